@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared by every public header: linkage, and the error codes that functions return.
+ */
+#ifndef CARRY_BASE_H
+#define CARRY_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define CARRY_BEGIN_DECLS extern "C" {
+#define CARRY_END_DECLS   }
+#else
+#define CARRY_BEGIN_DECLS
+#define CARRY_END_DECLS
+#endif
+
+#define CARRY_API __attribute__((visibility("default")))
+
+CARRY_BEGIN_DECLS
+
+/* Functions that can fail return 0 or a negative one of these. */
+enum carry_error {
+    CARRY_OK = 0,
+    CARRY_ERROR_INVALID = -1,     /* an argument has no meaning */
+    CARRY_ERROR_UNKNOWN = -2,     /* a name that no table holds */
+    CARRY_ERROR_UNSUPPORTED = -3, /* known, but not on this CPU */
+};
+
+CARRY_END_DECLS
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libcarry: sums, checks and repairs for software that moves packets.
+ * This header includes every module; each module's header also stands alone.
+ */
+#ifndef CARRY_CARRY_H
+#define CARRY_CARRY_H
+
+/* The version's only home: the build, the tool and the packages read it here. */
+#define CARRY_VERSION_MAJOR 0
+#define CARRY_VERSION_MINOR 1
+#define CARRY_VERSION_PATCH 0
+
+#include <carry/base.h>
+#include <carry/cpu.h>
+#include <carry/packet.h>
+#include <carry/sum.h>
+
+#endif

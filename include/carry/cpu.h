@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this CPU can do, what the operating system lets it do, and what it should rather not do.
+ *
+ * A feature counts as present when CPUID (Intel SDM vol. 2, AMD APM vol. 3) reports it, the
+ * operating system has enabled its registers in XCR0, and every feature it builds on is present.
+ * "Can" and "prefer" are apart: `prefer512` is a preference, true where 512-bit vectors do not
+ * cost clock frequency, and kernels that use them ask for both.
+ *
+ * Features can be taken away ("peeled"), to test older code paths or to work around a machine:
+ *
+ *     carry_cpu_set_mask("avx2");               // no AVX2, so no AVX-512 either
+ *     carry_cpu_set_mask("prefer512");          // 512-bit vectors allowed, but not chosen
+ *     carry_cpu_set_mask("all");                // portable C only
+ *     carry_cpu_set_mask("+prefer512");         // prefer them where the table would not
+ *     carry_cpu_set_mask("");                   // everything back
+ *
+ * In hosted builds the environment variable CARRY_CPU_MASK is applied before the first use.
+ *
+ * Context: every function may be called from any thread; detection is lazy, idempotent and takes
+ * no lock. Strings returned are static.
+ */
+#ifndef CARRY_CPU_H
+#define CARRY_CPU_H
+
+#include <carry/base.h>
+
+CARRY_BEGIN_DECLS
+
+enum carry_cpu_state {
+    CARRY_CPU_ABSENT,  /* the CPU lacks it, or the operating system has not enabled it */
+    CARRY_CPU_MASKED,  /* present, but taken away by the mask */
+    CARRY_CPU_PRESENT, /* present and in use */
+};
+
+struct carry_cpu_feature {
+    const char *name;           /* as masks spell it: "avx2" */
+    const char *description;    /* one line for people */
+    enum carry_cpu_state state; /* at the time of the call */
+    bool is_preference;         /* not a capability: `+name` in a mask can switch it on */
+};
+
+/* True if the named feature is present and not masked; false for unknown names too. */
+CARRY_API bool carry_cpu_has(const char *name);
+
+/* Describes feature `index` of this architecture's table; false beyond the last. */
+CARRY_API bool carry_cpu_feature(size_t index, struct carry_cpu_feature *feature);
+
+/*
+ * Replaces the mask. `mask` is a list of names separated by commas; a name takes that feature and
+ * all that build on it away, `all` takes everything, and `+name` switches a preference on.
+ * Code that has chosen by the old features keeps its choice until told: see carry_sum_select().
+ *
+ * Returns 0; CARRY_ERROR_UNKNOWN for a name that the table lacks, CARRY_ERROR_INVALID for `+`
+ * before a capability. After an error the old mask stands.
+ */
+CARRY_API int carry_cpu_set_mask(const char *mask);
+
+/* The result of applying the host's mask (CARRY_CPU_MASK) at first use: 0 or as above. */
+CARRY_API int carry_cpu_host_mask_error(void);
+
+/* The architecture this library was built for: "x86_64", "aarch64" or "generic". */
+CARRY_API const char *carry_cpu_arch(void);
+
+/* Writes the CPU's own name ("AMD EPYC ..."), or "" where it has none; always terminated. */
+CARRY_API void carry_cpu_model(char *name, size_t size);
+
+CARRY_END_DECLS
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every checksum of a frame: where it is, what it covers, and whether it is right.
+ *
+ *     struct carry_frame frame = {.data = bytes, .captured = n, .wire = n, .linktype = 1};
+ *     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+ *     size_t count = carry_packet_check(&frame, sums, CARRY_PACKET_SUMS_MAX);
+ *     for (size_t i = 0; i < count; i++)
+ *         if (sums[i].verdict == CARRY_VERDICT_BAD)
+ *             report(carry_packet_protocol_name(sums[i].protocol), sums[i].expected);
+ *
+ * Contract shared by all functions here:
+ *  - no byte outside [data, data + captured) is read, whatever a header says, and no input loops;
+ *  - lengths come from the IP headers, so padding, trailers and frame check sequences lie outside;
+ *  - sums are listed outer to inner, in the order in which their headers stand in the frame;
+ *  - offsets count bytes from the frame's first; `stored` and `expected` are numbers as people
+ *    write them: bytes 12 34 in the frame are 0x1234;
+ *  - nothing fails, allocates, locks or keeps state: callable from any context.
+ */
+#ifndef CARRY_PACKET_H
+#define CARRY_PACKET_H
+
+#include <carry/base.h>
+
+CARRY_BEGIN_DECLS
+
+enum carry_protocol {
+#define CARRY_PROTOCOL(id, name, keys) CARRY_PROTOCOL_##id,
+#include <carry/protocols.def>
+#undef CARRY_PROTOCOL
+    CARRY_PROTOCOL_COUNT
+};
+
+enum carry_verdict {
+    CARRY_VERDICT_GOOD,         /* it verifies */
+    CARRY_VERDICT_BAD,          /* it does not */
+    CARRY_VERDICT_PARTIAL,      /* holds the folded pseudo-header sum that transmit offload leaves
+                                   for the network card to complete: not damage */
+    CARRY_VERDICT_ABSENT,       /* the sender chose to send none: UDP 0 over IPv4 */
+    CARRY_VERDICT_ILLEGAL,      /* none, where the protocol demands one: UDP 0 over IPv6 */
+    CARRY_VERDICT_UNVERIFIABLE, /* cannot be told: see the reason */
+    CARRY_VERDICT_COUNT
+};
+
+/* Why a sum is unverifiable. */
+enum carry_reason {
+    CARRY_REASON_NONE,
+    CARRY_REASON_SNAPLEN,   /* the capture cut covered bytes off */
+    CARRY_REASON_FRAGMENT,  /* it covers a datagram of which this frame holds one fragment */
+    CARRY_REASON_LENGTH,    /* a length field goes beyond the bytes that were on the wire */
+    CARRY_REASON_MALFORMED, /* a header contradicts itself */
+    CARRY_REASON_ENCRYPTED, /* it covers bytes that are encrypted */
+    CARRY_REASON_QUOTED,    /* part of a packet quoted in an ICMP error, which cuts or edits it */
+    CARRY_REASON_ROUTING,   /* a routing header of an unknown type hides the final destination */
+    CARRY_REASON_COUNT
+};
+
+struct carry_frame {
+    const void *data;
+    uint32_t captured; /* bytes at `data` */
+    uint32_t wire;     /* bytes that were on the wire; below `captured` it counts as `captured` */
+    uint32_t linktype; /* LINKTYPE_ value of the first header, as in capture files: 1 is Ethernet */
+};
+
+/* One checksum field of a frame. */
+struct carry_packet_sum {
+    uint8_t protocol;      /* enum carry_protocol */
+    uint8_t verdict;       /* enum carry_verdict */
+    uint8_t reason;        /* enum carry_reason; NONE unless the verdict is UNVERIFIABLE */
+    uint8_t version;       /* IP version of the layer it belongs to: 4, 6, or 0 if there is none */
+    uint8_t field_size;    /* bytes of the field: 2 for Internet checksums */
+    uint32_t field_offset; /* of the checksum field itself */
+    uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
+    uint32_t cover_offset;   /* of the first byte covered */
+    uint32_t cover_size; /* bytes covered, as the headers say: may go beyond what was captured */
+    uint32_t pseudo;     /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
+    uint32_t stored;     /* valid unless UNVERIFIABLE for a field that was not captured */
+    uint32_t expected;   /* valid if GOOD, BAD or PARTIAL: what to store to make it good */
+};
+
+/* No frame yields more: what nests deeper is not looked at. */
+#define CARRY_PACKET_SUMS_MAX 32
+
+/*
+ * Finds the checksum fields of a frame and judges each. Writes at most `capacity` and returns how
+ * many it wrote.
+ */
+CARRY_API size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
+                                    size_t capacity);
+
+/* True if the walk knows this link type. */
+CARRY_API bool carry_packet_knows_link(uint32_t linktype);
+
+/* Static strings: "tcp", "good", "snaplen"; "?" for a number out of range. */
+CARRY_API const char *carry_packet_protocol_name(unsigned protocol);
+CARRY_API const char *carry_packet_verdict_name(unsigned verdict);
+CARRY_API const char *carry_packet_reason_name(unsigned reason);
+
+CARRY_END_DECLS
+
+#endif

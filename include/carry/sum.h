@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Internet checksum (RFC 1071), in parts.
+ *
+ * A *partial sum* is a uint32_t that stands for a one's complement sum of 16-bit words, taken in
+ * memory order: no byte is swapped, so the folded result is stored as it is on either endianness.
+ * Start with 0, or with any earlier partial sum of an even number of bytes:
+ *
+ *     uint32_t sum = carry_sum_pseudo4(&ip->saddr, &ip->daddr, 17, udp_size, 0);
+ *     sum = carry_sum(udp, udp_size, sum);
+ *     udp->check = carry_sum_finish_nonzero(sum);
+ *
+ * To verify, sum everything with the stored checksum in place: carry_sum_finish() is then 0.
+ *
+ * Contract shared by all functions here:
+ *  - sizes are in bytes, and every size from 0 on is allowed; an odd last byte counts as if a zero
+ *    byte followed it;
+ *  - pointers need no alignment; with size 0 they may be NULL;
+ *  - nothing outside [data, data + size) is read, whatever the kernel;
+ *  - a partial sum is 0 only if all its bytes and its seed were 0, so every kernel folds to the
+ *    same 16 bits; the 32 bits before folding may differ from kernel to kernel;
+ *  - nothing fails, allocates, locks or keeps state: callable from any thread and from signal
+ *    handlers; in kernels, inside a section that allows the chosen kernel's registers.
+ *
+ * The checksum detects no swap of 16-bit words and no 0x0000 turned 0xffff: it is no proof of
+ * integrity.
+ */
+#ifndef CARRY_SUM_H
+#define CARRY_SUM_H
+
+#include <carry/base.h>
+
+CARRY_BEGIN_DECLS
+
+/* A run of bytes. The layout is that of POSIX struct iovec. */
+struct carry_slice {
+    const void *data;
+    size_t size;
+};
+
+/* The partial sum of `size` bytes at `data`, added to `sum`, by the kernel chosen for this CPU. */
+CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
+
+/*
+ * Copies `size` bytes from `src` to `dst` and returns the partial sum of them, added to `sum`.
+ * The ranges must not overlap.
+ */
+CARRY_API uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
+
+/*
+ * The sum of `size` bytes, from `skip` bytes on, of the bytes that `slices` hold one after the
+ * other; slices may be of any size, odd ones and empty ones too. Bytes beyond the last slice count
+ * as absent.
+ */
+CARRY_API uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip,
+                                 size_t size, uint32_t sum);
+
+/* Many packets in one call: sums[i] holds the seed of slices[i] before and its sum afterwards. */
+CARRY_API void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums);
+
+/* Sixteen bits, in memory order, not inverted. */
+CARRY_API inline uint16_t carry_sum_fold(uint32_t sum) {
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)(sum + (sum >> 16));
+}
+
+/* The value to store in a header, in memory order. */
+CARRY_API inline uint16_t carry_sum_finish(uint32_t sum) {
+    return (uint16_t)~carry_sum_fold(sum);
+}
+
+/* The same for protocols where a stored 0 means "no checksum" (UDP, RFC 768): 0 becomes 0xffff. */
+CARRY_API inline uint16_t carry_sum_finish_nonzero(uint32_t sum) {
+    uint16_t check = carry_sum_finish(sum);
+    return check ? check : 0xffff;
+}
+
+/*
+ * Joins the sums of two neighbouring runs: `b` was summed on its own and starts `offset_of_b`
+ * bytes after the start of `a`; at odd offsets its bytes change places (RFC 1071, section 2).
+ */
+CARRY_API inline uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offset_of_b) {
+    if (offset_of_b & 1)
+        b = b << 8 | b >> 24;
+    a += b;
+    return a + (a < b);
+}
+
+/*
+ * carry_sum() as loads and additions in the caller, without a call: for a few bytes whose number
+ * is known when compiling. carry_sum() does this by itself up to CARRY_SUM_INLINE_BYTES.
+ */
+CARRY_API inline __attribute__((always_inline)) uint32_t
+carry_sum_inline(const void *data, size_t size, uint32_t seed) {
+    const unsigned char *p = (const unsigned char *)data;
+    uint64_t sum = seed;
+    for (; size >= 4; p += 4, size -= 4) {
+        uint32_t word;
+        __builtin_memcpy(&word, p, 4);
+        sum += word;
+    }
+    if (size & 3) {
+        unsigned char tail[4] = {0, 0, 0, 0};
+        uint32_t word;
+        for (size_t i = 0; i < (size & 3); i++)
+            tail[i] = p[i];
+        __builtin_memcpy(&word, tail, 4);
+        sum += word;
+    }
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    return (uint32_t)(sum + (sum >> 32));
+}
+
+#define CARRY_SUM_INLINE_BYTES 64
+
+/* The partial sum of `size` bytes at `data`, added to `sum`. Small constant sizes fold inline. */
+CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum) {
+    if (__builtin_constant_p(size) && size <= CARRY_SUM_INLINE_BYTES)
+        return carry_sum_inline(data, size, sum);
+    return carry_sum_call(data, size, sum);
+}
+
+/*
+ * The pseudo-header of IPv4 (RFC 793, 768): `src` and `dst` point to 4 address bytes each;
+ * `size` is the transport header and data, as a number.
+ */
+CARRY_API uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol,
+                                     uint16_t size, uint32_t sum);
+
+/*
+ * The pseudo-header of IPv6 (RFC 8200, section 8.1): 16 address bytes each, and a size of 32 bits
+ * (jumbograms). With a routing header `dst` is the last segment.
+ */
+CARRY_API uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header,
+                                     uint32_t size, uint32_t sum);
+
+/*
+ * A stored checksum after a change of the bytes it covers (RFC 1624, equation 3): `check` and the
+ * result are as stored in the header; `from` and `to` are the covered bytes before and after, as
+ * loaded from memory. The changed bytes must lie at an even offset of the covered range.
+ * A UDP checksum of 0 means absent: leave it; a result of 0 is to be stored as 0xffff there.
+ */
+CARRY_API inline uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint16_t to) {
+    uint32_t sum = (uint32_t)(uint16_t)~check + (uint16_t)~from + to;
+    return carry_sum_finish(sum);
+}
+
+CARRY_API inline uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint32_t to) {
+    uint64_t sum = (uint64_t)(uint16_t)~check + (uint32_t)~from + to;
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    return carry_sum_finish((uint32_t)(sum + (sum >> 32)));
+}
+
+/* The same for any even number of bytes: 6 for an Ethernet address, 16 for an IPv6 address. */
+CARRY_API uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size);
+
+/* 128 bits: an IPv6 address. */
+CARRY_API inline uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {
+    return carry_sum_update(check, from, to, 16);
+}
+
+/* --- Kernels: which there are, which was chosen, and why --- */
+
+typedef uint32_t carry_sum_fn(const void *data, size_t size, uint32_t sum);
+
+struct carry_sum_kernel {
+    const char *name;     /* "avx512" */
+    carry_sum_fn *sum;    /* same contract as carry_sum(); call it only if available */
+    const char *missing;  /* the first feature it lacks here, or NULL if it is available */
+    unsigned vector_bits; /* width of the widest register it uses; 64 for scalar code */
+    bool preferred;       /* false: available, but it uses 512 bits where they are not preferred */
+    bool chosen;          /* what carry_sum() calls */
+};
+
+/* Describes kernel `index`, in order from the most portable to the best; false beyond the last. */
+CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
+
+/*
+ * Chooses the kernel called by carry_sum(): by name, or with NULL the best by the present features
+ * (call it so after carry_cpu_set_mask()). Threads that sum meanwhile use the old or the new one.
+ * Returns 0, CARRY_ERROR_UNKNOWN, or CARRY_ERROR_UNSUPPORTED.
+ */
+CARRY_API int carry_sum_select(const char *name);
+
+CARRY_END_DECLS
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What every x86-64 assembly file needs: function entry and end, CET landing pad, CFI, notes. */
+/* clang-format off */
+#ifndef CARRY_BASE_ASM_H
+#define CARRY_BASE_ASM_H
+
+/* Opens a function that C calls. Kernels push nothing, so the CFI is its start and its end. */
+.macro CARRY_FUNCTION name
+    .text
+    .globl \name
+    .hidden \name
+    .type \name, @function
+    .balign 64
+\name:
+    .cfi_startproc
+    endbr64
+.endm
+
+.macro CARRY_END name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+/* Says that this object needs no executable stack and keeps to CET (IBT and shadow stack). */
+.macro CARRY_NOTES
+    .section .note.GNU-stack, "", @progbits
+    .section .note.gnu.property, "a"
+    .balign 8
+    .long 4, 16, 5
+    .asciz "GNU"
+    .long 0xc0000002, 4, 3, 0
+.endm
+
+#endif

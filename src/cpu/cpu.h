@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Features as bits, for the modules that stand on this one. */
+#ifndef CARRY_CPU_CPU_H
+#define CARRY_CPU_CPU_H
+
+#include <carry/cpu.h>
+
+#include "base/arch.h"
+
+#define CARRY_FEATURE(arch, name, ...) CARRY_ROWS_##arch(CARRY_CPU_INDEX_##name, )
+enum {
+#include "cpu/features.def"
+    CARRY_CPU_COUNT
+};
+#undef CARRY_FEATURE
+
+/* The bit of a feature in this architecture's table. */
+#define CARRY_CPU_BIT(name) (UINT32_C(1) << CARRY_CPU_INDEX_##name)
+
+enum carry_cpu_kind { CARRY_CPU_KIND_CPUID, CARRY_CPU_KIND_BASE, CARRY_CPU_KIND_PREFERENCE };
+
+/* A row of features.def. */
+struct carry_cpu_row {
+    const char *name;
+    const char *description;
+    uint32_t builds_on;
+    uint32_t state; /* XCR0 bits */
+    uint8_t kind;   /* enum carry_cpu_kind; the rest only for CPUID */
+    uint8_t leaf;
+    uint8_t subleaf;
+    uint8_t reg; /* 0 to 3: EAX, EBX, ECX, EDX */
+    uint8_t bit;
+};
+
+/* Features present and not masked. Detects at the first call. */
+uint32_t carry_cpu_bits(void);
+
+/* The name of the first feature in `bits`, or NULL if there is none. */
+const char *carry_cpu_first_name(uint32_t bits);
+
+/* Each architecture provides: does this CPU, with its operating system, have the feature? */
+bool carry_cpu_detect(const struct carry_cpu_row *row);
+void carry_cpu_detect_model(char *name, size_t size);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* An architecture without rows in features.def. */
+#include "cpu/cpu.h"
+
+bool carry_cpu_detect(const struct carry_cpu_row *row) {
+    (void)row;
+    return false;
+}
+
+void carry_cpu_detect_model(char *name, size_t size) {
+    (void)size;
+    name[0] = '\0';
+}

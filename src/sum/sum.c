@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* The public functions of `sum`, and the choice of a kernel. */
+#include "sum/sum.h"
+
+#include "cpu/cpu.h"
+
+struct row {
+    const char *name;
+    carry_sum_fn *sum;
+    uint32_t needs;
+    unsigned vector_bits;
+};
+
+#define NOTHING  0
+#define ON(name) CARRY_CPU_BIT(name)
+#define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
+    CARRY_ROWS_##arch({#name, carry_sum_##name, needs, vector_bits}, )
+static const struct row rows[] = {
+#include "sum/kernels.def"
+};
+#undef CARRY_SUM_KERNEL
+
+#define ROW_COUNT (sizeof rows / sizeof *rows)
+
+static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum);
+
+/* The one place that holds the choice. */
+static carry_sum_fn *chosen = choose_and_sum;
+
+static bool available(const struct row *row) {
+    return (row->needs & ~carry_cpu_bits()) == 0;
+}
+
+static bool preferred(const struct row *row) {
+    return row->vector_bits < 512 || carry_cpu_has("prefer512");
+}
+
+static const struct row *best_row(void) {
+    const struct row *best = &rows[0];
+    for (size_t i = 1; i < ROW_COUNT; i++)
+        if (available(&rows[i]) && preferred(&rows[i]))
+            best = &rows[i];
+    return best;
+}
+
+static carry_sum_fn *kernel_in_use(void) {
+    carry_sum_fn *sum = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+    if (sum != choose_and_sum)
+        return sum;
+    sum = best_row()->sum;
+    __atomic_store_n(&chosen, sum, __ATOMIC_RELAXED);
+    return sum;
+}
+
+static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum) {
+    return kernel_in_use()(data, size, sum);
+}
+
+static bool same(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+int carry_sum_select(const char *name) {
+    const struct row *row = name ? NULL : best_row();
+    for (size_t i = 0; i < ROW_COUNT && !row; i++)
+        if (same(name, rows[i].name))
+            row = &rows[i];
+    if (!row)
+        return CARRY_ERROR_UNKNOWN;
+    if (!available(row))
+        return CARRY_ERROR_UNSUPPORTED;
+    __atomic_store_n(&chosen, row->sum, __ATOMIC_RELAXED);
+    return CARRY_OK;
+}
+
+bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
+    if (index >= ROW_COUNT)
+        return false;
+    const struct row *row = &rows[index];
+    kernel->name = row->name;
+    kernel->sum = row->sum;
+    kernel->missing = carry_cpu_first_name(row->needs & ~carry_cpu_bits());
+    kernel->vector_bits = row->vector_bits;
+    kernel->preferred = preferred(row);
+    kernel->chosen = row->sum == kernel_in_use();
+    return true;
+}
+
+uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
+    return __atomic_load_n(&chosen, __ATOMIC_RELAXED)(data, size, sum);
+}
+
+/* Blocks that stay in the first-level cache between the copy and the sum. */
+#define COPY_BLOCK_BYTES 4096
+
+uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
+    unsigned char *to = dst;
+    const unsigned char *from = src;
+    carry_sum_fn *kernel = kernel_in_use();
+    while (size) {
+        size_t block = size < COPY_BLOCK_BYTES ? size : COPY_BLOCK_BYTES;
+        __builtin_memcpy(to, from, block);
+        sum = kernel(from, block, sum);
+        to += block;
+        from += block;
+        size -= block;
+    }
+    return sum;
+}
+
+uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip, size_t size,
+                       uint32_t sum) {
+    carry_sum_fn *kernel = kernel_in_use();
+    size_t done = 0;
+    for (; count && size; slices++, count--) {
+        if (skip >= slices->size) {
+            skip -= slices->size;
+            continue;
+        }
+        size_t part = slices->size - skip < size ? slices->size - skip : size;
+        const unsigned char *data = (const unsigned char *)slices->data + skip;
+        sum = carry_sum_combine(sum, kernel(data, part, 0), done);
+        done += part;
+        size -= part;
+        skip = 0;
+    }
+    return sum;
+}
+
+void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums) {
+    carry_sum_fn *kernel = kernel_in_use();
+    for (size_t i = 0; i < count; i++)
+        sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
+}
+
+/* Numbers of the pseudo-headers stand in network order: as bytes, then summed like the rest. */
+uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol, uint16_t size,
+                           uint32_t sum) {
+    const unsigned char tail[4] = {0, protocol, (unsigned char)(size >> 8), (unsigned char)size};
+    sum = carry_sum(src, 4, sum);
+    sum = carry_sum(dst, 4, sum);
+    return carry_sum(tail, sizeof tail, sum);
+}
+
+uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header, uint32_t size,
+                           uint32_t sum) {
+    const unsigned char tail[8] = {
+        (unsigned char)(size >> 24),
+        (unsigned char)(size >> 16),
+        (unsigned char)(size >> 8),
+        (unsigned char)size,
+        0,
+        0,
+        0,
+        next_header,
+    };
+    sum = carry_sum(src, 16, sum);
+    sum = carry_sum(dst, 16, sum);
+    return carry_sum(tail, sizeof tail, sum);
+}
+
+uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size) {
+    /* ~m of RFC 1624: the complement of a one's complement sum is the sum of the complements. */
+    uint32_t removed = (uint16_t)~carry_sum_fold(carry_sum(from, size, 0));
+    uint32_t sum = (uint32_t)(uint16_t)~check + removed;
+    return carry_sum_finish(carry_sum(to, size, sum));
+}
+
+/* The external copies of what the header defines inline, for FFI and for taking addresses. */
+extern inline uint16_t carry_sum_fold(uint32_t sum);
+extern inline uint16_t carry_sum_finish(uint32_t sum);
+extern inline uint16_t carry_sum_finish_nonzero(uint32_t sum);
+extern inline uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offset_of_b);
+extern inline uint32_t carry_sum_inline(const void *data, size_t size, uint32_t sum);
+extern inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum);
+extern inline uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint16_t to);
+extern inline uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint32_t to);
+extern inline uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* carry_sum_avx2: AVX2: pmaddwd and an addition. Equation, registers and clobbers: template.h. */
+#define KERNEL       carry_sum_avx2
+#define VECTOR_BYTES 32
+#define V(n)         %ymm##n
+#define MASKED       0
+
+.macro DOT ones, words, acc
+    vpmaddwd \ones, \words, \words
+    vpaddd \words, \acc, \acc
+.endm
+
+#include "sum/x86_64/template.h"

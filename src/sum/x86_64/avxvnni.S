@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* carry_sum_avxvnni: AVX-VNNI: dot products on 256 bits, in their VEX form. Equation, registers and clobbers: template.h. */
+#define KERNEL       carry_sum_avxvnni
+#define VECTOR_BYTES 32
+#define V(n)         %ymm##n
+#define MASKED       0
+
+.macro DOT ones, words, acc
+    {vex} vpdpwssd \ones, \words, \acc
+.endm
+
+#include "sum/x86_64/template.h"
