@@ -28,15 +28,6 @@
     adcq $0, \chain
 .endm
 
-/* If the size has the bit `bytes`, adds that many bytes and steps over them. */
-.macro ADD_IF bytes
-    testb $\bytes, %sil
-    jz .Lno\bytes
-    ADD_WORDS %rax, 0, \bytes
-    addq $\bytes, %rdi
-.Lno\bytes:
-.endm
-
 .macro SUM_SCALAR
     movl %edx, %eax
     cmpq $8, %rsi
@@ -54,30 +45,60 @@
     shrq $8, %rdx
     addq %rdx, %rax                     /* under 2^56 + 2^32: no carry */
 
-    cmpq $128, %rsi
-    jb .Lwords
-    xorl %r8d, %r8d
-.Lblocks:
-    ADD_WORDS %rax, 0, 64
-    ADD_WORDS %r8, 64, 64
-    subq $-128, %rdi
-    addq $-128, %rsi
+    cmpq $16, %rsi
+    jb .L8bytes
+    cmpq $32, %rsi
+    jb .L16bytes
+    cmpq $64, %rsi
+    jb .L32bytes
     cmpq $128, %rsi
     jae .Lblocks
-    addq %r8, %rax
-    adcq $0, %rax
 
-.Lwords:
-    ADD_IF 64
-    ADD_IF 32
-    ADD_IF 16
-    ADD_IF 8
+.L64bytes:
+    ADD_WORDS %rax, 0, 64
+    addq $64, %rdi
+    testb $56, %sil
+    jz .Lfold
+.Lunder64:
+    testb $32, %sil
+    jz .Lunder32
+.L32bytes:
+    ADD_WORDS %rax, 0, 32
+    addq $32, %rdi
+.Lunder32:
+    testb $16, %sil
+    jz .Lunder16
+.L16bytes:
+    ADD_WORDS %rax, 0, 16
+    addq $16, %rdi
+.Lunder16:
+    testb $8, %sil
+    jz .Lfold
+.L8bytes:
+    ADD_WORDS %rax, 0, 8
 .Lfold:
     movq %rax, %rdx
     shrq $32, %rdx
     addl %edx, %eax
     adcl $0, %eax
     ret
+
+.Lblocks:
+    xorl %r8d, %r8d
+.Lblock:
+    ADD_WORDS %rax, 0, 64
+    ADD_WORDS %r8, 64, 64
+    subq $-128, %rdi
+    addq $-128, %rsi
+    cmpq $128, %rsi
+    jae .Lblock
+    addq %r8, %rax
+    adcq $0, %rax
+    testb $64, %sil
+    jnz .L64bytes
+    testb $56, %sil
+    jnz .Lunder64
+    jmp .Lfold
 
 .Lunder8:
     cmpl $4, %esi
