@@ -47,10 +47,10 @@ enum carry_reason {
     CARRY_REASON_NONE,
     CARRY_REASON_SNAPLEN,   /* the capture cut covered bytes off */
     CARRY_REASON_FRAGMENT,  /* it covers a datagram of which this frame holds one fragment */
-    CARRY_REASON_LENGTH,    /* a length field goes beyond the bytes that were on the wire */
-    CARRY_REASON_MALFORMED, /* a header contradicts itself */
+    CARRY_REASON_LENGTH,    /* an IP length goes beyond the wire, or beyond what is around it */
+    CARRY_REASON_MALFORMED, /* a header contradicts itself, or its own IP header */
     CARRY_REASON_ENCRYPTED, /* it covers bytes that are encrypted */
-    CARRY_REASON_QUOTED,    /* part of a packet quoted in an ICMP error, which cuts or edits it */
+    CARRY_REASON_QUOTED,    /* in a packet that an ICMP error quotes, which routers cut and edit */
     CARRY_REASON_ROUTING,   /* a routing header of an unknown type hides the final destination */
     CARRY_REASON_COUNT
 };

@@ -122,10 +122,11 @@ CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
 
 /*
  * The pseudo-header of IPv4 (RFC 793, 768): `src` and `dst` point to 4 address bytes each;
- * `size` is the transport header and data, as a number.
+ * `size` is the transport header and data, as a number. It has 16 bits in any packet that is sent;
+ * what segmentation offload leaves can be larger, and then all 32 bits count.
  */
 CARRY_API uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol,
-                                     uint16_t size, uint32_t sum);
+                                     uint32_t size, uint32_t sum);
 
 /*
  * The pseudo-header of IPv6 (RFC 8200, section 8.1): 16 address bytes each, and a size of 32 bits

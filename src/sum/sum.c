@@ -135,18 +135,12 @@ void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *s
         sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
 }
 
-/* Numbers of the pseudo-headers stand in network order: as bytes, then summed like the rest. */
-uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol, uint16_t size,
-                           uint32_t sum) {
-    const unsigned char tail[4] = {0, protocol, (unsigned char)(size >> 8), (unsigned char)size};
-    sum = carry_sum(src, 4, sum);
-    sum = carry_sum(dst, 4, sum);
-    return carry_sum(tail, sizeof tail, sum);
-}
-
-uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header, uint32_t size,
-                           uint32_t sum) {
-    const unsigned char tail[8] = {
+/*
+ * The end that both pseudo-headers share: the size in 32 bits and the protocol, padded with zeros.
+ * IPv4 has 16 bits of size and orders them otherwise, but words may be added in any order.
+ */
+static uint32_t add_size_and_protocol(uint32_t size, uint8_t protocol, uint32_t sum) {
+    const unsigned char bytes[8] = {
         (unsigned char)(size >> 24),
         (unsigned char)(size >> 16),
         (unsigned char)(size >> 8),
@@ -154,11 +148,21 @@ uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header
         0,
         0,
         0,
-        next_header,
+        protocol,
     };
-    sum = carry_sum(src, 16, sum);
-    sum = carry_sum(dst, 16, sum);
-    return carry_sum(tail, sizeof tail, sum);
+    return carry_sum(bytes, sizeof bytes, sum);
+}
+
+uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol, uint32_t size,
+                           uint32_t sum) {
+    sum = carry_sum(dst, 4, carry_sum(src, 4, sum));
+    return add_size_and_protocol(size, protocol, sum);
+}
+
+uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header, uint32_t size,
+                           uint32_t sum) {
+    sum = carry_sum(dst, 16, carry_sum(src, 16, sum));
+    return add_size_and_protocol(size, next_header, sum);
 }
 
 uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size) {

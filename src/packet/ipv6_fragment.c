@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The fragment header of IPv6 (RFC 8200, section 4.5). */
+#include "packet/walk.h"
+
+#define FRAGMENT_OFFSET 0xfff8
+#define MORE_FRAGMENTS  0x0001
+
+uint32_t carry_packet_walk_ipv6_fragment(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header || walk->version != 6)
+        return CARRY_NEXT_NONE;
+    uint32_t fragment = carry_load16(header + 2);
+    if (fragment & FRAGMENT_OFFSET)
+        return CARRY_NEXT_NONE;
+    /* Neither an offset nor more to come: an atomic fragment (RFC 6946), a whole datagram. */
+    if (fragment & MORE_FRAGMENTS)
+        carry_walk_start_fragment(walk);
+    walk->offset += 8;
+    return CARRY_NEXT(IP, header[0]);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The hop-by-hop and destination options headers of IPv6 (RFC 8200, sections 4.3 and 4.6). */
+#include "packet/walk.h"
+
+enum option { OPTION_PAD1 = 0x00, OPTION_JUMBO = 0xc2, OPTION_HOME_ADDRESS = 0xc9 };
+
+/*
+ * The length of a jumbogram (RFC 2675), in the hop-by-hop options, which stand right behind the
+ * IPv6 header.
+ */
+static void read_jumbo(struct carry_walk *walk, const uint8_t *value) {
+    uint32_t first = walk->network + 40;
+    if (walk->offset != first || carry_load16(walk->data + walk->network + 4) != 0)
+        return;
+    uint32_t size = carry_load32(value);
+    if (size > UINT16_MAX)
+        carry_walk_set_end(walk, first + (uint64_t)size);
+    else
+        walk->doubt = CARRY_REASON_MALFORMED;
+}
+
+static void read_option(struct carry_walk *walk, const uint8_t *option) {
+    if (option[0] == OPTION_JUMBO && option[1] == 4)
+        read_jumbo(walk, option + 2);
+    /* Pseudo-headers hold the home address as their source (RFC 6275, section 9.3.1). */
+    if (option[0] == OPTION_HOME_ADDRESS && option[1] == 16)
+        walk->src = option + 2;
+}
+
+uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header || walk->version != 6)
+        return CARRY_NEXT_NONE;
+    uint32_t size = 8 + header[1] * 8u;
+    if (!carry_walk_header(walk, size))
+        return CARRY_NEXT_NONE;
+    for (uint32_t i = 2; i + 1 < size;) {
+        if (header[i] == OPTION_PAD1) {
+            i++;
+            continue;
+        }
+        if (header[i + 1] > size - i - 2)
+            break;
+        read_option(walk, header + i);
+        i += 2u + header[i + 1];
+    }
+    walk->offset += size;
+    return CARRY_NEXT(IP, header[0]);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk from header to header, and the judgement of each checksum on the way. */
+#include "packet/walk.h"
+
+/* --- Judgement --- */
+
+uint32_t carry_walk_pseudo(const struct carry_walk *walk, uint8_t protocol, uint32_t size) {
+    if (walk->version == 6)
+        return carry_sum_pseudo6(walk->src, walk->dst, protocol, size, 0);
+    return carry_sum_pseudo4(walk->src, walk->dst, protocol, size, 0);
+}
+
+/* Why the sum cannot be told, the gravest reason first. */
+static enum carry_reason obstacle(const struct carry_walk *walk,
+                                  const struct carry_packet_sum *sum) {
+    uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
+    uint64_t field_end = (uint64_t)sum->field_offset + sum->field_size;
+    bool contradiction = field_end > end || end > walk->end;
+    /* In a fragment, lengths are those of the whole datagram. */
+    if (contradiction && walk->doubt != CARRY_REASON_FRAGMENT)
+        return CARRY_REASON_MALFORMED;
+    if (walk->doubt != CARRY_REASON_NONE)
+        return walk->doubt;
+    if (end > walk->bound)
+        return walk->beyond;
+    if (end > walk->captured)
+        return CARRY_REASON_SNAPLEN;
+    return CARRY_REASON_NONE;
+}
+
+/* The partial sum of what is covered, but for the field itself. */
+static uint32_t sum_without_field(const struct carry_walk *walk,
+                                  const struct carry_packet_sum *sum) {
+    uint32_t before = sum->field_offset - sum->cover_offset;
+    uint32_t after = before + sum->field_size;
+    const uint8_t *cover = walk->data + sum->cover_offset;
+    return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, sum->pseudo));
+}
+
+/*
+ * Does the field hold what is left for the network card to complete: the folded sum of the
+ * pseudo-header, not inverted? For large sends, Windows leaves the length out of it, since each
+ * segment will have its own.
+ */
+static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
+    uint32_t size;
+    const uint8_t bytes[4] = {(uint8_t)(sum->cover_size >> 24), (uint8_t)(sum->cover_size >> 16),
+                              (uint8_t)(sum->cover_size >> 8), (uint8_t)sum->cover_size};
+    __builtin_memcpy(&size, bytes, sizeof size);
+    return sum->pseudo && (stored == carry_sum_fold(sum->pseudo) ||
+                           stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
+}
+
+/* Verifies a sum whose bytes are all there. `stored` is in memory order. */
+static void verify(const struct carry_walk *walk, struct carry_packet_sum *sum, uint16_t stored,
+                   enum carry_verdict zero) {
+    const uint8_t *cover = walk->data + sum->cover_offset;
+    /* IPv4 headers without options are every other sum: their length is worth a constant. */
+    uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, sum->pseudo)
+                                           : carry_sum(cover, sum->cover_size, sum->pseudo);
+    if (carry_sum_finish(total) == 0) {
+        sum->verdict = CARRY_VERDICT_GOOD;
+        sum->expected = sum->stored;
+        return;
+    }
+    uint32_t rest = sum_without_field(walk, sum);
+    uint16_t expected =
+        zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
+    sum->expected = carry_load16((const uint8_t *)&expected);
+    sum->verdict = is_partial(sum, stored) ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
+    if (sum->verdict == CARRY_VERDICT_BAD && walk->quoted) {
+        sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
+        sum->reason = CARRY_REASON_QUOTED;
+    }
+}
+
+void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
+                    uint32_t size, uint32_t pseudo, enum carry_verdict zero) {
+    if (walk->count == walk->capacity)
+        return;
+    struct carry_packet_sum *sum = &walk->sums[walk->count++];
+    *sum = (struct carry_packet_sum){
+        .protocol = (uint8_t)protocol,
+        .verdict = CARRY_VERDICT_UNVERIFIABLE,
+        .version = walk->version,
+        .field_size = 2,
+        .field_offset = walk->offset + field,
+        .network_offset = walk->network,
+        .cover_offset = walk->offset,
+        .cover_size = size,
+        .pseudo = pseudo,
+    };
+    sum->reason = (uint8_t)obstacle(walk, sum);
+
+    const uint8_t *header = carry_walk_header(walk, field + 2);
+    if (!header)
+        return;
+    uint16_t stored;
+    __builtin_memcpy(&stored, header + field, sizeof stored);
+    sum->stored = carry_load16(header + field);
+    if (stored == 0 && zero != CARRY_ZERO_IS_PLAIN && sum->reason != CARRY_REASON_MALFORMED) {
+        sum->verdict = (uint8_t)zero;
+        sum->reason = CARRY_REASON_NONE;
+    } else if (sum->reason == CARRY_REASON_NONE) {
+        verify(walk, sum, stored, zero);
+    }
+}
+
+/* --- The walk --- */
+
+#define CARRY_ON_LINK(number)          case CARRY_NEXT(LINK, number):
+#define CARRY_ON_ETHERTYPE(number)     case CARRY_NEXT(ETHERTYPE, number):
+#define CARRY_ON_IP(number)            case CARRY_NEXT(IP, number):
+#define CARRY_PROTOCOL(id, name, keys) keys return carry_packet_walk_##name(walk);
+static uint32_t step(struct carry_walk *walk, uint32_t next) {
+    switch (next) {
+#include <carry/protocols.def>
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+#undef CARRY_PROTOCOL
+
+size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
+                          size_t capacity) {
+    uint32_t wire = frame->wire > frame->captured ? frame->wire : frame->captured;
+    struct carry_walk walk; /* set field by field: not all of it needs clearing for each frame */
+    walk.data = frame->data;
+    walk.captured = frame->captured;
+    walk.offset = 0;
+    walk.bound = wire;
+    walk.end = wire;
+    walk.network = 0;
+    walk.version = 0;
+    walk.doubt = CARRY_REASON_NONE;
+    walk.beyond = CARRY_REASON_LENGTH;
+    walk.quoted = false;
+    walk.sums = sums;
+    walk.count = 0;
+    walk.capacity = capacity;
+
+    uint32_t next =
+        frame->linktype <= UINT16_MAX ? CARRY_NEXT(LINK, frame->linktype) : CARRY_NEXT_NONE;
+    /* A step lists one sum at most, so this many steps list no more than is promised. */
+    for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++)
+        next = step(&walk, next);
+    return walk.count;
+}
+
+#undef CARRY_ON_LINK
+#undef CARRY_ON_ETHERTYPE
+#undef CARRY_ON_IP
+#define CARRY_ON_LINK(number) case number:
+#define CARRY_ON_ETHERTYPE(number)
+#define CARRY_ON_IP(number)
+#define CARRY_PROTOCOL(id, name, keys) keys
+bool carry_packet_knows_link(uint32_t linktype) {
+    switch (linktype) {
+#include <carry/protocols.def>
+        return true;
+    default:
+        return false;
+    }
+}
+#undef CARRY_PROTOCOL
+
+/* --- Names --- */
+
+static const char *name_of(const char *const *names, size_t count, unsigned index) {
+    return index < count ? names[index] : "?";
+}
+
+const char *carry_packet_protocol_name(unsigned protocol) {
+    static const char *const names[] = {
+#define CARRY_PROTOCOL(id, name, keys) #name,
+#include <carry/protocols.def>
+#undef CARRY_PROTOCOL
+    };
+    return name_of(names, CARRY_PROTOCOL_COUNT, protocol);
+}
+
+const char *carry_packet_verdict_name(unsigned verdict) {
+    static const char *const names[CARRY_VERDICT_COUNT] = {
+        [CARRY_VERDICT_GOOD] = "good",       [CARRY_VERDICT_BAD] = "bad",
+        [CARRY_VERDICT_PARTIAL] = "partial", [CARRY_VERDICT_ABSENT] = "absent",
+        [CARRY_VERDICT_ILLEGAL] = "illegal", [CARRY_VERDICT_UNVERIFIABLE] = "unverifiable",
+    };
+    return name_of(names, CARRY_VERDICT_COUNT, verdict);
+}
+
+const char *carry_packet_reason_name(unsigned reason) {
+    static const char *const names[CARRY_REASON_COUNT] = {
+        [CARRY_REASON_NONE] = "none",           [CARRY_REASON_SNAPLEN] = "snaplen",
+        [CARRY_REASON_FRAGMENT] = "fragment",   [CARRY_REASON_LENGTH] = "length",
+        [CARRY_REASON_MALFORMED] = "malformed", [CARRY_REASON_ENCRYPTED] = "encrypted",
+        [CARRY_REASON_QUOTED] = "quoted",       [CARRY_REASON_ROUTING] = "routing",
+    };
+    return name_of(names, CARRY_REASON_COUNT, reason);
+}

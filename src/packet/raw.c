@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* An IP packet without any link header (LINKTYPE_RAW): its own version says which. */
+#include "packet/walk.h"
+
+uint32_t carry_packet_walk_raw(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 1);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    return header[0] >> 4 == 6 ? CARRY_NEXT(ETHERTYPE, 0x86dd) : CARRY_NEXT(ETHERTYPE, 0x0800);
+}

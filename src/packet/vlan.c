@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A VLAN tag (IEEE 802.1Q; stacked, 802.1ad "QinQ"): control information, then a type field. */
+#include "packet/walk.h"
+
+uint32_t carry_packet_walk_vlan(struct carry_walk *walk) {
+    const uint8_t *tag = carry_walk_header(walk, 4);
+    if (!tag)
+        return CARRY_NEXT_NONE;
+    walk->offset += 4;
+    return carry_walk_ethertype(walk, carry_load16(tag + 2));
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside of `packet`: the state of a walk over one frame, and what its protocols share.
+ *
+ * Each protocol of protocols.def is a function that looks at the header at `offset`, hands its
+ * checksum to carry_walk_sum(), moves `offset` behind the header, narrows `bound` where the header
+ * says how long its content is, and returns what comes next. It lists one sum at most. packet.c
+ * calls one after the other.
+ *
+ * Invariant between calls: offset <= bound <= wire, offset <= captured, offset <= end.
+ */
+#ifndef CARRY_PACKET_WALK_H
+#define CARRY_PACKET_WALK_H
+
+#include <carry/packet.h>
+#include <carry/sum.h>
+
+struct carry_walk {
+    const uint8_t *data;
+    uint32_t captured;
+    uint32_t offset; /* of the header to look at */
+    uint32_t bound;  /* where the bytes that were on the wire for this layer end */
+    uint64_t end;    /* where this layer ends as its header says: may go beyond `bound` */
+
+    /* The innermost IP header so far. */
+    uint32_t network;   /* its offset */
+    const uint8_t *src; /* the addresses of its pseudo-header */
+    const uint8_t *dst;
+    uint8_t version; /* 4 or 6; 0 before the first IP header */
+    uint8_t doubt;   /* enum carry_reason: why sums over its content cannot be told */
+
+    uint8_t beyond;        /* enum carry_reason: what it means to go beyond `bound` */
+    bool quoted;           /* inside a packet that an ICMP error quotes */
+    uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
+
+    struct carry_packet_sum *sums;
+    size_t count;
+    size_t capacity;
+};
+
+/*
+ * What comes next: a number in one of the spaces in which protocols are announced, as one value, so
+ * that one switch finds the protocol. A further space is a line here and a macro in packet.c.
+ */
+enum carry_space { CARRY_SPACE_LINK = 1, CARRY_SPACE_ETHERTYPE, CARRY_SPACE_IP };
+
+#define CARRY_NEXT(space, number) ((uint32_t)CARRY_SPACE_##space << 16 | (uint16_t)(number))
+#define CARRY_NEXT_NONE           0
+
+#define CARRY_PROTOCOL(id, name, keys) uint32_t carry_packet_walk_##name(struct carry_walk *walk);
+#include <carry/protocols.def>
+#undef CARRY_PROTOCOL
+
+/* For protocols in which a stored 0 is a checksum like any other. */
+#define CARRY_ZERO_IS_PLAIN CARRY_VERDICT_BAD
+
+/*
+ * Lists and judges the checksum that stands `field` bytes into the header at `offset` and covers
+ * `size` bytes from there on, and the pseudo-header whose partial sum is `pseudo`, or 0. `zero` is
+ * the verdict on a stored 0: ABSENT, ILLEGAL or CARRY_ZERO_IS_PLAIN.
+ */
+void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
+                    uint32_t size, uint32_t pseudo, enum carry_verdict zero);
+
+/* The partial sum of the pseudo-header of the innermost IP header, for `size` bytes. */
+uint32_t carry_walk_pseudo(const struct carry_walk *walk, uint8_t protocol, uint32_t size);
+
+static inline uint32_t carry_load16(const uint8_t *p) {
+    return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t carry_load32(const uint8_t *p) {
+    return carry_load16(p) << 16 | carry_load16(p + 2);
+}
+
+/* The header at `offset`, if `size` bytes of it belong to this layer and were captured. */
+static inline const uint8_t *carry_walk_header(const struct carry_walk *walk, uint32_t size) {
+    uint32_t readable = walk->bound < walk->captured ? walk->bound : walk->captured;
+    return size <= readable - walk->offset ? walk->data + walk->offset : NULL;
+}
+
+/* The bytes from `offset` to where this layer ends, as its header says. */
+static inline uint32_t carry_walk_size(const struct carry_walk *walk) {
+    return (uint32_t)(walk->end - walk->offset);
+}
+
+/* Says where this layer ends. */
+static inline void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
+    walk->end = end;
+    if (end < walk->bound)
+        walk->bound = (uint32_t)end;
+}
+
+/*
+ * What follows a type field of Ethernet: up to 1,500 it is the length of an 802.2 LLC frame, for
+ * which Linux has an ethertype of its own (ETH_P_802_2), as in cooked captures.
+ */
+static inline uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
+    if (type > 1500)
+        return CARRY_NEXT(ETHERTYPE, type);
+    if (walk->offset + (uint64_t)type < walk->bound)
+        carry_walk_set_end(walk, walk->offset + type);
+    return CARRY_NEXT(ETHERTYPE, 0x0004);
+}
+
+/* Starts an IP header at `offset`, whose datagram ends at `end`. */
+static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
+                                             const uint8_t *src, const uint8_t *dst, uint64_t end) {
+    walk->network = walk->offset;
+    walk->version = version;
+    walk->src = src;
+    walk->dst = dst;
+    walk->doubt = CARRY_REASON_NONE;
+    carry_walk_set_end(walk, end);
+}
+
+/* Marks the datagram as the first of several fragments. */
+static inline void carry_walk_start_fragment(struct carry_walk *walk) {
+    walk->doubt = CARRY_REASON_FRAGMENT;
+    walk->beyond = CARRY_REASON_FRAGMENT;
+}
+
+/* Enters the packet that an ICMP error quotes behind its header of 8 bytes. */
+static inline void carry_walk_start_quote(struct carry_walk *walk) {
+    walk->offset += 8;
+    walk->quoted = true;
+    walk->beyond = CARRY_REASON_QUOTED;
+}
+
+#endif

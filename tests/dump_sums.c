@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints every sum of a capture, for comparison with other tools: a line each, of frame, protocol,
+ * verdict, reason, stored, expected and offset of the field, separated by tabs.
+ */
+#include <carry/packet.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../tools/carry/capture.h"
+
+static void print_sums(const struct packet *packet) {
+    const struct carry_frame frame = {
+        .data = packet->data,
+        .captured = packet->captured,
+        .wire = packet->wire,
+        .linktype = packet->linktype,
+    };
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    size_t count = carry_packet_check(&frame, sums, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        printf("%" PRIu64 "\t%s\t%s\t%s\t%04" PRIx32 "\t%04" PRIx32 "\t%" PRIu32 "\n",
+               packet->number, carry_packet_protocol_name(sums[i].protocol),
+               carry_packet_verdict_name(sums[i].verdict), carry_packet_reason_name(sums[i].reason),
+               sums[i].stored, sums[i].expected, sums[i].field_offset);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: dump_sums CAPTURE\n");
+        return 3;
+    }
+    struct capture *capture = capture_open(argv[1]);
+    if (!capture) {
+        fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
+        return 3;
+    }
+    struct packet packet;
+    enum capture_result result;
+    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET)
+        print_sums(&packet);
+    if (result != CAPTURE_END)
+        fprintf(stderr, "%s: %s\n", argv[1], capture_problem(capture)->reason);
+    capture_close(capture);
+    return result == CAPTURE_END ? 0 : 2;
+}

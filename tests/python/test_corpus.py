@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Every sum of the shared captures against what tshark says of it.
+
+The captures and tshark's verdicts stand beside the project, not in it: CARRY_CORPUS names their
+folder, ../shared/captures by default; the verdicts are in the folder of the same name with
+"-oracle". Frame by frame and protocol by protocol, the verdicts of all layers, outer to inner, must
+be the same, but for the rows of corpus_differences.py: each says in how many frames of a file they
+differ, how, and why. A difference without a row fails, and so does a row without its difference.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from corpus_differences import REASONS
+
+ROOT = Path(__file__).resolve().parents[2]
+CAPTURES = Path(os.environ.get("CARRY_CORPUS", ROOT / "../shared/captures"))
+ORACLE = CAPTURES.with_name(CAPTURES.name + "-oracle")
+DUMP_SUMS = Path(os.environ.get("CARRY_DUMP_SUMS", ROOT / "build/tests/dump_sums"))
+
+COLUMNS = {
+    "ip": "ip.checksum.status",
+    "tcp": "tcp.checksum.status",
+    "udp": "udp.checksum.status",
+    "icmp": "icmp.checksum.status",
+    "icmpv6": "icmpv6.checksum.status",
+    "igmp": "igmp.checksum.status",
+}
+STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "illegal"}
+
+Frame = int
+Protocol = str
+Verdicts = dict[tuple[Frame, Protocol], list[str]]
+Difference = tuple[Protocol, str, str]  # the protocol, our verdicts, tshark's verdicts
+
+pytestmark = pytest.mark.skipif(
+    not (CAPTURES.is_dir() and ORACLE.is_dir()),
+    reason=f"no captures in {CAPTURES}, or no verdicts in {ORACLE}: see CARRY_CORPUS",
+)
+
+
+def rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(newline="") as file:
+        yield from csv.DictReader(file, delimiter="\t")
+
+
+def captures() -> list[str]:
+    return sorted(path.name for path in CAPTURES.glob("*"))
+
+
+def our_verdicts(capture: str) -> Verdicts:
+    assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_DUMP_SUMS"
+    command = [DUMP_SUMS, CAPTURES / capture]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert run.returncode in (0, 2), run.stderr  # 2: damaged, as some captures are on purpose
+    verdicts: Verdicts = defaultdict(list)
+    for line in run.stdout.splitlines():
+        frame, protocol, verdict, reason, *_ = line.split("\t")
+        protocol = "udp" if protocol == "udplite" else protocol  # as tshark has it
+        shown = f"{verdict}/{reason}" if verdict == "unverifiable" else verdict
+        verdicts[int(frame), protocol].append(shown)
+    return verdicts
+
+
+def their_verdicts(capture: str) -> Verdicts:
+    # tshark 4.0 calls offload sums bad; another pass over its output told which of those they are.
+    partial = {
+        (row["frame"], row["proto"])
+        for row in rows(ORACLE / f"{capture}.partial.tsv")
+        if row["kind"] == "pseudo+len"
+    }
+    verdicts: Verdicts = {}
+    frame = 0
+    for row in rows(ORACLE / f"{capture}.nodefrag.tsv"):
+        if not row["frame.encap_type"]:
+            continue  # a custom block of pcapng: tshark numbers it, but it is no packet
+        frame += 1
+        for protocol, column in COLUMNS.items():
+            statuses = [STATUSES[status] for status in row[column].split(",") if status]
+            if (row["frame.number"], protocol) in partial:
+                statuses = ["partial" if status == "bad" else status for status in statuses]
+            if statuses:
+                verdicts[frame, protocol] = statuses
+    return verdicts
+
+
+def differences(capture: str) -> Counter[Difference]:
+    ours, theirs = our_verdicts(capture), their_verdicts(capture)
+    found: Counter[Difference] = Counter()
+    for key in ours.keys() | theirs.keys():
+        mine, other = ours.get(key, []), theirs.get(key, [])
+        if [verdict.split("/")[0] for verdict in mine] != other:
+            found[key[1], ",".join(mine) or "-", ",".join(other) or "-"] += 1
+    return found
+
+
+def known_differences() -> dict[str, Counter[Difference]]:
+    known: dict[str, Counter[Difference]] = defaultdict(Counter)
+    for rows_of_reason in REASONS.values():
+        for file, protocol, ours, theirs, frames in rows_of_reason:
+            known[file][protocol, ours, theirs] += frames
+    return known
+
+
+@pytest.mark.parametrize("capture", captures())
+def test_agrees_with_tshark_but_for_the_listed(capture: str) -> None:
+    found, known = differences(capture), known_differences()[capture]
+    unlike = {
+        difference: f"{found[difference]} frames, {known[difference]} listed"
+        for difference in found.keys() | known.keys()
+        if found[difference] != known[difference]
+    }
+    assert not unlike
+
+
+def test_every_listed_capture_exists() -> None:
+    assert set(known_differences()) <= set(captures())
+
+
+def test_the_captures_hold_sums_of_every_protocol() -> None:
+    seen = {protocol for capture in captures() for _, protocol in our_verdicts(capture)}
+    assert seen == set(COLUMNS)

@@ -1,0 +1,974 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The packet walk, rule by rule. Every frame is made here, its checksums by the slow oracle; it is
+ * then checked against guard pages, whole and cut at every length: a cut may hide a verdict, but
+ * never change one.
+ */
+#include <carry/packet.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/guard.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+#include "oracle.h"
+
+#define LINK_ETHERNET 1
+#define FRAME_MAX     80000
+
+struct frame {
+    uint8_t bytes[FRAME_MAX];
+    uint32_t size;
+    uint32_t wire; /* 0: all is there */
+    uint32_t linktype;
+};
+
+/* Addresses in hexadecimal, as every byte below. */
+struct flow {
+    const char *src;
+    const char *dst;
+};
+
+#define SRC4  "c0000201"
+#define DST4  "c6336407"
+#define LAST4 "cb007109"
+#define SRC6  "20010db8000000000000000000000001"
+#define DST6  "20010db8000000000000000000000002"
+#define HOP6  "20010db8000000000000000000000033"
+#define LAST6 "20010db8000000000000000000000444"
+
+static const struct flow flow4 = {SRC4, DST4};
+static const struct flow flow6 = {SRC6, DST6};
+
+#define ETHERNET  "020000000001 020000000002"
+#define ETHERNET4 ETHERNET "0800"
+#define ETHERNET6 ETHERNET "86dd"
+
+enum { ICMP = 1, IGMP = 2, TCP = 6, UDP = 17, ESP = 50, AH = 51, ICMPV6 = 58, UDPLITE = 136 };
+
+/* --- Making frames --- */
+
+static unsigned nibble(char c) {
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* Calls `byte` for each byte of a text such as "45 00 0014". */
+static void each_byte(const char *hex, void (*byte)(void *context, uint8_t value), void *context) {
+    for (; *hex; hex++)
+        if (*hex != ' ') {
+            byte(context, (uint8_t)(nibble(hex[0]) << 4 | nibble(hex[1])));
+            hex++;
+        }
+}
+
+static void append(void *context, uint8_t value) {
+    struct frame *frame = context;
+    frame->bytes[frame->size++] = value;
+}
+
+/* Appends bytes; returns where they start. */
+static uint32_t put(struct frame *frame, const char *hex) {
+    uint32_t offset = frame->size;
+    each_byte(hex, append, frame);
+    return offset;
+}
+
+static void put_many(struct frame *frame, uint32_t count, uint8_t first, uint8_t step) {
+    while (count--) {
+        append(frame, first);
+        first = (uint8_t)(first + step);
+    }
+}
+
+static uint32_t get16(const struct frame *frame, uint32_t offset) {
+    return (uint32_t)frame->bytes[offset] << 8 | frame->bytes[offset + 1];
+}
+
+static void set16(struct frame *frame, uint32_t offset, uint32_t value) {
+    frame->bytes[offset] = (uint8_t)(value >> 8);
+    frame->bytes[offset + 1] = (uint8_t)value;
+}
+
+static struct frame *start(const char *hex) {
+    static struct frame frame;
+    frame.size = 0;
+    frame.wire = 0;
+    frame.linktype = LINK_ETHERNET;
+    put(&frame, hex);
+    return &frame;
+}
+
+static void sum_byte(void *context, uint8_t value) {
+    oracle_byte(context, value);
+}
+
+/* The pseudo-header, as a number: RFC 8200's, of which RFC 793's is the short form. */
+static struct oracle pseudo(const struct flow *flow, uint8_t protocol, uint32_t size) {
+    struct oracle oracle = oracle_start(0);
+    each_byte(flow->src, sum_byte, &oracle);
+    each_byte(flow->dst, sum_byte, &oracle);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        oracle_byte(&oracle, (uint8_t)(size >> shift));
+    oracle_byte(&oracle, 0);
+    oracle_byte(&oracle, protocol);
+    return oracle;
+}
+
+/* Stores at `field` what makes `size` bytes from `cover` on verify, on top of `oracle`. */
+static void seal(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size,
+                 struct oracle oracle) {
+    set16(frame, field, 0);
+    for (uint32_t i = 0; i < size; i++)
+        oracle_byte(&oracle, frame->bytes[cover + i]);
+    set16(frame, field, ~(uint32_t)oracle.sum & 0xffff);
+}
+
+/* Makes the IPv4 header at `offset` verify. */
+static void seal_ip(struct frame *frame, uint32_t offset) {
+    seal(frame, offset + 10, offset, (frame->bytes[offset] & 15u) * 4, oracle_start(0));
+}
+
+/* An IPv4 header for `size` bytes of content, with options. */
+static uint32_t put_ip_options(struct frame *frame, uint8_t protocol, uint32_t size,
+                               const char *options) {
+    uint32_t offset = put(frame, "45 00 0000 1234 0000 40 00 0000" SRC4 DST4);
+    put(frame, options);
+    uint32_t header_size = frame->size - offset;
+    frame->bytes[offset] = (uint8_t)(0x40 | header_size / 4);
+    frame->bytes[offset + 9] = protocol;
+    set16(frame, offset + 2, header_size + size);
+    seal_ip(frame, offset);
+    return offset;
+}
+
+static uint32_t put_ip(struct frame *frame, uint8_t protocol, uint32_t size) {
+    return put_ip_options(frame, protocol, size, "");
+}
+
+static uint32_t put_ipv6(struct frame *frame, uint8_t protocol, uint32_t size) {
+    uint32_t offset = put(frame, "60000000 0000 00 40" SRC6 DST6);
+    set16(frame, offset + 4, size);
+    frame->bytes[offset + 6] = protocol;
+    return offset;
+}
+
+/* 20 bytes of header and `size` of data. */
+static uint32_t put_tcp(struct frame *frame, const struct flow *flow, uint32_t size) {
+    uint32_t offset = put(frame, "0050 c001 01020304 00000000 5010 ffff 0000 0000");
+    put_many(frame, size, 0x31, 7);
+    seal(frame, offset + 16, offset, 20 + size, pseudo(flow, TCP, 20 + size));
+    return offset;
+}
+
+/* 8 bytes of header and `size` of data. */
+static uint32_t put_udp(struct frame *frame, const struct flow *flow, uint32_t size) {
+    uint32_t offset = put(frame, "3039 1092 0000 0000");
+    set16(frame, offset + 4, 8 + size);
+    put_many(frame, size, 0x31, 7);
+    seal(frame, offset + 6, offset, 8 + size, pseudo(flow, UDP, 8 + size));
+    return offset;
+}
+
+/* --- Checking them --- */
+
+static struct guard guard;
+
+struct result {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    size_t count;
+};
+
+/* Checks the first `captured` bytes of a frame, with the guard page right behind them. */
+static struct result check_cut(const struct frame *frame, uint32_t captured) {
+    uint8_t *data = guard.end - captured;
+    memcpy(data, frame->bytes, captured);
+    const struct carry_frame view = {
+        .data = data,
+        .captured = captured,
+        .wire = frame->wire ? frame->wire : frame->size,
+        .linktype = frame->linktype,
+    };
+    struct result result;
+    result.count = carry_packet_check(&view, result.sums, CARRY_PACKET_SUMS_MAX);
+    return result;
+}
+
+static struct result check(const struct frame *frame) {
+    return check_cut(frame, frame->size);
+}
+
+/* "ip good, udp unverifiable/fragment" */
+static const char *text_of(const struct result *result) {
+    static char text[4096];
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < result->count; i++) {
+        const struct carry_packet_sum *sum = &result->sums[i];
+        bool unverifiable = sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s%s", i ? ", " : "",
+                                 carry_packet_protocol_name(sum->protocol),
+                                 carry_packet_verdict_name(sum->verdict), unverifiable ? "/" : "",
+                                 unverifiable ? carry_packet_reason_name(sum->reason) : "");
+    }
+    return text;
+}
+
+/* What a cut frame shows must be a beginning of what the whole one shows, or be unverifiable. */
+static bool cut_agrees(const struct result *cut, const struct result *whole) {
+    if (cut->count > whole->count)
+        return false;
+    for (size_t i = 0; i < cut->count; i++) {
+        const struct carry_packet_sum *a = &cut->sums[i], *b = &whole->sums[i];
+        bool same_place = a->protocol == b->protocol && a->field_offset == b->field_offset;
+        if (!same_place || (a->verdict != b->verdict && a->verdict != CARRY_VERDICT_UNVERIFIABLE))
+            return false;
+    }
+    return true;
+}
+
+/* Every cut of a small frame; of a large one the headers, and some. */
+static bool cuts_agree(const struct frame *frame, const struct result *whole) {
+    for (uint32_t captured = 0; captured < frame->size; captured += captured < 400 ? 1 : 997) {
+        struct result cut = check_cut(frame, captured);
+        if (!cut_agrees(&cut, whole)) {
+            tap_note("cut to %u bytes: %s", captured, text_of(&cut));
+            return false;
+        }
+    }
+    return true;
+}
+
+static void expect(const struct frame *frame, const char *expected, const char *name, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void expect(const struct frame *frame, const char *expected, const char *name, ...) {
+    char full_name[200];
+    va_list args;
+    va_start(args, name);
+    vsnprintf(full_name, sizeof full_name, name, args);
+    va_end(args);
+
+    struct result whole = check(frame);
+    bool ok = strcmp(text_of(&whole), expected) == 0;
+    if (!ok)
+        tap_note("%s, not %s", text_of(&whole), expected);
+    tap_ok(cuts_agree(frame, &whole) && ok, "%s", full_name);
+}
+
+/* --- Lengths --- */
+
+static void test_padding_and_trailers_lie_outside(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, TCP, 21);
+    put_tcp(frame, &flow4, 1);
+    put(frame, "fffefdfcfb");
+    expect(frame, "ip good, tcp good", "padding and FCS behind IPv4 are not covered");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 9);
+    put_udp(frame, &flow6, 1);
+    put(frame, "fffefdfcfb");
+    expect(frame, "udp good", "a trailer behind IPv6 is not covered");
+}
+
+static void test_udp_covers_its_own_length(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, UDP, 8 + 5 + 3);
+    uint32_t udp = put_udp(frame, &flow4, 5);
+    put(frame, "aabbcc");
+    expect(frame, "ip good, udp good", "UDP covers its own length, below that of IP");
+
+    static const uint16_t wrong[] = {1, 7, 17, 0xffff};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        set16(frame, udp + 4, wrong[i]);
+        expect(frame, "ip good, udp unverifiable/malformed", "UDP length %u in 16 bytes", wrong[i]);
+    }
+    set16(frame, udp + 4, 0);
+    expect(frame, "ip good, udp unverifiable/malformed", "UDP length 0 in a short IPv4 packet");
+    set16(frame, udp + 6, 0);
+    expect(frame, "ip good, udp unverifiable/malformed", "without a checksum it is still wrong");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 13);
+    udp = put_udp(frame, &flow6, 5);
+    set16(frame, udp + 4, 0);
+    seal(frame, udp + 6, udp, 13, pseudo(&flow6, UDP, 13));
+    expect(frame, "udp good", "UDP length 0 over IPv6: to the end of the packet");
+}
+
+static void test_udplite_coverage(void) {
+    struct frame *frame = start(ETHERNET6);
+    put_ipv6(frame, UDPLITE, 8 + 6);
+    uint32_t udplite = put(frame, "3039 1092 0000 0000 313233343536");
+    seal(frame, udplite + 6, udplite, 14, pseudo(&flow6, UDPLITE, 14));
+    expect(frame, "udplite good", "UDP-Lite coverage 0 is all");
+    frame->bytes[udplite + 13] ^= 1;
+    expect(frame, "udplite bad", "UDP-Lite coverage 0: the last byte matters");
+
+    set16(frame, udplite + 4, 12);
+    seal(frame, udplite + 6, udplite, 12, pseudo(&flow6, UDPLITE, 14));
+    expect(frame, "udplite good", "UDP-Lite covers 12 bytes, its pseudo-header tells all 14");
+    frame->bytes[udplite + 13] ^= 1;
+    expect(frame, "udplite good", "UDP-Lite: bytes beyond the coverage do not matter");
+    frame->bytes[udplite + 11] ^= 1;
+    expect(frame, "udplite bad", "UDP-Lite: the last byte covered matters");
+
+    for (uint32_t coverage = 1; coverage < 8; coverage++) {
+        set16(frame, udplite + 4, coverage);
+        expect(frame, "udplite unverifiable/malformed", "UDP-Lite coverage %u", coverage);
+    }
+    set16(frame, udplite + 4, 15);
+    expect(frame, "udplite unverifiable/malformed", "UDP-Lite coverage beyond the packet");
+    set16(frame, udplite + 4, 8);
+    set16(frame, udplite + 6, 0);
+    expect(frame, "udplite illegal", "UDP-Lite without a checksum");
+}
+
+static void test_length_beyond_the_wire(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 30);
+    put_tcp(frame, &flow4, 10);
+    set16(frame, ip + 2, 51);
+    seal_ip(frame, ip);
+    expect(frame, "ip good, tcp unverifiable/length", "IPv4 length one byte beyond the wire");
+    put(frame, "00");
+    expect(frame, "ip good, tcp bad", "IPv4 length just on the wire");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, TCP, 31);
+    put_tcp(frame, &flow6, 10);
+    expect(frame, "tcp unverifiable/length", "IPv6 length beyond the wire");
+}
+
+static void test_snaplen(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, TCP, 20 + 100);
+    put_tcp(frame, &flow4, 100);
+    frame->wire = frame->size;
+    frame->size -= 1;
+    expect(frame, "ip good, tcp unverifiable/snaplen", "one byte cut off by the snapshot length");
+    frame->size = 14 + 20;
+    expect(frame, "ip good, tcp unverifiable/snaplen", "the IPv4 header alone is still verified");
+    frame->size = 14 + 19;
+    expect(frame, "ip unverifiable/snaplen", "a cut IPv4 header");
+}
+
+static void test_jumbo_lengths(void) {
+    enum { LARGE = 70000 };
+    struct frame *frame = start(ETHERNET6);
+    put_ipv6(frame, 0, 0);
+    uint32_t jumbo = put(frame, "06 00 c204 00000000");
+    uint32_t payload_size = 8 + 20 + LARGE;
+    set16(frame, jumbo + 4, payload_size >> 16);
+    set16(frame, jumbo + 6, payload_size);
+    put_tcp(frame, &flow6, LARGE);
+    put(frame, "ffff");
+    expect(frame, "tcp good", "jumbogram: the length is in the hop-by-hop option");
+    set16(frame, jumbo + 4, 0);
+    expect(frame, "tcp unverifiable/malformed", "jumbogram that 16 bits could hold");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 0, 0);
+    put(frame, "3c 00 0104 00000000");
+    put(frame, "06 00 c204 00010001");
+    put_tcp(frame, &flow6, LARGE);
+    expect(frame, "tcp good", "only the first header behind IPv6 can make a jumbogram");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 0);
+    uint32_t udp = put_udp(frame, &flow6, LARGE);
+    set16(frame, udp + 4, 0);
+    seal(frame, udp + 6, udp, 8 + LARGE, pseudo(&flow6, UDP, 8 + LARGE));
+    expect(frame, "udp good", "IPv6 and UDP length 0: all that is there");
+
+    frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 0);
+    set16(frame, ip + 2, 0);
+    seal_ip(frame, ip);
+    put_tcp(frame, &flow4, LARGE);
+    expect(frame, "ip good, tcp good", "IPv4 length 0: all that is there, 32 bits of length");
+
+    frame = start(ETHERNET4);
+    ip = put_ip(frame, UDP, 0);
+    set16(frame, ip + 2, 0);
+    seal_ip(frame, ip);
+    udp = put_udp(frame, &flow4, LARGE);
+    set16(frame, udp + 4, 0);
+    seal(frame, udp + 6, udp, 8 + LARGE, pseudo(&flow4, UDP, 8 + LARGE));
+    expect(frame, "ip good, udp good", "UDP length 0 in IPv4 that 16 bits cannot hold");
+}
+
+/* --- Zero, and what offload leaves --- */
+
+static void test_udp_zero(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, UDP, 12);
+    uint32_t udp = put_udp(frame, &flow4, 4);
+    set16(frame, udp + 6, 0);
+    expect(frame, "ip good, udp absent", "UDP 0 over IPv4: the sender chose to send none");
+
+    /* Data that make the sum 0. */
+    set16(frame, udp + 6, 0xffff);
+    seal(frame, udp + 8, udp, 12, pseudo(&flow4, UDP, 12));
+    expect(frame, "ip good, udp good", "UDP ffff where 0 is computed");
+    set16(frame, udp + 6, 1);
+    struct result result = check(frame);
+    tap_ok(result.sums[1].verdict == CARRY_VERDICT_BAD && result.sums[1].expected == 0xffff,
+           "UDP is never told to store 0");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 12);
+    udp = put_udp(frame, &flow6, 4);
+    set16(frame, udp + 6, 0);
+    expect(frame, "udp illegal", "UDP 0 over IPv6");
+}
+
+static void test_zero_and_ffff_are_equal(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, TCP, 22);
+    uint32_t tcp = put_tcp(frame, &flow4, 2);
+    set16(frame, tcp + 16, 0);
+    seal(frame, tcp + 20, tcp, 22, pseudo(&flow4, TCP, 22));
+    expect(frame, "ip good, tcp good", "TCP 0 where 0 is computed");
+    set16(frame, tcp + 16, 0xffff);
+    expect(frame, "ip good, tcp good", "TCP ffff where 0 is computed");
+    set16(frame, tcp + 16, 0xfffe);
+    struct result result = check(frame);
+    tap_ok(result.sums[1].verdict == CARRY_VERDICT_BAD && result.sums[1].expected == 0,
+           "TCP may be told to store 0");
+
+    /* Every receiver rejects it: the sum of nothing but zeros is 0, not ffff. */
+    frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 8);
+    uint32_t icmp = put(frame, "00 00 0000 0000 0000");
+    expect(frame, "ip good, icmp bad", "ICMP of nothing but zeros");
+    result = check(frame);
+    tap_ok(result.sums[1].expected == 0xffff, "zeros ask for ffff");
+    set16(frame, icmp + 2, 0xffff);
+    expect(frame, "ip good, icmp good", "zeros with ffff");
+}
+
+static void test_partial(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, TCP, 30);
+    uint32_t tcp = put_tcp(frame, &flow4, 10);
+    uint32_t good = get16(frame, tcp + 16);
+    uint32_t left = pseudo(&flow4, TCP, 30).sum;
+    set16(frame, tcp + 16, left);
+    expect(frame, "ip good, tcp partial", "TCP holds the sum of its pseudo-header");
+    struct result result = check(frame);
+    tap_ok(result.sums[1].expected == good && result.sums[1].stored == left,
+           "a partial sum is told what to store");
+    set16(frame, tcp + 16, ~left & 0xffff);
+    expect(frame, "ip good, tcp bad", "inverted it is not what offload leaves");
+    set16(frame, tcp + 16, pseudo(&flow4, TCP, 0).sum);
+    expect(frame, "ip good, tcp partial", "large sends of Windows leave the length out");
+    set16(frame, tcp + 16, left);
+    seal(frame, tcp + 20, tcp, 30, pseudo(&flow4, TCP, 30));
+    expect(frame, "ip good, tcp good", "a sum that is right is good, whatever else it equals");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 18);
+    uint32_t udp = put_udp(frame, &flow6, 10);
+    set16(frame, udp + 6, pseudo(&flow6, UDP, 18).sum);
+    expect(frame, "udp partial", "UDP over IPv6 holds the sum of its pseudo-header");
+}
+
+/* --- Fragments --- */
+
+static void test_fragments(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, UDP, 24);
+    uint32_t udp = put_udp(frame, &flow4, 16);
+    set16(frame, udp + 4, 1000);
+    set16(frame, ip + 6, 0x2000);
+    seal_ip(frame, ip);
+    expect(frame, "ip good, udp unverifiable/fragment", "first fragment over IPv4");
+    set16(frame, udp + 6, 0);
+    expect(frame, "ip good, udp absent", "first fragment of a datagram without a checksum");
+    set16(frame, ip + 6, 0x2001);
+    seal_ip(frame, ip);
+    expect(frame, "ip good", "middle fragment over IPv4");
+    set16(frame, ip + 6, 0x0001);
+    seal_ip(frame, ip);
+    expect(frame, "ip good", "last fragment over IPv4");
+    set16(frame, ip + 6, 0x4000);
+    seal_ip(frame, ip);
+    set16(frame, udp + 4, 24);
+    seal(frame, udp + 6, udp, 24, pseudo(&flow4, UDP, 24));
+    expect(frame, "ip good, udp good", "don't fragment is no fragment");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 44, 8 + 24);
+    uint32_t fragment = put(frame, "11 00 0000 12345678");
+    put_udp(frame, &flow6, 16);
+    expect(frame, "udp good", "an atomic fragment is a whole datagram");
+    set16(frame, fragment + 2, 0x0001);
+    expect(frame, "udp unverifiable/fragment", "first fragment over IPv6");
+    set16(frame, fragment + 2, 0x0009);
+    expect(frame, "", "middle fragment over IPv6");
+    set16(frame, fragment + 2, 0x0008);
+    expect(frame, "", "last fragment over IPv6");
+}
+
+/* --- Addresses of the pseudo-header --- */
+
+static void expect_routed(const char *header, const char *dst, const char *expected,
+                          const char *name) {
+    struct frame *frame = start(ETHERNET6);
+    uint32_t ip = put_ipv6(frame, 43, 0);
+    uint32_t routing = put(frame, header);
+    uint32_t size = frame->size - routing;
+    frame->bytes[routing] = TCP;
+    frame->bytes[routing + 1] = (uint8_t)(size / 8 - 1);
+    set16(frame, ip + 4, size + 25);
+    put_tcp(frame, &(struct flow){SRC6, dst}, 5);
+    expect(frame, expected, "%s", name);
+}
+
+static void test_routing_headers(void) {
+    expect_routed("0000 00 02 00000000" HOP6 LAST6, LAST6, "tcp good",
+                  "routing type 0: the last address is final");
+    expect_routed("0000 00 00 00000000" HOP6 LAST6, DST6, "tcp good",
+                  "routing type 0, no segments left: the header's own destination");
+    expect_routed("0000 00 03 00000000" HOP6 LAST6, LAST6, "tcp unverifiable/malformed",
+                  "routing type 0 with more segments left than it holds");
+    expect_routed("0000 00 01 00000000", DST6, "tcp unverifiable/malformed",
+                  "routing type 0 without an address");
+    expect_routed("0000 00 01 00000000" LAST6 "0000000000000000", LAST6,
+                  "tcp unverifiable/malformed", "routing type 0 with half an address");
+    expect_routed("0000 02 01 00000000" LAST6, LAST6, "tcp good",
+                  "routing type 2: the home address is final");
+    expect_routed("0000 04 01 01000000" LAST6 HOP6, LAST6, "tcp good",
+                  "segment routing: the first address is final");
+    expect_routed("0000 04 01 02000000" LAST6 HOP6, LAST6, "tcp unverifiable/malformed",
+                  "segment routing with more segments than bytes");
+    expect_routed("0000 04 01 00000000", DST6, "tcp unverifiable/malformed",
+                  "segment routing without a segment");
+    expect_routed("0000 04 00 01000000" LAST6 HOP6, DST6, "tcp good",
+                  "segment routing, no segments left");
+    expect_routed("0000 03 02 ee400000 0033 0444 00000000", LAST6, "tcp good",
+                  "RPL: the last address, with the prefix of the destination");
+    expect_routed("0000 03 01 ef700000 44 00000000000000", "20010db8000000000000000000000044",
+                  "tcp good", "RPL: addresses of one byte");
+    expect_routed("0000 03 01 00f00000 0000000000000000", LAST6, "tcp unverifiable/malformed",
+                  "RPL with more padding than bytes");
+    expect_routed("0000 09 01 00000000", DST6, "tcp unverifiable/routing",
+                  "an unknown routing type hides the final destination");
+    expect_routed("0000 09 00 00000000", DST6, "tcp good",
+                  "an unknown routing type with no segments left hides nothing");
+}
+
+static void test_home_address(void) {
+    struct frame *frame = start(ETHERNET6);
+    put_ipv6(frame, 60, 24 + 23);
+    put(frame, "06 02 1e02 1e1e c910" LAST6);
+    put_tcp(frame, &(struct flow){LAST6, DST6}, 3);
+    expect(frame, "tcp good", "the home address is the source");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 60, 8 + 23);
+    put(frame, "06 00 0102 0000 c910");
+    put_tcp(frame, &flow6, 3);
+    expect(frame, "tcp good", "a home address that goes beyond its header is none");
+}
+
+static void test_source_routes(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip_options(frame, TCP, 23, "01 83 0b 04 0a000001" LAST4);
+    put_tcp(frame, &(struct flow){SRC4, LAST4}, 3);
+    expect(frame, "ip good, tcp good", "loose source route: the last address is final");
+
+    frame = start(ETHERNET4);
+    put_ip_options(frame, TCP, 23, "89 0b 08 0a000001" LAST4 "00");
+    put_tcp(frame, &(struct flow){SRC4, LAST4}, 3);
+    expect(frame, "ip good, tcp good", "strict source route, on the way");
+
+    frame = start(ETHERNET4);
+    put_ip_options(frame, TCP, 23, "89 0b 0c 0a000001" LAST4 "00");
+    put_tcp(frame, &flow4, 3);
+    expect(frame, "ip good, tcp good", "a source route used up: the header's own destination");
+
+    static const char *const broken[] = {"83020000",          "83000000",          "01010183",
+                                         "8307ff00 cb007109", "83080400 cb007109", "83ff0400",
+                                         "44ff0000"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        frame = start(ETHERNET4);
+        put_ip_options(frame, TCP, 23, broken[i]);
+        put_tcp(frame, &flow4, 3);
+        expect(frame, "ip good, tcp good", "options that make no sense: %s", broken[i]);
+    }
+}
+
+/* --- Headers between --- */
+
+static void test_extension_headers(void) {
+    struct frame *frame = start(ETHERNET6);
+    put_ipv6(frame, 0, 8 + 8 + 24 + 21);
+    put(frame, "3c 00 0502 0000 0100");
+    put(frame, "2b 00 0104 00000000");
+    put(frame, "06 02 00 00 00000000" LAST6);
+    put_tcp(frame, &flow6, 1);
+    expect(frame, "tcp good", "hop-by-hop, destination options and routing, then TCP");
+
+    static const uint8_t of_ipv6[] = {0, 43, 44, 60, ICMPV6};
+    for (size_t i = 0; i < sizeof of_ipv6; i++) {
+        frame = start(ETHERNET4);
+        put_ip(frame, of_ipv6[i], 8 + 20);
+        put(frame, "06 00 0000 00000000");
+        put_tcp(frame, &flow4, 0);
+        expect(frame, "ip good", "protocol %u means nothing over IPv4", of_ipv6[i]);
+    }
+}
+
+static void test_ah_and_esp(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, AH, 24 + 23);
+    put(frame, "06 04 0000 00000100 00000001 a1a2a3a4a5a6a7a8a9aaabac");
+    put_tcp(frame, &flow4, 3);
+    expect(frame, "ip good, tcp good", "AH over IPv4 hides nothing");
+    frame->bytes[ip + 9] = ESP;
+    seal_ip(frame, ip);
+    expect(frame, "ip good", "ESP hides everything");
+    frame->bytes[ip + 9] = 253;
+    seal_ip(frame, ip);
+    expect(frame, "ip good", "an unknown protocol ends the walk");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, AH, 16 + 23);
+    put(frame, "06 02 0000 00000100 00000001 a1a2a3a4");
+    put_tcp(frame, &flow6, 3);
+    expect(frame, "tcp good", "AH over IPv6 hides nothing");
+}
+
+static void test_malformed_ip(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 20);
+    put_tcp(frame, &flow4, 0);
+    frame->bytes[ip] = 0x44;
+    expect(frame, "ip unverifiable/malformed", "IPv4 header of 16 bytes");
+    frame->bytes[ip] = 0x55;
+    expect(frame, "ip unverifiable/malformed", "IP version 5");
+    frame->bytes[ip] = 0x46;
+    set16(frame, ip + 2, 20);
+    expect(frame, "ip unverifiable/malformed", "IPv4 packet shorter than its header");
+    frame->bytes[ip] = 0x45;
+    set16(frame, ip + 2, 37);
+    seal_ip(frame, ip);
+    expect(frame, "ip good, tcp unverifiable/malformed", "no room for the TCP checksum");
+    set16(frame, ip + 2, 40);
+    expect(frame, "ip bad, tcp good", "a bad header does not end the walk");
+
+    frame = start(ETHERNET6);
+    ip = put_ipv6(frame, TCP, 20);
+    put_tcp(frame, &flow6, 0);
+    frame->bytes[ip] = 0x40;
+    expect(frame, "", "IPv6 of another version holds nothing");
+}
+
+/* --- ICMP and IGMP --- */
+
+static void test_icmp_errors(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 8 + 20 + 28);
+    uint32_t icmp = put(frame, "03 03 0000 00000000");
+    put_ip(frame, UDP, 28);
+    uint32_t udp = put_udp(frame, &flow4, 20);
+    seal(frame, icmp + 2, icmp, 56, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, udp good", "ICMP error: a whole packet is quoted");
+    frame->bytes[udp + 8] ^= 1;
+    seal(frame, icmp + 2, icmp, 56, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, udp unverifiable/quoted",
+           "a quoted sum that does not verify says nothing: routers edit what they quote");
+
+    frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 8 + 20 + 8);
+    icmp = put(frame, "0b 00 0000 00000000");
+    put_ip(frame, TCP, 1000);
+    put(frame, "0050 c001 01020304");
+    seal(frame, icmp + 2, icmp, 36, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, tcp unverifiable/quoted",
+           "ICMP error: the beginning of a packet is quoted");
+
+    /* RFC 4884: 8 bytes of the 16 quoted, then an extension that is no part of them. */
+    frame = start(ETHERNET6);
+    put_ipv6(frame, ICMPV6, 8 + 48 + 8);
+    icmp = put(frame, "01 04 0000 06 000000");
+    put_ipv6(frame, UDP, 16);
+    put_udp(frame, &flow6, 8);
+    frame->size -= 8;
+    put(frame, "2000 0000 00000000");
+    seal(frame, icmp + 2, icmp, 64, pseudo(&flow6, ICMPV6, 64));
+    expect(frame, "icmpv6 good, udp unverifiable/quoted", "ICMPv6 error with an extension");
+}
+
+static void test_icmp_types(void) {
+    for (unsigned type = 0; type < 16; type++) {
+        struct frame *frame = start(ETHERNET4);
+        put_ip(frame, ICMP, 8 + 40);
+        uint32_t icmp = put(frame, "0000 0000 00000000");
+        frame->bytes[icmp] = (uint8_t)type;
+        put_ip(frame, TCP, 20);
+        put_tcp(frame, &flow4, 0);
+        seal(frame, icmp + 2, icmp, 48, oracle_start(0));
+        bool error = type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
+        expect(frame, error ? "ip good, icmp good, ip good, tcp good" : "ip good, icmp good",
+               "ICMP type %u quotes %s", type, error ? "a packet" : "nothing");
+
+        frame = start(ETHERNET6);
+        put_ipv6(frame, ICMPV6, 8 + 60);
+        icmp = put(frame, "0000 0000 00000000");
+        frame->bytes[icmp] = (uint8_t)type;
+        put_ipv6(frame, TCP, 20);
+        put_tcp(frame, &flow6, 0);
+        seal(frame, icmp + 2, icmp, 68, pseudo(&flow6, ICMPV6, 68));
+        error = type >= 1 && type <= 4;
+        expect(frame, error ? "icmpv6 good, tcp good" : "icmpv6 good", "ICMPv6 type %u quotes %s",
+               type, error ? "a packet" : "nothing");
+    }
+}
+
+static void test_icmp_and_igmp(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 13);
+    uint32_t icmp = put(frame, "08 00 0000 0102 0001 6162636465");
+    seal(frame, icmp + 2, icmp, 13, oracle_start(0));
+    expect(frame, "ip good, icmp good", "ICMP echo of odd size");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, ICMPV6, 13);
+    icmp = put(frame, "80 00 0000 0102 0001 6162636465");
+    seal(frame, icmp + 2, icmp, 13, pseudo(&flow6, ICMPV6, 13));
+    expect(frame, "icmpv6 good", "ICMPv6 covers a pseudo-header");
+
+    frame = start(ETHERNET4);
+    put_ip_options(frame, IGMP, 16, "94040000");
+    uint32_t igmp = put(frame, "22 00 0000 0000 0001 04000000 e00000fb");
+    seal(frame, igmp + 2, igmp, 16, oracle_start(0));
+    expect(frame, "ip good, igmp good", "IGMP behind a router alert");
+    frame->bytes[igmp + 15] ^= 1;
+    expect(frame, "ip good, igmp bad", "IGMPv3 is covered to its end");
+}
+
+/* --- Around IP --- */
+
+static void put_inner(struct frame *frame, bool version6) {
+    if (version6)
+        put_ipv6(frame, TCP, 23);
+    else
+        put_ip(frame, TCP, 23);
+    put_tcp(frame, version6 ? &flow6 : &flow4, 3);
+}
+
+static void test_ip_in_ip(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, 4, 20 + 23);
+    put_inner(frame, false);
+    expect(frame, "ip good, ip good, tcp good", "IPv4 in IPv4");
+
+    frame = start(ETHERNET4);
+    put_ip(frame, 41, 40 + 23);
+    put_inner(frame, true);
+    expect(frame, "ip good, tcp good", "IPv6 in IPv4");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 4, 20 + 23);
+    put_inner(frame, false);
+    expect(frame, "ip good, tcp good", "IPv4 in IPv6");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 41, 40 + 23);
+    put_inner(frame, true);
+    expect(frame, "tcp good", "IPv6 in IPv6");
+
+    frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, 4, 20 + 22);
+    put_inner(frame, false);
+    expect(frame, "ip good, ip good, tcp unverifiable/length", "longer than the packet around it");
+    set16(frame, ip + 6, 0x2000);
+    seal_ip(frame, ip);
+    expect(frame, "ip good, ip good, tcp unverifiable/fragment", "cut by the fragment around it");
+}
+
+static void expect_link(uint32_t linktype, const char *header, bool version6) {
+    struct frame *frame = start(header);
+    frame->linktype = linktype;
+    put_inner(frame, version6);
+    expect(frame, version6 ? "tcp good" : "ip good, tcp good", "link type %u: %s", linktype,
+           header);
+    tap_ok(carry_packet_knows_link(linktype), "link type %u is known", linktype);
+}
+
+static void test_link_types(void) {
+    expect_link(1, ETHERNET "8100 0064 0800", false);
+    expect_link(1, ETHERNET "88a8 0064 8100 0065 86dd", true);
+    expect_link(1, ETHERNET "9100 0064 0800", false);
+    expect_link(1, ETHERNET "0033 aaaa03 000000 0800", false);
+    expect_link(1, ETHERNET "8100 0064 0047 aaaa03 0000f8 86dd", true);
+    expect_link(113, "0000 0001 0006 0200000000010000 0800", false);
+    expect_link(113, "0000 0001 0006 0200000000010000 86dd", true);
+    expect_link(113, "0000 0001 0006 0200000000010000 0004 aaaa03 000000 0800", false);
+    expect_link(276, "0800 0000 00000003 0001 00 06 0200000000010000", false);
+    expect_link(276, "86dd 0000 00000003 0001 00 06 0200000000010000", true);
+    expect_link(12, "", false);
+    expect_link(14, "", true);
+    expect_link(101, "", false);
+    expect_link(101, "", true);
+    expect_link(228, "", false);
+    expect_link(229, "", true);
+    expect_link(0, "02000000", false);
+    expect_link(0, "00000002", false);
+    expect_link(0, "0a000000", true);
+    expect_link(0, "18000000", true);
+    expect_link(0, "1c000000", true);
+    expect_link(0, "0000001e", true);
+    expect_link(108, "00000002", false);
+    expect_link(108, "00000018", true);
+
+    struct frame *frame = start(ETHERNET "0033 424203 0000");
+    put_inner(frame, false);
+    expect(frame, "", "802.2 frames that are not SNAP hold no IP");
+    frame = start(ETHERNET "0033 aaab03 000000 0800");
+    put_inner(frame, false);
+    expect(frame, "", "802.2 frames that are nearly SNAP hold no IP");
+    frame = start(ETHERNET "0033 aaaa13 000000 0800");
+    put_inner(frame, false);
+    expect(frame, "", "SNAP in numbered frames holds no IP");
+    frame = start(ETHERNET "0033 aaaa03 00000c 0800");
+    put_inner(frame, false);
+    expect(frame, "", "SNAP of another organisation holds no ethertype");
+    frame = start(ETHERNET "0032 aaaa03 000000 0800");
+    put_inner(frame, false);
+    expect(frame, "ip good, tcp unverifiable/length", "IP longer than the 802.3 frame says");
+    frame = start(ETHERNET4);
+    frame->linktype = 147;
+    put_inner(frame, false);
+    expect(frame, "", "an unknown link type");
+    frame->linktype = 0x10001;
+    expect(frame, "", "a link type of more than 16 bits");
+    tap_ok(!carry_packet_knows_link(147) && !carry_packet_knows_link(0x0800) &&
+               !carry_packet_knows_link(0x10001),
+           "unknown link types are known to be so");
+}
+
+/* --- What is reported --- */
+
+static void test_report(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, UDP, 13);
+    uint32_t udp = put_udp(frame, &flow4, 5);
+    uint32_t good = get16(frame, udp + 6);
+    set16(frame, udp + 6, good ^ 0x0100);
+    struct result result = check(frame);
+    const struct carry_packet_sum *sum = &result.sums[1];
+    tap_ok(sum->stored == (good ^ 0x0100) && sum->expected == good, "stored and expected numbers");
+    tap_ok(sum->field_offset == udp + 6 && sum->field_size == 2 && sum->cover_offset == udp &&
+               sum->cover_size == 13 && sum->network_offset == ip && sum->version == 4,
+           "offsets and sizes");
+    tap_ok(oracle_fold(sum->pseudo) ==
+               oracle_value(&(struct oracle){pseudo(&flow4, UDP, 13).sum, false}),
+           "the pseudo-header's partial sum");
+    sum = &result.sums[0];
+    tap_ok(sum->field_offset == ip + 10 && sum->cover_offset == ip && sum->cover_size == 20 &&
+               sum->network_offset == ip && sum->pseudo == 0 && sum->stored == sum->expected,
+           "the header's own sum");
+}
+
+static void test_capacity_and_depth(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_inner(frame, false);
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET};
+    struct carry_packet_sum sums[2];
+    memset(sums, 0xa5, sizeof sums);
+    tap_ok(carry_packet_check(&view, sums, 0) == 0 && sums[0].protocol == 0xa5, "capacity 0");
+    tap_ok(carry_packet_check(&view, sums, 1) == 1 && sums[1].protocol == 0xa5, "capacity 1");
+
+    const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET};
+    tap_ok(carry_packet_check(&empty, sums, 2) == 0, "an empty frame");
+    const struct carry_frame small_wire = {frame->bytes, frame->size, 1, LINK_ETHERNET};
+    tap_ok(carry_packet_check(&small_wire, sums, 2) == 2 && sums[1].verdict == CARRY_VERDICT_GOOD,
+           "a wire length below the captured one counts for nothing");
+
+    frame = start(ETHERNET4);
+    for (uint32_t depth = 100; depth > 0; depth--)
+        put_ip(frame, 4, (depth - 1) * 20);
+    struct result result = check(frame);
+    tap_ok(result.count == CARRY_PACKET_SUMS_MAX - 1, "100 headers deep: %zu looked at",
+           result.count);
+
+    frame = start(ETHERNET "8100");
+    for (int i = 0; i < 10000; i++)
+        put(frame, "0064 8100");
+    expect(frame, "", "10,000 VLAN tags");
+}
+
+static void test_names(void) {
+    tap_ok(strcmp(carry_packet_protocol_name(CARRY_PROTOCOL_UDPLITE), "udplite") == 0 &&
+               strcmp(carry_packet_verdict_name(CARRY_VERDICT_PARTIAL), "partial") == 0 &&
+               strcmp(carry_packet_reason_name(CARRY_REASON_SNAPLEN), "snaplen") == 0,
+           "names");
+    tap_ok(strcmp(carry_packet_protocol_name(CARRY_PROTOCOL_COUNT), "?") == 0 &&
+               strcmp(carry_packet_verdict_name(CARRY_VERDICT_COUNT), "?") == 0 &&
+               strcmp(carry_packet_reason_name(CARRY_REASON_COUNT), "?") == 0,
+           "numbers out of range have no name");
+    bool all = true;
+    for (unsigned i = 0; i < CARRY_VERDICT_COUNT; i++)
+        all = all && carry_packet_verdict_name(i);
+    for (unsigned i = 0; i < CARRY_REASON_COUNT; i++)
+        all = all && carry_packet_reason_name(i);
+    tap_ok(all, "every verdict and reason has a name");
+}
+
+/* Frames that were right, with some bytes changed: reads stay inside, and repairs repair. */
+static void test_damaged_frames(void) {
+    rng_restart();
+    bool ok = true;
+    for (int round = 0; round < 20000 && ok; round++) {
+        struct frame *frame = start(round & 1 ? ETHERNET6 : ETHERNET4);
+        put_inner(frame, round & 1);
+        for (size_t changes = 1 + rng_below(4); changes; changes--)
+            frame->bytes[12 + rng_below(frame->size - 12)] = (uint8_t)rng_next();
+        struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(8));
+        for (size_t i = 0; i < result.count; i++)
+            if (result.sums[i].verdict == CARRY_VERDICT_BAD)
+                set16(frame, result.sums[i].field_offset, result.sums[i].expected);
+        struct result repaired = check(frame);
+        for (size_t i = 0; i < result.count; i++)
+            if (result.sums[i].verdict == CARRY_VERDICT_BAD)
+                ok = ok && repaired.sums[i].verdict == CARRY_VERDICT_GOOD;
+    }
+    tap_ok(ok, "what is expected makes bad sums good, in damaged frames");
+}
+
+int main(void) {
+    guard = guard_open(FRAME_MAX);
+    test_padding_and_trailers_lie_outside();
+    test_udp_covers_its_own_length();
+    test_udplite_coverage();
+    test_length_beyond_the_wire();
+    test_snaplen();
+    test_jumbo_lengths();
+    test_udp_zero();
+    test_zero_and_ffff_are_equal();
+    test_partial();
+    test_fragments();
+    test_routing_headers();
+    test_home_address();
+    test_source_routes();
+    test_extension_headers();
+    test_ah_and_esp();
+    test_malformed_ip();
+    test_icmp_errors();
+    test_icmp_types();
+    test_icmp_and_igmp();
+    test_ip_in_ip();
+    test_link_types();
+    test_report();
+    test_capacity_and_depth();
+    test_names();
+    test_damaged_frames();
+    guard_close(&guard);
+    return tap_done();
+}
