@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Packets and captures made by hand, for tests, examples and benchmarks.
+
+Sums are computed here byte by byte, independently of the library.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+TCP, UDP, ICMP, IGMP, ICMPV6, UDPLITE = 6, 17, 1, 2, 58, 136
+CHECK_AT = {TCP: 16, UDP: 6, UDPLITE: 6, ICMP: 2, IGMP: 2, ICMPV6: 2}
+MAC = bytes.fromhex("020000000002020000000001")
+
+
+def fold(data: bytes) -> int:
+    """The one's complement sum of 16-bit words, not inverted."""
+    total = 0
+    for at in range(0, len(data), 2):
+        total += data[at] << 8
+        if at + 1 < len(data):
+            total += data[at + 1]
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def finish(data: bytes) -> int:
+    """The checksum to store over `data`, whose checksum field is 0."""
+    return fold(data) ^ 0xFFFF
+
+
+def put16(data: bytes, at: int, value: int) -> bytes:
+    return data[:at] + struct.pack(">H", value) + data[at + 2 :]
+
+
+def pseudo(src: str, dst: str, protocol: int, size: int) -> bytes:
+    """The pseudo-header: RFC 793 for IPv4, RFC 8200 for IPv6."""
+    source, target = ipaddress.ip_address(src), ipaddress.ip_address(dst)
+    if source.version == 4:
+        return source.packed + target.packed + struct.pack(">BBH", 0, protocol, size)
+    return source.packed + target.packed + struct.pack(">LHBB", size, 0, 0, protocol)
+
+
+def transport(protocol: int, payload: bytes, ports: tuple[int, int] = (40000, 443)) -> bytes:
+    """A transport header and its payload, with 0 for the checksum."""
+    if protocol == TCP:
+        return struct.pack(">HHLLBBHHH", *ports, 1, 2, 0x50, 0x18, 512, 0, 0) + payload
+    if protocol in (UDP, UDPLITE):
+        size = 8 + len(payload) if protocol == UDP else 0
+        return struct.pack(">HHHH", *ports, size, 0) + payload
+    kind = {ICMP: 8, ICMPV6: 128, IGMP: 0x16}[protocol]
+    return struct.pack(">BBHL", kind, 0, 0, 0x00010002) + payload
+
+
+def network(src: str, dst: str, protocol: int, payload: bytes) -> bytes:
+    """An IPv4 or IPv6 packet, by the kind of address."""
+    source, target = ipaddress.ip_address(src), ipaddress.ip_address(dst)
+    if source.version == 6:
+        head = struct.pack(">LHBB", 6 << 28, len(payload), protocol, 64)
+        return head + source.packed + target.packed + payload
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), 7, 0x4000, 64, protocol, 0)
+    head += source.packed + target.packed
+    return put16(head, 10, finish(head)) + payload
+
+
+def packet(
+    protocol: int,
+    payload: bytes = b"payload!",
+    *,
+    src: str = "10.0.0.5",
+    dst: str = "10.0.0.9",
+    ports: tuple[int, int] = (40000, 443),
+    sums: str = "good",
+) -> bytes:
+    """An IP packet; `sums` is good, bad, partial or none."""
+    segment = transport(protocol, payload, ports)
+    head = b"" if protocol in (ICMP, IGMP) else pseudo(src, dst, protocol, len(segment))
+    check = {
+        "good": finish(head + segment),
+        "bad": finish(head + segment) ^ 0x1234,
+        "partial": fold(head),
+        "none": 0,
+    }[sums]
+    if sums == "good" and check == 0 and protocol in (UDP, UDPLITE):
+        check = 0xFFFF
+    return network(src, dst, protocol, put16(segment, CHECK_AT[protocol], check))
+
+
+def ethernet(ip: bytes, tags: Sequence[int] = ()) -> bytes:
+    """An Ethernet frame around an IP packet, padded to its minimum; `tags` are VLAN numbers."""
+    kind = b"\x86\xdd" if ip[0] >> 4 == 6 else b"\x08\x00"
+    vlans = b"".join(struct.pack(">HH", 0x8100, tag) for tag in tags)
+    return (MAC + vlans + kind + ip).ljust(60, b"\0")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A packet as captured; `wire` defaults to all of it."""
+
+    data: bytes
+    wire: int | None = None
+    seconds: int = 1_700_000_000
+    fraction: int = 0
+    interface: int = 0
+
+    @property
+    def wire_size(self) -> int:
+        return len(self.data) if self.wire is None else self.wire
+
+
+def pcap(
+    records: Iterable[Record | bytes],
+    *,
+    order: str = "<",
+    magic: int = 0xA1B2C3D4,
+    link: int = 1,
+    snaplen: int = 262144,
+) -> bytes:
+    """A pcap file; magic 0xa1b2cd34 has Kuznetzov's longer records."""
+    parts = [struct.pack(order + "LHHlLLL", magic, 2, 4, 0, 0, snaplen, link)]
+    for item in records:
+        record = item if isinstance(item, Record) else Record(item)
+        parts.append(
+            struct.pack(
+                order + "LLLL",
+                record.seconds,
+                record.fraction,
+                len(record.data),
+                record.wire_size,
+            )
+        )
+        if magic == 0xA1B2CD34:
+            parts.append(struct.pack(order + "LHBB", 1, 0x0800, 0, 0))
+        parts.append(record.data)
+    return b"".join(parts)
+
+
+def pad4(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
+
+
+def option(order: str, code: int, value: bytes) -> bytes:
+    return struct.pack(order + "HH", code, len(value)) + pad4(value)
+
+
+@dataclass
+class Pcapng:
+    """A pcapng file, block by block."""
+
+    order: str = "<"
+    parts: list[bytes] = field(default_factory=list)
+
+    def block(self, kind: int, body: bytes) -> Pcapng:
+        size = struct.pack(self.order + "L", 12 + len(body))
+        self.parts.append(struct.pack(self.order + "L", kind) + size + body + size)
+        return self
+
+    def section(self, options: bytes = b"") -> Pcapng:
+        body = struct.pack(self.order + "LHHq", 0x1A2B3C4D, 1, 0, -1)
+        return self.block(0x0A0D0D0A, body + options)
+
+    def interface(self, link: int = 1, snaplen: int = 0, options: bytes = b"") -> Pcapng:
+        return self.block(1, struct.pack(self.order + "HHL", link, 0, snaplen) + options)
+
+    def packet(
+        self, data: bytes, *, interface: int = 0, ticks: int = 0, captured: int | None = None
+    ) -> Pcapng:
+        head = struct.pack(
+            self.order + "LLLLL",
+            interface,
+            ticks >> 32,
+            ticks & 0xFFFFFFFF,
+            len(data) if captured is None else captured,
+            len(data),
+        )
+        return self.block(6, head + pad4(data))
+
+    def old_packet(self, data: bytes, *, interface: int = 0) -> Pcapng:
+        head = struct.pack(self.order + "HHLLLL", interface, 0xFFFF, 0, 0, len(data), len(data))
+        return self.block(2, head + pad4(data))
+
+    def simple_packet(self, data: bytes, wire: int | None = None) -> Pcapng:
+        size = len(data) if wire is None else wire
+        return self.block(3, struct.pack(self.order + "L", size) + pad4(data))
+
+    def bytes(self) -> bytes:
+        return b"".join(self.parts)

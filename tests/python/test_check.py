@@ -1,0 +1,857 @@
+# SPDX-License-Identifier: MIT
+"""`carry check` as its users meet it: formats, damage, output, exit status."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import (
+    ICMP,
+    ICMPV6,
+    IGMP,
+    TCP,
+    UDP,
+    UDPLITE,
+    Pcapng,
+    Record,
+    ethernet,
+    option,
+    packet,
+    pcap,
+    put16,
+)
+from conftest import SOURCE, Check, Run
+
+CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
+VERDICTS = ["good", "bad", "partial", "absent", "illegal", "unverifiable"]
+
+GOOD = ethernet(packet(TCP))
+WRONG = ethernet(packet(TCP, sums="bad"))
+PARTIAL = ethernet(packet(TCP, sums="partial"))
+
+MIB = 1 << 20
+PACKET_LIMIT = 16 * MIB
+
+BYTE_ORDERS = pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
+
+
+def counts(report: dict[str, Any], protocol: str) -> dict[str, int]:
+    """The verdicts that occur."""
+    return {name: n for name, n in report["protocols"].get(protocol, {}).items() if n}
+
+
+# --- Formats ---
+
+
+@BYTE_ORDERS
+@pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34], ids=hex)
+def test_pcap(check: Check, order: str, magic: int) -> None:
+    status, report = check(pcap([GOOD, WRONG, PARTIAL], order=order, magic=magic))
+    assert status == BAD
+    assert report["packets"] == 3
+    assert report["bytes"] == len(GOOD + WRONG + PARTIAL)
+    assert counts(report, "ip") == {"good": 3}
+    assert counts(report, "tcp") == {"good": 1, "bad": 1, "partial": 1}
+
+
+@BYTE_ORDERS
+def test_pcapng_packet_blocks(check: Check, order: str) -> None:
+    file = Pcapng(order).section().interface()
+    file.packet(GOOD).old_packet(WRONG).simple_packet(GOOD)
+    status, report = check(file.bytes())
+    assert (status, report["packets"]) == (BAD, 3)
+    assert counts(report, "tcp") == {"good": 2, "bad": 1}
+
+
+def test_pcapng_interfaces_have_their_own_link_types(check: Check) -> None:
+    raw = packet(TCP)
+    file = Pcapng().section().interface(link=1).interface(link=101).interface(link=65000)
+    file.packet(GOOD, interface=0).packet(raw, interface=1).packet(raw, interface=2)
+    status, report = check(file.bytes())
+    assert status == CLEAN
+    assert counts(report, "tcp") == {"good": 2}
+    assert report["unknown_links"] == {"65000": 1}
+
+
+def test_pcapng_sections_have_their_own_byte_order_and_interfaces(check: Check) -> None:
+    little = Pcapng("<").section().interface(link=101).packet(packet(TCP))
+    big = Pcapng(">").section().interface(link=1).packet(GOOD)
+    status, report = check(little.bytes() + big.bytes() + little.bytes())
+    assert (status, report["packets"]) == (CLEAN, 3)
+    assert counts(report, "tcp") == {"good": 3}
+    status, report = check(little.bytes() + Pcapng(">").section().packet(GOOD).bytes())
+    assert (status, report["packets"]) == (DAMAGED, 1)
+    assert "interface 0, but 0 are described" in report["damage"]["reason"]
+
+
+@BYTE_ORDERS
+def test_pcapng_skips_other_blocks_of_any_size(check: Check, order: str) -> None:
+    file = Pcapng(order).section().block(4, bytes(8)).interface().block(0xBAD, b"")
+    file.packet(GOOD).block(0x0BAD0BAD, bytes(20 * MIB)).packet(GOOD).block(5, bytes(4))
+    status, report = check(file.bytes())
+    assert (status, report["packets"], report["damage"]) == (CLEAN, 2, None)
+
+
+def test_pcapng_options_are_not_trusted(check: Check) -> None:
+    nonsense = struct.pack("<HH", 9, 60000) + b"\x06\0\0\0"
+    for options in (nonsense, b"\x09", option("<", 9, b""), option("<", 9, b"\x7f"), b"\xff" * 8):
+        options += bytes(-len(options) % 4)
+        data = Pcapng().section(options).interface(options=options).packet(GOOD).bytes()
+        status, report = check(data)
+        assert (status, report["packets"]) == (CLEAN, 1)
+
+
+def test_simple_packets_are_cut_by_the_snap_length(check: Check) -> None:
+    file = Pcapng().section().interface(snaplen=40).simple_packet(GOOD[:40], wire=len(GOOD))
+    status, report = check(file.bytes())
+    assert (status, report["bytes"]) == (CLEAN, 40)
+    assert report["reasons"] == {"tcp": {"snaplen": 1}}
+
+
+@BYTE_ORDERS
+def test_frame_check_sequence_lies_outside_the_packet(check: Check, order: str) -> None:
+    """With 4 bytes of FCS, an IP length that reaches into them is beyond the wire."""
+    ip = packet(TCP, b"12345678901234")
+    frame = ethernet(ip)
+    assert len(frame) == 14 + len(ip)
+    linked = 1 | 1 << 26 | 2 << 28
+    options = option(order, 13, b"\x04")
+    bits = option(order, 13, b"\x20")
+    for data in (
+        pcap([frame], order=order, link=linked),
+        Pcapng(order).section().interface(options=options).packet(frame).bytes(),
+        Pcapng(order).section().interface(options=bits).packet(frame).bytes(),
+    ):
+        _status, report = check(data)
+        assert report["reasons"] == {"tcp": {"length": 1}}
+        assert report["bytes"] == len(frame)
+    for data in (
+        pcap([frame + b"FCS!"], order=order, link=linked),
+        Pcapng(order).section().interface(options=options).packet(frame + b"FCS!").bytes(),
+        Pcapng(order).section().interface(options=bits).packet(frame + b"FCS!").bytes(),
+    ):
+        assert counts(check(data)[1], "tcp") == {"good": 1}
+
+
+def test_an_option_without_its_value_is_ignored(check: Check) -> None:
+    """Else the block's own length, which follows, would be taken for an FCS length."""
+    frame = ethernet(packet(TCP, b"12345678901234"))
+    file = Pcapng().section().interface(options=struct.pack("<HH", 13, 1)).packet(frame)
+    assert counts(check(file.bytes())[1], "tcp") == {"good": 1}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "number"),
+    [("tcp", TCP), ("udp", UDP), ("udplite", UDPLITE), ("icmp", ICMP), ("igmp", IGMP)],
+)
+def test_protocols(check: Check, protocol: str, number: int) -> None:
+    frames = [ethernet(packet(number, b"odd", sums=sums)) for sums in ("good", "bad")]
+    status, report = check(pcap(frames))
+    assert status == BAD
+    assert counts(report, protocol) == {"good": 1, "bad": 1}
+
+
+def test_protocols_over_ipv6(check: Check) -> None:
+    ends = {"src": "2001:db8::1", "dst": "2001:db8::2"}
+    frames = [ethernet(packet(number, b"odd", **ends)) for number in (TCP, UDP, ICMPV6)]
+    frames.append(ethernet(packet(UDP, sums="none", **ends)))
+    status, report = check(pcap(frames))
+    assert status == BAD
+    assert counts(report, "udp") == {"good": 1, "illegal": 1}
+    assert counts(report, "tcp") == counts(report, "icmpv6") == {"good": 1}
+    assert "ip" not in report["protocols"]
+
+
+def test_jumbo_frames(check: Check) -> None:
+    frame = ethernet(packet(TCP, os.urandom(60000)))
+    status, report = check(pcap([frame] * 40))
+    assert (status, report["bytes"]) == (CLEAN, 40 * len(frame))
+    assert counts(report, "tcp") == {"good": 40}
+
+
+# --- Time ---
+
+
+def finding(carry: Run, data: bytes) -> dict[str, Any]:
+    done = carry("check", "--bad-only", "--json", "-", stdin=data)
+    (line,) = done.stdout.splitlines()
+    return json.loads(line)
+
+
+@BYTE_ORDERS
+def test_pcap_times(carry: Run, order: str) -> None:
+    record = Record(WRONG, seconds=1_700_000_000, fraction=123_456)
+    micro = finding(carry, pcap([record], order=order))
+    nano = finding(carry, pcap([record], order=order, magic=0xA1B23C4D))
+    assert micro["time"] == "2023-11-14T22:13:20.123456000Z"
+    assert nano["time"] == "2023-11-14T22:13:20.000123456Z"
+
+
+@BYTE_ORDERS
+@pytest.mark.parametrize(
+    ("resolution", "ticks"),
+    [
+        (None, 1_700_000_000_123_456),
+        (6, 1_700_000_000_123_456),
+        (9, 1_700_000_000_123_456_000),
+        (0x80 | 20, (1_700_000_000 << 20) + 129453),
+    ],
+)
+def test_pcapng_times(carry: Run, order: str, resolution: int | None, ticks: int) -> None:
+    options = b"" if resolution is None else option(order, 9, bytes([resolution]))
+    file = Pcapng(order).section().interface(options=options).packet(WRONG, ticks=ticks)
+    assert finding(carry, file.bytes())["time"].startswith("2023-11-14T22:13:20.123456")
+
+
+@BYTE_ORDERS
+def test_pcapng_time_start(carry: Run, order: str) -> None:
+    options = option(order, 14, struct.pack(order + "q", 1_700_000_000))
+    file = Pcapng(order).section().interface(options=options).packet(WRONG, ticks=5)
+    assert finding(carry, file.bytes())["time"] == "2023-11-14T22:13:20.000005000Z"
+
+
+# --- Damage ---
+
+
+def cut_files() -> dict[str, list[bytes]]:
+    """Captures in pieces: a shorter file is a whole one only where a piece ends."""
+    files = {}
+    for kind, magic in (("pcap", 0xA1B2C3D4), ("modified", 0xA1B2CD34)):
+        header, record = pcap([], magic=magic), pcap([WRONG], magic=magic)[24:]
+        files[kind] = [header, record, record]
+    for order in "<>":
+        file = Pcapng(order).section().interface().packet(WRONG).block(5, b"")
+        files["pcapng" + order] = file.simple_packet(WRONG).old_packet(WRONG).parts
+    return files
+
+
+@pytest.mark.parametrize("kind", cut_files())
+def test_cut_anywhere(check: Check, kind: str) -> None:
+    pieces = cut_files()[kind]
+    data, ends = b"".join(pieces), [0, *accumulate(map(len, pieces))]
+    whole = check(data)[1]["packets"]
+    seen = 0
+    for size in range(len(data)):
+        status, report = check(data[:size])
+        assert seen <= report["packets"] < whole
+        seen = report["packets"]
+        if size and size in ends:
+            assert (status, report["damage"]) == (BAD if seen else CLEAN, None), size
+        else:
+            assert status == DAMAGED, size
+            assert report["damage"]["offset"] == max(end for end in ends if end <= size)
+        assert report["protocols"] == (
+            {} if not seen else {"ip": tally(good=seen), "tcp": tally(bad=seen)}
+        )
+    assert seen == whole - 1
+
+
+def ng() -> Pcapng:
+    return Pcapng().section().interface().packet(GOOD)
+
+
+AFTER_NG = len(ng().bytes())
+EPB = struct.Struct("<LLLLL")
+
+DAMAGE = {
+    "empty": (b"", 0, 0, "empty file"),
+    "garbage": (b"garbage!", 0, 0, "not a capture: it starts with 67 61 72 62"),
+    "short": (b"\xd4\xc3", 0, 0, "file header cut: 2 of 4 bytes"),
+    "gzip": (b"\x1f\x8b\x08\0", 0, 0, "not a capture but compressed: zcat FILE | carry check -"),
+    "header": (pcap([])[:23], 0, 0, "file header cut: 23 of 24 bytes"),
+    "record header": (
+        pcap([GOOD]) + b"12345",
+        1,
+        40 + len(GOOD),
+        "record header cut: 5 of 16 bytes",
+    ),
+    "record": (pcap([GOOD])[:-1], 0, 24, f"record cut: {15 + len(GOOD)} of {16 + len(GOOD)} bytes"),
+    "huge record": (
+        pcap([GOOD]) + struct.pack("<LLLL", 0, 0, 2**32 - 1, 60),
+        1,
+        40 + len(GOOD),
+        "record claims 4294967295 bytes, above the limit of 16777216",
+    ),
+    "block": (ng().bytes()[:-1], 0, 48, f"block cut: {AFTER_NG - 49} of {AFTER_NG - 48} bytes"),
+    "block header": (ng().bytes() + b"12345", 1, AFTER_NG, "block header cut: 5 of 12 bytes"),
+    "odd block": (
+        ng().bytes() + struct.pack("<LLL", 5, 13, 13),
+        1,
+        AFTER_NG,
+        "block of type 0x00000005 cannot have 13 bytes",
+    ),
+    "small block": (
+        ng().bytes() + struct.pack("<LLL", 5, 8, 8),
+        1,
+        AFTER_NG,
+        "block of type 0x00000005 cannot have 8 bytes",
+    ),
+    "small packet block": (
+        ng().block(6, bytes(16)).bytes(),
+        1,
+        AFTER_NG,
+        "block of type 0x00000006 cannot have 28 bytes",
+    ),
+    "huge block": (
+        ng().bytes() + struct.pack("<LLL", 6, PACKET_LIMIT + 4, 0),
+        1,
+        AFTER_NG,
+        "block claims 16777220 bytes, above the limit of 16777216",
+    ),
+    "lengths differ": (
+        ng().bytes() + struct.pack("<LLL", 5, 12, 16),
+        1,
+        AFTER_NG,
+        "block of 12 bytes says 16 at its end",
+    ),
+    "packet lengths differ": (
+        ng().bytes()[:-4] + struct.pack("<L", 16),
+        0,
+        48,
+        f"block of {AFTER_NG - 48} bytes says 16 at its end",
+    ),
+    "packet beyond block": (
+        ng().packet(GOOD, captured=len(GOOD) + 3).bytes(),
+        1,
+        AFTER_NG,
+        f"packet of {len(GOOD) + 3} bytes in a block of {AFTER_NG - 48}",
+    ),
+    "no such interface": (
+        ng().packet(GOOD, interface=1).bytes(),
+        1,
+        AFTER_NG,
+        "packet of interface 1, but 1 are described",
+    ),
+    "simple packet without interface": (
+        Pcapng().section().simple_packet(GOOD).bytes(),
+        0,
+        28,
+        "packet of interface 0, but 0 are described",
+    ),
+    "byte order": (
+        struct.pack("<LLL", 0x0A0D0D0A, 28, 0x01020304) + bytes(16),
+        0,
+        0,
+        "section of unknown byte order: 04 03 02 01",
+    ),
+    "interfaces": (
+        Pcapng().section().bytes() + Pcapng().interface().bytes() * 65537,
+        0,
+        28 + 20 * 65536,
+        "more than 65536 interfaces",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage(carry: Run, check: Check, kind: str) -> None:
+    data, packets, offset, reason = DAMAGE[kind]
+    status, report = check(data)
+    assert status == DAMAGED
+    assert report["packets"] == packets
+    assert report["damage"] == {"offset": offset, "reason": reason}
+    text = carry("check", "-", stdin=data)
+    assert text.returncode == DAMAGED
+    assert f"damaged at offset {offset:,}: {reason}\n" in text.stdout
+    listed = carry("check", "--bad-only", "-", stdin=data)
+    assert (listed.returncode, listed.stdout) == (DAMAGED, "")
+    assert listed.stderr == f"carry: standard input: damaged at offset {offset:,}: {reason}\n"
+
+
+def test_largest_packet(check: Check) -> None:
+    status, report = check(pcap([bytes(PACKET_LIMIT), GOOD]))
+    assert (status, report["packets"], report["bytes"]) == (CLEAN, 2, PACKET_LIMIT + len(GOOD))
+    status, report = check(pcap([bytes(PACKET_LIMIT + 1), GOOD]))
+    assert (status, report["packets"]) == (DAMAGED, 0)
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng<"])
+def test_any_byte_changed(carry: Run, kind: str) -> None:
+    """No change of one byte crashes or hangs the tool."""
+    data = b"".join(cut_files()[kind])
+    for at in range(len(data)):
+        for value in (0xFF, data[at] ^ 0x80):
+            changed = data[:at] + bytes([value]) + data[at + 1 :]
+            assert carry("check", "-q", "-", stdin=changed).returncode in (CLEAN, BAD, DAMAGED)
+
+
+# --- JSON ---
+
+
+def tally(**given: int) -> dict[str, int]:
+    return {name: given.get(name, 0) for name in VERDICTS}
+
+
+def test_json_shape(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD, PARTIAL, Record(GOOD[:50], wire=len(GOOD))]) + b"x")
+    done = carry("check", "--json", path)
+    assert done.stdout.count("\n") == 1
+    size = 2 * len(GOOD) + 50
+    expected = {
+        "file": str(path),
+        "packets": 3,
+        "bytes": size,
+        "protocols": {
+            "ip": tally(good=3),
+            "tcp": tally(good=1, partial=1, unverifiable=1),
+        },
+        "damage": {
+            "offset": 24 + 3 * 16 + size,
+            "reason": "record header cut: 1 of 16 bytes",
+        },
+        "reasons": {"tcp": {"snaplen": 1}},
+        "unknown_links": {},
+    }
+    assert json.loads(done.stdout) == expected
+    assert list(json.loads(done.stdout)) == list(expected)
+    assert list(json.loads(done.stdout)["protocols"]["tcp"]) == VERDICTS
+
+
+def test_json_is_one_object_a_file(carry: Run, tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    for path in paths:
+        path.write_bytes(pcap([GOOD]))
+    done = carry("check", "--json", *paths)
+    assert [json.loads(line)["file"] for line in done.stdout.splitlines()] == list(map(str, paths))
+
+
+def test_json_of_any_file_name(tool: str, tmp_path: Path) -> None:
+    names = {
+        b'caf\xc3\xa9 "quoted"\n': 'caf\u00e9 "quoted"\n',
+        b"\xff.pcap": "\ufffd.pcap",
+        b"\xed\xa0\x80": "\ufffd\ufffd\ufffd",
+        b"cut\xe2\x82": "cut\ufffd\ufffd",
+        b"\xf0\x9f\x98\x80": "\U0001f600",
+        b"\xc0\xaf": "\ufffd\ufffd",
+        b"\xf5\x80\x80\x80": "\ufffd" * 4,
+    }
+    for name, shown in names.items():
+        path = os.path.join(os.fsencode(tmp_path), name)
+        Path(os.fsdecode(path)).write_bytes(pcap([GOOD]))
+        done = subprocess.run([tool, "check", "--json", path], capture_output=True)
+        assert json.loads(done.stdout.decode())["file"] == f"{tmp_path}/{shown}"
+
+
+# --- Text ---
+
+
+def test_summary(carry: Run, tmp_path: Path) -> None:
+    wrong = ethernet(packet(TCP, sums="bad", src="10.0.0.7"))
+    missing = ethernet(packet(UDP, sums="none", src="2001:db8::1", dst="2001:db8::2"))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD] * 1234 + [PARTIAL] * 3 + [WRONG] + [wrong] * 11 + [missing]))
+    done = carry("check", path, env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == BAD
+    text = re.sub(r"\n +", " ", done.stdout)
+    assert re.search(r"ip +1,249( +-){5} ", text)
+    assert re.search(r"tcp +1,234 +12 +3( +-){3} ", text)
+    assert "tcp: 12 bad, 11 from 10.0.0.7, 1 from 10.0.0.5 " in text
+    assert "tcp: 3 partial, all sent by 10.0.0.5: transmit offload" in text
+    assert "udp: 1 illegal, sent by 2001:db8::1: no checksum" in text
+    assert "10.0.0.5:40000 -> 10.0.0.9:443" in text
+    assert done.stdout.endswith("\n\n12 bad and 1 illegal checksums\n")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_first_bad_packets(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD] + [WRONG] * 9))
+    stored = struct.unpack_from(">H", WRONG, 14 + 20 + 16)[0]
+    row = f"0x{stored:04x}  0x{stored ^ 0x1234:04x}"
+    assert carry("check", path).stdout.count(row) == 5
+    assert carry("check", "-n", "0", path).stdout.count(row) == 0
+    assert carry("check", "--show=100", path).stdout.count(row) == 9
+    (first, *_) = [line for line in carry("check", path).stdout.splitlines() if row in line]
+    offset = 24 + 16 + len(GOOD) + 16 + 14 + 20 + 16
+    assert first.split()[:5] == [
+        "2",
+        "tcp",
+        f"0x{stored:04x}",
+        f"0x{stored ^ 0x1234:04x}",
+        str(offset),
+    ]
+
+
+def test_empty_fields_are_named(carry: Run) -> None:
+    blank = put16(WRONG, 14 + 20 + 16, 0)
+    text = carry("check", "-", stdin=pcap([blank] * 2 + [WRONG])).stdout
+    assert "tcp: 3 bad, all sent by 10.0.0.5; 2 of them hold 0: never filled in" in text
+
+
+def test_many_senders_are_not_overstated(carry: Run) -> None:
+    """The table of senders is bounded: beyond it only floors are claimed, and they are true."""
+    often = [ethernet(packet(TCP, sums="bad", src="10.9.9.9"))]
+    hosts = [f"10.1.{n // 200}.{n % 200 + 1}" for n in range(400)]
+    others = [ethernet(packet(TCP, sums="bad", src=host)) for host in hosts]
+    frames = others[:300] + often * 600 + others[300:]
+    text = re.sub(r"\n +", " ", carry("check", "-", stdin=pcap(frames)).stdout)
+    assert "tcp: 1,000 bad, at least 600 from 10.9.9.9, the rest from many" in text
+    text = re.sub(r"\n +", " ", carry("check", "-", stdin=pcap(others)).stdout)
+    assert "tcp: 400 bad, from more than 64 senders" in text
+
+
+def test_unknown_link_types_are_named(carry: Run) -> None:
+    done = carry("check", "-", stdin=pcap([GOOD] * 3, link=105))
+    assert done.returncode == CLEAN
+    assert "not looked into: 3 packets of link type 105 (IEEE 802.11)" in done.stdout
+    assert done.stdout.endswith("\nnothing could be verified\n")
+
+
+def test_header_without_packets_is_clean(carry: Run) -> None:
+    for data in (pcap([]), Pcapng().section().bytes()):
+        done = carry("check", "-", stdin=data)
+        assert done.returncode == CLEAN
+        assert done.stdout == "standard input: 0 packets, 0 bytes\n\nno packets\n"
+
+
+def test_total_of_several_files(carry: Run, tmp_path: Path) -> None:
+    for name, data in (("a", pcap([GOOD])), ("b", pcap([WRONG])), ("c", b"")):
+        (tmp_path / name).write_bytes(data)
+    done = carry("check", *[tmp_path / name for name in "abcd"])
+    assert done.returncode == ERROR
+    assert done.stdout.endswith(
+        "\n4 captures, 2 packets: 1 bad checksum; 1 damaged; 1 could not be read\n"
+    )
+    assert [carry("check", "-q", tmp_path / name).returncode for name in "abcd"] == [0, 1, 2, 3]
+    assert carry("check", "-q", tmp_path / "c", tmp_path / "b").returncode == DAMAGED
+
+
+def test_names_cannot_steer_the_terminal(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "\x1b[31mred\r.pcap"
+    path.write_bytes(pcap([GOOD]))
+    assert carry("check", path).stdout.startswith(f"{tmp_path}/?[31mred?.pcap: 1 packet,")
+    assert "\x1b" not in carry("check", f"{path}.missing").stderr
+
+
+# --- --bad-only ---
+
+
+def test_bad_only(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD, PARTIAL, WRONG, WRONG]))
+    done = carry("check", "--bad-only", path, env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == BAD
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["3", "4"]
+    assert all(line.endswith("10.0.0.5:40000 -> 10.0.0.9:443") for line in lines)
+    done = carry("check", "--bad-only", path, path)
+    assert [line.split(": ")[0] for line in done.stdout.splitlines()] == [str(path)] * 4
+
+
+def test_bad_only_json(carry: Run) -> None:
+    found = finding(carry, pcap([GOOD, WRONG]))
+    stored = struct.unpack_from(">H", WRONG, 14 + 20 + 16)[0]
+    assert found == {
+        "file": "-",
+        "frame": 2,
+        "time": "2023-11-14T22:13:20.000000000Z",
+        "protocol": "tcp",
+        "verdict": "bad",
+        "from": "10.0.0.5",
+        "from_port": 40000,
+        "to": "10.0.0.9",
+        "to_port": 443,
+        "stored": stored,
+        "expected": stored ^ 0x1234,
+        "offset": 24 + 16 + len(GOOD) + 16 + 14 + 20 + 16,
+    }
+
+
+def test_bad_only_streams_from_a_pipe(tool: str) -> None:
+    with subprocess.Popen(
+        [tool, "check", "--bad-only", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        child.stdin.write(pcap([WRONG]))
+        child.stdin.flush()
+        assert select.select([child.stdout], [], [], 10)[0], "no line while the pipe is open"
+        assert b"10.0.0.5:40000" in child.stdout.readline()
+        child.stdin.close()
+        assert child.wait(10) == BAD
+
+
+# --- Files that are none, and outputs that fail ---
+
+
+def test_missing_file(carry: Run, tmp_path: Path) -> None:
+    done = carry("check", tmp_path / "none.pcap")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry: {tmp_path}/none.pcap: No such file or directory\n"
+
+
+def test_folder(carry: Run, tmp_path: Path) -> None:
+    done = carry("check", tmp_path)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry: {tmp_path}: is a folder: name the captures in it\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD]))
+    path.chmod(0)
+    done = carry("check", path)
+    assert (done.returncode, done.stderr) == (ERROR, f"carry: {path}: Permission denied\n")
+
+
+def test_read_error(carry: Run) -> None:
+    done = carry("check", "/proc/self/mem")
+    assert done.returncode == ERROR
+    assert done.stderr == "carry: /proc/self/mem: cannot read: Input/output error\n"
+
+
+def test_fifo(tool: str, tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    data = pcap([GOOD] * 1000)
+    writer = threading.Thread(target=path.write_bytes, args=[data])
+    writer.start()
+    done = subprocess.run([tool, "check", "--json", path], capture_output=True, timeout=30)
+    writer.join()
+    assert json.loads(done.stdout)["packets"] == 1000
+
+
+@pytest.mark.parametrize("mode", ["", "--json", "--bad-only"])
+def test_closed_pipe(tool: str, tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([WRONG] * 5000))
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [tool, "check", *filter(None, [mode]), path], stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (ERROR, b"")
+
+
+@pytest.mark.parametrize("mode", ["", "--json", "--bad-only"])
+def test_full_device(tool: str, tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([WRONG] * 5000))
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [tool, "check", *filter(None, [mode]), path], stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == ERROR
+    assert re.fullmatch(rb"carry: cannot write the output: [^\n]+\n", done.stderr)
+
+
+# --- Usage ---
+
+
+def test_help(carry: Run) -> None:
+    done = carry("check", "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert carry("help", "check").stdout == done.stdout
+    for word in ("--bad-only", "--json", "--show", "--quiet", "Exit status", "Examples"):
+        assert word in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_front_door(carry: Run) -> None:
+    assert re.fullmatch(r"carry \d+\.\d+\.\d+\n", carry("--version").stdout)
+    assert carry("--help").stdout.startswith("Usage: carry COMMAND")
+    nothing = carry()
+    assert (nothing.returncode, nothing.stdout) == (ERROR, "")
+    assert nothing.stderr == carry("--help").stdout
+    for arguments in (["frobnicate"], ["help", "frobnicate"]):
+        done = carry(*arguments)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert done.stderr == "carry: no command 'frobnicate'; see carry --help\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no file given"),
+        (["--frob", "a"], "unknown option '--frob'"),
+        (["-x", "a"], "unknown option '-x'"),
+        (["-qx", "a"], "unknown option '-x'"),
+        (["a", "-n"], "option '-n' needs a value"),
+        (["a", "--show"], "option '--show' needs a value"),
+        (["--json=1", "a"], "option '--json=1' takes no value"),
+        (["-n", "-1", "a"], "--show takes a number from 0 to 10000, not '-1'"),
+        (["-n", "5x", "a"], "--show takes a number from 0 to 10000, not '5x'"),
+        (["-n", "10001", "a"], "--show takes a number from 0 to 10000, not '10001'"),
+    ],
+)
+def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
+    done = carry("check", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry check: {message}; see carry check --help\n"
+
+
+def test_quiet(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([WRONG]) + b"x")
+    done = carry("check", "-q", path)
+    assert (done.returncode, done.stdout, done.stderr) == (DAMAGED, "", "")
+
+
+# --- Terminals ---
+
+
+def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str) -> str:
+    """What a command writes to a terminal, on both outputs."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(command[0], command, {"TERM": "xterm", "LC_ALL": "C", **variables})
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return shown.decode()
+
+
+def test_colours_only_on_a_terminal(tool: str, carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD, WRONG, PARTIAL]))
+    plain = carry("check", path).stdout
+    coloured = in_terminal([tool, "check", str(path)])
+    assert "\x1b" not in plain
+    assert "\x1b[31m" in coloured
+    assert re.sub(r"\x1b\[\d+m", "", coloured).replace("\r\n", "\n") == plain.replace(
+        "\u2192", "->"
+    )
+    for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in in_terminal([tool, "check", str(path)], **variables)
+    assert "\x1b[31m" in in_terminal([tool, "check", str(path)], NO_COLOR="")
+
+
+SLOW_WRITER = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from captures import *
+data = pcap([ethernet(packet(TCP))] * 100)
+out = sys.stdout.buffer
+out.write(data); out.flush()
+for _ in range(10):
+    time.sleep(0.12)
+    out.write(data[24:]); out.flush()
+"""
+
+
+def slow_writer(tmp_path: Path) -> str:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW_WRITER.format(tests=str(SOURCE / "tests/python")))
+    return f"{sys.executable} {script}"
+
+
+def test_progress_line(tool: str, carry: Run, tmp_path: Path) -> None:
+    pipe = f"{slow_writer(tmp_path)} | {tool} check -"
+    shown = in_terminal(["/bin/sh", "-c", pipe], NO_COLOR="1")
+    assert re.search(r"\r\x1b\[K\d+\.\d kB  0\.00 GB/s", shown)
+    assert "\r\x1b[Kstandard input: 1,100 packets" in shown, "the line is not cleared"
+    assert "\x1b" not in in_terminal(["/bin/sh", "-c", f"{pipe} 2>/dev/null"], NO_COLOR="1")
+
+
+def test_no_progress_line_for_short_work(tool: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD]))
+    assert "\x1b" not in in_terminal([tool, "check", str(path)], NO_COLOR="1")
+
+
+def test_interrupt_clears_the_progress_line(tool: str, tmp_path: Path) -> None:
+    script = (
+        f"({slow_writer(tmp_path)}; sleep 30) | {tool} check - & sleep 1; kill -INT $!; wait $!"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve("/bin/bash", ["bash", "-ic", script], {"TERM": "xterm"})
+    shown = b""
+    started = time.monotonic()
+    while time.monotonic() - started < 2 and select.select([terminal], [], [], 2)[0]:
+        try:
+            shown += os.read(terminal, 65536)
+        except OSError:
+            break
+    os.kill(child, signal.SIGHUP)
+    os.close(terminal)
+    os.waitpid(child, 0)
+    assert b"GB/s" in shown
+    assert b"GB/s" not in shown[shown.rindex(b"\r\x1b[K") :]
+
+
+# --- Memory ---
+
+
+def peak_kib(command: list[str], feed: list[bytes]) -> int:
+    """
+    The resident memory that a command has needed when it has read all that a pipe fed it.
+    (Not from rusage: that counts the memory of the parent before exec.)
+    """
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+        for data in feed:
+            child.stdin.write(data)
+        child.stdin.flush()
+        while fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        assert child.poll() is None
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
+
+
+def test_memory_does_not_grow_with_the_file(tool: str) -> None:
+    records = pcap([GOOD, WRONG, PARTIAL] * 2000)
+    copies = 200 * 1000 * 1000 // len(records) + 1
+    assert peak_kib([tool, "check", "-"], [records] + [records[24:]] * copies) < 16 * 1024
+
+
+def test_memory_does_not_grow_with_claims(tool: str) -> None:
+    claim = pcap([]) + struct.pack("<LLLL", 0, 0, PACKET_LIMIT, PACKET_LIMIT) + b"short"
+    assert peak_kib([tool, "check", "-"], [claim]) < 16 * 1024
+    block = ng().bytes() + struct.pack("<LLL", 6, PACKET_LIMIT, 0)
+    assert peak_kib([tool, "check", "-"], [block]) < 16 * 1024
+
+
+def test_memory_for_the_largest_packets(tool: str) -> None:
+    record = pcap([bytes(PACKET_LIMIT)])
+    assert peak_kib([tool, "check", "-"], [record] + [record[24:]] * 4) < 64 * 1024
+
+
+# --- Examples ---
+
+
+def test_examples_are_what_their_script_makes(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, SOURCE / "examples/make_captures.py", tmp_path], check=True)
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made == sorted(path.name for path in (SOURCE / "examples").glob("*.pcap*"))
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (SOURCE / "examples" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("good.pcap", CLEAN),
+        ("offload.pcapng", CLEAN),
+        ("broken.pcap", BAD),
+        ("damaged.pcap", DAMAGED),
+    ],
+)
+def test_examples(carry: Run, name: str, status: int) -> None:
+    assert carry("check", SOURCE / "examples" / name).returncode == status

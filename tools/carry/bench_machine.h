@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Where and with what a benchmark ran: without it, its numbers mean nothing. */
+#ifndef CARRY_TOOLS_BENCH_MACHINE_H
+#define CARRY_TOOLS_BENCH_MACHINE_H
+
+#include <jansson.h>
+
+struct bench_machine {
+    char cpu[64];     /* "unknown CPU" where it does not tell */
+    char system[192]; /* "Linux 6.1.0" */
+    char version[16]; /* of libcarry */
+    char date[32];    /* ISO 8601, UTC */
+    const char *compiler;
+    const char *flags;
+};
+
+void bench_machine(struct bench_machine *machine);
+
+/* The same as an object, with the architecture and the features in use. */
+json_t *bench_machine_json(void);
+
+#endif

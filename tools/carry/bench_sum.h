@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of `carry bench sum`: what is timed, and what its reports read. */
+#ifndef CARRY_TOOLS_BENCH_SUM_H
+#define CARRY_TOOLS_BENCH_SUM_H
+
+#include <stdbool.h>
+
+#include <carry/sum.h>
+
+#include "bench_measure.h"
+
+/* How often an option may be given that adds a value to a list. */
+#define SUM_LIST_MAX 32
+
+/* Subjects by index: three to compare with, then the kernels in the order of their table. */
+enum { SUBJECT_FLOOR, SUBJECT_PLAIN, SUBJECT_LOAD, SUBJECT_KERNELS, SUBJECTS_MAX = 32 };
+
+struct subject {
+    const char *name;
+    carry_sum_fn *sum;
+};
+
+/* Sizes from `low` to `high`, `weight` times as often as those of a share of weight 1. */
+struct share {
+    uint16_t low, high, weight;
+};
+
+struct mode {
+    const char *name;
+    const char *title;
+    bool dependent;         /* each call waits for the last one's result */
+    size_t sample_calls;    /* of a mix: enough for its fastest subject, few for its slowest */
+    struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
+};
+
+#define MODE_COUNT 5
+extern const struct mode modes[MODE_COUNT];
+
+static inline bool is_mix(const struct mode *mode) {
+    return mode->shares[0].weight != 0;
+}
+
+struct call {
+    uint32_t offset;
+    uint32_t size;
+};
+
+struct cell {
+    const struct mode *mode;
+    size_t size;  /* of each call; unless it is a mix */
+    size_t align; /* of its first byte, from the start of a page; unless it is a mix */
+    double bytes; /* a call has, on average */
+    const unsigned char *data;
+    const struct call *calls; /* of a mix: MIX_CALLS of them */
+};
+
+struct wrong {
+    const char *kernel;
+    size_t size, align;
+    uint16_t is, should; /* folded, in memory order */
+};
+
+struct sum_bench {
+    struct subject subjects[SUBJECTS_MAX];
+    size_t subject_count;
+    size_t focus; /* the subject to judge: the chosen kernel, unless another was asked for */
+    size_t base;  /* the subject to compare it with */
+    bool focus_chosen;
+    struct wrong wrong[SUBJECTS_MAX];
+    size_t wrong_count;
+    unsigned load_bits;
+    struct cell *cells;
+    size_t cell_count;
+    unsigned char *arena;
+    struct call *mixes[MODE_COUNT];
+    struct bench_plan plan;
+    double *samples;
+};
+
+/* Sets up the three subjects that are no kernels. */
+void sum_add_references(struct sum_bench *bench);
+
+/* Memory for the cells to work on, filled. False when there is too little. */
+bool sum_prepare(struct sum_bench *bench);
+
+/* Takes the subjects whose sums differ from the plain loop's out, and records them as wrong. */
+void sum_verify(struct sum_bench *bench);
+
+/* Measures. False when there is too little memory. */
+bool sum_measure(struct sum_bench *bench);
+
+void sum_release(struct sum_bench *bench);
+
+struct bench_stats sum_stats(const struct sum_bench *bench, size_t cell, size_t subject);
+
+/* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
+double sum_ratio(const struct sum_bench *bench, size_t cell, size_t subject, size_t base);
+
+/* The reports, on standard output. */
+bool sum_print_json(const struct sum_bench *bench);
+void sum_print_head(const struct sum_bench *bench);
+void sum_print_tables(const struct sum_bench *bench, bool every_alignment);
+void sum_print_verdict(const struct sum_bench *bench);
+void sum_print_against(const struct sum_bench *bench);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int command_error(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("carry: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return STATUS_ERROR;
+}
+
+int command_usage(const char *name, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "carry %s: ", name);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "; see carry %s --help\n", name);
+    va_end(arguments);
+    return STATUS_ERROR;
+}
+
+int command_bad_option(char **argv, int result) {
+    const char *option = argv[optind - 1];
+    char letter[3] = {'-', (char)optopt, '\0'};
+    if (strncmp(option, "--", 2) != 0 && optopt)
+        option = letter;
+    if (result == ':')
+        return command_usage(argv[0], "option '%s' needs a value", option);
+    if (optopt && option != letter)
+        return command_usage(argv[0], "option '%s' takes no value", option);
+    return command_usage(argv[0], "unknown option '%s'", option);
+}
+
+bool command_output_failed(void) {
+    return ferror(stdout) != 0;
+}

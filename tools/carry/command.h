@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What the subcommands of `carry` share. */
+#ifndef CARRY_TOOLS_COMMAND_H
+#define CARRY_TOOLS_COMMAND_H
+
+#include <stdbool.h>
+
+#define CARRY_COMMAND(name, summary) int command_##name(int argc, char **argv);
+#include "commands.def"
+#undef CARRY_COMMAND
+
+/* Exit statuses of every subcommand; the gravest one wins. */
+enum status {
+    STATUS_CLEAN = 0,   /* nothing wrong */
+    STATUS_BAD = 1,     /* a checksum is bad or illegal */
+    STATUS_DAMAGED = 2, /* a capture is damaged; what could be read was checked */
+    STATUS_ERROR = 3,   /* wrong usage, or input or output failed */
+};
+
+/* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
+__attribute__((format(printf, 1, 2))) int command_error(const char *format, ...);
+
+/* Prints "carry NAME: ...; see carry NAME --help" on standard error; returns STATUS_ERROR. */
+__attribute__((format(printf, 2, 3))) int command_usage(const char *name, const char *format, ...);
+
+/*
+ * The same for what getopt_long() could not take: its result '?' or ':', with opterr = 0 and option
+ * letters that start with ":".
+ */
+int command_bad_option(char **argv, int result);
+
+/*
+ * True once standard output cannot be written; worth asking after each piece of a long output. The
+ * message and the exit status are main's.
+ */
+bool command_output_failed(void);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes from a file, a pipe or memory, seen through one window that only moves forward.
+ *
+ * Whoever parses asks for the next `size` bytes as one run and gets a pointer into the window: what
+ * was asked for is never copied, except that a run which straddles the window's end is first moved
+ * to its front. The window grows only as bytes arrive, so a length that lies costs no memory.
+ */
+#ifndef CARRY_TOOLS_INPUT_H
+#define CARRY_TOOLS_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* As read(2): at most `size` bytes to `buffer`; 0 at the end, -1 with errno set on failure. */
+typedef ssize_t input_read_fn(void *context, void *buffer, size_t size);
+
+struct input {
+    input_read_fn *read;
+    void *context;
+    uint8_t *window;
+    size_t capacity;
+    const uint8_t *at;   /* the next byte */
+    const uint8_t *end;  /* of the bytes read so far */
+    uint64_t end_offset; /* of `end` in the file */
+    int error;           /* errno of the read that failed, or 0 */
+};
+
+/* False, with errno set, if there is no memory for a window of `capacity` bytes. */
+bool input_open(struct input *input, input_read_fn *read, void *context, size_t capacity);
+void input_close(struct input *input);
+
+/* Reads until `size` bytes are in the window; false at the end of the file or on an error. */
+bool input_fill(struct input *input, size_t size);
+
+/* Goes `size` bytes forward, without keeping them; false if the file has fewer. */
+bool input_skip(struct input *input, uint64_t size);
+
+static inline size_t input_held(const struct input *input) {
+    return (size_t)(input->end - input->at);
+}
+
+static inline uint64_t input_offset(const struct input *input) {
+    return input->end_offset - input_held(input);
+}
+
+/*
+ * The next `size` bytes, valid until the next call for this input; NULL if the file has fewer or
+ * cannot be read (then `error` is set). What is there remains held.
+ */
+static inline const uint8_t *input_peek(struct input *input, size_t size) {
+    if (input_held(input) < size && !input_fill(input, size))
+        return NULL;
+    return input->at;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* The front door of `carry`: finds the subcommand, and sees that its output arrived. */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <carry/carry.h>
+
+#include "command.h"
+#include "progress.h"
+
+static const struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+#define CARRY_COMMAND(name, summary) {#name, summary, command_##name},
+#include "commands.def"
+#undef CARRY_COMMAND
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static const struct command *find(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int unknown(const char *name) {
+    return command_error("no command '%s'; see carry --help", name);
+}
+
+static void print_usage(FILE *stream) {
+    fputs("Usage: carry COMMAND [OPTION]... [FILE]...\n\n", stream);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "  carry help COMMAND    a command's options, with examples\n"
+          "  carry --version       the version\n",
+          stream);
+}
+
+static int help(const char *name) {
+    const struct command *command = name ? find(name) : NULL;
+    if (name && !command)
+        return unknown(name);
+    if (command) {
+        char *arguments[] = {(char *)command->name, (char *)"--help", NULL};
+        return command->run(2, arguments);
+    }
+    print_usage(stdout);
+    return STATUS_CLEAN;
+}
+
+static int dispatch(int argc, char **argv) {
+    const char *name = argv[1];
+    if (argc < 2) {
+        print_usage(stderr);
+        return STATUS_ERROR;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("carry %d.%d.%d\n", CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH);
+        return STATUS_CLEAN;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return help(argv[2]);
+    const struct command *command = find(name);
+    return command ? command->run(argc - 1, argv + 1) : unknown(name);
+}
+
+/* Whoever read the output has left: nobody is there to be told, and nothing more to do. */
+static void on_closed_pipe(int signal) {
+    (void)signal;
+    progress_clear();
+    _exit(STATUS_ERROR);
+}
+
+static int close_output(int status) {
+    errno = 0;
+    bool failed = command_output_failed();
+    if (fclose(stdout) != 0 || failed)
+        return command_error("cannot write the output: %s",
+                             errno ? strerror(errno) : "an earlier write failed");
+    return status;
+}
+
+int main(int argc, char **argv) {
+    setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, on_closed_pipe);
+    return close_output(dispatch(argc, argv));
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+static const enum colour verdict_colours[CARRY_VERDICT_COUNT] = {
+    [CARRY_VERDICT_GOOD] = COLOUR_GREEN,
+    [CARRY_VERDICT_BAD] = COLOUR_RED,
+    [CARRY_VERDICT_PARTIAL] = COLOUR_YELLOW,
+    [CARRY_VERDICT_ILLEGAL] = COLOUR_RED,
+};
+
+const char *report_link_name(uint32_t linktype) {
+    switch (linktype) {
+#define CARRY_LINKTYPE(value, name)                                                                \
+    case value:                                                                                    \
+        return name;
+#include "linktypes.def"
+#undef CARRY_LINKTYPE
+    default:
+        return NULL;
+    }
+}
+
+/* Text inside a colour; `width` is that of the text alone, which escape sequences would upset. */
+static void print_coloured(enum colour colour, int width, const char *text) {
+    const char *begin = colour ? text_colour(colour) : "";
+    int padding = width - (int)strlen(text);
+    printf("%*s%s%s%s", padding > 0 ? padding : 0, "", begin, text,
+           *begin ? text_colour(COLOUR_NONE) : "");
+}
+
+/* --- The table: a row a protocol, a column a verdict --- */
+
+static int column_width(const struct tally *tally, unsigned verdict) {
+    char number[TEXT_SIZE];
+    size_t width = strlen(carry_packet_verdict_name(verdict));
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        size_t size = strlen(text_count(number, tally->counts[protocol][verdict]));
+        width = size > width ? size : width;
+    }
+    return (int)width + 3;
+}
+
+static void print_header(const struct tally *tally) {
+    printf("  %-8s", "");
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        print_coloured(COLOUR_FAINT, column_width(tally, verdict),
+                       carry_packet_verdict_name(verdict));
+    putchar('\n');
+}
+
+static void print_row(const struct tally *tally, unsigned protocol) {
+    char number[TEXT_SIZE];
+    printf("  %-8s", carry_packet_protocol_name(protocol));
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
+        uint64_t count = tally->counts[protocol][verdict];
+        print_coloured(count ? verdict_colours[verdict] : COLOUR_FAINT,
+                       column_width(tally, verdict), count ? text_count(number, count) : "-");
+    }
+    putchar('\n');
+}
+
+static bool any_sums(const struct tally *tally) {
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        if (tally_total(tally, verdict))
+            return true;
+    return false;
+}
+
+static void print_table(const struct tally *tally) {
+    if (!any_sums(tally))
+        return;
+    putchar('\n');
+    print_header(tally);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        if (tally_has(tally, protocol))
+            print_row(tally, protocol);
+}
+
+/* --- The causes: a sentence each --- */
+
+#define NAMED_SENDERS 3
+
+static int by_count(const void *a, const void *b) {
+    uint64_t left = ((const struct sender *)a)->count, right = ((const struct sender *)b)->count;
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* After an overflow only a floor is known, and a sender with a small share may be anyone. */
+static void print_frequent(FILE *out, const struct sender *senders, uint64_t total) {
+    char number[TEXT_SIZE], address[ADDRESS_SIZE];
+    unsigned named = 0;
+    for (unsigned i = 0; i < NAMED_SENDERS; i++) {
+        uint64_t floor = senders[i].count - senders[i].error;
+        if (floor < total / 10)
+            continue;
+        fprintf(out, "%s at least %s from %s", named++ ? "," : "", text_count(number, floor),
+                address_text(address, &senders[i].address, -1));
+    }
+    fprintf(out, named ? ", the rest from many" : " from more than %u senders", SENDERS);
+}
+
+static void print_exact(FILE *out, const struct sender *senders, unsigned used, uint64_t total) {
+    char number[TEXT_SIZE], address[ADDRESS_SIZE];
+    if (used == 1) {
+        fprintf(out, " %s %s",
+                total == 1   ? "sent by"
+                : total == 2 ? "both sent by"
+                             : "all sent by",
+                address_text(address, &senders->address, -1));
+        return;
+    }
+    for (unsigned i = 0; i < used && i < NAMED_SENDERS; i++) {
+        fprintf(out, "%s %s from %s", i ? "," : "", text_count(number, senders[i].count),
+                address_text(address, &senders[i].address, -1));
+        total -= senders[i].count;
+    }
+    if (used > NAMED_SENDERS)
+        fprintf(out, ", %s from %u other%s", text_count(number, total), used - NAMED_SENDERS,
+                text_plural(used - NAMED_SENDERS));
+}
+
+static void print_senders(FILE *out, const struct senders *senders, uint64_t total) {
+    struct sender sorted[SENDERS];
+    memcpy(sorted, senders->slots, sizeof sorted);
+    qsort(sorted, senders->used, sizeof *sorted, by_count);
+    if (senders->overflowed)
+        print_frequent(out, sorted, total);
+    else
+        print_exact(out, sorted, senders->used, total);
+}
+
+/* An empty field is a cause of its own: the sender's offload, or who made the capture, left it. */
+static void print_empty(FILE *out, const struct tally *tally, unsigned protocol) {
+    char number[TEXT_SIZE];
+    uint64_t empty = tally->empty[protocol];
+    if (!empty)
+        return;
+    fputs("; ", out);
+    if (empty == tally->counts[protocol][CARRY_VERDICT_BAD])
+        fputs(empty == 1 ? "it holds" : "all hold", out);
+    else
+        fprintf(out, "%s of them hold%s", text_count(number, empty), empty == 1 ? "s" : "");
+    fputs(" 0: never filled in", out);
+}
+
+static void print_reasons(FILE *out, const struct tally *tally, unsigned protocol) {
+    static const char *const sentences[CARRY_REASON_COUNT] = {
+        [CARRY_REASON_SNAPLEN] = "cut short by the capture, which kept at most",
+        [CARRY_REASON_FRAGMENT] = "in fragments",
+        [CARRY_REASON_LENGTH] = "with a length beyond the bytes on the wire",
+        [CARRY_REASON_MALFORMED] = "with headers that contradict themselves",
+        [CARRY_REASON_ENCRYPTED] = "encrypted",
+        [CARRY_REASON_QUOTED] = "quoted in ICMP errors",
+    };
+    char number[TEXT_SIZE];
+    const char *separator = "";
+    for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++) {
+        uint64_t count = tally->reasons[protocol][reason];
+        if (!count)
+            continue;
+        fputs(separator, out);
+        if (count != tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE])
+            fprintf(out, " %s", text_count(number, count));
+        fprintf(out, " %s", sentences[reason]);
+        if (reason == CARRY_REASON_SNAPLEN)
+            fprintf(out, " %s bytes", text_count(number, tally->longest_cut));
+        separator = ",";
+    }
+}
+
+static void print_cause(FILE *out, const struct tally *tally, unsigned protocol, unsigned verdict) {
+    const struct senders *senders = &tally->senders[protocol][verdict];
+    uint64_t count = tally->counts[protocol][verdict];
+    char number[TEXT_SIZE];
+    fprintf(out, "%s: %s %s", carry_packet_protocol_name(protocol), text_count(number, count),
+            carry_packet_verdict_name(verdict));
+    fputs(tally_names(verdict) ? "," : ":", out);
+    if (tally_names(verdict))
+        print_senders(out, senders, count);
+    if (verdict == CARRY_VERDICT_BAD)
+        print_empty(out, tally, protocol);
+    if (verdict == CARRY_VERDICT_PARTIAL)
+        fputs(": transmit offload, finished by the network card after the capture", out);
+    if (verdict == CARRY_VERDICT_ABSENT)
+        fputs(" the sender chose to send none", out);
+    if (verdict == CARRY_VERDICT_ILLEGAL)
+        fputs(": no checksum, where the protocol demands one", out);
+    if (verdict == CARRY_VERDICT_UNVERIFIABLE)
+        print_reasons(out, tally, protocol);
+    fputc('\n', out);
+}
+
+static void print_unknown_links(FILE *out, const struct tally *tally) {
+    char number[TEXT_SIZE];
+    const char *separator = "";
+    fputs("not looked into:", out);
+    for (unsigned i = 0; i < tally->unknown_used; i++) {
+        const struct unknown_link *link = &tally->unknown[i];
+        const char *name = report_link_name(link->linktype);
+        fprintf(out, "%s %s packet%s of link type %u", separator, text_count(number, link->packets),
+                text_plural(link->packets), link->linktype);
+        if (name)
+            fprintf(out, " (%s)", name);
+        separator = ",";
+    }
+    if (tally->unknown_others)
+        fprintf(out, ", %s of others", text_count(number, tally->unknown_others));
+    fputc('\n', out);
+}
+
+static void print_without(FILE *out, const struct tally *tally) {
+    char number[TEXT_SIZE];
+    fprintf(out, "%s packet%s without a checksum known here\n", text_count(number, tally->without),
+            text_plural(tally->without));
+}
+
+static void print_causes(FILE *out, const struct tally *tally) {
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        for (unsigned verdict = CARRY_VERDICT_GOOD + 1; verdict < CARRY_VERDICT_COUNT; verdict++)
+            if (tally->counts[protocol][verdict])
+                print_cause(out, tally, protocol, verdict);
+    if (tally->unknown_used)
+        print_unknown_links(out, tally);
+    if (tally->without)
+        print_without(out, tally);
+}
+
+static void print_wrapped_causes(const struct tally *tally) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) {
+        print_causes(stdout, tally);
+        return;
+    }
+    print_causes(out, tally);
+    fclose(out);
+    if (size)
+        putchar('\n');
+    text_wrap(stdout, 2, text);
+    free(text);
+}
+
+/* --- The findings: a line each --- */
+
+/* "10.0.0.5:443 -> 10.0.0.9:51200"; room for two addresses and an arrow. */
+#define ROUTE_SIZE (2 * ADDRESS_SIZE + 8)
+
+static char *route_text(char *buffer, const struct finding *finding) {
+    char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
+    snprintf(buffer, ROUTE_SIZE, "%s %s %s", address_text(from, &finding->from, finding->from_port),
+             text_arrow(), address_text(to, &finding->to, finding->to_port));
+    return buffer;
+}
+
+static char *value_text(char *buffer, const struct finding *finding, uint32_t value) {
+    snprintf(buffer, TEXT_SIZE, "0x%0*x", 2 * finding->sum.field_size, value);
+    return buffer;
+}
+
+/* An illegal sum was left out; the walk does not compute what it should have been. */
+static char *expected_text(char *buffer, const struct finding *finding) {
+    if (finding->sum.verdict == CARRY_VERDICT_ILLEGAL)
+        return strcpy(buffer, "not 0");
+    return value_text(buffer, finding, finding->sum.expected);
+}
+
+#define FINDING_HEADER "  frame  layer    stored  expected    at offset"
+
+/* Everything but the route. */
+static void print_finding(const struct finding *finding) {
+    char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
+    printf("%7s  %-7s  %-6s  %-8s  %11s", text_count(frame, finding->frame),
+           carry_packet_protocol_name(finding->sum.protocol),
+           value_text(stored, finding, finding->sum.stored), expected_text(expected, finding),
+           text_count(offset, finding->offset));
+}
+
+void report_finding_text(const char *path, const struct finding *finding) {
+    char route[ROUTE_SIZE];
+    if (path) {
+        text_print_name(stdout, path);
+        fputs(": ", stdout);
+    }
+    print_finding(finding);
+    printf("  %s\n", route_text(route, finding));
+}
+
+/* Routes stand beside the rest where all of them fit, else each on a line of its own. */
+static const char *route_separator(const struct report *report) {
+    char route[ROUTE_SIZE];
+    for (size_t i = 0; i < report->findings_count; i++)
+        if (strlen(FINDING_HEADER) + 2 + strlen(route_text(route, &report->findings[i])) >
+            TEXT_COLUMNS)
+            return "\n         ";
+    return "  ";
+}
+
+static void print_findings(const struct report *report) {
+    char route[ROUTE_SIZE];
+    if (!report->findings_count)
+        return;
+    putchar('\n');
+    print_coloured(COLOUR_FAINT, 0, FINDING_HEADER);
+    putchar('\n');
+    for (size_t i = 0; i < report->findings_count; i++) {
+        print_finding(&report->findings[i]);
+        printf("%s%s\n", route_separator(report), route_text(route, &report->findings[i]));
+    }
+}
+
+/* --- The verdict --- */
+
+static void print_bad(const struct tally *tally) {
+    char number[TEXT_SIZE];
+    uint64_t bad = tally_total(tally, CARRY_VERDICT_BAD);
+    uint64_t illegal = tally_total(tally, CARRY_VERDICT_ILLEGAL);
+    fputs(text_colour(COLOUR_RED), stdout);
+    if (bad)
+        printf("%s bad", text_count(number, bad));
+    if (illegal)
+        printf("%s%s illegal", bad ? " and " : "", text_count(number, illegal));
+    printf(" checksum%s%s", text_plural(bad + illegal), text_colour(COLOUR_NONE));
+}
+
+/* Clean means that something was verified, and that nothing was wrong. */
+static void print_clean(const struct tally *tally) {
+    char number[TEXT_SIZE];
+    uint64_t partial = tally_total(tally, CARRY_VERDICT_PARTIAL);
+    uint64_t unverifiable = tally_total(tally, CARRY_VERDICT_UNVERIFIABLE);
+    if (!tally->packets) {
+        fputs("no packets", stdout);
+    } else if (!partial && !tally_total(tally, CARRY_VERDICT_GOOD)) {
+        fputs("nothing could be verified", stdout);
+    } else {
+        print_coloured(COLOUR_GREEN, 0, "clean");
+        if (partial)
+            printf(", %s left to transmit offload", text_count(number, partial));
+        if (unverifiable)
+            printf(", %s could not be verified", text_count(number, unverifiable));
+    }
+}
+
+static void print_problem(const struct report *report) {
+    char offset[TEXT_SIZE], text[sizeof report->problem->reason + TEXT_SIZE + 32];
+    snprintf(text, sizeof text, "%s at offset %s: %s",
+             report->end == CAPTURE_DAMAGED ? "damaged" : "failed",
+             text_count(offset, report->problem->offset), report->problem->reason);
+    print_coloured(COLOUR_RED, 0, text);
+    putchar('\n');
+    if (report->tally->packets)
+        fputs("what stands before the damage: ", stdout);
+}
+
+static bool has_findings(const struct tally *tally) {
+    return tally_total(tally, CARRY_VERDICT_BAD) || tally_total(tally, CARRY_VERDICT_ILLEGAL);
+}
+
+static void print_verdict(const struct report *report) {
+    putchar('\n');
+    if (report->end != CAPTURE_END)
+        print_problem(report);
+    if (report->end != CAPTURE_END && !report->tally->packets)
+        return;
+    if (has_findings(report->tally))
+        print_bad(report->tally);
+    else
+        print_clean(report->tally);
+    putchar('\n');
+}
+
+void report_text(const struct report *report) {
+    const struct tally *tally = report->tally;
+    char packets[TEXT_SIZE], bytes[TEXT_SIZE];
+    fputs(text_colour(COLOUR_BOLD), stdout);
+    text_print_name(stdout, report->path);
+    printf("%s: %s packet%s, %s\n", text_colour(COLOUR_NONE), text_count(packets, tally->packets),
+           text_plural(tally->packets), text_bytes(bytes, tally->bytes));
+    print_table(tally);
+    print_wrapped_causes(tally);
+    print_findings(report);
+    print_verdict(report);
+}
+
+void report_total(const struct tally *total, unsigned captures, unsigned damaged, unsigned failed) {
+    char number[TEXT_SIZE];
+    printf("\n%u captures, %s packet%s: ", captures, text_count(number, total->packets),
+           text_plural(total->packets));
+    if (has_findings(total))
+        print_bad(total);
+    else
+        print_clean(total);
+    if (damaged)
+        printf("; %u damaged", damaged);
+    if (failed)
+        printf("; %u could not be read", failed);
+    putchar('\n');
+}

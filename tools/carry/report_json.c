@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The JSON of `carry check --json`: one object a line. Keys are only ever added at the end.
+ */
+#include "report.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "text.h"
+
+static void set_count(json_t *object, const char *key, uint64_t value) {
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void set_name(json_t *object, const char *path) {
+    char *name = text_utf8(path);
+    json_object_set_new(object, "file", name ? json_string(name) : json_null());
+    free(name);
+}
+
+static void print(json_t *object) {
+    json_dumpf(object, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(object);
+}
+
+/* {"tcp":{"good":1,...},...}: one member a protocol that occurs. */
+static json_t *counts_json(const struct tally *tally) {
+    json_t *protocols = json_object();
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        if (!tally_has(tally, protocol))
+            continue;
+        json_t *verdicts = json_object();
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            set_count(verdicts, carry_packet_verdict_name(verdict),
+                      tally->counts[protocol][verdict]);
+        json_object_set_new(protocols, carry_packet_protocol_name(protocol), verdicts);
+    }
+    return protocols;
+}
+
+static json_t *problem_json(const struct report *report) {
+    if (report->end == CAPTURE_END)
+        return json_null();
+    json_t *problem = json_object();
+    set_count(problem, "offset", report->problem->offset);
+    json_object_set_new(problem, "reason", json_string(report->problem->reason));
+    return problem;
+}
+
+/* {"tcp":{"snaplen":1,...},...}: why sums could not be verified. */
+static json_t *reasons_json(const struct tally *tally) {
+    json_t *protocols = json_object();
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        if (!tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE])
+            continue;
+        json_t *reasons = json_object();
+        for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
+            if (tally->reasons[protocol][reason])
+                set_count(reasons, carry_packet_reason_name(reason),
+                          tally->reasons[protocol][reason]);
+        json_object_set_new(protocols, carry_packet_protocol_name(protocol), reasons);
+    }
+    return protocols;
+}
+
+/* {"105":12,"others":3}: packets of link types that were not looked into. */
+static json_t *unknown_links_json(const struct tally *tally) {
+    json_t *links = json_object();
+    char number[TEXT_SIZE];
+    for (unsigned i = 0; i < tally->unknown_used; i++) {
+        snprintf(number, sizeof number, "%u", tally->unknown[i].linktype);
+        set_count(links, number, tally->unknown[i].packets);
+    }
+    if (tally->unknown_others)
+        set_count(links, "others", tally->unknown_others);
+    return links;
+}
+
+void report_json(const struct report *report) {
+    json_t *object = json_object();
+    set_name(object, report->path);
+    set_count(object, "packets", report->tally->packets);
+    set_count(object, "bytes", report->tally->bytes);
+    json_object_set_new(object, "protocols", counts_json(report->tally));
+    json_object_set_new(object, "damage", problem_json(report));
+    json_object_set_new(object, "reasons", reasons_json(report->tally));
+    json_object_set_new(object, "unknown_links", unknown_links_json(report->tally));
+    print(object);
+}
+
+/* 2026-11-21T20:38:00.123456789Z */
+static json_t *time_json(uint64_t time_ns) {
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    char date[TEXT_SIZE], text[2 * TEXT_SIZE];
+    struct tm parts;
+    if (!gmtime_r(&seconds, &parts) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
+        return json_null();
+    snprintf(text, sizeof text, "%s.%09uZ", date, (unsigned)(time_ns % 1000000000));
+    return json_string(text);
+}
+
+static void set_endpoint(json_t *object, const char *key, const char *port_key,
+                         const struct address *address, int port) {
+    char text[ADDRESS_SIZE];
+    json_object_set_new(
+        object, key, address->version ? json_string(address_text(text, address, -1)) : json_null());
+    json_object_set_new(object, port_key, port < 0 ? json_null() : json_integer(port));
+}
+
+void report_finding_json(const char *path, const struct finding *finding) {
+    const struct carry_packet_sum *sum = &finding->sum;
+    json_t *object = json_object();
+    set_name(object, path);
+    set_count(object, "frame", finding->frame);
+    json_object_set_new(object, "time", time_json(finding->time_ns));
+    json_object_set_new(object, "protocol", json_string(carry_packet_protocol_name(sum->protocol)));
+    json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
+    set_endpoint(object, "from", "from_port", &finding->from, finding->from_port);
+    set_endpoint(object, "to", "to_port", &finding->to, finding->to_port);
+    set_count(object, "stored", sum->stored);
+    json_object_set_new(object, "expected",
+                        sum->verdict == CARRY_VERDICT_BAD ? json_integer(sum->expected)
+                                                          : json_null());
+    set_count(object, "offset", finding->offset);
+    print(object);
+}

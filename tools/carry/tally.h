@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was found in a capture, in memory of fixed size: how many sums of each protocol got which
+ * verdict, and who sent those that are not good.
+ */
+#ifndef CARRY_TOOLS_TALLY_H
+#define CARRY_TOOLS_TALLY_H
+
+#include <carry/packet.h>
+
+#include "capture.h"
+
+struct address {
+    uint8_t version; /* 4, 6, or 0: none */
+    uint8_t bytes[16];
+};
+
+/* Room for "[address]:port". */
+#define ADDRESS_SIZE 64
+
+/* Writes the address, with the port if that is not negative; "?" if there is none. */
+char *address_text(char *buffer, const struct address *address, int port);
+
+struct sender {
+    struct address address;
+    uint64_t count;
+    uint64_t error; /* of the count, at most: 0 until the table overflowed */
+};
+
+/*
+ * The most frequent senders, by the Space-Saving algorithm (Metwally et al., 2005): exact up to
+ * SENDERS of them; beyond, a new one takes the place and the count of the rarest, as its error.
+ */
+#define SENDERS 64
+
+struct senders {
+    struct sender slots[SENDERS];
+    unsigned used;
+    unsigned last; /* the slot hit last: packets come in trains */
+    bool overflowed;
+};
+
+/* Packets of a link type that the walk does not know. */
+#define UNKNOWN_LINKS 16
+
+struct unknown_link {
+    uint32_t linktype;
+    uint64_t packets;
+};
+
+struct tally {
+    uint64_t packets;
+    uint64_t bytes;   /* captured */
+    uint64_t without; /* packets of known link types that hold no checksum */
+    uint64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
+    uint64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
+    uint64_t empty[CARRY_PROTOCOL_COUNT]; /* of the bad ones, those that hold 0 */
+    uint32_t longest_cut;                 /* most bytes captured of a packet that was cut short */
+    struct senders senders[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]; /* see tally_names() */
+    struct unknown_link unknown[UNKNOWN_LINKS];
+    unsigned unknown_used;
+    uint64_t unknown_others; /* packets of still other link types */
+};
+
+/* A checksum that should be looked at. */
+struct finding {
+    struct carry_packet_sum sum;
+    uint64_t frame;
+    uint64_t time_ns;
+    uint64_t offset; /* of the checksum field in the file */
+    struct address from, to;
+    int from_port, to_port; /* -1: none */
+};
+
+/* True for the verdicts whose senders are remembered: bad, partial, illegal. */
+bool tally_names(unsigned verdict);
+
+/* True for the verdicts that make a capture bad. */
+static inline bool tally_is_finding(unsigned verdict) {
+    return verdict == CARRY_VERDICT_BAD || verdict == CARRY_VERDICT_ILLEGAL;
+}
+
+/* What the packet's frame is without its frame check sequence. */
+static inline struct carry_frame tally_frame(const struct packet *packet) {
+    uint32_t wire = packet->wire > packet->fcs ? packet->wire - packet->fcs : packet->wire;
+    return (struct carry_frame){
+        .data = packet->data,
+        .captured = packet->captured < wire ? packet->captured : wire,
+        .wire = wire,
+        .linktype = packet->linktype,
+    };
+}
+
+/* Counts what carry_packet_check() said of one packet; true if a sum was bad or illegal. */
+bool tally_add(struct tally *tally, const struct packet *packet, const struct carry_frame *frame,
+               const struct carry_packet_sum *sums, size_t count);
+
+/* How often a verdict was given, over all protocols. */
+uint64_t tally_total(const struct tally *tally, unsigned verdict);
+
+/* True if the protocol occurred. */
+bool tally_has(const struct tally *tally, unsigned protocol);
+
+/* Adds the counts, not the senders, of one tally to another. */
+void tally_merge(struct tally *into, const struct tally *from);
+
+void tally_describe(struct finding *finding, const struct packet *packet,
+                    const struct carry_frame *frame, const struct carry_packet_sum *sum);
+
+#endif
