@@ -110,8 +110,7 @@
     shll $3, %ecx
     shlq %cl, %r8
     orq %r8, %rdx
-    addq %rdx, %rax
-    adcq $0, %rax
+    addq %rdx, %rax                     /* under 2^56 + 2^32, as above */
     jmp .Lfold
 
 .Lunder4:

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Broken twins, and the right one that they are twins of. */
+#ifndef CARRY_TESTS_BROKEN_H
+#define CARRY_TESTS_BROKEN_H
+
+#include <carry/sum.h>
+
+#include "base/arch.h"
+#include "harness/check_parts.h"
+
+/* Right, and independent of the library. */
+carry_sum_fn broken_not;
+
+#define BROKEN_SUM(arch, name, ...) CARRY_ROWS_##arch(carry_sum_fn broken_##name;)
+#include "broken/broken.def"
+#undef BROKEN_SUM
+
+copy_fn broken_copy_stride;     /* the target advances less than the source */
+copy_fn broken_copy_whole_word; /* the last bytes are stored as a whole word */
+iov_fn broken_iov_odd_chunk;    /* what follows an odd chunk is not swapped */
+combine_fn broken_combine_odd;  /* offsets count as even */
+burst_fn broken_burst_shared;   /* one packet's sum seeds the next */
+update_fn broken_update_1141;   /* RFC 1141, equation 2: ends at 0xffff for 0x0000 */
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Twins that break the calling convention: they call the right one, and do one thing more. */
+#include "base/asm.h"
+
+/* The right sum in eax. Called with the stack aligned to 16 bytes, less 8. */
+.macro RIGHT_SUM
+    subq $8, %rsp
+    movl %edx, %edx
+    call broken_not
+    addq $8, %rsp
+.endm
+
+/* A twin that sums rightly and then runs one more instruction. */
+.macro SPOIL_AFTER name, instruction:vararg
+CARRY_FUNCTION broken_\name
+    RIGHT_SUM
+    \instruction
+    ret
+CARRY_END broken_\name
+.endm
+
+SPOIL_AFTER clobbers_rbx, xorl %ebx, %ebx
+SPOIL_AFTER clobbers_rbp, xorl %ebp, %ebp
+SPOIL_AFTER clobbers_r12, movl %r12d, %r12d    /* the upper half alone */
+SPOIL_AFTER clobbers_r15, notq %r15
+SPOIL_AFTER sets_direction, std
+SPOIL_AFTER writes_above, movq $0, 8(%rsp)
+SPOIL_AFTER writes_below, movq $0, -4200(%rsp)
+SPOIL_AFTER forgets_emms, movd %eax, %mm0
+SPOIL_AFTER dirty_ymm, vpcmpeqd %ymm5, %ymm5, %ymm5
+
+/* 8 bytes too many: as stdcall returns. */
+CARRY_FUNCTION broken_moves_stack
+    RIGHT_SUM
+    ret $8
+CARRY_END broken_moves_stack
+
+/* Rounds towards zero from now on. */
+CARRY_FUNCTION broken_changes_mxcsr
+    RIGHT_SUM
+    stmxcsr -4(%rsp)
+    orl $0x6000, -4(%rsp)
+    ldmxcsr -4(%rsp)
+    ret
+CARRY_END broken_changes_mxcsr
+
+/* Single precision from now on. */
+CARRY_FUNCTION broken_changes_x87
+    RIGHT_SUM
+    fnstcw -2(%rsp)
+    andw $0xfcff, -2(%rsp)
+    fldcw -2(%rsp)
+    ret
+CARRY_END broken_changes_x87
+
+/* Adds the 64 bits of rdx, of which edx is the argument. */
+CARRY_FUNCTION broken_uses_upper_half
+    pushq %rdx
+    xorl %edx, %edx
+    call broken_not
+    popq %rdx
+    addq %rdx, %rax
+    movq %rax, %rcx
+    shrq $32, %rcx
+    addl %ecx, %eax
+    adcl $0, %eax
+    ret
+CARRY_END broken_uses_upper_half
+
+/* An adc chain without a clear carry at its head. */
+CARRY_FUNCTION broken_trusts_carry_flag
+    adcl $0, %edx
+    adcl $0, %edx
+    jmp broken_not
+CARRY_END broken_trusts_carry_flag
+
+/* An accumulator that nobody zeroed. */
+CARRY_FUNCTION broken_trusts_rax
+    addl %eax, %edx
+    adcl $0, %edx
+    jmp broken_not
+CARRY_END broken_trusts_rax
+
+/* The upper half of zmm5 alone. */
+CARRY_FUNCTION broken_dirty_zmm
+    RIGHT_SUM
+    movl $0xff00, %ecx
+    kmovd %ecx, %k1
+    vpternlogd $255, %zmm5, %zmm5, %zmm5{%k1}{z}
+    ret
+CARRY_END broken_dirty_zmm
+
+CARRY_NOTES

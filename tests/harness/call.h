@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls a kernel as the calling convention allows but no compiler does: every register that the
+ * caller must set holds what it must, every other one garbage, the unused upper half of a 32-bit
+ * argument too. Afterwards everything that a callee must leave alone is looked at.
+ *
+ * One implementation for each architecture: call_<arch>.c, with call_<arch>.S where needed.
+ */
+#ifndef CARRY_TESTS_CALL_H
+#define CARRY_TESTS_CALL_H
+
+#include <carry/sum.h>
+
+#include "harness/verdict.h"
+
+/* A kernel may use this much stack: it may run on a kernel's small one. */
+#define CALL_STACK_BYTES 4096
+
+/*
+ * fn(data, size, sum). Names in `verdict` each rule that was broken; the result is returned all
+ * the same. With `dirty` false the registers hold what they held in the call before, but the 32-bit
+ * argument is extended by zeros: tells whether a wrong result came from its upper half.
+ */
+uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
+                      struct verdict *verdict);
+
+/* What cannot be judged on this machine, or NULL. */
+const char *call_limits(void);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/check_parts.h"
+
+#include <string.h>
+
+#include "harness/fault.h"
+#include "harness/guard.h"
+#include "harness/rng.h"
+#include "oracle.h"
+
+/* A check under way: the function, and the case it is at, for the message. */
+struct trial {
+    copy_fn *copy;
+    iov_fn *iov;
+    combine_fn *combine;
+    burst_fn *burst;
+    update_fn *update;
+    size_t field_size;
+    const struct effort *effort;
+    struct verdict verdict;
+    const char *labels[3];
+    size_t numbers[3];
+};
+
+static void describe(struct trial *trial) {
+    for (int i = 0; i < 3 && trial->labels[i]; i++)
+        verdict_fail(&trial->verdict, ", %s %zu", trial->labels[i], trial->numbers[i]);
+}
+
+static struct verdict run(struct trial trial, void (*body)(void *)) {
+    struct fault fault;
+    trial.verdict.ok = true;
+    rng_restart();
+    if (!fault_catch(body, &trial, &fault))
+        verdict_fail(&trial.verdict, "touches what it must not: %s", fault.name);
+    if (!trial.verdict.ok)
+        describe(&trial);
+    return trial.verdict;
+}
+
+static void note_case(struct trial *trial, size_t a, size_t b, size_t c) {
+    trial->numbers[0] = a;
+    trial->numbers[1] = b;
+    trial->numbers[2] = c;
+}
+
+static bool fail(struct trial *trial, const char *what) {
+    return verdict_fail(&trial->verdict, "%s", what);
+}
+
+#define ALIGNMENTS     64
+#define COPY_SMALL_MAX 130
+#define COPY_MAX       20000
+#define MARGIN         64
+
+struct copy_buffer {
+    unsigned char bytes[MARGIN + ALIGNMENTS + COPY_MAX + MARGIN] __attribute__((aligned(64)));
+};
+
+static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to) {
+    static struct copy_buffer source, target, noise, wanted;
+    static bool filled;
+    if (!filled) {
+        rng_fill(&source, sizeof source);
+        rng_fill(&noise, sizeof noise);
+        filled = true;
+    }
+    const size_t window = MARGIN + to + size + MARGIN;
+    const unsigned char *src = source.bytes + MARGIN + from;
+    const uint32_t seed = (uint32_t)rng_next();
+    memcpy(target.bytes, noise.bytes, window);
+    memcpy(wanted.bytes, noise.bytes, window);
+    memcpy(wanted.bytes + MARGIN + to, src, size);
+
+    note_case(trial, size, from, to);
+    uint32_t sum = trial->copy(target.bytes + MARGIN + to, src, size, seed);
+    if (memcmp(target.bytes + MARGIN + to, src, size))
+        return fail(trial, "copies wrongly");
+    if (memcmp(target.bytes, wanted.bytes, window))
+        return fail(trial, "writes outside the target");
+    return oracle_fold(sum) == oracle_sum(src, size, seed) || fail(trial, "sums wrongly");
+}
+
+static bool copy_alignments(struct trial *trial) {
+    for (size_t size = 0; size <= COPY_SMALL_MAX; size++)
+        for (size_t from = 0; from < ALIGNMENTS; from += trial->effort->stride)
+            for (size_t to = 0; to < ALIGNMENTS; to += trial->effort->stride)
+                if (!copy_case(trial, size, from, to))
+                    return false;
+    return true;
+}
+
+static bool copy_sampled(struct trial *trial) {
+    for (size_t i = 0; i < trial->effort->rounds / 10; i++)
+        if (!copy_case(trial, rng_below(COPY_MAX), rng_below(ALIGNMENTS), rng_below(ALIGNMENTS)))
+            return false;
+    return true;
+}
+
+static bool copy_between(struct trial *trial, void *dst, const void *src, size_t size) {
+    note_case(trial, size, (uintptr_t)src % ALIGNMENTS, (uintptr_t)dst % ALIGNMENTS);
+    uint32_t sum = trial->copy(dst, src, size, 1);
+    if (memcmp(dst, src, size))
+        return fail(trial, "copies wrongly");
+    return oracle_fold(sum) == oracle_sum(src, size, 1) || fail(trial, "sums wrongly");
+}
+
+static bool copy_edges(struct trial *trial) {
+    static struct guard from, to;
+    if (!from.start) {
+        from = guard_open(COPY_MAX);
+        to = guard_open(COPY_MAX);
+    }
+    rng_fill(from.start, (size_t)(from.end - from.start));
+    for (size_t size = 0; size <= COPY_MAX; size = effort_next_size(trial->effort, size))
+        if (!copy_between(trial, to.end - size, from.end - size, size) ||
+            !copy_between(trial, to.start, from.start, size))
+            return false;
+    return true;
+}
+
+static void try_copy(void *argument) {
+    struct trial *trial = argument;
+    (void)(copy_alignments(trial) && copy_sampled(trial) && copy_edges(trial));
+}
+
+struct verdict check_copy(copy_fn *copy, const struct effort *effort) {
+    return run((struct trial){.copy = copy,
+                              .effort = effort,
+                              .labels = {"size", "source offset", "target offset"}},
+               try_copy);
+}
+
+#define ARENA_BYTES 8192
+#define SLICE_COUNT 12
+#define SLICE_MAX   600
+#define OVERSHOOT   10 /* skips and sizes go this far beyond the last slice */
+
+/* An empty slice, one byte, an odd or an even number of bytes, or more. */
+static size_t random_slice_size(void) {
+    const size_t sizes[] = {0, 1, rng_below(32) * 2 + 1, rng_below(32) * 2, rng_below(SLICE_MAX)};
+    return sizes[rng_below(sizeof sizes / sizeof *sizes)];
+}
+
+static struct carry_slice random_slice(const unsigned char *arena) {
+    size_t size = random_slice_size();
+    const unsigned char *data = arena + rng_below(ARENA_BYTES - SLICE_MAX);
+    return (struct carry_slice){size || rng_below(2) ? data : NULL, size};
+}
+
+static size_t gather(const struct carry_slice *slices, size_t count, unsigned char *flat) {
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (slices[i].size)
+            memcpy(flat + total, slices[i].data, slices[i].size);
+        total += slices[i].size;
+    }
+    return total;
+}
+
+static bool iov_case(struct trial *trial, const unsigned char *arena) {
+    struct carry_slice slices[SLICE_COUNT];
+    unsigned char flat[SLICE_COUNT * SLICE_MAX];
+    const size_t count = rng_below(SLICE_COUNT + 1);
+    for (size_t i = 0; i < count; i++)
+        slices[i] = random_slice(arena);
+    const size_t total = gather(slices, count, flat);
+    const size_t skip = rng_below(4) ? rng_below(total + OVERSHOOT) : 0;
+    const size_t size = rng_below(4) ? rng_below(total + OVERSHOOT) : SIZE_MAX;
+    const uint32_t seed = rng_below(4) ? (uint32_t)rng_next() : 0;
+
+    note_case(trial, count, skip, size);
+    uint32_t sum = trial->iov(slices, count, skip, size, seed);
+    const size_t start = skip < total ? skip : total;
+    const size_t part = size < total - start ? size : total - start;
+    return oracle_fold(sum) == oracle_sum(flat + start, part, seed) || fail(trial, "sums wrongly");
+}
+
+static void try_iov(void *argument) {
+    struct trial *trial = argument;
+    unsigned char arena[ARENA_BYTES];
+    rng_fill(arena, sizeof arena);
+    for (size_t i = 0; i < trial->effort->rounds; i++)
+        if (!iov_case(trial, arena))
+            return;
+}
+
+struct verdict check_iov(iov_fn *iov, const struct effort *effort) {
+    return run((struct trial){.iov = iov, .effort = effort, .labels = {"slices", "skip", "size"}},
+               try_iov);
+}
+
+#define COMBINE_MAX 130
+
+static bool combine_case(struct trial *trial, const unsigned char *data, size_t size,
+                         size_t split) {
+    const uint32_t seed = (uint32_t)rng_next();
+    note_case(trial, size, split, seed);
+    uint32_t a = carry_sum_call(data, split, seed);
+    uint32_t b = carry_sum_call(data + split, size - split, 0);
+    return oracle_fold(trial->combine(a, b, split)) == oracle_sum(data, size, seed) ||
+           fail(trial, "sums wrongly");
+}
+
+static void try_combine(void *argument) {
+    struct trial *trial = argument;
+    unsigned char data[COMBINE_MAX];
+    for (size_t size = 0; size <= COMBINE_MAX; size++) {
+        rng_fill(data, size);
+        for (size_t split = 0; split <= size; split++)
+            if (!combine_case(trial, data, size, split))
+                return;
+    }
+    memset(data, 0, sizeof data);
+    if (trial->combine(0, 0, 1) != 0)
+        fail(trial, "makes something of zeros");
+}
+
+struct verdict check_combine(combine_fn *combine, const struct effort *effort) {
+    return run(
+        (struct trial){.combine = combine, .effort = effort, .labels = {"size", "offset", "seed"}},
+        try_combine);
+}
+
+#define BURST_MAX 40
+#define CANARY    0x5ca1ab1e
+
+static bool burst_case(struct trial *trial, const unsigned char *arena) {
+    struct carry_slice slices[BURST_MAX];
+    uint32_t seeds[BURST_MAX], sums[BURST_MAX + 1];
+    const size_t count = rng_below(BURST_MAX + 1);
+    for (size_t i = 0; i < count; i++) {
+        slices[i] = random_slice(arena);
+        seeds[i] = sums[i] = (uint32_t)rng_next();
+    }
+    sums[count] = CANARY;
+    note_case(trial, count, 0, 0);
+    trial->burst(slices, count, sums);
+    for (size_t i = 0; i < count; i++) {
+        note_case(trial, count, i, slices[i].size);
+        if (oracle_fold(sums[i]) != oracle_sum(slices[i].data, slices[i].size, seeds[i]))
+            return fail(trial, "sums wrongly");
+    }
+    return sums[count] == CANARY || fail(trial, "writes beyond the last sum");
+}
+
+static void try_burst(void *argument) {
+    struct trial *trial = argument;
+    unsigned char arena[ARENA_BYTES];
+    rng_fill(arena, sizeof arena);
+    for (size_t i = 0; i < trial->effort->rounds / 10; i++)
+        if (!burst_case(trial, arena))
+            return;
+}
+
+struct verdict check_burst(burst_fn *burst, const struct effort *effort) {
+    return run(
+        (struct trial){.burst = burst, .effort = effort, .labels = {"packets", "packet", "size"}},
+        try_burst);
+}
+
+#define HEADER_WORDS 30
+#define CHECK_WORD   5 /* where the checksum stands in the header */
+#define FIELD_WORD   8 /* where the field that changes starts */
+#define FIELD_MAX    32
+
+/* Makes the whole header sum to 0xffff by setting one word, so that its checksum is 0x0000. */
+static void force_zero_checksum(uint16_t *header, size_t word) {
+    header[word] = 0;
+    header[word] = (uint16_t)~oracle_sum(header, HEADER_WORDS * 2, 0);
+}
+
+static bool update_case(struct trial *trial, bool zero_before, bool zero_after) {
+    uint16_t header[HEADER_WORDS];
+    unsigned char from[FIELD_MAX], to[FIELD_MAX];
+    const size_t size = trial->field_size ? trial->field_size : rng_below(FIELD_MAX / 2 + 1) * 2;
+
+    rng_fill(header, sizeof header);
+    header[CHECK_WORD] = 0;
+    if (zero_before)
+        force_zero_checksum(header, 0);
+    const uint16_t before = (uint16_t)~oracle_sum(header, sizeof header, 0);
+    memcpy(from, header + FIELD_WORD, size);
+
+    rng_fill(header + FIELD_WORD, size);
+    if (zero_after && size)
+        force_zero_checksum(header, FIELD_WORD);
+    const uint16_t after = (uint16_t)~oracle_sum(header, sizeof header, 0);
+    memcpy(to, header + FIELD_WORD, size);
+
+    note_case(trial, size, before, after);
+    return trial->update(before, from, to, size) == after || fail(trial, "not as recomputed");
+}
+
+static void try_update(void *argument) {
+    struct trial *trial = argument;
+    for (size_t i = 0; i < trial->effort->rounds; i++)
+        if (!update_case(trial, i & 1, i & 2))
+            return;
+}
+
+struct verdict check_update(update_fn *update, size_t size, const struct effort *effort) {
+    return run((struct trial){.update = update,
+                              .field_size = size,
+                              .effort = effort,
+                              .labels = {"bytes", "checksum before", "after"}},
+               try_update);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks of the functions around the kernels: like check_sum.h, they return what they found. */
+#ifndef CARRY_TESTS_CHECK_PARTS_H
+#define CARRY_TESTS_CHECK_PARTS_H
+
+#include <carry/sum.h>
+
+#include "harness/effort.h"
+#include "harness/verdict.h"
+
+typedef uint32_t copy_fn(void *dst, const void *src, size_t size, uint32_t sum);
+typedef uint32_t iov_fn(const struct carry_slice *slices, size_t count, size_t skip, size_t size,
+                        uint32_t sum);
+typedef uint32_t combine_fn(uint32_t a, uint32_t b, size_t offset_of_b);
+typedef void burst_fn(const struct carry_slice *slices, size_t count, uint32_t *sums);
+typedef uint16_t update_fn(uint16_t check, const void *from, const void *to, size_t size);
+
+/* All 64 x 64 alignments at small sizes, some at large ones: copied exactly, nothing else written,
+ * nothing else read, the sum right. */
+struct verdict check_copy(copy_fn *copy, const struct effort *effort);
+
+/* Random chunkings with empty and odd chunks, skips and sizes beyond the last chunk. */
+struct verdict check_iov(iov_fn *iov, const struct effort *effort);
+
+/* Every split of a run, at odd and even offsets. */
+struct verdict check_combine(combine_fn *combine, const struct effort *effort);
+
+struct verdict check_burst(burst_fn *burst, const struct effort *effort);
+
+/*
+ * Against recomputation, on random headers and on those whose checksum is 0x0000 before or after:
+ * there RFC 1141 goes wrong and RFC 1624 was written. `size` is that of the changed field.
+ */
+struct verdict check_update(update_fn *update, size_t size, const struct effort *effort);
+
+#endif

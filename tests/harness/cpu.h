@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What somebody else says of this CPU: the compiler's run-time library, and the CPU's own name. */
+#ifndef CARRY_TESTS_CPU_H
+#define CARRY_TESTS_CPU_H
+
+#include <stdbool.h>
+
+enum cpu_opinion { CPU_SAYS_NO, CPU_SAYS_YES, CPU_SAYS_NOTHING };
+
+/* Is the feature there, and enabled by the operating system? */
+enum cpu_opinion cpu_supports(const char *feature);
+
+#define CPU_BRAND_BYTES 49
+
+/* The CPU's name as it stands in its registers, blanks and all; "" if there is none. */
+void cpu_brand(char brand[CPU_BRAND_BYTES]);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/cpu.h"
+
+#include <cpuid.h>
+#include <string.h>
+
+/* The builtin takes literals only. */
+#define OPINION(name)                                                                              \
+    if (!strcmp(feature, name))                                                                    \
+        return __builtin_cpu_supports(name) ? CPU_SAYS_YES : CPU_SAYS_NO;
+
+enum cpu_opinion cpu_supports(const char *feature) {
+    OPINION("bmi2")
+    OPINION("avx2")
+    OPINION("avx512bw")
+    OPINION("avx512vl")
+    OPINION("avx512vnni")
+    return CPU_SAYS_NOTHING;
+}
+
+void cpu_brand(char brand[CPU_BRAND_BYTES]) {
+    unsigned words[3][4];
+    memset(brand, 0, CPU_BRAND_BYTES);
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002 + i, &words[i][0], &words[i][1], &words[i][2], &words[i][3]))
+            return;
+    memcpy(brand, words, sizeof words);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers that look random and can be had again: CARRY_TEST_SEED=<number> sets the seed, which
+ * every test prints. Each check restarts the sequence, so it does not depend on what ran before.
+ */
+#ifndef CARRY_TESTS_RNG_H
+#define CARRY_TESTS_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The seed in use. Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not a number. */
+uint64_t rng_seed(void);
+
+void rng_restart(void);
+uint64_t rng_next(void);
+
+/* 0 to limit - 1. */
+size_t rng_below(size_t limit);
+
+void rng_fill(void *data, size_t size);
+
+#endif

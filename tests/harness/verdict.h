@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What a check found. Checks return it, so that they can be checked themselves. */
+#ifndef CARRY_TESTS_VERDICT_H
+#define CARRY_TESTS_VERDICT_H
+
+#include <stdbool.h>
+
+struct verdict {
+    bool ok;
+    char text[240]; /* the first thing that was wrong; "" if nothing was */
+};
+
+/* Adds to the text and makes the verdict a failure. Returns false. */
+bool verdict_fail(struct verdict *verdict, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A test point from a verdict. */
+bool verdict_report(const struct verdict *verdict, const char *name, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""`carry cpu`: what it shows follows the CPU and the mask."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+import pytest
+from conftest import SOURCE, Run
+
+CLEAN, ERROR = 0, 3
+
+
+def masked(mask: str) -> dict[str, str]:
+    return {**os.environ, "CARRY_CPU_MASK": mask}
+
+
+def show(carry: Run, mask: str = "") -> dict[str, Any]:
+    done = carry("cpu", "--json", env=masked(mask))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    return json.loads(done.stdout)
+
+
+def states(shown: dict[str, Any]) -> dict[str, str]:
+    return {feature["name"]: feature["state"] for feature in shown["features"]}
+
+
+def rows(table: str, arch: str) -> list[str]:
+    """The names in a table of the library, for one architecture."""
+    text = (SOURCE / table).read_text()
+    return re.findall(rf"^CARRY_\w+\((?:any|{arch}), (\w+)", text, re.MULTILINE)
+
+
+def test_shows_every_row_of_the_tables(carry: Run) -> None:
+    shown = show(carry)
+    assert list(states(shown)) == rows("src/cpu/features.def", shown["arch"])
+    kernels = [kernel["name"] for kernel in shown["sum"]["kernels"]]
+    assert kernels == rows("src/sum/kernels.def", shown["arch"])
+
+
+def test_kernels_agree_with_the_choice(carry: Run) -> None:
+    shown = show(carry)
+    kernels = shown["sum"]["kernels"]
+    usable = [k["name"] for k in kernels if k["available"] and k["preferred"]]
+    assert [k["name"] for k in kernels if k["chosen"]] == [shown["sum"]["chosen"]] == usable[-1:]
+    for kernel in kernels:
+        assert kernel["available"] == (kernel["missing"] is None)
+        assert kernel["missing"] is None or states(shown)[kernel["missing"]] != "present"
+
+
+def test_no_mask(carry: Run) -> None:
+    shown = show(carry)
+    assert (shown["mask"], shown["mask_error"]) == ("", None)
+    assert "masked" not in states(shown).values()
+
+
+def test_masking_everything_leaves_scalar_code(carry: Run) -> None:
+    shown = show(carry, "all")
+    assert "present" not in states(shown).values()
+    assert shown["sum"]["chosen"] == ("adc" if shown["arch"] == "x86_64" else "generic")
+    available = [k for k in shown["sum"]["kernels"] if k["available"]]
+    assert {kernel["vector_bits"] for kernel in available} == {64}
+
+
+def test_each_feature_can_be_masked(carry: Run) -> None:
+    before = states(show(carry))
+    for name, state in before.items():
+        after = states(show(carry, name))[name]
+        assert after == ("masked" if state == "present" else "absent")
+
+
+def test_people_see_what_is_masked(carry: Run) -> None:
+    present = [name for name, state in states(show(carry)).items() if state == "present"]
+    if not present:
+        pytest.skip("this CPU has no feature of the table")
+    done = carry("cpu", env=masked(present[0]))
+    assert done.returncode == CLEAN
+    assert re.search(rf"^Mask +{present[0]}$", done.stdout, re.MULTILINE)
+    assert re.search(rf"^  {present[0]} +masked ", done.stdout, re.MULTILINE)
+    chosen = show(carry, present[0])["sum"]["chosen"]
+    assert f"carry_sum() uses {chosen}: " in done.stdout
+
+
+def test_output_fits_a_terminal_and_has_no_colour_in_a_pipe(carry: Run) -> None:
+    done = carry("cpu", env=masked(""))
+    assert "\033" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("mask", ["nosuch", "avx2,nosuch", "+nosuch", "all,+all"])
+def test_a_mask_that_cannot_be_understood(carry: Run, mask: str) -> None:
+    for arguments in (["cpu"], ["cpu", "--json"]):
+        done = carry(*arguments, env=masked(mask))
+        assert done.returncode == ERROR
+        assert done.stderr.startswith(f"carry: CARRY_CPU_MASK={mask}: ")
+        assert done.stderr.count("\n") == 1
+    shown = json.loads(done.stdout)
+    assert shown["mask_error"]
+    assert states(shown) == states(show(carry))
+
+
+def test_a_capability_cannot_be_switched_on(carry: Run) -> None:
+    features = show(carry)["features"]
+    capability = next((f["name"] for f in features if not f["preference"]), None)
+    if capability is None:
+        pytest.skip("this architecture has no feature in the table")
+    done = carry("cpu", env=masked(f"+{capability}"))
+    assert done.returncode == ERROR
+    assert "preference" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--nosuch"], ["file"], ["--json=1"], ["-x"]])
+def test_wrong_usage(carry: Run, arguments: list[str]) -> None:
+    done = carry("cpu", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith("carry cpu: ") and "--help" in done.stderr
+
+
+def test_help(carry: Run) -> None:
+    done = carry("cpu", "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert "CARRY_CPU_MASK=avx512bw carry cpu" in done.stdout

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* `cpu`: features, what masks do to them, and the mask of the environment. */
+#include <stdio.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "harness/child.h"
+#include "harness/cpu.h"
+#include "harness/tap.h"
+
+#define FEATURES_MAX 64
+
+static size_t feature_count(void) {
+    struct carry_cpu_feature feature;
+    size_t count = 0;
+    while (carry_cpu_feature(count, &feature))
+        count++;
+    return count;
+}
+
+static struct carry_cpu_feature feature_at(size_t index) {
+    struct carry_cpu_feature feature;
+    carry_cpu_feature(index, &feature);
+    return feature;
+}
+
+static bool find(const char *name, struct carry_cpu_feature *feature) {
+    for (size_t i = 0; carry_cpu_feature(i, feature); i++)
+        if (!strcmp(feature->name, name))
+            return true;
+    return false;
+}
+
+static enum carry_cpu_state state_of(const char *name) {
+    struct carry_cpu_feature feature;
+    return find(name, &feature) ? feature.state : CARRY_CPU_ABSENT;
+}
+
+static void snapshot(enum carry_cpu_state *states) {
+    for (size_t i = 0; i < feature_count(); i++)
+        states[i] = feature_at(i).state;
+}
+
+static bool same_states(const enum carry_cpu_state *states) {
+    for (size_t i = 0; i < feature_count(); i++)
+        if (feature_at(i).state != states[i])
+            return false;
+    return true;
+}
+
+static bool row_is_sane(const struct carry_cpu_feature *feature) {
+    return *feature->name && *feature->description &&
+           carry_cpu_has(feature->name) == (feature->state == CARRY_CPU_PRESENT);
+}
+
+static void test_table(void) {
+    bool ok = feature_count() <= FEATURES_MAX;
+    for (size_t i = 0; i < feature_count(); i++) {
+        struct carry_cpu_feature feature = feature_at(i);
+        ok = ok && row_is_sane(&feature);
+        tap_note("%s: %s", feature.name,
+                 feature.state == CARRY_CPU_PRESENT  ? "present"
+                 : feature.state == CARRY_CPU_MASKED ? "masked"
+                                                     : "absent");
+    }
+    tap_ok(ok, "%zu features of %s, each with a name and a description", feature_count(),
+           carry_cpu_arch());
+    struct carry_cpu_feature feature;
+    tap_ok(!carry_cpu_feature(feature_count(), &feature) && !carry_cpu_feature(SIZE_MAX, &feature),
+           "there is an end to the features");
+    tap_ok(!carry_cpu_has("no such feature") && !carry_cpu_has(""), "unknown names are absent");
+}
+
+/* Detection against the compiler's own. */
+static void test_detection(void) {
+    for (size_t i = 0; i < feature_count(); i++) {
+        const char *name = feature_at(i).name;
+        enum cpu_opinion opinion = cpu_supports(name);
+        if (opinion == CPU_SAYS_NOTHING)
+            tap_skip(name, "the compiler has no test for it");
+        else
+            tap_ok(carry_cpu_has(name) == (opinion == CPU_SAYS_YES),
+                   "%s is found where the compiler finds it", name);
+    }
+}
+
+/* Masked features are masked, and none that was absent is said to be. */
+static bool taken_away(size_t index, enum carry_cpu_state before) {
+    enum carry_cpu_state state = feature_at(index).state;
+    return before == CARRY_CPU_ABSENT ? state == CARRY_CPU_ABSENT : state == CARRY_CPU_MASKED;
+}
+
+static void test_one_by_one(const enum carry_cpu_state *all) {
+    for (size_t i = 0; i < feature_count(); i++) {
+        const char *name = feature_at(i).name;
+        bool ok = carry_cpu_set_mask(name) == CARRY_OK && taken_away(i, all[i]);
+        for (size_t j = 0; j < i; j++)
+            ok = ok && feature_at(j).state == all[j];
+        tap_ok(ok, "\"%s\" takes it away, and nothing that it builds on", name);
+    }
+    tap_ok(carry_cpu_set_mask("") == CARRY_OK && same_states(all), "\"\" gives all back");
+}
+
+static void test_all(const enum carry_cpu_state *all) {
+    bool ok = carry_cpu_set_mask("all") == CARRY_OK;
+    for (size_t i = 0; i < feature_count(); i++)
+        ok = ok && taken_away(i, all[i]);
+    tap_ok(ok, "\"all\" takes all away");
+    carry_cpu_set_mask("");
+}
+
+static bool gone(const char *const *names) {
+    for (; *names; names++)
+        if (carry_cpu_has(*names))
+            return false;
+    return true;
+}
+
+static void test_cascade(void) {
+    static const char *const with_avx2[] = {"avx2",       "avxvnni",   "avx512bw", "avx512vl",
+                                            "avx512vnni", "prefer512", NULL};
+    static const char *const with_avx512bw[] = {"avx512bw", "avx512vl", "avx512vnni", "prefer512",
+                                                NULL};
+    if (strcmp(carry_cpu_arch(), "x86_64")) {
+        tap_skip("masks cascade", "%s has no features that build on others", carry_cpu_arch());
+        return;
+    }
+    const bool avx2 = carry_cpu_has("avx2");
+    tap_ok(carry_cpu_set_mask("avx2") == CARRY_OK && gone(with_avx2),
+           "no AVX2, no AVX-512, no preference");
+    tap_ok(carry_cpu_set_mask("bmi2") == CARRY_OK && gone(with_avx512bw) &&
+               carry_cpu_has("avx2") == avx2,
+           "no BMI2, no AVX-512, but AVX2");
+    tap_ok(carry_cpu_set_mask("avx512bw") == CARRY_OK && gone(with_avx512bw) &&
+               carry_cpu_has("avx2") == avx2,
+           "no AVX-512BW, no AVX-512, but AVX2");
+    carry_cpu_set_mask("");
+}
+
+static void test_preference(const enum carry_cpu_state *all) {
+    struct carry_cpu_feature feature;
+    if (!find("prefer512", &feature)) {
+        tap_skip("+prefer512", "%s has no such preference", carry_cpu_arch());
+        return;
+    }
+    tap_ok(feature.is_preference, "prefer512 is a preference");
+    const bool can = carry_cpu_has("avx512bw");
+    tap_ok(carry_cpu_set_mask("+prefer512") == CARRY_OK && carry_cpu_has("prefer512") == can,
+           "\"+prefer512\" prefers 512 bits where there are any");
+    tap_ok(carry_cpu_set_mask("prefer512") == CARRY_OK && !carry_cpu_has("prefer512") &&
+               carry_cpu_has("avx512bw") == can,
+           "\"prefer512\" takes the preference away, not the vectors");
+    tap_ok(carry_cpu_set_mask("all,+prefer512") == CARRY_OK && !carry_cpu_has("prefer512"),
+           "a preference needs the capability");
+    tap_ok(carry_cpu_set_mask("") == CARRY_OK && same_states(all), "the preference comes back");
+}
+
+static void test_syntax(const enum carry_cpu_state *all) {
+    static const struct {
+        const char *mask;
+        int error;
+    } rows[] = {
+        {"", CARRY_OK},
+        {",", CARRY_OK},
+        {"all,", CARRY_OK},
+        {",,all", CARRY_OK},
+        {"all,all", CARRY_OK},
+        {"none", CARRY_ERROR_UNKNOWN},
+        {"al", CARRY_ERROR_UNKNOWN},
+        {"alll", CARRY_ERROR_UNKNOWN},
+        {"ALL", CARRY_ERROR_UNKNOWN},
+        {"all none", CARRY_ERROR_UNKNOWN},
+        {" all", CARRY_ERROR_UNKNOWN},
+        {"all,none", CARRY_ERROR_UNKNOWN},
+        {"+", CARRY_ERROR_UNKNOWN},
+        {"+all", CARRY_ERROR_UNKNOWN},
+        {"+none", CARRY_ERROR_UNKNOWN},
+        {"++prefer512", CARRY_ERROR_UNKNOWN},
+        {"-all", CARRY_ERROR_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        carry_cpu_set_mask("");
+        int error = carry_cpu_set_mask(rows[i].mask);
+        tap_ok(error == rows[i].error && (error == CARRY_OK || same_states(all)), "mask \"%s\": %d",
+               rows[i].mask, rows[i].error);
+    }
+    carry_cpu_set_mask("");
+}
+
+/* A name of the table is known whole, not by its beginning or with something behind it. */
+static void test_names(void) {
+    bool ok = true;
+    for (size_t i = 0; i < feature_count(); i++) {
+        const char *name = feature_at(i).name;
+        char longer[100], shorter[100], forced[100];
+        snprintf(longer, sizeof longer, "%sx", name);
+        snprintf(shorter, sizeof shorter, "%.*s?", (int)strlen(name) - 1, name);
+        snprintf(forced, sizeof forced, "+%s", name);
+        const int wanted = feature_at(i).is_preference ? CARRY_OK : CARRY_ERROR_INVALID;
+        ok = ok && carry_cpu_set_mask(longer) == CARRY_ERROR_UNKNOWN &&
+             carry_cpu_set_mask(shorter) == CARRY_ERROR_UNKNOWN &&
+             carry_cpu_set_mask(forced) == wanted;
+    }
+    tap_ok(ok, "names are matched whole, and \"+\" is for preferences");
+    carry_cpu_set_mask("");
+}
+
+static void test_errors_change_nothing(void) {
+    enum carry_cpu_state masked[FEATURES_MAX];
+    carry_cpu_set_mask("all");
+    snapshot(masked);
+    bool ok = carry_cpu_set_mask("none") == CARRY_ERROR_UNKNOWN && same_states(masked);
+    carry_cpu_set_mask("");
+    snapshot(masked);
+    ok = ok && carry_cpu_set_mask("all,none") == CARRY_ERROR_UNKNOWN && same_states(masked);
+    tap_ok(ok, "after an error the old mask stands");
+}
+
+#define MODEL_BYTES 64
+
+/* Without blanks in front, at the end, and twice in a row. */
+static void squeeze(char *text) {
+    size_t used = 0;
+    for (const char *p = text; *p; p++)
+        if (*p != ' ' || (used && text[used - 1] != ' '))
+            text[used++] = *p;
+    while (used && text[used - 1] == ' ')
+        used--;
+    text[used] = '\0';
+}
+
+static void test_model(void) {
+    char whole[MODEL_BYTES], part[MODEL_BYTES + 1], brand[CPU_BRAND_BYTES];
+    memset(whole, '?', sizeof whole);
+    carry_cpu_model(whole, sizeof whole);
+    bool ok = memchr(whole, '\0', sizeof whole) != NULL;
+    cpu_brand(brand);
+    squeeze(brand);
+    tap_ok(ok && !strcmp(whole, brand), "the model is \"%s\"", brand);
+    for (size_t size = 0; size <= MODEL_BYTES && ok; size++) {
+        memset(part, '?', sizeof part);
+        carry_cpu_model(part, size);
+        const size_t used = size ? strnlen(part, size) : 0;
+        ok = part[size] == '?' && (!size || used < size) && !memcmp(part, whole, used);
+    }
+    tap_ok(ok, "the model is terminated, and cut, at every size");
+}
+
+static bool nothing_is_masked(void) {
+    for (size_t i = 0; i < feature_count(); i++)
+        if (feature_at(i).state == CARRY_CPU_MASKED)
+            return false;
+    return carry_cpu_host_mask_error() == CARRY_OK;
+}
+
+static bool all_is_masked(void) {
+    for (size_t i = 0; i < feature_count(); i++)
+        if (feature_at(i).state == CARRY_CPU_PRESENT)
+            return false;
+    return carry_cpu_host_mask_error() == CARRY_OK;
+}
+
+static bool mask_is_unknown(void) {
+    return carry_cpu_host_mask_error() == CARRY_ERROR_UNKNOWN && !carry_cpu_has("") &&
+           state_of("avx2") != CARRY_CPU_MASKED && state_of("neon") != CARRY_CPU_MASKED;
+}
+
+static bool call_overrides(void) {
+    bool masked = all_is_masked();
+    return masked && carry_cpu_set_mask("") == CARRY_OK && nothing_is_masked();
+}
+
+/* A mask set before the first use is not undone by the host's. */
+static bool early_call_stands(void) {
+    carry_cpu_set_mask("");
+    return nothing_is_masked();
+}
+
+static void test_environment(void) {
+    tap_ok(child_says(NULL, nothing_is_masked), "no CARRY_CPU_MASK, nothing masked");
+    tap_ok(child_says("", nothing_is_masked), "CARRY_CPU_MASK=\"\" masks nothing");
+    tap_ok(child_says("all", all_is_masked), "CARRY_CPU_MASK=all masks all");
+    tap_ok(child_says("none", mask_is_unknown), "a wrong CARRY_CPU_MASK is an error, and no mask");
+    tap_ok(child_says("all", call_overrides), "carry_cpu_set_mask() replaces CARRY_CPU_MASK");
+    tap_ok(child_says("all", early_call_stands),
+           "carry_cpu_set_mask() before the first use stands");
+}
+
+int main(void) {
+    enum carry_cpu_state all[FEATURES_MAX];
+    test_environment();
+    test_table();
+    carry_cpu_set_mask("");
+    snapshot(all);
+    test_detection();
+    test_one_by_one(all);
+    test_all(all);
+    test_cascade();
+    test_preference(all);
+    test_syntax(all);
+    test_names();
+    test_errors_change_nothing();
+    test_model();
+    return tap_done();
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Do the checks find what is broken? Each has a twin that it must not let pass. */
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "broken/broken.h"
+#include "harness/call.h"
+#include "harness/check_sum.h"
+#include "harness/fault.h"
+#include "harness/tap.h"
+
+struct twin {
+    const char *name;
+    const char *needs;
+    carry_sum_fn *sum;
+    sum_check *check;
+    const char *message;
+};
+
+#define BROKEN_SUM(arch, name, needs, check, message)                                              \
+    CARRY_ROWS_##arch({#name, needs, broken_##name, check_##check, message}, )
+static const struct twin twins[] = {
+#include "broken/broken.def"
+};
+#undef BROKEN_SUM
+
+static void expect_caught(struct verdict verdict, const char *name, const char *message) {
+    bool caught = !verdict.ok && strstr(verdict.text, message);
+    if (!caught)
+        tap_note("wanted \"%s\", got \"%s\"", message, verdict.text);
+    tap_ok(caught, "%s is caught: %s", name, verdict.text);
+}
+
+static void test_twin(const struct twin *twin) {
+    if (*twin->needs && !carry_cpu_has(twin->needs))
+        tap_skip(twin->name, "this CPU lacks %s", twin->needs);
+    else
+        expect_caught(twin->check(twin->sum, &effort_short), twin->name, twin->message);
+}
+
+static void test_right_one(void) {
+    for (const struct sum_check_row *row = sum_checks; row->name; row++) {
+        struct verdict verdict = row->check(broken_not, &effort_short);
+        verdict_report(&verdict, "a right kernel passes: %s", row->name);
+    }
+}
+
+static void test_parts(void) {
+    const struct effort *effort = &effort_short;
+    expect_caught(check_copy(broken_copy_stride, effort), "copy_stride", "copies wrongly");
+    expect_caught(check_copy(broken_copy_whole_word, effort), "copy_whole_word", "writes outside");
+    expect_caught(check_iov(broken_iov_odd_chunk, effort), "iov_odd_chunk", "sums wrongly");
+    expect_caught(check_combine(broken_combine_odd, effort), "combine_odd", "sums wrongly");
+    expect_caught(check_burst(broken_burst_shared, effort), "burst_shared", "sums wrongly");
+    expect_caught(check_update(broken_update_1141, 2, effort), "update_1141", "not as recomputed");
+}
+
+int main(void) {
+    effort_note(&effort_short);
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind reports what broken kernels do as errors of the program");
+    if (call_limits())
+        tap_note("%s", call_limits());
+    test_right_one();
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        test_twin(&twins[i]);
+    test_parts();
+    return tap_done();
+}
