@@ -96,7 +96,7 @@ struct bench_stats sum_stats(const struct sum_bench *bench, size_t cell, size_t 
 /* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
 double sum_ratio(const struct sum_bench *bench, size_t cell, size_t subject, size_t base);
 
-/* The reports, on standard output. */
+/* The reports, on standard output. JSON is false when there is too little memory. */
 bool sum_print_json(const struct sum_bench *bench);
 void sum_print_head(const struct sum_bench *bench);
 void sum_print_tables(const struct sum_bench *bench, bool every_alignment);

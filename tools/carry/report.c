@@ -157,10 +157,11 @@ static void print_reasons(FILE *out, const struct tally *tally, unsigned protoco
         [CARRY_REASON_MALFORMED] = "with headers that contradict themselves",
         [CARRY_REASON_ENCRYPTED] = "encrypted",
         [CARRY_REASON_QUOTED] = "quoted in ICMP errors",
+        [CARRY_REASON_ROUTING] = "behind routing headers of unknown types",
     };
     char number[TEXT_SIZE];
     const char *separator = "";
-    for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++) {
+    for (unsigned reason = CARRY_REASON_NONE + 1; reason < CARRY_REASON_COUNT; reason++) {
         uint64_t count = tally->reasons[protocol][reason];
         if (!count)
             continue;

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry cpu`: what this CPU can do, which kernels there are, which was chosen and why. */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+#include <carry/sum.h>
+#include <jansson.h>
+
+#include "command.h"
+#include "text.h"
+
+#define MODEL_BYTES 64
+
+static void print_usage(void) {
+    puts("Usage: carry cpu [OPTION]...\n"
+         "\n"
+         "Shows the features of this CPU that the library knows, the kernels that it has,\n"
+         "and which of them it uses here and why.\n"
+         "\n"
+         "  --json    the same as one object\n"
+         "  --help    this text\n"
+         "\n"
+         "The environment variable CARRY_CPU_MASK takes features away from every program\n"
+         "that uses the library: names separated by commas, each with all that builds on\n"
+         "it, or 'all'; '+prefer512' switches that preference on.\n"
+         "\n"
+         "Exit status: 0; 3 wrong usage, or a mask that cannot be understood.\n"
+         "\n"
+         "Examples:\n"
+         "  carry cpu\n"
+         "  CARRY_CPU_MASK=avx512bw carry cpu     what is chosen without AVX-512?\n"
+         "  CARRY_CPU_MASK=prefer512 carry cpu    and with AVX-512, but not all its width?\n"
+         "  CARRY_CPU_MASK=all carry cpu          and with no feature at all?");
+}
+
+static const char *mask(void) {
+    const char *text = getenv("CARRY_CPU_MASK");
+    return text ? text : "";
+}
+
+/* Why the mask is not in force; NULL if it is. */
+static const char *mask_error(void) {
+    switch (carry_cpu_host_mask_error()) {
+    case CARRY_OK:
+        return NULL;
+    case CARRY_ERROR_INVALID:
+        return "'+' stands before what is no preference, so nothing is masked";
+    default:
+        return "it names something that is no feature in this list, so nothing is masked";
+    }
+}
+
+static const char *const state_names[] = {
+    [CARRY_CPU_ABSENT] = "absent",
+    [CARRY_CPU_MASKED] = "masked",
+    [CARRY_CPU_PRESENT] = "present",
+};
+
+static enum carry_cpu_state state_of(const char *name) {
+    struct carry_cpu_feature feature;
+    for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
+        if (strcmp(name, feature.name) == 0)
+            return feature.state;
+    return CARRY_CPU_ABSENT;
+}
+
+static struct carry_sum_kernel chosen_kernel(void) {
+    struct carry_sum_kernel kernel;
+    size_t i = 0;
+    while (carry_sum_kernel(i, &kernel) && !kernel.chosen)
+        i++;
+    return kernel;
+}
+
+static bool any_unpreferred(void) {
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+        if (!kernel.missing && !kernel.preferred)
+            return true;
+    return false;
+}
+
+static const char *why_chosen(void) {
+    return any_unpreferred()
+               ? "the last in the table that this CPU can run without its 512-bit vectors, which "
+                 "are not preferred here"
+               : "the last in the table that this CPU can run";
+}
+
+/* --- For people --- */
+
+static void print_field(const char *label, const char *text) {
+    printf("%s%-14s%s%s\n", text_colour(COLOUR_BOLD), label, text_colour(COLOUR_NONE), text);
+}
+
+static void print_title(const char *text) {
+    printf("\n%s%s%s\n", text_colour(COLOUR_BOLD), text, text_colour(COLOUR_NONE));
+}
+
+static void print_features(void) {
+    static const enum colour colours[] = {
+        [CARRY_CPU_ABSENT] = COLOUR_FAINT,
+        [CARRY_CPU_MASKED] = COLOUR_YELLOW,
+        [CARRY_CPU_PRESENT] = COLOUR_GREEN,
+    };
+    struct carry_cpu_feature feature;
+    print_title("Features");
+    for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
+        printf("  %-18s %s%-9s%s %s\n", feature.name, text_colour(colours[feature.state]),
+               state_names[feature.state], text_colour(COLOUR_NONE), feature.description);
+}
+
+static void print_kernel(const struct carry_sum_kernel *kernel) {
+    enum colour colour = kernel->chosen ? COLOUR_GREEN : COLOUR_NONE;
+    if (kernel->missing)
+        colour = COLOUR_FAINT;
+    printf("  %s%-18s %3u bits  ", text_colour(colour), kernel->name, kernel->vector_bits);
+    if (kernel->missing)
+        printf("needs %s, which is %s", kernel->missing, state_names[state_of(kernel->missing)]);
+    else if (kernel->chosen)
+        printf("chosen");
+    else
+        printf("available%s", kernel->preferred ? "" : ", but 512 bits are not preferred");
+    printf("%s\n", text_colour(COLOUR_NONE));
+}
+
+static void print_text(void) {
+    char model[MODEL_BYTES];
+    carry_cpu_model(model, sizeof model);
+    print_field("CPU", model[0] ? model : "does not tell its name");
+    print_field("Architecture", carry_cpu_arch());
+    print_field("Mask", mask()[0] ? mask() : "none");
+    print_features();
+
+    print_title("Kernels of carry_sum(), from the most portable to the best");
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+        print_kernel(&kernel);
+    char sentence[256];
+    snprintf(sentence, sizeof sentence, "carry_sum() uses %s: %s.\n", chosen_kernel().name,
+             why_chosen());
+    putchar('\n');
+    text_wrap(stdout, 0, sentence);
+}
+
+/* --- For programs --- */
+
+static json_t *features_json(void) {
+    json_t *list = json_array();
+    struct carry_cpu_feature feature;
+    for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:b}", "name", feature.name, "description",
+                                        feature.description, "state", state_names[feature.state],
+                                        "preference", feature.is_preference));
+    return list;
+}
+
+static json_t *kernels_json(void) {
+    json_t *list = json_array();
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:i, s:b, s:s?, s:b, s:b}", "name", kernel.name,
+                                        "vector_bits", (int)kernel.vector_bits, "available",
+                                        !kernel.missing, "missing", kernel.missing, "preferred",
+                                        kernel.preferred, "chosen", kernel.chosen));
+    return list;
+}
+
+static void print_json(void) {
+    char model[MODEL_BYTES];
+    carry_cpu_model(model, sizeof model);
+    char *mask_text = text_utf8(mask());
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s?, s:s?, s:o, s:{s:s, s:s, s:o}}", "model", model, "arch", carry_cpu_arch(),
+        "mask", mask_text, "mask_error", mask_error(), "features", features_json(), "sum", "chosen",
+        chosen_kernel().name, "why", why_chosen(), "kernels", kernels_json());
+    free(mask_text);
+    json_dumpf(object, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(object);
+}
+
+/* --- The command --- */
+
+int command_cpu(int argc, char **argv) {
+    enum { JSON = 1, HELP };
+    static const struct option options[] = {
+        {"json", no_argument, NULL, JSON},
+        {"help", no_argument, NULL, HELP},
+        {NULL, 0, NULL, 0},
+    };
+    bool json = false;
+    int option;
+    optind = 1;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (option == HELP || option == 'h') {
+            print_usage();
+            return STATUS_CLEAN;
+        }
+        if (option != JSON)
+            return command_bad_option(argv, option);
+        json = true;
+    }
+    if (optind < argc)
+        return command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+    if (json)
+        print_json();
+    else
+        print_text();
+    return mask_error() ? command_error("CARRY_CPU_MASK=%s: %s", mask(), mask_error())
+                        : STATUS_CLEAN;
+}
