@@ -86,32 +86,47 @@ CARRY_API inline uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offse
     return a + (a < b);
 }
 
+#define CARRY_SUM_INLINE_BYTES 64
+
 /*
- * carry_sum() as loads and additions in the caller, without a call: for a few bytes whose number
- * is known when compiling. carry_sum() does this by itself up to CARRY_SUM_INLINE_BYTES.
+ * carry_sum() as loads and additions in the caller, without a call: for at most
+ * CARRY_SUM_INLINE_BYTES whose number is known when compiling. carry_sum() does this by itself.
  */
 CARRY_API inline __attribute__((always_inline)) uint32_t
 carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = (const unsigned char *)data;
-    uint64_t sum = seed;
-    for (; size >= 4; p += 4, size -= 4) {
-        uint32_t word;
-        __builtin_memcpy(&word, p, 4);
-        sum += word;
+    uint64_t sum = seed, word;
+    /* Written out, since compilers leave a loop as it is, or make vectors of it. */
+#define CARRY_ADD_WORD(i)                                                                          \
+    if (size >= 8 * (i) + 8) {                                                                     \
+        __builtin_memcpy(&word, p + 8 * (i), 8);                                                   \
+        sum += word;                                                                               \
+        sum += sum < word;                                                                         \
     }
-    if (size & 3) {
-        unsigned char tail[4] = {0, 0, 0, 0};
-        uint32_t word;
-        for (size_t i = 0; i < (size & 3); i++)
-            tail[i] = p[i];
-        __builtin_memcpy(&word, tail, 4);
-        sum += word;
-    }
+    CARRY_ADD_WORD(0)
+    CARRY_ADD_WORD(1)
+    CARRY_ADD_WORD(2)
+    CARRY_ADD_WORD(3)
+    CARRY_ADD_WORD(4)
+    CARRY_ADD_WORD(5)
+    CARRY_ADD_WORD(6)
+    CARRY_ADD_WORD(7)
+#undef CARRY_ADD_WORD
+    p += size & ~(size_t)7;
+    uint32_t quad = 0;
+    uint16_t pair = 0, last = 0;
+    if (size & 4)
+        __builtin_memcpy(&quad, p, 4);
+    if (size & 2)
+        __builtin_memcpy(&pair, p + (size & 4), 2);
+    if (size & 1)
+        __builtin_memcpy(&last, p + (size & 6), 1);
+    word = (uint64_t)quad + pair + last;
+    sum += word;
+    sum += sum < word;
     sum = (sum & 0xffffffff) + (sum >> 32);
     return (uint32_t)(sum + (sum >> 32));
 }
-
-#define CARRY_SUM_INLINE_BYTES 64
 
 /* The partial sum of `size` bytes at `data`, added to `sum`. Small constant sizes fold inline. */
 CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum) {
@@ -172,6 +187,9 @@ struct carry_sum_kernel {
     bool preferred;       /* false: available, but it uses 512 bits where they are not preferred */
     bool chosen;          /* what carry_sum() calls */
 };
+
+/* The name of the CPU feature number `need` that kernel `index` needs; NULL beyond the last. */
+CARRY_API const char *carry_sum_kernel_need(size_t index, size_t need);
 
 /* Describes kernel `index`, in order from the most portable to the best; false beyond the last. */
 CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);

@@ -16,7 +16,7 @@ static void read_jumbo(struct carry_walk *walk, const uint8_t *value) {
     if (size > UINT16_MAX)
         carry_walk_set_end(walk, first + (uint64_t)size);
     else
-        walk->doubt = CARRY_REASON_MALFORMED;
+        carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
 }
 
 static void read_option(struct carry_walk *walk, const uint8_t *option) {

@@ -24,7 +24,8 @@ static bool follow_source_route(struct carry_walk *walk, const uint8_t *header, 
 static bool follow_rpl(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
     uint32_t elided = header[4] & 15;
     uint32_t pad = header[5] >> 4;
-    if (8 + 16 - elided + pad > size)
+    uint32_t before_last = (header[3] - 1u) * (16 - (header[4] >> 4));
+    if (8 + before_last + 16 - elided + pad > size)
         return false;
     const uint8_t *last = header + size - pad - (16 - elided);
     for (uint32_t i = 0; i < 16; i++)
@@ -34,7 +35,8 @@ static bool follow_rpl(struct carry_walk *walk, const uint8_t *header, uint32_t 
 }
 
 static bool follow_segments(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
-    if (8 + (header[4] + 1u) * 16 > size)
+    uint32_t segments = header[4] + 1u;
+    if (8 + segments * 16 > size || header[3] > segments)
         return false;
     walk->dst = header + 8;
     return true;
@@ -68,7 +70,7 @@ uint32_t carry_packet_walk_ipv6_routing(struct carry_walk *walk) {
         return CARRY_NEXT_NONE;
     uint32_t segments_left = header[3];
     if (segments_left)
-        walk->doubt = (uint8_t)follow(walk, header, size);
+        carry_walk_doubt(walk, follow(walk, header, size));
     walk->offset += size;
     return CARRY_NEXT(IP, header[0]);
 }

@@ -114,9 +114,15 @@ static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t ve
     carry_walk_set_end(walk, end);
 }
 
+/* Gives a reason why sums over this datagram's content cannot be told; the gravest is kept. */
+static inline void carry_walk_doubt(struct carry_walk *walk, enum carry_reason reason) {
+    if (walk->doubt == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
+        walk->doubt = (uint8_t)reason;
+}
+
 /* Marks the datagram as the first of several fragments. */
 static inline void carry_walk_start_fragment(struct carry_walk *walk) {
-    walk->doubt = CARRY_REASON_FRAGMENT;
+    carry_walk_doubt(walk, CARRY_REASON_FRAGMENT);
     walk->beyond = CARRY_REASON_FRAGMENT;
 }
 

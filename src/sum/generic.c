@@ -13,12 +13,14 @@ static uint64_t load32(const unsigned char *p) {
     return word;
 }
 
-/* Up to 3 bytes, followed by zeros. */
+/* Up to 3 bytes, followed by zeros. Loaded whole: words put together from bytes in memory stall. */
 static uint64_t load_tail(const unsigned char *p, size_t size) {
-    unsigned char bytes[4] = {0, 0, 0, 0};
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = p[i];
-    return load32(bytes);
+    uint16_t pair = 0, last = 0;
+    if (size & 2)
+        __builtin_memcpy(&pair, p, 2);
+    if (size & 1)
+        __builtin_memcpy(&last, p + (size & 2), 1);
+    return (uint64_t)pair + last;
 }
 
 static uint64_t sum_part(const unsigned char *p, size_t size, uint64_t sum) {

@@ -88,6 +88,13 @@ bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
     return true;
 }
 
+const char *carry_sum_kernel_need(size_t index, size_t need) {
+    uint32_t bits = index < ROW_COUNT ? rows[index].needs : 0;
+    for (; need && bits; need--)
+        bits &= bits - 1; /* without its lowest bit */
+    return carry_cpu_first_name(bits);
+}
+
 uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
     return __atomic_load_n(&chosen, __ATOMIC_RELAXED)(data, size, sum);
 }

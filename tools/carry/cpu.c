@@ -68,12 +68,18 @@ static enum carry_cpu_state state_of(const char *name) {
     return CARRY_CPU_ABSENT;
 }
 
-static struct carry_sum_kernel chosen_kernel(void) {
+static size_t chosen_index(void) {
     struct carry_sum_kernel kernel;
     size_t i = 0;
     while (carry_sum_kernel(i, &kernel) && !kernel.chosen)
         i++;
-    return kernel;
+    return i;
+}
+
+static const char *chosen_name(void) {
+    struct carry_sum_kernel kernel = {.name = "none"};
+    carry_sum_kernel(chosen_index(), &kernel);
+    return kernel.name;
 }
 
 static bool any_unpreferred(void) {
@@ -84,11 +90,19 @@ static bool any_unpreferred(void) {
     return false;
 }
 
-static const char *why_chosen(void) {
-    return any_unpreferred()
-               ? "the last in the table that this CPU can run without its 512-bit vectors, which "
-                 "are not preferred here"
-               : "the last in the table that this CPU can run";
+#define WHY_BYTES 256
+
+static char *why_chosen(char *why) {
+    size_t used =
+        (size_t)snprintf(why, WHY_BYTES, "the last in the table that this CPU can run%s",
+                         any_unpreferred() ? " without its 512-bit vectors, which are not "
+                                             "preferred here"
+                                           : "");
+    const char *need;
+    for (size_t i = 0; (need = carry_sum_kernel_need(chosen_index(), i)) && used < WHY_BYTES; i++)
+        used += (size_t)snprintf(why + used, WHY_BYTES - used, "%s %s", i ? " and" : "; it needs",
+                                 need);
+    return why;
 }
 
 /* --- For people --- */
@@ -140,9 +154,9 @@ static void print_text(void) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
         print_kernel(&kernel);
-    char sentence[256];
-    snprintf(sentence, sizeof sentence, "carry_sum() uses %s: %s.\n", chosen_kernel().name,
-             why_chosen());
+    char why[WHY_BYTES], sentence[WHY_BYTES + 64];
+    snprintf(sentence, sizeof sentence, "carry_sum() uses %s: %s.\n", chosen_name(),
+             why_chosen(why));
     putchar('\n');
     text_wrap(stdout, 0, sentence);
 }
@@ -160,26 +174,35 @@ static json_t *features_json(void) {
     return list;
 }
 
+static json_t *needs_json(size_t kernel) {
+    json_t *list = json_array();
+    const char *need;
+    for (size_t i = 0; (need = carry_sum_kernel_need(kernel, i)); i++)
+        json_array_append_new(list, json_string(need));
+    return list;
+}
+
 static json_t *kernels_json(void) {
     json_t *list = json_array();
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:i, s:b, s:s?, s:b, s:b}", "name", kernel.name,
-                                        "vector_bits", (int)kernel.vector_bits, "available",
-                                        !kernel.missing, "missing", kernel.missing, "preferred",
-                                        kernel.preferred, "chosen", kernel.chosen));
+        json_array_append_new(list, json_pack("{s:s, s:i, s:o, s:b, s:s?, s:b, s:b}", "name",
+                                              kernel.name, "vector_bits", (int)kernel.vector_bits,
+                                              "needs", needs_json(i), "available", !kernel.missing,
+                                              "missing", kernel.missing, "preferred",
+                                              kernel.preferred, "chosen", kernel.chosen));
     return list;
 }
 
 static void print_json(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
+    char why[WHY_BYTES];
     char *mask_text = text_utf8(mask());
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s?, s:s?, s:o, s:{s:s, s:s, s:o}}", "model", model, "arch", carry_cpu_arch(),
-        "mask", mask_text, "mask_error", mask_error(), "features", features_json(), "sum", "chosen",
-        chosen_kernel().name, "why", why_chosen(), "kernels", kernels_json());
+    json_t *object = json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:{s:s, s:s, s:o}}", "model", model,
+                               "arch", carry_cpu_arch(), "mask", mask_text, "mask_error",
+                               mask_error(), "features", features_json(), "sum", "chosen",
+                               chosen_name(), "why", why_chosen(why), "kernels", kernels_json());
     free(mask_text);
     json_dumpf(object, stdout, JSON_INDENT(1));
     putchar('\n');

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S,
- * and inside each vector kernel, which would lose more by a jump to it than it wins by the vectors.
+ * SUM_SCALAR: the whole scalar kernel, up to and including its return, and SUM_SCALAR_FROM_8: the
+ * same for sizes of at least 8. It stands alone in adc.S, and inside each vector kernel, which would
+ * lose more by a jump to it than it wins by the vectors.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
  * 1 modulo 0xffff, so words of any multiple of 16 bits add up to the same checksum.
@@ -28,11 +29,8 @@
     adcq $0, \chain
 .endm
 
-.macro SUM_SCALAR
+.macro SUM_SCALAR_FROM_8
     movl %edx, %eax
-    cmpq $8, %rsi
-    jb .Lunder8
-
     /*
      * The last size % 8 bytes, from the word that ends with them: shifted right by 8 bytes less
      * those, in two steps since a shift by 64 bits would be none.
@@ -99,8 +97,15 @@
     testb $56, %sil
     jnz .Lunder64
     jmp .Lfold
+.endm
+
+.macro SUM_SCALAR
+    cmpq $8, %rsi
+    jb .Lunder8
+    SUM_SCALAR_FROM_8
 
 .Lunder8:
+    movl %edx, %eax
     cmpl $4, %esi
     jb .Lunder4
     /* The first 4 bytes and the last 4; where they overlap, the same bits meet. */

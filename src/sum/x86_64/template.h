@@ -21,13 +21,13 @@
  *
  * In:       rdi data, rsi size, edx sum (upper half undefined)
  * Out:      eax
- * Clobbers: rcx, rdx, rsi, rdi, r8, r9, k1, k2, flags, V(0) to V(15), their uppers left clean
+ * Clobbers: rcx, rdx, rsi, rdi, r8, r9, r10, k1, k2, flags, V(0) to V(15), their uppers left clean
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
  */
 #include "base/asm.h"
 #include "sum/x86_64/scalar.h"
 
-#define PART_BYTES 0x20000
+#define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
 #define FLIP       V(14)                /* 0x8000 in every word */
 #define ONES       V(15)                /* 1 in every word */
 
@@ -36,9 +36,11 @@
 #if VECTOR_BYTES == 64
 #define VPXOR       vpxord
 #define BLOCK_SHIFT 9                   /* eight vectors are 512 bytes */
+#define ALIGNED_MIN 1024                /* from here on lines that loads straddle cost more */
 #else
 #define VPXOR       vpxor
 #define BLOCK_SHIFT 8
+#define ALIGNED_MIN 0                   /* only every other load straddles: never worth it */
 #endif
 
 /* Above these sizes vectors are ahead in latency too; a scalar tail delays them. */
@@ -63,7 +65,7 @@
     /* UDP and ICMP; Ethernet; IPv4 and TCP; IPv6, and IPv4 with TCP; and that with an MSS */
     .set header, (size == 8) | (size == 14) | (size == 20) | (size == 40) | (size == 44)
     .set words, (size > 64) & (size <= 128) & (size % 4 == 0)
-    .set lines, (size % 64 == 0)
+    .set lines, (size > 0) & (size % 64 == 0)
     .byte (header | words | lines) & 1
     .set size, size + 1
     .endr
@@ -121,10 +123,9 @@ CARRY_FUNCTION KERNEL
     je .Lmasked
 #endif
     .balign 32                          /* as it stands in adc.S: worth a tenth at 64 bytes */
-.Lscalar:
-    SUM_SCALAR
-
 #if MASKED
+    SUM_SCALAR_FROM_8
+
 .Lmasked:
     cmpl $64, %esi
     ja .Lvectors
@@ -155,26 +156,36 @@ CARRY_FUNCTION KERNEL
     vzeroupper
     ret
 
+#else
+.Lscalar:
+    SUM_SCALAR
 #endif
 
 .Lvectors:
     SET_CONSTANTS
+    xorl %r10d, %r10d                   /* bits to turn each part's sum by */
 .Lpart:
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    vpxor %xmm\n, %xmm\n, %xmm\n
+    .endr
+    xorl %r8d, %r8d                     /* bytes taken, masked ones included */
+#if ALIGNED_MIN
+    testb $VECTOR_BYTES - 1, %dil
+    jnz .Lmisaligned
+.Laligned:
+#endif
     movq %rsi, %r9
 #if !MASKED
-    andq $-VECTOR_BYTES, %r9            /* the rest is for the scalar kernel */
+    andq $-VECTOR_BYTES, %r9            /* the rest is for the scalar code */
 #endif
     movl $PART_BYTES, %eax
     cmpq %rax, %r9
     cmovaq %rax, %r9
     subq %r9, %rsi
-    leal VECTOR_BYTES - 1(%r9), %r8d
+    leal VECTOR_BYTES - 1(%r9, %r8), %r8d
     andl $-VECTOR_BYTES, %r8d
     shll $BIAS_SHIFT, %r8d
 
-    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
-    vpxor %xmm\n, %xmm\n, %xmm\n
-    .endr
 #if MASKED
     movl %r9d, %ecx
     andl $VECTOR_BYTES - 1, %ecx
@@ -186,7 +197,7 @@ CARRY_FUNCTION KERNEL
     andl $-VECTOR_BYTES, %ecx
     vmovdqu8 (%rdi, %rcx), V(8){%k1}{z}
     VPXOR V(8), FLIP, V(8)
-    DOT ONES, V(8), V(7)
+    DOT ONES, V(8), V(6)
 .Lfull:
 #endif
     movl %r9d, %ecx
@@ -225,6 +236,10 @@ CARRY_FUNCTION KERNEL
     vpaddd V(4), V(0), V(0)
     SUM_LANES
     addl %r8d, %eax
+#if ALIGNED_MIN
+    movl %r10d, %ecx
+    roll %cl, %eax
+#endif
     addl %eax, %edx
     adcl $0, %edx
 #if MASKED
@@ -238,6 +253,32 @@ CARRY_FUNCTION KERNEL
     jae .Lpart
     vzeroupper
     jmp .Lscalar
+#endif
+
+#if ALIGNED_MIN
+    /*
+     * The vector that data starts in, with what stands before it masked out. Words are now taken
+     * where addresses are even: if data starts at an odd one, their sum is that of swapped words.
+     */
+.Lmisaligned:
+    cmpq $ALIGNED_MIN, %rsi
+    jb .Laligned
+    movl %edi, %ecx
+    movl %edi, %r10d
+    andl $VECTOR_BYTES - 1, %ecx
+    andl $1, %r10d
+    shll $3, %r10d
+    movq $-1, %rax
+    shlxq %rcx, %rax, %rax
+    kmovq %rax, %k1
+    subq %rcx, %rdi
+    vmovdqu8 (%rdi), V(8){%k1}{z}
+    VPXOR V(8), FLIP, V(8)
+    DOT ONES, V(8), V(7)
+    addq $VECTOR_BYTES, %rdi
+    leaq -VECTOR_BYTES(%rsi, %rcx), %rsi
+    movl $VECTOR_BYTES, %r8d
+    jmp .Laligned
 #endif
 CARRY_END KERNEL
 
