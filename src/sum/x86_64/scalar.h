@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_SCALAR: the whole scalar kernel, up to and including its return, and SUM_SCALAR_FROM_8: the
- * same for sizes of at least 8. It stands alone in adc.S, and inside each vector kernel, which would
+ * SUM_SCALAR: the whole scalar kernel, up to and including its return; SUM_SCALAR_FROM_8: the same
+ * for sizes of at least 8. It stands alone in adc.S, and inside each vector kernel, which would
  * lose more by a jump to it than it wins by the vectors.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# The front door: what people type. Meson and ninja do the work.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+STEPS   ?=
+QUICK   ?=
+
+# Debian's own, for which python3-pytest is installed, before any other on the PATH.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+
+# Runs commands in silence; shows what they said if they fail.
+quietly = { $(1); } >$(BUILD)/make.log 2>&1 || { cat $(BUILD)/make.log; exit 1; }
+
+# Where Debian's linker, pkg-config and CMake look; empty elsewhere, where meson knows.
+multiarch = $(shell cc -print-multiarch 2>/dev/null)
+
+.PHONY: all
+all: $(BUILD)/build.ninja
+	@$(call quietly,ninja -C $(BUILD) build.ninja)
+	@ninja --quiet -C $(BUILD) >$(BUILD)/make.log; status=$$?; \
+	    grep -v 'no work to do' $(BUILD)/make.log; exit $$status
+	@echo "Built $(BUILD)/tools/carry/carry"
+
+$(BUILD)/build.ninja:
+	@scripts/packages --check build
+	@echo "Configuring $(BUILD)/"
+	@mkdir -p $(BUILD)
+	@$(call quietly,meson setup -Dtool=enabled $(multiarch:%=-Dlibdir=lib/%) $(BUILD))
+
+.PHONY: demo
+demo: packages-build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo $(BUILD)/tools/carry/carry
+
+.PHONY: test
+test: $(if $(filter list,$(STEPS)),,packages-test)
+	@$(PYTHON) scripts/run_tests.py $(if $(QUICK),--quick) $(STEPS)
+
+.PHONY: install
+install: all
+	@$(call quietly,meson configure $(BUILD) -Dprefix=$(PREFIX) && ninja -C $(BUILD))
+	@meson install --quiet --no-rebuild -C $(BUILD) $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	@echo "Installed in $(DESTDIR)$(PREFIX)"
+
+# Debian packages, by apt-get.
+.PHONY: packages-build packages-test
+packages-build packages-test: packages-%:
+	@scripts/packages $*
+
+.PHONY: clean
+clean:
+	rm -rf build build-test
+
+.PHONY: help
+help:
+	@echo "make           builds; the tool is $(BUILD)/tools/carry/carry"
+	@echo "make demo      installs what is missing, builds, checks the captures in examples/"
+	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some,"
+	@echo "               STEPS=list names them, QUICK=1 those worth running after every change)"
+	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
+	@echo "make clean     removes everything built"

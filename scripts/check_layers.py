@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the include graph against the layers, which are told in docs/architecture.md.
+
+A module may include its own files, those of modules in layers below its own, and their public
+headers; modules of one layer see each other's public headers only. The core includes nothing of a
+C library. Tools include public headers and their own files.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# From the bottom up: each row holds the modules of one layer.
+LAYERS = [["base"], ["cpu"], ["sum"], ["packet"]]
+RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
+
+# Answers for the core in a process with a C library; sees what the core sees at its bottom.
+HOSTED = "hosted"
+
+# Public files that are not named after their module.
+PUBLIC = {"protocols.def": "packet"}
+
+# The compiler's own: what freestanding C11 brings and the core has a use for, and intrinsics.
+FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "arm_neon.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def includes(path: Path) -> Iterator[tuple[int, bool, str]]:
+    """Line, whether in quotes, and name of every file that `path` includes."""
+    text = path.read_text()
+    for match in INCLUDE.finditer(text):
+        line = text.count("\n", 0, match.start(2)) + 1
+        yield line, match[1] == '"', match[2]
+
+
+def public_module(name: str) -> str:
+    """The module that carry/`name` belongs to."""
+    return PUBLIC.get(name, Path(name).stem)
+
+
+def why_not_public(module: str, name: str) -> str | None:
+    owner = public_module(name)
+    if owner not in RANK:
+        return f"<carry/{name}> belongs to no layer of {Path(__file__).name}"
+    if RANK[owner] > RANK[module]:
+        return f"{module} stands below {owner}"
+    return None
+
+
+def why_not_own(module: str, name: str) -> str | None:
+    if not (ROOT / "src" / name).is_file():
+        return f'"{name}" is not a path from src/'
+    owner = name.split("/")[0]
+    if owner != module and RANK.get(owner, len(LAYERS)) >= RANK[module]:
+        return f"{module} does not stand above {owner}"
+    return None
+
+
+def why_not_core(module: str, quoted: bool, name: str) -> str | None:
+    if quoted:
+        return why_not_own(module, name)
+    if name.startswith("carry/"):
+        return why_not_public(module, name.removeprefix("carry/"))
+    if name not in FREESTANDING:
+        return f"the core includes no <{name}>"
+    return None
+
+
+def why_not_hosted(quoted: bool, name: str) -> str | None:
+    if quoted and name.split("/")[0] not in (HOSTED, "base"):
+        return f"{HOSTED} includes base and its own files"
+    return None
+
+
+def why_not_tool(path: Path, quoted: bool, name: str) -> str | None:
+    if quoted and not (path.parent / name).is_file():
+        return "tools include their own files and public headers"
+    if name.startswith("carry/") and not (ROOT / "include" / name).is_file():
+        return f"<{name}> is no public header"
+    return None
+
+
+def why_not(path: Path, quoted: bool, name: str) -> str | None:
+    """Why `path` must not include `name`, or None if it may."""
+    top, *rest = path.relative_to(ROOT).parts
+    if top == "tools":
+        return why_not_tool(path, quoted, name)
+    module = public_module(path.name) if top == "include" else rest[0]
+    if module == HOSTED:
+        return why_not_hosted(quoted, name)
+    if module == "carry":  # carry.h includes every module
+        return None
+    if module not in RANK:
+        return f"{module} belongs to no layer of {Path(__file__).name}"
+    return why_not_core(module, quoted, name)
+
+
+def main() -> int:
+    paths = [
+        path
+        for top in ("include", "src", "tools")
+        for path in sorted((ROOT / top).rglob("*"))
+        if path.suffix in {".c", ".h", ".S", ".def"}
+    ]
+    count = 0
+    errors = 0
+    for path in paths:
+        for line, quoted, name in includes(path):
+            count += 1
+            reason = why_not(path, quoted, name)
+            if reason:
+                errors += 1
+                print(f"{path.relative_to(ROOT)}:{line}: {reason}")
+    print(f"{count} includes in {len(paths)} files: {errors} against the layers")
+    return 1 if errors or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what formatters do not: licence lines, white space, line lengths, the README's length."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LINE_MAX = 100
+README_LINES_MAX = 250
+SPDX = "SPDX-License-Identifier: MIT"
+
+# Files without a licence line of their own: prose, and what has no comments.
+NO_SPDX = {".md", ".json", ".txt", ".clang-format", ".gitignore"}
+# Tables, and prose with addresses and output of commands, may have longer lines.
+LONG_LINES = {".1", ".def", ".md"}
+TABS = {"Makefile"}
+
+
+def sources() -> Iterator[Path]:
+    """Every file that git tracks, or would if it were added; the rest is not ours to judge."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for name in sorted(set(names.split("\0")) - {""}):
+        if (ROOT / name).is_file():
+            yield ROOT / name
+
+
+def kind(path: Path) -> str:
+    return path.suffix or path.name
+
+
+def complaints(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Line number and complaint."""
+    lines = text.split("\n")
+    if lines[-1]:
+        yield len(lines), "no newline at the end"
+    if kind(path) not in NO_SPDX and path.name != "LICENSE" and SPDX not in "".join(lines[:3]):
+        yield 1, f"no {SPDX}"
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            yield number, "white space at the end"
+        if "\t" in line and path.name not in TABS:
+            yield number, "tab"
+        if len(line) > LINE_MAX and kind(path) not in LONG_LINES:
+            yield number, f"{len(line)} characters, more than {LINE_MAX}"
+
+
+def main() -> int:
+    errors = 0
+    count = 0
+    for path in sources():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue  # captures and other data
+        count += 1
+        for number, complaint in complaints(path, text):
+            errors += 1
+            print(f"{path.relative_to(ROOT)}:{number}: {complaint}")
+        if path.name == "README.md" and text.count("\n") > README_LINES_MAX:
+            errors += 1
+            print(f"{path.relative_to(ROOT)}: more than {README_LINES_MAX} lines")
+    print(f"{count} text files: {errors} complaints")
+    return 1 if errors or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

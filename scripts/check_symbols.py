@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Proves with nm that the core is freestanding and that the libraries export what they should.
+
+usage: check_symbols.py BUILD
+
+The core may leave undefined what compilers emit calls to, and the functions that src/base/host.h
+asks the host for; all that it defines globally starts with carry_, and it has no start-up code.
+The shared library exports the functions that public headers mark CARRY_API, and nothing else.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILER_CALLS = {"memcpy", "memset", "memmove", "memcmp"}
+START_UP_SECTIONS = re.compile(r"\s(\.init_array|\.fini_array|\.ctors|\.dtors|\.init|\.fini)\b")
+
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)", re.DOTALL)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+DIRECTIVE = re.compile(r"^\s*#(?:.*\\\n)*.*$", re.MULTILINE)
+API_FUNCTION = re.compile(r"\bCARRY_API\b[^;{(]*?\b(\w+)\s*\(")
+
+
+def output(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def symbols(*command: str | Path) -> set[tuple[str, str]]:
+    """Kind and name of each symbol, from nm's POSIX format: "name kind value size"."""
+    rows = (line.split() for line in output(*command).splitlines())
+    return {(row[1], row[0].split("@")[0]) for row in rows if len(row) >= 2}
+
+
+def code(header: Path) -> str:
+    """A header's text without comments, directives and attributes."""
+    text = COMMENT.sub(" ", header.read_text())
+    return ATTRIBUTE.sub(" ", DIRECTIVE.sub("", text))
+
+
+def api_functions() -> set[str]:
+    headers = sorted((ROOT / "include/carry").glob("*.h"))
+    return {name for header in headers for name in API_FUNCTION.findall(code(header))}
+
+
+def host_functions() -> set[str]:
+    return set(re.findall(r"\b(carry_host_\w+)\s*\(", code(ROOT / "src/base/host.h")))
+
+
+def check_core(archive: Path) -> list[str]:
+    found = symbols("nm", "--format=posix", archive)
+    undefined = {name for kind, name in found if kind in "Uwv"}
+    defined = {name for kind, name in found if kind.isupper() and kind != "U"}
+    allowed = COMPILER_CALLS | host_functions()
+    errors = [f"{archive.name}: needs {name}" for name in sorted(undefined - defined - allowed)]
+    errors += [
+        f"{archive.name}: defines {name}, which lacks the prefix carry_"
+        for name in sorted(defined)
+        if not name.startswith("carry_")
+    ]
+    for section in sorted(set(START_UP_SECTIONS.findall(output("objdump", "-h", archive)))):
+        errors.append(f"{archive.name}: has start-up code in {section}")
+    print(f"{archive.name}: {len(defined)} symbols, {len(undefined - defined)} asked of the host")
+    return errors if defined else [f"{archive.name}: no symbols"]
+
+
+def check_shared(library: Path) -> list[str]:
+    exported = {name for _, name in symbols("nm", "-D", "--defined-only", "-f", "posix", library)}
+    declared = api_functions()
+    errors = [f"{library.name}: exports {name}" for name in sorted(exported - declared)]
+    errors += [f"{library.name}: lacks {name}" for name in sorted(declared - exported)]
+    print(f"{library.name}: {len(exported)} symbols exported, {len(declared)} declared CARRY_API")
+    return errors if declared else ["no CARRY_API in the public headers"]
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print("usage: check_symbols.py BUILD", file=sys.stderr)
+        return 2
+    libraries = Path(sys.argv[1]) / "src"
+    errors = check_core(libraries / "libcarry-core.a") + check_shared(libraries / "libcarry.so")
+    for error in errors:
+        print(error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

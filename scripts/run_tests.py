@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""All tests, as named steps: what `make test` runs.
+
+usage: run_tests.py [--quick] [STEP...]      `list` names the steps
+
+Everything is built below build-test/; each step's output goes to build/test-logs/STEP.log.
+"""
+
+import itertools
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from runner import ROOT, Log, Step, StepError, run_steps
+
+BUILDS = ROOT / "build-test"
+COMPILERS = {"gcc": "g++", "clang": "clang++"}
+RUFF = "ruff==0.17.6"
+FUZZ_SECONDS = 60
+EMULATOR = ["timeout", "-s", "KILL", "900"]
+OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
+
+
+# --- Builds and test programs ---
+
+
+def build(log: Log, name: str, *options: str, compiler: str = "gcc") -> Path:
+    """Builds everything in build-test/`name`, anew where the options are not those of last time."""
+    folder = BUILDS / name
+    record = folder / "options"
+    setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
+    if not record.is_file() or record.read_text() != shlex.join(setup):
+        shutil.rmtree(folder, ignore_errors=True)
+        log.run(*setup, env={"CC": compiler, "CXX": COMPILERS[compiler]})
+        record.write_text(shlex.join(setup))
+    log.run("ninja", "--quiet", "-C", folder)
+    return folder
+
+
+def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int = 1) -> None:
+    """The C tests of a build; with `slower`, their time limits are multiplied."""
+    results = folder / "meson-logs"
+    for old in results.glob("testlog*.junit.xml"):
+        old.unlink()
+    try:
+        log.run(
+            *("meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"),
+            *("-t", str(slower), *options),
+            env={"CARRY_TEST_LEVEL": os.environ.get("CARRY_TEST_LEVEL", level)},
+        )
+    finally:
+        for path in results.glob("testlog*.junit.xml"):
+            log.count_junit(path)
+    if not log.counts.total:
+        raise StepError("no test ran")
+
+
+def python_tests(log: Log, folder: Path) -> None:
+    """The tests of the tool, as built in `folder`."""
+    results = folder / "pytest.xml"
+    results.unlink(missing_ok=True)
+    programs = {
+        "CARRY_TOOL": str(folder / "tools/carry/carry"),
+        "CARRY_DUMP_SUMS": str(folder / "tests/dump_sums"),
+    }
+    try:
+        log.run(
+            *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
+            *(f"--junitxml={results}", "tests/python"),
+            env=programs | {"PYTHONDONTWRITEBYTECODE": "1"},
+        )
+    finally:
+        log.count_junit(results)
+
+
+def files(*suffixes: str) -> list[str]:
+    """The project's files of these kinds."""
+    tops = ("include", "src", "tools", "tests", "fuzz", "examples", "scripts")
+    return [
+        str(path.relative_to(ROOT))
+        for top in tops
+        for path in sorted((ROOT / top).rglob("*"))
+        if path.suffix in suffixes
+    ]
+
+
+def shell_scripts() -> list[Path]:
+    candidates = [*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()]
+    return [p for p in sorted(candidates) if p.is_file() and b"sh\n" in p.read_bytes()[:20]]
+
+
+# --- The steps ---
+
+
+def gcc(log: Log) -> None:
+    folder = build(log, "gcc", "-Dtool=enabled")
+    meson_tests(log, folder, "medium")
+    python_tests(log, folder)
+
+
+def clang(log: Log) -> None:
+    folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
+    meson_tests(log, folder, "medium")
+    python_tests(log, folder)
+
+
+def optimize(log: Log) -> None:
+    for compiler, level in itertools.product(COMPILERS, "03"):
+        folder = build(log, f"{compiler}-O{level}", f"-Doptimization={level}", compiler=compiler)
+        meson_tests(log, folder, "medium")
+
+
+def sanitize(log: Log) -> None:
+    folder = build(
+        log,
+        "sanitize",
+        "-Dtool=enabled",
+        "-Db_sanitize=address,undefined",
+        "-Db_lundef=false",
+        "-Dc_args=-fno-sanitize-recover=all",
+        compiler="clang",
+    )
+    meson_tests(log, folder, "medium", slower=4)
+    python_tests(log, folder)
+
+
+def valgrind(log: Log) -> None:
+    folder = build(log, "gcc", "-Dtool=enabled")
+    checker = "valgrind --quiet --error-exitcode=99 --leak-check=full"
+    meson_tests(log, folder, "short", f"--wrapper={checker}", slower=20)
+
+
+def old_cpus(log: Log) -> None:
+    folder = build(log, "gcc", "-Dtool=enabled")
+    for cpu in OLD_CPUS:
+        emulator = shlex.join([*EMULATOR, "qemu-x86_64", "-cpu", cpu])
+        meson_tests(log, folder, "short", f"--wrapper={emulator}", slower=20)
+
+
+def cross(log: Log, target: str) -> None:
+    for level in "023":
+        options = [f"--cross-file=cross/{target}.ini", f"-Doptimization={level}"]
+        folder = build(log, f"{target}-O{level}", "-Dtool=disabled", *options)
+        meson_tests(log, folder, "short", slower=20)
+
+
+def aarch64(log: Log) -> None:
+    cross(log, "aarch64")
+
+
+def s390x(log: Log) -> None:
+    cross(log, "s390x")
+
+
+def symbols(log: Log) -> None:
+    for compiler in COMPILERS:
+        folder = build(log, compiler, "-Dtool=enabled", compiler=compiler)
+        log.run("scripts/check_symbols.py", folder)
+
+
+def layers(log: Log) -> None:
+    log.run("scripts/check_layers.py")
+
+
+def from_readme(what: str, pattern: str) -> str:
+    """The first match of `pattern` in the README."""
+    found = re.search(pattern, (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    if not found:
+        raise StepError(f"README.md has no {what}")
+    return found[1]
+
+
+def readme(log: Log) -> None:
+    """The README's one-line build, and its example, linked with what that built."""
+    folder = BUILDS / "readme"
+    folder.mkdir(parents=True, exist_ok=True)
+    line = from_readme("line that builds libcarry.so", r"^(cc -[^\n]*-o libcarry\.so[^\n]*)$")
+    example = folder / "example.c"
+    example.write_text(from_readme("example in C", r"^```c\n(.*?)^```"))
+    emulator = shlex.join([*EMULATOR, "qemu-s390x", "-L", "/usr/s390x-linux-gnu"])
+    for compiler, arch, run in (
+        ("gcc", "x86_64", ""),
+        ("clang", "x86_64", ""),
+        ("s390x-linux-gnu-gcc", "generic", emulator),
+    ):
+        library = folder / f"libcarry-{compiler}.so"
+        program = folder / f"example-{compiler}"
+        own = line.replace("cc", compiler, 1).replace("x86_64", arch)
+        log.run("sh", "-c", own.replace("libcarry.so", str(library)))
+        flags = ["-Wall", "-Wextra", "-Werror", "-O2", "-Iinclude"]
+        log.run(compiler, *flags, "-o", program, example, library)
+        log.run(*shlex.split(run), program)
+
+
+def headers(log: Log) -> None:
+    flags = ["-Iinclude", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    dialects = [(c, "c", "c11") for c in COMPILERS]
+    dialects += [(cxx, "c++", "c++17") for cxx in COMPILERS.values()]
+    public = sorted((ROOT / "include/carry").glob("*.h"))
+    log.run_all(
+        *(
+            [compiler, *flags, f"-std={standard}", "-x", language, header]
+            for header in public
+            for compiler, language, standard in dialects
+        )
+    )
+
+
+def ruff(log: Log) -> list[list[str | Path]]:
+    """The commands that check Python. Debian lacks ruff: pip brings it, where it can."""
+    folder = BUILDS / RUFF
+    program = folder / "bin/ruff"
+    commands: list[list[str | Path]] = [
+        [program, "check", "--no-cache"],
+        [program, "format", "--no-cache", "--check"],
+    ]
+    if not program.is_file():
+        log.run(sys.executable, "-m", "venv", "--clear", folder)
+        try:
+            log.run(folder / "bin/pip", "--quiet", "install", "--retries=1", "--no-deps", RUFF)
+        except StepError as error:
+            log.skip(len(commands), f"Python's style: {error}")
+            return []
+    return commands
+
+
+def style(log: Log) -> None:
+    log.run_all(
+        ["scripts/check_style.py"],
+        ["clang-format", "--dry-run", "-Werror", *files(".c", ".h")],
+        ["shellcheck", *shell_scripts()],
+        *ruff(log),
+    )
+
+
+def commits(log: Log) -> None:
+    log.run("scripts/check_commits.py")
+
+
+def fuzz(log: Log) -> None:
+    folder = build(log, "fuzz", "-Dfuzz=true", "-Dtool=enabled", compiler="clang")
+    seeds = [Path("examples"), Path(os.environ["CARRY_CORPUS"])]
+    running = []
+    for target in filter(Path.is_file, sorted((folder / "fuzz").glob("fuzz_*"))):
+        found = folder / "found" / target.name
+        found.mkdir(parents=True, exist_ok=True)
+        options = [f"-max_total_time={FUZZ_SECONDS}", f"-artifact_prefix={found}-", "-timeout=10"]
+        inputs = [found, *(seed for seed in seeds if seed.is_dir())]
+        running.append(log.start(target, *options, "-print_final_stats=1", *inputs))
+    if not running:
+        raise StepError("no fuzz target")
+    for process in running:
+        log.finish(process)
+        log.counts.passed += 1
+
+
+def install(log: Log) -> None:
+    """Installs in a folder of its own; a stranger's program finds the library in each way."""
+    folder = BUILDS / "install"
+    shutil.rmtree(folder / "root", ignore_errors=True)
+    log.run(
+        *("make", "--no-print-directory", "install", f"BUILD={folder / 'build'}"),
+        *("PREFIX=/usr", f"DESTDIR={folder / 'root'}"),
+    )
+    log.run("scripts/check_install", folder / "root/usr", folder / "check")
+
+
+STEPS = [
+    Step("gcc", "gcc -O2: all tests", gcc, quick=True),
+    Step("clang", "clang -O2: all tests", clang),
+    Step("optimize", "gcc and clang, -O0 and -O3: C tests", optimize),
+    Step("sanitize", "address and undefined behaviour sanitizers: all tests", sanitize),
+    Step("valgrind", "valgrind: C tests", valgrind),
+    Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
+    Step("aarch64", "aarch64, emulated, -O0, -O2 and -O3: C tests", aarch64),
+    Step("s390x", "s390x, big-endian, emulated, -O0, -O2 and -O3: C tests", s390x),
+    Step("symbols", "core is freestanding, exports are the public functions", symbols, quick=True),
+    Step("layers", "include graph", layers, quick=True),
+    Step("readme", "the README's one-line build and example", readme, quick=True),
+    Step("headers", "public headers alone, as C11 and C++17", headers, quick=True),
+    Step("style", "formatters, linter, licence lines", style, quick=True),
+    Step("commits", "commit messages", commits, quick=True),
+    Step("fuzz", f"fuzz targets, {FUZZ_SECONDS} s each", fuzz),
+    Step("install", "installed files, as pkg-config and CMake find them", install),
+]
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    if words == ["list"]:
+        for step in STEPS:
+            print(f"{step.name:<10} {step.what}")
+        return 0
+    quick = "--quick" in words
+    names = [word for word in words if word != "--quick"]
+    unknown = set(names) - {step.name for step in STEPS}
+    if unknown:
+        print(f"unknown steps: {' '.join(sorted(unknown))}; try list", file=sys.stderr)
+        return 2
+    corpus = Path(os.environ.setdefault("CARRY_CORPUS", str(ROOT.parent / "shared/captures")))
+    if not corpus.is_dir():
+        print(f"No captures in {corpus} (CARRY_CORPUS): the tests that read them are skipped.")
+    if quick:
+        os.environ.setdefault("CARRY_TEST_LEVEL", "short")
+    chosen = [s for s in STEPS if (s.name in names if names else s.quick or not quick)]
+    return run_steps(chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

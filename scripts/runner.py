@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Runs test steps one after the other: a log each, the counts of all, and a verdict at the end."""
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build/test-logs"
+TAIL_LINES = 40
+COMMAND_SECONDS = 1200
+
+
+class StepError(Exception):
+    """A step failed; the message says at what."""
+
+
+@dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+    def add(self, other: "Counts") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped
+
+
+def junit_counts(path: Path) -> Counts:
+    """What a JUnit file, as meson and pytest write it, says of its test cases."""
+    counts = Counts()
+    for case in ElementTree.parse(path).iter("testcase"):
+        outcomes = {child.tag for child in case}
+        if outcomes & {"failure", "error"}:
+            counts.failed += 1
+        elif "skipped" in outcomes:
+            counts.skipped += 1
+        else:
+            counts.passed += 1
+    return counts
+
+
+class Log:
+    """Where a step runs its commands: their output goes to a file, their counts are summed up."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.counts = Counts()
+        self.skipped: list[str] = []
+        self.running: list[subprocess.Popen[bytes]] = []
+        path.unlink(missing_ok=True)
+        self.file = path.open("a", encoding="utf-8")
+
+    def write(self, text: str) -> None:
+        self.file.write(text + "\n")
+        self.file.flush()
+
+    def start(
+        self, *command: str | Path, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Starts a command in a process group of its own, so that close() reaches all of it."""
+        words = [str(word) for word in command]
+        settings = [f"{name}={value}" for name, value in (env or {}).items()]
+        self.write("$ " + " ".join(settings + [shlex.quote(word) for word in words]))
+        process = subprocess.Popen(
+            words,
+            cwd=ROOT,
+            env=os.environ | dict(env or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=self.file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.running.append(process)
+        return process
+
+    def finish(self, process: subprocess.Popen[bytes], seconds: int = COMMAND_SECONDS) -> None:
+        words = [str(word) for word in process.args]  # type: ignore[union-attr]
+        try:
+            status = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise StepError(f"still running after {seconds} s: {shlex.join(words)}") from None
+        self.running.remove(process)
+        if status:
+            raise StepError(f"exit status {status}: {shlex.join(words)}")
+
+    def run(self, *command: str | Path, env: Mapping[str, str] | None = None) -> None:
+        self.finish(self.start(*command, env=env))
+
+    def run_all(self, *commands: Sequence[str | Path]) -> None:
+        """Runs every command, each a test of its own, and fails if any did."""
+        errors = []
+        for command in commands:
+            try:
+                self.run(*command)
+                self.counts.passed += 1
+            except StepError as error:
+                self.counts.failed += 1
+                errors.append(str(error))
+            self.write("")
+        if errors:
+            raise StepError("\n".join(errors))
+
+    def skip(self, count: int, reason: str) -> None:
+        """Tests that cannot run here, and why."""
+        self.counts.skipped += count
+        self.skipped.append(reason)
+        self.write(reason)
+
+    def close(self) -> None:
+        """Ends what still runs, after a time-out or an interrupt."""
+        for sent in (signal.SIGTERM, signal.SIGKILL):
+            for process in self.running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, sent)
+            for process in self.running:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=5)
+        self.file.close()
+
+    def count_junit(self, path: Path) -> None:
+        if not path.is_file():
+            raise StepError(f"no test results in {path.relative_to(ROOT)}")
+        self.counts.add(junit_counts(path))
+
+    def tail(self) -> str:
+        lines = self.path.read_text(errors="replace").splitlines()
+        return "\n".join("    " + line for line in lines[-TAIL_LINES:])
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    what: str
+    run: Callable[[Log], None]
+    quick: bool = False
+
+
+def run_step(step: Step) -> tuple[Counts, bool]:
+    """Runs a step, with a line on it. A step that counts nothing itself counts as one test."""
+    log = Log(LOGS / f"{step.name}.log")
+    print(f"{step.name:<10} {step.what:<60} ", end="", flush=True)
+    start = time.monotonic()
+    error = None
+    try:
+        step.run(log)
+    except (StepError, OSError) as caught:
+        error = caught
+        log.write(str(error))
+    finally:
+        log.close()
+    counts = log.counts
+    if error and not counts.failed:
+        counts.failed += 1
+    elif not counts.total:
+        counts.passed += 1
+    ok = not error and not counts.failed
+    seconds = time.monotonic() - start
+    print(f"{'ok' if ok else 'FAILED':<6} {seconds:4.0f} s  {counts}", flush=True)
+    for reason in log.skipped:
+        print(f"    skipped: {reason}", flush=True)
+    if not ok:
+        print(log.tail())
+        print(f"    all of it: {log.path.relative_to(ROOT)}", flush=True)
+    return counts, ok
+
+
+def run_steps(steps: Sequence[Step]) -> int:
+    """Runs all steps, whatever fails; returns the exit status."""
+    totals = Counts()
+    failed = []
+    for step in steps:
+        counts, ok = run_step(step)
+        totals.add(counts)
+        if not ok:
+            failed.append(step.name)
+    if failed:
+        print(f"Failed steps: {' '.join(failed)}")
+    print(totals)
+    sys.stdout.flush()
+    return 1 if failed else 0
