@@ -511,6 +511,13 @@ static void test_fragments(void) {
     expect(frame, "", "middle fragment over IPv6");
     set16(frame, fragment + 2, 0x0008);
     expect(frame, "", "last fragment over IPv6");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 44, 8 + 24 + 20);
+    put(frame, "2b 00 0001 12345678");
+    put(frame, "06 02 00 01 00000000" LAST6);
+    put_tcp(frame, &(struct flow){SRC6, LAST6}, 0);
+    expect(frame, "tcp unverifiable/fragment", "a routing header makes no fragment whole");
 }
 
 /* --- Addresses of the pseudo-header --- */
@@ -547,6 +554,10 @@ static void test_routing_headers(void) {
                   "segment routing with more segments than bytes");
     expect_routed("0000 04 01 00000000", DST6, "tcp unverifiable/malformed",
                   "segment routing without a segment");
+    expect_routed("0000 04 03 01000000" LAST6 HOP6, LAST6, "tcp unverifiable/malformed",
+                  "segment routing with more segments left than it can hold");
+    expect_routed("0000 04 01 00000000" LAST6, LAST6, "tcp good",
+                  "segment routing, reduced: the first hop stands in the IPv6 header alone");
     expect_routed("0000 04 00 01000000" LAST6 HOP6, DST6, "tcp good",
                   "segment routing, no segments left");
     expect_routed("0000 03 02 ee400000 0033 0444 00000000", LAST6, "tcp good",
@@ -555,10 +566,21 @@ static void test_routing_headers(void) {
                   "tcp good", "RPL: addresses of one byte");
     expect_routed("0000 03 01 00f00000 0000000000000000", LAST6, "tcp unverifiable/malformed",
                   "RPL with more padding than bytes");
+    expect_routed("0000 03 03 ee400000 0033 0444 00000000", LAST6, "tcp unverifiable/malformed",
+                  "RPL with more segments left than it holds");
     expect_routed("0000 09 01 00000000", DST6, "tcp unverifiable/routing",
                   "an unknown routing type hides the final destination");
     expect_routed("0000 09 00 00000000", DST6, "tcp good",
                   "an unknown routing type with no segments left hides nothing");
+
+    struct frame *frame = start(ETHERNET6);
+    put_ipv6(frame, 43, 8 + 24 + 20);
+    uint32_t unknown = put(frame, "2b 00 09 01 00000000");
+    put(frame, "06 02 00 01 00000000" LAST6);
+    put_tcp(frame, &(struct flow){SRC6, LAST6}, 0);
+    expect(frame, "tcp unverifiable/routing", "a known routing type does not help an unknown one");
+    frame->bytes[unknown + 2] = 0;
+    expect(frame, "tcp unverifiable/malformed", "nor a sound one a malformed one");
 }
 
 static void test_home_address(void) {

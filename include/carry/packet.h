@@ -15,7 +15,9 @@
  *  - sums are listed outer to inner, in the order in which their headers stand in the frame;
  *  - offsets count bytes from the frame's first; `stored` and `expected` are numbers as people
  *    write them: bytes 12 34 in the frame are 0x1234;
- *  - nothing fails, allocates, locks or keeps state: callable from any context.
+ *  - frame, bytes and sums are the caller's, and no pointer to them is kept; with `captured` 0,
+ *    `data` may be NULL;
+ *  - nothing fails, allocates, locks or keeps state: callable where carry_sum() is.
  */
 #ifndef CARRY_PACKET_H
 #define CARRY_PACKET_H
@@ -74,7 +76,7 @@ struct carry_packet_sum {
     uint32_t cover_offset;   /* of the first byte covered */
     uint32_t cover_size; /* bytes covered, as the headers say: may go beyond what was captured */
     uint32_t pseudo;     /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
-    uint32_t stored;     /* valid unless UNVERIFIABLE for a field that was not captured */
+    uint32_t stored;     /* 0 if the field was not captured, or lies beyond its own layer */
     uint32_t expected;   /* valid if GOOD, BAD or PARTIAL: what to store to make it good */
 };
 
@@ -82,8 +84,8 @@ struct carry_packet_sum {
 #define CARRY_PACKET_SUMS_MAX 32
 
 /*
- * Finds the checksum fields of a frame and judges each. Writes at most `capacity` and returns how
- * many it wrote.
+ * Finds the checksum fields of a frame and judges each. Writes at most `capacity`, the outermost,
+ * and returns how many it wrote.
  */
 CARRY_API size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
                                     size_t capacity);

@@ -28,11 +28,9 @@ static void read_option(struct carry_walk *walk, const uint8_t *option) {
 }
 
 uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
-    const uint8_t *header = carry_walk_header(walk, 8);
-    if (!header || walk->version != 6)
-        return CARRY_NEXT_NONE;
-    uint32_t size = 8 + header[1] * 8u;
-    if (!carry_walk_header(walk, size))
+    uint32_t size;
+    const uint8_t *header = carry_walk_extension(walk, &size);
+    if (!header)
         return CARRY_NEXT_NONE;
     for (uint32_t i = 2; i + 1 < size;) {
         if (header[i] == OPTION_PAD1) {

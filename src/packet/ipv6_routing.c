@@ -62,11 +62,9 @@ static enum carry_reason follow(struct carry_walk *walk, const uint8_t *header, 
 }
 
 uint32_t carry_packet_walk_ipv6_routing(struct carry_walk *walk) {
-    const uint8_t *header = carry_walk_header(walk, 8);
-    if (!header || walk->version != 6)
-        return CARRY_NEXT_NONE;
-    uint32_t size = 8 + header[1] * 8u;
-    if (!carry_walk_header(walk, size))
+    uint32_t size;
+    const uint8_t *header = carry_walk_extension(walk, &size);
+    if (!header)
         return CARRY_NEXT_NONE;
     uint32_t segments_left = header[3];
     if (segments_left)

@@ -79,6 +79,15 @@ static inline const uint8_t *carry_walk_header(const struct carry_walk *walk, ui
     return size <= readable - walk->offset ? walk->data + walk->offset : NULL;
 }
 
+/* The extension header of IPv6 at `offset` and its size (RFC 8200, section 4.2), as above. */
+static inline const uint8_t *carry_walk_extension(const struct carry_walk *walk, uint32_t *size) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header || walk->version != 6)
+        return NULL;
+    *size = 8 + header[1] * 8u;
+    return carry_walk_header(walk, *size);
+}
+
 /* The bytes from `offset` to where this layer ends, as its header says. */
 static inline uint32_t carry_walk_size(const struct carry_walk *walk) {
     return (uint32_t)(walk->end - walk->offset);

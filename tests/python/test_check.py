@@ -149,6 +149,11 @@ def test_frame_check_sequence_lies_outside_the_packet(check: Check, order: str) 
         assert counts(check(data)[1], "tcp") == {"good": 1}
 
 
+def test_a_packet_larger_than_its_wire_is_all_there(check: Check) -> None:
+    file = pcap([Record(GOOD, wire=3)])
+    assert counts(check(file)[1], "tcp") == {"good": 1}
+
+
 def test_an_option_without_its_value_is_ignored(check: Check) -> None:
     """Else the block's own length, which follows, would be taken for an FCS length."""
     frame = ethernet(packet(TCP, b"12345678901234"))
@@ -217,6 +222,18 @@ def test_pcapng_times(carry: Run, order: str, resolution: int | None, ticks: int
     options = b"" if resolution is None else option(order, 9, bytes([resolution]))
     file = Pcapng(order).section().interface(options=options).packet(WRONG, ticks=ticks)
     assert finding(carry, file.bytes())["time"].startswith("2023-11-14T22:13:20.123456")
+
+
+def test_pcapng_times_below_a_nanosecond_are_rounded_down(carry: Run) -> None:
+    for resolution, ticks in ((12, 259_080_950_999), (18, 259_080_950_999_999_999)):
+        file = Pcapng().section().interface(options=option("<", 9, bytes([resolution])))
+        found = finding(carry, file.packet(WRONG, ticks=ticks).bytes())
+        assert found["time"].startswith("1970-01-01T00:00:00.259080950Z")
+
+
+def test_a_time_that_is_not_known_is_null(carry: Run) -> None:
+    file = Pcapng().section().interface().simple_packet(WRONG)
+    assert finding(carry, file.bytes())["time"] is None
 
 
 @BYTE_ORDERS
@@ -432,6 +449,22 @@ def test_json_is_one_object_a_file(carry: Run, tmp_path: Path) -> None:
     assert [json.loads(line)["file"] for line in done.stdout.splitlines()] == list(map(str, paths))
 
 
+def test_json_of_files_that_cannot_be_opened(carry: Run, tmp_path: Path) -> None:
+    reasons = {
+        tmp_path: "is a folder: name the captures in it",
+        tmp_path / "none": "No such file or directory",
+    }
+    done = carry("check", "--json", *reasons)
+    assert done.returncode == ERROR
+    assert done.stderr == "".join(f"carry: {path}: {why}\n" for path, why in reasons.items())
+    for line, (path, reason) in zip(done.stdout.splitlines(), reasons.items(), strict=True):
+        report = json.loads(line)
+        assert (report["file"], report["packets"]) == (str(path), 0)
+        assert report["damage"] == {"offset": 0, "reason": reason}
+    assert carry("check", "--json", "--quiet", *reasons).stdout == ""
+    assert carry("check", "--json", "--bad-only", *reasons).stdout == ""
+
+
 def test_json_of_any_file_name(tool: str, tmp_path: Path) -> None:
     names = {
         b'caf\xc3\xa9 "quoted"\n': 'caf\u00e9 "quoted"\n',
@@ -478,6 +511,8 @@ def test_first_bad_packets(carry: Run, tmp_path: Path) -> None:
     assert carry("check", path).stdout.count(row) == 5
     assert carry("check", "-n", "0", path).stdout.count(row) == 0
     assert carry("check", "--show=100", path).stdout.count(row) == 9
+    assert "  and 4 more: --bad-only lists them all\n" in carry("check", path).stdout
+    assert " more" not in carry("check", "-n", "9", path).stdout
     (first, *_) = [line for line in carry("check", path).stdout.splitlines() if row in line]
     offset = 24 + 16 + len(GOOD) + 16 + 14 + 20 + 16
     assert first.split()[:5] == [
@@ -538,6 +573,9 @@ def test_names_cannot_steer_the_terminal(carry: Run, tmp_path: Path) -> None:
     path.write_bytes(pcap([GOOD]))
     assert carry("check", path).stdout.startswith(f"{tmp_path}/?[31mred?.pcap: 1 packet,")
     assert "\x1b" not in carry("check", f"{path}.missing").stderr
+    path = tmp_path / "\u009b31mred caf\u00e9.pcap"
+    path.write_bytes(pcap([GOOD]))
+    assert carry("check", path).stdout.startswith(f"{tmp_path}/?31mred caf\u00e9.pcap: 1 packet,")
 
 
 # --- --bad-only ---
@@ -614,6 +652,16 @@ def test_read_error(carry: Run) -> None:
     done = carry("check", "/proc/self/mem")
     assert done.returncode == ERROR
     assert done.stderr == "carry: /proc/self/mem: cannot read: Input/output error\n"
+
+
+def test_closed_input(tool: str, tmp_path: Path) -> None:
+    """A file that gets the number of standard input is not taken for it."""
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD]))
+    script = f"{tool} check -q - {path} - <&-"
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True)
+    message = "carry: standard input: Bad file descriptor\n"
+    assert (done.returncode, done.stderr) == (ERROR, 2 * message)
 
 
 def test_fifo(tool: str, tmp_path: Path) -> None:
@@ -700,8 +748,9 @@ def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
 def test_quiet(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG]) + b"x")
-    done = carry("check", "-q", path)
-    assert (done.returncode, done.stdout, done.stderr) == (DAMAGED, "", "")
+    for options in ("-q", "-qb", "-qj", "-qbj"):
+        done = carry("check", options, path)
+        assert (done.returncode, done.stdout, done.stderr) == (DAMAGED, "", "")
 
 
 # --- Terminals ---
@@ -793,6 +842,13 @@ def test_interrupt_clears_the_progress_line(tool: str, tmp_path: Path) -> None:
     os.waitpid(child, 0)
     assert b"GB/s" in shown
     assert b"GB/s" not in shown[shown.rindex(b"\r\x1b[K") :]
+
+
+def test_interrupts_that_are_ignored_stay_so(tool: str, tmp_path: Path) -> None:
+    pipe = f"{slow_writer(tmp_path)} | {tool} check -"
+    script = f"trap '' INT; (sleep 0.3; kill -INT 0) & {pipe}"
+    shown = in_terminal(["/bin/sh", "-c", script], NO_COLOR="1")
+    assert "standard input: 1,100 packets" in shown
 
 
 # --- Memory ---

@@ -90,7 +90,6 @@ struct capture *capture_open_source(input_read_fn *read, void *context, size_t w
         return NULL;
     }
     capture->next = start;
-    capture->descriptor = -1;
     return capture;
 }
 
@@ -122,6 +121,8 @@ struct capture *capture_open(const char *path) {
     if (descriptor < 0)
         return NULL;
     struct capture *capture = open_descriptor(descriptor);
+    if (capture)
+        capture->owned = !standard_input;
     if (!capture && !standard_input) {
         int error = errno;
         close(descriptor);
@@ -131,7 +132,7 @@ struct capture *capture_open(const char *path) {
 }
 
 void capture_close(struct capture *capture) {
-    if (capture->descriptor > STDIN_FILENO)
+    if (capture->owned)
         close(capture->descriptor);
     pcapng_close(capture);
     input_close(&capture->input);

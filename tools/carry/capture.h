@@ -35,7 +35,7 @@ struct packet {
     uint32_t fcs;        /* bytes of frame check sequence at the end of `wire`, where known */
     uint32_t interface;  /* pcapng: within its section; else 0 */
     uint64_t number;     /* from 1, as other tools number frames */
-    uint64_t time_ns;    /* since 1970 */
+    uint64_t time_ns;    /* since 1970; 0: not known */
     uint64_t offset;     /* of data[0] in the file */
 };
 

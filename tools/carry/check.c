@@ -41,7 +41,7 @@ static const char usage[] =
     "  carry check capture.pcap\n"
     "  carry check --json *.pcapng | jq .protocols.tcp\n"
     "  zcat capture.pcap.gz | carry check -\n"
-    "  tcpdump -w - -c 1000 | carry check --bad-only -\n";
+    "  tcpdump -U -w - | carry check --bad-only -\n";
 
 static const char letters[] = ":bjn:qh";
 
@@ -109,6 +109,8 @@ static int parse(int argc, char **argv, struct options *options) {
     }
     if (!options->help && optind == argc)
         return command_usage("check", "no file given");
+    if (options->quiet)
+        options->bad_only = false;
     return STATUS_CLEAN;
 }
 
@@ -169,7 +171,7 @@ static void print_problem(const struct run *run, const struct report *report) {
     char offset[TEXT_SIZE], text[sizeof report->problem->reason + TEXT_SIZE + 32];
     if (report->end == CAPTURE_FAILED) {
         file_error(report->path, report->problem->reason);
-    } else if (report->end == CAPTURE_DAMAGED && run->options.bad_only && !run->options.quiet) {
+    } else if (report->end == CAPTURE_DAMAGED && run->options.bad_only) {
         snprintf(text, sizeof text, "damaged at offset %s: %s",
                  text_count(offset, report->problem->offset), report->problem->reason);
         file_error(report->path, text);
@@ -198,9 +200,7 @@ static int count_capture(struct run *run, const struct tally *tally, enum captur
         return STATUS_ERROR;
     if (end == CAPTURE_DAMAGED)
         return STATUS_DAMAGED;
-    return tally_total(tally, CARRY_VERDICT_BAD) || tally_total(tally, CARRY_VERDICT_ILLEGAL)
-               ? STATUS_BAD
-               : STATUS_CLEAN;
+    return tally_findings(tally) ? STATUS_BAD : STATUS_CLEAN;
 }
 
 static int check_capture(struct run *run, const char *path, struct capture *capture) {
@@ -226,14 +226,29 @@ static int check_capture(struct run *run, const char *path, struct capture *capt
     return status;
 }
 
+/* A file that cannot be opened: a message, and with --json an object like any other file's. */
+static int report_unopened(struct run *run, const char *path, const char *reason) {
+    struct tally *nothing = calloc(1, sizeof *nothing);
+    if (!nothing)
+        return file_error(path, reason);
+    struct capture_problem problem = {0};
+    snprintf(problem.reason, sizeof problem.reason, "%s", reason);
+    const struct report report = {
+        .path = path, .tally = nothing, .end = CAPTURE_FAILED, .problem = &problem};
+    if (run->options.json)
+        print_report(run, &report);
+    else
+        print_problem(run, &report);
+    int status = count_capture(run, nothing, CAPTURE_FAILED);
+    free(nothing);
+    return status;
+}
+
 static int check_file(struct run *run, const char *path) {
     struct capture *capture = capture_open(path);
-    if (!capture) {
-        run->captures++;
-        run->failed++;
-        return file_error(path, errno == EISDIR ? "is a folder: name the captures in it"
-                                                : strerror(errno));
-    }
+    if (!capture)
+        return report_unopened(
+            run, path, errno == EISDIR ? "is a folder: name the captures in it" : strerror(errno));
     int status = check_capture(run, path, capture);
     capture_close(capture);
     return status;

@@ -40,7 +40,8 @@ struct capture {
     struct pcapng pcapng;
     enum capture_result result; /* the final one */
     struct capture_problem problem;
-    int descriptor;
+    int descriptor; /* where read_descriptor() is the input's source */
+    bool owned;     /* the descriptor is to be closed: standard input is not */
     uint64_t size;
 };
 

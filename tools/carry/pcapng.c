@@ -45,15 +45,18 @@ static uint64_t load64(const struct capture *capture, const uint8_t *bytes) {
     return capture->swap ? __builtin_bswap64(value) : value;
 }
 
-/* if_tsresol: a power of 10, or of 2 if the top bit is set. What 64 bits cannot hold is ignored. */
+/*
+ * if_tsresol: a power of 10, or of 2 if the top bit is set. Ignored where ten seconds of it are
+ * more than 64 bits hold: see fraction_ns().
+ */
 static void set_resolution(struct interface *interface, uint8_t value) {
     unsigned exponent = value & 0x7f;
     if (value & 0x80) {
-        if (exponent < 64)
+        if (exponent <= 60)
             interface->ticks_per_second = (uint64_t)1 << exponent;
         return;
     }
-    if (exponent > 19)
+    if (exponent > 18)
         return;
     interface->ticks_per_second = 1;
     while (exponent--)
@@ -116,16 +119,27 @@ static int add_interface(struct capture *capture, const struct block *block,
     return BLOCK_DONE;
 }
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/* The ticks of less than a second, in nanoseconds, rounded down. */
+static uint64_t fraction_ns(uint64_t ticks, uint64_t per_second) {
+    if (per_second <= NS_PER_SECOND)
+        return ticks * NS_PER_SECOND / per_second;
+    uint64_t ns = 0;
+    for (int digit = 0; digit < 9; digit++) {
+        ns = 10 * ns + 10 * ticks / per_second;
+        ticks = 10 * ticks % per_second;
+    }
+    return ns;
+}
+
 /* What 64 bits of nanoseconds cannot hold wraps around. */
 static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
-    const uint64_t second = 1000000000;
     uint64_t per_second = interface->ticks_per_second;
     if (per_second == 1000000)
-        return interface->start * second + ticks * 1000;
-    uint64_t rest = ticks % per_second;
-    uint64_t ns = per_second <= second ? rest * second / per_second
-                                       : (uint64_t)((double)rest / (double)per_second * 1e9);
-    return (interface->start + ticks / per_second) * second + ns;
+        return interface->start * NS_PER_SECOND + ticks * 1000;
+    return (interface->start + ticks / per_second) * NS_PER_SECOND +
+           fraction_ns(ticks % per_second, per_second);
 }
 
 /* Completes the packet, which starts `header` bytes into the block's body. */

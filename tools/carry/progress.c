@@ -39,10 +39,13 @@ static void set_timer(long first_us, long interval_us) {
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* A signal that is ignored stays so: whoever started this in the background wants that. */
 static void handle(int signal, void (*handler)(int), int flags) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    struct sigaction present;
     sigemptyset(&action.sa_mask);
-    sigaction(signal, &action, NULL);
+    if (sigaction(signal, NULL, &present) == 0 && present.sa_handler != SIG_IGN)
+        sigaction(signal, &action, NULL);
 }
 
 static void handle_interrupts(void (*handler)(int), int flags) {

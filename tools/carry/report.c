@@ -304,7 +304,8 @@ static const char *route_separator(const struct report *report) {
 }
 
 static void print_findings(const struct report *report) {
-    char route[ROUTE_SIZE];
+    char route[ROUTE_SIZE], number[TEXT_SIZE];
+    uint64_t more = tally_findings(report->tally) - report->findings_count;
     if (!report->findings_count)
         return;
     putchar('\n');
@@ -314,6 +315,8 @@ static void print_findings(const struct report *report) {
         print_finding(&report->findings[i]);
         printf("%s%s\n", route_separator(report), route_text(route, &report->findings[i]));
     }
+    if (more)
+        printf("  and %s more: --bad-only lists them all\n", text_count(number, more));
 }
 
 /* --- The verdict --- */
@@ -359,17 +362,13 @@ static void print_problem(const struct report *report) {
         fputs("what stands before the damage: ", stdout);
 }
 
-static bool has_findings(const struct tally *tally) {
-    return tally_total(tally, CARRY_VERDICT_BAD) || tally_total(tally, CARRY_VERDICT_ILLEGAL);
-}
-
 static void print_verdict(const struct report *report) {
     putchar('\n');
     if (report->end != CAPTURE_END)
         print_problem(report);
     if (report->end != CAPTURE_END && !report->tally->packets)
         return;
-    if (has_findings(report->tally))
+    if (tally_findings(report->tally))
         print_bad(report->tally);
     else
         print_clean(report->tally);
@@ -393,7 +392,7 @@ void report_total(const struct tally *total, unsigned captures, unsigned damaged
     char number[TEXT_SIZE];
     printf("\n%u captures, %s packet%s: ", captures, text_count(number, total->packets),
            text_plural(total->packets));
-    if (has_findings(total))
+    if (tally_findings(total))
         print_bad(total);
     else
         print_clean(total);

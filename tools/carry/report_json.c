@@ -92,12 +92,13 @@ void report_json(const struct report *report) {
     print(object);
 }
 
-/* 2026-11-21T20:38:00.123456789Z */
+/* 2026-11-21T20:38:00.123456789Z, or null where the capture does not say. */
 static json_t *time_json(uint64_t time_ns) {
     time_t seconds = (time_t)(time_ns / 1000000000);
     char date[TEXT_SIZE], text[2 * TEXT_SIZE];
     struct tm parts;
-    if (!gmtime_r(&seconds, &parts) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
+    if (!time_ns || !gmtime_r(&seconds, &parts) ||
+        !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
         return json_null();
     snprintf(text, sizeof text, "%s.%09uZ", date, (unsigned)(time_ns % 1000000000));
     return json_string(text);

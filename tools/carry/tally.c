@@ -147,6 +147,14 @@ uint64_t tally_total(const struct tally *tally, unsigned verdict) {
     return total;
 }
 
+uint64_t tally_findings(const struct tally *tally) {
+    uint64_t total = 0;
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        if (tally_is_finding(verdict))
+            total += tally_total(tally, verdict);
+    return total;
+}
+
 bool tally_has(const struct tally *tally, unsigned protocol) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         if (tally->counts[protocol][verdict])

@@ -66,8 +66,8 @@ struct tally {
 struct finding {
     struct carry_packet_sum sum;
     uint64_t frame;
-    uint64_t time_ns;
-    uint64_t offset; /* of the checksum field in the file */
+    uint64_t time_ns; /* as in struct packet */
+    uint64_t offset;  /* of the checksum field in the file */
     struct address from, to;
     int from_port, to_port; /* -1: none */
 };
@@ -82,7 +82,8 @@ static inline bool tally_is_finding(unsigned verdict) {
 
 /* What the packet's frame is without its frame check sequence. */
 static inline struct carry_frame tally_frame(const struct packet *packet) {
-    uint32_t wire = packet->wire > packet->fcs ? packet->wire - packet->fcs : packet->wire;
+    uint32_t all = packet->wire > packet->captured ? packet->wire : packet->captured;
+    uint32_t wire = all > packet->fcs ? all - packet->fcs : all;
     return (struct carry_frame){
         .data = packet->data,
         .captured = packet->captured < wire ? packet->captured : wire,
@@ -97,6 +98,9 @@ bool tally_add(struct tally *tally, const struct packet *packet, const struct ca
 
 /* How often a verdict was given, over all protocols. */
 uint64_t tally_total(const struct tally *tally, unsigned verdict);
+
+/* How many sums make the capture bad. */
+uint64_t tally_findings(const struct tally *tally);
 
 /* True if the protocol occurred. */
 bool tally_has(const struct tally *tally, unsigned protocol);

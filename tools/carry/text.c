@@ -42,8 +42,11 @@ const char *text_plural(uint64_t count) {
 void text_print_name(FILE *stream, const char *path) {
     if (strcmp(path, "-") == 0)
         path = "standard input";
-    for (; *path; path++)
-        fputc(iscntrl((unsigned char)*path) ? '?' : *path, stream);
+    for (; *path; path++) {
+        bool c1 = path[0] == '\xc2' && (path[1] & 0xe0) == 0x80; /* U+0080 to U+009F */
+        fputc(c1 || iscntrl((unsigned char)*path) ? '?' : *path, stream);
+        path += c1;
+    }
 }
 
 /* The size of the UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0 if it is none. */
