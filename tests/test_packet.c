@@ -724,6 +724,14 @@ static void test_icmp_errors(void) {
     put(frame, "2000 0000 00000000");
     seal(frame, icmp + 2, icmp, 64, pseudo(&flow6, ICMPV6, 64));
     expect(frame, "icmpv6 good, udp unverifiable/quoted", "ICMPv6 error with an extension");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, ICMPV6, 8 + 48);
+    icmp = put(frame, "01 04 0000 00000000");
+    put_ipv6(frame, UDP, 8);
+    put(frame, "0035 0035 0008 0000");
+    seal(frame, icmp + 2, icmp, 56, pseudo(&flow6, ICMPV6, 56));
+    expect(frame, "icmpv6 good, udp unverifiable/quoted", "a quoted UDP 0 blames nobody");
 }
 
 static void test_icmp_types(void) {

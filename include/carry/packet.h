@@ -51,7 +51,6 @@ enum carry_reason {
     CARRY_REASON_FRAGMENT,  /* it covers a datagram of which this frame holds one fragment */
     CARRY_REASON_LENGTH,    /* an IP length goes beyond the wire, or beyond what is around it */
     CARRY_REASON_MALFORMED, /* a header contradicts itself, or its own IP header */
-    CARRY_REASON_ENCRYPTED, /* it covers bytes that are encrypted */
     CARRY_REASON_QUOTED,    /* in a packet that an ICMP error quotes, which routers cut and edit */
     CARRY_REASON_ROUTING,   /* a routing header of an unknown type hides the final destination */
     CARRY_REASON_COUNT

@@ -98,7 +98,8 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
     uint16_t stored;
     __builtin_memcpy(&stored, header + field, sizeof stored);
     sum->stored = carry_load16(header + field);
-    if (stored == 0 && zero != CARRY_ZERO_IS_PLAIN && sum->reason != CARRY_REASON_MALFORMED) {
+    bool told = zero == CARRY_VERDICT_ABSENT || (zero == CARRY_VERDICT_ILLEGAL && !walk->quoted);
+    if (stored == 0 && told && sum->reason != CARRY_REASON_MALFORMED) {
         sum->verdict = (uint8_t)zero;
         sum->reason = CARRY_REASON_NONE;
     } else if (sum->reason == CARRY_REASON_NONE) {
@@ -192,8 +193,8 @@ const char *carry_packet_reason_name(unsigned reason) {
     static const char *const names[CARRY_REASON_COUNT] = {
         [CARRY_REASON_NONE] = "none",           [CARRY_REASON_SNAPLEN] = "snaplen",
         [CARRY_REASON_FRAGMENT] = "fragment",   [CARRY_REASON_LENGTH] = "length",
-        [CARRY_REASON_MALFORMED] = "malformed", [CARRY_REASON_ENCRYPTED] = "encrypted",
-        [CARRY_REASON_QUOTED] = "quoted",       [CARRY_REASON_ROUTING] = "routing",
+        [CARRY_REASON_MALFORMED] = "malformed", [CARRY_REASON_QUOTED] = "quoted",
+        [CARRY_REASON_ROUTING] = "routing",
     };
     return name_of(names, CARRY_REASON_COUNT, reason);
 }

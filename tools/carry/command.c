@@ -7,11 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
+/* What does not fit is cut: no more can be told of an argument that long. */
+static void print_message(const char *format, va_list arguments) {
+    char message[512];
+    vsnprintf(message, sizeof message, format, arguments);
+    text_print_clean(stderr, message);
+}
+
 int command_error(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fputs("carry: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print_message(format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
     return STATUS_ERROR;
@@ -21,7 +30,7 @@ int command_usage(const char *name, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "carry %s: ", name);
-    vfprintf(stderr, format, arguments);
+    print_message(format, arguments);
     fprintf(stderr, "; see carry %s --help\n", name);
     va_end(arguments);
     return STATUS_ERROR;

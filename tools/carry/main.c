@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <carry/carry.h>
 
 #include "command.h"
-#include "progress.h"
 
 static const struct command {
     const char *name;
@@ -74,13 +72,6 @@ static int dispatch(int argc, char **argv) {
     return command ? command->run(argc - 1, argv + 1) : unknown(name);
 }
 
-/* Whoever read the output has left: nobody is there to be told, and nothing more to do. */
-static void on_closed_pipe(int signal) {
-    (void)signal;
-    progress_clear();
-    _exit(STATUS_ERROR);
-}
-
 static int close_output(int status) {
     errno = 0;
     bool failed = command_output_failed();
@@ -92,6 +83,6 @@ static int close_output(int status) {
 
 int main(int argc, char **argv) {
     setlocale(LC_CTYPE, "");
-    signal(SIGPIPE, on_closed_pipe);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write like any other */
     return close_output(dispatch(argc, argv));
 }

@@ -155,7 +155,6 @@ static void print_reasons(FILE *out, const struct tally *tally, unsigned protoco
         [CARRY_REASON_FRAGMENT] = "in fragments",
         [CARRY_REASON_LENGTH] = "with a length beyond the bytes on the wire",
         [CARRY_REASON_MALFORMED] = "with headers that contradict themselves",
-        [CARRY_REASON_ENCRYPTED] = "encrypted",
         [CARRY_REASON_QUOTED] = "quoted in ICMP errors",
         [CARRY_REASON_ROUTING] = "behind routing headers of unknown types",
     };
@@ -187,11 +186,11 @@ static void print_cause(FILE *out, const struct tally *tally, unsigned protocol,
     if (verdict == CARRY_VERDICT_BAD)
         print_empty(out, tally, protocol);
     if (verdict == CARRY_VERDICT_PARTIAL)
-        fputs(": transmit offload, finished by the network card after the capture", out);
+        fputs("; transmit offload, finished by the network card after the capture", out);
     if (verdict == CARRY_VERDICT_ABSENT)
         fputs(" the sender chose to send none", out);
     if (verdict == CARRY_VERDICT_ILLEGAL)
-        fputs(": no checksum, where the protocol demands one", out);
+        fputs("; no checksum, where the protocol demands one", out);
     if (verdict == CARRY_VERDICT_UNVERIFIABLE)
         print_reasons(out, tally, protocol);
     fputc('\n', out);
@@ -359,7 +358,9 @@ static void print_problem(const struct report *report) {
     print_coloured(COLOUR_RED, 0, text);
     putchar('\n');
     if (report->tally->packets)
-        fputs("what stands before the damage: ", stdout);
+        fputs(report->end == CAPTURE_DAMAGED ? "what stands before the damage: "
+                                             : "what was read: ",
+              stdout);
 }
 
 static void print_verdict(const struct report *report) {

@@ -39,14 +39,16 @@ const char *text_plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
-void text_print_name(FILE *stream, const char *path) {
-    if (strcmp(path, "-") == 0)
-        path = "standard input";
-    for (; *path; path++) {
-        bool c1 = path[0] == '\xc2' && (path[1] & 0xe0) == 0x80; /* U+0080 to U+009F */
-        fputc(c1 || iscntrl((unsigned char)*path) ? '?' : *path, stream);
-        path += c1;
+void text_print_clean(FILE *stream, const char *text) {
+    for (; *text; text++) {
+        bool c1 = text[0] == '\xc2' && (text[1] & 0xe0) == 0x80; /* U+0080 to U+009F */
+        fputc(c1 || iscntrl((unsigned char)*text) ? '?' : *text, stream);
+        text += c1;
     }
+}
+
+void text_print_name(FILE *stream, const char *path) {
+    text_print_clean(stream, strcmp(path, "-") == 0 ? "standard input" : path);
 }
 
 /* The size of the UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0 if it is none. */
@@ -81,7 +83,7 @@ char *text_utf8(const char *name) {
 static const char *wrap_line(FILE *stream, unsigned indent, const char *text) {
     unsigned column = (unsigned)fprintf(stream, "%*s", (int)indent, "");
     bool first = true;
-    for (; *text != '\n'; text += *text == ' ') {
+    for (; *text && *text != '\n'; text += *text == ' ') {
         size_t word = strcspn(text, " \n");
         if (!first && column + 1 + word > TEXT_COLUMNS)
             column = (unsigned)fprintf(stream, "\n%*s", (int)indent + 2, "") - 1;
@@ -92,7 +94,7 @@ static const char *wrap_line(FILE *stream, unsigned indent, const char *text) {
         first = false;
     }
     fputc('\n', stream);
-    return text + 1;
+    return text + (*text == '\n');
 }
 
 void text_wrap(FILE *stream, unsigned indent, const char *text) {

@@ -31,10 +31,10 @@ char *text_bytes(char *buffer, uint64_t value);
 /* "s" unless the count is 1. */
 const char *text_plural(uint64_t count);
 
-/*
- * Prints a file's name, or "standard input" for "-". Control characters become '?', so that no name
- * can steer the terminal.
- */
+/* Prints what users wrote. Control characters become '?', so that it cannot steer the terminal. */
+void text_print_clean(FILE *stream, const char *text);
+
+/* The same for a file's name, where "-" is "standard input". */
 void text_print_name(FILE *stream, const char *path);
 
 /* The name with each byte that is not UTF-8 replaced by U+FFFD; to be freed; NULL without memory.
@@ -42,7 +42,7 @@ void text_print_name(FILE *stream, const char *path);
 char *text_utf8(const char *name);
 
 /*
- * Prints the lines of `text`, each ended by a newline, broken at spaces where they are too long;
+ * Prints the lines of `text`, broken at spaces where they are too long;
  * what a line continues on is indented by two columns more than its beginning.
  */
 void text_wrap(FILE *stream, unsigned indent, const char *text);
