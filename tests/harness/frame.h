@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames for the tests of the packet walk: made field by field, their checksums by the slow oracle,
+ * then checked against a guard page, whole and cut at every length: a cut may hide a verdict, but
+ * never change one. Names are short, since every line of those tests is made of them.
+ *
+ * Bytes, and addresses, are given in hexadecimal, with blanks where they help: "45 00 0014".
+ */
+#ifndef CARRY_TESTS_FRAME_H
+#define CARRY_TESTS_FRAME_H
+
+#include <carry/packet.h>
+
+#include "oracle.h"
+
+#define LINK_ETHERNET 1
+#define FRAME_MAX     80000
+
+struct frame {
+    uint8_t bytes[FRAME_MAX];
+    uint32_t size;
+    uint32_t wire; /* 0: all is there */
+    uint32_t linktype;
+};
+
+/* The addresses of a pseudo-header. */
+struct flow {
+    const char *src;
+    const char *dst;
+};
+
+#define SRC4  "c0000201"
+#define DST4  "c6336407"
+#define LAST4 "cb007109"
+#define SRC6  "20010db8000000000000000000000001"
+#define DST6  "20010db8000000000000000000000002"
+#define HOP6  "20010db8000000000000000000000033"
+#define LAST6 "20010db8000000000000000000000444"
+
+/* Those that put_ip() and put_ipv6() write. */
+extern const struct flow flow4;
+extern const struct flow flow6;
+
+#define ETHERNET  "020000000001 020000000002"
+#define ETHERNET4 ETHERNET "0800"
+#define ETHERNET6 ETHERNET "86dd"
+
+enum { ICMP = 1, IGMP = 2, TCP = 6, UDP = 17, ESP = 50, AH = 51, ICMPV6 = 58, UDPLITE = 136 };
+
+/* --- Making them --- */
+
+/* The one frame there is, made anew: Ethernet, and all on the wire, unless its fields are set. */
+struct frame *start(const char *hex);
+
+/* Appends bytes; returns where they start. So do put_ip() and all below it. */
+uint32_t put(struct frame *frame, const char *hex);
+
+/* Appends `count` bytes: first, first + step and so on. */
+void put_many(struct frame *frame, uint32_t count, uint8_t first, uint8_t step);
+
+uint32_t get16(const struct frame *frame, uint32_t offset);
+void set16(struct frame *frame, uint32_t offset, uint32_t value);
+
+/* The sum of a pseudo-header, as a number: RFC 8200's, of which RFC 793's is the short form. */
+struct oracle pseudo(const struct flow *flow, uint8_t protocol, uint32_t size);
+
+/* Stores at `field` what makes `size` bytes from `cover` on verify, on top of `oracle`. */
+void seal(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size, struct oracle oracle);
+
+/* Makes the IPv4 header at `offset` verify. */
+void seal_ip(struct frame *frame, uint32_t offset);
+
+/* Headers of IP for `size` bytes of content. */
+uint32_t put_ip(struct frame *frame, uint8_t protocol, uint32_t size);
+uint32_t put_ip_options(struct frame *frame, uint8_t protocol, uint32_t size, const char *options);
+uint32_t put_ipv6(struct frame *frame, uint8_t protocol, uint32_t size);
+
+/* A header of 20 or 8 bytes, and `size` of data. */
+uint32_t put_tcp(struct frame *frame, const struct flow *flow, uint32_t size);
+uint32_t put_udp(struct frame *frame, const struct flow *flow, uint32_t size);
+
+/* A whole packet: TCP over IPv4, which yields "ip good, tcp good", or over IPv6: "tcp good". */
+uint32_t put_inner(struct frame *frame, bool version6);
+
+/* --- Checking them --- */
+
+struct result {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    size_t count;
+};
+
+struct result check(const struct frame *frame);
+
+/* Checks the first `captured` bytes of a frame, with the guard page right behind them. */
+struct result check_cut(const struct frame *frame, uint32_t captured);
+
+/*
+ * A test point: the whole frame yields what is expected, such as "ip good, udp
+ * unverifiable/fragment", and cut ones nothing else. `name` is a printf format.
+ */
+void expect(const struct frame *frame, const char *expected, const char *name, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
