@@ -37,9 +37,12 @@ enum carry_verdict {
     CARRY_VERDICT_GOOD,         /* it verifies */
     CARRY_VERDICT_BAD,          /* it does not */
     CARRY_VERDICT_PARTIAL,      /* holds the folded pseudo-header sum that transmit offload leaves
-                                   for the network card to complete: not damage */
-    CARRY_VERDICT_ABSENT,       /* the sender chose to send none: UDP 0 over IPv4 */
-    CARRY_VERDICT_ILLEGAL,      /* none, where the protocol demands one: UDP 0 over IPv6 */
+                                   for the network card to complete: not damage. Nor is a sum
+                                   around such a one that verifies once it is complete, for which
+                                   `expected` is `stored` */
+    CARRY_VERDICT_ABSENT,       /* the sender chose to send none: UDP 0 over IPv4, and over IPv6
+                                   on a tunnel's port */
+    CARRY_VERDICT_ILLEGAL,      /* none, where the protocol demands one: other UDP 0 over IPv6 */
     CARRY_VERDICT_UNVERIFIABLE, /* cannot be told: see the reason */
     CARRY_VERDICT_COUNT
 };

@@ -52,7 +52,7 @@ static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
 }
 
 /* Verifies a sum whose bytes are all there. `stored` is in memory order. */
-static void verify(const struct carry_walk *walk, struct carry_packet_sum *sum, uint16_t stored,
+static void verify(struct carry_walk *walk, struct carry_packet_sum *sum, uint16_t stored,
                    enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
     /* IPv4 headers without options are every other sum: their length is worth a constant. */
@@ -67,11 +67,42 @@ static void verify(const struct carry_walk *walk, struct carry_packet_sum *sum, 
     uint16_t expected =
         zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
     sum->expected = carry_load16((const uint8_t *)&expected);
-    sum->verdict = is_partial(sum, stored) ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
-    if (sum->verdict == CARRY_VERDICT_BAD && walk->quoted) {
+    if (is_partial(sum, stored)) {
+        sum->verdict = CARRY_VERDICT_PARTIAL;
+        walk->partial = sum;
+    } else if (!walk->quoted) {
+        sum->verdict = CARRY_VERDICT_BAD;
+    } else {
         sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
         sum->reason = CARRY_REASON_QUOTED;
     }
+}
+
+/* Does the outer sum verify once the inner one, which it covers, holds what is expected of it? */
+static bool verifies_around(const struct carry_walk *walk, const struct carry_packet_sum *outer,
+                            const struct carry_packet_sum *inner) {
+    const uint8_t expected[2] = {(uint8_t)(inner->expected >> 8), (uint8_t)inner->expected};
+    uint32_t before = inner->field_offset - outer->cover_offset;
+    uint32_t after = before + inner->field_size;
+    if (after > outer->cover_size)
+        return false;
+    const uint8_t *cover = walk->data + outer->cover_offset;
+    uint32_t sum = carry_sum(cover, before, outer->pseudo);
+    sum = carry_sum_combine(sum, carry_sum(expected, sizeof expected, 0), before);
+    uint32_t rest = carry_sum(cover + after, outer->cover_size - after, 0);
+    return carry_sum_finish(carry_sum_combine(sum, rest, after)) == 0;
+}
+
+/*
+ * A network card completes one sum of a frame. What stands around it, in the headers of tunnels, is
+ * written as it will be right then ("local checksum offload"): no damage either.
+ */
+static void judge_around_partial(const struct carry_walk *walk) {
+    for (struct carry_packet_sum *outer = walk->sums; outer < walk->partial; outer++)
+        if (outer->verdict == CARRY_VERDICT_BAD && verifies_around(walk, outer, walk->partial)) {
+            outer->verdict = CARRY_VERDICT_PARTIAL;
+            outer->expected = outer->stored;
+        }
 }
 
 void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
@@ -112,6 +143,7 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
 #define CARRY_ON_LINK(number)          case CARRY_NEXT(LINK, number):
 #define CARRY_ON_ETHERTYPE(number)     case CARRY_NEXT(ETHERTYPE, number):
 #define CARRY_ON_IP(number)            case CARRY_NEXT(IP, number):
+#define CARRY_ON_UDP(number)           case CARRY_NEXT(UDP, number):
 #define CARRY_PROTOCOL(id, name, keys) keys return carry_packet_walk_##name(walk);
 static uint32_t step(struct carry_walk *walk, uint32_t next) {
     switch (next) {
@@ -136,6 +168,7 @@ size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_s
     walk.doubt = CARRY_REASON_NONE;
     walk.beyond = CARRY_REASON_LENGTH;
     walk.quoted = false;
+    walk.partial = NULL;
     walk.sums = sums;
     walk.count = 0;
     walk.capacity = capacity;
@@ -145,18 +178,35 @@ size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_s
     /* A step lists one sum at most, so this many steps list no more than is promised. */
     for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++)
         next = step(&walk, next);
+    if (walk.partial)
+        judge_around_partial(&walk);
     return walk.count;
 }
 
 #undef CARRY_ON_LINK
 #undef CARRY_ON_ETHERTYPE
 #undef CARRY_ON_IP
+#undef CARRY_ON_UDP
 #define CARRY_ON_LINK(number) case number:
 #define CARRY_ON_ETHERTYPE(number)
 #define CARRY_ON_IP(number)
+#define CARRY_ON_UDP(number)
 #define CARRY_PROTOCOL(id, name, keys) keys
 bool carry_packet_knows_link(uint32_t linktype) {
     switch (linktype) {
+#include <carry/protocols.def>
+        return true;
+    default:
+        return false;
+    }
+}
+
+#undef CARRY_ON_LINK
+#undef CARRY_ON_UDP
+#define CARRY_ON_LINK(number)
+#define CARRY_ON_UDP(number) case number:
+bool carry_walk_knows_udp(uint32_t port) {
+    switch (port) {
 #include <carry/protocols.def>
         return true;
     default:

@@ -8,17 +8,46 @@ static uint32_t covered_size(const struct carry_walk *walk, uint32_t stated, uin
     return stated == 0 && too_long_to_state ? room : stated;
 }
 
-/* Over IPv4 the sender may choose to send no checksum; over IPv6 it must send one. */
-static enum carry_verdict meaning_of_zero(const struct carry_walk *walk) {
-    return walk->version == 4 ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
+/*
+ * The tunnel that a port announces, or CARRY_NEXT_NONE. Replies come from such a port too. That is
+ * no proof, for any client may have been given the port: tunnels look twice at what they find.
+ */
+static uint32_t tunnel_on(const uint8_t *header) {
+    uint32_t src = carry_load16(header), dst = carry_load16(header + 2);
+    if (carry_walk_knows_udp(dst))
+        return CARRY_NEXT(UDP, dst);
+    return carry_walk_knows_udp(src) ? CARRY_NEXT(UDP, src) : CARRY_NEXT_NONE;
+}
+
+/*
+ * Over IPv4 the sender may choose to send no checksum; over IPv6 it must send one, but for tunnels,
+ * to which receivers allow it by port (RFC 6935, section 5).
+ */
+static enum carry_verdict meaning_of_zero(const struct carry_walk *walk, uint32_t tunnel) {
+    bool may_omit = walk->version == 4 || tunnel != CARRY_NEXT_NONE;
+    return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
+}
+
+/* Enters a datagram of `size` bytes, unless that contradicts the IP header. */
+static uint32_t enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
+    uint64_t end = walk->offset + (uint64_t)size;
+    bool fits = end <= walk->end || walk->doubt == CARRY_REASON_FRAGMENT;
+    if (size < 8 || !fits)
+        return CARRY_NEXT_NONE;
+    walk->offset += 8;
+    carry_walk_set_end(walk, end);
+    return tunnel;
 }
 
 uint32_t carry_packet_walk_udp(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 8);
     uint32_t size = carry_walk_size(walk);
-    if (header)
+    uint32_t tunnel = CARRY_NEXT_NONE;
+    if (header) {
         size = covered_size(walk, carry_load16(header + 4), size);
+        tunnel = tunnel_on(header);
+    }
     carry_walk_sum(walk, CARRY_PROTOCOL_UDP, 6, size, carry_walk_pseudo(walk, 17, size),
-                   meaning_of_zero(walk));
-    return CARRY_NEXT_NONE;
+                   meaning_of_zero(walk, tunnel));
+    return tunnel == CARRY_NEXT_NONE ? CARRY_NEXT_NONE : enter(walk, size, tunnel);
 }

@@ -33,6 +33,7 @@ struct carry_walk {
     bool quoted;           /* inside a packet that an ICMP error quotes */
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
+    struct carry_packet_sum *partial; /* the innermost that is PARTIAL, or NULL */
     struct carry_packet_sum *sums;
     size_t count;
     size_t capacity;
@@ -42,7 +43,7 @@ struct carry_walk {
  * What comes next: a number in one of the spaces in which protocols are announced, as one value, so
  * that one switch finds the protocol. A further space is a line here and a macro in packet.c.
  */
-enum carry_space { CARRY_SPACE_LINK = 1, CARRY_SPACE_ETHERTYPE, CARRY_SPACE_IP };
+enum carry_space { CARRY_SPACE_LINK = 1, CARRY_SPACE_ETHERTYPE, CARRY_SPACE_IP, CARRY_SPACE_UDP };
 
 #define CARRY_NEXT(space, number) ((uint32_t)CARRY_SPACE_##space << 16 | (uint16_t)(number))
 #define CARRY_NEXT_NONE           0
@@ -50,6 +51,9 @@ enum carry_space { CARRY_SPACE_LINK = 1, CARRY_SPACE_ETHERTYPE, CARRY_SPACE_IP }
 #define CARRY_PROTOCOL(id, name, keys) uint32_t carry_packet_walk_##name(struct carry_walk *walk);
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
+
+/* True if a protocol is announced by this port of UDP. */
+bool carry_walk_knows_udp(uint32_t port);
 
 /* For protocols in which a stored 0 is a checksum like any other. */
 #define CARRY_ZERO_IS_PLAIN CARRY_VERDICT_BAD
@@ -110,6 +114,31 @@ static inline uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t ty
     if (walk->offset + (uint64_t)type < walk->bound)
         carry_walk_set_end(walk, walk->offset + type);
     return CARRY_NEXT(ETHERTYPE, 0x0004);
+}
+
+/* What follows if it is IP, of which only its own first bits tell the version. */
+static inline uint32_t carry_walk_ip_version(const struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 1);
+    switch (header ? header[0] >> 4 : 0) {
+    case 4:
+        return CARRY_NEXT(ETHERTYPE, 0x0800);
+    case 6:
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+
+/*
+ * As above, where nothing else tells IP from other bytes: its length must be what is left of this
+ * layer.
+ */
+static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 20);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    uint32_t size = header[0] >> 4 == 4 ? carry_load16(header + 2) : carry_load16(header + 4) + 40;
+    return size == carry_walk_size(walk) ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
 }
 
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */

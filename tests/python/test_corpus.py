@@ -32,6 +32,7 @@ COLUMNS = {
     "icmp": "icmp.checksum.status",
     "icmpv6": "icmpv6.checksum.status",
     "igmp": "igmp.checksum.status",
+    "gre": "gre.checksum.status",
 }
 STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "illegal"}
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Mirrored frames, ERSPAN types II and III (draft-foschiano-erspan-03). */
+#include "packet/walk.h"
+
+enum version { VERSION_TYPE_II = 1, VERSION_TYPE_III = 2 };
+enum frame_type { FRAME_ETHERNET = 0, FRAME_IP = 2 };
+
+/* The header may be followed by another, of 8 bytes, that is the platform's own. */
+static uint32_t walk_type_iii(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 12);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    uint32_t flags = carry_load16(header + 10);
+    uint32_t size = flags & 0x0001 ? 20 : 12;
+    uint32_t frame_type = flags >> 10 & 0x1f;
+    if (!carry_walk_header(walk, size))
+        return CARRY_NEXT_NONE;
+    walk->offset += size;
+    if (frame_type == FRAME_IP)
+        return carry_walk_ip_version(walk);
+    return frame_type == FRAME_ETHERNET ? CARRY_NEXT(ETHERTYPE, 0x6558) : CARRY_NEXT_NONE;
+}
+
+uint32_t carry_packet_walk_erspan(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    switch (header[0] >> 4) {
+    case VERSION_TYPE_II:
+        walk->offset += 8;
+        return CARRY_NEXT(ETHERTYPE, 0x6558);
+    case VERSION_TYPE_III:
+        return walk_type_iii(walk);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}

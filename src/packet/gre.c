@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GRE (RFC 2784, with the key and sequence number of RFC 2890), and its version 1, which carries
+ * PPP in PPTP (RFC 2637). Source routes (RFC 1701) end the walk.
+ */
+#include "packet/walk.h"
+
+#define CHECKSUM       0x8000
+#define ROUTING        0x4000
+#define KEY            0x2000
+#define SEQUENCE       0x1000
+#define ACKNOWLEDGMENT 0x0080 /* version 1 only */
+#define VERSION        0x0007
+
+enum type { TYPE_ETHERNET = 0x6558, TYPE_EOIP = 0x6400, TYPE_ERSPAN = 0x88be };
+
+/* Each flag adds a field of 4 bytes. */
+static uint32_t header_size(uint32_t flags) {
+    uint32_t size = 4;
+    for (; flags; flags &= flags - 1)
+        size += 4;
+    return size;
+}
+
+/* Mostly an ethertype, but for these. */
+static uint32_t content(uint32_t flags, uint32_t type) {
+    /* ERSPAN type I has no header of its own, of which the missing sequence number tells. */
+    bool bare = type == TYPE_ERSPAN && !(flags & SEQUENCE);
+    return CARRY_NEXT(ETHERTYPE, bare || type == TYPE_EOIP ? TYPE_ETHERNET : type);
+}
+
+/* The checksum covers the header too. */
+static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t type) {
+    if (flags & CHECKSUM)
+        carry_walk_sum(walk, CARRY_PROTOCOL_GRE, 4, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
+    uint32_t size = header_size(flags & (CHECKSUM | KEY | SEQUENCE));
+    if (flags & ROUTING || !carry_walk_header(walk, size))
+        return CARRY_NEXT_NONE;
+    walk->offset += size;
+    return content(flags, type);
+}
+
+/* Its key holds the size of the payload. */
+static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t type) {
+    uint32_t size = header_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
+    const uint8_t *header = carry_walk_header(walk, size);
+    if (!header || !(flags & KEY) || flags & (CHECKSUM | ROUTING))
+        return CARRY_NEXT_NONE;
+    uint32_t payload = carry_load16(header + 4);
+    walk->offset += size;
+    if (payload > carry_walk_size(walk))
+        return CARRY_NEXT_NONE;
+    carry_walk_set_end(walk, walk->offset + (uint64_t)payload);
+    return content(flags, type);
+}
+
+uint32_t carry_packet_walk_gre(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 4);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    uint32_t flags = carry_load16(header), type = carry_load16(header + 2);
+    switch (flags & VERSION) {
+    case 0:
+        return walk_version_0(walk, flags, type);
+    case 1:
+        return walk_version_1(walk, flags, type);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * User packets of mobile networks: GTP-U (3GPP TS 29.281), and version 0 of GTP (GSM 09.60). The
+ * length, which must be that of the datagram, tells them from other traffic on their ports.
+ */
+#include "packet/walk.h"
+
+#define USER_PACKET 255
+
+/* Version 1: any of the three flags adds 4 bytes, the last of which starts a chain of headers. */
+#define VERSION_1  0x30
+#define EXTENSIONS 0x04
+#define OPTIONAL   0x07
+
+/* Version 0: 20 bytes, no more. The last bit is a flag. */
+#define VERSION_0 0x1e
+
+static bool skip(struct carry_walk *walk, uint32_t size) {
+    if (!carry_walk_header(walk, size))
+        return false;
+    walk->offset += size;
+    return true;
+}
+
+/* Each header starts with its size in units of 4 bytes, and ends with the type of the next. */
+static bool skip_extensions(struct carry_walk *walk) {
+    while (walk->data[walk->offset - 1] != 0) {
+        const uint8_t *header = carry_walk_header(walk, 1);
+        if (!header || header[0] == 0 || !skip(walk, header[0] * 4u))
+            return false;
+    }
+    return true;
+}
+
+static bool skip_version_1(struct carry_walk *walk, uint32_t flags) {
+    if (!skip(walk, flags & OPTIONAL ? 12 : 8))
+        return false;
+    return !(flags & EXTENSIONS) || skip_extensions(walk);
+}
+
+uint32_t carry_packet_walk_gtp(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header || header[1] != USER_PACKET)
+        return CARRY_NEXT_NONE;
+    uint32_t flags = header[0];
+    uint32_t size = carry_load16(header + 2);
+    bool skipped = false;
+    if ((flags & ~OPTIONAL) == VERSION_1 && size + 8 == carry_walk_size(walk))
+        skipped = skip_version_1(walk, flags);
+    else if ((flags & ~1u) == VERSION_0 && size + 20 == carry_walk_size(walk))
+        skipped = skip(walk, 20);
+    return skipped ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
+}

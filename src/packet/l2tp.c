@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * L2TP, version 2 (RFC 2661): its data messages carry PPP. What version 3 carries, and behind a
+ * cookie of which size, only its two ends know.
+ */
+#include "packet/walk.h"
+
+#define CONTROL  0x8000
+#define LENGTH   0x4000
+#define SEQUENCE 0x0800
+#define OFFSET   0x0200
+#define PRIORITY 0x0100
+#define VERSION  0x000f
+#define RESERVED 0x34f0
+
+#define PPP 0x880b
+
+static bool is_data(uint32_t flags) {
+    return (flags & (CONTROL | RESERVED | VERSION)) == 2;
+}
+
+uint32_t carry_packet_walk_l2tp(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 6);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    uint32_t flags = carry_load16(header);
+    uint32_t size = 6u + (flags & LENGTH ? 2 : 0) + (flags & SEQUENCE ? 4 : 0);
+    uint32_t total = flags & LENGTH ? carry_load16(header + 2) : carry_walk_size(walk);
+    if (flags & OFFSET) {
+        header = carry_walk_header(walk, size + 2);
+        size += header ? 2 + carry_load16(header + size) : 0;
+    }
+    if (!is_data(flags) || size > total || total > carry_walk_size(walk) ||
+        !carry_walk_header(walk, size))
+        return CARRY_NEXT_NONE;
+    carry_walk_set_end(walk, walk->offset + (uint64_t)total);
+    walk->offset += size;
+    return CARRY_NEXT(ETHERTYPE, PPP);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * VXLAN (RFC 7348), with its group policy (draft-smith-vxlan-group-policy) and generic protocol
+ * (draft-ietf-nvo3-vxlan-gpe) extensions. Bits that none of them defines must be zero: that tells
+ * it from other traffic on its ports.
+ */
+#include "packet/walk.h"
+
+#define GROUP_POLICY  0x80
+#define IDENTIFIER    0x08
+#define NEXT_PROTOCOL 0x04
+#define BROADCAST     0x02
+#define MANAGEMENT    0x01
+
+#define DONT_LEARN     0x40 /* of group policy */
+#define POLICY_APPLIED 0x08
+
+/* By the protocol number of VXLAN-GPE, which some senders write without its flag. */
+static const uint16_t ethertypes[] = {0x6558, 0x0800, 0x86dd, 0x6558, 0x894f, 0x8847};
+
+uint32_t carry_packet_walk_vxlan(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header || !(header[0] & (IDENTIFIER | NEXT_PROTOCOL)) || header[7] != 0)
+        return CARRY_NEXT_NONE;
+    walk->offset += 8;
+    if (header[0] == (GROUP_POLICY | IDENTIFIER)) {
+        bool undefined = header[1] & ~(DONT_LEARN | POLICY_APPLIED);
+        return undefined ? CARRY_NEXT_NONE : CARRY_NEXT(ETHERTYPE, ethertypes[0]);
+    }
+    bool undefined = header[0] & ~(IDENTIFIER | NEXT_PROTOCOL | BROADCAST | MANAGEMENT) ||
+                     header[1] != 0 || header[2] != 0;
+    if (undefined || header[3] >= sizeof ethertypes / sizeof *ethertypes)
+        return CARRY_NEXT_NONE;
+    return CARRY_NEXT(ETHERTYPE, ethertypes[header[3]]);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* The packet walk through tunnels: GRE, and what UDP carries. */
+#include <carry/packet.h>
+#include <carry/sum.h>
+
+#include <string.h>
+
+#include "harness/frame.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+
+enum { GRE = 47 };
+
+/* Where they stand in the frames below. */
+enum { IP_AT = 14, CONTENT4_AT = 34, CONTENT6_AT = 54 };
+
+/* --- Making tunnels --- */
+
+/* Ethernet and IP for any content: close_ip() tells its size. */
+static struct frame *start_ip(bool version6, uint8_t protocol) {
+    struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
+    if (version6)
+        put_ipv6(frame, protocol, 0);
+    else
+        put_ip(frame, protocol, 0);
+    return frame;
+}
+
+static void close_ip(struct frame *frame) {
+    if (frame->bytes[IP_AT] >> 4 == 6) {
+        set16(frame, IP_AT + 4, frame->size - CONTENT6_AT);
+        return;
+    }
+    set16(frame, IP_AT + 2, frame->size - IP_AT);
+    seal_ip(frame, IP_AT);
+}
+
+/* The same with UDP from a client's port, with a header of its content. */
+static struct frame *start_udp(bool version6, uint16_t port, const char *header) {
+    struct frame *frame = start_ip(version6, UDP);
+    uint32_t udp = put(frame, "c350 0000 0000 0000");
+    set16(frame, udp + 2, port);
+    put(frame, header);
+    return frame;
+}
+
+static uint32_t udp_at(const struct frame *frame) {
+    return frame->bytes[IP_AT] >> 4 == 6 ? CONTENT6_AT : CONTENT4_AT;
+}
+
+static void seal_udp(struct frame *frame) {
+    uint32_t udp = udp_at(frame), size = frame->size - udp;
+    const struct flow *flow = udp == CONTENT6_AT ? &flow6 : &flow4;
+    seal(frame, udp + 6, udp, size, pseudo(flow, UDP, size));
+}
+
+static void close_udp(struct frame *frame) {
+    set16(frame, udp_at(frame) + 4, frame->size - udp_at(frame));
+    close_ip(frame);
+    seal_udp(frame);
+}
+
+/* A header of a tunnel over UDP and IPv4, then a packet of IPv4. */
+static struct frame *tunnel(uint16_t port, const char *header) {
+    struct frame *frame = start_udp(false, port, header);
+    put_inner(frame, false);
+    close_udp(frame);
+    return frame;
+}
+
+static struct frame *tunnel6(uint16_t port, const char *header) {
+    struct frame *frame = start_udp(false, port, header);
+    put_inner(frame, true);
+    close_udp(frame);
+    return frame;
+}
+
+static struct frame *gre(const char *header) {
+    struct frame *frame = start_ip(false, GRE);
+    put(frame, header);
+    put_inner(frame, false);
+    close_ip(frame);
+    return frame;
+}
+
+/* Stores GRE's own sum. */
+static void seal_gre(struct frame *frame) {
+    seal(frame, CONTENT4_AT + 4, CONTENT4_AT, frame->size - CONTENT4_AT, oracle_start(0));
+}
+
+#define INNER4      "ip good, tcp good"
+#define THROUGH     "ip good, udp good, " INNER4
+#define THROUGH6    "ip good, udp good, tcp good"
+#define NOT_THROUGH "ip good, udp good"
+
+/* --- GRE --- */
+
+static void test_gre_fields(void) {
+    expect(gre("0000 0800"), "ip good, " INNER4, "GRE");
+    expect(gre("2000 0800 00000007"), "ip good, " INNER4, "GRE with a key");
+    expect(gre("1000 0800 00000001"), "ip good, " INNER4, "GRE with a sequence number");
+    expect(gre("3000 0800 00000007 00000001"), "ip good, " INNER4, "GRE with both");
+    expect(gre("0002 0800"), "ip good", "GRE of version 2 holds nothing");
+    expect(gre("0000 0801"), "ip good", "GRE of an unknown type");
+
+    struct frame *frame = gre("b000 0800 0000 0000 00000007 00000001");
+    seal_gre(frame);
+    expect(frame, "ip good, gre good, " INNER4, "GRE with a checksum, a key and a sequence number");
+    frame->bytes[frame->size - 1] ^= 1;
+    expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE's sum covers the packet inside");
+    put(frame, "00ff");
+    close_ip(frame);
+    seal_gre(frame);
+    expect(frame, "ip good, gre good, ip good, tcp bad", "and what is behind it");
+    set16(frame, CONTENT4_AT + 4, 0);
+    expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE 0 is a sum like any other");
+
+    frame = gre("c000 0800 0000 0000 0000 0004 c0000201");
+    seal_gre(frame);
+    expect(frame, "ip good, gre good", "a route in GRE ends the walk behind its sum");
+    frame = gre("4000 0800 0000 0000 0000 0000");
+    expect(frame, "ip good", "a route without a sum");
+}
+
+static void test_gre_over_what_is_outside(void) {
+    struct frame *frame = start_ip(true, GRE);
+    put(frame, "0000 86dd");
+    put_inner(frame, true);
+    close_ip(frame);
+    expect(frame, "tcp good", "GRE from IPv6 to IPv6");
+
+    frame = start_ip(false, GRE);
+    put(frame, "8000 0800 0000 0000");
+    put_ip(frame, GRE, 4 + 43);
+    put(frame, "0000 0800");
+    put_inner(frame, false);
+    close_ip(frame);
+    seal_gre(frame);
+    expect(frame, "ip good, gre good, ip good, " INNER4, "GRE in GRE");
+
+    frame = gre("8000 0800 0000 0000");
+    put_many(frame, 5, 0xff, 1);
+    seal_gre(frame);
+    expect(frame, "ip good, gre bad, " INNER4, "GRE's sum covers no padding of the frame");
+
+    frame = gre("8000 0800 0000 0000");
+    set16(frame, IP_AT + 6, 0x2000);
+    seal_ip(frame, IP_AT);
+    expect(frame, "ip good, gre unverifiable/fragment, ip good, tcp good",
+           "GRE in a first fragment: a packet that is all there is judged");
+    frame->size -= 5;
+    close_ip(frame);
+    expect(frame, "ip good, gre unverifiable/fragment, ip good, tcp unverifiable/fragment",
+           "GRE in a first fragment: a packet that goes on in the next is not");
+}
+
+static void test_gre_version_1(void) {
+    /* EoIP of MikroTik has the layout of PPTP: the size of the payload, then a number. */
+    struct frame *frame = start_ip(false, GRE);
+    put(frame, "2001 6400 0000 0700" ETHERNET4);
+    put_inner(frame, false);
+    set16(frame, CONTENT4_AT + 4, 14 + 43);
+    put(frame, "ffff");
+    close_ip(frame);
+    expect(frame, "ip good, " INNER4, "EoIP");
+    set16(frame, CONTENT4_AT + 4, 14 + 42);
+    expect(frame, "ip good, ip good, tcp unverifiable/length", "its payload ends before TCP does");
+    set16(frame, CONTENT4_AT + 4, 14 + 43 + 3);
+    expect(frame, "ip good", "a payload that goes beyond the packet");
+    set16(frame, CONTENT4_AT + 4, 0);
+    expect(frame, "ip good", "a payload of 0 bytes");
+    set16(frame, CONTENT4_AT + 4, 14 + 43);
+    set16(frame, CONTENT4_AT, 0x0001);
+    expect(frame, "ip good", "GRE version 1 without a key");
+    set16(frame, CONTENT4_AT, 0xa001);
+    expect(frame, "ip good", "GRE version 1 with a checksum");
+}
+
+static void test_gre_types(void) {
+    expect(gre("0000 6558" ETHERNET4), "ip good, " INNER4, "GRE with Ethernet");
+    expect(gre("0000 88be" ETHERNET4), "ip good, " INNER4, "ERSPAN type I");
+    expect(gre("1000 88be 00000001 10000000 00000000" ETHERNET4), "ip good, " INNER4,
+           "ERSPAN type II");
+    expect(gre("1000 88be 00000001 20000000 00000000" ETHERNET4), "ip good",
+           "ERSPAN type III in the place of type II");
+    expect(gre("1000 22eb 00000001 20000000 00000000 00000000" ETHERNET4), "ip good, " INNER4,
+           "ERSPAN type III");
+    expect(gre("1000 22eb 00000001 20000000 00000000 00000001 5000000000000000" ETHERNET4),
+           "ip good, " INNER4, "ERSPAN type III with a platform's header");
+    expect(gre("1000 22eb 00000001 20000000 00000000 00000800"), "ip good, " INNER4,
+           "ERSPAN type III with IP");
+    expect(gre("1000 22eb 00000001 20000000 00000000 00000400" ETHERNET4), "ip good",
+           "ERSPAN type III with neither");
+    expect(gre("1000 22eb 00000001 30000000 00000000 00000000" ETHERNET4), "ip good",
+           "ERSPAN of an unknown type");
+}
+
+/* --- VXLAN and Geneve --- */
+
+static void test_vxlan(void) {
+    static const uint16_t ports[] = {4789, 4790, 8472};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
+        expect(tunnel(ports[i], "08000000 00002a00" ETHERNET4), THROUGH, "VXLAN to port %u",
+               ports[i]);
+    struct frame *frame = tunnel(50000, "08000000 00002a00" ETHERNET4);
+    expect(frame, NOT_THROUGH, "VXLAN to no port of its own");
+    set16(frame, CONTENT4_AT, 4789);
+    seal_udp(frame);
+    expect(frame, THROUGH, "VXLAN from its port");
+
+    expect(tunnel(4789, "88480007 00002a00" ETHERNET4), THROUGH, "VXLAN with a group policy");
+    expect(tunnel(4790, "0c000001 00002a00"), THROUGH, "VXLAN-GPE with IPv4");
+    expect(tunnel6(4790, "0c000002 00002a00"), THROUGH6, "VXLAN-GPE with IPv6");
+    expect(tunnel(4790, "0c000003 00002a00" ETHERNET4), THROUGH, "VXLAN-GPE with Ethernet");
+    expect(tunnel(4790, "07000001 00002a00"), THROUGH, "VXLAN-GPE without an identifier");
+    expect(tunnel(4790, "08000001 00002a00"), THROUGH, "VXLAN-GPE without its flag");
+
+    static const char *const others[] = {
+        "00000001 00002a00", "80000000 00002a00", "18000001 00002a00", "48000001 00002a00",
+        "08010001 00002a00", "08000101 00002a00", "0c000006 00002a00", "08000001 00002a01",
+        "8c000001 00002a00", "88010001 00002a00"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect(tunnel(4789, others[i]), NOT_THROUGH, "no VXLAN: %s", others[i]);
+}
+
+static void test_geneve(void) {
+    expect(tunnel(6081, "0000 6558 00002a00" ETHERNET4), THROUGH, "Geneve with Ethernet");
+    expect(tunnel(6081, "0000 0800 00002a00"), THROUGH, "Geneve with IPv4");
+    expect(tunnel6(6081, "0240 86dd 00002a00 0102 00 01 deadbeef"), THROUGH6,
+           "Geneve with an option, and IPv6");
+    expect(tunnel(6081, "0080 0800 00002a00"), THROUGH, "Geneve's control flag");
+    expect(tunnel(6081, "4000 0800 00002a00"), NOT_THROUGH, "Geneve of version 1");
+    expect(tunnel(6081, "0001 0800 00002a00"), NOT_THROUGH, "no Geneve: bits that are reserved");
+    expect(tunnel(6081, "0000 0800 00002a01"), NOT_THROUGH, "no Geneve: a byte that is reserved");
+    expect(tunnel(6081, "3f00 0800 00002a00"), NOT_THROUGH, "options that go beyond the packet");
+}
+
+/* --- GTP, Teredo, LISP --- */
+
+static struct frame *gtp(const char *header, uint32_t fixed_size) {
+    struct frame *frame = tunnel(2152, header);
+    set16(frame, CONTENT4_AT + 8 + 2, frame->size - CONTENT4_AT - 8 - fixed_size);
+    seal_udp(frame);
+    return frame;
+}
+
+static void test_gtp(void) {
+    expect(gtp("30ff 0000 00000001", 8), THROUGH, "GTP-U");
+    expect(gtp("32ff 0000 00000001 0001 00 55", 8), THROUGH, "GTP-U with a sequence number");
+    expect(gtp("34ff 0000 00000001 0000 00 85 01 1009 c0 02 0102030405 00", 8), NOT_THROUGH,
+           "GTP-U with an extension header that is cut");
+    expect(gtp("34ff 0000 00000001 0000 00 85 01 1009 c0 02 010203040506 00", 8), THROUGH,
+           "GTP-U with two extension headers");
+    expect(gtp("34ff 0000 00000001 0000 00 00", 8), THROUGH, "GTP-U with none of them");
+    expect(gtp("34ff 0000 00000001 0000 00 85 00 1009 00", 8), NOT_THROUGH,
+           "an extension header of 0 bytes");
+    expect(gtp("1eff 0000 0000 0001 00ffffff 0123456789abcdef", 20), THROUGH, "GTP version 0");
+    expect(gtp("20ff 0000 00000001", 8), NOT_THROUGH, "GTP'");
+    expect(gtp("38ff 0000 00000001", 8), NOT_THROUGH, "no GTP: a bit that is reserved");
+    expect(gtp("50ff 0000 00000001", 8), NOT_THROUGH, "GTP version 2");
+    expect(gtp("30fe 0000 00000001", 8), NOT_THROUGH, "GTP-U, but no user packet");
+    expect(gtp("30ff 0000 00000001", 9), NOT_THROUGH, "GTP-U of another length");
+    expect(gtp("1eff 0000 0000 0001 00ffffff 0123456789abcdef", 8), NOT_THROUGH,
+           "GTP version 0 of another length");
+
+    struct frame *frame = gtp("30ff 0000 00000001", 8);
+    frame->bytes[CONTENT4_AT + 16] = 0x55;
+    seal_udp(frame);
+    expect(frame, NOT_THROUGH, "GTP-U with neither IPv4 nor IPv6");
+}
+
+/* The inner packet's source is made one of Teredo. */
+static struct frame *teredo(const char *header, const char *src, const char *dst) {
+    struct frame *frame = start_udp(false, 3544, header);
+    put(frame, "60000000 0017 06 40");
+    put(frame, src);
+    put(frame, dst);
+    put_tcp(frame, &(struct flow){src, dst}, 3);
+    close_udp(frame);
+    return frame;
+}
+
+#define TEREDO "20010000413a9e508000f12ab9c82815"
+#define LOCAL  "fe800000000000008000f227bec861af"
+
+static void test_teredo(void) {
+    expect(teredo("", TEREDO, DST6), THROUGH6, "Teredo");
+    expect(teredo("", SRC6, TEREDO), THROUGH6, "Teredo, to a client");
+    expect(teredo("", LOCAL, DST6), THROUGH6, "Teredo, before there is an address");
+    expect(teredo("", SRC6, DST6), NOT_THROUGH, "no Teredo: other addresses");
+    expect(teredo("0000 0d28 c0000201", TEREDO, DST6), THROUGH6, "Teredo with an origin");
+    expect(teredo("0001 00 00 0102030405060708 00", TEREDO, DST6), THROUGH6,
+           "Teredo with authentication");
+    expect(teredo("0001 02 03 0102 030405 0102030405060708 00 0000 0d28 c0000201", TEREDO, DST6),
+           THROUGH6, "Teredo with both");
+
+    struct frame *frame = teredo("", TEREDO, DST6);
+    put(frame, "01040000 0000");
+    close_udp(frame);
+    expect(frame, THROUGH6, "Teredo with a trailer");
+    set16(frame, CONTENT4_AT + 8 + 4, 0x17 + 7);
+    seal_udp(frame);
+    expect(frame, NOT_THROUGH, "no Teredo: a length beyond the datagram");
+}
+
+static void test_lisp(void) {
+    expect(tunnel(4341, "88112233 000000ff"), THROUGH, "LISP with IPv4");
+    expect(tunnel6(4341, "88112233 000000ff"), THROUGH6, "LISP with IPv6");
+    struct frame *frame = tunnel(4341, "88112233 000000ff");
+    put(frame, "00");
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "no LISP: a packet that leaves a byte");
+    frame->bytes[CONTENT4_AT + 16] = 0x65;
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "no LISP: a packet of another version");
+    expect(tunnel(4341, "881122"), NOT_THROUGH, "no LISP: half a header");
+
+    expect(tunnel(4342, "80000000"), THROUGH, "an encapsulated control message of LISP");
+    expect(tunnel(4342, "88000000"), NOT_THROUGH, "a secured one is left");
+    expect(tunnel(4342, "30000000"), NOT_THROUGH, "another control message of LISP");
+}
+
+/* --- UDP around tunnels --- */
+
+static void test_zero_around_tunnels(void) {
+    struct frame *frame = start_udp(true, 4789, "08000000 00002a00" ETHERNET4);
+    put_inner(frame, false);
+    close_udp(frame);
+    expect(frame, "udp good, ip good, tcp good", "VXLAN over IPv6");
+    set16(frame, CONTENT6_AT + 6, 0);
+    expect(frame, "udp absent, ip good, tcp good", "UDP 0 over IPv6 around a tunnel");
+    set16(frame, CONTENT6_AT + 2, 4788);
+    expect(frame, "udp illegal", "UDP 0 over IPv6 around anything else");
+
+    frame = tunnel(4789, "08000000 00002a00" ETHERNET4);
+    set16(frame, CONTENT4_AT + 6, 0);
+    expect(frame, "ip good, udp absent, ip good, tcp good", "UDP 0 over IPv4 around a tunnel");
+}
+
+static void test_lengths_around_tunnels(void) {
+    struct frame *frame = tunnel(4789, "08000000 00002a00" ETHERNET4);
+    uint32_t size = get16(frame, CONTENT4_AT + 4);
+    set16(frame, CONTENT4_AT + 4, size - 1);
+    set16(frame, CONTENT4_AT + 6, 0);
+    expect(frame, "ip good, udp absent, ip good, tcp unverifiable/length",
+           "a packet that goes beyond the UDP datagram around it");
+    set16(frame, CONTENT4_AT + 4, size + 1);
+    expect(frame, "ip good, udp unverifiable/malformed", "UDP beyond IP is not entered");
+    set16(frame, CONTENT4_AT + 4, 7);
+    expect(frame, "ip good, udp unverifiable/malformed", "UDP of 7 bytes is not entered");
+
+    frame = tunnel(4789, "08000000 00002a00" ETHERNET4);
+    set16(frame, IP_AT + 6, 0x2000);
+    set16(frame, CONTENT4_AT + 4, size + 100);
+    seal_ip(frame, IP_AT);
+    expect(frame, "ip good, udp unverifiable/fragment, ip good, tcp good",
+           "a first fragment that holds a whole packet of a tunnel");
+}
+
+static void test_big_tcp(void) {
+    enum { LARGE = 66000 };
+    struct frame *frame = start_udp(false, 4789, "08000000 00002a00" ETHERNET6);
+    uint32_t ip = put_ipv6(frame, TCP, 0);
+    put_tcp(frame, &flow6, LARGE);
+    set16(frame, ip + 4, 0);
+    set16(frame, IP_AT + 2, 0);
+    seal_ip(frame, IP_AT);
+    seal_udp(frame);
+    expect(frame, THROUGH6, "BIG TCP over VXLAN: all lengths are 0");
+}
+
+/* --- Offload --- */
+
+/* What transmit offload leaves: the inner sum for the card, those around as they will be then. */
+static void test_partial_in_tunnels(void) {
+    static const char *const headers[] = {"0000 0d28 c0000201", "0001 00 00 0102030405060708 00"};
+    for (size_t odd = 0; odd < 2; odd++) {
+        struct frame *frame = teredo(headers[odd], TEREDO, DST6);
+        uint32_t tcp = frame->size - 23, udp = get16(frame, CONTENT4_AT + 6);
+        uint32_t good = get16(frame, tcp + 16);
+        uint32_t left = pseudo(&(struct flow){TEREDO, DST6}, TCP, 23).sum;
+        set16(frame, tcp + 16, left);
+        expect(frame, "ip good, udp partial, tcp partial", "UDP waits for TCP at an %s offset",
+               odd ? "odd" : "even");
+        struct result result = check(frame);
+        tap_ok(result.sums[1].expected == udp && result.sums[2].expected == good,
+               "it is told to stay as it is");
+        set16(frame, CONTENT4_AT + 6, udp ^ 1);
+        expect(frame, "ip good, udp bad, tcp partial", "UDP that would still be bad");
+        seal_udp(frame);
+        expect(frame, "ip good, udp good, tcp partial", "UDP that covers the partial sum as it is");
+        set16(frame, CONTENT4_AT + 6, udp);
+        set16(frame, tcp + 16, left ^ 1);
+        expect(frame, "ip good, udp bad, tcp bad", "UDP around a bad sum is bad");
+    }
+
+    struct frame *frame = gre("8000 0800 0000 0000");
+    seal_gre(frame);
+    set16(frame, frame->size - 23 + 16, pseudo(&flow4, TCP, 23).sum);
+    expect(frame, "ip good, gre partial, ip good, tcp partial", "GRE waits for TCP");
+}
+
+/* --- Wrong guesses --- */
+
+/* Clients may be given the port of a tunnel: what they get must not be taken for one. */
+static void test_other_traffic_on_ports_of_tunnels(void) {
+    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4789, 4790, 6081, 8472};
+    static const char *const dns =
+        "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 03636f6d"
+        "00 0001 0001 c00c 0001 0001 0000003c 0004 c0000201";
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        rng_restart();
+        int wrong = 0;
+        for (int round = 0; round < 20000; round++) {
+            struct frame *frame = start_udp(false, ports[i], round & 1 ? dns : "");
+            if (round & 1)
+                set16(frame, CONTENT4_AT + 8, (uint32_t)rng_next() & 0xffff);
+            else
+                for (size_t size = 8 + rng_below(80); size; size--)
+                    frame->bytes[frame->size++] = (uint8_t)rng_next();
+            close_udp(frame);
+            wrong += check(frame).count != 2;
+        }
+        tap_ok(wrong == 0, "random bytes and DNS on port %u: %d taken for a tunnel", ports[i],
+               wrong);
+    }
+}
+
+int main(void) {
+    test_gre_fields();
+    test_gre_over_what_is_outside();
+    test_gre_version_1();
+    test_gre_types();
+    test_vxlan();
+    test_geneve();
+    test_gtp();
+    test_teredo();
+    test_lisp();
+    test_zero_around_tunnels();
+    test_lengths_around_tunnels();
+    test_big_tcp();
+    test_partial_in_tunnels();
+    test_other_traffic_on_ports_of_tunnels();
+    return tap_done();
+}
