@@ -41,7 +41,7 @@ enum carry_verdict {
                                    around such a one that verifies once it is complete, for which
                                    `expected` is `stored` */
     CARRY_VERDICT_ABSENT,       /* the sender chose to send none: UDP 0 over IPv4, and over IPv6
-                                   on a tunnel's port */
+                                   on a tunnel's port; OSPF with cryptographic authentication */
     CARRY_VERDICT_ILLEGAL,      /* none, where the protocol demands one: other UDP 0 over IPv6 */
     CARRY_VERDICT_UNVERIFIABLE, /* cannot be told: see the reason */
     CARRY_VERDICT_COUNT
@@ -72,7 +72,9 @@ struct carry_packet_sum {
     uint8_t verdict;       /* enum carry_verdict */
     uint8_t reason;        /* enum carry_reason; NONE unless the verdict is UNVERIFIABLE */
     uint8_t version;       /* IP version of the layer it belongs to: 4, 6, or 0 if there is none */
-    uint8_t field_size;    /* bytes of the field: 2 for Internet checksums */
+    uint8_t field_size;    /* bytes of the field: 2 for Internet checksums, 4 for CRC32c */
+    uint8_t gap_size;      /* bytes within the covered ones that are not: OSPF's authentication */
+    uint16_t gap_offset;   /* of those, from cover_offset on */
     uint32_t field_offset; /* of the checksum field itself */
     uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
     uint32_t cover_offset;   /* of the first byte covered */

@@ -15,7 +15,8 @@ static enum carry_reason obstacle(const struct carry_walk *walk,
                                   const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     uint64_t field_end = (uint64_t)sum->field_offset + sum->field_size;
-    bool contradiction = field_end > end || end > walk->end;
+    bool contradiction = field_end > end || end > walk->end ||
+                         (uint32_t)sum->gap_offset + sum->gap_size > sum->cover_size;
     /* In a fragment, lengths are those of the whole datagram. */
     if (contradiction && walk->doubt != CARRY_REASON_FRAGMENT)
         return CARRY_REASON_MALFORMED;
@@ -28,13 +29,22 @@ static enum carry_reason obstacle(const struct carry_walk *walk,
     return CARRY_REASON_NONE;
 }
 
+/* What the sum starts from: the pseudo-header, less the bytes of the gap, which will be added. */
+static uint32_t seed_of(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    if (!sum->gap_size)
+        return sum->pseudo;
+    const uint8_t *gap = walk->data + sum->cover_offset + sum->gap_offset;
+    uint16_t less = (uint16_t)~carry_sum_fold(carry_sum(gap, sum->gap_size, 0));
+    return carry_sum_combine(sum->pseudo, less, 0);
+}
+
 /* The partial sum of what is covered, but for the field itself. */
-static uint32_t sum_without_field(const struct carry_walk *walk,
-                                  const struct carry_packet_sum *sum) {
+static uint32_t sum_without_field(const struct carry_walk *walk, const struct carry_packet_sum *sum,
+                                  uint32_t seed) {
     uint32_t before = sum->field_offset - sum->cover_offset;
     uint32_t after = before + sum->field_size;
     const uint8_t *cover = walk->data + sum->cover_offset;
-    return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, sum->pseudo));
+    return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed));
 }
 
 /*
@@ -51,28 +61,36 @@ static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
                            stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
 }
 
-/* Verifies a sum whose bytes are all there. `stored` is in memory order. */
-static void verify(struct carry_walk *walk, struct carry_packet_sum *sum, uint16_t stored,
-                   enum carry_verdict zero) {
+/* Verifies an Internet checksum whose bytes are all there. */
+static void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
+                       enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
+    uint32_t seed = seed_of(walk, sum);
     /* IPv4 headers without options are every other sum: their length is worth a constant. */
-    uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, sum->pseudo)
-                                           : carry_sum(cover, sum->cover_size, sum->pseudo);
+    uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, seed)
+                                           : carry_sum(cover, sum->cover_size, seed);
     if (carry_sum_finish(total) == 0) {
         sum->verdict = CARRY_VERDICT_GOOD;
         sum->expected = sum->stored;
         return;
     }
-    uint32_t rest = sum_without_field(walk, sum);
+    uint32_t rest = sum_without_field(walk, sum, seed);
     uint16_t expected =
         zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
+    uint16_t stored; /* in memory order */
+    __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
     sum->expected = carry_load16((const uint8_t *)&expected);
+    sum->verdict = CARRY_VERDICT_BAD;
     if (is_partial(sum, stored)) {
         sum->verdict = CARRY_VERDICT_PARTIAL;
         walk->partial = sum;
-    } else if (!walk->quoted) {
-        sum->verdict = CARRY_VERDICT_BAD;
-    } else {
+    }
+}
+
+/* Judges a field, of which all that it covers is there. */
+static void verify(struct carry_walk *walk, struct carry_packet_sum *sum, enum carry_verdict zero) {
+    verify_sum(walk, sum, zero);
+    if (sum->verdict == CARRY_VERDICT_BAD && walk->quoted) {
         sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
         sum->reason = CARRY_REASON_QUOTED;
     }
@@ -105,37 +123,59 @@ static void judge_around_partial(const struct carry_walk *walk) {
         }
 }
 
-void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
-                    uint32_t size, uint32_t pseudo, enum carry_verdict zero) {
+void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
+                     enum carry_verdict zero) {
     if (walk->count == walk->capacity)
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
-    *sum = (struct carry_packet_sum){
+    *sum = *field;
+    sum->version = walk->version;
+    sum->field_offset += walk->offset;
+    sum->network_offset = walk->network;
+    sum->cover_offset = walk->offset;
+
+    const uint8_t *header = carry_walk_header(walk, field->field_offset + field->field_size);
+    if (header)
+        sum->stored = carry_load16(header + field->field_offset);
+    bool blames = zero == CARRY_VERDICT_ILLEGAL && walk->quoted;
+    if (header && sum->stored == 0 && zero != CARRY_ZERO_IS_PLAIN && !blames)
+        sum->verdict = (uint8_t)zero;
+
+    enum carry_reason reason = obstacle(walk, sum);
+    bool told = sum->verdict != CARRY_VERDICT_UNVERIFIABLE;
+    if (reason == CARRY_REASON_MALFORMED || (reason != CARRY_REASON_NONE && !told)) {
+        sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
+        sum->reason = (uint8_t)reason;
+    } else if (!told) {
+        verify(walk, sum, zero);
+    }
+}
+
+void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
+                    uint32_t size, uint32_t pseudo, enum carry_verdict zero) {
+    const struct carry_packet_sum sum = {
         .protocol = (uint8_t)protocol,
         .verdict = CARRY_VERDICT_UNVERIFIABLE,
-        .version = walk->version,
         .field_size = 2,
-        .field_offset = walk->offset + field,
-        .network_offset = walk->network,
-        .cover_offset = walk->offset,
+        .field_offset = field,
         .cover_size = size,
         .pseudo = pseudo,
     };
-    sum->reason = (uint8_t)obstacle(walk, sum);
+    carry_walk_list(walk, &sum, zero);
+}
 
-    const uint8_t *header = carry_walk_header(walk, field + 2);
-    if (!header)
+void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
+                           struct carry_cover cover, struct carry_cover other) {
+    size_t index = walk->count;
+    carry_walk_sum(walk, protocol, field, cover.size, cover.pseudo, CARRY_ZERO_IS_PLAIN);
+    if (walk->count == index || walk->sums[index].verdict == CARRY_VERDICT_GOOD)
         return;
-    uint16_t stored;
-    __builtin_memcpy(&stored, header + field, sizeof stored);
-    sum->stored = carry_load16(header + field);
-    bool told = zero == CARRY_VERDICT_ABSENT || (zero == CARRY_VERDICT_ILLEGAL && !walk->quoted);
-    if (stored == 0 && told && sum->reason != CARRY_REASON_MALFORMED) {
-        sum->verdict = (uint8_t)zero;
-        sum->reason = CARRY_REASON_NONE;
-    } else if (sum->reason == CARRY_REASON_NONE) {
-        verify(walk, sum, stored, zero);
-    }
+    struct carry_packet_sum first = walk->sums[index];
+    walk->count = index;
+    carry_walk_sum(walk, protocol, field, other.size, other.pseudo, CARRY_ZERO_IS_PLAIN);
+    uint8_t verdict = walk->sums[index].verdict;
+    if (verdict != CARRY_VERDICT_GOOD && verdict != CARRY_VERDICT_UNVERIFIABLE)
+        walk->sums[index] = first;
 }
 
 /* --- The walk --- */

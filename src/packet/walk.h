@@ -66,6 +66,27 @@ bool carry_walk_knows_udp(uint32_t port);
 void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                     uint32_t size, uint32_t pseudo, enum carry_verdict zero);
 
+/*
+ * The same for any field: `field` holds protocol, field_size, cover_size, pseudo, gap, and, counted
+ * from `offset`, field_offset. Its verdict is UNVERIFIABLE, until judged, or ABSENT where the
+ * header says that the field means nothing.
+ */
+void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
+                     enum carry_verdict zero);
+
+/* What a checksum may cover. */
+struct carry_cover {
+    uint32_t size;
+    uint32_t pseudo;
+};
+
+/*
+ * The same where senders differ in what they cover: good if it verifies either way; else what is
+ * expected is that of `cover`.
+ */
+void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
+                           struct carry_cover cover, struct carry_cover other);
+
 /* The partial sum of the pseudo-header of the innermost IP header, for `size` bytes. */
 uint32_t carry_walk_pseudo(const struct carry_walk *walk, uint8_t protocol, uint32_t size);
 

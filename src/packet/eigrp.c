@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* EIGRP (RFC 7868, section 6.5): covered to the end, without a pseudo-header over IPv6 too. */
+#include "packet/walk.h"
+
+uint32_t carry_packet_walk_eigrp(struct carry_walk *walk) {
+    carry_walk_sum(walk, CARRY_PROTOCOL_EIGRP, 2, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
+    return CARRY_NEXT_NONE;
+}

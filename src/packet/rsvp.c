@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* RSVP (RFC 2205, section 3.1.1): covered for as long as its own length says; 0 means none. */
+#include "packet/walk.h"
+
+uint32_t carry_packet_walk_rsvp(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    uint32_t size = header ? carry_load16(header + 6) : 8;
+    carry_walk_sum(walk, CARRY_PROTOCOL_RSVP, 2, size, 0, CARRY_VERDICT_ABSENT);
+    return CARRY_NEXT_NONE;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * VRRP: version 2 (RFC 3768, section 5.3.8) without a pseudo-header; version 3 (RFC 5798, section
+ * 5.2.8) with one, but over IPv4 both readings are in use. CARP, which shares its number, covers
+ * itself as version 2 does.
+ */
+#include "packet/walk.h"
+
+uint32_t carry_packet_walk_vrrp(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    uint32_t size = carry_walk_size(walk);
+    struct carry_cover with_pseudo = {size, carry_walk_pseudo(walk, 112, size)};
+    struct carry_cover without = {size, 0};
+    if (walk->version == 6)
+        without = with_pseudo;
+    if (header && header[0] >> 4 < 3)
+        with_pseudo = without;
+    carry_walk_sum_either(walk, CARRY_PROTOCOL_VRRP, 6, with_pseudo, without);
+    return CARRY_NEXT_NONE;
+}
