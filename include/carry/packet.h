@@ -94,6 +94,29 @@ struct carry_packet_sum {
 CARRY_API size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
                                     size_t capacity);
 
+/* A frame's part of a datagram that IP cut into fragments. */
+struct carry_packet_fragment {
+    uint32_t network_offset; /* of the IP header */
+    uint32_t content_offset; /* of the first byte of the part: behind the IPv4 header and its
+                                options, or IPv6's fragment header */
+    uint32_t size;           /* bytes of the part: may go beyond what was captured */
+    uint32_t place;          /* of its first byte in the content of the datagram */
+    uint32_t identification;
+    uint32_t scope;   /* a digest of VLAN tags, or of the interface in Linux cooked captures: parts
+                         of one datagram have it in common */
+    uint8_t version;  /* 4 or 6 */
+    uint8_t protocol; /* what the content starts with, by the number of IP */
+    bool more;        /* others follow it */
+};
+
+/*
+ * Describes the outermost datagram of which the frame holds a fragment, to those who put datagrams
+ * together again. False if there is none: none is looked for in what ICMP errors quote, and one
+ * that goes beyond the wire is no use. Atomic fragments (RFC 6946) are whole.
+ */
+CARRY_API bool carry_packet_fragment(const struct carry_frame *frame,
+                                     struct carry_packet_fragment *fragment);
+
 /* True if the walk knows this link type. */
 CARRY_API bool carry_packet_knows_link(uint32_t linktype);
 

@@ -60,9 +60,8 @@ uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     walk->offset += size;
 
     uint32_t fragment = carry_load16(header + 6);
-    if (fragment & FRAGMENT_OFFSET)
-        return CARRY_NEXT_NONE;
-    if (fragment & MORE_FRAGMENTS)
-        carry_walk_start_fragment(walk);
+    if (fragment & (FRAGMENT_OFFSET | MORE_FRAGMENTS))
+        return carry_walk_fragment(walk, header[9], carry_load16(header + 4),
+                                   (fragment & FRAGMENT_OFFSET) * 8, fragment & MORE_FRAGMENTS);
     return CARRY_NEXT(IP, header[9]);
 }

@@ -178,6 +178,37 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
         walk->sums[index] = first;
 }
 
+/* --- Fragments --- */
+
+/* Only what its own frame holds whole, so that sizes can be relied on. */
+static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
+                              uint32_t identification, uint32_t place, bool more) {
+    if (walk->quoted || walk->end > walk->bound)
+        return;
+    *walk->fragment = (struct carry_packet_fragment){
+        .network_offset = walk->network,
+        .content_offset = walk->offset,
+        .size = carry_walk_size(walk),
+        .place = place,
+        .identification = identification,
+        .scope = walk->scope,
+        .version = walk->version,
+        .protocol = protocol,
+        .more = more,
+    };
+}
+
+uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
+                             uint32_t place, bool more) {
+    if (walk->fragment)
+        describe_fragment(walk, protocol, identification, place, more);
+    if (walk->fragment || place != 0)
+        return CARRY_NEXT_NONE;
+    carry_walk_doubt(walk, CARRY_REASON_FRAGMENT);
+    walk->beyond = CARRY_REASON_FRAGMENT;
+    return CARRY_NEXT(IP, protocol);
+}
+
 /* --- The walk --- */
 
 #define CARRY_ON_LINK(number)          case CARRY_NEXT(LINK, number):
@@ -194,33 +225,52 @@ static uint32_t step(struct carry_walk *walk, uint32_t next) {
 }
 #undef CARRY_PROTOCOL
 
-size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
-                          size_t capacity) {
+/* Walks a frame; all but what the caller is after is set here. */
+static void walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
     uint32_t wire = frame->wire > frame->captured ? frame->wire : frame->captured;
-    struct carry_walk walk; /* set field by field: not all of it needs clearing for each frame */
-    walk.data = frame->data;
-    walk.captured = frame->captured;
-    walk.offset = 0;
-    walk.bound = wire;
-    walk.end = wire;
-    walk.network = 0;
-    walk.version = 0;
-    walk.doubt = CARRY_REASON_NONE;
-    walk.beyond = CARRY_REASON_LENGTH;
-    walk.quoted = false;
-    walk.partial = NULL;
-    walk.sums = sums;
-    walk.count = 0;
-    walk.capacity = capacity;
+    /* Field by field: not all of it needs clearing for each frame. */
+    walk->data = frame->data;
+    walk->captured = frame->captured;
+    walk->offset = 0;
+    walk->bound = wire;
+    walk->end = wire;
+    walk->network = 0;
+    walk->version = 0;
+    walk->doubt = CARRY_REASON_NONE;
+    walk->beyond = CARRY_REASON_LENGTH;
+    walk->quoted = false;
+    walk->partial = NULL;
+    walk->scope = 0;
+    walk->count = 0;
 
     uint32_t next =
         frame->linktype <= UINT16_MAX ? CARRY_NEXT(LINK, frame->linktype) : CARRY_NEXT_NONE;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
     for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++)
-        next = step(&walk, next);
+        next = step(walk, next);
+}
+
+size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
+                          size_t capacity) {
+    struct carry_walk walk;
+    walk.sums = sums;
+    walk.capacity = capacity;
+    walk.fragment = NULL;
+    walk_frame(&walk, frame);
     if (walk.partial)
         judge_around_partial(&walk);
     return walk.count;
+}
+
+bool carry_packet_fragment(const struct carry_frame *frame,
+                           struct carry_packet_fragment *fragment) {
+    struct carry_walk walk;
+    walk.sums = NULL;
+    walk.capacity = 0;
+    walk.fragment = fragment;
+    fragment->version = 0;
+    walk_frame(&walk, frame);
+    return fragment->version != 0;
 }
 
 #undef CARRY_ON_LINK

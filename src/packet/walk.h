@@ -31,12 +31,14 @@ struct carry_walk {
 
     uint8_t beyond;        /* enum carry_reason: what it means to go beyond `bound` */
     bool quoted;           /* inside a packet that an ICMP error quotes */
+    uint32_t scope;        /* see carry_walk_narrow_scope() */
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
     struct carry_packet_sum *partial; /* the innermost that is PARTIAL, or NULL */
     struct carry_packet_sum *sums;
     size_t count;
     size_t capacity;
+    struct carry_packet_fragment *fragment; /* what to find: the walk ends there; else NULL */
 };
 
 /*
@@ -89,6 +91,13 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 
 /* The partial sum of the pseudo-header of the innermost IP header, for `size` bytes. */
 uint32_t carry_walk_pseudo(const struct carry_walk *walk, uint8_t protocol, uint32_t size);
+
+/*
+ * What comes behind an IP header, or IPv6's fragment header, that says: this is a fragment. `place`
+ * is where its content, from `offset` on, stands in that of the datagram.
+ */
+uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
+                             uint32_t place, bool more);
 
 static inline uint32_t carry_load16(const uint8_t *p) {
     return (uint32_t)p[0] << 8 | p[1];
@@ -179,10 +188,9 @@ static inline void carry_walk_doubt(struct carry_walk *walk, enum carry_reason r
         walk->doubt = (uint8_t)reason;
 }
 
-/* Marks the datagram as the first of several fragments. */
-static inline void carry_walk_start_fragment(struct carry_walk *walk) {
-    carry_walk_doubt(walk, CARRY_REASON_FRAGMENT);
-    walk->beyond = CARRY_REASON_FRAGMENT;
+/* Tells apart networks, such as VLANs, in which addresses may be the same by chance. */
+static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
+    walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
 }
 
 /* Enters the packet that an ICMP error quotes behind its header of 8 bytes. */
