@@ -53,7 +53,7 @@ static void walk(const struct packet *packet) {
         .wire = packet->wire,
         .linktype = packet->linktype,
     };
-    size_t count = carry_packet_check(&frame, sums, CARRY_PACKET_SUMS_MAX);
+    size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     require(count <= CARRY_PACKET_SUMS_MAX, "more sums than there is room for");
     free(copy);
 }

@@ -23,7 +23,7 @@ struct result {
 static struct result check(const struct carry_frame *frame) {
     struct result result;
     memset(&result, 0, sizeof result); /* padding too: results are compared as bytes */
-    result.count = carry_packet_check(frame, result.sums, CARRY_PACKET_SUMS_MAX);
+    result.count = carry_packet_check(frame, NULL, result.sums, CARRY_PACKET_SUMS_MAX);
     return result;
 }
 
@@ -43,23 +43,28 @@ static void check_sum(const struct carry_frame *frame, const struct carry_packet
     CHECK(sum->field_offset + sum->field_size <= sum->cover_offset + sum->cover_size);
 }
 
-/*
- * Storing what is expected makes a sum good. The innermost one is tried: storing it changes no sum
- * behind it, while one further out may cover others.
- */
-static void check_repair(const struct carry_frame *frame, uint8_t *data,
+/* Repairing changes the fields it lists and no others, and leaves no good sum bad. */
+static void check_repair(const struct carry_frame *frame, uint8_t *data, size_t size,
                          const struct result *result) {
-    for (size_t i = result->count; i-- > 0;) {
-        const struct carry_packet_sum *sum = &result->sums[i];
-        if (sum->verdict != CARRY_VERDICT_BAD && sum->verdict != CARRY_VERDICT_PARTIAL)
-            continue;
-        data[sum->field_offset] = (uint8_t)(sum->expected >> 8);
-        data[sum->field_offset + 1] = (uint8_t)sum->expected;
-        struct result repaired = check(frame);
-        CHECK(repaired.count == result->count);
-        CHECK(repaired.sums[i].verdict == CARRY_VERDICT_GOOD);
-        return;
+    struct result changes;
+    uint8_t *before = malloc(size + 1);
+    CHECK(before);
+    memcpy(before, data, size);
+    changes.count = carry_packet_fill(frame, NULL, changes.sums, CARRY_PACKET_SUMS_MAX);
+    const struct result after = check(frame);
+    CHECK(after.count == result->count);
+    for (size_t i = 0; i < result->count; i++)
+        CHECK(result->sums[i].verdict != CARRY_VERDICT_GOOD ||
+              after.sums[i].verdict == CARRY_VERDICT_GOOD);
+    for (size_t i = 0; i < changes.count; i++) {
+        const struct carry_packet_sum *change = &changes.sums[i];
+        for (size_t j = 0; j < after.count; j++)
+            CHECK(after.sums[j].field_offset != change->field_offset ||
+                  after.sums[j].verdict == CARRY_VERDICT_GOOD);
+        memcpy(data + change->field_offset, before + change->field_offset, change->field_size);
     }
+    CHECK(memcmp(data, before, size) == 0);
+    free(before);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
@@ -86,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     CHECK(first.count <= CARRY_PACKET_SUMS_MAX && memcmp(&first, &second, sizeof first) == 0);
     for (size_t i = 0; i < first.count; i++)
         check_sum(&frame, &first.sums[i]);
-    check_repair(&frame, data, &first);
+    if (captured)
+        check_repair(&frame, data, captured, &first);
     free(data);
     return 0;
 }

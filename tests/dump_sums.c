@@ -20,7 +20,7 @@ static void print_sums(const struct packet *packet) {
         .linktype = packet->linktype,
     };
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    size_t count = carry_packet_check(&frame, sums, CARRY_PACKET_SUMS_MAX);
+    size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
         printf("%" PRIu64 "\t%s\t%s\t%s\t%04" PRIx32 "\t%04" PRIx32 "\t%" PRIu32 "\n",
                packet->number, carry_packet_protocol_name(sums[i].protocol),

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every checksum of a frame: where it is, what it covers, and whether it is right.
+ * Every checksum of a frame: where it is, what it covers, whether it is right; and how to make it
+ * so.
  *
  *     struct carry_frame frame = {.data = bytes, .captured = n, .wire = n, .linktype = 1};
  *     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
- *     size_t count = carry_packet_check(&frame, sums, CARRY_PACKET_SUMS_MAX);
+ *     size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
  *     for (size_t i = 0; i < count; i++)
  *         if (sums[i].verdict == CARRY_VERDICT_BAD)
  *             report(carry_packet_protocol_name(sums[i].protocol), sums[i].expected);
  *
  * Contract shared by all functions here:
- *  - no byte outside [data, data + captured) is read, whatever a header says, and no input loops;
+ *  - no byte outside [data, data + captured) is touched, whatever a header says, and no input
+ * loops;
  *  - lengths come from the IP headers, so padding, trailers and frame check sequences lie outside;
  *  - sums are listed outer to inner, in the order in which their headers stand in the frame;
  *  - offsets count bytes from the frame's first; `stored` and `expected` are numbers as people
  *    write them: bytes 12 34 in the frame are 0x1234;
+ *  - `options` may be NULL, which asks for the defaults, as a struct of zeros does;
  *  - frame, bytes and sums are the caller's, and no pointer to them is kept; with `captured` 0,
  *    `data` may be NULL;
  *  - nothing fails, allocates, locks or keeps state: callable where carry_sum() is.
@@ -75,13 +78,27 @@ struct carry_packet_sum {
     uint8_t field_size;    /* bytes of the field: 2 for Internet checksums, 4 for CRC32c */
     uint8_t gap_size;      /* bytes within the covered ones that are not: OSPF's authentication */
     uint16_t gap_offset;   /* of those, from cover_offset on */
+    uint8_t quoted;        /* 1 in a packet that an ICMP error quotes, else 0 */
     uint32_t field_offset; /* of the checksum field itself */
     uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
     uint32_t cover_offset;   /* of the first byte covered */
     uint32_t cover_size; /* bytes covered, as the headers say: may go beyond what was captured */
     uint32_t pseudo;     /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
     uint32_t stored;     /* 0 if the field was not captured, or lies beyond its own layer */
-    uint32_t expected;   /* valid if GOOD, BAD or PARTIAL: what to store to make it good */
+    uint32_t expected; /* valid if GOOD, BAD or PARTIAL: what to store to make it good. If ILLEGAL,
+                          the same, or 0 where it cannot be told */
+};
+
+enum carry_packet_flag {
+    CARRY_PACKET_NO_TUNNELS = 1 << 0,       /* look into no IP header inside another */
+    CARRY_PACKET_UDP6_ZERO_ABSENT = 1 << 1, /* UDP 0 over IPv6 is the sender's choice too */
+};
+
+/* Later members take the place of reserved ones, and 0 in them means what it meant before. */
+struct carry_packet_options {
+    uint32_t flags; /* enum carry_packet_flag, or-ed */
+    uint32_t fix;   /* the verdicts to put right, as 1u << verdict, or-ed; 0: each function's own */
+    uint32_t reserved[6]; /* 0 */
 };
 
 /* No frame yields more: what nests deeper is not looked at. */
@@ -91,8 +108,45 @@ struct carry_packet_sum {
  * Finds the checksum fields of a frame and judges each. Writes at most `capacity`, the outermost,
  * and returns how many it wrote.
  */
-CARRY_API size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
-                                    size_t capacity);
+CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
+                                    const struct carry_packet_options *options,
+                                    struct carry_packet_sum *sums, size_t capacity);
+
+/*
+ * The same without summing any covered byte, for those who sum elsewhere or only look for places.
+ * What only a sum could tell is UNVERIFIABLE, by reason of NONE, and its `expected` is 0.
+ */
+CARRY_API size_t carry_packet_walk(const struct carry_frame *frame,
+                                   const struct carry_packet_options *options,
+                                   struct carry_packet_sum *sums, size_t capacity);
+
+/*
+ * Puts a frame's checksums right where they stand: the bytes at frame->data are written, and must
+ * be the caller's to write. Fields alone change. Sums are taken from the innermost outwards, since
+ * outer ones cover inner ones, and verified again in the end.
+ *
+ * A sum is put right if its verdict is in options->fix, or if it was good and covers one that was
+ * put right. A good sum never ends bad, so what cannot be told bars what it covers: nothing under
+ * an unverifiable sum changes. Nor does a packet that an ICMP error quotes: it is evidence.
+ *
+ * Returns how many fields changed, and lists at most `capacity` of them in the order of change,
+ * each with the verdict it had: its bytes held `stored` and now hold `expected`.
+ *
+ * carry_packet_fix() repairs what was captured: BAD, PARTIAL and ILLEGAL by default. It leaves
+ * frames that are fragments, or of which less was captured than was on the wire, as they are.
+ */
+CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
+                                  const struct carry_packet_options *options,
+                                  struct carry_packet_sum *changes, size_t capacity);
+
+/*
+ * carry_packet_fill() does what transmit offload does for a frame about to be sent, whether its
+ * fields hold partial sums, 0 or anything: all verdicts by default, ABSENT among them. In a
+ * fragment it fills in what the fragment holds by itself: the IP header.
+ */
+CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
+                                   const struct carry_packet_options *options,
+                                   struct carry_packet_sum *changes, size_t capacity);
 
 /* A frame's part of a datagram that IP cut into fragments. */
 struct carry_packet_fragment {

@@ -61,6 +61,15 @@ static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
                            stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
 }
 
+/* What to store in the field, where all that is covered is there. */
+static uint32_t compute(const struct carry_walk *walk, const struct carry_packet_sum *sum,
+                        enum carry_verdict zero) {
+    uint32_t rest = sum_without_field(walk, sum, seed_of(walk, sum));
+    uint16_t check =
+        zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
+    return carry_load16((const uint8_t *)&check);
+}
+
 /* Verifies an Internet checksum whose bytes are all there. */
 static void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
                        enum carry_verdict zero) {
@@ -74,12 +83,9 @@ static void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
         sum->expected = sum->stored;
         return;
     }
-    uint32_t rest = sum_without_field(walk, sum, seed);
-    uint16_t expected =
-        zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
     uint16_t stored; /* in memory order */
     __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
-    sum->expected = carry_load16((const uint8_t *)&expected);
+    sum->expected = compute(walk, sum, zero);
     sum->verdict = CARRY_VERDICT_BAD;
     if (is_partial(sum, stored)) {
         sum->verdict = CARRY_VERDICT_PARTIAL;
@@ -123,6 +129,12 @@ static void judge_around_partial(const struct carry_walk *walk) {
         }
 }
 
+/* Nobody wants to know what a sum would be that need not be there, unless to fill it in. */
+static bool is_worth_computing(const struct carry_walk *walk, enum carry_verdict zero) {
+    return walk->effort == CARRY_EFFORT_FILL ||
+           (walk->effort == CARRY_EFFORT_JUDGE && zero == CARRY_VERDICT_ILLEGAL);
+}
+
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
                      enum carry_verdict zero) {
     if (walk->count == walk->capacity)
@@ -130,6 +142,7 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
     *sum = *field;
     sum->version = walk->version;
+    sum->quoted = walk->quoted;
     sum->field_offset += walk->offset;
     sum->network_offset = walk->network;
     sum->cover_offset = walk->offset;
@@ -138,7 +151,8 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
     if (header)
         sum->stored = carry_load16(header + field->field_offset);
     bool blames = zero == CARRY_VERDICT_ILLEGAL && walk->quoted;
-    if (header && sum->stored == 0 && zero != CARRY_ZERO_IS_PLAIN && !blames)
+    bool is_missing = header && sum->stored == 0 && zero != CARRY_ZERO_IS_PLAIN && !blames;
+    if (is_missing)
         sum->verdict = (uint8_t)zero;
 
     enum carry_reason reason = obstacle(walk, sum);
@@ -146,8 +160,10 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
     if (reason == CARRY_REASON_MALFORMED || (reason != CARRY_REASON_NONE && !told)) {
         sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
         sum->reason = (uint8_t)reason;
-    } else if (!told) {
+    } else if (!told && walk->effort != CARRY_EFFORT_FIND) {
         verify(walk, sum, zero);
+    } else if (reason == CARRY_REASON_NONE && is_missing && is_worth_computing(walk, zero)) {
+        sum->expected = compute(walk, sum, zero);
     }
 }
 
@@ -168,7 +184,8 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
                            struct carry_cover cover, struct carry_cover other) {
     size_t index = walk->count;
     carry_walk_sum(walk, protocol, field, cover.size, cover.pseudo, CARRY_ZERO_IS_PLAIN);
-    if (walk->count == index || walk->sums[index].verdict == CARRY_VERDICT_GOOD)
+    if (walk->count == index || walk->sums[index].verdict == CARRY_VERDICT_GOOD ||
+        walk->effort == CARRY_EFFORT_FIND)
         return;
     struct carry_packet_sum first = walk->sums[index];
     walk->count = index;
@@ -200,6 +217,7 @@ static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
 
 uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
                              uint32_t place, bool more) {
+    walk->fragmented = true;
     if (walk->fragment)
         describe_fragment(walk, protocol, identification, place, more);
     if (walk->fragment || place != 0)
@@ -239,6 +257,7 @@ static void walk_frame(struct carry_walk *walk, const struct carry_frame *frame)
     walk->doubt = CARRY_REASON_NONE;
     walk->beyond = CARRY_REASON_LENGTH;
     walk->quoted = false;
+    walk->fragmented = false;
     walk->partial = NULL;
     walk->scope = 0;
     walk->count = 0;
@@ -250,21 +269,40 @@ static void walk_frame(struct carry_walk *walk, const struct carry_frame *frame)
         next = step(walk, next);
 }
 
-size_t carry_packet_check(const struct carry_frame *frame, struct carry_packet_sum *sums,
+void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
+                      const struct carry_packet_options *options, enum carry_effort effort,
+                      struct carry_packet_sum *sums, size_t capacity) {
+    walk->effort = (uint8_t)effort;
+    walk->flags = options ? options->flags : 0;
+    walk->fragment = NULL;
+    walk->sums = sums;
+    walk->capacity = capacity;
+    walk_frame(walk, frame);
+    if (walk->partial)
+        judge_around_partial(walk);
+}
+
+size_t carry_packet_check(const struct carry_frame *frame,
+                          const struct carry_packet_options *options, struct carry_packet_sum *sums,
                           size_t capacity) {
     struct carry_walk walk;
-    walk.sums = sums;
-    walk.capacity = capacity;
-    walk.fragment = NULL;
-    walk_frame(&walk, frame);
-    if (walk.partial)
-        judge_around_partial(&walk);
+    carry_walk_frame(&walk, frame, options, CARRY_EFFORT_JUDGE, sums, capacity);
+    return walk.count;
+}
+
+size_t carry_packet_walk(const struct carry_frame *frame,
+                         const struct carry_packet_options *options, struct carry_packet_sum *sums,
+                         size_t capacity) {
+    struct carry_walk walk;
+    carry_walk_frame(&walk, frame, options, CARRY_EFFORT_FIND, sums, capacity);
     return walk.count;
 }
 
 bool carry_packet_fragment(const struct carry_frame *frame,
                            struct carry_packet_fragment *fragment) {
     struct carry_walk walk;
+    walk.effort = CARRY_EFFORT_FIND;
+    walk.flags = 0;
     walk.sums = NULL;
     walk.capacity = 0;
     walk.fragment = fragment;

@@ -24,7 +24,8 @@ static uint32_t tunnel_on(const uint8_t *header) {
  * to which receivers allow it by port (RFC 6935, section 5).
  */
 static enum carry_verdict meaning_of_zero(const struct carry_walk *walk, uint32_t tunnel) {
-    bool may_omit = walk->version == 4 || tunnel != CARRY_NEXT_NONE;
+    bool may_omit = walk->version == 4 || tunnel != CARRY_NEXT_NONE ||
+                    walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }
 

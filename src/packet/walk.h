@@ -30,7 +30,10 @@ struct carry_walk {
     uint8_t doubt;   /* enum carry_reason: why sums over its content cannot be told */
 
     uint8_t beyond;        /* enum carry_reason: what it means to go beyond `bound` */
+    uint8_t effort;        /* enum carry_effort */
     bool quoted;           /* inside a packet that an ICMP error quotes */
+    bool fragmented;       /* in a fragment: the first, or a later one */
+    uint32_t flags;        /* enum carry_packet_flag */
     uint32_t scope;        /* see carry_walk_narrow_scope() */
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
@@ -40,6 +43,18 @@ struct carry_walk {
     size_t capacity;
     struct carry_packet_fragment *fragment; /* what to find: the walk ends there; else NULL */
 };
+
+/* How much work a sum is worth. */
+enum carry_effort {
+    CARRY_EFFORT_FIND,  /* sum nothing */
+    CARRY_EFFORT_JUDGE, /* what the verdict needs */
+    CARRY_EFFORT_FILL, /* also what absent sums should be: `expected` is 0 if that cannot be told */
+};
+
+/* Walks over a frame. What was found is then in `sums`, as many as walk->count. */
+void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
+                      const struct carry_packet_options *options, enum carry_effort effort,
+                      struct carry_packet_sum *sums, size_t capacity);
 
 /*
  * What comes next: a number in one of the spaces in which protocols are announced, as one value, so
@@ -171,6 +186,12 @@ static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
     return size == carry_walk_size(walk) ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
 }
 
+/* True where an IP header at `offset` would be inside another, and the caller wants none of those.
+ */
+static inline bool carry_walk_bars_tunnel(const struct carry_walk *walk) {
+    return walk->flags & CARRY_PACKET_NO_TUNNELS && walk->version;
+}
+
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */
 static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
                                              const uint8_t *src, const uint8_t *dst, uint64_t end) {
@@ -196,6 +217,7 @@ static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t num
 /* Enters the packet that an ICMP error quotes behind its header of 8 bytes. */
 static inline void carry_walk_start_quote(struct carry_walk *walk) {
     walk->offset += 8;
+    walk->version = 0; /* not a tunnel */
     walk->quoted = true;
     walk->beyond = CARRY_REASON_QUOTED;
 }

@@ -147,7 +147,7 @@ struct result check_cut(const struct frame *frame, uint32_t captured) {
         .linktype = frame->linktype,
     };
     struct result result;
-    result.count = carry_packet_check(&view, result.sums, CARRY_PACKET_SUMS_MAX);
+    result.count = carry_packet_check(&view, NULL, result.sums, CARRY_PACKET_SUMS_MAX);
     return result;
 }
 

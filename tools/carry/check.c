@@ -144,7 +144,7 @@ static enum capture_result walk(struct run *run, const char *path, struct captur
     enum capture_result result;
     while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
         struct carry_frame frame = tally_frame(&packet);
-        size_t count = carry_packet_check(&frame, sums, CARRY_PACKET_SUMS_MAX);
+        size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
         if (tally_add(tally, &packet, &frame, sums, count)) {
             note_findings(run, path, &packet, &frame, sums, count);
             /* What comes through a pipe may never end: let its reader see each line. */

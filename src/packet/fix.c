@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Putting checksums right where they stand, from the innermost outwards. */
+#include "packet/walk.h"
+
+#define BIT(verdict) (1u << (verdict))
+
+_Static_assert(CARRY_PACKET_SUMS_MAX <= 32, "sets of sums are the bits of a uint32_t");
+
+struct repair {
+    uint8_t *data;
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* as last judged */
+    size_t count;
+    uint8_t verdicts[CARRY_PACKET_SUMS_MAX]; /* as first judged */
+    uint32_t due;   /* which sums are to be good in the end, and were not written yet */
+    uint32_t fresh; /* which were written since they were last judged */
+    struct carry_packet_sum *changes;
+    size_t changed;
+    size_t capacity;
+};
+
+static bool covers(const struct carry_packet_sum *outer, const struct carry_packet_sum *inner) {
+    return inner->field_offset >= outer->cover_offset &&
+           inner->field_offset - outer->cover_offset < outer->cover_size;
+}
+
+/* Does sum `index` cover one of the set `inner`, which stand further in? */
+static bool covers_any(const struct repair *repair, size_t index, uint32_t inner) {
+    for (size_t i = index + 1; i < repair->count; i++)
+        if (inner >> i & 1 && covers(&repair->sums[index], &repair->sums[i]))
+            return true;
+    return false;
+}
+
+/* A change of what an unverifiable sum covers could make that sum bad, and nobody would know. */
+static bool is_barred(const struct repair *repair, size_t index) {
+    if (repair->sums[index].quoted)
+        return true;
+    for (size_t i = 0; i < index; i++)
+        if (repair->sums[i].verdict == CARRY_VERDICT_UNVERIFIABLE &&
+            covers(&repair->sums[i], &repair->sums[index]))
+            return true;
+    return false;
+}
+
+static void plan(struct repair *repair, uint32_t wanted) {
+    repair->due = 0;
+    for (size_t i = 0; i < repair->count; i++) {
+        repair->verdicts[i] = repair->sums[i].verdict;
+        if (wanted & BIT(repair->verdicts[i]) && !is_barred(repair, i))
+            repair->due |= BIT(i);
+    }
+}
+
+static void store(uint8_t *field, uint32_t size, uint32_t value) {
+    for (; size; value >>= 8)
+        field[--size] = (uint8_t)value;
+}
+
+static void write_sum(struct repair *repair, size_t index) {
+    const struct carry_packet_sum *sum = &repair->sums[index];
+    store(repair->data + sum->field_offset, sum->field_size, sum->expected);
+    repair->due &= ~BIT(index);
+    repair->fresh |= BIT(index);
+    if (repair->changed < repair->capacity) {
+        repair->changes[repair->changed] = *sum;
+        repair->changes[repair->changed].verdict = repair->verdicts[index];
+    }
+    repair->changed++;
+}
+
+static bool can_be_written(const struct carry_packet_sum *sum) {
+    switch (sum->verdict) {
+    case CARRY_VERDICT_BAD:
+    case CARRY_VERDICT_PARTIAL:
+        return true;
+    case CARRY_VERDICT_ABSENT:
+    case CARRY_VERDICT_ILLEGAL:
+        return sum->expected != 0;
+    default:
+        return false;
+    }
+}
+
+/* Writes what is due, but for sums that cover one just written: they need another judgement. */
+static bool write_due(struct repair *repair) {
+    repair->fresh = 0;
+    for (size_t i = repair->count; i-- > 0;)
+        if (repair->due >> i & 1 && can_be_written(&repair->sums[i]) &&
+            !covers_any(repair, i, repair->fresh))
+            write_sum(repair, i);
+    return repair->fresh;
+}
+
+/* Ends, since a field is written once at most; and its last judgement finds nothing left to do. */
+static size_t put_right(const struct carry_frame *frame, const struct carry_packet_options *options,
+                        uint32_t wanted, struct carry_packet_sum *changes, size_t capacity,
+                        bool whole_only) {
+    if (options && options->fix)
+        wanted = options->fix;
+    enum carry_effort effort =
+        wanted & BIT(CARRY_VERDICT_ABSENT) ? CARRY_EFFORT_FILL : CARRY_EFFORT_JUDGE;
+    struct carry_walk walk;
+    struct repair repair;
+    repair.data = (uint8_t *)frame->data;
+    repair.changes = changes;
+    repair.changed = 0;
+    repair.capacity = capacity;
+
+    carry_walk_frame(&walk, frame, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
+    repair.count = walk.count;
+    if (whole_only && (walk.fragmented || frame->captured < frame->wire))
+        return 0;
+    plan(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
+    while (write_due(&repair))
+        carry_walk_frame(&walk, frame, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
+    return repair.changed;
+}
+
+size_t carry_packet_fix(const struct carry_frame *frame, const struct carry_packet_options *options,
+                        struct carry_packet_sum *changes, size_t capacity) {
+    uint32_t wanted =
+        BIT(CARRY_VERDICT_BAD) | BIT(CARRY_VERDICT_PARTIAL) | BIT(CARRY_VERDICT_ILLEGAL);
+    return put_right(frame, options, wanted, changes, capacity, true);
+}
+
+size_t carry_packet_fill(const struct carry_frame *frame,
+                         const struct carry_packet_options *options,
+                         struct carry_packet_sum *changes, size_t capacity) {
+    return put_right(frame, options, ~0u, changes, capacity, false);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding without summing, repairing, and filling in. Every frame is right when it is made, then
+ * damaged; it is compared with what it was, and its copy stands against a guard page.
+ */
+#include <carry/packet.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/frame.h"
+#include "harness/guard.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+
+#define BIT(verdict) (1u << (verdict))
+
+typedef size_t write_fn(const struct carry_frame *frame, const struct carry_packet_options *options,
+                        struct carry_packet_sum *changes, size_t capacity);
+
+static struct guard guard;
+
+/* What was changed by the last call of run(). */
+static struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
+static size_t changed;
+
+static struct carry_frame view_of(const struct frame *frame, const uint8_t *data) {
+    return (struct carry_frame){
+        .data = data,
+        .captured = frame->size,
+        .wire = frame->wire ? frame->wire : frame->size,
+        .linktype = frame->linktype,
+    };
+}
+
+/* Lets `function` write to a copy of the frame against the guard page, and brings it back. */
+static void run(write_fn *function, struct frame *frame,
+                const struct carry_packet_options *options) {
+    uint8_t *data = guard.end - frame->size;
+    memcpy(data, frame->bytes, frame->size);
+    const struct carry_frame view = view_of(frame, data);
+    changed = function(&view, options, changes, CARRY_PACKET_SUMS_MAX);
+    memcpy(frame->bytes, data, frame->size);
+}
+
+/* The frames before and after: all but one field of two bytes must be equal. */
+static bool differ_only_at(const struct frame *a, const struct frame *b, uint32_t field) {
+    for (uint32_t i = 0; i < a->size; i++)
+        if (a->bytes[i] != b->bytes[i] && i != field && i != field + 1)
+            return false;
+    return a->size == b->size;
+}
+
+/* A frame with `wrong` in a field, which held what is right. */
+static struct frame damaged(const struct frame *right, uint32_t field, uint32_t wrong) {
+    struct frame frame = *right;
+    set16(&frame, field, wrong);
+    return frame;
+}
+
+static void expect_repair(const struct frame *right, uint32_t field, uint32_t wrong,
+                          enum carry_verdict verdict, const char *name) {
+    struct frame frame = damaged(right, field, wrong);
+    uint32_t good = get16(right, field);
+    run(carry_packet_fix, &frame, NULL);
+    tap_ok(changed == 1 && changes[0].field_offset == field && changes[0].stored == wrong &&
+               changes[0].expected == good && changes[0].verdict == verdict &&
+               get16(&frame, field) == good && differ_only_at(&frame, right, field),
+           "%s", name);
+    run(carry_packet_fix, &frame, NULL);
+    tap_ok(changed == 0, "%s: nothing is left to do", name);
+}
+
+static void expect_untouched(write_fn *function, const struct frame *frame,
+                             const struct carry_packet_options *options, const char *name) {
+    struct frame copy = *frame;
+    run(function, &copy, options);
+    tap_ok(changed == 0 && memcmp(copy.bytes, frame->bytes, frame->size) == 0, "%s", name);
+}
+
+/* --- Repairing --- */
+
+static void test_each_verdict_is_repaired(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 25);
+    uint32_t tcp = put_tcp(frame, &flow4, 5);
+    put(frame, "fffefdfc");
+    uint32_t left = pseudo(&flow4, TCP, 25).sum;
+    expect_repair(frame, tcp + 16, 0x1234, CARRY_VERDICT_BAD, "bad TCP");
+    expect_repair(frame, tcp + 16, 0, CARRY_VERDICT_BAD, "TCP 0");
+    expect_repair(frame, tcp + 16, left, CARRY_VERDICT_PARTIAL, "partial TCP");
+    expect_repair(frame, ip + 10, 0xabcd, CARRY_VERDICT_BAD, "bad IPv4 header");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 13);
+    uint32_t udp = put_udp(frame, &flow6, 5);
+    expect_repair(frame, udp + 6, 0, CARRY_VERDICT_ILLEGAL, "UDP 0 over IPv6");
+    set16(frame, udp + 6, 0xffff);
+    seal(frame, udp + 8, udp, 13, pseudo(&flow6, UDP, 13));
+    expect_repair(frame, udp + 6, 0, CARRY_VERDICT_ILLEGAL, "UDP 0 over IPv6 where 0 is computed");
+}
+
+static void test_several_at_once(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t outer = put_ip(frame, 4, 20 + 23);
+    uint32_t inner = put_inner(frame, false);
+    uint32_t tcp = inner + 20;
+    struct frame wrong = damaged(frame, outer + 10, 1);
+    set16(&wrong, inner + 10, 2);
+    set16(&wrong, tcp + 16, 3);
+    run(carry_packet_fix, &wrong, NULL);
+    tap_ok(memcmp(wrong.bytes, frame->bytes, frame->size) == 0, "three layers at once");
+    tap_ok(changed == 3 && changes[0].field_offset == tcp + 16 &&
+               changes[1].field_offset == inner + 10 && changes[2].field_offset == outer + 10,
+           "from the innermost outwards");
+    tap_ok(changes[0].stored == 3 && changes[1].stored == 2 && changes[2].stored == 1,
+           "each with what it held");
+}
+
+static void test_what_is_right_stays(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_inner(frame, false);
+    expect_untouched(carry_packet_fix, frame, NULL, "good sums");
+    expect_untouched(carry_packet_fill, frame, NULL, "good sums, filled in");
+
+    frame = start(ETHERNET4);
+    put_ip(frame, TCP, 22);
+    uint32_t tcp = put_tcp(frame, &flow4, 2);
+    set16(frame, tcp + 16, 0);
+    seal(frame, tcp + 20, tcp, 22, pseudo(&flow4, TCP, 22));
+    set16(frame, tcp + 16, 0xffff);
+    expect_untouched(carry_packet_fix, frame, NULL, "TCP ffff where 0 is computed is good");
+
+    frame = start(ETHERNET4);
+    put_ip(frame, UDP, 12);
+    uint32_t udp = put_udp(frame, &flow4, 4);
+    set16(frame, udp + 6, 0);
+    expect_untouched(carry_packet_fix, frame, NULL, "UDP 0 over IPv4: nothing to repair");
+}
+
+static void test_only_what_was_asked_for(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 25);
+    uint32_t tcp = put_tcp(frame, &flow4, 5);
+    uint32_t good = get16(frame, tcp + 16);
+    const struct carry_packet_options partial = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
+    set16(frame, ip + 10, 1);
+    set16(frame, tcp + 16, pseudo(&flow4, TCP, 25).sum);
+    run(carry_packet_fix, frame, &partial);
+    tap_ok(changed == 1 && get16(frame, tcp + 16) == good && get16(frame, ip + 10) == 1,
+           "partial sums only");
+    set16(frame, tcp + 16, 2);
+    expect_untouched(carry_packet_fix, frame, &partial, "bad ones were not asked for");
+    const struct carry_packet_options unverifiable = {.fix = BIT(CARRY_VERDICT_UNVERIFIABLE)};
+    expect_untouched(carry_packet_fix, frame, &unverifiable,
+                     "unverifiable ones cannot be asked for");
+
+    frame = start(ETHERNET4);
+    put_ip(frame, UDP, 12);
+    uint32_t udp = put_udp(frame, &flow4, 4);
+    good = get16(frame, udp + 6);
+    set16(frame, udp + 6, 0);
+    const struct carry_packet_options absent = {.fix = BIT(CARRY_VERDICT_ABSENT)};
+    run(carry_packet_fix, frame, &absent);
+    tap_ok(changed == 1 && changes[0].verdict == CARRY_VERDICT_ABSENT &&
+               get16(frame, udp + 6) == good,
+           "absent sums, if asked for");
+}
+
+/* --- What is left alone --- */
+
+static void test_fragments_are_left(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, UDP, 16);
+    uint32_t udp = put_udp(frame, &flow4, 8);
+    static const uint16_t fragments[] = {0x2000, 0x2001, 0x0001};
+    for (size_t i = 0; i < sizeof fragments / sizeof *fragments; i++) {
+        set16(frame, ip + 6, fragments[i]);
+        seal_ip(frame, ip);
+        uint32_t good = get16(frame, ip + 10);
+        set16(frame, ip + 10, 5);
+        expect_untouched(carry_packet_fix, frame, NULL, "a fragment of IPv4 is not repaired");
+        uint32_t before = get16(frame, udp + 6);
+        run(carry_packet_fill, frame, NULL);
+        tap_ok(changed == 1 && get16(frame, ip + 10) == good && get16(frame, udp + 6) == before,
+               "in one that is sent, only the header is filled in");
+    }
+
+    static const char *const headers[] = {"11 00 0001 00000001", "11 00 0009 00000001",
+                                          "11 00 0008 00000001"};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        frame = start(ETHERNET4);
+        ip = put_ip(frame, 41, 40 + 8 + 16);
+        put_ipv6(frame, 44, 24);
+        put(frame, headers[i]);
+        put_udp(frame, &flow6, 8);
+        set16(frame, ip + 10, 5);
+        expect_untouched(carry_packet_fix, frame, NULL, "a fragment of IPv6 is not repaired");
+    }
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, 44, 24);
+    put(frame, "11 00 0000 00000001");
+    udp = put_udp(frame, &flow6, 8);
+    expect_repair(frame, udp + 6, 7, CARRY_VERDICT_BAD, "an atomic fragment is a whole packet");
+}
+
+static void test_truncated_frames_are_left(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, UDP, 16);
+    uint32_t udp = put_udp(frame, &flow4, 8);
+    uint32_t good = get16(frame, ip + 10);
+    set16(frame, ip + 10, 5);
+    frame->wire = frame->size + 1;
+    expect_untouched(carry_packet_fix, frame, NULL, "a frame of which a byte was cut off");
+    frame->wire = frame->size;
+    set16(frame, udp + 6, 5);
+    for (frame->size = 0; frame->size < frame->wire; frame->size++)
+        if (run(carry_packet_fix, frame, NULL), changed)
+            break;
+    tap_ok(frame->size == frame->wire, "cut at every byte");
+    frame->size = udp;
+    run(carry_packet_fill, frame, NULL);
+    tap_ok(changed == 1 && get16(frame, ip + 10) == good, "what is there of it is filled in");
+}
+
+static void test_unverifiable_sums_are_left(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, UDP, 16);
+    uint32_t udp = put_udp(frame, &flow4, 8);
+    set16(frame, udp + 4, 17);
+    expect_untouched(carry_packet_fix, frame, NULL, "malformed UDP");
+    set16(frame, udp + 6, 0);
+    expect_untouched(carry_packet_fill, frame, NULL, "malformed UDP is not filled in");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 16);
+    udp = put_udp(frame, &flow6, 7);
+    set16(frame, udp + 4, 16);
+    set16(frame, udp + 6, 0);
+    expect_untouched(carry_packet_fill, frame, NULL, "UDP 0 with a length beyond the wire");
+}
+
+static void test_quoted_packets_are_left(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 8 + 43);
+    uint32_t icmp = put(frame, "03 01 0000 00000000");
+    uint32_t inner = put_inner(frame, false);
+    set16(frame, inner + 36, pseudo(&flow4, TCP, 23).sum);
+    seal(frame, icmp + 2, icmp, 51, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, tcp partial", "an error quotes a partial sum");
+    expect_untouched(carry_packet_fix, frame, NULL, "what is quoted is evidence");
+    expect_untouched(carry_packet_fill, frame, NULL, "what is quoted is no packet to be sent");
+    expect_repair(frame, icmp + 2, 9, CARRY_VERDICT_BAD, "the error itself is repaired");
+}
+
+/* --- Filling in --- */
+
+static void test_fill(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, UDP, 13);
+    uint32_t udp = put_udp(frame, &flow4, 5);
+    const uint32_t left = pseudo(&flow4, UDP, 13).sum;
+    const uint32_t starts[][2] = {{0, 0}, {0, left}, {0x1234, 0x5678}};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        struct frame sent = damaged(frame, ip + 10, starts[i][0]);
+        set16(&sent, udp + 6, starts[i][1]);
+        run(carry_packet_fill, &sent, NULL);
+        tap_ok(changed == 2 && memcmp(sent.bytes, frame->bytes, frame->size) == 0,
+               "filled in from %04x and %04x", starts[i][0], starts[i][1]);
+    }
+    struct frame sent = damaged(frame, udp + 6, 0);
+    const struct carry_packet_options options = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
+    expect_untouched(carry_packet_fill, &sent, &options, "absent sums can be left so");
+}
+
+static void test_log_is_bounded(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t inner = put_inner(frame, false);
+    struct frame wrong = damaged(frame, inner + 10, 1);
+    set16(&wrong, inner + 36, 2);
+    struct carry_packet_sum log[2];
+    memset(log, 0xa5, sizeof log);
+    struct frame copy = wrong;
+    const struct carry_frame view = view_of(&copy, copy.bytes);
+    tap_ok(carry_packet_fix(&view, NULL, log, 1) == 2 && log[1].protocol == 0xa5 &&
+               memcmp(copy.bytes, frame->bytes, frame->size) == 0,
+           "a short log: all is repaired and counted");
+    copy = wrong;
+    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2 &&
+               memcmp(copy.bytes, frame->bytes, frame->size) == 0,
+           "no log");
+    const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET};
+    tap_ok(carry_packet_fix(&empty, NULL, NULL, 0) == 0, "an empty frame");
+}
+
+/* --- Finding --- */
+
+/* The payload lies on a page that nobody can read. */
+static void test_walk_sums_nothing(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, UDP, 8 + 64);
+    put_udp(frame, &flow4, 64);
+    uint32_t headers = frame->size - 64;
+    uint8_t *data = guard.end - headers;
+    memcpy(data, frame->bytes, headers);
+    const struct carry_frame view = view_of(frame, data);
+    struct carry_packet_sum found[2], judged[2];
+    size_t count = carry_packet_walk(&view, NULL, found, 2);
+    const struct carry_frame whole = view_of(frame, frame->bytes);
+    carry_packet_check(&whole, NULL, judged, 2);
+    tap_ok(count == 2, "the walk reads no covered byte");
+    for (size_t i = 0; i < 2; i++) {
+        tap_ok(found[i].verdict == CARRY_VERDICT_UNVERIFIABLE &&
+                   found[i].reason == CARRY_REASON_NONE && found[i].expected == 0,
+               "and does not judge");
+        tap_ok(found[i].field_offset == judged[i].field_offset &&
+                   found[i].cover_offset == judged[i].cover_offset &&
+                   found[i].cover_size == judged[i].cover_size &&
+                   found[i].pseudo == judged[i].pseudo && found[i].stored == judged[i].stored,
+               "but finds what the check finds");
+    }
+}
+
+static void test_walk_tells_what_needs_no_sum(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, UDP, 12);
+    uint32_t udp = put_udp(frame, &flow4, 4);
+    struct carry_packet_sum found[2];
+    struct carry_frame view = view_of(frame, frame->bytes);
+    set16(frame, udp + 6, 0);
+    carry_packet_walk(&view, NULL, found, 2);
+    tap_ok(found[1].verdict == CARRY_VERDICT_ABSENT, "absent");
+    set16(frame, udp + 6, 1);
+    view.captured--;
+    carry_packet_walk(&view, NULL, found, 2);
+    tap_ok(found[1].verdict == CARRY_VERDICT_UNVERIFIABLE &&
+               found[1].reason == CARRY_REASON_SNAPLEN,
+           "cut short");
+}
+
+/* --- Options --- */
+
+static size_t count_with(const struct frame *frame, uint32_t flags, struct carry_packet_sum *sums) {
+    const struct carry_frame view = view_of(frame, frame->bytes);
+    const struct carry_packet_options options = {.flags = flags};
+    return carry_packet_check(&view, &options, sums, CARRY_PACKET_SUMS_MAX);
+}
+
+static void test_no_tunnels(void) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    static const struct {
+        uint8_t protocol;
+        bool version6;
+        size_t with, without;
+    } tunnels[] = {{4, false, 3, 1}, {41, true, 2, 1}};
+    for (size_t i = 0; i < 2; i++) {
+        struct frame *frame = start(ETHERNET4);
+        put_ip(frame, tunnels[i].protocol, tunnels[i].version6 ? 63 : 43);
+        put_inner(frame, tunnels[i].version6);
+        tap_ok(count_with(frame, 0, sums) == tunnels[i].with &&
+                   count_with(frame, CARRY_PACKET_NO_TUNNELS, sums) == tunnels[i].without,
+               "IP protocol %u is a tunnel", tunnels[i].protocol);
+    }
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 8 + 43);
+    put(frame, "03 01 fcfe 00000000");
+    put_inner(frame, false);
+    tap_ok(count_with(frame, CARRY_PACKET_NO_TUNNELS, sums) == 4, "what ICMP quotes is no tunnel");
+    tap_ok(!sums[0].quoted && !sums[1].quoted && sums[2].quoted && sums[3].quoted,
+           "quoted sums say so");
+}
+
+static void test_udp6_zero(void) {
+    struct frame *frame = start(ETHERNET6);
+    put_ipv6(frame, UDP, 12);
+    uint32_t udp = put_udp(frame, &flow6, 4);
+    uint32_t good = get16(frame, udp + 6);
+    set16(frame, udp + 6, 0);
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    count_with(frame, 0, sums);
+    tap_ok(sums[0].verdict == CARRY_VERDICT_ILLEGAL && sums[0].expected == good,
+           "an illegal sum is told what to store");
+    count_with(frame, CARRY_PACKET_UDP6_ZERO_ABSENT, sums);
+    tap_ok(sums[0].verdict == CARRY_VERDICT_ABSENT, "UDP 0 over IPv6, where the caller allows it");
+}
+
+/* Frames that were right, with some bytes changed: good sums stay so, what is wanted gets right. */
+static void test_damaged_frames(void) {
+    rng_restart();
+    bool ok = true;
+    for (int round = 0; round < 20000 && ok; round++) {
+        bool version6 = round & 1;
+        struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
+        if (round & 2) {
+            version6 ? put_ipv6(frame, 4, 43) : put_ip(frame, 4, 43);
+            version6 = false;
+        }
+        put_inner(frame, version6);
+        for (size_t changes_left = 1 + rng_below(4); changes_left; changes_left--)
+            frame->bytes[12 + rng_below(frame->size - 12)] = (uint8_t)rng_next();
+        struct result before = check(frame);
+        run(round & 4 ? carry_packet_fix : carry_packet_fill, frame, NULL);
+        struct result after = check(frame);
+        ok = before.count == after.count;
+        for (size_t i = 0; i < before.count && ok; i++)
+            ok = before.sums[i].verdict != CARRY_VERDICT_GOOD ||
+                 after.sums[i].verdict == CARRY_VERDICT_GOOD;
+        for (size_t i = 0; i < changed && ok; i++)
+            for (size_t j = 0; j < after.count && ok; j++)
+                ok = after.sums[j].field_offset != changes[i].field_offset ||
+                     after.sums[j].verdict == CARRY_VERDICT_GOOD;
+    }
+    tap_ok(ok, "in damaged frames, no good sum turns bad and every repair holds");
+}
+
+int main(void) {
+    guard = guard_open(FRAME_MAX);
+    test_each_verdict_is_repaired();
+    test_several_at_once();
+    test_what_is_right_stays();
+    test_only_what_was_asked_for();
+    test_fragments_are_left();
+    test_truncated_frames_are_left();
+    test_unverifiable_sums_are_left();
+    test_quoted_packets_are_left();
+    test_fill();
+    test_log_is_bounded();
+    test_walk_sums_nothing();
+    test_walk_tells_what_needs_no_sum();
+    test_no_tunnels();
+    test_udp6_zero();
+    test_damaged_frames();
+    guard_close(&guard);
+    return tap_done();
+}
