@@ -197,10 +197,10 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 
 /* --- Fragments --- */
 
-/* Only what its own frame holds whole, so that sizes can be relied on. */
+/* The first that is found; only what its own frame holds whole, so that sizes can be relied on. */
 static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
                               uint32_t identification, uint32_t place, bool more) {
-    if (walk->quoted || walk->end > walk->bound)
+    if (walk->fragment->version || walk->quoted || walk->end > walk->bound)
         return;
     *walk->fragment = (struct carry_packet_fragment){
         .network_offset = walk->network,
@@ -243,30 +243,44 @@ static uint32_t step(struct carry_walk *walk, uint32_t next) {
 }
 #undef CARRY_PROTOCOL
 
+/* Starts where nothing is known but where the bytes are. */
+static void start(struct carry_walk *walk, uint32_t offset, uint32_t bound) {
+    walk->offset = offset;
+    walk->bound = bound;
+    walk->end = bound;
+    walk->network = 0;
+    walk->version = 0;
+    walk->doubt = CARRY_REASON_NONE;
+    walk->beyond = CARRY_REASON_LENGTH;
+    walk->quoted = false;
+    walk->scope = 0;
+    walk->walk_rest = NULL;
+}
+
+static uint32_t start_rest(struct carry_walk *walk) {
+    uint32_t (*walk_rest)(struct carry_walk *) = walk->walk_rest;
+    start(walk, walk->rest_offset, walk->rest_bound);
+    return walk_rest(walk);
+}
+
 /* Walks a frame; all but what the caller is after is set here. */
 static void walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
     uint32_t wire = frame->wire > frame->captured ? frame->wire : frame->captured;
     /* Field by field: not all of it needs clearing for each frame. */
     walk->data = frame->data;
     walk->captured = frame->captured;
-    walk->offset = 0;
-    walk->bound = wire;
-    walk->end = wire;
-    walk->network = 0;
-    walk->version = 0;
-    walk->doubt = CARRY_REASON_NONE;
-    walk->beyond = CARRY_REASON_LENGTH;
-    walk->quoted = false;
     walk->fragmented = false;
     walk->partial = NULL;
-    walk->scope = 0;
     walk->count = 0;
+    start(walk, 0, wire);
 
-    uint32_t next =
-        frame->linktype <= UINT16_MAX ? CARRY_NEXT(LINK, frame->linktype) : CARRY_NEXT_NONE;
+    uint32_t next = carry_walk_link(frame->linktype);
     /* A step lists one sum at most, so this many steps list no more than is promised. */
-    for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++)
+    for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++) {
         next = step(walk, next);
+        if (next == CARRY_NEXT_NONE && walk->walk_rest)
+            next = start_rest(walk);
+    }
 }
 
 void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,

@@ -4,9 +4,7 @@
 
 uint32_t carry_packet_walk_vlan(struct carry_walk *walk) {
     const uint8_t *tag = carry_walk_header(walk, 4);
-    if (!tag)
-        return CARRY_NEXT_NONE;
-    carry_walk_narrow_scope(walk, carry_load16(tag) & 0xfff);
-    walk->offset += 4;
-    return carry_walk_ethertype(walk, carry_load16(tag + 2));
+    if (tag)
+        carry_walk_narrow_scope(walk, carry_load16(tag) & 0xfff);
+    return carry_walk_typed(walk, 4);
 }

@@ -38,6 +38,11 @@ struct carry_walk {
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
     struct carry_packet_sum *partial; /* the innermost that is PARTIAL, or NULL */
+    /* Where and how the walk goes on after the packet that it is in: carry_walk_return_to(). */
+    uint32_t (*walk_rest)(struct carry_walk *walk);
+    uint32_t rest_offset;
+    uint32_t rest_bound;
+
     struct carry_packet_sum *sums;
     size_t count;
     size_t capacity;
@@ -122,10 +127,32 @@ static inline uint32_t carry_load32(const uint8_t *p) {
     return carry_load16(p) << 16 | carry_load16(p + 2);
 }
 
+static inline uint32_t carry_load_le16(const uint8_t *p) {
+    return (uint32_t)p[1] << 8 | p[0];
+}
+
+static inline uint32_t carry_load_le32(const uint8_t *p) {
+    return carry_load_le16(p + 2) << 16 | carry_load_le16(p);
+}
+
+/* An address family of 4 bytes, in whatever byte order: families are small, so that it shows. */
+static inline uint32_t carry_load_family(const uint8_t *p) {
+    uint32_t family = carry_load32(p);
+    return family > 0xffff ? carry_load_le32(p) : family;
+}
+
 /* The header at `offset`, if `size` bytes of it belong to this layer and were captured. */
 static inline const uint8_t *carry_walk_header(const struct carry_walk *walk, uint32_t size) {
     uint32_t readable = walk->bound < walk->captured ? walk->bound : walk->captured;
     return size <= readable - walk->offset ? walk->data + walk->offset : NULL;
+}
+
+/* The header at `offset`, as above; moves behind it if it is there. */
+static inline const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
+    const uint8_t *header = carry_walk_header(walk, size);
+    if (header)
+        walk->offset += size;
+    return header;
 }
 
 /* The extension header of IPv6 at `offset` and its size (RFC 8200, section 4.2), as above. */
@@ -147,6 +174,43 @@ static inline void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
     walk->end = end;
     if (end < walk->bound)
         walk->bound = (uint32_t)end;
+}
+
+/* The same, as the size of what begins at `offset`. */
+static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
+    carry_walk_set_end(walk, walk->offset + (uint64_t)size);
+}
+
+/*
+ * Has `walk_rest` go on at `offset`, within the bounds of now, when what comes next has ended: for
+ * headers with several packets behind them.
+ */
+static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
+                                        uint32_t (*walk_rest)(struct carry_walk *walk)) {
+    bool is_there = offset < walk->bound && offset < walk->captured;
+    walk->walk_rest = is_there ? walk_rest : NULL;
+    walk->rest_offset = (uint32_t)offset;
+    walk->rest_bound = walk->bound;
+}
+
+/* What follows a header that gives it as a link type. */
+static inline uint32_t carry_walk_link(uint32_t linktype) {
+    return linktype <= UINT16_MAX ? CARRY_NEXT(LINK, linktype) : CARRY_NEXT_NONE;
+}
+
+/* What follows a header that gives it as an address family of the capturing system. */
+static inline uint32_t carry_walk_family(uint32_t family) {
+    switch (family) {
+    case 2:
+        return CARRY_NEXT(ETHERTYPE, 0x0800);
+    case 10: /* AF_INET6 of Linux, */
+    case 24: /* NetBSD and OpenBSD, */
+    case 28: /* FreeBSD, */
+    case 30: /* Darwin */
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    default:
+        return CARRY_NEXT_NONE;
+    }
 }
 
 /*
@@ -190,6 +254,12 @@ static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
  */
 static inline bool carry_walk_bars_tunnel(const struct carry_walk *walk) {
     return walk->flags & CARRY_PACKET_NO_TUNNELS && walk->version;
+}
+
+/* What follows a header of `size` bytes, of which the last two are such a type field. */
+static inline uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
+    const uint8_t *header = carry_walk_take(walk, size);
+    return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;
 }
 
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */
