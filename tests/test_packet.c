@@ -565,67 +565,6 @@ static void test_ip_in_ip(void) {
     expect(frame, "ip good, ip good, tcp unverifiable/fragment", "cut by the fragment around it");
 }
 
-static void expect_link(uint32_t linktype, const char *header, bool version6) {
-    struct frame *frame = start(header);
-    frame->linktype = linktype;
-    put_inner(frame, version6);
-    expect(frame, version6 ? "tcp good" : "ip good, tcp good", "link type %u: %s", linktype,
-           header);
-    tap_ok(carry_packet_knows_link(linktype), "link type %u is known", linktype);
-}
-
-static void test_link_types(void) {
-    expect_link(1, ETHERNET "8100 0064 0800", false);
-    expect_link(1, ETHERNET "88a8 0064 8100 0065 86dd", true);
-    expect_link(1, ETHERNET "9100 0064 0800", false);
-    expect_link(1, ETHERNET "0033 aaaa03 000000 0800", false);
-    expect_link(1, ETHERNET "8100 0064 0047 aaaa03 0000f8 86dd", true);
-    expect_link(113, "0000 0001 0006 0200000000010000 0800", false);
-    expect_link(113, "0000 0001 0006 0200000000010000 86dd", true);
-    expect_link(113, "0000 0001 0006 0200000000010000 0004 aaaa03 000000 0800", false);
-    expect_link(276, "0800 0000 00000003 0001 00 06 0200000000010000", false);
-    expect_link(276, "86dd 0000 00000003 0001 00 06 0200000000010000", true);
-    expect_link(12, "", false);
-    expect_link(14, "", true);
-    expect_link(101, "", false);
-    expect_link(101, "", true);
-    expect_link(228, "", false);
-    expect_link(229, "", true);
-    expect_link(0, "02000000", false);
-    expect_link(0, "00000002", false);
-    expect_link(0, "0a000000", true);
-    expect_link(0, "18000000", true);
-    expect_link(0, "1c000000", true);
-    expect_link(0, "0000001e", true);
-    expect_link(108, "00000002", false);
-    expect_link(108, "00000018", true);
-
-    struct frame *frame = start(ETHERNET "0033 424203 0000");
-    put_inner(frame, false);
-    expect(frame, "", "802.2 frames that are not SNAP hold no IP");
-    frame = start(ETHERNET "0033 aaab03 000000 0800");
-    put_inner(frame, false);
-    expect(frame, "", "802.2 frames that are nearly SNAP hold no IP");
-    frame = start(ETHERNET "0033 aaaa13 000000 0800");
-    put_inner(frame, false);
-    expect(frame, "", "SNAP in numbered frames holds no IP");
-    frame = start(ETHERNET "0033 aaaa03 00000c 0800");
-    put_inner(frame, false);
-    expect(frame, "", "SNAP of another organisation holds no ethertype");
-    frame = start(ETHERNET "0032 aaaa03 000000 0800");
-    put_inner(frame, false);
-    expect(frame, "ip good, tcp unverifiable/length", "IP longer than the 802.3 frame says");
-    frame = start(ETHERNET4);
-    frame->linktype = 147;
-    put_inner(frame, false);
-    expect(frame, "", "an unknown link type");
-    frame->linktype = 0x10001;
-    expect(frame, "", "a link type of more than 16 bits");
-    tap_ok(!carry_packet_knows_link(147) && !carry_packet_knows_link(0x0800) &&
-               !carry_packet_knows_link(0x10001),
-           "unknown link types are known to be so");
-}
-
 /* --- What is reported --- */
 
 static void test_report(void) {
@@ -737,7 +676,6 @@ int main(void) {
     test_icmp_types();
     test_icmp_and_igmp();
     test_ip_in_ip();
-    test_link_types();
     test_report();
     test_capacity_and_depth();
     test_names();

@@ -320,6 +320,16 @@ static void test_lisp(void) {
     expect(tunnel(4342, "30000000"), NOT_THROUGH, "another control message of LISP");
 }
 
+static void test_mpls(void) {
+    expect(tunnel(6635, "00001140"), THROUGH, "MPLS in UDP, one label");
+    expect(tunnel6(6635, "00002040 00001140"), THROUGH6, "MPLS in UDP, two labels, IPv6");
+    expect(tunnel(6635, "00001040"), NOT_THROUGH, "no MPLS: a stack without bottom");
+    struct frame *frame = tunnel(6635, "00001140");
+    put(frame, "00");
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "no MPLS: a packet that leaves a byte");
+}
+
 /* --- UDP around tunnels --- */
 
 static void test_zero_around_tunnels(void) {
@@ -436,6 +446,7 @@ int main(void) {
     test_gtp();
     test_teredo();
     test_lisp();
+    test_mpls();
     test_zero_around_tunnels();
     test_lengths_around_tunnels();
     test_big_tcp();

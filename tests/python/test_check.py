@@ -543,9 +543,9 @@ def test_many_senders_are_not_overstated(carry: Run) -> None:
 
 
 def test_unknown_link_types_are_named(carry: Run) -> None:
-    done = carry("check", "-", stdin=pcap([GOOD] * 3, link=105))
+    done = carry("check", "-", stdin=pcap([GOOD] * 3, link=195))
     assert done.returncode == CLEAN
-    assert "not looked into: 3 packets of link type 105 (IEEE 802.11)" in done.stdout
+    assert "not looked into: 3 packets of link type 195 (IEEE 802.15.4)" in done.stdout
     assert done.stdout.endswith("\nnothing could be verified\n")
 
 

@@ -43,7 +43,7 @@ STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "i
 # of zeek are named by what they are; the rest tshark calls correct where it shows frames in full.
 OTHERS: dict[str, dict[tuple[str, str], int]] = {
     "arkime_arkime_synthetic.pcap": {("ospf", "good"): 1},
-    "arkime_mpls-basic.pcap": {("eigrp", "good"): 10},
+    "arkime_mpls-basic.pcap": {("eigrp", "good"): 10, ("rsvp", "good"): 1},
     "derived_bitflip5pct.pcap": {("ospf", "good"): 1},
     "derived_cut_midrecord.pcap": {("ospf", "good"): 1},
     "derived_wordswap.pcap": {("ospf", "good"): 1},

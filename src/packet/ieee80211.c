@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Data frames of IEEE 802.11 (2020, section 9.3.2): each holds an MSDU, or an A-MSDU of several,
+ * and each of those an LLC frame. What is encrypted ends the walk.
+ */
+#include "packet/ieee80211.h"
+
+/* Frame control, as two bytes. */
+#define TYPE_MASK   0x0f /* and version */
+#define DATA        0x08
+#define NO_DATA     0x40
+#define QOS         0x80
+#define BOTH_DS     0x03
+#define MORE        0x04
+#define PROTECTED   0x40
+#define HAS_CONTROL 0x80 /* HT Control, in QoS frames */
+
+#define FRAGMENT_NUMBER 0x0f /* of sequence control */
+#define A_MSDU          0x80 /* of QoS control */
+
+/* Of the fields before QoS Control: a fourth address is there between access points. */
+static uint32_t address_size(const uint8_t *header) {
+    return (header[1] & BOTH_DS) == BOTH_DS ? 30 : 24;
+}
+
+static uint32_t header_size(const uint8_t *header) {
+    uint32_t qos_size = header[1] & HAS_CONTROL ? 6 : 2;
+    return address_size(header) + (header[0] & QOS ? qos_size : 0);
+}
+
+/* A subframe (section 9.3.2.2.2) is padded to a multiple of 4 bytes, the last one need not be. */
+static uint32_t walk_subframe(struct carry_walk *walk) {
+    uint32_t start = walk->offset;
+    const uint8_t *header = carry_walk_take(walk, 14);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    uint32_t size = carry_load16(header + 12);
+    carry_walk_return_to(walk, start + (uint64_t)((14 + size + 3) & ~3u), walk_subframe);
+    carry_walk_limit(walk, size);
+    return CARRY_NEXT(ETHERTYPE, 0x0004);
+}
+
+uint32_t carry_walk_ieee80211(struct carry_walk *walk, bool padded) {
+    const uint8_t *header = carry_walk_header(walk, 24);
+    if (!header || (header[0] & TYPE_MASK) != DATA || header[0] & NO_DATA ||
+        header[1] & PROTECTED || header[22] & FRAGMENT_NUMBER)
+        return CARRY_NEXT_NONE;
+    uint32_t size = header_size(header);
+    if (!carry_walk_take(walk, padded ? (size + 3) & ~3u : size))
+        return CARRY_NEXT_NONE;
+    if (header[1] & MORE)
+        walk->beyond = CARRY_REASON_FRAGMENT;
+    if (header[0] & QOS && header[address_size(header)] & A_MSDU)
+        return walk_subframe(walk);
+    return CARRY_NEXT(ETHERTYPE, 0x0004);
+}
+
+uint32_t carry_packet_walk_ieee80211(struct carry_walk *walk) {
+    return carry_walk_ieee80211(walk, false);
+}

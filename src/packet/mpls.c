@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MPLS (RFC 3032): labels down to the bottom of the stack, which does not say what follows. The
+ * first bits of it do: IP versions, or those that RFC 4385 gives to pseudowires.
+ */
+#include "packet/mpls.h"
+
+/* Channels beside a pseudowire, of these two types for tests of it (RFC 5085, section 8.1). */
+static uint32_t content_of_channel(uint32_t type) {
+    switch (type) {
+    case 0x0021:
+        return CARRY_NEXT(ETHERTYPE, 0x0800);
+    case 0x0057:
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+
+static uint32_t content_of(struct carry_walk *walk) {
+    const uint8_t *content = carry_walk_header(walk, 4);
+    if (!content)
+        return CARRY_NEXT_NONE;
+    switch (content[0] >> 4) {
+    case 4:
+        return CARRY_NEXT(ETHERTYPE, 0x0800);
+    case 6:
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    case 1:
+        walk->offset += 4;
+        return content_of_channel(carry_load16(content + 2));
+    default:
+        /* The control word of an Ethernet pseudowire begins with 16 zeros (RFC 4448, section 4.6);
+           without one, the frame begins with an address. */
+        walk->offset += carry_load16(content) == 0 ? 4 : 0;
+        return CARRY_NEXT(LINK, 1);
+    }
+}
+
+uint32_t carry_packet_walk_mpls(struct carry_walk *walk) {
+    return carry_mpls_skip_labels(walk) ? content_of(walk) : CARRY_NEXT_NONE;
+}
