@@ -139,6 +139,23 @@ void capture_close(struct capture *capture) {
     free(capture);
 }
 
+void capture_pass_to(struct capture *capture, input_sink_fn *sink, void *context) {
+    capture->input.sink = sink;
+    capture->input.sink_context = context;
+}
+
+bool capture_pass_rest(struct capture *capture) {
+    if (input_drain(&capture->input))
+        return true;
+    capture->record = input_offset(&capture->input);
+    capture_cut(capture, "file", 0);
+    return false;
+}
+
+bool capture_status(const struct capture *capture, struct stat *status) {
+    return fstat(capture->descriptor, status) == 0;
+}
+
 enum capture_result capture_next(struct capture *capture, struct packet *packet) {
     enum capture_result result = capture->next(capture, packet);
     if (result == CAPTURE_PACKET)

@@ -15,6 +15,7 @@
 #define CARRY_TOOLS_CAPTURE_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "input.h"
 
@@ -62,11 +63,23 @@ struct capture *capture_open_source(input_read_fn *read, void *context, size_t w
 
 void capture_close(struct capture *capture);
 
+/*
+ * Hands every byte of the file to `sink`, once and in order: packets and what stands between them,
+ * whatever it is, damage too. Packets may be changed where they stand, until the call of
+ * capture_next() that follows the one which returned them, and are handed on as they are then.
+ * capture_pass_rest() ends it: at the end of the file, or false if reading failed.
+ */
+void capture_pass_to(struct capture *capture, input_sink_fn *sink, void *context);
+bool capture_pass_rest(struct capture *capture);
+
 /* The next packet; any result but CAPTURE_PACKET is final. */
 enum capture_result capture_next(struct capture *capture, struct packet *packet);
 
 /* Valid after CAPTURE_DAMAGED or CAPTURE_FAILED, until capture_close(). */
 const struct capture_problem *capture_problem(const struct capture *capture);
+
+/* What the system knows of the file; false if this is no file of its own. */
+bool capture_status(const struct capture *capture, struct stat *status);
 
 /* The file's size in bytes; 0 where that is not known: pipes, devices. */
 uint64_t capture_size(const struct capture *capture);

@@ -47,6 +47,8 @@ static bool read_more(struct input *input) {
 
 bool input_fill(struct input *input, size_t size) {
     size_t held = input_held(input);
+    if (input->sink)
+        input->sink(input->sink_context, input->window, (size_t)(input->at - input->window));
     memmove(input->window, input->at, held);
     input->at = input->window;
     input->end = input->window + held;
@@ -57,6 +59,13 @@ bool input_fill(struct input *input, size_t size) {
             return false;
     }
     return true;
+}
+
+bool input_drain(struct input *input) {
+    do
+        input->at = input->end;
+    while (input_fill(input, 1));
+    return !input->error;
 }
 
 bool input_skip(struct input *input, uint64_t size) {

@@ -17,6 +17,9 @@
 /* As read(2): at most `size` bytes to `buffer`; 0 at the end, -1 with errno set on failure. */
 typedef ssize_t input_read_fn(void *context, void *buffer, size_t size);
 
+/* Takes `size` bytes; what became of them is its own affair. */
+typedef void input_sink_fn(void *context, const void *bytes, size_t size);
+
 struct input {
     input_read_fn *read;
     void *context;
@@ -26,6 +29,8 @@ struct input {
     const uint8_t *end;  /* of the bytes read so far */
     uint64_t end_offset; /* of `end` in the file */
     int error;           /* errno of the read that failed, or 0 */
+    input_sink_fn *sink; /* NULL, or what gets all bytes, in order, before they leave the window */
+    void *sink_context;
 };
 
 /* False, with errno set, if there is no memory for a window of `capacity` bytes. */
@@ -34,6 +39,9 @@ void input_close(struct input *input);
 
 /* Reads until `size` bytes are in the window; false at the end of the file or on an error. */
 bool input_fill(struct input *input, size_t size);
+
+/* Goes to the end of the file; false on an error. Then the sink has had every byte. */
+bool input_drain(struct input *input);
 
 /* Goes `size` bytes forward, without keeping them; false if the file has fewer. */
 bool input_skip(struct input *input, uint64_t size);
