@@ -22,7 +22,7 @@ RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in module
 HOSTED = "hosted"
 
 # Public files that are not named after their module.
-PUBLIC = {"protocols.def": "packet"}
+PUBLIC = {"crc.h": "sum", "protocols.def": "packet"}
 
 # The compiler's own: what freestanding C11 brings and the core has a use for, and intrinsics.
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "arm_neon.h"}

@@ -10,7 +10,7 @@ static uint16_t add(uint16_t a, uint16_t b) {
 }
 
 void oracle_byte(struct oracle *oracle, unsigned char byte) {
-    oracle->sum = add(oracle->sum, (uint16_t)(oracle->odd ? byte : byte << 8));
+    oracle->sum = add((uint16_t)oracle->sum, (uint16_t)(oracle->odd ? byte : byte << 8));
     oracle->odd = !oracle->odd;
 }
 
@@ -43,4 +43,46 @@ uint16_t oracle_sum(const void *data, size_t size, uint32_t seed) {
 
 uint16_t oracle_fold(uint32_t partial) {
     return oracle_sum(NULL, 0, partial);
+}
+
+struct oracle oracle_crc32c_start(uint32_t seed) {
+    return (struct oracle){~seed, false};
+}
+
+/* Polynomials with their highest power in bit 0. */
+void oracle_crc32c_byte(struct oracle *oracle, unsigned char byte) {
+    for (int bit = 0; bit < 8; bit++) {
+        bool subtract = (oracle->sum ^ byte >> bit) & 1;
+        oracle->sum >>= 1;
+        if (subtract)
+            oracle->sum ^= 0x82f63b78;
+    }
+}
+
+static uint32_t value(const struct oracle *oracle) {
+    return oracle_value(oracle);
+}
+
+static uint32_t fold(uint32_t partial) {
+    return oracle_fold(partial);
+}
+
+static uint32_t crc32c_value(const struct oracle *oracle) {
+    return ~oracle->sum;
+}
+
+static uint32_t crc32c_fold(uint32_t crc) {
+    return crc;
+}
+
+const struct oracle_kind oracle_internet = {oracle_start, oracle_byte, value, fold};
+const struct oracle_kind oracle_crc32c = {oracle_crc32c_start, oracle_crc32c_byte, crc32c_value,
+                                          crc32c_fold};
+
+uint32_t oracle_run(const struct oracle_kind *kind, const void *data, size_t size, uint32_t seed) {
+    const unsigned char *p = data;
+    struct oracle oracle = kind->start(seed);
+    for (size_t i = 0; i < size; i++)
+        kind->byte(&oracle, p[i]);
+    return kind->value(&oracle);
 }

@@ -19,13 +19,6 @@
 static const struct effort *effort;
 static unsigned char data[DATA_BYTES];
 
-static void test_kernel(const struct carry_sum_kernel *kernel) {
-    for (const struct sum_check_row *row = sum_checks; row->name; row++) {
-        struct verdict verdict = row->check(kernel->sum, effort);
-        verdict_report(&verdict, "%s: %s", kernel->name, row->name);
-    }
-}
-
 /* The functions that call the chosen kernel, by each that can be chosen. */
 static void test_functions_by(const char *kernel) {
     tap_ok(carry_sum_select(kernel) == CARRY_OK, "select %s", kernel);
@@ -46,7 +39,7 @@ static void test_kernels(void) {
             tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
             continue;
         }
-        test_kernel(&kernel);
+        sum_check_all(&oracle_internet, kernel.sum, effort, kernel.name);
         test_functions_by(kernel.name);
     }
     tap_ok(carry_sum_select(NULL) == CARRY_OK, "select the best again");
@@ -358,7 +351,7 @@ static void test_under_mask(const char *mask) {
     bool one = chosen_kernel(&chosen);
     tap_ok(one && !chosen.missing && chosen.preferred && chosen_is(best_name()),
            "peel \"%s\": %s is chosen", mask, chosen.name);
-    struct verdict verdict = check_values(sum_by_choice, &effort_short);
+    struct verdict verdict = check_values(&oracle_internet, sum_by_choice, &effort_short);
     verdict_report(&verdict, "peel \"%s\": %s sums rightly", mask, chosen.name);
 }
 

@@ -13,6 +13,7 @@
 
 #include <carry/base.h>
 #include <carry/cpu.h>
+#include <carry/crc.h>
 #include <carry/packet.h>
 #include <carry/sum.h>
 

@@ -1,98 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions of `sum`, and the choice of a kernel. */
+/* The public functions of `sum`. */
 #include "sum/sum.h"
 
-#include "cpu/cpu.h"
+#include "sum/choice.h"
 
-struct row {
-    const char *name;
-    carry_sum_fn *sum;
-    uint32_t needs;
-    unsigned vector_bits;
-};
-
-#define NOTHING  0
-#define ON(name) CARRY_CPU_BIT(name)
 #define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
     CARRY_ROWS_##arch({#name, carry_sum_##name, needs, vector_bits}, )
-static const struct row rows[] = {
+static const struct carry_kernel_row rows[] = {
 #include "sum/kernels.def"
 };
 #undef CARRY_SUM_KERNEL
 
-#define ROW_COUNT (sizeof rows / sizeof *rows)
-
 static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum);
 
-/* The one place that holds the choice. */
 static carry_sum_fn *chosen = choose_and_sum;
-
-static bool available(const struct row *row) {
-    return (row->needs & ~carry_cpu_bits()) == 0;
-}
-
-static bool preferred(const struct row *row) {
-    return row->vector_bits < 512 || carry_cpu_has("prefer512");
-}
-
-static const struct row *best_row(void) {
-    const struct row *best = &rows[0];
-    for (size_t i = 1; i < ROW_COUNT; i++)
-        if (available(&rows[i]) && preferred(&rows[i]))
-            best = &rows[i];
-    return best;
-}
-
-static carry_sum_fn *kernel_in_use(void) {
-    carry_sum_fn *sum = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
-    if (sum != choose_and_sum)
-        return sum;
-    sum = best_row()->sum;
-    __atomic_store_n(&chosen, sum, __ATOMIC_RELAXED);
-    return sum;
-}
+static const struct carry_kernels kernels = {
+    .rows = rows,
+    .count = sizeof rows / sizeof *rows,
+    .chosen = &chosen,
+    .undecided = choose_and_sum,
+};
 
 static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum) {
-    return kernel_in_use()(data, size, sum);
-}
-
-static bool same(const char *a, const char *b) {
-    while (*a && *a == *b)
-        a++, b++;
-    return *a == *b;
+    return carry_kernels_choose(&kernels)(data, size, sum);
 }
 
 int carry_sum_select(const char *name) {
-    const struct row *row = name ? NULL : best_row();
-    for (size_t i = 0; i < ROW_COUNT && !row; i++)
-        if (same(name, rows[i].name))
-            row = &rows[i];
-    if (!row)
-        return CARRY_ERROR_UNKNOWN;
-    if (!available(row))
-        return CARRY_ERROR_UNSUPPORTED;
-    __atomic_store_n(&chosen, row->sum, __ATOMIC_RELAXED);
-    return CARRY_OK;
+    return carry_kernels_select(&kernels, name);
 }
 
 bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
-    if (index >= ROW_COUNT)
-        return false;
-    const struct row *row = &rows[index];
-    kernel->name = row->name;
-    kernel->sum = row->sum;
-    kernel->missing = carry_cpu_first_name(row->needs & ~carry_cpu_bits());
-    kernel->vector_bits = row->vector_bits;
-    kernel->preferred = preferred(row);
-    kernel->chosen = row->sum == kernel_in_use();
-    return true;
+    return carry_kernels_describe(&kernels, index, kernel);
 }
 
 const char *carry_sum_kernel_need(size_t index, size_t need) {
-    uint32_t bits = index < ROW_COUNT ? rows[index].needs : 0;
-    for (; need && bits; need--)
-        bits &= bits - 1; /* without its lowest bit */
-    return carry_cpu_first_name(bits);
+    return carry_kernels_need(&kernels, index, need);
 }
 
 uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
@@ -105,7 +47,7 @@ uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
 uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
     unsigned char *to = dst;
     const unsigned char *from = src;
-    carry_sum_fn *kernel = kernel_in_use();
+    carry_sum_fn *kernel = carry_kernels_in_use(&kernels);
     while (size) {
         size_t block = size < COPY_BLOCK_BYTES ? size : COPY_BLOCK_BYTES;
         __builtin_memcpy(to, from, block);
@@ -119,7 +61,7 @@ uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
 
 uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip, size_t size,
                        uint32_t sum) {
-    carry_sum_fn *kernel = kernel_in_use();
+    carry_sum_fn *kernel = carry_kernels_in_use(&kernels);
     size_t done = 0;
     for (; count && size; slices++, count--) {
         if (skip >= slices->size) {
@@ -137,7 +79,7 @@ uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t sk
 }
 
 void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums) {
-    carry_sum_fn *kernel = kernel_in_use();
+    carry_sum_fn *kernel = carry_kernels_in_use(&kernels);
     for (size_t i = 0; i < count; i++)
         sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
 }

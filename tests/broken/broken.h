@@ -11,9 +11,13 @@
 /* Right, and independent of the library. */
 carry_sum_fn broken_not;
 
+carry_sum_fn broken_crc32c_not;
+
 #define BROKEN_SUM(arch, name, ...) CARRY_ROWS_##arch(carry_sum_fn broken_##name;)
+#define BROKEN_CRC32C(name, ...)    carry_sum_fn broken_crc32c_##name;
 #include "broken/broken.def"
 #undef BROKEN_SUM
+#undef BROKEN_CRC32C
 
 copy_fn broken_copy_stride;     /* the target advances less than the source */
 copy_fn broken_copy_whole_word; /* the last bytes are stored as a whole word */

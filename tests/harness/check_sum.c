@@ -17,6 +17,7 @@
 
 /* A check under way. The last call is kept for the message, should it fault. */
 struct trial {
+    const struct oracle_kind *oracle;
     carry_sum_fn *sum;
     const struct effort *effort;
     struct verdict verdict;
@@ -39,8 +40,8 @@ static void note_call(struct trial *trial, const void *data, size_t size, uint32
     trial->seed = seed;
 }
 
-static bool judge(struct trial *trial, uint32_t partial, uint16_t wanted) {
-    uint16_t got = oracle_fold(partial);
+static bool judge(struct trial *trial, uint32_t result, uint32_t wanted) {
+    uint32_t got = trial->oracle->fold(result);
     if (got == wanted)
         return true;
     verdict_fail(&trial->verdict, "folds to 0x%04x, not 0x%04x, ", got, wanted);
@@ -48,7 +49,7 @@ static bool judge(struct trial *trial, uint32_t partial, uint16_t wanted) {
 }
 
 static bool sum_gives(struct trial *trial, const void *data, size_t size, uint32_t seed,
-                      uint16_t wanted) {
+                      uint32_t wanted) {
     note_call(trial, data, size, seed);
     return judge(trial, trial->sum(data, size, seed), wanted);
 }
@@ -68,8 +69,10 @@ static void describe_fault(struct trial *trial, const struct fault *fault) {
     fail_at(trial);
 }
 
-static struct verdict run(carry_sum_fn *sum, const struct effort *effort, void (*body)(void *)) {
-    struct trial trial = {.sum = sum, .effort = effort, .verdict.ok = true, .pattern = "nothing"};
+static struct verdict run(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                          const struct effort *effort, void (*body)(void *)) {
+    struct trial trial = {
+        .oracle = oracle, .sum = sum, .effort = effort, .verdict.ok = true, .pattern = "nothing"};
     struct fault fault;
     rng_restart();
     if (!fault_catch(body, &trial, &fault))
@@ -84,16 +87,16 @@ struct seeded {
     struct oracle oracle;
 };
 
-static void start_seeds(struct seeded *seeds) {
+static void start_seeds(const struct oracle_kind *oracle, struct seeded *seeds) {
     const uint32_t values[SEED_COUNT] = {0, 1, 0xffff, 0x10000, 0xffffffff, (uint32_t)rng_next()};
     for (int i = 0; i < SEED_COUNT; i++)
-        seeds[i] = (struct seeded){values[i], oracle_start(values[i])};
+        seeds[i] = (struct seeded){values[i], oracle->start(values[i])};
 }
 
 static bool all_seeds_give(struct trial *trial, const unsigned char *data, size_t size,
                            const struct seeded *seeds) {
     for (int i = 0; i < SEED_COUNT; i++)
-        if (!sum_gives(trial, data, size, seeds[i].seed, oracle_value(&seeds[i].oracle)))
+        if (!sum_gives(trial, data, size, seeds[i].seed, trial->oracle->value(&seeds[i].oracle)))
             return false;
     return true;
 }
@@ -113,7 +116,7 @@ static bool grow(struct trial *trial, const struct pattern *pattern, size_t offs
     trial->pattern = pattern->name;
     pattern->fill(source, max);
     rng_fill(buffer, (size_t)(data - buffer) + max + NOISE_BYTES);
-    start_seeds(seeds);
+    start_seeds(trial->oracle, seeds);
     size_t next = from;
     for (size_t size = 0;; size++) {
         if (size == next || size == max) {
@@ -125,14 +128,14 @@ static bool grow(struct trial *trial, const struct pattern *pattern, size_t offs
             return true;
         data[size] = source[size];
         for (int i = 0; i < SEED_COUNT; i++)
-            oracle_byte(&seeds[i].oracle, source[size]);
+            trial->oracle->byte(&seeds[i].oracle, source[size]);
     }
 }
 
 static void try_values(void *argument) {
     struct trial *trial = argument;
     struct seeded seeds[SEED_COUNT];
-    start_seeds(seeds);
+    start_seeds(trial->oracle, seeds);
     if (!all_seeds_give(trial, NULL, 0, seeds))
         return;
     for (size_t i = 0; i < PATTERN_PLAIN_COUNT; i++)
@@ -141,8 +144,9 @@ static void try_values(void *argument) {
                 return;
 }
 
-struct verdict check_values(carry_sum_fn *sum, const struct effort *effort) {
-    return run(sum, effort, try_values);
+struct verdict check_values(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                            const struct effort *effort) {
+    return run(oracle, sum, effort, try_values);
 }
 
 static void try_carries(void *argument) {
@@ -153,8 +157,9 @@ static void try_carries(void *argument) {
                 return;
 }
 
-struct verdict check_carries(carry_sum_fn *sum, const struct effort *effort) {
-    return run(sum, effort, try_carries);
+struct verdict check_carries(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                             const struct effort *effort) {
+    return run(oracle, sum, effort, try_carries);
 }
 
 static void try_sampled(void *argument) {
@@ -164,8 +169,9 @@ static void try_sampled(void *argument) {
             return;
 }
 
-struct verdict check_sampled(carry_sum_fn *sum, const struct effort *effort) {
-    return run(sum, effort, try_sampled);
+struct verdict check_sampled(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                             const struct effort *effort) {
+    return run(oracle, sum, effort, try_sampled);
 }
 
 /* A multiple of every page size in use, and of every pattern. */
@@ -182,20 +188,21 @@ static const uint64_t large_sizes[] = {
 #define LARGE_COUNT (sizeof large_sizes / sizeof *large_sizes)
 #define LARGE_SEED  0xfffe0001u
 
-/* The oracle goes over each pattern once, whatever the number of kernels. */
-static const uint16_t *large_values(size_t pattern, const unsigned char *block, size_t count) {
+/* An oracle goes over each pattern once, whatever the number of kernels. */
+static const uint32_t *large_values(const struct oracle_kind *kind, size_t pattern,
+                                    const unsigned char *block, size_t count) {
     static struct {
-        bool known;
-        uint16_t value[LARGE_COUNT];
+        const struct oracle_kind *known; /* to this one */
+        uint32_t value[LARGE_COUNT];
     } table[PATTERN_COUNT];
     uint64_t size = 0;
-    struct oracle oracle = oracle_start(LARGE_SEED);
-    for (size_t i = 0; i < count && !table[pattern].known; i++) {
+    struct oracle oracle = kind->start(LARGE_SEED);
+    for (size_t i = 0; i < count && table[pattern].known != kind; i++) {
         for (; size < large_sizes[i]; size++)
-            oracle_byte(&oracle, block[size % BLOCK_BYTES]);
-        table[pattern].value[i] = oracle_value(&oracle);
+            kind->byte(&oracle, block[size % BLOCK_BYTES]);
+        table[pattern].value[i] = kind->value(&oracle);
     }
-    table[pattern].known = true;
+    table[pattern].known = kind;
     return table[pattern].value;
 }
 
@@ -204,7 +211,7 @@ static bool large_pattern(struct trial *trial, size_t pattern, size_t count) {
     size_t largest = (size_t)large_sizes[count - 1];
     patterns[pattern].fill(block, BLOCK_BYTES);
     trial->pattern = patterns[pattern].name;
-    const uint16_t *wanted = large_values(pattern, block, count);
+    const uint32_t *wanted = large_values(trial->oracle, pattern, block, count);
     const unsigned char *data = guard_repeat(block, BLOCK_BYTES, largest);
     if (!data)
         return verdict_fail(&trial->verdict, "no address space for %zu bytes", largest);
@@ -227,15 +234,17 @@ static void try_large(void *argument) {
             return;
 }
 
-struct verdict check_large(carry_sum_fn *sum, const struct effort *effort) {
-    return run(sum, effort, try_large);
+struct verdict check_large(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                           const struct effort *effort) {
+    return run(oracle, sum, effort, try_large);
 }
 
 static bool edges_give(struct trial *trial, const struct guard *guard, size_t size) {
     const unsigned char *last = guard->end - size;
     const uint32_t seed = (uint32_t)rng_next();
-    return sum_gives(trial, last, size, seed, oracle_sum(last, size, seed)) &&
-           sum_gives(trial, guard->start, size, seed, oracle_sum(guard->start, size, seed));
+    return sum_gives(trial, last, size, seed, oracle_run(trial->oracle, last, size, seed)) &&
+           sum_gives(trial, guard->start, size, seed,
+                     oracle_run(trial->oracle, guard->start, size, seed));
 }
 
 static void try_edges(void *argument) {
@@ -250,19 +259,20 @@ static void try_edges(void *argument) {
             return;
 }
 
-struct verdict check_edges(carry_sum_fn *sum, const struct effort *effort) {
-    return run(sum, effort, try_edges);
+struct verdict check_edges(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                           const struct effort *effort) {
+    return run(oracle, sum, effort, try_edges);
 }
 
 /* A wrong sum here and a right one elsewhere comes from what the registers held. */
 static bool checked_call_gives(struct trial *trial, const void *data, size_t size) {
     const uint32_t seed = (uint32_t)rng_next();
-    const uint16_t wanted = oracle_sum(data, size, seed);
+    const uint32_t wanted = oracle_run(trial->oracle, data, size, seed);
     note_call(trial, data, size, seed);
     uint32_t partial = call_checked(trial->sum, data, size, seed, true, &trial->verdict);
-    if (trial->verdict.ok && oracle_fold(partial) != wanted) {
+    if (trial->verdict.ok && trial->oracle->fold(partial) != wanted) {
         partial = call_checked(trial->sum, data, size, seed, false, &trial->verdict);
-        verdict_fail(&trial->verdict, oracle_fold(partial) == wanted
+        verdict_fail(&trial->verdict, trial->oracle->fold(partial) == wanted
                                           ? "uses the upper half of its 32-bit argument, "
                                           : "relies on registers that callers do not set, ");
     }
@@ -283,11 +293,17 @@ static void try_abi(void *argument) {
             return;
 }
 
-struct verdict check_abi(carry_sum_fn *sum, const struct effort *effort) {
-    return run(sum, effort, try_abi);
+struct verdict check_abi(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                         const struct effort *effort) {
+    return run(oracle, sum, effort, try_abi);
 }
 
-const struct sum_check_row sum_checks[] = {
+struct sum_check_row {
+    const char *name;
+    sum_check *check;
+};
+
+static const struct sum_check_row sum_checks[] = {
     {"values", check_values},
     {"carries", check_carries},
     {"sizes to 1 MiB", check_sampled},
@@ -296,3 +312,11 @@ const struct sum_check_row sum_checks[] = {
     {"calling convention", check_abi},
     {NULL, NULL},
 };
+
+void sum_check_all(const struct oracle_kind *oracle, carry_sum_fn *sum, const struct effort *effort,
+                   const char *name) {
+    for (const struct sum_check_row *row = sum_checks; row->name; row++) {
+        struct verdict verdict = row->check(oracle, sum, effort);
+        verdict_report(&verdict, "%s: %s", name, row->name);
+    }
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks that every kernel of carry_sum() has to pass. They judge by the oracle and by traps,
- * print nothing and return what they found.
+ * The checks that every kernel of carry_sum() and carry_crc32c() has to pass. They judge by the
+ * oracle of its kind and by traps, print nothing and return what they found.
  */
 #ifndef CARRY_TESTS_CHECK_SUM_H
 #define CARRY_TESTS_CHECK_SUM_H
@@ -10,8 +10,10 @@
 
 #include "harness/effort.h"
 #include "harness/verdict.h"
+#include "oracle.h"
 
-typedef struct verdict sum_check(carry_sum_fn *sum, const struct effort *effort);
+typedef struct verdict sum_check(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                                 const struct effort *effort);
 
 /* Sizes 0 to 4,096 at 64 offsets, six seeds, on random data, zeros and ones. */
 sum_check check_values;
@@ -31,12 +33,8 @@ sum_check check_edges;
 /* The calling convention is kept: see call.h. */
 sum_check check_abi;
 
-struct sum_check_row {
-    const char *name;
-    sum_check *check;
-};
-
-/* All of them; the last has no name. */
-extern const struct sum_check_row sum_checks[];
+/* All of them, with a test point each. */
+void sum_check_all(const struct oracle_kind *oracle, carry_sum_fn *sum, const struct effort *effort,
+                   const char *name);
 
 #endif

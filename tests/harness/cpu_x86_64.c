@@ -5,9 +5,10 @@
 #include <string.h>
 
 /* The builtin takes literals only. */
-#define OPINION(name)                                                                              \
+#define OPINION_AS(name, builtin_name)                                                             \
     if (!strcmp(feature, name))                                                                    \
-        return __builtin_cpu_supports(name) ? CPU_SAYS_YES : CPU_SAYS_NO;
+        return __builtin_cpu_supports(builtin_name) ? CPU_SAYS_YES : CPU_SAYS_NO;
+#define OPINION(name) OPINION_AS(name, name)
 
 enum cpu_opinion cpu_supports(const char *feature) {
     OPINION("bmi2")
@@ -15,6 +16,8 @@ enum cpu_opinion cpu_supports(const char *feature) {
     OPINION("avx512bw")
     OPINION("avx512vl")
     OPINION("avx512vnni")
+    OPINION_AS("sse42", "sse4.2")
+    OPINION_AS("pclmulqdq", "pclmul")
     return CPU_SAYS_NOTHING;
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CRC32c (Castagnoli), the checksum of SCTP (RFC 9260, appendix A) and of iSCSI, as a number: what
+ * the nine bytes "123456789" give is 0xe3069283.
+ *
+ *     uint32_t crc = carry_crc32c(header, header_size, 0);
+ *     crc = carry_crc32c(data, data_size, crc);     // of both, one behind the other
+ *
+ * SCTP stores it little-endian, and computes it with its field as zeros.
+ *
+ * Contract shared by all functions here: that of carry/sum.h, but for what is said of partial sums.
+ * A CRC detects what the Internet checksum does not, such as words that changed places; whoever
+ * wants to deceive can still make any data give any CRC.
+ */
+#ifndef CARRY_CRC_H
+#define CARRY_CRC_H
+
+#include <carry/sum.h>
+
+CARRY_BEGIN_DECLS
+
+/* The CRC of `size` bytes at `data` behind those that gave `crc`; of no bytes it is 0. */
+CARRY_API uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc);
+
+/* --- Kernels: as in carry/sum.h; `sum` of each is the same as carry_crc32c() --- */
+
+CARRY_API const char *carry_crc32c_kernel_need(size_t index, size_t need);
+CARRY_API bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel);
+CARRY_API int carry_crc32c_select(const char *name);
+
+CARRY_END_DECLS
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "sum/choice.h"
+
+static bool available(const struct carry_kernel_row *row) {
+    return (row->needs & ~carry_cpu_bits()) == 0;
+}
+
+static bool preferred(const struct carry_kernel_row *row) {
+    return row->vector_bits < 512 || carry_cpu_has("prefer512");
+}
+
+static const struct carry_kernel_row *best_row(const struct carry_kernels *kernels) {
+    const struct carry_kernel_row *best = kernels->rows;
+    for (size_t i = 1; i < kernels->count; i++)
+        if (available(&kernels->rows[i]) && preferred(&kernels->rows[i]))
+            best = &kernels->rows[i];
+    return best;
+}
+
+carry_sum_fn *carry_kernels_choose(const struct carry_kernels *kernels) {
+    carry_sum_fn *run = best_row(kernels)->run;
+    __atomic_store_n(kernels->chosen, run, __ATOMIC_RELAXED);
+    return run;
+}
+
+static bool same(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+int carry_kernels_select(const struct carry_kernels *kernels, const char *name) {
+    const struct carry_kernel_row *row = name ? NULL : best_row(kernels);
+    for (size_t i = 0; i < kernels->count && !row; i++)
+        if (same(name, kernels->rows[i].name))
+            row = &kernels->rows[i];
+    if (!row)
+        return CARRY_ERROR_UNKNOWN;
+    if (!available(row))
+        return CARRY_ERROR_UNSUPPORTED;
+    __atomic_store_n(kernels->chosen, row->run, __ATOMIC_RELAXED);
+    return CARRY_OK;
+}
+
+bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,
+                            struct carry_sum_kernel *kernel) {
+    if (index >= kernels->count)
+        return false;
+    const struct carry_kernel_row *row = &kernels->rows[index];
+    kernel->name = row->name;
+    kernel->sum = row->run;
+    kernel->missing = carry_cpu_first_name(row->needs & ~carry_cpu_bits());
+    kernel->vector_bits = row->vector_bits;
+    kernel->preferred = preferred(row);
+    kernel->chosen = row->run == carry_kernels_in_use(kernels);
+    return true;
+}
+
+const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index, size_t need) {
+    uint32_t bits = index < kernels->count ? kernels->rows[index].needs : 0;
+    for (; need && bits; need--)
+        bits &= bits - 1; /* without its lowest bit */
+    return carry_cpu_first_name(bits);
+}

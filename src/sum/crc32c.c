@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The public functions of CRC32c. */
+#include "sum/crc32c.h"
+
+#include "sum/choice.h"
+
+#define CARRY_CRC32C_KERNEL(arch, name, needs, vector_bits)                                        \
+    CARRY_ROWS_##arch({#name, carry_crc32c_##name, needs, vector_bits}, )
+static const struct carry_kernel_row rows[] = {
+#include "sum/crc32c_kernels.def"
+};
+#undef CARRY_CRC32C_KERNEL
+
+static uint32_t choose_and_run(const void *data, size_t size, uint32_t crc);
+
+static carry_sum_fn *chosen = choose_and_run;
+static const struct carry_kernels kernels = {
+    .rows = rows,
+    .count = sizeof rows / sizeof *rows,
+    .chosen = &chosen,
+    .undecided = choose_and_run,
+};
+
+static uint32_t choose_and_run(const void *data, size_t size, uint32_t crc) {
+    return carry_kernels_choose(&kernels)(data, size, crc);
+}
+
+uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc) {
+    return __atomic_load_n(&chosen, __ATOMIC_RELAXED)(data, size, crc);
+}
+
+int carry_crc32c_select(const char *name) {
+    return carry_kernels_select(&kernels, name);
+}
+
+bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel) {
+    return carry_kernels_describe(&kernels, index, kernel);
+}
+
+const char *carry_crc32c_kernel_need(size_t index, size_t need) {
+    return carry_kernels_need(&kernels, index, need);
+}

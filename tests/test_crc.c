@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* `sum`: CRC32c, every kernel by every check, and the choice among them. */
+#include <string.h>
+
+#include <carry/cpu.h>
+#include <carry/crc.h>
+
+#include "harness/call.h"
+#include "harness/check_sum.h"
+#include "harness/child.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+
+static const struct effort *effort;
+
+/* RFC 3720, appendix B.4, and the check value of the CRC catalogues. */
+static void test_known_values(carry_sum_fn *crc32c, const char *name) {
+    unsigned char zeros[32] = {0}, ones[32], up[32], down[32];
+    memset(ones, 0xff, sizeof ones);
+    for (unsigned i = 0; i < 32; i++) {
+        up[i] = (unsigned char)i;
+        down[i] = (unsigned char)(31 - i);
+    }
+    tap_ok(crc32c("123456789", 9, 0) == 0xe3069283 && crc32c(zeros, 32, 0) == 0x8a9136aa &&
+               crc32c(ones, 32, 0) == 0x62a8ab43 && crc32c(up, 32, 0) == 0x46dd794e &&
+               crc32c(down, 32, 0) == 0x113fdb5c,
+           "%s: published values", name);
+}
+
+static void test_parts(carry_sum_fn *crc32c, const char *name) {
+    unsigned char data[400];
+    bool ok = true;
+    rng_restart();
+    rng_fill(data, sizeof data);
+    const uint32_t whole = crc32c(data, sizeof data, 0);
+    for (size_t split = 0; split <= sizeof data; split++)
+        ok = ok && crc32c(data + split, sizeof data - split, crc32c(data, split, 0)) == whole;
+    tap_ok(ok, "%s: two parts, one behind the other", name);
+}
+
+static void test_kernels(void) {
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++) {
+        if (kernel.missing) {
+            tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
+            continue;
+        }
+        test_known_values(kernel.sum, kernel.name);
+        test_parts(kernel.sum, kernel.name);
+        sum_check_all(&oracle_crc32c, kernel.sum, effort, kernel.name);
+    }
+}
+
+/* --- The choice of a kernel --- */
+
+static const char *chosen_name(void) {
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++)
+        if (kernel.chosen)
+            return kernel.name;
+    return "none";
+}
+
+static const char *best_name(void) {
+    const char *best = "none";
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++)
+        if (!kernel.missing)
+            best = kernel.name;
+    return best;
+}
+
+static bool first_call(void) {
+    return carry_crc32c("123456789", 9, 0) == 0xe3069283 && !strcmp(chosen_name(), best_name());
+}
+
+static void test_choice(void) {
+    struct carry_sum_kernel kernel;
+    tap_ok(carry_crc32c_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
+           "the best kernel is chosen: %s", best_name());
+    tap_ok(carry_crc32c_select("no such kernel") == CARRY_ERROR_UNKNOWN, "an unknown name");
+    tap_ok(carry_crc32c_select("generic") == CARRY_OK && !strcmp(chosen_name(), "generic") &&
+               carry_crc32c("123456789", 9, 0) == 0xe3069283,
+           "select by name");
+    tap_ok(carry_sum_select("generic") == CARRY_OK && carry_crc32c_select(NULL) == CARRY_OK &&
+               carry_sum_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
+           "its choice and that of carry_sum() are two");
+    carry_cpu_set_mask("all");
+    bool ok = true;
+    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++)
+        if (kernel.missing)
+            ok = ok && carry_crc32c_select(kernel.name) == CARRY_ERROR_UNSUPPORTED;
+    tap_ok(ok && carry_crc32c_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
+           "kernels without their features are refused");
+    carry_cpu_set_mask("");
+    carry_crc32c_select(NULL);
+    tap_ok(!carry_crc32c_kernel(1000, &kernel) && !carry_crc32c_kernel_need(1000, 0) &&
+               !carry_crc32c_kernel_need(0, 0),
+           "there is an end to the kernels and to what they need");
+}
+
+int main(void) {
+    effort = effort_chosen();
+    effort_note(effort);
+    if (call_limits())
+        tap_note("%s", call_limits());
+    tap_ok(child_says(NULL, first_call) && child_says("all", first_call), "the first call chooses");
+    test_choice();
+    test_kernels();
+    return tap_done();
+}
