@@ -22,10 +22,11 @@ static void print_sums(const struct packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        printf("%" PRIu64 "\t%s\t%s\t%s\t%04" PRIx32 "\t%04" PRIx32 "\t%" PRIu32 "\n",
+        printf("%" PRIu64 "\t%s\t%s\t%s\t%0*" PRIx32 "\t%0*" PRIx32 "\t%" PRIu32 "\n",
                packet->number, carry_packet_protocol_name(sums[i].protocol),
                carry_packet_verdict_name(sums[i].verdict), carry_packet_reason_name(sums[i].reason),
-               sums[i].stored, sums[i].expected, sums[i].field_offset);
+               2 * sums[i].field_size, sums[i].stored, 2 * sums[i].field_size, sums[i].expected,
+               sums[i].field_offset);
 }
 
 int main(int argc, char **argv) {

@@ -19,6 +19,7 @@ enum {
     VRRP = 112,
     PGM = 113,
     MIPV6 = 135,
+    SCTP = 132,
     HIP = 139,
 };
 
@@ -94,6 +95,71 @@ static void test_dccp_coverage(void) {
     struct frame *frame = start_dccp(false, 1, 12);
     frame->bytes[frame->size - 22 + 4] = 1;
     expect(frame, "ip good, dccp unverifiable/malformed", "DCCP covering less than its checksum");
+}
+
+/* --- SCTP --- */
+
+/* Stores at `field` the CRC of `size` bytes from `cover` on, its lowest byte first. */
+static void seal_crc32c(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size) {
+    memset(frame->bytes + field, 0, 4);
+    uint32_t crc = oracle_run(&oracle_crc32c, frame->bytes + cover, size, 0);
+    for (int i = 0; i < 4; i++)
+        frame->bytes[field + (uint32_t)i] = (uint8_t)(crc >> 8 * i);
+}
+
+/* The common header, and a DATA chunk with `size` bytes. */
+static struct frame *start_sctp(bool version6, uint32_t size) {
+    struct frame *frame = start_ip(version6, SCTP, 12 + 16 + size);
+    uint32_t sctp = put(frame, "1389 c001 12345678 00000000");
+    put(frame, "00 03 0010 00000001 0000 0000 00000000");
+    put_many(frame, size, 0x31, 7);
+    seal_crc32c(frame, sctp + 8, sctp, 12 + 16 + size);
+    return frame;
+}
+
+static void test_sctp_is_crc32c(void) {
+    for (int version6 = 0; version6 < 2; version6++)
+        for (uint32_t size = 0; size < 8; size++)
+            expect_covered(start_sctp(version6, size), version6, "sctp", 28 + size, "SCTP");
+
+    struct frame *frame = start_sctp(false, 300);
+    uint32_t sctp = frame->size - 328,
+             good = get16(frame, sctp + 8) << 16 | get16(frame, sctp + 10);
+    put(frame, "fffefdfc");
+    expect(frame, "ip good, sctp good", "SCTP ends with the datagram, trailers lie outside");
+    uint32_t first = get16(frame, sctp + 100), second = get16(frame, sctp + 102);
+    set16(frame, sctp + 100, second);
+    set16(frame, sctp + 102, first);
+    expect(frame, "ip good, sctp bad", "SCTP notices words that changed places");
+    struct result result = check(frame);
+    const struct carry_packet_sum *sum = &result.sums[1];
+    tap_ok(sum->field_size == 4 && sum->field_offset == sctp + 8 && sum->cover_offset == sctp &&
+               sum->cover_size == 328 && !sum->pseudo && sum->stored == good,
+           "four bytes, as they stand in the frame");
+    set16(frame, sctp + 100, first);
+    set16(frame, sctp + 102, second);
+    frame->bytes[sctp + 8] ^= 1;
+    result = check(frame);
+    tap_ok(sum->verdict == CARRY_VERDICT_BAD && sum->stored == (good ^ 0x01000000) &&
+               sum->expected == good,
+           "stored and expected are both in that order");
+    memset(frame->bytes + sctp + 8, 0, 4);
+    expect(frame, "ip good, sctp absent", "SCTP 0: agreed upon, or left to offload");
+    frame->bytes[sctp + 11] = 1;
+    expect(frame, "ip good, sctp bad", "SCTP 1: all four bytes are the field");
+}
+
+static void test_sctp_cut(void) {
+    struct frame *frame = start_sctp(false, 300);
+    frame->wire = frame->size--;
+    expect(frame, "ip good, sctp unverifiable/snaplen", "SCTP with its last byte cut off");
+    frame->size = 14 + 20 + 11;
+    expect(frame, "ip good, sctp unverifiable/snaplen", "SCTP cut within the field");
+    struct result result = check(frame);
+    tap_ok(result.sums[1].stored == 0, "nothing is stored then");
+    frame = start_ip(false, SCTP, 11);
+    put(frame, "1389 c001 12345678 000000");
+    expect(frame, "ip good, sctp unverifiable/malformed", "SCTP shorter than its header");
 }
 
 /* --- Routing protocols --- */
@@ -355,9 +421,16 @@ static void test_hip(void) {
 
 /* --- All of them --- */
 
+static void store_expected(struct frame *frame, const struct carry_packet_sum *sum) {
+    uint32_t last = sum->field_offset + sum->field_size - 2u;
+    if (sum->field_size == 4)
+        set16(frame, sum->field_offset, sum->expected >> 16);
+    set16(frame, last, sum->expected);
+}
+
 /* What bytes at random, of a size at random, make of each protocol: reads stay inside. */
 static void test_noise(void) {
-    static const uint8_t protocols[] = {DCCP, RSVP, EIGRP, OSPF, PIM, VRRP, PGM, HIP, MIPV6};
+    static const uint8_t protocols[] = {SCTP, DCCP, RSVP, EIGRP, OSPF, PIM, VRRP, PGM, HIP, MIPV6};
     bool ok = true;
     rng_restart();
     for (int round = 0; round < 20000; round++) {
@@ -372,7 +445,7 @@ static void test_noise(void) {
         struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(8));
         for (size_t i = 0; i < result.count; i++)
             if (result.sums[i].verdict == CARRY_VERDICT_BAD)
-                set16(frame, result.sums[i].field_offset, result.sums[i].expected);
+                store_expected(frame, &result.sums[i]);
         struct result repaired = check(frame);
         for (size_t i = 0; i < result.count; i++)
             if (result.sums[i].verdict == CARRY_VERDICT_BAD)
@@ -382,6 +455,8 @@ static void test_noise(void) {
 }
 
 int main(void) {
+    test_sctp_is_crc32c();
+    test_sctp_cut();
     test_dccp_coverage();
     test_ospf2_skips_its_authentication();
     test_ospf2_lengths();

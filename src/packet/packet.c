@@ -61,9 +61,21 @@ static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
                            stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
 }
 
+/* A CRC32c covers its own field as zeros, and is stored with its lowest byte first. */
+static uint32_t compute_crc32c(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    static const uint8_t zeros[4];
+    uint32_t before = sum->field_offset - sum->cover_offset;
+    uint32_t after = before + sum->field_size;
+    const uint8_t *cover = walk->data + sum->cover_offset;
+    uint32_t crc = carry_crc32c(zeros, sizeof zeros, carry_crc32c(cover, before, 0));
+    return __builtin_bswap32(carry_crc32c(cover + after, sum->cover_size - after, crc));
+}
+
 /* What to store in the field, where all that is covered is there. */
 static uint32_t compute(const struct carry_walk *walk, const struct carry_packet_sum *sum,
                         enum carry_verdict zero) {
+    if (sum->field_size == 4)
+        return compute_crc32c(walk, sum);
     uint32_t rest = sum_without_field(walk, sum, seed_of(walk, sum));
     uint16_t check =
         zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
@@ -93,9 +105,17 @@ static void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
     }
 }
 
+static void verify_crc32c(const struct carry_walk *walk, struct carry_packet_sum *sum) {
+    sum->expected = compute_crc32c(walk, sum);
+    sum->verdict = sum->expected == sum->stored ? CARRY_VERDICT_GOOD : CARRY_VERDICT_BAD;
+}
+
 /* Judges a field, of which all that it covers is there. */
 static void verify(struct carry_walk *walk, struct carry_packet_sum *sum, enum carry_verdict zero) {
-    verify_sum(walk, sum, zero);
+    if (sum->field_size == 4)
+        verify_crc32c(walk, sum);
+    else
+        verify_sum(walk, sum, zero);
     if (sum->verdict == CARRY_VERDICT_BAD && walk->quoted) {
         sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
         sum->reason = CARRY_REASON_QUOTED;
@@ -108,7 +128,7 @@ static bool verifies_around(const struct carry_walk *walk, const struct carry_pa
     const uint8_t expected[2] = {(uint8_t)(inner->expected >> 8), (uint8_t)inner->expected};
     uint32_t before = inner->field_offset - outer->cover_offset;
     uint32_t after = before + inner->field_size;
-    if (after > outer->cover_size)
+    if (after > outer->cover_size || outer->field_size != 2)
         return false;
     const uint8_t *cover = walk->data + outer->cover_offset;
     uint32_t sum = carry_sum(cover, before, outer->pseudo);
@@ -149,7 +169,8 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
 
     const uint8_t *header = carry_walk_header(walk, field->field_offset + field->field_size);
     if (header)
-        sum->stored = carry_load16(header + field->field_offset);
+        sum->stored = field->field_size == 4 ? carry_load32(header + field->field_offset)
+                                             : carry_load16(header + field->field_offset);
     bool blames = zero == CARRY_VERDICT_ILLEGAL && walk->quoted;
     bool is_missing = header && sum->stored == 0 && zero != CARRY_ZERO_IS_PLAIN && !blames;
     if (is_missing)

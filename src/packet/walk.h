@@ -12,6 +12,7 @@
 #ifndef CARRY_PACKET_WALK_H
 #define CARRY_PACKET_WALK_H
 
+#include <carry/crc.h>
 #include <carry/packet.h>
 #include <carry/sum.h>
 
@@ -89,9 +90,9 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
                     uint32_t size, uint32_t pseudo, enum carry_verdict zero);
 
 /*
- * The same for any field: `field` holds protocol, field_size, cover_size, pseudo, gap, and, counted
- * from `offset`, field_offset. Its verdict is UNVERIFIABLE, until judged, or ABSENT where the
- * header says that the field means nothing.
+ * The same for any field, those of 4 bytes being CRC32c: `field` holds protocol, field_size,
+ * cover_size, pseudo, gap, and, counted from `offset`, field_offset. Its verdict is UNVERIFIABLE,
+ * until judged, or ABSENT where the header says that the field means nothing.
  */
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
                      enum carry_verdict zero);

@@ -29,6 +29,12 @@ REASONS: dict[str, list[Row]] = {
         ("tcpdump_ipv4_invalid_hdr_length.pcap", "ip", "unverifiable/malformed", "-", 1),
         ("zeek_mpls-6in6-broken.pcap", "ip", "unverifiable/malformed", "-", 26),
     ],
+    "SCTP 0, agreed upon or left to offload: tshark 4.0 calls it bad": [
+        ("arkime_arkime_synthetic.pcap", "sctp", "absent", "bad", 2),
+        ("derived_bitflip5pct.pcap", "sctp", "absent", "bad", 2),
+        ("derived_cut_midrecord.pcap", "sctp", "absent", "bad", 1),
+        ("derived_wordswap.pcap", "sctp", "absent", "bad", 2),
+    ],
     "UDP length 0 in a short IPv4 packet: tshark gives no status": [
         ("arkime_arkime_synthetic.pcap", "udp", "unverifiable/malformed", "-", 1),
     ],

@@ -33,6 +33,7 @@ COLUMNS = {
     "icmpv6": "icmpv6.checksum.status",
     "igmp": "igmp.checksum.status",
     "gre": "gre.checksum.status",
+    "sctp": "sctp.checksum.status",
     "dccp": "dccp.checksum.status",
     "pim": "pim.cksum.status",
     "vrrp": "vrrp.checksum.status",

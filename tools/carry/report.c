@@ -271,15 +271,27 @@ static char *expected_text(char *buffer, const struct finding *finding) {
     return value_text(buffer, finding, finding->sum.expected);
 }
 
-#define FINDING_HEADER "  frame  layer    stored  expected    at offset"
+/* What a value takes: 0xbeef, or twice the digits. */
+static int value_width(const struct finding *finding) {
+    return 2 + 2 * finding->sum.field_size;
+}
+
+#define FINDING_HEADER_SIZE 80
+
+/* The titles over findings whose values take up to `width`. */
+static char *finding_header(char *buffer, int width) {
+    snprintf(buffer, FINDING_HEADER_SIZE, "  frame  layer    %-*s  %-*s    at offset", width,
+             "stored", width + 2, "expected");
+    return buffer;
+}
 
 /* Everything but the route. */
-static void print_finding(const struct finding *finding) {
+static void print_finding(const struct finding *finding, int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
-    printf("%7s  %-7s  %-6s  %-8s  %11s", text_count(frame, finding->frame),
-           carry_packet_protocol_name(finding->sum.protocol),
-           value_text(stored, finding, finding->sum.stored), expected_text(expected, finding),
-           text_count(offset, finding->offset));
+    printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->frame),
+           carry_packet_protocol_name(finding->sum.protocol), width,
+           value_text(stored, finding, finding->sum.stored), width + 2,
+           expected_text(expected, finding), text_count(offset, finding->offset));
 }
 
 void report_finding_text(const char *path, const struct finding *finding) {
@@ -288,16 +300,15 @@ void report_finding_text(const char *path, const struct finding *finding) {
         text_print_name(stdout, path);
         fputs(": ", stdout);
     }
-    print_finding(finding);
+    print_finding(finding, value_width(finding));
     printf("  %s\n", route_text(route, finding));
 }
 
 /* Routes stand beside the rest where all of them fit, else each on a line of its own. */
-static const char *route_separator(const struct report *report) {
+static const char *route_separator(const struct report *report, size_t header_size) {
     char route[ROUTE_SIZE];
     for (size_t i = 0; i < report->findings_count; i++)
-        if (strlen(FINDING_HEADER) + 2 + strlen(route_text(route, &report->findings[i])) >
-            TEXT_COLUMNS)
+        if (header_size + 2 + strlen(route_text(route, &report->findings[i])) > TEXT_COLUMNS)
             return "\n         ";
     return "  ";
 }
@@ -307,12 +318,19 @@ static void print_findings(const struct report *report) {
     uint64_t more = tally_findings(report->tally) - report->findings_count;
     if (!report->findings_count)
         return;
+    int width = 0;
+    for (size_t i = 0; i < report->findings_count; i++)
+        if (width < value_width(&report->findings[i]))
+            width = value_width(&report->findings[i]);
+    char header[FINDING_HEADER_SIZE];
+    finding_header(header, width);
     putchar('\n');
-    print_coloured(COLOUR_FAINT, 0, FINDING_HEADER);
+    print_coloured(COLOUR_FAINT, 0, header);
     putchar('\n');
     for (size_t i = 0; i < report->findings_count; i++) {
-        print_finding(&report->findings[i]);
-        printf("%s%s\n", route_separator(report), route_text(route, &report->findings[i]));
+        print_finding(&report->findings[i], width);
+        printf("%s%s\n", route_separator(report, strlen(header)),
+               route_text(route, &report->findings[i]));
     }
     if (more)
         printf("  and %s more: --bad-only lists them all\n", text_count(number, more));
