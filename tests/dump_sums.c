@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints every sum of a capture, for comparison with other tools: a line each, of frame, protocol,
- * verdict, reason, stored, expected and offset of the field, separated by tabs.
+ * verdict, reason, stored, expected, offset of the field in the frame and in the file, 1 if quoted
+ * by ICMP, 1 if bytes of the frame were cut off; separated by tabs.
  */
 #include <carry/packet.h>
 
@@ -22,11 +23,13 @@ static void print_sums(const struct packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        printf("%" PRIu64 "\t%s\t%s\t%s\t%0*" PRIx32 "\t%0*" PRIx32 "\t%" PRIu32 "\n",
+        printf("%" PRIu64 "\t%s\t%s\t%s\t%0*" PRIx32 "\t%0*" PRIx32 "\t%" PRIu32 "\t%" PRIu64
+               "\t%d\t%d\n",
                packet->number, carry_packet_protocol_name(sums[i].protocol),
                carry_packet_verdict_name(sums[i].verdict), carry_packet_reason_name(sums[i].reason),
                2 * sums[i].field_size, sums[i].stored, 2 * sums[i].field_size, sums[i].expected,
-               sums[i].field_offset);
+               sums[i].field_offset, packet->offset + sums[i].field_offset, sums[i].quoted,
+               packet->captured < packet->wire);
 }
 
 int main(int argc, char **argv) {
