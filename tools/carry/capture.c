@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,7 @@
 
 #include "format.h"
 
-/* Large enough to make read() calls cheap, small enough to stay in the second-level cache. */
-#define WINDOW_BYTES (512u << 10)
+#define MAGIC_BYTES 4
 
 static enum capture_result stopped(struct capture *capture, struct packet *packet) {
     (void)packet;
@@ -37,6 +37,9 @@ enum capture_result capture_damage(struct capture *capture, const char *format, 
 enum capture_result capture_cut(struct capture *capture, const char *what, uint64_t size) {
     const struct input *input = &capture->input;
     uint64_t have = input->end_offset - capture->record;
+    const char *unpacked_to_here = capture->unpack ? unpack_problem(capture->unpack) : NULL;
+    if (unpacked_to_here)
+        return capture_damage(capture, "%s", unpacked_to_here);
     if (input->error) {
         capture_damage(capture, "cannot read: %s", strerror(input->error));
         return stop(capture, CAPTURE_FAILED);
@@ -52,8 +55,8 @@ static const struct {
     const char magic[5];
     const char *advice;
 } foreign[] = {
-    {"\x1f\x8b", "compressed: zcat FILE | carry check -"},
-    {"\x28\xb5\x2f\xfd", "compressed: zstdcat FILE | carry check -"},
+    {"\x1f\x8b", "compressed once more: zcat FILE | carry check -"},
+    {"\x28\xb5\x2f\xfd", "compressed once more: zstdcat FILE | carry check -"},
     {"\xfd\x37zX", "compressed: xzcat FILE | carry check -"},
     {"BZh", "compressed: bzcat FILE | carry check -"},
     {"snoo", "a snoop file: convert it with editcap -F pcap"},
@@ -67,18 +70,52 @@ static enum capture_result no_capture(struct capture *capture, const uint8_t *ma
                           magic[1], magic[2], magic[3]);
 }
 
+/* Puts what unpacks between the bytes read so far, with those that will be, and the capture. */
+static bool unpack(struct capture *capture, const uint8_t *magic) {
+    struct input packed = capture->input;
+    struct unpack *unpack = unpack_open(magic, &capture->packed);
+    if (!unpack)
+        return false;
+    if (!input_open(&capture->input, unpack_read, unpack, packed.capacity)) {
+        capture->input = packed;
+        unpack_close(unpack);
+        return false;
+    }
+    capture->input.watcher = packed.watcher;
+    capture->packed = packed;
+    capture->packed.watcher = (struct input_watcher){0};
+    capture->unpack = unpack;
+    return true;
+}
+
+/* The first bytes of the capture itself; NULL if there are fewer. */
+static const uint8_t *peek_magic(struct capture *capture) {
+    const uint8_t *magic = input_peek(&capture->input, MAGIC_BYTES);
+    if (!magic || capture->unpack || !unpack(capture, magic))
+        return magic;
+    return input_peek(&capture->input, MAGIC_BYTES);
+}
+
+static format_next_fn *recognise(struct capture *capture, const uint8_t *magic) {
+    format_next_fn *next = pcap_recognise(capture, magic);
+    return next ? next : pcapng_recognise(capture, magic);
+}
+
 static enum capture_result start(struct capture *capture, struct packet *packet) {
-    const uint8_t *magic = input_peek(&capture->input, 4);
+    const uint8_t *magic = peek_magic(capture);
     if (!magic && !capture->input.error && !input_held(&capture->input))
         return capture_damage(capture, "empty file");
     if (!magic)
-        return capture_cut(capture, "file header", 4);
-    capture->next = pcap_recognise(capture, magic);
-    if (!capture->next)
-        capture->next = pcapng_recognise(capture, magic);
+        return capture_cut(capture, "file header", MAGIC_BYTES);
+    capture->next = recognise(capture, magic);
     if (!capture->next)
         return no_capture(capture, magic);
     return capture->next(capture, packet);
+}
+
+bool capture_recognised(struct capture *capture) {
+    const uint8_t *magic = peek_magic(capture);
+    return magic && recognise(capture, magic);
 }
 
 struct capture *capture_open_source(input_read_fn *read, void *context, size_t window) {
@@ -95,6 +132,10 @@ struct capture *capture_open_source(input_read_fn *read, void *context, size_t w
 
 static ssize_t read_descriptor(void *context, void *buffer, size_t size) {
     const struct capture *capture = context;
+    const struct input_watcher *watcher = &capture->input.watcher;
+    struct pollfd readable = {.fd = capture->descriptor, .events = POLLIN};
+    if (watcher->idle && poll(&readable, 1, 0) == 0)
+        watcher->idle(watcher->context);
     return read(capture->descriptor, buffer, size);
 }
 
@@ -106,7 +147,7 @@ static struct capture *open_descriptor(int descriptor) {
         errno = EISDIR;
         return NULL;
     }
-    struct capture *capture = capture_open_source(read_descriptor, NULL, WINDOW_BYTES);
+    struct capture *capture = capture_open_source(read_descriptor, NULL, CAPTURE_WINDOW_BYTES);
     if (!capture)
         return NULL;
     capture->input.context = capture;
@@ -135,6 +176,10 @@ void capture_close(struct capture *capture) {
     if (capture->owned)
         close(capture->descriptor);
     pcapng_close(capture);
+    if (capture->unpack) {
+        unpack_close(capture->unpack);
+        input_close(&capture->packed);
+    }
     input_close(&capture->input);
     free(capture);
 }
@@ -163,6 +208,10 @@ enum capture_result capture_next(struct capture *capture, struct packet *packet)
     return result;
 }
 
+struct input *capture_input(struct capture *capture) {
+    return &capture->input;
+}
+
 const struct capture_problem *capture_problem(const struct capture *capture) {
     return &capture->problem;
 }
@@ -172,5 +221,5 @@ uint64_t capture_size(const struct capture *capture) {
 }
 
 uint64_t capture_position(const struct capture *capture) {
-    return input_offset(&capture->input);
+    return input_offset(capture->unpack ? &capture->packed : &capture->input);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads captures: pcap (both byte orders, micro- and nanoseconds, and Kuznetzov's modified records)
- * and pcapng (both byte orders, several sections and interfaces).
+ * and pcapng (both byte orders, several sections and interfaces), also compressed by gzip or zstd.
+ * Offsets in a compressed capture are those of the capture as if it were not.
  *
  *     struct capture *capture = capture_open(path);
  *     struct packet packet;
@@ -25,19 +26,23 @@
  */
 #define CAPTURE_PACKET_MAX (16u << 20)
 
+/* Large enough to make read() calls cheap, small enough to stay in the second-level cache. */
+#define CAPTURE_WINDOW_BYTES ((size_t)128 << 10)
+
 /* One section of a pcapng file may describe this many interfaces. */
 #define CAPTURE_INTERFACES_MAX 65536u
 
 struct packet {
-    const uint8_t *data; /* valid until the next call for the same capture */
-    uint32_t captured;   /* bytes at `data` */
-    uint32_t wire;       /* bytes that were on the wire, as the record says */
-    uint32_t linktype;   /* LINKTYPE_ value */
-    uint32_t fcs;        /* bytes of frame check sequence at the end of `wire`, where known */
-    uint32_t interface;  /* pcapng: within its section; else 0 */
-    uint64_t number;     /* from 1, as other tools number frames */
-    uint64_t time_ns;    /* since 1970; 0: not known */
-    uint64_t offset;     /* of data[0] in the file */
+    const uint8_t
+        *data; /* valid until the next call, or the watcher of the capture's input ends it */
+    uint32_t captured;  /* bytes at `data` */
+    uint32_t wire;      /* bytes that were on the wire, as the record says */
+    uint32_t linktype;  /* LINKTYPE_ value */
+    uint32_t fcs;       /* bytes of frame check sequence at the end of `wire`, where known */
+    uint32_t interface; /* pcapng: within its section; else 0 */
+    uint64_t number;    /* from 1, as other tools number frames */
+    uint64_t time_ns;   /* since 1970; 0: not known */
+    uint64_t offset;    /* of data[0] in the file */
 };
 
 enum capture_result {
@@ -72,6 +77,12 @@ void capture_close(struct capture *capture);
 void capture_pass_to(struct capture *capture, input_sink_fn *sink, void *context);
 bool capture_pass_rest(struct capture *capture);
 
+/* True if it starts like a capture; what follows may still be damaged. */
+bool capture_recognised(struct capture *capture);
+
+/* Where its bytes come from, to be watched: see input.h. */
+struct input *capture_input(struct capture *capture);
+
 /* The next packet; any result but CAPTURE_PACKET is final. */
 enum capture_result capture_next(struct capture *capture, struct packet *packet);
 
@@ -84,7 +95,7 @@ bool capture_status(const struct capture *capture, struct stat *status);
 /* The file's size in bytes; 0 where that is not known: pipes, devices. */
 uint64_t capture_size(const struct capture *capture);
 
-/* Bytes read so far. */
+/* Bytes of the file read so far, at most capture_size() where that is known. */
 uint64_t capture_position(const struct capture *capture);
 
 #endif

@@ -9,279 +9,376 @@
 
 #include <carry/packet.h>
 
+#include "bad_file.h"
 #include "capture.h"
+#include "check_options.h"
 #include "command.h"
+#include "folder.h"
+#include "pipeline.h"
 #include "progress.h"
 #include "report.h"
 #include "tally.h"
 #include "text.h"
 
-#define SHOWN_DEFAULT 5
-#define SHOWN_MAX     10000
-
-static const char usage[] =
-    "Usage: carry check [OPTION]... FILE...\n"
-    "\n"
-    "Verifies the checksums of the packets in pcap and pcapng captures. Tells those\n"
-    "that are wrong from those that transmit offload left to the network card, which\n"
-    "are partial: nothing is wrong with them. FILE may be a pipe, or - for standard\n"
-    "input.\n"
-    "\n"
-    "  -b, --bad-only     list every bad or illegal checksum, one a line\n"
-    "  -j, --json         print a JSON object for each file, or for each line of -b\n"
-    "  -n, --show=COUNT   show the first COUNT bad checksums in the summary (5)\n"
-    "  -q, --quiet        print nothing; the exit status tells\n"
-    "  -h, --help         print this\n"
-    "\n"
-    "Exit status, the gravest of all files:\n"
-    "  0  clean             1  a checksum is bad or illegal\n"
-    "  2  damaged capture   3  wrong usage, or reading or writing failed\n"
-    "\n"
-    "Examples:\n"
-    "  carry check capture.pcap\n"
-    "  carry check --json *.pcapng | jq .protocols.tcp\n"
-    "  zcat capture.pcap.gz | carry check -\n"
-    "  tcpdump -U -w - | carry check --bad-only -\n";
-
-static const char letters[] = ":bjn:qh";
-
-static const struct option long_options[] = {
-    {"bad-only", no_argument, NULL, 'b'},   {"json", no_argument, NULL, 'j'},
-    {"show", required_argument, NULL, 'n'}, {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},       {0},
-};
-
-struct options {
-    bool bad_only;
-    bool json;
-    bool quiet;
-    bool help;
-    size_t show;
-};
-
 /* All captures of one call. */
 struct run {
-    struct options options;
-    bool many;                /* more than one file is named */
-    struct finding *findings; /* of the present capture; room for options.show */
-    size_t findings_count;
+    struct check_options options;
+    bool many; /* there may be more than one capture */
+    struct pipeline *pipeline;
+    struct bad_file *bad_file; /* NULL: not wanted */
     struct tally *total;
-    unsigned captures, damaged, failed;
+    uint64_t captures, damaged, failed, skipped;
+    int status; /* the gravest so far */
+
+    /* Of the present capture. */
+    const char *path;
+    bool streams; /* who watches the output is to see each line at once */
+    bool no_memory;
+    struct tally *tally;
+    struct finding *findings; /* room for options.show */
+    size_t findings_count;
+    uint64_t last_written; /* number of the packet */
 };
 
-static int set_show(struct options *options, const char *text) {
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || value > SHOWN_MAX)
-        return command_usage("check", "--show takes a number from 0 to %d, not '%s'", SHOWN_MAX,
-                             text);
-    options->show = value;
-    return STATUS_CLEAN;
+static void note_status(struct run *run, int status) {
+    run->status = status > run->status ? status : run->status;
 }
 
-static int parse(int argc, char **argv, struct options *options) {
-    int option, status = STATUS_CLEAN;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-        switch (option) {
-        case 'b':
-            options->bad_only = true;
-            break;
-        case 'j':
-            options->json = true;
-            break;
-        case 'n':
-            status = set_show(options, optarg);
-            break;
-        case 'q':
-            options->quiet = true;
-            break;
-        case 'h':
-            options->help = true;
-            break;
-        default:
-            status = command_bad_option(argv, option);
-        }
-        if (status != STATUS_CLEAN)
-            return status;
-    }
-    if (!options->help && optind == argc)
-        return command_usage("check", "no file given");
-    if (options->quiet)
-        options->bad_only = false;
-    return STATUS_CLEAN;
+/* --- A batch of packets: what any thread does --- */
+
+/* Keeps the sums of the protocols that are asked for. */
+static size_t select_sums(uint64_t protocols, struct carry_packet_sum *sums, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (protocols >> sums[i].protocol & 1)
+            sums[kept++] = sums[i];
+    return kept;
 }
 
-static void list(const struct run *run, const char *path, const struct finding *finding) {
-    if (run->options.json)
-        report_finding_json(path, finding);
-    else
-        report_finding_text(run->many ? path : NULL, finding);
+static void note_sums(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (__builtin_expect(tally_names(sums[i].verdict), 0))
+            pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
-/* The bad ones of one packet: listed at once, or kept for the summary while there is room. */
-static void note_findings(struct run *run, const char *path, const struct packet *packet,
-                          const struct carry_frame *frame, const struct carry_packet_sum *sums,
-                          size_t count) {
-    struct finding finding;
-    for (size_t i = 0; i < count; i++) {
-        if (!tally_is_finding(sums[i].verdict))
-            continue;
-        tally_describe(&finding, packet, frame, &sums[i]);
-        if (run->options.bad_only)
-            list(run, path, &finding);
-        else if (run->findings_count < run->options.show)
-            run->findings[run->findings_count++] = finding;
-    }
-}
-
-static enum capture_result walk(struct run *run, const char *path, struct capture *capture,
-                                struct tally *tally) {
+static void look_at_packet(const struct check_options *options, struct batch *batch,
+                           uint32_t index) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    struct packet packet;
-    enum capture_result result;
-    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
-        struct carry_frame frame = tally_frame(&packet);
-        size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-        if (tally_add(tally, &packet, &frame, sums, count)) {
-            note_findings(run, path, &packet, &frame, sums, count);
-            /* What comes through a pipe may never end: let its reader see each line. */
-            if (run->options.bad_only && capture_size(capture) == 0)
-                fflush(stdout);
-            if (command_output_failed())
-                return CAPTURE_END;
-        }
-        if (progress_due)
-            progress_draw(capture_position(capture));
+    const struct packet *packet = &batch->packets[index];
+    struct carry_frame frame = tally_frame(packet);
+    size_t count = carry_packet_check(&frame, &options->packet, sums, CARRY_PACKET_SUMS_MAX);
+    if (count == 0 && !carry_packet_knows_link(packet->linktype)) {
+        pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
+        return;
     }
-    return result;
+    batch->tally.without += count == 0;
+    if (options->protocols != UINT64_MAX)
+        count = select_sums(options->protocols, sums, count);
+    tally_add(&batch->tally, &frame, packet->captured, sums, count);
+    note_sums(batch, index, sums, count);
 }
 
-static int file_error(const char *path, const char *reason) {
+static void look(const void *context, struct batch *batch) {
+    const struct run *run = context;
+    for (uint32_t i = 0; i < batch->count; i++)
+        look_at_packet(&run->options, batch, i);
+}
+
+/* --- A batch of packets: what is done in their order --- */
+
+static void list(const struct run *run, const struct finding *finding) {
+    switch (run->options.format) {
+    case CHECK_TEXT:
+        report_finding_text(run->many ? run->path : NULL, finding);
+        break;
+    case CHECK_JSON:
+        report_finding_json(run->path, finding);
+        break;
+    case CHECK_TSV:
+        report_finding_tsv(run->path, finding);
+        break;
+    }
+}
+
+/* Lists a sum at once, or keeps it for the summary while there is room. */
+static void add_finding(struct run *run, const struct packet *packet,
+                        const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    struct finding finding;
+    if (!run->options.bad_only && run->findings_count == run->options.show)
+        return;
+    tally_describe(&finding, packet, frame, sum);
+    if (run->options.bad_only)
+        list(run, &finding);
+    else
+        run->findings[run->findings_count++] = finding;
+}
+
+static void write_bad(struct run *run, const struct packet *packet) {
+    if (!run->bad_file || run->last_written == packet->number)
+        return;
+    run->last_written = packet->number;
+    bad_file_add(run->bad_file, run->path, packet);
+}
+
+static void finish_sum(struct run *run, const struct packet *packet,
+                       const struct carry_packet_sum *sum) {
+    struct carry_frame frame = tally_frame(packet);
+    tally_add_sender(run->tally, &frame, sum);
+    if (tally_is_in(sum->verdict, run->options.listed))
+        add_finding(run, packet, &frame, sum);
+    if (tally_is_in(sum->verdict, run->options.wrong))
+        write_bad(run, packet);
+}
+
+static bool finish(void *context, const struct batch *batch) {
+    struct run *run = context;
+    tally_merge(run->tally, &batch->tally);
+    for (size_t i = 0; i < batch->notes_count && !command_output_failed(); i++) {
+        const struct note *note = &batch->notes[i];
+        const struct packet *packet = &batch->packets[note->packet];
+        if (note->kind == NOTE_SUM)
+            finish_sum(run, packet, &note->sum);
+        else
+            tally_add_unknown(run->tally, packet);
+    }
+    if (run->streams)
+        fflush(stdout);
+    run->no_memory |= batch->no_memory;
+    return !run->no_memory && !command_output_failed();
+}
+
+/* --- A capture --- */
+
+static void print_error(const char *path, const char *reason) {
     fputs("carry: ", stderr);
     text_print_name(stderr, path);
     fprintf(stderr, ": %s\n", reason);
-    return STATUS_ERROR;
+}
+
+static void file_error(struct run *run, const char *path, const char *reason) {
+    print_error(path, reason);
+    note_status(run, STATUS_ERROR);
 }
 
 /* What the summary would have said of a capture that ended early, where there is none. */
-static void print_problem(const struct run *run, const struct report *report) {
+static void print_problem(struct run *run, const struct report *report) {
     char offset[TEXT_SIZE], text[sizeof report->problem->reason + TEXT_SIZE + 32];
+    bool summary_tells = !run->options.bad_only && run->options.format != CHECK_TSV;
     if (report->end == CAPTURE_FAILED) {
-        file_error(report->path, report->problem->reason);
-    } else if (report->end == CAPTURE_DAMAGED && run->options.bad_only) {
+        file_error(run, report->path, report->problem->reason);
+    } else if (report->end == CAPTURE_DAMAGED && !summary_tells && !run->options.quiet) {
         snprintf(text, sizeof text, "damaged at offset %s: %s",
                  text_count(offset, report->problem->offset), report->problem->reason);
-        file_error(report->path, text);
+        print_error(report->path, text);
     }
 }
 
-static void print_report(const struct run *run, const struct report *report) {
+static void print_report(struct run *run, const struct report *report) {
     print_problem(run, report);
     if (run->options.quiet || run->options.bad_only)
         return;
-    if (run->options.json) {
+    switch (run->options.format) {
+    case CHECK_TEXT:
+        if (run->captures > 1)
+            putchar('\n');
+        report_text(report);
+        break;
+    case CHECK_JSON:
         report_json(report);
-        return;
+        break;
+    case CHECK_TSV:
+        report_tsv(report);
+        break;
     }
-    if (run->captures > 1)
-        putchar('\n');
-    report_text(report);
 }
 
-static int count_capture(struct run *run, const struct tally *tally, enum capture_result end) {
+static void count_capture(struct run *run, const struct tally *tally, enum capture_result end) {
     run->captures++;
     run->damaged += end == CAPTURE_DAMAGED;
     run->failed += end == CAPTURE_FAILED;
     tally_merge(run->total, tally);
-    if (end == CAPTURE_FAILED)
-        return STATUS_ERROR;
+    if (tally_total_of(tally, run->options.wrong))
+        note_status(run, STATUS_BAD);
     if (end == CAPTURE_DAMAGED)
-        return STATUS_DAMAGED;
-    return tally_findings(tally) ? STATUS_BAD : STATUS_CLEAN;
+        note_status(run, STATUS_DAMAGED);
 }
 
-static int check_capture(struct run *run, const char *path, struct capture *capture) {
-    struct tally *tally = calloc(1, sizeof *tally);
-    if (!tally)
-        return file_error(path, strerror(ENOMEM));
-    run->findings_count = 0;
+static enum capture_result run_capture(struct run *run, struct capture *capture) {
     bool mixes_with_output = run->options.bad_only && isatty(STDOUT_FILENO);
     if (!mixes_with_output)
         progress_begin(capture_size(capture));
-    enum capture_result end = walk(run, path, capture, tally);
+    enum capture_result end = pipeline_run(run->pipeline, capture, run->options.packets);
     progress_end();
-    int status = count_capture(run, tally, end);
+    return end;
+}
+
+static void check_capture(struct run *run, const char *path, struct capture *capture) {
+    run->tally = tally_new();
+    if (!run->tally) {
+        file_error(run, path, strerror(ENOMEM));
+        return;
+    }
+    run->path = path;
+    run->streams = run->options.bad_only && capture_size(capture) == 0;
+    run->findings_count = 0;
+    run->last_written = 0;
+    enum capture_result end = run_capture(run, capture);
+    count_capture(run, run->tally, end);
     print_report(run, &(struct report){
                           .path = path,
-                          .tally = tally,
+                          .tally = run->tally,
+                          .wrong = run->options.wrong,
+                          .listed = run->options.listed,
                           .findings = run->findings,
                           .findings_count = run->findings_count,
                           .end = end,
                           .problem = capture_problem(capture),
                       });
-    free(tally);
-    return status;
+    if (run->no_memory)
+        file_error(run, path, strerror(ENOMEM));
+    tally_free(run->tally);
 }
 
 /* A file that cannot be opened: a message, and with --json an object like any other file's. */
-static int report_unopened(struct run *run, const char *path, const char *reason) {
-    struct tally *nothing = calloc(1, sizeof *nothing);
-    if (!nothing)
-        return file_error(path, reason);
+static void report_unopened(struct run *run, const char *path, const char *reason) {
+    const struct tally nothing = {0};
     struct capture_problem problem = {0};
     snprintf(problem.reason, sizeof problem.reason, "%s", reason);
     const struct report report = {
-        .path = path, .tally = nothing, .end = CAPTURE_FAILED, .problem = &problem};
-    if (run->options.json)
+        .path = path, .tally = &nothing, .end = CAPTURE_FAILED, .problem = &problem};
+    if (run->options.format == CHECK_JSON)
         print_report(run, &report);
     else
         print_problem(run, &report);
-    int status = count_capture(run, nothing, CAPTURE_FAILED);
-    free(nothing);
-    return status;
+    count_capture(run, &nothing, CAPTURE_FAILED);
 }
 
-static int check_file(struct run *run, const char *path) {
+/* --- Files and folders --- */
+
+/* Not a capture, and nothing that went wrong on the way to see that. */
+static bool is_other(struct capture *capture) {
+    return !capture_recognised(capture) && !capture_input(capture)->error;
+}
+
+static void check_file(struct run *run, const char *path, bool in_folder) {
     struct capture *capture = capture_open(path);
     if (!capture)
-        return report_unopened(
-            run, path, errno == EISDIR ? "is a folder: name the captures in it" : strerror(errno));
-    int status = check_capture(run, path, capture);
-    capture_close(capture);
-    return status;
+        report_unopened(run, path, strerror(errno));
+    else if (run->bad_file && bad_file_replaces(run->bad_file, path))
+        report_unopened(run, path, "is what --write-bad is to replace");
+    else if (in_folder && is_other(capture))
+        run->skipped++;
+    else
+        check_capture(run, path, capture);
+    if (capture)
+        capture_close(capture);
 }
 
-static int check_files(struct run *run, char **paths, int count) {
-    int gravest = STATUS_CLEAN;
+static void check_file_of_folder(void *context, const char *path) {
+    if (!command_output_failed())
+        check_file(context, path, true);
+}
+
+static void report_unread(void *context, const char *path, int error) {
+    report_unopened(context, path, strerror(error));
+}
+
+static void check_folder(struct run *run, const char *path) {
+    const struct folder_visitor visitor = {check_file_of_folder, report_unread, run};
+    uint64_t before = run->captures;
+    folder_walk(path, &visitor);
+    if (run->captures == before)
+        report_unopened(run, path, "no captures in this folder");
+}
+
+static void check_files(struct run *run, char **paths, int count) {
     for (int i = 0; i < count && !command_output_failed(); i++) {
-        int status = check_file(run, paths[i]);
-        gravest = status > gravest ? status : gravest;
+        if (folder_is(paths[i]))
+            check_folder(run, paths[i]);
+        else
+            check_file(run, paths[i], false);
     }
-    if (run->many && !run->options.json && !run->options.quiet && !run->options.bad_only)
-        report_total(run->total, run->captures, run->damaged, run->failed);
-    return gravest;
+}
+
+/* --- The command --- */
+
+static void print_header(const struct check_options *options) {
+    if (options->format != CHECK_TSV || options->quiet)
+        return;
+    if (options->bad_only)
+        report_finding_tsv_header();
+    else
+        report_tsv_header();
+}
+
+/* What one capture, or a message that there is none, says already is not said again. */
+static bool has_total(const struct run *run) {
+    return run->many && (run->captures > 1 || run->captures > run->failed) &&
+           run->options.format == CHECK_TEXT && !run->options.quiet && !run->options.bad_only;
+}
+
+static void print_total(const struct run *run) {
+    if (has_total(run))
+        report_total(&(struct report_total){
+            .tally = run->total,
+            .wrong = run->options.wrong,
+            .captures = run->captures,
+            .damaged = run->damaged,
+            .failed = run->failed,
+            .skipped = run->skipped,
+        });
+}
+
+static bool open_run(struct run *run) {
+    const struct pipeline_work work = {look, finish, run};
+    run->total = tally_new();
+    run->findings = calloc(run->options.show + 1, sizeof *run->findings);
+    run->pipeline = pipeline_open(run->options.threads, &work);
+    return run->total && run->findings && run->pipeline;
+}
+
+static void close_run(struct run *run) {
+    if (run->pipeline)
+        pipeline_close(run->pipeline);
+    free(run->findings);
+    tally_free(run->total);
+}
+
+static void close_bad_file(struct run *run) {
+    bool keep = !run->no_memory && !command_output_failed();
+    if (run->bad_file && !bad_file_close(run->bad_file, keep))
+        file_error(run, run->options.write_bad, strerror(errno));
+}
+
+static void check_all(struct run *run, char **paths, int count) {
+    if (run->options.write_bad) {
+        run->bad_file = bad_file_open(run->options.write_bad);
+        if (!run->bad_file) {
+            file_error(run, run->options.write_bad, strerror(errno));
+            return;
+        }
+    }
+    print_header(&run->options);
+    check_files(run, paths, count);
+    print_total(run);
+    close_bad_file(run);
 }
 
 int command_check(int argc, char **argv) {
-    struct run run = {.options.show = SHOWN_DEFAULT};
-    int status = parse(argc, argv, &run.options);
+    struct run run = {0};
+    int status = check_options(argc, argv, &run.options);
     if (status != STATUS_CLEAN)
         return status;
     if (run.options.help) {
-        fputs(usage, stdout);
+        check_usage();
         return STATUS_CLEAN;
     }
-    run.many = argc - optind > 1;
-    run.total = calloc(1, sizeof *run.total);
-    run.findings = calloc(run.options.show + 1, sizeof *run.findings);
-    if (run.total && run.findings)
-        status = check_files(&run, argv + optind, argc - optind);
+    run.many = argc - optind > 1 || folder_is(argv[optind]);
+    if (open_run(&run))
+        check_all(&run, argv + optind, argc - optind);
     else
-        status = command_error("%s", strerror(ENOMEM));
-    free(run.findings);
-    free(run.total);
-    return status;
+        run.status = command_error("%s", strerror(ENOMEM));
+    close_run(&run);
+    return run.status;
 }

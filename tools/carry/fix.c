@@ -83,14 +83,10 @@ struct run {
 
 /* --- Options --- */
 
-static bool is_repairable(unsigned verdict) {
-    return tally_is_finding(verdict) || verdict == CARRY_VERDICT_PARTIAL;
-}
-
 static uint32_t verdict_bit(const char *name, size_t size) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         const char *known = carry_packet_verdict_name(verdict);
-        if (is_repairable(verdict) && strlen(known) == size && memcmp(known, name, size) == 0)
+        if (tally_names(verdict) && strlen(known) == size && memcmp(known, name, size) == 0)
             return 1u << verdict;
     }
     return 0;
@@ -267,7 +263,7 @@ static void close_files(struct run *run) {
 
 static bool is_wanted(const struct run *run, unsigned verdict) {
     uint32_t wanted = run->options.packet.fix;
-    return wanted ? wanted >> verdict & 1 : is_repairable(verdict);
+    return wanted ? wanted >> verdict & 1 : tally_names(verdict);
 }
 
 static bool any_wanted(const struct run *run, const struct carry_packet_sum *sums, size_t count) {

@@ -7,11 +7,6 @@
 #include "tally.h"
 #include "text.h"
 
-/* Of what is left, only these are worth a word. */
-static bool is_imperfect(unsigned verdict) {
-    return tally_is_finding(verdict) || verdict == CARRY_VERDICT_PARTIAL;
-}
-
 uint64_t fix_repaired(const struct fix_report *report) {
     uint64_t sum = 0;
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
@@ -24,7 +19,7 @@ uint64_t fix_left(const struct fix_report *report) {
     uint64_t sum = 0;
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-            if (tally_is_finding(verdict))
+            if (tally_is_in(verdict, TALLY_WRONG))
                 sum += report->left[protocol][verdict];
     return sum;
 }
@@ -117,7 +112,7 @@ void fix_report_text(const struct fix_report *report) {
     printf("%s: %s packet%s, %s\n", text_colour(COLOUR_NONE), text_count(packets, report->packets),
            text_plural(report->packets), text_bytes(bytes, report->bytes));
     print_table("repaired", report->repaired, is_any);
-    print_table("left", report->left, is_imperfect);
+    print_table("left", report->left, tally_names);
     putchar('\n');
     print_damage(report);
     print_outcome(report);
@@ -173,7 +168,7 @@ void fix_report_json(const struct fix_report *report) {
     json_object_set_new(object, "bytes", integer(report->bytes));
     json_object_set_new(object, "changed_packets", integer(report->changed_packets));
     json_object_set_new(object, "repaired", counts_json(report->repaired, is_any));
-    json_object_set_new(object, "left", counts_json(report->left, is_imperfect));
+    json_object_set_new(object, "left", counts_json(report->left, tally_names));
     json_object_set_new(object, "damage", damage_json(report));
     print_json(stdout, object);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "unpack.h"
 
 typedef enum capture_result format_next_fn(struct capture *capture, struct packet *packet);
 
@@ -32,6 +33,8 @@ struct pcapng {
 
 struct capture {
     struct input input;
+    struct unpack *unpack; /* what the input reads from, if the file is compressed, */
+    struct input packed;   /* and what that reads from */
     format_next_fn *next;
     bool swap;       /* the file's byte order is not this machine's */
     uint64_t record; /* offset of what is being parsed: where damage is reported */

@@ -5,6 +5,9 @@
  * Whoever parses asks for the next `size` bytes as one run and gets a pointer into the window: what
  * was asked for is never copied, except that a run which straddles the window's end is first moved
  * to its front. The window grows only as bytes arrive, so a length that lies costs no memory.
+ *
+ * Who wants to look at the bytes of a window for longer watches the input: it is called when the
+ * window is full, and may then take it away and leave another.
  */
 #ifndef CARRY_TOOLS_INPUT_H
 #define CARRY_TOOLS_INPUT_H
@@ -20,6 +23,19 @@ typedef ssize_t input_read_fn(void *context, void *buffer, size_t size);
 /* Takes `size` bytes; what became of them is its own affair. */
 typedef void input_sink_fn(void *context, const void *bytes, size_t size);
 
+struct window {
+    uint8_t *bytes; /* from malloc() */
+    size_t capacity;
+};
+
+struct input_watcher {
+    /* Before the bytes already gone over are overwritten; false if there is no memory. */
+    bool (*full)(void *context);
+    /* Before the read function waits for bytes that are not there yet. */
+    void (*idle)(void *context);
+    void *context;
+};
+
 struct input {
     input_read_fn *read;
     void *context;
@@ -31,11 +47,18 @@ struct input {
     int error;           /* errno of the read that failed, or 0 */
     input_sink_fn *sink; /* NULL, or what gets all bytes, in order, before they leave the window */
     void *sink_context;
+    struct input_watcher watcher;
 };
 
 /* False, with errno set, if there is no memory for a window of `capacity` bytes. */
 bool input_open(struct input *input, input_read_fn *read, void *context, size_t capacity);
 void input_close(struct input *input);
+
+/*
+ * Takes the window away and goes on with another, to which the bytes still held are copied. It must
+ * have room for them.
+ */
+struct window input_swap(struct input *input, struct window window);
 
 /* Reads until `size` bytes are in the window; false at the end of the file or on an error. */
 bool input_fill(struct input *input, size_t size);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "text.h"
 
@@ -249,6 +250,17 @@ static void print_wrapped_causes(const struct tally *tally) {
 
 /* --- The findings: a line each --- */
 
+char *report_time(char *buffer, uint64_t time_ns) {
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    char date[TEXT_SIZE];
+    struct tm parts;
+    if (!time_ns || !gmtime_r(&seconds, &parts) ||
+        !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
+        return NULL;
+    snprintf(buffer, REPORT_TIME_SIZE, "%s.%09uZ", date, (unsigned)(time_ns % 1000000000));
+    return buffer;
+}
+
 /* "10.0.0.5:443 -> 10.0.0.9:51200"; room for two addresses and an arrow. */
 #define ROUTE_SIZE (2 * ADDRESS_SIZE + 8)
 
@@ -285,6 +297,11 @@ static char *finding_header(char *buffer, int width) {
     return buffer;
 }
 
+/* What tells a listed sum from a bad one, where its values do not. */
+static const char *remark(const struct finding *finding) {
+    return finding->sum.verdict == CARRY_VERDICT_PARTIAL ? " (partial)" : "";
+}
+
 /* Everything but the route. */
 static void print_finding(const struct finding *finding, int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
@@ -301,21 +318,23 @@ void report_finding_text(const char *path, const struct finding *finding) {
         fputs(": ", stdout);
     }
     print_finding(finding, value_width(finding));
-    printf("  %s\n", route_text(route, finding));
+    printf("  %s%s\n", route_text(route, finding), remark(finding));
 }
 
 /* Routes stand beside the rest where all of them fit, else each on a line of its own. */
 static const char *route_separator(const struct report *report, size_t header_size) {
     char route[ROUTE_SIZE];
     for (size_t i = 0; i < report->findings_count; i++)
-        if (header_size + 2 + strlen(route_text(route, &report->findings[i])) > TEXT_COLUMNS)
+        if (header_size + 2 + strlen(route_text(route, &report->findings[i])) +
+                strlen(remark(&report->findings[i])) >
+            TEXT_COLUMNS)
             return "\n         ";
     return "  ";
 }
 
 static void print_findings(const struct report *report) {
     char route[ROUTE_SIZE], number[TEXT_SIZE];
-    uint64_t more = tally_findings(report->tally) - report->findings_count;
+    uint64_t more = tally_total_of(report->tally, report->listed) - report->findings_count;
     if (!report->findings_count)
         return;
     int width = 0;
@@ -329,8 +348,8 @@ static void print_findings(const struct report *report) {
     putchar('\n');
     for (size_t i = 0; i < report->findings_count; i++) {
         print_finding(&report->findings[i], width);
-        printf("%s%s\n", route_separator(report, strlen(header)),
-               route_text(route, &report->findings[i]));
+        printf("%s%s%s\n", route_separator(report, strlen(header)),
+               route_text(route, &report->findings[i]), remark(&report->findings[i]));
     }
     if (more)
         printf("  and %s more: --bad-only lists them all\n", text_count(number, more));
@@ -338,16 +357,18 @@ static void print_findings(const struct report *report) {
 
 /* --- The verdict --- */
 
-static void print_bad(const struct tally *tally) {
+static void print_bad(const struct tally *tally, unsigned wrong) {
     char number[TEXT_SIZE];
-    uint64_t bad = tally_total(tally, CARRY_VERDICT_BAD);
-    uint64_t illegal = tally_total(tally, CARRY_VERDICT_ILLEGAL);
+    const char *separator = "";
     fputs(text_colour(COLOUR_RED), stdout);
-    if (bad)
-        printf("%s bad", text_count(number, bad));
-    if (illegal)
-        printf("%s%s illegal", bad ? " and " : "", text_count(number, illegal));
-    printf(" checksum%s%s", text_plural(bad + illegal), text_colour(COLOUR_NONE));
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
+        uint64_t count = tally_total_of(tally, wrong & 1u << verdict);
+        if (!count)
+            continue;
+        printf("%s%s %s", separator, text_count(number, count), carry_packet_verdict_name(verdict));
+        separator = " and ";
+    }
+    printf(" checksum%s%s", text_plural(tally_total_of(tally, wrong)), text_colour(COLOUR_NONE));
 }
 
 /* Clean means that something was verified, and that nothing was wrong. */
@@ -387,8 +408,8 @@ static void print_verdict(const struct report *report) {
         print_problem(report);
     if (report->end != CAPTURE_END && !report->tally->packets)
         return;
-    if (tally_findings(report->tally))
-        print_bad(report->tally);
+    if (tally_total_of(report->tally, report->wrong))
+        print_bad(report->tally, report->wrong);
     else
         print_clean(report->tally);
     putchar('\n');
@@ -407,17 +428,25 @@ void report_text(const struct report *report) {
     print_verdict(report);
 }
 
-void report_total(const struct tally *total, unsigned captures, unsigned damaged, unsigned failed) {
+static void print_remainder(uint64_t count, const char *what) {
     char number[TEXT_SIZE];
-    printf("\n%u captures, %s packet%s: ", captures, text_count(number, total->packets),
-           text_plural(total->packets));
-    if (tally_findings(total))
-        print_bad(total);
+    if (count)
+        printf("; %s %s", text_count(number, count), what);
+}
+
+void report_total(const struct report_total *total) {
+    const struct tally *tally = total->tally;
+    char captures[TEXT_SIZE], packets[TEXT_SIZE];
+    printf("\n%s capture%s, %s packet%s: ", text_count(captures, total->captures),
+           text_plural(total->captures), text_count(packets, tally->packets),
+           text_plural(tally->packets));
+    if (tally_total_of(tally, total->wrong))
+        print_bad(tally, total->wrong);
     else
-        print_clean(total);
-    if (damaged)
-        printf("; %u damaged", damaged);
-    if (failed)
-        printf("; %u could not be read", failed);
+        print_clean(tally);
+    print_remainder(total->damaged, "damaged");
+    print_remainder(total->failed, "could not be read");
+    print_remainder(total->skipped,
+                    total->skipped == 1 ? "other file skipped" : "other files skipped");
     putchar('\n');
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry check` prints of a capture: report.c for people, report_json.c for programs. */
+/*
+ * What `carry check` prints of a capture: report.c for people, report_json.c for programs,
+ * report_tsv.c for tools that work on lines.
+ */
 #ifndef CARRY_TOOLS_REPORT_H
 #define CARRY_TOOLS_REPORT_H
 
@@ -9,22 +12,39 @@
 struct report {
     const char *path;
     const struct tally *tally;
-    const struct finding *findings; /* the first bad or illegal sums */
+    unsigned wrong, listed;         /* sets of verdicts */
+    const struct finding *findings; /* the first that are listed */
     size_t findings_count;
     enum capture_result end;
     const struct capture_problem *problem; /* valid if `end` is not CAPTURE_END */
 };
 
+struct report_total {
+    const struct tally *tally;
+    unsigned wrong; /* set of verdicts */
+    uint64_t captures, damaged, failed, skipped;
+};
+
 /* The summary of one capture. */
 void report_text(const struct report *report);
 void report_json(const struct report *report);
+void report_tsv(const struct report *report);
 
-/* A line on all captures; `damaged` and `failed` count those that ended early. */
-void report_total(const struct tally *total, unsigned captures, unsigned damaged, unsigned failed);
+/* A line on all captures. */
+void report_total(const struct report_total *total);
 
-/* One line on one bad or illegal sum; `path` stands in front of it unless it is NULL. */
+/* The names of the columns, above the lines of all captures. */
+void report_tsv_header(void);
+void report_finding_tsv_header(void);
+
+/* One line on one sum; as text, `path` stands in front of it unless it is NULL. */
 void report_finding_text(const char *path, const struct finding *finding);
 void report_finding_json(const char *path, const struct finding *finding);
+void report_finding_tsv(const char *path, const struct finding *finding);
+
+/* 2026-11-21T20:38:00.123456789Z, in a buffer of REPORT_TIME_SIZE; NULL if it is not known. */
+#define REPORT_TIME_SIZE 64
+char *report_time(char *buffer, uint64_t time_ns);
 
 /* Static name of a link type, or NULL. */
 const char *report_link_name(uint32_t linktype);

@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "text.h"
 
@@ -92,18 +91,6 @@ void report_json(const struct report *report) {
     print(object);
 }
 
-/* 2026-11-21T20:38:00.123456789Z, or null where the capture does not say. */
-static json_t *time_json(uint64_t time_ns) {
-    time_t seconds = (time_t)(time_ns / 1000000000);
-    char date[TEXT_SIZE], text[2 * TEXT_SIZE];
-    struct tm parts;
-    if (!time_ns || !gmtime_r(&seconds, &parts) ||
-        !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
-        return json_null();
-    snprintf(text, sizeof text, "%s.%09uZ", date, (unsigned)(time_ns % 1000000000));
-    return json_string(text);
-}
-
 static void set_endpoint(json_t *object, const char *key, const char *port_key,
                          const struct address *address, int port) {
     char text[ADDRESS_SIZE];
@@ -114,18 +101,20 @@ static void set_endpoint(json_t *object, const char *key, const char *port_key,
 
 void report_finding_json(const char *path, const struct finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
+    char time[REPORT_TIME_SIZE];
     json_t *object = json_object();
     set_name(object, path);
     set_count(object, "frame", finding->frame);
-    json_object_set_new(object, "time", time_json(finding->time_ns));
+    json_object_set_new(object, "time",
+                        report_time(time, finding->time_ns) ? json_string(time) : json_null());
     json_object_set_new(object, "protocol", json_string(carry_packet_protocol_name(sum->protocol)));
     json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
     set_endpoint(object, "from", "from_port", &finding->from, finding->from_port);
     set_endpoint(object, "to", "to_port", &finding->to, finding->to_port);
     set_count(object, "stored", sum->stored);
     json_object_set_new(object, "expected",
-                        sum->verdict == CARRY_VERDICT_BAD ? json_integer(sum->expected)
-                                                          : json_null());
+                        sum->verdict == CARRY_VERDICT_ILLEGAL ? json_null()
+                                                              : json_integer(sum->expected));
     set_count(object, "offset", finding->offset);
     print(object);
 }

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *address_text(char *buffer, const struct address *address, int port) {
@@ -77,8 +78,9 @@ static unsigned find_sender(struct senders *senders, const struct address *addre
     return slot;
 }
 
-static void add_sender(struct senders *senders, const struct carry_frame *frame,
-                       const struct carry_packet_sum *sum) {
+void tally_add_sender(struct tally *tally, const struct carry_frame *frame,
+                      const struct carry_packet_sum *sum) {
+    struct senders *senders = &tally->senders[sum->protocol][sum->verdict];
     struct address from, to;
     find_addresses(frame, sum, &from, &to);
     const struct sender *last = &senders->slots[senders->last];
@@ -87,14 +89,29 @@ static void add_sender(struct senders *senders, const struct carry_frame *frame,
     senders->slots[senders->last].count++;
 }
 
+struct tally *tally_new(void) {
+    struct tally *tally = calloc(1, sizeof *tally);
+    if (!tally)
+        return NULL;
+    tally->senders = calloc(CARRY_PROTOCOL_COUNT, sizeof *tally->senders);
+    if (tally->senders)
+        return tally;
+    free(tally);
+    return NULL;
+}
+
+void tally_free(struct tally *tally) {
+    if (tally)
+        free(tally->senders);
+    free(tally);
+}
+
 bool tally_names(unsigned verdict) {
-    return tally_is_finding(verdict) || verdict == CARRY_VERDICT_PARTIAL;
+    return tally_is_in(verdict, TALLY_WRONG) || verdict == CARRY_VERDICT_PARTIAL;
 }
 
 static void add_imperfect(struct tally *tally, const struct carry_frame *frame,
                           const struct carry_packet_sum *sum) {
-    if (tally_names(sum->verdict))
-        add_sender(&tally->senders[sum->protocol][sum->verdict], frame, sum);
     if (sum->verdict == CARRY_VERDICT_BAD && sum->stored == 0)
         tally->empty[sum->protocol]++;
     if (sum->verdict != CARRY_VERDICT_UNVERIFIABLE)
@@ -104,40 +121,32 @@ static void add_imperfect(struct tally *tally, const struct carry_frame *frame,
         tally->longest_cut = frame->captured;
 }
 
-static void add_sumless(struct tally *tally, uint32_t linktype) {
-    if (carry_packet_knows_link(linktype)) {
-        tally->without++;
-        return;
+void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
+               const struct carry_packet_sum *sums, size_t count) {
+    tally->packets++;
+    tally->bytes += captured;
+    for (size_t i = 0; i < count; i++) {
+        tally->counts[sums[i].protocol][sums[i].verdict]++;
+        if (__builtin_expect(sums[i].verdict != CARRY_VERDICT_GOOD, 0))
+            add_imperfect(tally, frame, &sums[i]);
     }
+}
+
+void tally_add_unknown(struct tally *tally, const struct packet *packet) {
+    tally->packets++;
+    tally->bytes += packet->captured;
     for (unsigned i = 0; i < UNKNOWN_LINKS; i++) {
         struct unknown_link *link = &tally->unknown[i];
         if (i == tally->unknown_used) {
             tally->unknown_used++;
-            link->linktype = linktype;
+            link->linktype = packet->linktype;
         }
-        if (link->linktype == linktype) {
+        if (link->linktype == packet->linktype) {
             link->packets++;
             return;
         }
     }
     tally->unknown_others++;
-}
-
-bool tally_add(struct tally *tally, const struct packet *packet, const struct carry_frame *frame,
-               const struct carry_packet_sum *sums, size_t count) {
-    bool found = false;
-    tally->packets++;
-    tally->bytes += packet->captured;
-    for (size_t i = 0; i < count; i++) {
-        tally->counts[sums[i].protocol][sums[i].verdict]++;
-        if (__builtin_expect(sums[i].verdict != CARRY_VERDICT_GOOD, 0)) {
-            add_imperfect(tally, frame, &sums[i]);
-            found |= tally_is_finding(sums[i].verdict);
-        }
-    }
-    if (count == 0)
-        add_sumless(tally, packet->linktype);
-    return found;
 }
 
 uint64_t tally_total(const struct tally *tally, unsigned verdict) {
@@ -147,10 +156,10 @@ uint64_t tally_total(const struct tally *tally, unsigned verdict) {
     return total;
 }
 
-uint64_t tally_findings(const struct tally *tally) {
+uint64_t tally_total_of(const struct tally *tally, unsigned set) {
     uint64_t total = 0;
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-        if (tally_is_finding(verdict))
+        if (tally_is_in(verdict, set))
             total += tally_total(tally, verdict);
     return total;
 }
@@ -166,7 +175,13 @@ void tally_merge(struct tally *into, const struct tally *from) {
     into->packets += from->packets;
     into->bytes += from->bytes;
     into->without += from->without;
-    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        into->empty[protocol] += from->empty[protocol];
         for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
             into->counts[protocol][verdict] += from->counts[protocol][verdict];
+        for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
+            into->reasons[protocol][reason] += from->reasons[protocol][reason];
+    }
+    if (from->longest_cut > into->longest_cut)
+        into->longest_cut = from->longest_cut;
 }

@@ -48,6 +48,10 @@ struct unknown_link {
     uint64_t packets;
 };
 
+/*
+ * What adds up in any order, and behind it what depends on the order of the packets: the senders
+ * and the unknown links. A tally without room for senders takes the former only.
+ */
 struct tally {
     uint64_t packets;
     uint64_t bytes;   /* captured */
@@ -56,13 +60,20 @@ struct tally {
     uint64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
     uint64_t empty[CARRY_PROTOCOL_COUNT]; /* of the bad ones, those that hold 0 */
     uint32_t longest_cut;                 /* most bytes captured of a packet that was cut short */
-    struct senders senders[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]; /* see tally_names() */
+    struct senders (*senders)[CARRY_VERDICT_COUNT]; /* a row a protocol, or NULL; tally_names() */
     struct unknown_link unknown[UNKNOWN_LINKS];
     unsigned unknown_used;
     uint64_t unknown_others; /* packets of still other link types */
 };
 
-/* A checksum that should be looked at. */
+/* Verdicts, a bit each: those that count as wrong, unless an option says otherwise. */
+#define TALLY_WRONG (1u << CARRY_VERDICT_BAD | 1u << CARRY_VERDICT_ILLEGAL)
+
+static inline bool tally_is_in(unsigned verdict, unsigned set) {
+    return set >> verdict & 1;
+}
+
+/* A checksum that is listed. */
 struct finding {
     struct carry_packet_sum sum;
     uint64_t frame;
@@ -74,11 +85,6 @@ struct finding {
 
 /* True for the verdicts whose senders are remembered: bad, partial, illegal. */
 bool tally_names(unsigned verdict);
-
-/* True for the verdicts that make a capture bad. */
-static inline bool tally_is_finding(unsigned verdict) {
-    return verdict == CARRY_VERDICT_BAD || verdict == CARRY_VERDICT_ILLEGAL;
-}
 
 /* What the packet's frame is without its frame check sequence. */
 static inline struct carry_frame tally_frame(const struct packet *packet) {
@@ -92,20 +98,31 @@ static inline struct carry_frame tally_frame(const struct packet *packet) {
     };
 }
 
-/* Counts what carry_packet_check() said of one packet; true if a sum was bad or illegal. */
-bool tally_add(struct tally *tally, const struct packet *packet, const struct carry_frame *frame,
+/* An empty tally with room for senders; NULL without memory. tally_free() takes NULL too. */
+struct tally *tally_new(void);
+void tally_free(struct tally *tally);
+
+/* Counts one packet of a link type that the walk knows, and what is said of its sums. */
+void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
                const struct carry_packet_sum *sums, size_t count);
+
+/* Remembers the sender of a sum that tally_names(). */
+void tally_add_sender(struct tally *tally, const struct carry_frame *frame,
+                      const struct carry_packet_sum *sum);
+
+/* Counts one packet of a link type that the walk does not know. */
+void tally_add_unknown(struct tally *tally, const struct packet *packet);
 
 /* How often a verdict was given, over all protocols. */
 uint64_t tally_total(const struct tally *tally, unsigned verdict);
 
-/* How many sums make the capture bad. */
-uint64_t tally_findings(const struct tally *tally);
+/* The same for all verdicts of a set. */
+uint64_t tally_total_of(const struct tally *tally, unsigned set);
 
 /* True if the protocol occurred. */
 bool tally_has(const struct tally *tally, unsigned protocol);
 
-/* Adds the counts, not the senders, of one tally to another. */
+/* Adds to one tally what adds up in any order in another. */
 void tally_merge(struct tally *into, const struct tally *from);
 
 void tally_describe(struct finding *finding, const struct packet *packet,

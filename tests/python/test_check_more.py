@@ -1,0 +1,515 @@
+# SPDX-License-Identifier: MIT
+"""`carry check` on many captures at once: threads, compression, folders, and what to look at."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import os
+import re
+import resource
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import ICMP, TCP, UDP, Pcapng, Record, ethernet, packet, pcap
+from conftest import SOURCE, Check, Run
+from test_check import BAD, CLEAN, DAMAGED, ERROR, GOOD, MIB, PARTIAL, WRONG, peak_kib
+
+CORPUS = Path(os.environ.get("CARRY_CORPUS", SOURCE.parent / "shared/captures"))
+CAPTURES = [
+    path
+    for folder in (SOURCE / "examples", CORPUS)
+    if folder.is_dir()
+    for path in sorted(folder.rglob("*"))
+    if path.is_file() and ".pcap" in path.name
+]
+
+THREADS = ["1", "2", "3", "8"]
+MODES = [[], ["--json"], ["--tsv"], ["--bad-only"], ["--bad-only", "--json"]]
+
+
+@functools.cache
+def mixture() -> bytes:
+    """
+    A capture of many batches, in which what depends on the order of packets is there in plenty:
+    more senders than are remembered, more unknown link types than are named, damage at the end.
+    """
+    file = Pcapng().section()
+    for link in (1, *range(200, 225), 101):
+        file.interface(link=link)
+    frames = []
+    for host in range(200):
+        ends = {"src": f"10.1.{host % 7}.{host}", "dst": "10.9.9.9"}
+        for number, kind in enumerate(("good", "good", "bad", "partial", "good", "none")):
+            protocol = UDP if kind == "none" else TCP
+            payload = bytes(range(host % 50)) * (1 + number * host % 20)
+            frames.append(ethernet(packet(protocol, payload, sums=kind, **ends)))
+    part = len(file.parts)
+    for number, frame in enumerate(frames):
+        file.packet(frame, ticks=number)
+        if number % 3 == 0:
+            file.packet(b"?", interface=1 + number * 7 % 26)
+    repeated = b"".join(file.parts[part:])
+    return b"".join(file.parts[:part]) + repeated * 6 + b"damage"
+
+
+def results(carry: Run, threads: str, *arguments: str | Path) -> list[tuple[int, str, str]]:
+    found = []
+    for mode in MODES:
+        done = carry("check", "-j", threads, *mode, *arguments)
+        found.append((done.returncode, done.stdout, done.stderr))
+    return found
+
+
+def test_any_number_of_threads_says_the_same(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mixture.pcapng"
+    path.write_bytes(mixture())
+    alone = results(carry, "1", path)
+    assert alone[0][0] == DAMAGED
+    assert "from more than 64 senders" in alone[0][1] or "the rest from many" in alone[0][1]
+    assert "of others" in alone[0][1]
+    assert len(alone[3][1].splitlines()) == 6 * 200
+    for threads in THREADS[1:]:
+        assert results(carry, threads, path) == alone
+
+
+@pytest.mark.skipif(len(CAPTURES) < 10, reason=f"no captures in {CORPUS}")
+def test_any_number_of_threads_says_the_same_of_real_captures(carry: Run) -> None:
+    alone = results(carry, "1", *CAPTURES)
+    for threads in THREADS[1:]:
+        assert results(carry, threads, *CAPTURES) == alone
+
+
+def test_examples_with_any_number_of_threads(carry: Run) -> None:
+    paths = [path for path in CAPTURES if path.parent == SOURCE / "examples"]
+    assert len(paths) >= 4
+    for path in paths:
+        assert len({repr(results(carry, threads, path)) for threads in THREADS}) == 1
+
+
+def test_pipes_say_what_files_say(tool: str, tmp_path: Path) -> None:
+    """However a pipe divides the bytes, and so the batches."""
+    path = tmp_path / "mixture.pcapng"
+    path.write_bytes(mixture())
+    for size in (777, 65536):
+        for threads in THREADS:
+            reader = subprocess.Popen(
+                [tool, "check", "--json", f"-j{threads}", "-"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            data = mixture()
+            for at in range(0, len(data), size):
+                reader.stdin.write(data[at : at + size])
+                reader.stdin.flush()
+            out, _ = reader.communicate()
+            with path.open("rb") as file:
+                again = subprocess.run(
+                    [tool, "check", "--json", "-"], stdin=file, stdout=subprocess.PIPE
+                )
+            assert (reader.returncode, out) == (again.returncode, again.stdout)
+
+
+@pytest.mark.parametrize("value", ["0", "257", "x", "-1", ""])
+def test_threads_are_a_number(carry: Run, value: str) -> None:
+    done = carry("check", "--threads", value, "a")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert f"--threads takes a number from 1 to 256, not '{value}'" in done.stderr
+
+
+# --- Compression ---
+
+
+def zstd(data: bytes, *options: str) -> bytes:
+    program = shutil.which("zstd")
+    if not program:
+        pytest.skip("zstd is not installed")
+    command = [program, "-q", "-c", *options]
+    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+
+
+PACKERS = {"gzip": gzip.compress, "zstd": zstd}
+BOTH = pytest.mark.parametrize("kind", PACKERS)
+
+
+def without_name(report: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in report.items() if key != "file"}
+
+
+@BOTH
+def test_compressed_is_as_if_it_were_not(
+    carry: Run, check: Check, tmp_path: Path, kind: str
+) -> None:
+    for data in (pcap([GOOD, WRONG, PARTIAL] * 500), mixture(), pcap([]), pcap([GOOD])[:70]):
+        plain, packed = tmp_path / "plain", tmp_path / "packed"
+        plain.write_bytes(data)
+        packed.write_bytes(PACKERS[kind](data))
+        for mode in MODES:
+            one = carry("check", *mode, plain)
+            other = carry("check", *mode, packed)
+            for text in ("stdout", "stderr"):
+                named = getattr(other, text).replace(str(packed), str(plain))
+                assert named == getattr(one, text)
+            assert other.returncode == one.returncode
+        assert check(PACKERS[kind](data)) == check(data)
+
+
+@BOTH
+def test_streams_one_behind_the_other(check: Check, kind: str) -> None:
+    pack = PACKERS[kind]
+    whole = pcap([GOOD, WRONG] * 50)
+    for at in (1, 24, 30, len(whole) - 1):
+        assert check(pack(whole[:at]) + pack(b"") + pack(whole[at:])) == check(whole)
+
+
+@BOTH
+def test_cut_streams_are_damage(check: Check, kind: str) -> None:
+    """Wherever a stream is cut: never a crash, and never what looks like a whole capture."""
+    data = pcap([ethernet(packet(TCP, os.urandom(30000))) for _ in range(20)])
+    packed = PACKERS[kind](data)
+    seen = set()
+    for size in [*range(4, 40), *range(60, len(packed), 20011), len(packed) - 1]:
+        status, report = check(packed[:size])
+        assert status == DAMAGED
+        assert report["damage"]["reason"] == f"cut {kind} stream"
+        assert report["damage"]["offset"] in {0, *range(24, len(data) + 1, 16 + 30054)}
+        seen.add(report["packets"])
+    assert len(seen) > 3
+
+
+@BOTH
+def test_corrupt_streams_are_damage(check: Check, kind: str) -> None:
+    data = pcap([ethernet(packet(TCP, bytes([n]) * 300)) for n in range(250)])
+    packed = PACKERS[kind](data, *([] if kind == "gzip" else ["--check"]))
+    corrupt = packed[:-6] + bytes([packed[-6] ^ 0xFF]) + packed[-5:]
+    if kind == "zstd":
+        corrupt = packed[:-2] + bytes([packed[-2] ^ 0xFF]) + packed[-1:]
+    status, report = check(corrupt)
+    assert status == DAMAGED
+    assert report["damage"]["reason"].startswith(f"corrupt {kind} stream: ")
+    assert report["damage"]["offset"] <= len(data)
+    status, report = check(packed + b"garbage")
+    assert status == DAMAGED
+    assert report["damage"]["offset"] == len(data)
+    assert report["packets"] == 250
+    for at in range(4, len(packed), 97):
+        status, _ = check(packed[:at] + bytes([packed[at] ^ 0x55]) + packed[at + 1 :])
+        assert status in (CLEAN, BAD, DAMAGED)
+
+
+def test_twice_compressed(check: Check) -> None:
+    status, report = check(gzip.compress(gzip.compress(pcap([GOOD]))))
+    assert (status, report["packets"]) == (DAMAGED, 0)
+    assert report["damage"]["reason"].startswith("not a capture but compressed once more: zcat")
+
+
+def test_frames_to_skip(check: Check) -> None:
+    """pzstd and other parallel compressors write them."""
+    skip = struct.pack("<LL", 0x184D2A53, 5) + b"12345"
+    assert check(skip + zstd(pcap([GOOD])) + skip) == check(pcap([GOOD]))
+
+
+def test_streams_that_ask_for_much_memory(check: Check) -> None:
+    # Magic, no content size, a window of 2 GiB, one last block of nothing.
+    frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 21 << 3]) + b"\x01\0\0"
+    status, report = check(frame)
+    assert status == DAMAGED
+    assert report["damage"]["reason"].startswith("corrupt zstd stream: Frame requires too much")
+
+
+@BOTH
+def test_memory_does_not_grow_with_what_comes_out(tool: str, kind: str) -> None:
+    records = pcap([GOOD] * 2000)[24:]
+    bomb = pcap([]) + records * (150 * MIB // len(records))
+    packed = PACKERS[kind](bomb)
+    assert len(packed) < len(bomb) / 50
+    assert peak_kib([tool, "check", "-"], [packed]) < 64 * 1024
+
+
+# --- Folders ---
+
+
+def test_folder(carry: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    (folder / "b" / "deep").mkdir(parents=True)
+    (folder / "a").mkdir()
+    (folder / "b" / "deep" / "x.pcap").write_bytes(pcap([WRONG]))
+    (folder / "b" / "1.pcap.gz").write_bytes(gzip.compress(pcap([GOOD, GOOD])))
+    (folder / "a" / "no-suffix").write_bytes(Pcapng().section().interface().packet(GOOD).bytes())
+    (folder / "a.pcap").write_bytes(pcap([GOOD]) + b"x")
+    (folder / "notes.txt").write_text("not a capture")
+    (folder / "notes.gz").write_bytes(gzip.compress(b"not a capture"))
+    (folder / "empty").write_bytes(b"")
+    os.mkfifo(folder / "fifo")
+    os.symlink(folder, folder / "loop")
+    os.symlink(folder / "b" / "deep" / "x.pcap", folder / "link.pcap")
+    names = ["a/no-suffix", "a.pcap", "b/1.pcap.gz", "b/deep/x.pcap", "link.pcap"]
+    for named in (folder, f"{folder}/"):
+        done = carry("check", "--json", named)
+        reports = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [report["file"] for report in reports] == [f"{folder}/{name}" for name in names]
+        assert [report["packets"] for report in reports] == [1, 1, 2, 1, 1]
+        assert (done.returncode, done.stderr) == (DAMAGED, "")
+    done = carry("check", folder)
+    assert done.stdout.endswith(
+        "\n5 captures, 6 packets: 2 bad checksums; 1 damaged; 3 other files skipped\n"
+    )
+    lines = carry("check", "--bad-only", folder / "b").stdout.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"{folder}/b/deep/x.pcap"]
+
+
+def test_a_file_that_is_named_is_not_skipped(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a capture")
+    assert carry("check", path).returncode == DAMAGED
+
+
+def test_folder_without_captures(carry: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a capture")
+    done = carry("check", tmp_path)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry: {tmp_path}: no captures in this folder\n"
+
+
+def test_links_to_nowhere_in_a_folder(carry: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
+    os.symlink(tmp_path / "none", tmp_path / "b.pcap")
+    done = carry("check", "-q", tmp_path)
+    assert done.returncode == ERROR
+    assert done.stderr == f"carry: {tmp_path}/b.pcap: No such file or directory\n"
+
+
+# --- What to look at ---
+
+
+def test_count(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD, GOOD, WRONG]) + b"x")
+    for count, packets, status in ((1, 1, CLEAN), (2, 2, CLEAN), (3, 3, BAD), (4, 3, DAMAGED)):
+        done = carry("check", "--json", "-c", str(count), path, path)
+        reports = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [report["packets"] for report in reports] == [packets] * 2
+        assert done.returncode == status
+    assert "--count takes a number from 1" in carry("check", "--count=0", path).stderr
+
+
+def test_proto(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    ping = ethernet(packet(ICMP, sums="bad"))
+    path.write_bytes(pcap([GOOD, WRONG, ping, ethernet(packet(UDP))]))
+
+    def protocols(*options: str) -> tuple[int, dict[str, Any], int]:
+        done = carry("check", "--json", *options, path)
+        report = json.loads(done.stdout)
+        return done.returncode, sorted(report["protocols"]), report["packets"]
+
+    assert protocols() == (BAD, ["icmp", "ip", "tcp", "udp"], 4)
+    assert protocols("--proto=udp,ip") == (CLEAN, ["ip", "udp"], 4)
+    assert protocols("-p", "icmp") == (BAD, ["icmp"], 4)
+    lines = carry("check", "-b", "-p", "icmp", path).stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [["3", "icmp"]]
+    assert "without a checksum" not in carry("check", "-p", "icmp", path).stdout
+    for value in ("nosuch", "", "tcp,", "tc", "tcp,,udp"):
+        done = carry("check", "--proto", value, path)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert "no protocol '" in done.stderr
+
+
+def test_partial(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD, PARTIAL, PARTIAL, WRONG]))
+    clean = tmp_path / "b.pcap"
+    clean.write_bytes(pcap([GOOD, PARTIAL, PARTIAL]))
+    for choice, listed, status in (("ok", 1, CLEAN), ("bad", 3, BAD), ("report", 3, CLEAN)):
+        option = f"--partial={choice}"
+        assert len(carry("check", option, "-b", path).stdout.splitlines()) == listed
+        assert carry("check", option, clean).returncode == status
+        assert carry("check", option, path).returncode == BAD
+        assert carry("check", clean).stdout == carry("check", "--partial=ok", clean).stdout
+    assert carry("check", "--partial=bad", path).stdout.endswith(
+        "\n1 bad and 2 partial checksums\n"
+    )
+    text = carry("check", "--partial=report", clean).stdout
+    assert text.count(" (partial)\n") == 2
+    assert text.endswith("\nclean, 2 left to transmit offload\n")
+    (first, _) = carry("check", "--partial=report", "-bJ", clean).stdout.splitlines()
+    assert json.loads(first)["verdict"] == "partial"
+    assert json.loads(first)["expected"] == struct.unpack_from(">H", GOOD, 14 + 20 + 16)[0]
+    done = carry("check", "--partial=no", path)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert "--partial takes ok, bad or report, not 'no'" in done.stderr
+
+
+# --- Columns ---
+
+
+def table(text: str) -> list[dict[str, str]]:
+    names, *rows = [line.split("\t") for line in text.splitlines()]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def test_tsv(carry: Run, tmp_path: Path) -> None:
+    path, other = tmp_path / "a\tb.pcap", tmp_path / "c.pcap"
+    path.write_bytes(pcap([GOOD, WRONG, PARTIAL]) + b"x")
+    other.write_bytes(pcap([]))
+    done = carry("check", "--tsv", path, other)
+    shown = str(path).replace("\t", "?")
+    assert done.returncode == DAMAGED
+    assert done.stderr.startswith(f"carry: {shown}: damaged at offset ")
+    rows = table(done.stdout)
+    assert [(row["file"], row["protocol"]) for row in rows] == [
+        (shown, "all"),
+        (shown, "ip"),
+        (shown, "tcp"),
+        (str(other), "all"),
+    ]
+    report = json.loads(carry("check", "--json", path).stdout)["protocols"]
+    for row in rows[1:3]:
+        assert {name: int(row[name]) for name in report["tcp"]} == report[row["protocol"]]
+    assert (rows[0]["good"], rows[3]["good"]) == ("4", "0")
+
+
+def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    ends = {"src": "2001:db8::1", "dst": "2001:db8::2"}
+    missing = Record(ethernet(packet(UDP, sums="none", **ends)), seconds=0)
+    path.write_bytes(pcap([GOOD, WRONG, missing]))
+    rows = table(carry("check", "--tsv", "-b", path).stdout)
+    found = [json.loads(x) for x in carry("check", "--json", "-b", path).stdout.splitlines()]
+    assert rows == [
+        {key: "" if value is None else str(value) for key, value in one.items()} for one in found
+    ]
+    assert (rows[1]["expected"], rows[1]["time"]) == ("", "")
+
+
+# --- --write-bad ---
+
+
+def test_write_bad(carry: Run, tmp_path: Path) -> None:
+    fcs = 1 | 1 << 26 | 2 << 28
+    raw = packet(TCP, sums="bad", src="10.3.3.3")
+    sources = {
+        "a.pcap": pcap([GOOD, Record(WRONG, fraction=123456), GOOD, WRONG]),
+        "b.pcap": pcap([raw, raw], link=101, magic=0xA1B23C4D),
+        "c.pcap": pcap([WRONG + b"FCS!"], link=fcs),
+        "d.pcap": pcap([PARTIAL, Record(WRONG[:60], wire=600)]) + b"x",
+    }
+    for name, data in sources.items():
+        (tmp_path / name).write_bytes(data)
+    bad = tmp_path / "bad.pcapng"
+    named = [tmp_path / name for name in sources]
+    done = carry("check", "-b", "--write-bad", bad, *named)
+    assert done.returncode == DAMAGED
+    again = carry("check", "--json", bad)
+    assert again.returncode == BAD
+    report = json.loads(again.stdout)
+    assert (report["packets"], report["protocols"]["tcp"]["bad"]) == (5, 5)
+    kept = [json.loads(x) for x in carry("check", "-bJ", bad).stdout.splitlines()]
+    first = [json.loads(x) for x in carry("check", "-bJ", *named).stdout.splitlines()]
+    names = ["time", "protocol", "from", "stored", "expected"]
+    assert [[one[name] for name in names] for one in kept] == [
+        [one[name] for name in names] for one in first
+    ]
+    assert bad.read_bytes().count(struct.pack("<LL", 1, 40)) == 3
+    assert f"{tmp_path}/a.pcap, frame 4".encode() in bad.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.pcap",
+        "b.pcap",
+        *sorted(["bad.pcapng", "c.pcap", "d.pcap"]),
+    ]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert bad.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_write_bad_is_the_same_for_any_number_of_threads(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(mixture())
+    written = set()
+    for threads in THREADS:
+        carry("check", "-q", "-j", threads, "-w", tmp_path / "bad", "--partial=bad", path)
+        written.add((tmp_path / "bad").read_bytes())
+    assert len(written) == 1
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+def test_write_bad_for_others(carry: Run, tmp_path: Path) -> None:
+    source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
+    source.write_bytes(pcap([GOOD, Record(WRONG, fraction=123456)]))
+    carry("check", "-w", bad, source)
+    fields = ["-e", "frame.time_epoch", "-e", "frame.len", "-e", "frame.comment"]
+    command = ["tshark", "-r", str(bad), "-T", "fields", *fields]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert out == f"1700000000.123456000\t{len(WRONG)}\t{source}, frame 2\n"
+
+
+def test_write_bad_is_whole_or_not_there(carry: Run, tmp_path: Path) -> None:
+    source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
+    source.write_bytes(pcap([WRONG]))
+    done = carry("check", "-w", tmp_path / "none" / "x", source)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry: {tmp_path}/none/x: No such file or directory\n"
+    assert carry("check", "-w", tmp_path, source).returncode == ERROR
+    assert carry("check", "-w", "/dev/null", source).returncode == ERROR
+    source.write_bytes(pcap([WRONG]))
+    done = carry("check", "-q", "-w", source, source)
+    assert done.returncode == ERROR
+    assert done.stderr == f"carry: {source}: is what --write-bad is to replace\n"
+    assert carry("check", "-q", "-w", bad, "-", stdin=pcap([GOOD])).returncode == CLEAN
+    assert json.loads(carry("check", "--json", bad).stdout)["packets"] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "bad.pcapng"]
+
+
+def test_write_bad_to_a_full_device(tool: str, tmp_path: Path) -> None:
+    source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
+    source.write_bytes(pcap([WRONG] * 2000))
+    bad.write_bytes(b"before")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    script = f"trap '' XFSZ; exec {tool} check -q -w {bad} {source}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, preexec_fn=limit
+    )
+    assert (done.returncode, done.stderr) == (ERROR, f"carry: {bad}: File too large\n")
+    assert bad.read_bytes() == b"before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "bad.pcapng"]
+
+
+def test_help_tells_of_every_option(carry: Run) -> None:
+    shown = carry("check", "--help").stdout
+    page = (SOURCE / "docs/man/carry.1").read_text().replace("\\-", "-")
+    for option in re.findall(
+        r'\{"([a-z-]+)"', (SOURCE / "tools/carry/check_options.c").read_text()
+    ):
+        if option not in ("ok", "bad", "report"):
+            assert f"--{option}" in shown
+            assert f"--{option}" in page
+
+
+# --- What is looked at ---
+
+
+def test_udp_zero6(carry: Run) -> None:
+    path = SOURCE / "examples/broken.pcap"
+    for value, illegal, absent in (("illegal", 1, 1), ("ok", 0, 2)):
+        done = carry("check", "--json", f"--udp-zero6={value}", path)
+        udp = json.loads(done.stdout)["protocols"]["udp"]
+        assert (udp["illegal"], udp["absent"]) == (illegal, absent)
+    assert carry("check", "--udp-zero6=no", path).returncode == ERROR
+
+
+def test_no_tunnels(carry: Run, tmp_path: Path) -> None:
+    inner = bytes.fromhex("4500001400000000403b0000 0a000001 0a000002".replace(" ", ""))
+    outer = bytes.fromhex("4500002800000000400400000a0000030a000004")
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([outer + inner], link=101))
+    for options, bad in (([], 2), (["--no-tunnels"], 1)):
+        done = carry("check", "--json", *options, path)
+        assert json.loads(done.stdout)["protocols"]["ip"]["bad"] == bad

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The packets with wrong sums of all captures, in one pcapng file: one interface for each link type
+ * (and length of frame check sequence), times in nanoseconds, and where each packet comes from as
+ * its comment. The file appears whole, when it is kept, or not at all.
+ */
+#ifndef CARRY_TOOLS_BAD_FILE_H
+#define CARRY_TOOLS_BAD_FILE_H
+
+#include <stdbool.h>
+
+#include "capture.h"
+
+struct bad_file;
+
+/* NULL with errno set. `path` is the caller's, and stays as it is until the file is closed. */
+struct bad_file *bad_file_open(const char *path);
+
+/* True if `path` is, before the file is kept, what it will replace: no capture may be that. */
+bool bad_file_replaces(const struct bad_file *file, const char *path);
+
+/* Appends a packet of the capture `source`; errors are told when the file is closed. */
+void bad_file_add(struct bad_file *file, const char *source, const struct packet *packet);
+
+/* Puts the file in its place if `keep`; false with errno set if that, or any write, failed. */
+bool bad_file_close(struct bad_file *file, bool keep);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "check_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/packet.h>
+
+#include "command.h"
+#include "pipeline.h"
+#include "tally.h"
+
+#define SHOWN_DEFAULT 5
+#define SHOWN_MAX     10000
+
+#define PARTIAL_BIT (1u << CARRY_VERDICT_PARTIAL)
+
+static const char usage[] =
+    "Usage: carry check [OPTION]... FILE...\n"
+    "\n"
+    "Verifies the checksums of the packets in pcap and pcapng captures. Tells those\n"
+    "that are wrong from those that transmit offload left to the network card, which\n"
+    "are partial: nothing is wrong with them. FILE may be a pipe, or - for standard\n"
+    "input, compressed by gzip or zstd, or a folder: then all captures below it are\n"
+    "checked, in order, and other files are skipped.\n"
+    "\n"
+    "What is printed:\n"
+    "  -b, --bad-only          list every bad or illegal checksum, one a line\n"
+    "  -J, --json              print a JSON object a file, or a line of -b\n"
+    "  -t, --tsv               print columns between tabs, with a header line\n"
+    "  -n, --show=COUNT        show the first COUNT bad checksums in the summary (5)\n"
+    "  -q, --quiet             print nothing; the exit status tells\n"
+    "  -w, --write-bad=FILE    write the packets with bad checksums as pcapng to FILE\n"
+    "\n"
+    "What is checked:\n"
+    "  -c, --count=COUNT       only the first COUNT packets of each file\n"
+    "  -p, --proto=LIST        only these protocols, separated by commas\n"
+    "      --partial=VERDICT   partial checksums are ok (so it is without this), bad,\n"
+    "                          or to report: listed, but not counted as wrong\n"
+    "      --udp-zero6=VERDICT UDP without a checksum over IPv6 is illegal (so it is\n"
+    "                          without this, but for tunnels), or ok\n"
+    "      --no-tunnels        no IP packet inside another\n"
+    "\n"
+    "  -j, --threads=COUNT     use so many threads (one a core); what is printed is\n"
+    "                          the same for any number\n"
+    "  -h, --help              print this\n"
+    "\n"
+    "Exit status, the gravest of all files:\n"
+    "  0  clean             1  a checksum is bad or illegal\n"
+    "  2  damaged capture   3  wrong usage, or reading or writing failed\n"
+    "\n"
+    "Examples:\n"
+    "  carry check capture.pcap\n"
+    "  carry check --json captures/ | jq .protocols.tcp\n"
+    "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
+    "  tcpdump -U -w - | carry check --bad-only -\n";
+
+enum { PARTIAL = 1, NO_TUNNELS, UDP_ZERO6 };
+
+static const char letters[] = ":bc:hj:Jn:p:qtw:";
+
+static const struct option long_options[] = {
+    {"bad-only", no_argument, NULL, 'b'},
+    {"count", required_argument, NULL, 'c'},
+    {"help", no_argument, NULL, 'h'},
+    {"json", no_argument, NULL, 'J'},
+    {"no-tunnels", no_argument, NULL, NO_TUNNELS},
+    {"partial", required_argument, NULL, PARTIAL},
+    {"proto", required_argument, NULL, 'p'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"show", required_argument, NULL, 'n'},
+    {"threads", required_argument, NULL, 'j'},
+    {"tsv", no_argument, NULL, 't'},
+    {"udp-zero6", required_argument, NULL, UDP_ZERO6},
+    {"write-bad", required_argument, NULL, 'w'},
+    {0},
+};
+
+void check_usage(void) {
+    fputs(usage, stdout);
+}
+
+static int parse_number(const char *name, const char *text, uint64_t low, uint64_t high,
+                        uint64_t *number) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || value < low || value > high)
+        return command_usage("check", "--%s takes a number from %llu to %llu, not '%s'", name,
+                             (unsigned long long)low, (unsigned long long)high, text);
+    *number = value;
+    return STATUS_CLEAN;
+}
+
+static int set_show(struct check_options *options, const char *text) {
+    uint64_t number = options->show;
+    int status = parse_number("show", text, 0, SHOWN_MAX, &number);
+    options->show = number;
+    return status;
+}
+
+static int set_threads(struct check_options *options, const char *text) {
+    uint64_t number = options->threads;
+    int status = parse_number("threads", text, 1, PIPELINE_THREADS_MAX, &number);
+    options->threads = (unsigned)number;
+    return status;
+}
+
+static int set_partial(struct check_options *options, const char *text) {
+    static const struct {
+        const char *name;
+        bool wrong, listed;
+    } choices[] = {{"ok", false, false}, {"bad", true, true}, {"report", false, true}};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (strcmp(text, choices[i].name) != 0)
+            continue;
+        options->wrong = TALLY_WRONG | (choices[i].wrong ? PARTIAL_BIT : 0);
+        options->listed = TALLY_WRONG | (choices[i].listed ? PARTIAL_BIT : 0);
+        return STATUS_CLEAN;
+    }
+    return command_usage("check", "--partial takes ok, bad or report, not '%s'", text);
+}
+
+static int set_udp_zero6(struct check_options *options, const char *text) {
+    if (strcmp(text, "ok") == 0)
+        options->packet.flags |= CARRY_PACKET_UDP6_ZERO_ABSENT;
+    else if (strcmp(text, "illegal") == 0)
+        options->packet.flags &= ~(uint32_t)CARRY_PACKET_UDP6_ZERO_ABSENT;
+    else
+        return command_usage("check", "--udp-zero6 takes ok or illegal, not '%s'", text);
+    return STATUS_CLEAN;
+}
+
+static int add_protocol(struct check_options *options, const char *name, size_t size) {
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        const char *known = carry_packet_protocol_name(protocol);
+        if (strlen(known) != size || strncmp(known, name, size) != 0)
+            continue;
+        options->protocols |= (uint64_t)1 << protocol;
+        return STATUS_CLEAN;
+    }
+    return command_usage("check", "no protocol '%.*s'", (int)size, name);
+}
+
+static int set_protocols(struct check_options *options, const char *list) {
+    int status = STATUS_CLEAN;
+    options->protocols = 0;
+    for (;; list++) {
+        size_t size = strcspn(list, ",");
+        status = add_protocol(options, list, size);
+        list += size;
+        if (status != STATUS_CLEAN || !*list)
+            return status;
+    }
+}
+
+/* Those that this process may run on. */
+static unsigned cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set))
+        return 1;
+    unsigned count = (unsigned)CPU_COUNT(&set);
+    return count < PIPELINE_THREADS_MAX ? count : PIPELINE_THREADS_MAX;
+}
+
+static int parse_option(int option, char **argv, struct check_options *options) {
+    switch (option) {
+    case 'b':
+        options->bad_only = true;
+        return STATUS_CLEAN;
+    case 'c':
+        return parse_number("count", optarg, 1, UINT64_MAX, &options->packets);
+    case 'h':
+        options->help = true;
+        return STATUS_CLEAN;
+    case 'J':
+        options->format = CHECK_JSON;
+        return STATUS_CLEAN;
+    case 'j':
+        return set_threads(options, optarg);
+    case 'n':
+        return set_show(options, optarg);
+    case 'p':
+        return set_protocols(options, optarg);
+    case 'q':
+        options->quiet = true;
+        return STATUS_CLEAN;
+    case 't':
+        options->format = CHECK_TSV;
+        return STATUS_CLEAN;
+    case 'w':
+        options->write_bad = optarg;
+        return STATUS_CLEAN;
+    case NO_TUNNELS:
+        options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
+        return STATUS_CLEAN;
+    case PARTIAL:
+        return set_partial(options, optarg);
+    case UDP_ZERO6:
+        return set_udp_zero6(options, optarg);
+    default:
+        return command_bad_option(argv, option);
+    }
+}
+
+int check_options(int argc, char **argv, struct check_options *options) {
+    int option;
+    *options = (struct check_options){
+        .show = SHOWN_DEFAULT,
+        .threads = cores(),
+        .packets = UINT64_MAX,
+        .protocols = UINT64_MAX,
+        .wrong = TALLY_WRONG,
+        .listed = TALLY_WRONG,
+    };
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+        int status = parse_option(option, argv, options);
+        if (status != STATUS_CLEAN)
+            return status;
+    }
+    if (!options->help && optind == argc)
+        return command_usage("check", "no file given");
+    if (options->quiet)
+        options->bad_only = false;
+    return STATUS_CLEAN;
+}

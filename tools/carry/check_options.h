@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of `carry check`. */
+#ifndef CARRY_TOOLS_CHECK_OPTIONS_H
+#define CARRY_TOOLS_CHECK_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <carry/packet.h>
+
+enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_TSV };
+
+struct check_options {
+    enum check_format format;
+    bool bad_only;
+    bool quiet;
+    bool help;
+    size_t show;
+    unsigned threads;
+    uint64_t packets;      /* to be read of each file */
+    uint64_t protocols;    /* those that are looked at, a bit each */
+    unsigned wrong;        /* verdicts that make a capture bad, a bit each */
+    unsigned listed;       /* verdicts of which each sum is listed */
+    const char *write_bad; /* NULL: nowhere */
+    struct carry_packet_options packet;
+};
+
+/* Returns an exit status; the files begin at optind. */
+int check_options(int argc, char **argv, struct check_options *options);
+
+void check_usage(void);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "pipeline.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress.h"
+
+/*
+ * Batches under way for each thread beside the calling one: enough to keep it busy while that does
+ * something else. Alone, the calling thread looks at each batch while the cache still has it.
+ */
+#define BATCHES_PER_THREAD 8
+#define BATCHES_MAX        32u
+
+/* The batch that is being filled, and the one that will be next. */
+#define BATCHES_AHEAD 2
+
+/* Of records of the least size, a batch holds fewer than would fit into its window. */
+#define BATCH_PACKETS 8192u
+
+/* Windows that had to grow for a huge record are looked at before more are read. */
+#define WINDOWS_BYTES ((size_t)20 << 20)
+
+struct slot {
+    struct batch batch;
+    struct window window; /* the batch's packets lie here; empty until it is submitted */
+    bool looked_at;
+};
+
+/*
+ * Batches are numbered; number n lies in slot n % slot_count. Those before `finished` are history,
+ * then come those that were taken by a thread, then those that wait for one, then the one that is
+ * being filled: its number is `submitted`.
+ */
+struct pipeline {
+    struct pipeline_work work;
+    struct slot *slots;
+    unsigned slot_count;
+    unsigned threads_wanted, threads_count; /* beside the one that runs the pipeline */
+    pthread_t threads[PIPELINE_THREADS_MAX];
+
+    /* Of the thread that runs the pipeline. */
+    struct capture *capture;
+    uint64_t finished;
+    size_t windows_bytes; /* of the batches submitted and not finished */
+    bool ended;           /* by finish() */
+
+    pthread_mutex_t mutex; /* for what follows, and looked_at of each slot */
+    pthread_cond_t submission, completion;
+    uint64_t taken, submitted;
+    bool closing;
+};
+
+static struct slot *slot_of(struct pipeline *pipeline, uint64_t number) {
+    return &pipeline->slots[number % pipeline->slot_count];
+}
+
+/* --- Any thread --- */
+
+/* Looks at the batch that has waited longest; the mutex is held, but not meanwhile. */
+static void look_at_next(struct pipeline *pipeline) {
+    struct slot *slot = slot_of(pipeline, pipeline->taken++);
+    pthread_mutex_unlock(&pipeline->mutex);
+    pipeline->work.look(pipeline->work.context, &slot->batch);
+    pthread_mutex_lock(&pipeline->mutex);
+    slot->looked_at = true;
+    pthread_cond_signal(&pipeline->completion);
+}
+
+static void *run_thread(void *context) {
+    struct pipeline *pipeline = context;
+    pthread_mutex_lock(&pipeline->mutex);
+    while (!pipeline->closing) {
+        if (pipeline->taken == pipeline->submitted)
+            pthread_cond_wait(&pipeline->submission, &pipeline->mutex);
+        else
+            look_at_next(pipeline);
+    }
+    pthread_mutex_unlock(&pipeline->mutex);
+    return NULL;
+}
+
+void pipeline_note(struct batch *batch, const struct note *note) {
+    if (batch->notes_count == batch->notes_capacity) {
+        size_t capacity = batch->notes_capacity ? 2 * batch->notes_capacity : 64;
+        struct note *notes = realloc(batch->notes, capacity * sizeof *notes);
+        batch->no_memory |= !notes;
+        if (!notes)
+            return;
+        batch->notes = notes;
+        batch->notes_capacity = capacity;
+    }
+    batch->notes[batch->notes_count++] = *note;
+}
+
+/* --- The thread that runs the pipeline --- */
+
+static struct slot *filling(struct pipeline *pipeline) {
+    return slot_of(pipeline, pipeline->submitted);
+}
+
+static void empty(struct batch *batch) {
+    batch->count = 0;
+    batch->notes_count = 0;
+    batch->no_memory = false;
+    memset(&batch->tally, 0, sizeof batch->tally);
+}
+
+/* Threads are worth their start once there is a second batch. */
+static void start_threads(struct pipeline *pipeline) {
+    while (pipeline->threads_count < pipeline->threads_wanted &&
+           pthread_create(&pipeline->threads[pipeline->threads_count], NULL, run_thread,
+                          pipeline) == 0)
+        pipeline->threads_count++;
+    pipeline->threads_wanted = pipeline->threads_count;
+}
+
+static void submit(struct pipeline *pipeline, struct window window) {
+    struct slot *slot = filling(pipeline);
+    slot->window = window;
+    pipeline->windows_bytes += window.capacity;
+    pthread_mutex_lock(&pipeline->mutex);
+    slot->looked_at = false;
+    pipeline->submitted++;
+    if (pipeline->submitted - pipeline->taken >= BATCHES_PER_THREAD / 2)
+        pthread_cond_signal(&pipeline->submission);
+    pthread_mutex_unlock(&pipeline->mutex);
+}
+
+/* Waits until the oldest batch was looked at, and looks at others meanwhile. */
+static struct slot *await_oldest(struct pipeline *pipeline) {
+    struct slot *slot = slot_of(pipeline, pipeline->finished);
+    pthread_mutex_lock(&pipeline->mutex);
+    while (!slot->looked_at) {
+        if (pipeline->taken < pipeline->submitted)
+            look_at_next(pipeline);
+        else
+            pthread_cond_wait(&pipeline->completion, &pipeline->mutex);
+    }
+    pthread_mutex_unlock(&pipeline->mutex);
+    return slot;
+}
+
+static void finish_oldest(struct pipeline *pipeline) {
+    struct slot *slot = await_oldest(pipeline);
+    if (!pipeline->ended)
+        pipeline->ended = !pipeline->work.finish(pipeline->work.context, &slot->batch);
+    empty(&slot->batch);
+    pipeline->windows_bytes -= slot->window.capacity;
+    if (slot->window.capacity > CAPTURE_WINDOW_BYTES) {
+        free(slot->window.bytes);
+        slot->window = (struct window){0};
+    }
+    pipeline->finished++;
+}
+
+/* Finishes what is under way, and the batch that is being filled, of which the window stays. */
+static void finish_all(struct pipeline *pipeline) {
+    while (pipeline->finished < pipeline->submitted)
+        finish_oldest(pipeline);
+    struct batch *batch = &filling(pipeline)->batch;
+    if (!batch->count)
+        return;
+    pipeline->work.look(pipeline->work.context, batch);
+    if (!pipeline->ended)
+        pipeline->ended = !pipeline->work.finish(pipeline->work.context, batch);
+    empty(batch);
+}
+
+/* A window for `held` bytes and more: that of the slot which will be filled next, or a new one. */
+static struct window next_window(struct pipeline *pipeline, size_t held) {
+    struct slot *slot = slot_of(pipeline, pipeline->submitted + 1);
+    struct window window = slot->window;
+    slot->window = (struct window){0};
+    if (window.capacity > held)
+        return window;
+    free(window.bytes);
+    window.capacity = held < CAPTURE_WINDOW_BYTES ? CAPTURE_WINDOW_BYTES : held + 1;
+    window.bytes = malloc(window.capacity);
+    return window;
+}
+
+/* The input's window is full: it goes with the batch that lies in it. */
+static bool on_full(void *context) {
+    struct pipeline *pipeline = context;
+    struct input *input = capture_input(pipeline->capture);
+    if (!filling(pipeline)->batch.count)
+        return true;
+    struct window window = next_window(pipeline, input_held(input));
+    if (!window.bytes)
+        return false;
+    start_threads(pipeline);
+    submit(pipeline, input_swap(input, window));
+    while (pipeline->submitted - pipeline->finished > pipeline->slot_count - BATCHES_AHEAD ||
+           pipeline->windows_bytes > WINDOWS_BYTES)
+        finish_oldest(pipeline);
+    return true;
+}
+
+/* Whoever watches a pipe is to see what has come so far. */
+static void on_idle(void *context) {
+    finish_all(context);
+}
+
+static void add(struct pipeline *pipeline, const struct packet *packet) {
+    if (filling(pipeline)->batch.count == BATCH_PACKETS)
+        finish_all(pipeline);
+    struct batch *batch = &filling(pipeline)->batch;
+    batch->packets[batch->count++] = *packet;
+}
+
+enum capture_result pipeline_run(struct pipeline *pipeline, struct capture *capture,
+                                 uint64_t limit) {
+    enum capture_result result = CAPTURE_END;
+    struct packet packet;
+    pipeline->capture = capture;
+    pipeline->ended = false;
+    capture_input(capture)->watcher = (struct input_watcher){on_full, on_idle, pipeline};
+    for (uint64_t count = 0; count < limit && !pipeline->ended; count++) {
+        result = capture_next(capture, &packet);
+        if (result != CAPTURE_PACKET)
+            break;
+        add(pipeline, &packet);
+        if (progress_due)
+            progress_draw(capture_position(capture));
+    }
+    finish_all(pipeline);
+    return result == CAPTURE_PACKET ? CAPTURE_END : result;
+}
+
+static bool allocate(struct pipeline *pipeline) {
+    pipeline->slots = calloc(pipeline->slot_count, sizeof *pipeline->slots);
+    for (unsigned i = 0; pipeline->slots && i < pipeline->slot_count; i++) {
+        struct batch *batch = &pipeline->slots[i].batch;
+        batch->packets = malloc(BATCH_PACKETS * sizeof *batch->packets);
+        if (!batch->packets)
+            return false;
+    }
+    return pipeline->slots != NULL;
+}
+
+struct pipeline *pipeline_open(unsigned threads, const struct pipeline_work *work) {
+    struct pipeline *pipeline = calloc(1, sizeof *pipeline);
+    if (!pipeline)
+        return NULL;
+    unsigned slots = BATCHES_PER_THREAD * (threads - 1) + BATCHES_AHEAD;
+    pipeline->slot_count = slots < BATCHES_MAX ? slots : BATCHES_MAX;
+    pipeline->threads_wanted = threads - 1;
+    pipeline->work = *work;
+    pthread_mutex_init(&pipeline->mutex, NULL);
+    pthread_cond_init(&pipeline->submission, NULL);
+    pthread_cond_init(&pipeline->completion, NULL);
+    if (!allocate(pipeline)) {
+        pipeline_close(pipeline);
+        return NULL;
+    }
+    return pipeline;
+}
+
+void pipeline_close(struct pipeline *pipeline) {
+    pthread_mutex_lock(&pipeline->mutex);
+    pipeline->closing = true;
+    pthread_cond_broadcast(&pipeline->submission);
+    pthread_mutex_unlock(&pipeline->mutex);
+    for (unsigned i = 0; i < pipeline->threads_count; i++)
+        pthread_join(pipeline->threads[i], NULL);
+    for (unsigned i = 0; pipeline->slots && i < pipeline->slot_count; i++) {
+        free(pipeline->slots[i].batch.packets);
+        free(pipeline->slots[i].batch.notes);
+        free(pipeline->slots[i].window.bytes);
+    }
+    free(pipeline->slots);
+    pthread_mutex_destroy(&pipeline->mutex);
+    pthread_cond_destroy(&pipeline->submission);
+    pthread_cond_destroy(&pipeline->completion);
+    free(pipeline);
+}
