@@ -6,8 +6,8 @@ usage: check_commits.py [RANGE]      all that led to HEAD, unless told otherwise
 
   sum: add the AVX-512 kernel        area, colon, a verb in lower case; at most 72 characters
                                      an empty line
-  Why, in lines of at most 80        lines that are one long word, such as addresses, may be longer
-  characters.
+  Why, in lines of at most 80        lines that are one long word, such as addresses, and trailers,
+  characters.                        such as Signed-off-by, may be longer
 """
 
 import re
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 SUBJECT = re.compile(r"[a-z0-9][a-z0-9_./,-]*: [a-z].*[^.\s]")
+TRAILER = re.compile(r"[A-Z][A-Za-z-]+: ")  # Signed-off-by: and the like
 SUBJECT_MAX = 72
 BODY_MAX = 80
 
@@ -32,7 +33,7 @@ def complaints(message: str) -> list[str]:
     if len(rest) == 1:
         found.append("body is empty")
     for number, line in enumerate(rest, 2):
-        if len(line) > BODY_MAX and " " in line.strip():
+        if len(line) > BODY_MAX and " " in line.strip() and not TRAILER.match(line):
             found.append(f"line {number} has {len(line)} characters, more than {BODY_MAX}")
         if line != line.rstrip():
             found.append(f"line {number} ends in white space")
