@@ -339,6 +339,41 @@ static void test_walk_tells_what_needs_no_sum(void) {
            "cut short");
 }
 
+static void test_layers(void) {
+    struct frame *frame = start(ETHERNET "8100 0064 0800");
+    put_ip(frame, 41, 40 + 8 + 12);
+    put_ipv6(frame, 60, 20);
+    put(frame, "11 00 0104 00000000");
+    put_udp(frame, &flow6, 4);
+    static const struct carry_packet_layer expected[] = {
+        {CARRY_PROTOCOL_ETHERNET, 0}, {CARRY_PROTOCOL_VLAN, 14},         {CARRY_PROTOCOL_IP, 18},
+        {CARRY_PROTOCOL_IPV6, 38},    {CARRY_PROTOCOL_IPV6_OPTIONS, 78}, {CARRY_PROTOCOL_UDP, 86},
+    };
+    enum { LAYERS = sizeof expected / sizeof *expected };
+    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
+    const struct carry_frame view = view_of(frame, frame->bytes);
+    size_t count = carry_packet_layers(&view, NULL, layers, CARRY_PACKET_SUMS_MAX);
+    bool same = count == LAYERS;
+    for (size_t i = 0; i < LAYERS && same; i++)
+        same = layers[i].protocol == expected[i].protocol && layers[i].offset == expected[i].offset;
+    tap_ok(same, "every header is a layer, with a checksum or without");
+    layers[2].protocol = 99;
+    tap_ok(carry_packet_layers(&view, NULL, layers, 2) == 2 && layers[2].protocol == 99,
+           "no more layers than there is room for");
+
+    struct carry_packet_sum sums[2];
+    carry_packet_walk(&view, NULL, sums, 2);
+    tap_ok(sums[0].pseudo_protocol == 0 && sums[0].pseudo_size == 0 &&
+               sums[1].pseudo_protocol == UDP && sums[1].pseudo_size == 12,
+           "what the pseudo-header says");
+
+    frame = start(ETHERNET4);
+    for (uint32_t depth = 100; depth > 0; depth--)
+        put_ip(frame, 4, (depth - 1) * 20);
+    const struct carry_frame deep = view_of(frame, frame->bytes);
+    tap_ok(carry_packet_layers(&deep, NULL, layers, 100) == CARRY_PACKET_SUMS_MAX, "100 deep");
+}
+
 /* --- Options --- */
 
 static size_t count_with(const struct frame *frame, uint32_t flags, struct carry_packet_sum *sums) {
@@ -428,6 +463,7 @@ int main(void) {
     test_log_is_bounded();
     test_walk_sums_nothing();
     test_walk_tells_what_needs_no_sum();
+    test_layers();
     test_no_tunnels();
     test_udp6_zero();
     test_damaged_frames();

@@ -71,22 +71,30 @@ struct carry_frame {
 
 /* One checksum field of a frame. */
 struct carry_packet_sum {
-    uint8_t protocol;      /* enum carry_protocol */
-    uint8_t verdict;       /* enum carry_verdict */
-    uint8_t reason;        /* enum carry_reason; NONE unless the verdict is UNVERIFIABLE */
-    uint8_t version;       /* IP version of the layer it belongs to: 4, 6, or 0 if there is none */
-    uint8_t field_size;    /* bytes of the field: 2 for Internet checksums, 4 for CRC32c */
-    uint8_t gap_size;      /* bytes within the covered ones that are not: OSPF's authentication */
-    uint16_t gap_offset;   /* of those, from cover_offset on */
-    uint8_t quoted;        /* 1 in a packet that an ICMP error quotes, else 0 */
-    uint32_t field_offset; /* of the checksum field itself */
+    uint8_t protocol;    /* enum carry_protocol */
+    uint8_t verdict;     /* enum carry_verdict */
+    uint8_t reason;      /* enum carry_reason; NONE unless the verdict is UNVERIFIABLE */
+    uint8_t version;     /* IP version of the layer it belongs to: 4, 6, or 0 if there is none */
+    uint8_t field_size;  /* bytes of the field: 2 for Internet checksums, 4 for CRC32c */
+    uint8_t gap_size;    /* bytes within the covered ones that are not: OSPF's authentication */
+    uint16_t gap_offset; /* of those, from cover_offset on */
+    uint8_t pseudo_protocol; /* the protocol number in the pseudo-header; 0 if there is none */
+    uint8_t quoted;          /* 1 in a packet that an ICMP error quotes, else 0 */
+    uint32_t field_offset;   /* of the checksum field itself */
     uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
     uint32_t cover_offset;   /* of the first byte covered */
-    uint32_t cover_size; /* bytes covered, as the headers say: may go beyond what was captured */
-    uint32_t pseudo;     /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
-    uint32_t stored;     /* 0 if the field was not captured, or lies beyond its own layer */
+    uint32_t cover_size;  /* bytes covered, as the headers say: may go beyond what was captured */
+    uint32_t pseudo;      /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
+    uint32_t pseudo_size; /* the length in the pseudo-header */
+    uint32_t stored;      /* 0 if the field was not captured, or lies beyond its own layer */
     uint32_t expected; /* valid if GOOD, BAD or PARTIAL: what to store to make it good. If ILLEGAL,
                           the same, or 0 where it cannot be told */
+};
+
+/* One header that the walk went over. */
+struct carry_packet_layer {
+    uint32_t protocol; /* enum carry_protocol */
+    uint32_t offset;   /* of its first byte */
 };
 
 enum carry_packet_flag {
@@ -101,7 +109,7 @@ struct carry_packet_options {
     uint32_t reserved[6]; /* 0 */
 };
 
-/* No frame yields more: what nests deeper is not looked at. */
+/* No frame yields more, nor more layers: what nests deeper is not looked at. */
 #define CARRY_PACKET_SUMS_MAX 32
 
 /*
@@ -119,6 +127,14 @@ CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
 CARRY_API size_t carry_packet_walk(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *sums, size_t capacity);
+
+/*
+ * Lists the headers of a frame as the walk goes over them, with or without a checksum. Writes at
+ * most `capacity`, the outermost, and returns how many it wrote.
+ */
+CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
+                                     const struct carry_packet_options *options,
+                                     struct carry_packet_layer *layers, size_t capacity);
 
 /*
  * Puts a frame's checksums right where they stand: the bytes at frame->data are written, and must

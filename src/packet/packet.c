@@ -4,7 +4,9 @@
 
 /* --- Judgement --- */
 
-uint32_t carry_walk_pseudo(const struct carry_walk *walk, uint8_t protocol, uint32_t size) {
+uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size) {
+    walk->pseudo_protocol = protocol;
+    walk->pseudo_size = size;
     if (walk->version == 6)
         return carry_sum_pseudo6(walk->src, walk->dst, protocol, size, 0);
     return carry_sum_pseudo4(walk->src, walk->dst, protocol, size, 0);
@@ -197,6 +199,8 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
         .field_offset = field,
         .cover_size = size,
         .pseudo = pseudo,
+        .pseudo_protocol = pseudo ? walk->pseudo_protocol : 0,
+        .pseudo_size = pseudo ? walk->pseudo_size : 0,
     };
     carry_walk_list(walk, &sum, zero);
 }
@@ -204,12 +208,14 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                            struct carry_cover cover, struct carry_cover other) {
     size_t index = walk->count;
+    walk->pseudo_size = cover.size; /* such pseudo-headers hold what is covered */
     carry_walk_sum(walk, protocol, field, cover.size, cover.pseudo, CARRY_ZERO_IS_PLAIN);
     if (walk->count == index || walk->sums[index].verdict == CARRY_VERDICT_GOOD ||
         walk->effort == CARRY_EFFORT_FIND)
         return;
     struct carry_packet_sum first = walk->sums[index];
     walk->count = index;
+    walk->pseudo_size = other.size;
     carry_walk_sum(walk, protocol, field, other.size, other.pseudo, CARRY_ZERO_IS_PLAIN);
     uint8_t verdict = walk->sums[index].verdict;
     if (verdict != CARRY_VERDICT_GOOD && verdict != CARRY_VERDICT_UNVERIFIABLE)
@@ -264,6 +270,16 @@ static uint32_t step(struct carry_walk *walk, uint32_t next) {
 }
 #undef CARRY_PROTOCOL
 
+#define CARRY_PROTOCOL(id, name, keys) keys return CARRY_PROTOCOL_##id;
+static uint32_t protocol_of(uint32_t next) {
+    switch (next) {
+#include <carry/protocols.def>
+    default:
+        return CARRY_PROTOCOL_COUNT;
+    }
+}
+#undef CARRY_PROTOCOL
+
 /* Starts where nothing is known but where the bytes are. */
 static void start(struct carry_walk *walk, uint32_t offset, uint32_t bound) {
     walk->offset = offset;
@@ -284,8 +300,12 @@ static uint32_t start_rest(struct carry_walk *walk) {
     return walk_rest(walk);
 }
 
-/* Walks a frame; all but what the caller is after is set here. */
-static void walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
+/*
+ * Walks a frame; all but what the caller is after is set here. Lists at most `capacity` layers and
+ * returns how many.
+ */
+static size_t walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
+                         struct carry_packet_layer *layers, size_t capacity) {
     uint32_t wire = frame->wire > frame->captured ? frame->wire : frame->captured;
     /* Field by field: not all of it needs clearing for each frame. */
     walk->data = frame->data;
@@ -296,12 +316,16 @@ static void walk_frame(struct carry_walk *walk, const struct carry_frame *frame)
     start(walk, 0, wire);
 
     uint32_t next = carry_walk_link(frame->linktype);
+    size_t count = 0;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
     for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++) {
+        if (count < capacity && protocol_of(next) != CARRY_PROTOCOL_COUNT)
+            layers[count++] = (struct carry_packet_layer){protocol_of(next), walk->offset};
         next = step(walk, next);
         if (next == CARRY_NEXT_NONE && walk->walk_rest)
             next = start_rest(walk);
     }
+    return count;
 }
 
 void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
@@ -312,7 +336,7 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
     walk->fragment = NULL;
     walk->sums = sums;
     walk->capacity = capacity;
-    walk_frame(walk, frame);
+    walk_frame(walk, frame, NULL, 0);
     if (walk->partial)
         judge_around_partial(walk);
 }
@@ -333,16 +357,30 @@ size_t carry_packet_walk(const struct carry_frame *frame,
     return walk.count;
 }
 
+/* For walks that are after something else than sums. */
+static void list_no_sums(struct carry_walk *walk, const struct carry_packet_options *options) {
+    walk->effort = CARRY_EFFORT_FIND;
+    walk->flags = options ? options->flags : 0;
+    walk->sums = NULL;
+    walk->capacity = 0;
+}
+
+size_t carry_packet_layers(const struct carry_frame *frame,
+                           const struct carry_packet_options *options,
+                           struct carry_packet_layer *layers, size_t capacity) {
+    struct carry_walk walk;
+    list_no_sums(&walk, options);
+    walk.fragment = NULL;
+    return walk_frame(&walk, frame, layers, capacity);
+}
+
 bool carry_packet_fragment(const struct carry_frame *frame,
                            struct carry_packet_fragment *fragment) {
     struct carry_walk walk;
-    walk.effort = CARRY_EFFORT_FIND;
-    walk.flags = 0;
-    walk.sums = NULL;
-    walk.capacity = 0;
+    list_no_sums(&walk, NULL);
     walk.fragment = fragment;
     fragment->version = 0;
-    walk_frame(&walk, frame);
+    walk_frame(&walk, frame, NULL, 0);
     return fragment->version != 0;
 }
 

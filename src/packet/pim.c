@@ -10,7 +10,7 @@
 #define REGISTER_SIZE 8
 #define NULL_REGISTER 0x40 /* what it holds is a header for show */
 
-static struct carry_cover cover(const struct carry_walk *walk, uint32_t size) {
+static struct carry_cover cover(struct carry_walk *walk, uint32_t size) {
     uint32_t pseudo = walk->version == 6 ? carry_walk_pseudo(walk, 103, size) : 0;
     return (struct carry_cover){size, pseudo};
 }

@@ -27,8 +27,10 @@ struct carry_walk {
     uint32_t network;   /* its offset */
     const uint8_t *src; /* the addresses of its pseudo-header */
     const uint8_t *dst;
-    uint8_t version; /* 4 or 6; 0 before the first IP header */
-    uint8_t doubt;   /* enum carry_reason: why sums over its content cannot be told */
+    uint8_t version;         /* 4 or 6; 0 before the first IP header */
+    uint8_t pseudo_protocol; /* what the pseudo-header summed last says */
+    uint32_t pseudo_size;
+    uint8_t doubt; /* enum carry_reason: why sums over its content cannot be told */
 
     uint8_t beyond;        /* enum carry_reason: what it means to go beyond `bound` */
     uint8_t effort;        /* enum carry_effort */
@@ -111,7 +113,7 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
                            struct carry_cover cover, struct carry_cover other);
 
 /* The partial sum of the pseudo-header of the innermost IP header, for `size` bytes. */
-uint32_t carry_walk_pseudo(const struct carry_walk *walk, uint8_t protocol, uint32_t size);
+uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size);
 
 /*
  * What comes behind an IP header, or IPv6's fragment header, that says: this is a fragment. `place`

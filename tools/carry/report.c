@@ -15,6 +15,10 @@ static const enum colour verdict_colours[CARRY_VERDICT_COUNT] = {
     [CARRY_VERDICT_ILLEGAL] = COLOUR_RED,
 };
 
+enum colour report_verdict_colour(unsigned verdict) {
+    return verdict_colours[verdict];
+}
+
 const char *report_link_name(uint32_t linktype) {
     switch (linktype) {
 #define CARRY_LINKTYPE(value, name)                                                                \

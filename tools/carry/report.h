@@ -8,6 +8,7 @@
 
 #include "capture.h"
 #include "tally.h"
+#include "text.h"
 
 struct report {
     const char *path;
@@ -45,6 +46,9 @@ void report_finding_tsv(const char *path, const struct finding *finding);
 /* 2026-11-21T20:38:00.123456789Z, in a buffer of REPORT_TIME_SIZE; NULL if it is not known. */
 #define REPORT_TIME_SIZE 64
 char *report_time(char *buffer, uint64_t time_ns);
+
+/* In which colour a verdict is written. */
+enum colour report_verdict_colour(unsigned verdict);
 
 /* Static name of a link type, or NULL. */
 const char *report_link_name(uint32_t linktype);

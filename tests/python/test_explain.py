@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""`carry explain`: what it says of one frame."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import TCP, UDP, Pcapng, Record, ethernet, fold, network, packet, pcap, pseudo
+from conftest import Run
+
+CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
+
+GOOD = ethernet(packet(TCP))
+WRONG = ethernet(packet(TCP, sums="bad"))
+V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
+START = 24 + 16  # of the first frame in a pcap file
+
+
+def explain(carry: Run, data: bytes, frame: int = 1) -> tuple[int, dict[str, Any]]:
+    done = carry("explain", "--json", "-", str(frame), stdin=data)
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
+
+
+def names(report: dict[str, Any]) -> list[str]:
+    return [layer["protocol"] for layer in report["layers"]]
+
+
+def test_each_layer_and_its_checksum(carry: Run) -> None:
+    status, report = explain(carry, pcap([GOOD, Record(WRONG, fraction=5)]), 2)
+    at = START + len(GOOD) + 16
+    assert status == BAD
+    assert {key: report[key] for key in report if key != "layers"} == {
+        "file": "-",
+        "frame": 2,
+        "time": "2023-11-14T22:13:20.000005000Z",
+        "offset": at,
+        "captured": len(WRONG),
+        "wire": len(WRONG),
+        "linktype": 1,
+    }
+    link, ip, tcp = report["layers"]
+    assert link == {"protocol": "ethernet", "at": 0, "checksum": None}
+    assert (ip["protocol"], ip["at"], ip["checksum"]["verdict"]) == ("ip", 14, "good")
+    assert ip["checksum"]["pseudo"] is None
+    assert (tcp["protocol"], tcp["at"]) == ("tcp", 34)
+    right = int.from_bytes(GOOD[50:52], "big")
+    assert tcp["checksum"] == {
+        "verdict": "bad",
+        "reason": None,
+        "why": "it does not agree with the bytes that it covers",
+        "stored": right ^ 0x1234,
+        "expected": right,
+        "size": 2,
+        "at": 50,
+        "offset": at + 50,
+        "covers_at": 34,
+        "covers_size": 28,
+        "gap": None,
+        "pseudo": {
+            "protocol": 6,
+            "size": 28,
+            "sum": fold(pseudo("10.0.0.5", "10.0.0.9", TCP, 28)),
+        },
+        "quoted": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("frame", "verdict", "reason", "known", "why"),
+    [
+        (GOOD, "good", None, True, "agrees"),
+        (ethernet(packet(TCP, sums="none")), "bad", None, True, "never filled in"),
+        (ethernet(packet(TCP, sums="partial")), "partial", None, True, "transmit offload"),
+        (ethernet(packet(UDP, sums="none")), "absent", None, False, "chose to send none"),
+        (ethernet(packet(UDP, sums="none", **V6)), "illegal", None, True, "demands one"),
+        (Record(GOOD, 100), "good", None, True, "agrees"),
+        (Record(GOOD[:61], 62), "unverifiable", "snaplen", False, "cut off"),
+    ],
+)
+def test_why(
+    carry: Run, frame: bytes | Record, verdict: str, reason: str | None, known: bool, why: str
+) -> None:
+    _, report = explain(carry, pcap([frame]))
+    checksum = report["layers"][-1]["checksum"]
+    assert (checksum["verdict"], checksum["reason"]) == (verdict, reason)
+    assert (checksum["expected"] is not None) == known
+    assert why in checksum["why"]
+
+
+def test_headers_without_a_checksum_are_layers_too(carry: Run) -> None:
+    inner = packet(TCP, **V6)
+    status, report = explain(carry, pcap([ethernet(network("10.0.0.1", "10.0.0.2", 41, inner))]))
+    assert (status, names(report)) == (CLEAN, ["ethernet", "ip", "ipv6", "tcp"])
+    assert [layer["at"] for layer in report["layers"]] == [0, 14, 34, 74]
+    assert [layer["checksum"] is None for layer in report["layers"]] == [True, False, True, False]
+
+
+def test_same_protocol_twice(carry: Run) -> None:
+    inner = bytearray(packet(TCP))
+    inner[10] ^= 1
+    outer = network("10.0.0.1", "10.0.0.2", 4, bytes(inner))
+    status, report = explain(carry, pcap([ethernet(outer)]))
+    verdicts = [layer["checksum"] and layer["checksum"]["verdict"] for layer in report["layers"]]
+    assert (status, verdicts) == (BAD, [None, "good", "bad", "good"])
+
+
+def test_text(carry: Run, tmp_path: Path) -> None:
+    file = tmp_path / "capture.pcap"
+    file.write_bytes(pcap([WRONG]))
+    done = carry("explain", file, "1", env={"LC_ALL": "C"})
+    assert done.stdout == (
+        f"{file}, frame 1: 62 bytes at offset 40, link type 1 (Ethernet)\n"
+        "2023-11-14T22:13:20.000000000Z\n"
+        "\n"
+        "     0  ethernet\n"
+        f"    14  ip        0x{WRONG[24:26].hex()}  good  10.0.0.5 -> 10.0.0.9\n"
+        "                  it agrees with the bytes that it covers\n"
+        "                  stands at byte 24, at offset 64 in the file\n"
+        "                  covers 20 bytes from byte 14 on\n"
+        f"    34  tcp       0x{WRONG[50:52].hex()}  bad  10.0.0.5:40000 -> 10.0.0.9:443\n"
+        "                  it does not agree with the bytes that it covers\n"
+        f"                  should be 0x{GOOD[50:52].hex()}\n"
+        "                  stands at byte 50, at offset 90 in the file\n"
+        "                  covers 28 bytes from byte 34 on\n"
+        "                  and a pseudo-header of 10.0.0.5, 10.0.0.9, protocol 6, length\n"
+        "                    28: sum 0x1430\n"
+    )
+
+
+def test_frames_in_which_nothing_is_known(carry: Run) -> None:
+    done = carry("explain", "-", "1", stdin=pcap([GOOD], link=147))
+    assert done.stdout.endswith("\n  nothing in it is known here\n")
+    done = carry("explain", "-", "1", stdin=pcap([b"\xff" * 12 + b"\x08\x06" + bytes(40)]))
+    assert done.stdout.endswith("     0  ethernet\n\n  no checksum known here\n")
+    for size in range(len(GOOD)):
+        assert carry("explain", "-", "1", stdin=pcap([GOOD[:size]])).returncode == CLEAN
+
+
+def test_time_that_is_not_known(carry: Run) -> None:
+    file = Pcapng().section().interface().simple_packet(GOOD)
+    assert explain(carry, file.bytes())[1]["time"] is None
+
+
+def test_frames_that_cannot_be_reached(carry: Run, tmp_path: Path) -> None:
+    done = carry("explain", "-", "3", stdin=pcap([GOOD, GOOD]))
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == "carry: standard input: it holds 2 packets\n"
+    done = carry("explain", "-", "2", stdin=pcap([GOOD]) + b"\x00")
+    assert (done.returncode, done.stdout) == (DAMAGED, "")
+    assert "damaged at offset 102: record header cut" in done.stderr
+    assert explain(carry, pcap([GOOD]) + b"\x00")[0] == CLEAN
+    assert carry("explain", tmp_path / "none", "1").returncode == ERROR
+
+
+def test_usage(carry: Run) -> None:
+    for frame in ("0", "-1", "x", "1x", "", "99999999999999999999999"):
+        done = carry("explain", "--", "file", frame)
+        assert done.returncode == ERROR and "FRAME is a number" in done.stderr
+    for arguments in ([], ["file"], ["file", "1", "2"]):
+        assert "are needed" in carry("explain", *arguments).stderr
+    assert "--nonsense" in carry("explain", "--nonsense").stderr
+    assert carry("explain", "--help").stdout == carry("help", "explain").stdout != ""
