@@ -167,6 +167,106 @@ static void test_only_what_was_asked_for(void) {
            "absent sums, if asked for");
 }
 
+/* --- Sums that cover sums --- */
+
+/* Where the checksums of one frame of TCP in IPv4 in VXLAN stand (RFC 7348), for flow4 twice. */
+struct tunnel {
+    uint32_t outer_udp;
+    uint32_t inner_ip;
+    uint32_t inner_tcp;
+};
+
+#define VXLAN_SIZE (8 + 8 + 14 + 20 + 25)
+
+/* The outer UDP covers all that is in it; `seal_outer` makes it verify. */
+static struct tunnel put_vxlan(struct frame *frame) {
+    struct tunnel at;
+    put_ip(frame, UDP, VXLAN_SIZE);
+    at.outer_udp = put(frame, "3039 12b5 0000 0000") + 6;
+    set16(frame, at.outer_udp - 2, VXLAN_SIZE);
+    put(frame, "08000000 00002a00" ETHERNET4);
+    at.inner_ip = put_ip(frame, TCP, 25) + 10;
+    at.inner_tcp = put_tcp(frame, &flow4, 5) + 16;
+    return at;
+}
+
+static void seal_outer(struct frame *frame, const struct tunnel *at) {
+    seal(frame, at->outer_udp, at->outer_udp - 6, VXLAN_SIZE, pseudo(&flow4, UDP, VXLAN_SIZE));
+}
+
+static void test_outer_sums_wait_for_inner_ones(void) {
+    struct frame *frame = start(ETHERNET4);
+    const struct tunnel at = put_vxlan(frame);
+    seal_outer(frame, &at);
+    expect(frame, "ip good, udp good, ip good, tcp good", "TCP in VXLAN");
+    const struct frame right = *frame;
+    uint32_t left = pseudo(&flow4, TCP, 25).sum;
+
+    struct frame wrong = damaged(&right, at.inner_tcp, left);
+    run(carry_packet_fix, &wrong, NULL);
+    tap_ok(changed == 1 && memcmp(wrong.bytes, right.bytes, right.size) == 0,
+           "an outer sum that an inner one makes right again is not written");
+
+    wrong = damaged(&right, at.inner_tcp, left);
+    set16(&wrong, at.outer_udp, pseudo(&flow4, UDP, VXLAN_SIZE).sum);
+    run(carry_packet_fix, &wrong, NULL);
+    tap_ok(changed == 2 && changes[0].field_offset == at.inner_tcp &&
+               changes[1].field_offset == at.outer_udp &&
+               memcmp(wrong.bytes, right.bytes, right.size) == 0,
+           "two partial sums, from the innermost outwards");
+
+    wrong = right;
+    memset(wrong.bytes + at.inner_tcp, 0, 2);
+    set16(&wrong, at.inner_ip, 0);
+    set16(&wrong, at.outer_udp, 0);
+    run(carry_packet_fill, &wrong, NULL);
+    tap_ok(changed == 3 && memcmp(wrong.bytes, right.bytes, right.size) == 0,
+           "a tunnel without any sums is filled in");
+}
+
+static void test_good_outer_sums_follow(void) {
+    struct frame *frame = start(ETHERNET4);
+    const struct tunnel at = put_vxlan(frame);
+    seal_outer(frame, &at);
+    const struct frame right = *frame;
+
+    set16(frame, at.inner_tcp, 0x1234);
+    seal_outer(frame, &at);
+    uint32_t outer = get16(frame, at.outer_udp);
+    const struct frame wrong = *frame;
+    expect(frame, "ip good, udp good, ip good, tcp bad", "an outer sum over a bad inner one");
+    run(carry_packet_fix, frame, NULL);
+    tap_ok(changed == 2 && changes[1].verdict == CARRY_VERDICT_GOOD &&
+               changes[1].field_offset == at.outer_udp && changes[1].stored == outer &&
+               changes[1].expected == get16(&right, at.outer_udp) &&
+               memcmp(frame->bytes, right.bytes, right.size) == 0,
+           "a good outer sum follows, though good ones were not asked for");
+
+    *frame = wrong;
+    set16(frame, at.outer_udp, 0);
+    run(carry_packet_fix, frame, NULL);
+    tap_ok(changed == 1 && get16(frame, at.outer_udp) == 0, "an absent outer sum stays so");
+
+    *frame = wrong;
+    set16(frame, at.outer_udp, 0x4321);
+    const struct carry_packet_options partial = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
+    uint32_t left = pseudo(&flow4, TCP, 25).sum;
+    set16(frame, at.inner_tcp, left);
+    run(carry_packet_fix, frame, &partial);
+    tap_ok(changed == 1 && get16(frame, at.outer_udp) == 0x4321,
+           "a bad outer sum that nobody asked for stays so");
+}
+
+static void test_nothing_changes_under_what_cannot_be_told(void) {
+    struct frame *frame = start(ETHERNET4);
+    const struct tunnel at = put_vxlan(frame);
+    set16(frame, at.inner_tcp, 0x1234);
+    seal_outer(frame, &at);
+    set16(frame, 14 + 6, 0x2000);
+    seal_ip(frame, 14);
+    expect_untouched(carry_packet_fill, frame, NULL, "the first fragment of a tunnel");
+}
+
 /* --- What is left alone --- */
 
 static void test_fragments_are_left(void) {
@@ -455,6 +555,9 @@ int main(void) {
     test_several_at_once();
     test_what_is_right_stays();
     test_only_what_was_asked_for();
+    test_outer_sums_wait_for_inner_ones();
+    test_good_outer_sums_follow();
+    test_nothing_changes_under_what_cannot_be_told();
     test_fragments_are_left();
     test_truncated_frames_are_left();
     test_unverifiable_sums_are_left();

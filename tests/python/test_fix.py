@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import resource
@@ -295,6 +296,16 @@ def test_standard_input(carry: Run, tmp_path: Path) -> None:
     done = carry("fix", "-", "-o", tmp_path / "out", stdin=pcap([WRONG]))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert (tmp_path / "out").read_bytes() == pcap([GOOD])
+
+
+@pytest.mark.parametrize("size", [1, 30000])
+def test_compressed_captures_are_written_as_they_unpack(
+    carry: Run, tmp_path: Path, size: int
+) -> None:
+    packed = gzip.compress(pcap([WRONG] * size))
+    done = carry("fix", "-", "-o", tmp_path / "out", stdin=packed)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert (tmp_path / "out").read_bytes() == pcap([GOOD] * size)
 
 
 def test_a_full_disk(tool: str, tmp_path: Path) -> None:

@@ -82,8 +82,11 @@ static bool unpack(struct capture *capture, const uint8_t *magic) {
         return false;
     }
     capture->input.watcher = packed.watcher;
+    capture->input.sink = packed.sink;
+    capture->input.sink_context = packed.sink_context;
     capture->packed = packed;
     capture->packed.watcher = (struct input_watcher){0};
+    capture->packed.sink = NULL;
     capture->unpack = unpack;
     return true;
 }

@@ -69,10 +69,11 @@ struct capture *capture_open_source(input_read_fn *read, void *context, size_t w
 void capture_close(struct capture *capture);
 
 /*
- * Hands every byte of the file to `sink`, once and in order: packets and what stands between them,
- * whatever it is, damage too. Packets may be changed where they stand, until the call of
- * capture_next() that follows the one which returned them, and are handed on as they are then.
- * capture_pass_rest() ends it: at the end of the file, or false if reading failed.
+ * Hands every byte of the file, unpacked if it was compressed, to `sink`, once and in order:
+ * packets and what stands between them, whatever it is, damage too. Packets may be changed where
+ * they stand, until the call of capture_next() that follows the one which returned them, and are
+ * handed on as they are then. capture_pass_rest() ends it: at the end of the file, or false if
+ * reading failed.
  */
 void capture_pass_to(struct capture *capture, input_sink_fn *sink, void *context);
 bool capture_pass_rest(struct capture *capture);

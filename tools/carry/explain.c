@@ -347,7 +347,7 @@ static int explain(const struct options *options, const struct packet *packet) {
     else
         explain_text(&explanation);
     for (size_t i = 0; i < explanation.sums_count; i++)
-        if (tally_is_finding(explanation.sums[i].verdict))
+        if (tally_is_in(explanation.sums[i].verdict, TALLY_WRONG))
             return STATUS_BAD;
     return STATUS_CLEAN;
 }

@@ -44,7 +44,7 @@ static const char usage[] =
     "Examples:\n"
     "  carry fix offloaded.pcap -o fixed.pcap --only partial\n"
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
-    "  zcat capture.pcap.gz | carry fix - --dry-run\n";
+    "  carry fix capture.pcap.gz --dry-run\n";
 
 enum { OPTION_ONLY = 256, OPTION_DRY_RUN };
 
