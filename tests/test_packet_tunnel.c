@@ -176,7 +176,16 @@ static void test_gre_version_1(void) {
     expect(frame, "ip good", "GRE version 1 with a checksum");
 }
 
+static void test_pptp(void) {
+    struct frame *frame = gre("3081 880b 002f 0006 00000001 00000001 ff03 0021");
+    expect(frame, "ip good, " INNER4, "PPTP");
+    expect(gre("3001 880b 002d 0006 00000001 0021"), "ip good, " INNER4,
+           "PPTP, nothing to acknowledge, no HDLC");
+    expect(gre("2081 880b 0000 0006 00000001 0021"), "ip good", "PPTP that only acknowledges");
+}
+
 static void test_gre_types(void) {
+    expect(gre("0000 8847 00001140"), "ip good, " INNER4, "GRE with MPLS");
     expect(gre("0000 6558" ETHERNET4), "ip good, " INNER4, "GRE with Ethernet");
     expect(gre("0000 88be" ETHERNET4), "ip good, " INNER4, "ERSPAN type I");
     expect(gre("1000 88be 00000001 10000000 00000000" ETHERNET4), "ip good, " INNER4,
@@ -212,15 +221,20 @@ static void test_vxlan(void) {
     expect(tunnel(4790, "0c000001 00002a00"), THROUGH, "VXLAN-GPE with IPv4");
     expect(tunnel6(4790, "0c000002 00002a00"), THROUGH6, "VXLAN-GPE with IPv6");
     expect(tunnel(4790, "0c000003 00002a00" ETHERNET4), THROUGH, "VXLAN-GPE with Ethernet");
+    expect(tunnel(4790, "0c000004 00002a00 0fc20201 000001ff"), THROUGH, "VXLAN-GPE with NSH");
+    expect(tunnel(4790, "0c000005 00002a00 00001140"), THROUGH, "VXLAN-GPE with MPLS");
     expect(tunnel(4790, "07000001 00002a00"), THROUGH, "VXLAN-GPE without an identifier");
     expect(tunnel(4790, "08000001 00002a00"), THROUGH, "VXLAN-GPE without its flag");
 
+    /* Each but for one bit would be one of those above. */
     static const char *const others[] = {
-        "00000001 00002a00", "80000000 00002a00", "18000001 00002a00", "48000001 00002a00",
-        "08010001 00002a00", "08000101 00002a00", "0c000006 00002a00", "08000001 00002a01",
-        "8c000001 00002a00", "88010001 00002a00"};
+        "00000000 00002a00" ETHERNET4, "18000000 00002a00" ETHERNET4, "48000000 00002a00" ETHERNET4,
+        "08010000 00002a00" ETHERNET4, "08000100 00002a00" ETHERNET4, "08000006 00002a00" ETHERNET4,
+        "08000000 00002a01" ETHERNET4, "8c000000 00002a00" ETHERNET4, "88010000 00002a00" ETHERNET4,
+        "80000000 00002a00" ETHERNET4,
+    };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        expect(tunnel(4789, others[i]), NOT_THROUGH, "no VXLAN: %s", others[i]);
+        expect(tunnel(4789, others[i]), NOT_THROUGH, "no VXLAN: %.8s", others[i]);
 }
 
 static void test_geneve(void) {
@@ -330,6 +344,33 @@ static void test_mpls(void) {
     expect(frame, NOT_THROUGH, "no MPLS: a packet that leaves a byte");
 }
 
+static void test_l2tp(void) {
+    expect(tunnel(1701, "0002 0011 0022 ff03 0021"), THROUGH, "L2TP");
+    expect(tunnel6(1701, "0102 0011 0022 0057"), THROUGH6, "L2TP with priority, IPv6, no HDLC");
+    expect(tunnel(1701, "0802 0011 0022 0001 0000 ff03 0021"), THROUGH, "L2TP, numbered");
+    expect(tunnel(1701, "0202 0011 0022 0003 aabbcc ff03 0021"), THROUGH, "L2TP with an offset");
+    expect(tunnel(1701, "0202 0011 0022 ffff ff03 0021"), NOT_THROUGH, "an offset beyond the end");
+    expect(tunnel(1701, "8002 0011 0022 ff03 0021"), NOT_THROUGH, "a control message of L2TP");
+    expect(tunnel(1701, "0003 0011 0022 ff03 0021"), NOT_THROUGH, "L2TP version 3");
+    expect(tunnel(1701, "0042 0011 0022 ff03 0021"), NOT_THROUGH, "no L2TP: a reserved bit");
+
+    struct frame *frame = tunnel(1701, "4a02 0000 0011 0022 0001 0000 0001 aa ff03 0021");
+    uint32_t size = frame->size - CONTENT4_AT - 8;
+    set16(frame, CONTENT4_AT + 8 + 2, size);
+    seal_udp(frame);
+    expect(frame, THROUGH, "L2TP with all fields");
+    set16(frame, CONTENT4_AT + 8 + 2, size - 1);
+    seal_udp(frame);
+    expect(frame, "ip good, udp good, ip good, tcp unverifiable/length",
+           "an L2TP message that ends before TCP does");
+    set16(frame, CONTENT4_AT + 8 + 2, size + 1);
+    seal_udp(frame);
+    expect(frame, NOT_THROUGH, "an L2TP message that goes beyond UDP");
+    set16(frame, CONTENT4_AT + 8 + 2, 14);
+    seal_udp(frame);
+    expect(frame, NOT_THROUGH, "an L2TP message that ends in its header");
+}
+
 /* --- UDP around tunnels --- */
 
 static void test_zero_around_tunnels(void) {
@@ -414,7 +455,8 @@ static void test_partial_in_tunnels(void) {
 
 /* Clients may be given the port of a tunnel: what they get must not be taken for one. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
-    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4789, 4790, 6081, 8472};
+    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342,
+                                     4789, 4790, 6081, 6635, 8472};
     static const char *const dns =
         "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 03636f6d"
         "00 0001 0001 c00c 0001 0001 0000003c 0004 c0000201";
@@ -440,12 +482,14 @@ int main(void) {
     test_gre_fields();
     test_gre_over_what_is_outside();
     test_gre_version_1();
+    test_pptp();
     test_gre_types();
     test_vxlan();
     test_geneve();
     test_gtp();
     test_teredo();
     test_lisp();
+    test_l2tp();
     test_mpls();
     test_zero_around_tunnels();
     test_lengths_around_tunnels();
