@@ -149,6 +149,19 @@ static void test_sctp_is_crc32c(void) {
     expect(frame, "ip good, sctp bad", "SCTP 1: all four bytes are the field");
 }
 
+static void test_sctp_is_filled_in(void) {
+    struct frame *frame = start_sctp(false, 21);
+    uint32_t sctp = frame->size - 49;
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET};
+    memset(frame->bytes + sctp + 8, 0, 4);
+    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 0, "repair leaves SCTP 0 as it is");
+    tap_ok(carry_packet_fill(&view, NULL, NULL, 0) == 1, "what offload left of SCTP is filled in");
+    expect(frame, "ip good, sctp good", "SCTP filled in");
+    frame->bytes[sctp + 9] ^= 0x10;
+    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 1, "bad SCTP is put right");
+    expect(frame, "ip good, sctp good", "SCTP put right");
+}
+
 static void test_sctp_cut(void) {
     struct frame *frame = start_sctp(false, 300);
     frame->wire = frame->size--;
@@ -456,6 +469,7 @@ static void test_noise(void) {
 
 int main(void) {
     test_sctp_is_crc32c();
+    test_sctp_is_filled_in();
     test_sctp_cut();
     test_dccp_coverage();
     test_ospf2_skips_its_authentication();

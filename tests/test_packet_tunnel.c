@@ -436,6 +436,9 @@ static void test_partial_in_tunnels(void) {
         struct result result = check(frame);
         tap_ok(result.sums[1].expected == udp && result.sums[2].expected == good,
                "it is told to stay as it is");
+        frame->bytes[IP_AT + 8] ^= 1;
+        expect(frame, "ip bad, udp partial, tcp partial", "an IP header waits for nothing");
+        frame->bytes[IP_AT + 8] ^= 1;
         set16(frame, CONTENT4_AT + 6, udp ^ 1);
         expect(frame, "ip good, udp bad, tcp partial", "UDP that would still be bad");
         seal_udp(frame);
@@ -445,7 +448,15 @@ static void test_partial_in_tunnels(void) {
         expect(frame, "ip good, udp bad, tcp bad", "UDP around a bad sum is bad");
     }
 
-    struct frame *frame = gre("8000 0800 0000 0000");
+    struct frame *frame = teredo("", TEREDO, DST6);
+    set16(frame, frame->size - 23 + 16, pseudo(&(struct flow){TEREDO, DST6}, TCP, 23).sum);
+    set16(frame, IP_AT + 6, 0x2000);
+    set16(frame, CONTENT4_AT + 4, 60000);
+    seal_ip(frame, IP_AT);
+    expect(frame, "ip good, udp unverifiable/fragment, tcp partial",
+           "a fragment is not judged by what the partial sum in it will be");
+
+    frame = gre("8000 0800 0000 0000");
     seal_gre(frame);
     set16(frame, frame->size - 23 + 16, pseudo(&flow4, TCP, 23).sum);
     expect(frame, "ip good, gre partial, ip good, tcp partial", "GRE waits for TCP");

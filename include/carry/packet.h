@@ -80,6 +80,7 @@ struct carry_packet_sum {
     uint16_t gap_offset; /* of those, from cover_offset on */
     uint8_t pseudo_protocol; /* the protocol number in the pseudo-header; 0 if there is none */
     uint8_t quoted;          /* 1 in a packet that an ICMP error quotes, else 0 */
+    uint8_t reserved[2];     /* 0, so that equal sums are equal bytes */
     uint32_t field_offset;   /* of the checksum field itself */
     uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
     uint32_t cover_offset;   /* of the first byte covered */

@@ -34,8 +34,7 @@ uint32_t carry_packet_walk_teredo(struct carry_walk *walk) {
         if (!carry_walk_header(walk, size))
             return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 40);
-    bool fits =
-        header && header[0] >> 4 == 6 && carry_load16(header + 4) + 40 <= carry_walk_size(walk);
+    bool fits = header && carry_load16(header + 4) + 40 <= carry_walk_size(walk);
     return fits && is_teredo(header + 8, header + 24) ? CARRY_NEXT(ETHERTYPE, 0x86dd)
                                                       : CARRY_NEXT_NONE;
 }
