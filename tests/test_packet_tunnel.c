@@ -344,6 +344,39 @@ static void test_mpls(void) {
     expect(frame, NOT_THROUGH, "no MPLS: a packet that leaves a byte");
 }
 
+#define WLAN_REST "2c00 84802d2b4590 54f201e1b299 10f311eaeec1"
+#define SNAP4     "aaaa03 000000 0800"
+#define WLAN4     "0801" WLAN_REST "3070" SNAP4
+#define SWAPPED4  "0108" WLAN_REST "7630" SNAP4
+
+static void test_capwap(void) {
+    expect(tunnel(5247, "00100200 00000000" ETHERNET4), THROUGH, "CAPWAP with Ethernet");
+    expect(tunnel(5247, "00100300 e03c0000" WLAN4), THROUGH, "CAPWAP with 802.11");
+    expect(tunnel(5247, "00100300 e03c0000" SWAPPED4), THROUGH, "frame control is swapped");
+    expect(tunnel(5247, "00100300 e03c0000 0188" WLAN_REST "3070 0000" SNAP4), THROUGH,
+           "frame control is swapped, with QoS");
+    expect(tunnel(5247, "00200320 00000000 04bf230000000000" SWAPPED4), THROUGH,
+           "CAPWAP with information on the radio");
+    static const char *const others[] = {
+        "01100300 00000000" WLAN4,
+        "00100380 00000000" WLAN4,
+        "00100308 00000000" WLAN4,
+        "00100301 00000000" WLAN4,
+        "00100300 00000008" WLAN4,
+        "00100500 00000000" WLAN4,
+        "00080300 0108 0000 84802d2b4590 54f201e1b299 10f311eaeec1 7630" SNAP4,
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect(tunnel(5247, others[i]), NOT_THROUGH, "CAPWAP that is left: %.17s", others[i]);
+    expect(tunnel(5247, "00100300 e03c0000 0801" WLAN_REST "3170" SNAP4), NOT_THROUGH,
+           "CAPWAP with a fragment of 802.11");
+    expect(tunnel(5247, "00100300 e03c0000 0100" WLAN_REST "3070" SNAP4), NOT_THROUGH,
+           "CAPWAP with 802.11 management");
+    struct frame *frame = start_udp(false, 5247, "00f80300 00000000" WLAN4);
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "a CAPWAP header that goes beyond the datagram");
+}
+
 static void test_l2tp(void) {
     expect(tunnel(1701, "0002 0011 0022 ff03 0021"), THROUGH, "L2TP");
     expect(tunnel6(1701, "0102 0011 0022 0057"), THROUGH6, "L2TP with priority, IPv6, no HDLC");
@@ -467,7 +500,7 @@ static void test_partial_in_tunnels(void) {
 /* Clients may be given the port of a tunnel: what they get must not be taken for one. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
     static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342,
-                                     4789, 4790, 6081, 6635, 8472};
+                                     4789, 4790, 5247, 6081, 6635, 8472};
     static const char *const dns =
         "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 03636f6d"
         "00 0001 0001 c00c 0001 0001 0000003c 0004 c0000201";
@@ -500,6 +533,7 @@ int main(void) {
     test_gtp();
     test_teredo();
     test_lisp();
+    test_capwap();
     test_l2tp();
     test_mpls();
     test_zero_around_tunnels();

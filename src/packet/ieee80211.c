@@ -19,13 +19,13 @@
 #define A_MSDU          0x80 /* of QoS control */
 
 /* Of the fields before QoS Control: a fourth address is there between access points. */
-static uint32_t address_size(const uint8_t *header) {
-    return (header[1] & BOTH_DS) == BOTH_DS ? 30 : 24;
+static uint32_t address_size(uint8_t flags) {
+    return (flags & BOTH_DS) == BOTH_DS ? 30 : 24;
 }
 
-static uint32_t header_size(const uint8_t *header) {
-    uint32_t qos_size = header[1] & HAS_CONTROL ? 6 : 2;
-    return address_size(header) + (header[0] & QOS ? qos_size : 0);
+static uint32_t header_size(uint8_t type, uint8_t flags) {
+    uint32_t qos_size = flags & HAS_CONTROL ? 6 : 2;
+    return address_size(flags) + (type & QOS ? qos_size : 0);
 }
 
 /* A subframe (section 9.3.2.2.2) is padded to a multiple of 4 bytes, the last one need not be. */
@@ -40,21 +40,26 @@ static uint32_t walk_subframe(struct carry_walk *walk) {
     return CARRY_NEXT(ETHERTYPE, 0x0004);
 }
 
-uint32_t carry_walk_ieee80211(struct carry_walk *walk, bool padded) {
+uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form form) {
     const uint8_t *header = carry_walk_header(walk, 24);
-    if (!header || (header[0] & TYPE_MASK) != DATA || header[0] & NO_DATA ||
-        header[1] & PROTECTED || header[22] & FRAGMENT_NUMBER)
+    if (!header)
         return CARRY_NEXT_NONE;
-    uint32_t size = header_size(header);
-    if (!carry_walk_take(walk, padded ? (size + 3) & ~3u : size))
+    bool swapped = form == CARRY_IEEE80211_SWAPPED && (header[0] & TYPE_MASK) != DATA;
+    uint8_t type = header[swapped], flags = header[!swapped];
+    /* Who swaps frame control swaps sequence control or not: no fragments are expected there. */
+    bool is_later_fragment = !swapped && header[22] & FRAGMENT_NUMBER;
+    if ((type & TYPE_MASK) != DATA || type & NO_DATA || flags & PROTECTED || is_later_fragment)
         return CARRY_NEXT_NONE;
-    if (header[1] & MORE)
+    uint32_t size = header_size(type, flags);
+    if (!carry_walk_take(walk, form == CARRY_IEEE80211_PADDED ? (size + 3) & ~3u : size))
+        return CARRY_NEXT_NONE;
+    if (flags & MORE)
         walk->beyond = CARRY_REASON_FRAGMENT;
-    if (header[0] & QOS && header[address_size(header)] & A_MSDU)
+    if (type & QOS && header[address_size(flags)] & A_MSDU)
         return walk_subframe(walk);
     return CARRY_NEXT(ETHERTYPE, 0x0004);
 }
 
 uint32_t carry_packet_walk_ieee80211(struct carry_walk *walk) {
-    return carry_walk_ieee80211(walk, false);
+    return carry_walk_ieee80211(walk, CARRY_IEEE80211_PLAIN);
 }

@@ -5,7 +5,13 @@
 
 #include "packet/walk.h"
 
-/* Walks on from an 802.11 header; `padded`: what follows it was moved to a multiple of 4 bytes. */
-uint32_t carry_walk_ieee80211(struct carry_walk *walk, bool padded);
+enum carry_ieee80211_form {
+    CARRY_IEEE80211_PLAIN,
+    CARRY_IEEE80211_PADDED,  /* what follows the header was moved to a multiple of 4 bytes */
+    CARRY_IEEE80211_SWAPPED, /* most senders swap the two bytes of frame control: either order */
+};
+
+/* Walks on from an 802.11 header. */
+uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form form);
 
 #endif

@@ -26,5 +26,6 @@ uint32_t carry_packet_walk_radiotap(struct carry_walk *walk) {
     uint32_t size = carry_load_le16(header + 2);
     if (header[0] != 0 || size < 8 || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
-    return carry_walk_ieee80211(walk, flags_of(header, size) & FLAG_PADDED);
+    bool padded = flags_of(header, size) & FLAG_PADDED;
+    return carry_walk_ieee80211(walk, padded ? CARRY_IEEE80211_PADDED : CARRY_IEEE80211_PLAIN);
 }

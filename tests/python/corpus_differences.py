@@ -78,8 +78,4 @@ REASONS: dict[str, list[Row]] = {
     "offload: the list of offload sums names only the innermost sum of a frame": [
         ("own_vxlan_inner_tcp4.pcap", "udp", "partial", "bad", 17),
     ],
-    "tunnel not walked: CAPWAP": [
-        ("ndpi_capwap_data.pcapng", "ip", "good", "good,good", 14),
-        ("ndpi_capwap_data.pcapng", "tcp", "-", "good", 14),
-    ],
 }
