@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import TCP, ethernet, packet, pcap
 from conftest import Run
 
 CLEAN, ERROR = 0, 3
@@ -176,4 +179,63 @@ def test_help(carry: Run) -> None:
     done = carry("bench", "sum", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert all(f"      {mode} " in done.stdout for mode in MODES)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+# --- carry bench capture ---
+
+
+def capture_programs(carry: Run, *arguments: str) -> dict[str, dict[str, Any]]:
+    done = carry("bench", "capture", "--size=1M", "--json", *arguments, env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    report = json.loads(done.stdout)
+    assert report["bench"] == "capture" and report["cores"] >= 1
+    return {program["program"]: program for program in report["programs"]}
+
+
+def test_capture_times_what_is_installed(carry: Run) -> None:
+    programs = capture_programs(carry)
+    for name in ("carry check", "carry check -j1", "cat"):
+        assert 0 < programs[name]["q1"] <= programs[name]["gb_per_s"] <= programs[name]["q3"]
+        assert programs[name]["peak_bytes"] > 1 << 20
+        assert programs[name]["bytes"] > 1 << 20
+    for program in programs.values():
+        assert (program["gb_per_s"] is None) == (program["peak_bytes"] is None)
+
+
+def test_capture_repeats_the_packets_of_a_file(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([ethernet(packet(TCP))]))
+    assert capture_programs(carry, str(path))["carry check"]["gb_per_s"] > 0
+    path.write_bytes(pcap([ethernet(packet(TCP, sums="bad"))]))
+    assert capture_programs(carry, str(path))["carry check"]["gb_per_s"] > 0
+    for name, reason in (("none", "No such file"), ("empty", "no packets to repeat")):
+        (tmp_path / "empty").write_bytes(pcap([]))
+        done = carry("bench", "capture", "--quick", tmp_path / name)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert reason in done.stderr
+
+
+def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
+    env = {**masked(""), "TMPDIR": str(tmp_path), "PATH": "/nowhere"}
+    done = carry("bench", "capture", "--size=1M", env=env)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert len(re.findall(r"^  [^\n]+ not installed$", done.stdout, re.MULTILINE)) == 6
+    assert list(tmp_path.iterdir()) == []
+    env["TMPDIR"] = str(tmp_path / "none")
+    assert carry("bench", "capture", env=env).returncode == ERROR
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--size=1"], ["--size=1T"], ["--size=x"], ["--size=9999999999G"], ["a", "b"]]
+)
+def test_capture_wrong_usage(carry: Run, arguments: list[str]) -> None:
+    done = carry("bench", "capture", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith("carry bench capture: ") and done.stderr.count("\n") == 1
+
+
+def test_capture_help(carry: Run) -> None:
+    done = carry("bench", "capture", "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
