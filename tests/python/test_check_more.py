@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import ICMP, TCP, UDP, Pcapng, Record, ethernet, packet, pcap
+from captures import ICMP, TCP, UDP, Pcapng, Record, ethernet, packet, pcap, put16
 from conftest import SOURCE, Check, Run
 from test_check import BAD, CLEAN, DAMAGED, ERROR, GOOD, MIB, PARTIAL, WRONG, peak_kib
 
@@ -120,6 +120,17 @@ def test_threads_are_a_number(carry: Run, value: str) -> None:
     done = carry("check", "--threads", value, "a")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert f"--threads takes a number from 1 to 256, not '{value}'" in done.stderr
+
+
+def test_unknown_links_beyond_those_named(check: Check) -> None:
+    file = Pcapng().section()
+    for link in range(60000, 60020):
+        file.interface(link=link)
+    for number in range(20):
+        for _ in range(number + 1):
+            file.packet(b"?", interface=number)
+    links = check(file.bytes())[1]["unknown_links"]
+    assert links == {**{str(60000 + n): n + 1 for n in range(16)}, "others": 17 + 18 + 19 + 20}
 
 
 # --- Compression ---
@@ -425,6 +436,14 @@ def test_write_bad(carry: Run, tmp_path: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert bad.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_write_bad_writes_a_packet_once(carry: Run, tmp_path: Path) -> None:
+    twice = put16(WRONG, 14 + 10, 0xBEEF)
+    carry("check", "-w", tmp_path / "bad", "-", stdin=pcap([twice, twice]))
+    report = json.loads(carry("check", "--json", tmp_path / "bad").stdout)
+    assert (report["packets"], report["protocols"]["ip"]["bad"]) == (2, 2)
+    assert report["protocols"]["tcp"]["bad"] == 2
 
 
 def test_write_bad_is_the_same_for_any_number_of_threads(carry: Run, tmp_path: Path) -> None:
