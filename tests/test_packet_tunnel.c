@@ -364,7 +364,7 @@ static void test_capwap(void) {
         "00100301 00000000" WLAN4,
         "00100300 00000008" WLAN4,
         "00100500 00000000" WLAN4,
-        "00080300 0108 0000 84802d2b4590 54f201e1b299 10f311eaeec1 7630" SNAP4,
+        "00080300 0108 0000 84802d2b4590 54f201e1b299 10f311eaeec1 7630 aaaa03 000000 0800",
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         expect(tunnel(5247, others[i]), NOT_THROUGH, "CAPWAP that is left: %.17s", others[i]);
