@@ -2,7 +2,9 @@
 /*
  * Prints every sum of a capture, for comparison with other tools: a line each, of frame, protocol,
  * verdict, reason, stored, expected, offset of the field in the frame and in the file, 1 if quoted
- * by ICMP, 1 if bytes of the frame were cut off; separated by tabs.
+ * by ICMP, 1 if bytes of the frame were cut off; separated by tabs. With -r, fragments are put
+ * together: sums of a datagram, whose offsets are its own, have the number of the frame that
+ * completed it, and a line of frame, protocol and the word "superseded" takes a sum back.
  */
 #include <carry/packet.h>
 
@@ -12,16 +14,10 @@
 #include <string.h>
 
 #include "../tools/carry/capture.h"
+#include "../tools/carry/reassemble.h"
 
-static void print_sums(const struct packet *packet) {
-    const struct carry_frame frame = {
-        .data = packet->data,
-        .captured = packet->captured,
-        .wire = packet->wire,
-        .linktype = packet->linktype,
-    };
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
+static void print_sums(const struct packet *packet, const struct carry_packet_sum *sums,
+                       size_t count) {
     for (size_t i = 0; i < count; i++)
         printf("%" PRIu64 "\t%s\t%s\t%s\t%0*" PRIx32 "\t%0*" PRIx32 "\t%" PRIu32 "\t%" PRIu64
                "\t%d\t%d\n",
@@ -32,22 +28,61 @@ static void print_sums(const struct packet *packet) {
                packet->captured < packet->wire);
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2) {
-        fprintf(stderr, "usage: dump_sums CAPTURE\n");
-        return 3;
-    }
-    struct capture *capture = capture_open(argv[1]);
+static void print_datagram(const struct datagram *datagram) {
+    for (size_t i = 0; i < datagram->superseded_count; i++)
+        printf("%" PRIu64 "\t%s\tsuperseded\n", datagram->superseded_frame,
+               carry_packet_protocol_name(datagram->superseded[i]));
+    print_sums(&datagram->packet, datagram->fresh, datagram->fresh_count);
+}
+
+static void print_packet(const struct packet *packet, struct reassembler *reassembler) {
+    const struct carry_frame frame = {
+        .data = packet->data,
+        .captured = packet->captured,
+        .wire = packet->wire,
+        .linktype = packet->linktype,
+    };
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    size_t count =
+        carry_packet_check_fragment(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX, &fragment);
+    print_sums(packet, sums, count);
+    if (!reassembler || !fragment.version)
+        return;
+    for (const struct datagram *datagram =
+             reassembler_add(reassembler, packet, &fragment, sums, count);
+         datagram; datagram = reassembler_next(reassembler))
+        print_datagram(datagram);
+}
+
+static int dump(const char *path, struct reassembler *reassembler) {
+    struct capture *capture = capture_open(path);
     if (!capture) {
-        fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
         return 3;
     }
     struct packet packet;
     enum capture_result result;
     while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET)
-        print_sums(&packet);
+        print_packet(&packet, reassembler);
     if (result != CAPTURE_END)
-        fprintf(stderr, "%s: %s\n", argv[1], capture_problem(capture)->reason);
+        fprintf(stderr, "%s: %s\n", path, capture_problem(capture)->reason);
     capture_close(capture);
     return result == CAPTURE_END ? 0 : 2;
+}
+
+int main(int argc, char **argv) {
+    bool reassemble = argc == 3 && strcmp(argv[1], "-r") == 0;
+    if (argc != 2 && !reassemble) {
+        fprintf(stderr, "usage: dump_sums [-r] CAPTURE\n");
+        return 3;
+    }
+    struct reassembler *reassembler = reassemble ? reassembler_create(NULL) : NULL;
+    if (reassemble && !reassembler) {
+        perror("dump_sums");
+        return 3;
+    }
+    int status = dump(argv[argc - 1], reassembler);
+    reassembler_free(reassembler);
+    return status;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_packet_fragment(): each frame whole, and cut at every length against a guard page. */
+/*
+ * carry_packet_fragment(), and carry_packet_check_fragment(), which says the same: each frame
+ * whole, and cut at every length against a guard page.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +15,17 @@
 
 static struct carry_packet_fragment found;
 
+static bool agrees_with_check(const struct carry_frame *view, bool is_there) {
+    static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], both[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    memset(&fragment, 0xee, sizeof fragment);
+    size_t count = carry_packet_check(view, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    return carry_packet_check_fragment(view, NULL, both, CARRY_PACKET_SUMS_MAX, &fragment) ==
+               count &&
+           memcmp(sums, both, count * sizeof *sums) == 0 && (fragment.version != 0) == is_there &&
+           (!is_there || memcmp(&fragment, &found, sizeof found) == 0);
+}
+
 static bool find(const struct frame *frame, uint32_t captured) {
     static struct guard guard;
     if (!guard.end)
@@ -21,7 +35,10 @@ static bool find(const struct frame *frame, uint32_t captured) {
     const struct carry_frame view = {
         .data = data, .captured = captured, .wire = frame->size, .linktype = frame->linktype};
     memset(&found, 0xee, sizeof found);
-    return carry_packet_fragment(&view, &found);
+    bool is_there = carry_packet_fragment(&view, &found);
+    if (!agrees_with_check(&view, is_there))
+        tap_ok(false, "both functions agree, at %u bytes", captured);
+    return is_there;
 }
 
 /* A cut never changes what is found: once the headers are there it is the same, before nothing. */
@@ -106,6 +123,21 @@ static void test_tunnels(void) {
     expect_fragment(frame, "4 1234 4: 0+36...", "of the tunnel's own packet");
 }
 
+static void test_options(void) {
+    const struct carry_packet_options options = {.flags = CARRY_PACKET_NO_TUNNELS};
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, 4, 36);
+    set16(frame, put_ip(frame, UDP, 16) + 6, MORE);
+    put_udp(frame, &flow4, 8);
+    const struct carry_frame view = {.data = frame->bytes,
+                                     .captured = frame->size,
+                                     .wire = frame->size,
+                                     .linktype = frame->linktype};
+    size_t count = carry_packet_check_fragment(&view, &options, sums, 1, &found);
+    tap_ok(count == 1 && !found.version, "none is looked for in tunnels that are barred");
+}
+
 static void test_quoted(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, ICMP, 44);
@@ -144,6 +176,7 @@ int main(void) {
     test_ip();
     test_ipv6();
     test_tunnels();
+    test_options();
     test_quoted();
     test_scope();
     return tap_done();

@@ -175,7 +175,7 @@ struct carry_packet_fragment {
     uint32_t identification;
     uint32_t scope;   /* a digest of VLAN tags, or of the interface in Linux cooked captures: parts
                          of one datagram have it in common */
-    uint8_t version;  /* 4 or 6 */
+    uint8_t version;  /* 4 or 6; 0 if there is none */
     uint8_t protocol; /* what the content starts with, by the number of IP */
     bool more;        /* others follow it */
 };
@@ -187,6 +187,15 @@ struct carry_packet_fragment {
  */
 CARRY_API bool carry_packet_fragment(const struct carry_frame *frame,
                                      struct carry_packet_fragment *fragment);
+
+/*
+ * carry_packet_check() and carry_packet_fragment() in one walk, which heeds the options: fragment->
+ * version is 0 if there is none.
+ */
+CARRY_API size_t carry_packet_check_fragment(const struct carry_frame *frame,
+                                             const struct carry_packet_options *options,
+                                             struct carry_packet_sum *sums, size_t capacity,
+                                             struct carry_packet_fragment *fragment);
 
 /* True if the walk knows this link type. */
 CARRY_API bool carry_packet_knows_link(uint32_t linktype);

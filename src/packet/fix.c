@@ -105,6 +105,7 @@ static size_t put_right(const struct carry_frame *frame, const struct carry_pack
     repair.changes = changes;
     repair.changed = 0;
     repair.capacity = capacity;
+    walk.fragment = NULL;
 
     carry_walk_frame(&walk, frame, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
     repair.count = walk.count;

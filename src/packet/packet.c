@@ -224,10 +224,10 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 
 /* --- Fragments --- */
 
-/* The first that is found; only what its own frame holds whole, so that sizes can be relied on. */
+/* Only what its own frame holds whole, so that sizes can be relied on. */
 static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
                               uint32_t identification, uint32_t place, bool more) {
-    if (walk->fragment->version || walk->quoted || walk->end > walk->bound)
+    if (walk->quoted || walk->end > walk->bound)
         return;
     *walk->fragment = (struct carry_packet_fragment){
         .network_offset = walk->network,
@@ -244,10 +244,10 @@ static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
 
 uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
                              uint32_t place, bool more) {
-    walk->fragmented = true;
-    if (walk->fragment)
+    if (walk->fragment && !walk->fragmented)
         describe_fragment(walk, protocol, identification, place, more);
-    if (walk->fragment || place != 0)
+    walk->fragmented = true;
+    if (place != 0)
         return CARRY_NEXT_NONE;
     carry_walk_doubt(walk, CARRY_REASON_FRAGMENT);
     walk->beyond = CARRY_REASON_FRAGMENT;
@@ -333,7 +333,6 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
                       struct carry_packet_sum *sums, size_t capacity) {
     walk->effort = (uint8_t)effort;
     walk->flags = options ? options->flags : 0;
-    walk->fragment = NULL;
     walk->sums = sums;
     walk->capacity = capacity;
     walk_frame(walk, frame, NULL, 0);
@@ -345,6 +344,18 @@ size_t carry_packet_check(const struct carry_frame *frame,
                           const struct carry_packet_options *options, struct carry_packet_sum *sums,
                           size_t capacity) {
     struct carry_walk walk;
+    walk.fragment = NULL;
+    carry_walk_frame(&walk, frame, options, CARRY_EFFORT_JUDGE, sums, capacity);
+    return walk.count;
+}
+
+size_t carry_packet_check_fragment(const struct carry_frame *frame,
+                                   const struct carry_packet_options *options,
+                                   struct carry_packet_sum *sums, size_t capacity,
+                                   struct carry_packet_fragment *fragment) {
+    struct carry_walk walk;
+    walk.fragment = fragment;
+    fragment->version = 0;
     carry_walk_frame(&walk, frame, options, CARRY_EFFORT_JUDGE, sums, capacity);
     return walk.count;
 }
@@ -353,6 +364,7 @@ size_t carry_packet_walk(const struct carry_frame *frame,
                          const struct carry_packet_options *options, struct carry_packet_sum *sums,
                          size_t capacity) {
     struct carry_walk walk;
+    walk.fragment = NULL;
     carry_walk_frame(&walk, frame, options, CARRY_EFFORT_FIND, sums, capacity);
     return walk.count;
 }

@@ -49,7 +49,7 @@ struct carry_walk {
     struct carry_packet_sum *sums;
     size_t count;
     size_t capacity;
-    struct carry_packet_fragment *fragment; /* what to find: the walk ends there; else NULL */
+    struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
 };
 
 /* How much work a sum is worth. */
@@ -59,7 +59,10 @@ enum carry_effort {
     CARRY_EFFORT_FILL, /* also what absent sums should be: `expected` is 0 if that cannot be told */
 };
 
-/* Walks over a frame. What was found is then in `sums`, as many as walk->count. */
+/*
+ * Walks over a frame. What was found is then in `sums`, as many as walk->count, and in
+ * walk->fragment, which the caller sets.
+ */
 void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
                       const struct carry_packet_options *options, enum carry_effort effort,
                       struct carry_packet_sum *sums, size_t capacity);

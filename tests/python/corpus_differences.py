@@ -79,3 +79,25 @@ REASONS: dict[str, list[Row]] = {
         ("own_vxlan_inner_tcp4.pcap", "udp", "partial", "bad", 17),
     ],
 }
+
+# The same with fragmented datagrams put together: of the files here, all rows; other files have the
+# rows above.
+REASSEMBLED: dict[str, list[Row]] = {
+    "longer than 65,535 bytes with its options: no receiver accepts it, tshark does": [
+        ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "-", "bad", 1),
+        ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "-", "illegal", 1),
+        ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "illegal", "-", 1),
+        ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "unverifiable/fragment", "-", 1),
+    ],
+    "told by the first fragment alone: tshark waits for the last": [
+        ("zeek_gtp9_unknown_or_too_short_payload.pcap", "ip", "good", "good,good", 7),
+        ("zeek_gtp9_unknown_or_too_short_payload.pcap", "ip", "good,good", "good", 7),
+        ("zeek_gtp_ext_header.pcap", "ip", "good", "good,good", 1),
+        ("zeek_gtp_ext_header.pcap", "ip", "good,good", "good", 1),
+        ("zeek_gtp_ext_header.pcap", "udp", "-", "absent", 1),
+        ("zeek_gtp_ext_header.pcap", "udp", "absent", "-", 1),
+    ],
+    "length beyond the wire: tshark sums the bytes that there are": [
+        ("zeek_gtp9_unknown_or_too_short_payload.pcap", "tcp", "unverifiable/length", "bad", 1),
+    ],
+}

@@ -39,6 +39,7 @@ from captures import (
 from conftest import SOURCE, Check, Run
 
 CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
+FATES = ["complete", "missing", "overlapping", "malformed", "evicted"]
 VERDICTS = ["good", "bad", "partial", "absent", "illegal", "unverifiable"]
 
 GOOD = ethernet(packet(TCP))
@@ -435,6 +436,7 @@ def test_json_shape(carry: Run, tmp_path: Path) -> None:
         },
         "reasons": {"tcp": {"snaplen": 1}},
         "unknown_links": {},
+        "reassembly": dict.fromkeys(FATES, 0),
     }
     assert json.loads(done.stdout) == expected
     assert list(json.loads(done.stdout)) == list(expected)

@@ -6,6 +6,8 @@ folder, ../shared/captures by default; the verdicts are in the folder of the sam
 "-oracle". Frame by frame and protocol by protocol, the verdicts of all layers, outer to inner, must
 be the same, but for the rows of corpus_differences.py: each says in how many frames of a file they
 differ, how, and why. A difference without a row fails, and so does a row without its difference.
+
+All of it twice: with each frame by itself, and with fragmented datagrams put together.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from corpus_differences import REASONS
+from corpus_differences import REASONS, REASSEMBLED, Row
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = Path(os.environ.get("CARRY_CORPUS", ROOT / "../shared/captures"))
@@ -75,21 +77,25 @@ def captures() -> list[str]:
     return sorted(path.name for path in CAPTURES.glob("*"))
 
 
-def our_verdicts(capture: str) -> Verdicts:
+def our_verdicts(capture: str, *options: str) -> Verdicts:
     assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_DUMP_SUMS"
-    command = [DUMP_SUMS, CAPTURES / capture]
+    command = [DUMP_SUMS, *options, CAPTURES / capture]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode in (0, 2), run.stderr  # 2: damaged, as some captures are on purpose
     verdicts: Verdicts = defaultdict(list)
     for line in run.stdout.splitlines():
-        frame, protocol, verdict, reason, *_ = line.split("\t")
+        frame, protocol, verdict, *rest = line.split("\t")
         protocol = "udp" if protocol == "udplite" else protocol  # as tshark has it
+        if verdict == "superseded":
+            verdicts[int(frame), protocol].remove("unverifiable/fragment")
+            continue
+        reason = rest[0]
         shown = f"{verdict}/{reason}" if verdict == "unverifiable" else verdict
         verdicts[int(frame), protocol].append(shown)
-    return verdicts
+    return {key: shown for key, shown in verdicts.items() if shown}
 
 
-def their_verdicts(capture: str) -> Verdicts:
+def their_verdicts(capture: str, variant: str) -> Verdicts:
     # tshark 4.0 calls offload sums bad; another pass over its output told which of those they are.
     partial = {
         (row["frame"], row["proto"])
@@ -98,7 +104,7 @@ def their_verdicts(capture: str) -> Verdicts:
     }
     verdicts: Verdicts = {}
     frame = 0
-    for row in rows(ORACLE / f"{capture}.nodefrag.tsv"):
+    for row in rows(ORACLE / f"{capture}.{variant}.tsv"):
         if not row["frame.encap_type"]:
             continue  # a custom block of pcapng: tshark numbers it, but it is no packet
         frame += 1
@@ -111,8 +117,7 @@ def their_verdicts(capture: str) -> Verdicts:
     return verdicts
 
 
-def differences(capture: str) -> Counter[Difference]:
-    ours, theirs = our_verdicts(capture), their_verdicts(capture)
+def differences(ours: Verdicts, theirs: Verdicts) -> Counter[Difference]:
     found: Counter[Difference] = Counter()
     for key in ours.keys() | theirs.keys():
         if key[1] not in COLUMNS:
@@ -123,23 +128,33 @@ def differences(capture: str) -> Counter[Difference]:
     return found
 
 
-def known_differences() -> dict[str, Counter[Difference]]:
+def known_differences(reasons: dict[str, list[Row]]) -> dict[str, Counter[Difference]]:
     known: dict[str, Counter[Difference]] = defaultdict(Counter)
-    for rows_of_reason in REASONS.values():
+    for rows_of_reason in reasons.values():
         for file, protocol, ours, theirs, frames in rows_of_reason:
             known[file][protocol, ours, theirs] += frames
     return known
 
 
-@pytest.mark.parametrize("capture", captures())
-def test_agrees_with_tshark_but_for_the_listed(capture: str) -> None:
-    found, known = differences(capture), known_differences()[capture]
-    unlike = {
+def unlike(found: Counter[Difference], known: Counter[Difference]) -> dict[Difference, str]:
+    return {
         difference: f"{found[difference]} frames, {known[difference]} listed"
         for difference in found.keys() | known.keys()
         if found[difference] != known[difference]
     }
-    assert not unlike
+
+
+@pytest.mark.parametrize("capture", captures())
+def test_agrees_with_tshark_but_for_the_listed(capture: str) -> None:
+    found = differences(our_verdicts(capture), their_verdicts(capture, "nodefrag"))
+    assert not unlike(found, known_differences(REASONS)[capture])
+
+
+@pytest.mark.parametrize("capture", captures())
+def test_agrees_with_tshark_on_reassembled_datagrams(capture: str) -> None:
+    found = differences(our_verdicts(capture, "-r"), their_verdicts(capture, "defrag"))
+    known = known_differences(REASONS) | known_differences(REASSEMBLED)
+    assert not unlike(found, known.get(capture, Counter()))
 
 
 @pytest.mark.parametrize("capture", captures())
@@ -154,7 +169,8 @@ def test_sums_that_tshark_gives_no_status_for(capture: str) -> None:
 
 
 def test_every_listed_capture_exists() -> None:
-    assert set(known_differences()) | set(OTHERS) <= set(captures())
+    known = known_differences(REASONS) | known_differences(REASSEMBLED)
+    assert set(known) | set(OTHERS) <= set(captures())
 
 
 def test_the_captures_hold_sums_of_every_protocol() -> None:

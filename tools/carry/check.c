@@ -16,6 +16,7 @@
 #include "folder.h"
 #include "pipeline.h"
 #include "progress.h"
+#include "reassemble.h"
 #include "report.h"
 #include "tally.h"
 #include "text.h"
@@ -35,7 +36,8 @@ struct run {
     bool streams; /* who watches the output is to see each line at once */
     bool no_memory;
     struct tally *tally;
-    struct finding *findings; /* room for options.show */
+    struct reassembler *reassembler; /* NULL: not wanted */
+    struct finding *findings;        /* room for options.show */
     size_t findings_count;
     uint64_t last_written; /* number of the packet */
 };
@@ -66,8 +68,10 @@ static void look_at_packet(const struct check_options *options, struct batch *ba
                            uint32_t index) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct packet *packet = &batch->packets[index];
+    struct carry_packet_fragment fragment;
     struct carry_frame frame = tally_frame(packet);
-    size_t count = carry_packet_check(&frame, &options->packet, sums, CARRY_PACKET_SUMS_MAX);
+    size_t count = carry_packet_check_fragment(&frame, &options->packet, sums,
+                                               CARRY_PACKET_SUMS_MAX, &fragment);
     if (count == 0 && !carry_packet_knows_link(packet->linktype)) {
         pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
         return;
@@ -77,6 +81,8 @@ static void look_at_packet(const struct check_options *options, struct batch *ba
         count = select_sums(options->protocols, sums, count);
     tally_add(&batch->tally, &frame, packet->captured, sums, count);
     note_sums(batch, index, sums, count);
+    if (__builtin_expect(fragment.version && options->reassemble, 0))
+        pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
 }
 
 static void look(const void *context, struct batch *batch) {
@@ -101,13 +107,19 @@ static void list(const struct run *run, const struct finding *finding) {
     }
 }
 
-/* Lists a sum at once, or keeps it for the summary while there is room. */
-static void add_finding(struct run *run, const struct packet *packet,
-                        const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+/*
+ * Lists a sum at once, or keeps it for the summary while there is room. Of the packet, `located`
+ * bytes stand in the file as they do here.
+ */
+static void add_finding(struct run *run, const struct packet *packet, uint32_t located,
+                        const struct carry_packet_sum *sum) {
     struct finding finding;
+    struct carry_frame frame = tally_frame(packet);
     if (!run->options.bad_only && run->findings_count == run->options.show)
         return;
-    tally_describe(&finding, packet, frame, sum);
+    tally_describe(&finding, packet, &frame, sum);
+    if ((uint64_t)sum->field_offset + sum->field_size > located)
+        finding.offset = FINDING_NOWHERE;
     if (run->options.bad_only)
         list(run, &finding);
     else
@@ -126,9 +138,63 @@ static void finish_sum(struct run *run, const struct packet *packet,
     struct carry_frame frame = tally_frame(packet);
     tally_add_sender(run->tally, &frame, sum);
     if (tally_is_in(sum->verdict, run->options.listed))
-        add_finding(run, packet, &frame, sum);
+        add_finding(run, packet, packet->captured, sum);
     if (tally_is_in(sum->verdict, run->options.wrong))
         write_bad(run, packet);
+}
+
+/* A sum of the datagram that a packet completed. */
+static void finish_sum_of(struct run *run, const struct datagram *datagram,
+                          const struct packet *packet, const struct carry_packet_sum *sum) {
+    struct carry_frame last = tally_frame(packet), whole = tally_frame(&datagram->packet);
+    tally_add_sums(run->tally, &last, sum, 1);
+    if (!tally_names(sum->verdict))
+        return;
+    tally_add_sender(run->tally, &whole, sum);
+    if (tally_is_in(sum->verdict, run->options.listed))
+        add_finding(run, &datagram->packet, datagram->located, sum);
+    if (tally_is_in(sum->verdict, run->options.wrong))
+        write_bad(run, packet);
+}
+
+/* Its sums count in place of what its first fragment could say. */
+static void finish_datagram(struct run *run, const struct datagram *datagram,
+                            const struct packet *packet) {
+    uint64_t protocols = run->options.protocols;
+    for (size_t i = 0; i < datagram->superseded_count; i++)
+        if (protocols >> datagram->superseded[i] & 1)
+            tally_supersede(run->tally, datagram->superseded[i]);
+    for (size_t i = 0; i < datagram->fresh_count; i++)
+        if (protocols >> datagram->fresh[i].protocol & 1)
+            finish_sum_of(run, datagram, packet, &datagram->fresh[i]);
+}
+
+/* Fragments are rare enough to be looked at once more, and their sums are cheap: no batch keeps
+   them. */
+static void finish_fragment(struct run *run, const struct packet *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    struct carry_frame frame = tally_frame(packet);
+    size_t count = carry_packet_check_fragment(&frame, &run->options.packet, sums,
+                                               CARRY_PACKET_SUMS_MAX, &fragment);
+    for (const struct datagram *datagram =
+             reassembler_add(run->reassembler, packet, &fragment, sums, count);
+         datagram; datagram = reassembler_next(run->reassembler))
+        finish_datagram(run, datagram, packet);
+}
+
+static void finish_note(struct run *run, const struct packet *packet, const struct note *note) {
+    switch (note->kind) {
+    case NOTE_SUM:
+        finish_sum(run, packet, &note->sum);
+        break;
+    case NOTE_UNKNOWN_LINK:
+        tally_add_unknown(run->tally, packet);
+        break;
+    case NOTE_FRAGMENT:
+        finish_fragment(run, packet);
+        break;
+    }
 }
 
 static bool finish(void *context, const struct batch *batch) {
@@ -136,11 +202,7 @@ static bool finish(void *context, const struct batch *batch) {
     tally_merge(run->tally, &batch->tally);
     for (size_t i = 0; i < batch->notes_count && !command_output_failed(); i++) {
         const struct note *note = &batch->notes[i];
-        const struct packet *packet = &batch->packets[note->packet];
-        if (note->kind == NOTE_SUM)
-            finish_sum(run, packet, &note->sum);
-        else
-            tally_add_unknown(run->tally, packet);
+        finish_note(run, &batch->packets[note->packet], note);
     }
     if (run->streams)
         fflush(stdout);
@@ -213,31 +275,54 @@ static enum capture_result run_capture(struct run *run, struct capture *capture)
     return end;
 }
 
-static void check_capture(struct run *run, const char *path, struct capture *capture) {
-    run->tally = tally_new();
-    if (!run->tally) {
-        file_error(run, path, strerror(ENOMEM));
-        return;
-    }
-    run->path = path;
-    run->streams = run->options.bad_only && capture_size(capture) == 0;
-    run->findings_count = 0;
-    run->last_written = 0;
-    enum capture_result end = run_capture(run, capture);
-    count_capture(run, run->tally, end);
+static void report_capture(struct run *run, const struct capture *capture,
+                           enum capture_result end) {
+    const struct reassembler *reassembler = run->reassembler;
     print_report(run, &(struct report){
-                          .path = path,
+                          .path = run->path,
                           .tally = run->tally,
                           .wrong = run->options.wrong,
                           .listed = run->options.listed,
                           .findings = run->findings,
                           .findings_count = run->findings_count,
+                          .reassembly = reassembler ? reassembler_counts(reassembler) : NULL,
                           .end = end,
                           .problem = capture_problem(capture),
                       });
+}
+
+static bool open_capture(struct run *run) {
+    const struct check_options *options = &run->options;
+    run->tally = tally_new();
+    run->reassembler = options->reassemble ? reassembler_create(&options->packet) : NULL;
+    return run->tally && (run->reassembler || !options->reassemble);
+}
+
+static void close_capture(struct run *run) {
+    reassembler_free(run->reassembler);
+    tally_free(run->tally);
+}
+
+static void check_open_capture(struct run *run, const char *path, struct capture *capture) {
+    run->path = path;
+    run->streams = run->options.bad_only && capture_size(capture) == 0;
+    run->findings_count = 0;
+    run->last_written = 0;
+    enum capture_result end = run_capture(run, capture);
+    if (run->reassembler)
+        reassembler_end(run->reassembler);
+    count_capture(run, run->tally, end);
+    report_capture(run, capture, end);
     if (run->no_memory)
         file_error(run, path, strerror(ENOMEM));
-    tally_free(run->tally);
+}
+
+static void check_capture(struct run *run, const char *path, struct capture *capture) {
+    if (open_capture(run))
+        check_open_capture(run, path, capture);
+    else
+        file_error(run, path, strerror(errno));
+    close_capture(run);
 }
 
 /* A file that cannot be opened: a message, and with --json an object like any other file's. */

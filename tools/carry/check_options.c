@@ -45,6 +45,8 @@ static const char usage[] =
     "      --udp-zero6=VERDICT UDP without a checksum over IPv6 is illegal (so it is\n"
     "                          without this, but for tunnels), or ok\n"
     "      --no-tunnels        no IP packet inside another\n"
+    "      --no-reassemble     no datagram put together from fragments (they are\n"
+    "                          without this, and with --reassemble)\n"
     "\n"
     "  -j, --threads=COUNT     use so many threads (one a core); what is printed is\n"
     "                          the same for any number\n"
@@ -60,7 +62,7 @@ static const char usage[] =
     "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
     "  tcpdump -U -w - | carry check --bad-only -\n";
 
-enum { PARTIAL = 1, NO_TUNNELS, UDP_ZERO6 };
+enum { PARTIAL = 1, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, UDP_ZERO6 };
 
 static const char letters[] = ":bc:hj:Jn:p:qtw:";
 
@@ -69,10 +71,12 @@ static const struct option long_options[] = {
     {"count", required_argument, NULL, 'c'},
     {"help", no_argument, NULL, 'h'},
     {"json", no_argument, NULL, 'J'},
+    {"no-reassemble", no_argument, NULL, NO_REASSEMBLE},
     {"no-tunnels", no_argument, NULL, NO_TUNNELS},
     {"partial", required_argument, NULL, PARTIAL},
     {"proto", required_argument, NULL, 'p'},
     {"quiet", no_argument, NULL, 'q'},
+    {"reassemble", no_argument, NULL, REASSEMBLE},
     {"show", required_argument, NULL, 'n'},
     {"threads", required_argument, NULL, 'j'},
     {"tsv", no_argument, NULL, 't'},
@@ -196,6 +200,10 @@ static int parse_option(int option, char **argv, struct check_options *options) 
     case 'w':
         options->write_bad = optarg;
         return STATUS_CLEAN;
+    case REASSEMBLE:
+    case NO_REASSEMBLE:
+        options->reassemble = option == REASSEMBLE;
+        return STATUS_CLEAN;
     case NO_TUNNELS:
         options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
         return STATUS_CLEAN;
@@ -211,6 +219,7 @@ static int parse_option(int option, char **argv, struct check_options *options) 
 int check_options(int argc, char **argv, struct check_options *options) {
     int option;
     *options = (struct check_options){
+        .reassemble = true,
         .show = SHOWN_DEFAULT,
         .threads = cores(),
         .packets = UINT64_MAX,

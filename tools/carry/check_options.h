@@ -16,6 +16,7 @@ struct check_options {
     bool bad_only;
     bool quiet;
     bool help;
+    bool reassemble;
     size_t show;
     unsigned threads;
     uint64_t packets;      /* to be read of each file */

@@ -22,6 +22,7 @@
 enum note_kind {
     NOTE_SUM,          /* a sum that tally_names() */
     NOTE_UNKNOWN_LINK, /* a packet that the walk cannot look into */
+    NOTE_FRAGMENT,     /* a packet that holds a part of a datagram */
 };
 
 struct note {

@@ -225,26 +225,49 @@ static void print_without(FILE *out, const struct tally *tally) {
             text_plural(tally->without));
 }
 
-static void print_causes(FILE *out, const struct tally *tally) {
+/* What became of fragmented datagrams, if there were any. */
+static void print_reassembly(FILE *out, const uint64_t *counts) {
+    static const char *const sentences[REASSEMBLY_COUNT] = {
+        [REASSEMBLY_COMPLETE] = "put together from fragments",
+        [REASSEMBLY_MISSING] = "with fragments missing",
+        [REASSEMBLY_OVERLAPPING] = "with fragments that contradict each other",
+        [REASSEMBLY_MALFORMED] = "with fragments that cannot be",
+        [REASSEMBLY_EVICTED] = "given up for want of memory",
+    };
+    char number[TEXT_SIZE];
+    const char *separator = "datagrams:";
+    for (unsigned i = 0; counts && i < REASSEMBLY_COUNT; i++) {
+        if (!counts[i])
+            continue;
+        fprintf(out, "%s %s %s", separator, text_count(number, counts[i]), sentences[i]);
+        separator = ",";
+    }
+    if (*separator == ',')
+        fputc('\n', out);
+}
+
+static void print_causes(FILE *out, const struct report *report) {
+    const struct tally *tally = report->tally;
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         for (unsigned verdict = CARRY_VERDICT_GOOD + 1; verdict < CARRY_VERDICT_COUNT; verdict++)
             if (tally->counts[protocol][verdict])
                 print_cause(out, tally, protocol, verdict);
+    print_reassembly(out, report->reassembly);
     if (tally->unknown_used)
         print_unknown_links(out, tally);
     if (tally->without)
         print_without(out, tally);
 }
 
-static void print_wrapped_causes(const struct tally *tally) {
+static void print_wrapped_causes(const struct report *report) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) {
-        print_causes(stdout, tally);
+        print_causes(stdout, report);
         return;
     }
-    print_causes(out, tally);
+    print_causes(out, report);
     fclose(out);
     if (size)
         putchar('\n');
@@ -312,7 +335,8 @@ static void print_finding(const struct finding *finding, int width) {
     printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->frame),
            carry_packet_protocol_name(finding->sum.protocol), width,
            value_text(stored, finding, finding->sum.stored), width + 2,
-           expected_text(expected, finding), text_count(offset, finding->offset));
+           expected_text(expected, finding),
+           finding->offset == FINDING_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
 void report_finding_text(const char *path, const struct finding *finding) {
@@ -427,7 +451,7 @@ void report_text(const struct report *report) {
     printf("%s: %s packet%s, %s\n", text_colour(COLOUR_NONE), text_count(packets, tally->packets),
            text_plural(tally->packets), text_bytes(bytes, tally->bytes));
     print_table(tally);
-    print_wrapped_causes(tally);
+    print_wrapped_causes(report);
     print_findings(report);
     print_verdict(report);
 }

@@ -7,6 +7,7 @@
 #define CARRY_TOOLS_REPORT_H
 
 #include "capture.h"
+#include "reassemble.h"
 #include "tally.h"
 #include "text.h"
 
@@ -16,6 +17,7 @@ struct report {
     unsigned wrong, listed;         /* sets of verdicts */
     const struct finding *findings; /* the first that are listed */
     size_t findings_count;
+    const uint64_t *reassembly; /* by enum reassembly; NULL: not tried */
     enum capture_result end;
     const struct capture_problem *problem; /* valid if `end` is not CAPTURE_END */
 };

@@ -79,6 +79,16 @@ static json_t *unknown_links_json(const struct tally *tally) {
     return links;
 }
 
+/* {"complete":3,...}: what became of fragmented datagrams; null if that was not tried. */
+static json_t *reassembly_json(const uint64_t *counts) {
+    if (!counts)
+        return json_null();
+    json_t *object = json_object();
+    for (unsigned i = 0; i < REASSEMBLY_COUNT; i++)
+        set_count(object, reassembly_name(i), counts[i]);
+    return object;
+}
+
 void report_json(const struct report *report) {
     json_t *object = json_object();
     set_name(object, report->path);
@@ -88,6 +98,7 @@ void report_json(const struct report *report) {
     json_object_set_new(object, "damage", problem_json(report));
     json_object_set_new(object, "reasons", reasons_json(report->tally));
     json_object_set_new(object, "unknown_links", unknown_links_json(report->tally));
+    json_object_set_new(object, "reassembly", reassembly_json(report->reassembly));
     print(object);
 }
 
@@ -115,6 +126,9 @@ void report_finding_json(const char *path, const struct finding *finding) {
     json_object_set_new(object, "expected",
                         sum->verdict == CARRY_VERDICT_ILLEGAL ? json_null()
                                                               : json_integer(sum->expected));
-    set_count(object, "offset", finding->offset);
+    if (finding->offset == FINDING_NOWHERE)
+        json_object_set_new(object, "offset", json_null());
+    else
+        set_count(object, "offset", finding->offset);
     print(object);
 }

@@ -64,5 +64,8 @@ void report_finding_tsv(const char *path, const struct finding *finding) {
     printf("\t%u\t", sum->stored);
     if (sum->verdict != CARRY_VERDICT_ILLEGAL)
         printf("%u", sum->expected);
-    printf("\t%llu\n", (unsigned long long)finding->offset);
+    putchar('\t');
+    if (finding->offset != FINDING_NOWHERE)
+        printf("%llu", (unsigned long long)finding->offset);
+    putchar('\n');
 }

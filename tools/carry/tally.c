@@ -121,15 +121,20 @@ static void add_imperfect(struct tally *tally, const struct carry_frame *frame,
         tally->longest_cut = frame->captured;
 }
 
-void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
-               const struct carry_packet_sum *sums, size_t count) {
-    tally->packets++;
-    tally->bytes += captured;
+void tally_add_sums(struct tally *tally, const struct carry_frame *frame,
+                    const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++) {
         tally->counts[sums[i].protocol][sums[i].verdict]++;
         if (__builtin_expect(sums[i].verdict != CARRY_VERDICT_GOOD, 0))
             add_imperfect(tally, frame, &sums[i]);
     }
+}
+
+void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
+               const struct carry_packet_sum *sums, size_t count) {
+    tally->packets++;
+    tally->bytes += captured;
+    tally_add_sums(tally, frame, sums, count);
 }
 
 void tally_add_unknown(struct tally *tally, const struct packet *packet) {
@@ -147,6 +152,11 @@ void tally_add_unknown(struct tally *tally, const struct packet *packet) {
         }
     }
     tally->unknown_others++;
+}
+
+void tally_supersede(struct tally *tally, unsigned protocol) {
+    tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE]--;
+    tally->reasons[protocol][CARRY_REASON_FRAGMENT]--;
 }
 
 uint64_t tally_total(const struct tally *tally, unsigned verdict) {

@@ -73,12 +73,14 @@ static inline bool tally_is_in(unsigned verdict, unsigned set) {
     return set >> verdict & 1;
 }
 
+#define FINDING_NOWHERE UINT64_MAX
+
 /* A checksum that is listed. */
 struct finding {
     struct carry_packet_sum sum;
     uint64_t frame;
     uint64_t time_ns; /* as in struct packet */
-    uint64_t offset;  /* of the checksum field in the file */
+    uint64_t offset;  /* of the checksum field in the file; FINDING_NOWHERE: stands in parts */
     struct address from, to;
     int from_port, to_port; /* -1: none */
 };
@@ -105,6 +107,13 @@ void tally_free(struct tally *tally);
 /* Counts one packet of a link type that the walk knows, and what is said of its sums. */
 void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
                const struct carry_packet_sum *sums, size_t count);
+
+/* Counts more sums, of no packet in particular: those of a datagram that this frame completed. */
+void tally_add_sums(struct tally *tally, const struct carry_frame *frame,
+                    const struct carry_packet_sum *sums, size_t count);
+
+/* Takes back one that was unverifiable for being in a fragment. */
+void tally_supersede(struct tally *tally, unsigned protocol);
 
 /* Remembers the sender of a sum that tally_names(). */
 void tally_add_sender(struct tally *tally, const struct carry_frame *frame,
