@@ -259,6 +259,11 @@ def test_an_unknown_clock_gives_nothing_up(check: Check) -> None:
     for part in fragments(datagram()):
         file.simple_packet(part)
     assert verdicts(check(file.bytes())[1]) == {"good": 1}
+    first, *rest = fragments(datagram())
+    file = Pcapng().section().interface(link=RAW).simple_packet(first)
+    for part in rest:
+        file.packet(part, ticks=1_700_000_000_000_000)
+    assert verdicts(check(file.bytes())[1]) == {"good": 1}
 
 
 @VERSIONS
@@ -291,6 +296,7 @@ def test_overlap_with_the_same_bytes(check: Check, ends: tuple[str, str]) -> Non
         "its beginning": (first, second, fragment(ip, 64, 120, more=True), third),
         "its end": (first, second, fragment(ip, 72, 128, more=True), third),
         "around": (second, fragment(ip, 0, 136, more=True), fragment(ip, 136, 192)),
+        "longer": (first, fragment(ip, 0, 128, more=True), third),
         "two of them": (first, second, fragment(ip, 0, 128, more=True), third),
     }.items():
         report = check_raw(check, overlapping)
@@ -303,8 +309,9 @@ def test_two_ends(check: Check, ends: tuple[str, str]) -> None:
     ip = datagram(ends)
     parts = fragments(ip)
     shorter = fragment(ip, 64, 128, more=False)
-    longer = fragment(datagram(ends, 400), 304, 312, more=True)
+    longer = fragment(datagram(ends, 400), 320, 328, more=True)
     for order in (
+        [parts[-1], shorter, parts[0]],
         [shorter, *parts[1:]],
         [parts[2], shorter, parts[0]],
         [parts[-1], longer, parts[0]],
@@ -356,6 +363,11 @@ def test_parts_cut_by_the_capture(check: Check, ends: tuple[str, str]) -> None:
         report = check_raw(check, records)
         assert (verdicts(report), report["reasons"]) == (WAITING, {"udp": {"snaplen": 1}})
         assert fates(report) == {"complete": 1}
+    for cut in range(1, len(parts)):
+        others = parts[:cut] + parts[cut + 1 :]
+        again = [Record(parts[cut][:-9], wire=len(parts[cut])), parts[cut], *others]
+        report = check_raw(check, again)
+        assert (report["reasons"], fates(report)) == ({"udp": {"snaplen": 1}}, {"complete": 1})
     partly = datagram(ends, sums="none" if ends == V4 else "good")
     records = [Record(part[:60], wire=len(part)) for part in fragments(partly)]
     expected = {"absent": 1} if ends == V4 else WAITING
@@ -399,6 +411,16 @@ def test_a_field_beyond_the_first_fragment_has_no_offset(carry: Run) -> None:
     assert done.stdout.split()[4] == "-"
     done = carry("check", "--bad-only", "--tsv", "-", stdin=data)
     assert done.stdout.endswith("\t\n")
+
+
+def test_nor_has_one_in_a_fragment_beyond_the_first_fragment(carry: Run) -> None:
+    parts = [
+        part
+        for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))
+        for part in fragments(network(*V4, 4, network(*V4, 4, inner)), 8, ident=ident)
+    ]
+    done = carry("check", "--bad-only", "--json", "-", stdin=raw(parts))
+    assert json.loads(done.stdout)["offset"] is None
 
 
 def test_each_sum_is_told_once(carry: Run, check: Check) -> None:
@@ -561,3 +583,12 @@ def test_the_datagram_that_waited_longest_is_given_up_first(check: Check) -> Non
     report = check_raw(check, [one[0], two[0], one[1], *noise, *one[2:], *two[1:]])
     assert verdicts(report) == {"good": 1, "unverifiable": 1}
     assert fates(report) == {"complete": 1, "evicted": 1, "missing": 4096}
+
+
+def test_what_is_late_was_not_given_up_for_want_of_memory(check: Check) -> None:
+    noise = [
+        Record(fragment(datagram(V6), 64, 128, ident=number), seconds=1_700_000_100)
+        for number in range(4096)
+    ]
+    report = check_raw(check, [Record(fragments(datagram())[0]), *noise])
+    assert fates(report) == {"missing": 4097}
