@@ -140,6 +140,8 @@ static int set_udp_zero6(struct check_options *options, const char *text) {
     return STATUS_CLEAN;
 }
 
+_Static_assert(CARRY_PROTOCOL_COUNT <= 64, "a set of protocols is the bits of a uint64_t");
+
 static int add_protocol(struct check_options *options, const char *name, size_t size) {
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const char *known = carry_packet_protocol_name(protocol);
