@@ -125,7 +125,7 @@ def sanitize(log: Log) -> None:
         compiler="clang",
     )
     meson_tests(log, folder, "medium", slower=4)
-    python_tests(log, folder)
+    python_tests(log, folder, {"CARRY_SANITIZED": "1"})
 
 
 def valgrind(log: Log) -> None:

@@ -867,6 +867,8 @@ def peak_kib(command: list[str], feed: list[bytes]) -> int:
         time.sleep(0.1)
         status = Path(f"/proc/{child.pid}/status").read_text()
         assert child.poll() is None
+        if os.environ.get("CARRY_SANITIZED"):
+            pytest.skip("it ran, but sanitizers hold freed memory back, which hides its bound")
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
 
 
