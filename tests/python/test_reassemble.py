@@ -506,9 +506,7 @@ def test_any_number_of_threads_says_the_same(
     sums = ["good", "bad", "partial", "none"]
     kinds = [datagram(ends, 2000, sums=how) for ends in (V4, V6) for how in sums]
     parts = [
-        part
-        for ident in range(2000)
-        for part in fragments(dice.choice(kinds), 480, ident=ident)
+        part for ident in range(2000) for part in fragments(dice.choice(kinds), 480, ident=ident)
     ]
     for at in range(len(parts)):
         other = min(at + dice.randrange(1000), len(parts) - 1)
