@@ -13,6 +13,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from runner import ROOT, Log, Step, StepError, run_steps
@@ -59,7 +60,7 @@ def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int =
         raise StepError("no test ran")
 
 
-def python_tests(log: Log, folder: Path) -> None:
+def python_tests(log: Log, folder: Path, env: Mapping[str, str] | None = None) -> None:
     """The tests of the tool, as built in `folder`."""
     results = folder / "pytest.xml"
     results.unlink(missing_ok=True)
@@ -71,7 +72,7 @@ def python_tests(log: Log, folder: Path) -> None:
         log.run(
             *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
             *(f"--junitxml={results}", "tests/python"),
-            env=programs | {"PYTHONDONTWRITEBYTECODE": "1"},
+            env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
         )
     finally:
         log.count_junit(results)
