@@ -67,6 +67,7 @@ def python_tests(log: Log, folder: Path, env: Mapping[str, str] | None = None) -
     programs = {
         "CARRY_TOOL": str(folder / "tools/carry/carry"),
         "CARRY_DUMP_SUMS": str(folder / "tests/dump_sums"),
+        "CARRY_OFFLOAD": str(folder / "examples/offload"),
     }
     try:
         log.run(
