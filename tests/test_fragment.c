@@ -172,6 +172,143 @@ static void test_scope(void) {
     tap_ok(scopes[0] != scopes[1], "interfaces are scopes in cooked captures");
 }
 
+/* --- Scopes of tunnels --- */
+
+enum { GRE = 47 };
+
+/* What a link or a tunnel carries: a fragment of IPv4. */
+static void put_fragment(struct frame *frame) {
+    uint32_t ip = put_ip(frame, UDP, 16);
+    set16(frame, ip + 6, MORE);
+    seal_ip(frame, ip);
+    put_udp(frame, &flow4, 8);
+}
+
+static uint32_t scope_behind(const char *link) {
+    struct frame *frame = start(link);
+    put_fragment(frame);
+    return scope_of(frame);
+}
+
+static uint32_t scope_in_gre(const char *header) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, GRE, 0);
+    put(frame, header);
+    put_fragment(frame);
+    set16(frame, ip + 2, frame->size - ip);
+    return scope_of(frame);
+}
+
+/* GTP tells its own length, in the 16 bits behind its first two bytes. */
+static uint32_t scope_in_udp(uint16_t port, const char *header) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, UDP, 0);
+    uint32_t udp = put(frame, "c350 0000 0000 0000");
+    put(frame, header);
+    uint32_t content = frame->size;
+    put_fragment(frame);
+    set16(frame, udp + 2, port);
+    set16(frame, udp + 4, frame->size - udp);
+    set16(frame, ip + 2, frame->size - ip);
+    if (port == 2152)
+        set16(frame, udp + 10, frame->size - udp - 8 - 8);
+    if (port == 3386)
+        set16(frame, udp + 10, frame->size - content);
+    return scope_of(frame);
+}
+
+/* `a` and `other` are two tunnels, and `same` is `a`, some other field being different. */
+static void expect_scopes(uint32_t a, uint32_t same, uint32_t other, const char *name) {
+    tap_ok(a && a == same && a != other, "%s are scopes", name);
+}
+
+static void test_scopes_on_links(void) {
+#define MPLS     ETHERNET "8847"
+#define ENTROPY1 "000070ff 123450ff"
+#define ENTROPY2 "000070ff 543210ff"
+    expect_scopes(scope_behind(MPLS "00064140"), scope_behind(MPLS "00064fff"),
+                  scope_behind(MPLS "00065140"), "MPLS labels");
+    expect_scopes(scope_behind(MPLS "00064040 00065140"), scope_behind(MPLS "000640ff 000651ff"),
+                  scope_behind(MPLS "00065040 00064140"), "MPLS stacks");
+    expect_scopes(scope_behind(MPLS ENTROPY1 "00064140"), scope_behind(MPLS ENTROPY2 "00064140"),
+                  scope_behind(MPLS ENTROPY1 "00065140"), "MPLS labels but for entropy");
+#define NSH(rest) ETHERNET "894f 0fc2 02 01" rest
+    expect_scopes(scope_behind(NSH("004500ff")), scope_behind(NSH("004500fe")),
+                  scope_behind(NSH("004501ff")), "NSH paths, but for the place on it,");
+#define PPPOE(session) ETHERNET "8864 11 00" session "0026 0021"
+    expect_scopes(scope_behind(PPPOE("0001")), scope_behind(PPPOE("0001")),
+                  scope_behind(PPPOE("0002")), "PPPoE sessions");
+    expect_scopes(scope_behind(ETHERNET "88e7 00000123" ETHERNET4),
+                  scope_behind(ETHERNET "88e7 e0000123" ETHERNET4),
+                  scope_behind(ETHERNET "88e7 00000124" ETHERNET4), "I-tags' services");
+}
+
+static void test_scopes_in_gre(void) {
+    expect_scopes(scope_in_gre("2000 0800 00000007"), scope_in_gre("a000 0800 1111 2222 00000007"),
+                  scope_in_gre("2000 0800 00000008"), "GRE keys");
+    expect_scopes(scope_in_gre("1000 0800 00000001"), scope_in_gre("1000 0800 00000002"),
+                  scope_in_gre("2000 0800 00000001"), "GRE keys, not its sequence numbers,");
+    expect_scopes(scope_in_gre("3001 880b 0028 0006 00000001 ff03 0021"),
+                  scope_in_gre("3001 880b 0028 0006 00000002 ff03 0021"),
+                  scope_in_gre("3001 880b 0028 0007 00000001 ff03 0021"), "PPTP calls");
+    expect_scopes(scope_in_gre("1000 88be 00000001 1064 8803 00000000" ETHERNET4),
+                  scope_in_gre("1000 88be 00000002 1064 0003 00000001" ETHERNET4),
+                  scope_in_gre("1000 88be 00000001 1064 8804 00000000" ETHERNET4),
+                  "ERSPAN sessions");
+    expect_scopes(scope_in_gre("1000 88be 00000001 1064 8803 00000000" ETHERNET4),
+                  scope_in_gre("1000 88be 00000001 1064 8803 00000000" ETHERNET4),
+                  scope_in_gre("1000 88be 00000001 1065 8803 00000000" ETHERNET4),
+                  "VLANs that ERSPAN tells");
+}
+
+static void test_scopes_in_udp(void) {
+    expect_scopes(scope_in_udp(4789, "08000000 00002a00" ETHERNET4),
+                  scope_in_udp(4789, "88000007 00002a00" ETHERNET4),
+                  scope_in_udp(4789, "08000000 00002b00" ETHERNET4), "VXLAN identifiers");
+    expect_scopes(scope_in_udp(6081, "0000 0800 00002a00"),
+                  scope_in_udp(6081, "0180 0800 00002a00 01020000"),
+                  scope_in_udp(6081, "0000 0800 00002b00"), "Geneve identifiers");
+    expect_scopes(scope_in_udp(2152, "30ff 0000 00000001"),
+                  scope_in_udp(2152, "30ff 0000 00000001"),
+                  scope_in_udp(2152, "30ff 0000 00000002"), "GTP tunnels");
+    expect_scopes(scope_in_udp(3386, "1eff 0000 0000 0001 00ffffff 0123456789abcdef"),
+                  scope_in_udp(3386, "1eff 0000 0001 0002 00ffffff 0123456789abcdef"),
+                  scope_in_udp(3386, "1eff 0000 0000 0001 00ffffff 1123456789abcdef"),
+                  "GTP version 0's tunnels");
+    expect_scopes(scope_in_udp(3386, "1eff 0000 0000 0001 00ffffff 0123456789abcdef"),
+                  scope_in_udp(3386, "1eff 0000 0000 0001 00ffffff 0123456789abcdef"),
+                  scope_in_udp(3386, "1eff 0000 0000 0001 00ffffff 0123456789abcdee"),
+                  "GTP version 0's contexts");
+    expect_scopes(scope_in_udp(1701, "0002 0011 0022 ff03 0021"),
+                  scope_in_udp(1701, "0802 0011 0022 0001 0000 ff03 0021"),
+                  scope_in_udp(1701, "0002 0012 0022 ff03 0021"), "L2TP tunnels");
+    expect_scopes(scope_in_udp(1701, "0002 0011 0022 ff03 0021"),
+                  scope_in_udp(1701, "4002 0030 0011 0022 ff03 0021"),
+                  scope_in_udp(1701, "0002 0011 0023 ff03 0021"), "L2TP sessions");
+    expect_scopes(scope_in_udp(4341, "08000000 000007ff"), scope_in_udp(4341, "88112233 00000700"),
+                  scope_in_udp(4341, "08000000 000008ff"), "LISP instances");
+    expect_scopes(scope_in_udp(6635, "00064140"), scope_in_udp(6635, "00064fff"),
+                  scope_in_udp(6635, "00065140"), "MPLS labels in UDP");
+}
+
+/* A fragment in IP in IP, whose address at `changed`, if any, is another. */
+static uint32_t scope_between(bool version6, uint32_t changed) {
+    struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
+    uint32_t outer = version6 ? put_ipv6(frame, 4, 36) : put_ip(frame, 4, 36);
+    frame->bytes[outer + changed] ^= changed ? 1 : 0;
+    put_fragment(frame);
+    return scope_of(frame);
+}
+
+static void test_scopes_of_tunnel_ends(void) {
+    for (int version6 = 0; version6 < 2; version6++) {
+        uint32_t hops = version6 ? 7 : 8, src = version6 ? 8 : 12, last = version6 ? 39 : 19;
+        uint32_t there = scope_between(version6, 0), later = scope_between(version6, hops);
+        expect_scopes(there, later, scope_between(version6, src), "sources of tunnels");
+        expect_scopes(there, later, scope_between(version6, last), "destinations of tunnels");
+    }
+}
+
 int main(void) {
     test_ip();
     test_ipv6();
@@ -179,5 +316,9 @@ int main(void) {
     test_options();
     test_quoted();
     test_scope();
+    test_scopes_on_links();
+    test_scopes_in_gre();
+    test_scopes_in_udp();
+    test_scopes_of_tunnel_ends();
     return tap_done();
 }

@@ -591,15 +591,15 @@ static void test_report(void) {
 static void test_capacity_and_depth(void) {
     struct frame *frame = start(ETHERNET4);
     put_inner(frame, false);
-    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET};
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     struct carry_packet_sum sums[2];
     memset(sums, 0xa5, sizeof sums);
     tap_ok(carry_packet_check(&view, NULL, sums, 0) == 0 && sums[0].protocol == 0xa5, "capacity 0");
     tap_ok(carry_packet_check(&view, NULL, sums, 1) == 1 && sums[1].protocol == 0xa5, "capacity 1");
 
-    const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET};
+    const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET, 0};
     tap_ok(carry_packet_check(&empty, NULL, sums, 2) == 0, "an empty frame");
-    const struct carry_frame small_wire = {frame->bytes, frame->size, 1, LINK_ETHERNET};
+    const struct carry_frame small_wire = {frame->bytes, frame->size, 1, LINK_ETHERNET, 0};
     tap_ok(carry_packet_check(&small_wire, NULL, sums, 2) == 2 &&
                sums[1].verdict == CARRY_VERDICT_GOOD,
            "a wire length below the captured one counts for nothing");

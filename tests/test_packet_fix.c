@@ -390,7 +390,7 @@ static void test_log_is_bounded(void) {
     tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2 &&
                memcmp(copy.bytes, frame->bytes, frame->size) == 0,
            "no log");
-    const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET};
+    const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET, 0};
     tap_ok(carry_packet_fix(&empty, NULL, NULL, 0) == 0, "an empty frame");
 }
 

@@ -152,7 +152,7 @@ static void test_sctp_is_crc32c(void) {
 static void test_sctp_is_filled_in(void) {
     struct frame *frame = start_sctp(false, 21);
     uint32_t sctp = frame->size - 49;
-    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET};
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     memset(frame->bytes + sctp + 8, 0, 4);
     tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 0, "repair leaves SCTP 0 as it is");
     tap_ok(carry_packet_fill(&view, NULL, NULL, 0) == 1, "what offload left of SCTP is filled in");

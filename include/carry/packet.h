@@ -67,6 +67,7 @@ struct carry_frame {
     uint32_t captured; /* bytes at `data` */
     uint32_t wire;     /* bytes that were on the wire; below `captured` it counts as `captured` */
     uint32_t linktype; /* LINKTYPE_ value of the first header, as in capture files: 1 is Ethernet */
+    uint32_t scope;    /* 0; of a datagram put together, that of its fragments */
 };
 
 /* One checksum field of a frame. */
@@ -173,8 +174,9 @@ struct carry_packet_fragment {
     uint32_t size;           /* bytes of the part: may go beyond what was captured */
     uint32_t place;          /* of its first byte in the content of the datagram */
     uint32_t identification;
-    uint32_t scope;   /* a digest of VLAN tags, or of the interface in Linux cooked captures: parts
-                         of one datagram have it in common */
+    uint32_t scope;   /* a digest of what is around it: VLAN tags, labels, the ends and numbers of
+                         tunnels, the interface in Linux cooked captures. Parts of one datagram
+                         have it in common */
     uint8_t version;  /* 4 or 6; 0 if there is none */
     uint8_t protocol; /* what the content starts with, by the number of IP */
     bool more;        /* others follow it */

@@ -3,6 +3,8 @@
 #include "packet/walk.h"
 
 enum version { VERSION_TYPE_II = 1, VERSION_TYPE_III = 2 };
+#define VLAN_AND_SESSION 0x0fff03ff
+
 enum frame_type { FRAME_ETHERNET = 0, FRAME_IP = 2 };
 
 /* The header may be followed by another, of 8 bytes, that is the platform's own. */
@@ -25,6 +27,7 @@ uint32_t carry_packet_walk_erspan(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 8);
     if (!header)
         return CARRY_NEXT_NONE;
+    carry_walk_narrow_scope(walk, carry_load32(header) & VLAN_AND_SESSION);
     switch (header[0] >> 4) {
     case VERSION_TYPE_II:
         walk->offset += 8;

@@ -9,6 +9,7 @@ uint32_t carry_packet_walk_geneve(struct carry_walk *walk) {
     uint32_t size = 8 + (header[0] & 0x3f) * 4u;
     if (!carry_walk_header(walk, size))
         return CARRY_NEXT_NONE;
+    carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8);
     walk->offset += size;
     return CARRY_NEXT(ETHERTYPE, carry_load16(header + 2));
 }

@@ -34,19 +34,23 @@ static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t
     if (flags & CHECKSUM)
         carry_walk_sum(walk, CARRY_PROTOCOL_GRE, 4, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
     uint32_t size = header_size(flags & (CHECKSUM | KEY | SEQUENCE));
-    if (flags & ROUTING || !carry_walk_header(walk, size))
+    const uint8_t *header = carry_walk_header(walk, size);
+    if (flags & ROUTING || !header)
         return CARRY_NEXT_NONE;
+    if (flags & KEY)
+        carry_walk_narrow_scope(walk, carry_load32(header + (flags & CHECKSUM ? 8 : 4)));
     walk->offset += size;
     return content(flags, type);
 }
 
-/* Its key holds the size of the payload. */
+/* Its key holds the size of the payload, then the number of the call. */
 static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     uint32_t size = header_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
     const uint8_t *header = carry_walk_header(walk, size);
     if (!header || !(flags & KEY) || flags & (CHECKSUM | ROUTING))
         return CARRY_NEXT_NONE;
     uint32_t payload = carry_load16(header + 4);
+    carry_walk_narrow_scope(walk, carry_load16(header + 6));
     walk->offset += size;
     if (payload > carry_walk_size(walk))
         return CARRY_NEXT_NONE;

@@ -33,9 +33,20 @@ static bool skip_extensions(struct carry_walk *walk) {
 }
 
 static bool skip_version_1(struct carry_walk *walk, uint32_t flags) {
+    carry_walk_narrow_scope(walk, carry_load32(walk->data + walk->offset + 4));
     if (!skip(walk, flags & OPTIONAL ? 12 : 8))
         return false;
     return !(flags & EXTENSIONS) || skip_extensions(walk);
+}
+
+/* Its tunnel is told by the subscriber, and by which of his contexts. */
+static bool skip_version_0(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_take(walk, 20);
+    if (!header)
+        return false;
+    carry_walk_narrow_scope(walk, carry_load32(header + 12));
+    carry_walk_narrow_scope(walk, carry_load32(header + 16));
+    return true;
 }
 
 uint32_t carry_packet_walk_gtp(struct carry_walk *walk) {
@@ -48,6 +59,6 @@ uint32_t carry_packet_walk_gtp(struct carry_walk *walk) {
     if ((flags & ~OPTIONAL) == VERSION_1 && size + 8 == carry_walk_size(walk))
         skipped = skip_version_1(walk, flags);
     else if ((flags & ~1u) == VERSION_0 && size + 20 == carry_walk_size(walk))
-        skipped = skip(walk, 20);
+        skipped = skip_version_0(walk);
     return skipped ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
 }

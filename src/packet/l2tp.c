@@ -24,7 +24,8 @@ uint32_t carry_packet_walk_l2tp(struct carry_walk *walk) {
     if (!header)
         return CARRY_NEXT_NONE;
     uint32_t flags = carry_load16(header);
-    uint32_t size = 6u + (flags & LENGTH ? 2 : 0) + (flags & SEQUENCE ? 4 : 0);
+    uint32_t tunnel = flags & LENGTH ? 4 : 2; /* where its number stands, and that of the session */
+    uint32_t size = tunnel + 4 + (flags & SEQUENCE ? 4 : 0);
     uint32_t total = flags & LENGTH ? carry_load16(header + 2) : carry_walk_size(walk);
     if (flags & OFFSET) {
         header = carry_walk_header(walk, size + 2);
@@ -33,6 +34,7 @@ uint32_t carry_packet_walk_l2tp(struct carry_walk *walk) {
     if (!is_data(flags) || size > total || total > carry_walk_size(walk) ||
         !carry_walk_header(walk, size))
         return CARRY_NEXT_NONE;
+    carry_walk_narrow_scope(walk, carry_load32(walk->data + walk->offset + tunnel));
     carry_walk_set_end(walk, walk->offset + (uint64_t)total);
     walk->offset += size;
     return CARRY_NEXT(ETHERTYPE, PPP);

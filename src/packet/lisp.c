@@ -2,9 +2,13 @@
 /* LISP data (RFC 9300, section 5): 8 bytes that may hold anything, then an IP packet. */
 #include "packet/walk.h"
 
+#define HAS_INSTANCE 0x08
+
 uint32_t carry_packet_walk_lisp(struct carry_walk *walk) {
-    if (!carry_walk_header(walk, 8))
+    const uint8_t *header = carry_walk_take(walk, 8);
+    if (!header)
         return CARRY_NEXT_NONE;
-    walk->offset += 8;
+    if (header[0] & HAS_INSTANCE)
+        carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8);
     return carry_walk_exact_ip(walk);
 }

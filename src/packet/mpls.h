@@ -5,11 +5,22 @@
 
 #include "packet/walk.h"
 
-/* Steps over the labels down to the bottom of the stack; false if it is not there. */
+#define CARRY_MPLS_ENTROPY_FOLLOWS 7 /* the label of RFC 6790, section 4.3 */
+
+/*
+ * Steps over the labels down to the bottom of the stack; false if it is not there. An entropy label
+ * may be another for each fragment, as only the first shows its ports.
+ */
 static inline bool carry_mpls_skip_labels(struct carry_walk *walk) {
-    for (const uint8_t *entry; (entry = carry_walk_take(walk, 4));)
+    uint32_t above = 0;
+    for (const uint8_t *entry; (entry = carry_walk_take(walk, 4));) {
+        uint32_t label = carry_load32(entry) >> 12;
+        if (above != CARRY_MPLS_ENTROPY_FOLLOWS)
+            carry_walk_narrow_scope(walk, label);
         if (entry[2] & 0x01)
             return true;
+        above = label;
+    }
     return false;
 }
 

@@ -224,6 +224,13 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 
 /* --- Fragments --- */
 
+void carry_walk_narrow_scope_to_tunnel(struct carry_walk *walk) {
+    bool version4 = walk->version == 4;
+    const uint8_t *addresses = walk->data + walk->network + (version4 ? 12 : 8);
+    for (uint32_t i = 0; i < (version4 ? 8 : 32); i += 4)
+        carry_walk_narrow_scope(walk, carry_load32(addresses + i));
+}
+
 /* Only what its own frame holds whole, so that sizes can be relied on. */
 static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
                               uint32_t identification, uint32_t place, bool more) {
@@ -314,6 +321,7 @@ static size_t walk_frame(struct carry_walk *walk, const struct carry_frame *fram
     walk->partial = NULL;
     walk->count = 0;
     start(walk, 0, wire);
+    walk->scope = frame->scope;
 
     uint32_t next = carry_walk_link(frame->linktype);
     size_t count = 0;

@@ -22,6 +22,7 @@ uint32_t carry_packet_walk_vxlan(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 8);
     if (!header || !(header[0] & (IDENTIFIER | NEXT_PROTOCOL)) || header[7] != 0)
         return CARRY_NEXT_NONE;
+    carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8);
     walk->offset += 8;
     if (header[0] == (GROUP_POLICY | IDENTIFIER)) {
         bool undefined = header[1] & ~(DONT_LEARN | POLICY_APPLIED);

@@ -268,9 +268,20 @@ static inline uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) 
     return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;
 }
 
+/* Tells apart networks, such as VLANs and tunnels, in which addresses may be the same by chance. */
+static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
+    walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
+}
+
+/* Tells apart the tunnels between different ends: those that the innermost IP header so far names.
+ */
+void carry_walk_narrow_scope_to_tunnel(struct carry_walk *walk);
+
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */
 static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
                                              const uint8_t *src, const uint8_t *dst, uint64_t end) {
+    if (walk->version)
+        carry_walk_narrow_scope_to_tunnel(walk);
     walk->network = walk->offset;
     walk->version = version;
     walk->src = src;
@@ -283,11 +294,6 @@ static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t ve
 static inline void carry_walk_doubt(struct carry_walk *walk, enum carry_reason reason) {
     if (walk->doubt == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
         walk->doubt = (uint8_t)reason;
-}
-
-/* Tells apart networks, such as VLANs, in which addresses may be the same by chance. */
-static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
-    walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
 }
 
 /* Enters the packet that an ICMP error quotes behind its header of 8 bytes. */

@@ -226,6 +226,27 @@ def test_fragments_of_fragments(
         assert verdicts(report, "ip") == {"good": outer_headers + len(inner)}
 
 
+@VERSIONS
+def test_tunnels_tell_apart(check: Check, ends: tuple[str, str]) -> None:
+    """The same addresses and numbers in two tunnels, part by part."""
+    kind = 41 if ends == V6 else 4
+    tunnels = [("192.0.2.1", "192.0.2.2"), ("192.0.2.1", "192.0.2.3")]
+    parts = fragments(datagram(ends))
+    both = [network(*tunnel, kind, part) for part in parts for tunnel in tunnels]
+    report = check_raw(check, both)
+    assert (verdicts(report), fates(report)) == ({"good": 2}, {"complete": 2})
+
+
+@VERSIONS
+def test_some_of_the_parts_in_fragments_of_a_tunnel(check: Check, ends: tuple[str, str]) -> None:
+    """Whether the packet around a part was put together or not, the part is of one datagram."""
+    kind = 41 if ends == V6 else 4
+    first, *rest = [network(*V6, kind, part) for part in fragments(datagram(ends), 160)]
+    frames = [ethernet(part, tags=[3]) for part in [*fragments(first, 64), *rest]]
+    _status, report = check(pcap(frames))
+    assert (verdicts(report), fates(report)) == ({"good": 1}, {"complete": 2})
+
+
 # --- What does not come together ---
 
 

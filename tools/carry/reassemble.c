@@ -12,6 +12,7 @@
 #define HEADERS6_SIZE 48u    /* IPv6's own and its fragment header, which that does not include */
 #define BUCKETS_LOG2  13
 #define WORDS         12
+#define SCOPE         2 /* the word of a key that holds it */
 #define NOWHERE       UINT32_MAX
 
 struct key {
@@ -75,7 +76,8 @@ static struct key key_of(const struct packet *packet,
     /* Over IPv6, fragments but the first may announce another protocol (RFC 8200, section 4.5). */
     uint32_t protocol = version4 ? fragment->protocol : 0;
     struct key key = {.words = {(uint32_t)fragment->version << 8 | protocol,
-                                fragment->identification, fragment->scope, packet->interface}};
+                                fragment->identification, [SCOPE] = fragment->scope,
+                                packet->interface}};
     /* Source and destination, side by side. */
     memcpy(&key.words[4], header + (version4 ? 12 : 8), version4 ? 8 : 32);
     return key;
@@ -439,18 +441,15 @@ static void write_datagram(struct reassembler *reassembler, const struct entry *
     reassembler->datagram.located = entry->located;
 }
 
-static struct carry_frame frame_of(const struct packet *packet) {
-    return (struct carry_frame){.data = packet->data,
-                                .captured = packet->captured,
-                                .wire = packet->wire,
-                                .linktype = packet->linktype};
-}
-
 /* The walk lists the same sums as in the first fragment, and may get further. */
 static void judge(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum *sums = reassembler->sums;
-    const struct carry_frame frame = frame_of(&datagram->packet);
+    const struct carry_frame frame = {.data = datagram->packet.data,
+                                      .captured = datagram->packet.captured,
+                                      .wire = datagram->packet.wire,
+                                      .linktype = datagram->packet.linktype,
+                                      .scope = entry->key.words[SCOPE]};
     datagram->sums = sums;
     datagram->count = carry_packet_check_fragment(&frame, &reassembler->options, sums,
                                                   CARRY_PACKET_SUMS_MAX, &reassembler->fragment);
