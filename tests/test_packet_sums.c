@@ -175,6 +175,83 @@ static void test_sctp_cut(void) {
     expect(frame, "ip good, sctp unverifiable/malformed", "SCTP shorter than its header");
 }
 
+/* A common header in UDP from a client's port, then chunks. */
+static struct frame *start_sctp_udp(bool version6, const char *chunks) {
+    struct frame *frame = start_ip(version6, UDP, 0);
+    uint32_t udp = put(frame, "c350 26ab 0000 0000"), sctp = udp + 8;
+    put(frame, "1389 c001 12345678 00000000");
+    put(frame, chunks);
+    uint32_t size = frame->size - udp;
+    set16(frame, udp + 4, size);
+    seal_crc32c(frame, sctp + 8, sctp, size - 8);
+    seal(frame, udp + 6, udp, size, pseudo(flow_of(version6), UDP, size));
+    set16(frame, version6 ? 14 + 4 : 14 + 2, version6 ? size : 20 + size);
+    if (!version6)
+        seal_ip(frame, 14);
+    return frame;
+}
+
+#define DATA_CHUNK "00 03 0013 00000001 0000 0000 00000000 616263 00"
+
+static void test_sctp_in_udp(void) {
+    static const char *const sctp[] = {
+        DATA_CHUNK,
+        "03 00 0010 00000001 00001000 0000 0000" DATA_CHUNK DATA_CHUNK,
+        "0e 00 0004",
+        "40 03 0014 00000001 0000 0000 00000000 00000000",
+        "84 00 0004 c1 00 0004",
+    };
+    for (int version6 = 0; version6 < 2; version6++)
+        for (size_t i = 0; i < sizeof sctp / sizeof *sctp; i++)
+            expect_ip(start_sctp_udp(version6, sctp[i]), version6, "udp good, sctp good",
+                      "SCTP in UDP");
+    static const char *const others[] = {
+        "",
+        "0f 00 0004",
+        "45 00 0004",
+        "00 03 0003",
+        "00 03 0000",
+        "00 03 0018 00000001 0000 0000 00000000 616263 00",
+        DATA_CHUNK "00",
+        DATA_CHUNK "00 03 00",
+        DATA_CHUNK "00 03 0008",
+        "00 03 0013 00000001 0000 0000 00000000 616263",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect(start_sctp_udp(false, others[i]), "ip good, udp good",
+               "no SCTP in UDP: chunks that do not fill it: %s", others[i]);
+
+    struct frame *frame = start_sctp_udp(false, DATA_CHUNK);
+    struct result result = check(frame);
+    const struct carry_packet_sum *sum = &result.sums[2];
+    tap_ok(sum->cover_offset == 14 + 20 + 8 && sum->cover_size == 12 + 20 && !sum->pseudo &&
+               sum->network_offset == 14 && sum->version == 4,
+           "the CRC covers what UDP holds, not its header");
+    put(frame, "ffff");
+    expect(frame, "ip good, udp good, sctp good", "padding behind UDP lies outside");
+    frame = start_sctp_udp(false, DATA_CHUNK);
+    frame->bytes[frame->size - 2] ^= 1;
+    expect(frame, "ip good, udp bad, sctp bad", "both cover the data");
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2, "both are put right");
+    expect(frame, "ip good, udp good, sctp good", "SCTP in UDP put right");
+
+    frame->wire = frame->size;
+    frame->size -= 2;
+    expect(frame, "ip good, udp unverifiable/snaplen, sctp unverifiable/snaplen",
+           "SCTP in UDP, cut off in its last chunk");
+}
+
+/* RFC 6951, section 5.3: unlike tunnels, SCTP must have UDP's sum over IPv6. */
+static void test_udp_zero_around_sctp(void) {
+    struct frame *frame = start_sctp_udp(false, DATA_CHUNK);
+    set16(frame, 14 + 20 + 6, 0);
+    expect(frame, "ip good, udp absent, sctp good", "UDP 0 over IPv4 around SCTP");
+    frame = start_sctp_udp(true, DATA_CHUNK);
+    set16(frame, 14 + 40 + 6, 0);
+    expect(frame, "udp illegal, sctp good", "UDP 0 over IPv6 around SCTP");
+}
+
 /* --- Routing protocols --- */
 
 static struct frame *start_ospf2(const char *type, const char *authentication) {
@@ -471,6 +548,8 @@ int main(void) {
     test_sctp_is_crc32c();
     test_sctp_is_filled_in();
     test_sctp_cut();
+    test_sctp_in_udp();
+    test_udp_zero_around_sctp();
     test_dccp_coverage();
     test_ospf2_skips_its_authentication();
     test_ospf2_lengths();

@@ -499,8 +499,8 @@ static void test_partial_in_tunnels(void) {
 
 /* Clients may be given the port of a tunnel: what they get must not be taken for one. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
-    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342,
-                                     4789, 4790, 5247, 6081, 6635, 8472};
+    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4789,
+                                     4790, 5247, 6081, 6635, 8472, 9899};
     static const char *const dns =
         "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 03636f6d"
         "00 0001 0001 c00c 0001 0001 0000003c 0004 c0000201";

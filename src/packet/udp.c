@@ -2,6 +2,8 @@
 /* UDP (RFC 768, over IPv6 RFC 8200): covered for as long as its own length says. */
 #include "packet/walk.h"
 
+#define SCTP_PORT 9899
+
 /* A length of 0 is for what 16 bits cannot hold (RFC 2675, section 4); IPv6 hosts accept any. */
 static uint32_t covered_size(const struct carry_walk *walk, uint32_t stated, uint32_t room) {
     bool too_long_to_state = walk->version == 6 || room > UINT16_MAX;
@@ -21,11 +23,11 @@ static uint32_t tunnel_on(const uint8_t *header) {
 
 /*
  * Over IPv4 the sender may choose to send no checksum; over IPv6 it must send one, but for tunnels,
- * to which receivers allow it by port (RFC 6935, section 5).
+ * to which receivers allow it by port (RFC 6935, section 5). SCTP is none (RFC 6951, section 5.3).
  */
 static enum carry_verdict meaning_of_zero(const struct carry_walk *walk, uint32_t tunnel) {
-    bool may_omit = walk->version == 4 || tunnel != CARRY_NEXT_NONE ||
-                    walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
+    bool is_tunnel = tunnel != CARRY_NEXT_NONE && tunnel != CARRY_NEXT(UDP, SCTP_PORT);
+    bool may_omit = walk->version == 4 || is_tunnel || walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SCTP in UDP (RFC 6951). Chunks of known types that fill the rest exactly tell it from other
+ * traffic on the port.
+ */
+#include "packet/walk.h"
+
+#define COMMON_HEADER_SIZE 12
+
+/* Types are counted from 0, 64, 128 and 192 on, by what receivers do that do not know them. */
+static bool is_known(uint8_t type) {
+    return (type & 0x3f) <= (type < 0x40 ? 14 : 4);
+}
+
+/* The size of the chunk that stands `offset` bytes into the packet, padded; 0 if it is none. */
+static uint32_t chunk_size(const struct carry_walk *walk, uint32_t offset) {
+    const uint8_t *packet = carry_walk_header(walk, offset + 4);
+    if (!packet || !is_known(packet[offset]))
+        return 0;
+    uint32_t size = carry_load16(packet + offset + 2);
+    return size < 4 ? 0 : (size + 3) & ~3u;
+}
+
+uint32_t carry_packet_walk_sctp_udp(struct carry_walk *walk) {
+    uint32_t offset = COMMON_HEADER_SIZE, all = carry_walk_size(walk);
+    for (uint32_t size; offset < all; offset += size) {
+        size = chunk_size(walk, offset);
+        if (size == 0)
+            return CARRY_NEXT_NONE;
+    }
+    return offset == all && all > COMMON_HEADER_SIZE ? CARRY_NEXT(IP, 132) : CARRY_NEXT_NONE;
+}
