@@ -377,6 +377,45 @@ static void test_capwap(void) {
     expect(frame, NOT_THROUGH, "a CAPWAP header that goes beyond the datagram");
 }
 
+/* Two packets in one frame of 802.11 (an A-MSDU). */
+static void put_aggregate(struct frame *frame) {
+    put(frame, "00100300 e03c0000 8801" WLAN_REST "3070 8000");
+    put(frame, ETHERNET "0033" SNAP4);
+    put_inner(frame, false);
+    put_many(frame, -(14 + 0x33) & 3, 0, 0);
+    put(frame, ETHERNET "0033" SNAP4);
+    put_inner(frame, false);
+}
+
+/* Both packets are in the same tunnel. */
+static void test_capwap_with_aggregates(void) {
+    struct frame *frame = start_udp(false, 5247, "");
+    put_aggregate(frame);
+    close_udp(frame);
+    expect(frame, THROUGH ", " INNER4, "CAPWAP with an A-MSDU");
+    const struct carry_packet_options options = {.flags = CARRY_PACKET_NO_TUNNELS};
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    tap_ok(carry_packet_check(&view, &options, sums, CARRY_PACKET_SUMS_MAX) == 2,
+           "none of its packets is looked at without tunnels");
+
+    frame = start_ip(false, ICMP);
+    uint32_t icmp = put(frame, "03 03 0000 00000000"), quoted = frame->size;
+    put_ip(frame, UDP, 0);
+    put(frame, "c350 147f 0000 0000");
+    put_aggregate(frame);
+    set16(frame, quoted + 2, frame->size - quoted);
+    set16(frame, quoted + 24, frame->size - quoted - 20);
+    seal_ip(frame, quoted);
+    frame->bytes[frame->size - 1] ^= 1;
+    seal(frame, icmp + 2, icmp, frame->size - icmp, oracle_start(0));
+    close_ip(frame);
+    expect(frame,
+           "ip good, icmp good, ip good, udp absent, ip good, tcp good, ip good, "
+           "tcp unverifiable/quoted",
+           "an error quotes both packets of an A-MSDU");
+}
+
 static void test_l2tp(void) {
     expect(tunnel(1701, "0002 0011 0022 ff03 0021"), THROUGH, "L2TP");
     expect(tunnel6(1701, "0102 0011 0022 0057"), THROUGH6, "L2TP with priority, IPv6, no HDLC");
@@ -534,6 +573,7 @@ int main(void) {
     test_teredo();
     test_lisp();
     test_capwap();
+    test_capwap_with_aggregates();
     test_l2tp();
     test_mpls();
     test_zero_around_tunnels();

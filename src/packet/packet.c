@@ -288,23 +288,37 @@ static uint32_t protocol_of(uint32_t next) {
 #undef CARRY_PROTOCOL
 
 /* Starts where nothing is known but where the bytes are. */
-static void start(struct carry_walk *walk, uint32_t offset, uint32_t bound) {
-    walk->offset = offset;
-    walk->bound = bound;
-    walk->end = bound;
+static void start(struct carry_walk *walk, const struct carry_frame *frame) {
+    /* Field by field: not all of it needs clearing for each frame. */
+    walk->data = frame->data;
+    walk->captured = frame->captured;
+    walk->offset = 0;
+    walk->bound = frame->wire > frame->captured ? frame->wire : frame->captured;
+    walk->end = walk->bound;
     walk->network = 0;
     walk->version = 0;
     walk->doubt = CARRY_REASON_NONE;
     walk->beyond = CARRY_REASON_LENGTH;
     walk->quoted = false;
-    walk->scope = 0;
-    walk->walk_rest = NULL;
+    walk->fragmented = false;
+    walk->scope = frame->scope;
+    walk->partial = NULL;
+    walk->rest_count = 0;
+    walk->count = 0;
 }
 
 static uint32_t start_rest(struct carry_walk *walk) {
-    uint32_t (*walk_rest)(struct carry_walk *) = walk->walk_rest;
-    start(walk, walk->rest_offset, walk->rest_bound);
-    return walk_rest(walk);
+    const struct carry_walk_rest *rest = &walk->rests[--walk->rest_count];
+    walk->offset = rest->offset;
+    walk->bound = rest->bound;
+    walk->end = rest->end;
+    walk->network = rest->network;
+    walk->scope = rest->scope;
+    walk->version = rest->version;
+    walk->doubt = rest->doubt;
+    walk->beyond = rest->beyond;
+    walk->quoted = rest->quoted;
+    return rest->walk(walk);
 }
 
 /*
@@ -313,16 +327,7 @@ static uint32_t start_rest(struct carry_walk *walk) {
  */
 static size_t walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
                          struct carry_packet_layer *layers, size_t capacity) {
-    uint32_t wire = frame->wire > frame->captured ? frame->wire : frame->captured;
-    /* Field by field: not all of it needs clearing for each frame. */
-    walk->data = frame->data;
-    walk->captured = frame->captured;
-    walk->fragmented = false;
-    walk->partial = NULL;
-    walk->count = 0;
-    start(walk, 0, wire);
-    walk->scope = frame->scope;
-
+    start(walk, frame);
     uint32_t next = carry_walk_link(frame->linktype);
     size_t count = 0;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
@@ -330,7 +335,7 @@ static size_t walk_frame(struct carry_walk *walk, const struct carry_frame *fram
         if (count < capacity && protocol_of(next) != CARRY_PROTOCOL_COUNT)
             layers[count++] = (struct carry_packet_layer){protocol_of(next), walk->offset};
         next = step(walk, next);
-        if (next == CARRY_NEXT_NONE && walk->walk_rest)
+        while (next == CARRY_NEXT_NONE && walk->rest_count)
             next = start_rest(walk);
     }
     return count;

@@ -16,6 +16,25 @@
 #include <carry/packet.h>
 #include <carry/sum.h>
 
+struct carry_walk;
+
+/* Where and how the walk goes on after the packet that it is in. */
+struct carry_walk_rest {
+    uint32_t (*walk)(struct carry_walk *walk);
+    uint64_t end; /* these as in the walk */
+    uint32_t offset;
+    uint32_t bound;
+    uint32_t network;
+    uint32_t scope;
+    uint8_t version;
+    uint8_t doubt;
+    uint8_t beyond;
+    bool quoted;
+};
+
+/* Of these within each other; the rest of what nests deeper is not looked at. */
+#define CARRY_WALK_RESTS_MAX 4
+
 struct carry_walk {
     const uint8_t *data;
     uint32_t captured;
@@ -41,10 +60,8 @@ struct carry_walk {
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
     struct carry_packet_sum *partial; /* the innermost that is PARTIAL, or NULL */
-    /* Where and how the walk goes on after the packet that it is in: carry_walk_return_to(). */
-    uint32_t (*walk_rest)(struct carry_walk *walk);
-    uint32_t rest_offset;
-    uint32_t rest_bound;
+    uint32_t rest_count;
+    struct carry_walk_rest rests[CARRY_WALK_RESTS_MAX]; /* the innermost last */
 
     struct carry_packet_sum *sums;
     size_t count;
@@ -188,15 +205,26 @@ static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
 }
 
 /*
- * Has `walk_rest` go on at `offset`, within the bounds of now, when what comes next has ended: for
- * headers with several packets behind them.
+ * Has `walk_rest` go on at `offset`, in the layer of now, when what comes next has ended: for
+ * headers with something behind the packet that they hold.
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
                                         uint32_t (*walk_rest)(struct carry_walk *walk)) {
     bool is_there = offset < walk->bound && offset < walk->captured;
-    walk->walk_rest = is_there ? walk_rest : NULL;
-    walk->rest_offset = (uint32_t)offset;
-    walk->rest_bound = walk->bound;
+    if (!is_there || walk->rest_count == CARRY_WALK_RESTS_MAX)
+        return;
+    walk->rests[walk->rest_count++] = (struct carry_walk_rest){
+        .walk = walk_rest,
+        .end = walk->end,
+        .offset = (uint32_t)offset,
+        .bound = walk->bound,
+        .network = walk->network,
+        .scope = walk->scope,
+        .version = walk->version,
+        .doubt = walk->doubt,
+        .beyond = walk->beyond,
+        .quoted = walk->quoted,
+    };
 }
 
 /* What follows a header that gives it as a link type. */
