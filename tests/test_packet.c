@@ -485,6 +485,256 @@ static void test_icmp_errors(void) {
     expect(frame, "icmpv6 good, udp unverifiable/quoted", "a quoted UDP 0 blames nobody");
 }
 
+/* --- Extensions of ICMP --- */
+
+#define OBJECT "0008 01 01 00064140"
+
+/* Where the content of the ICMP message is. */
+static uint32_t icmp_at(bool version6) {
+    return version6 ? 14 + 40 : 14 + 20;
+}
+
+static void seal_icmp(struct frame *frame) {
+    bool version6 = frame->bytes[14] >> 4 == 6;
+    uint32_t icmp = icmp_at(version6), size = frame->size - icmp;
+    set16(frame, version6 ? 14 + 4 : 14 + 2, version6 ? size : 20 + size);
+    if (!version6)
+        seal_ip(frame, 14);
+    seal(frame, icmp + 2, icmp, size, version6 ? pseudo(&flow6, ICMPV6, size) : oracle_start(0));
+}
+
+static void seal_extension(struct frame *frame, uint32_t extension) {
+    seal(frame, extension + 2, extension, frame->size - extension, oracle_start(0));
+    seal_icmp(frame);
+}
+
+/*
+ * An error that quotes `quote_size` bytes, in units of 4 or 8 of which it says `length`, of UDP
+ * with `data_size` bytes, or zeros behind it; then an extension. Tells where that is.
+ */
+static uint32_t put_extended(struct frame *frame, bool version6, uint32_t length,
+                             uint32_t quote_size, uint32_t data_size, const char *extension) {
+    frame->size = 0;
+    put(frame, version6 ? ETHERNET6 : ETHERNET4);
+    if (version6)
+        put_ipv6(frame, ICMPV6, 0);
+    else
+        put_ip(frame, ICMP, 0);
+    uint32_t icmp = put(frame, version6 ? "03 00 0000 00000000" : "0b 00 0000 00000000");
+    frame->bytes[icmp + (version6 ? 4 : 5)] = (uint8_t)length;
+    uint32_t quote = frame->size;
+    if (version6)
+        put_ipv6(frame, UDP, 8 + data_size);
+    else
+        put_ip(frame, UDP, 8 + data_size);
+    put_udp(frame, version6 ? &flow6 : &flow4, data_size);
+    while (frame->size < quote + quote_size)
+        put(frame, "00");
+    frame->size = quote + quote_size;
+    uint32_t offset = put(frame, extension);
+    seal_extension(frame, offset);
+    return offset;
+}
+
+static void test_icmp_extension(void) {
+    static const char *const whole[] = {
+        "ip good, icmp good, ip good, udp good, icmpext good",
+        "icmpv6 good, udp good, icmpext good",
+    };
+    static const char *const cut[] = {
+        "ip good, icmp good, ip good, udp unverifiable/quoted, icmpext good",
+        "icmpv6 good, udp unverifiable/quoted, icmpext good",
+    };
+    static const char *const bad[] = {
+        "ip good, icmp good, ip good, udp good, icmpext bad",
+        "icmpv6 good, udp good, icmpext bad",
+    };
+    static const char *const absent[] = {
+        "ip good, icmp good, ip good, udp good, icmpext absent",
+        "icmpv6 good, udp good, icmpext absent",
+    };
+    static const char *const none[] = {
+        "ip good, icmp good, ip good, udp good",
+        "icmpv6 good, udp good",
+    };
+    struct frame *frame = start("");
+    for (int version6 = 0; version6 < 2; version6++) {
+        uint32_t units = version6 ? 16 : 32;
+        uint32_t at = put_extended(frame, version6, units, 128, 20, "2000 0000" OBJECT OBJECT);
+        expect(frame, whole[version6], "an extension of ICMP");
+        struct result result = check(frame);
+        const struct carry_packet_sum *sum = &result.sums[result.count - 1];
+        tap_ok(sum->field_offset == at + 2 && sum->cover_offset == at && sum->cover_size == 20 &&
+                   !sum->pseudo && !sum->quoted && sum->network_offset == 14 &&
+                   sum->version == (version6 ? 6 : 4),
+               "it covers itself, and is the error's own, not quoted");
+        put(frame, "ffff");
+        expect(frame, whole[version6], "padding of the frame is no part of it");
+        frame->size -= 2;
+        frame->bytes[frame->size - 1] ^= 1;
+        seal_icmp(frame);
+        expect(frame, bad[version6], "the last byte of the extension matters");
+        frame->bytes[frame->size - 1] ^= 1;
+        set16(frame, at, 0x2001);
+        seal_extension(frame, at);
+        expect(frame, whole[version6], "its reserved bits are covered");
+        set16(frame, at + 2, 0);
+        seal_icmp(frame);
+        expect(frame, absent[version6], "an extension without a checksum");
+        set16(frame, at, 0x1000);
+        seal_extension(frame, at);
+        expect(frame, none[version6], "an extension of version 1 is not known");
+
+        put_extended(frame, version6, units, 128, 500, "2000 0000" OBJECT);
+        expect(frame, cut[version6], "an extension behind a packet that is cut");
+        put_extended(frame, version6, units, 128, version6 ? 92 : 112, "2000 0000" OBJECT);
+        uint32_t udp = icmp_at(version6) + 8 + (version6 ? 40 : 20), size = frame->size - udp;
+        seal(frame, udp + 6, udp, size, pseudo(version6 ? &flow6 : &flow4, UDP, size));
+        seal_icmp(frame);
+        expect(frame, cut[version6], "the quoted packet ends where the extension begins");
+        put_extended(frame, version6, units + 1, version6 ? 136 : 132, 500, "2000 0000" OBJECT);
+        expect(frame, cut[version6], "an extension behind more than 128 bytes");
+        put_extended(frame, version6, units - 1, version6 ? 120 : 124, 20, "2000 0000" OBJECT);
+        expect(frame, none[version6], "behind less there can be none");
+        put_extended(frame, version6, 255, 128, 20, "2000 0000" OBJECT);
+        expect(frame, none[version6], "nor beyond the message");
+    }
+}
+
+static void test_icmp_extension_that_is_not_announced(void) {
+    static const char *const others[] = {
+        "2000 0000",
+        "2001 0000" OBJECT,
+        "3000 0000" OBJECT,
+        "2000 0000" OBJECT "00",
+        "2000 0000 000301 00040101",
+        "2000 0000 0003 0101",
+        "2000 0000 0000 0101",
+        "2000 0000 0009 0101 00064140",
+        "2000 0000" OBJECT "0000 0000",
+    };
+    struct frame *frame = start("");
+    for (int version6 = 0; version6 < 2; version6++) {
+        put_extended(frame, version6, 0, 128, 20, "2000 0000" OBJECT OBJECT);
+        expect(frame,
+               version6 ? "icmpv6 good, udp good, icmpext good"
+                        : "ip good, icmp good, ip good, udp good, icmpext good",
+               "an extension that is not announced");
+        put_extended(frame, version6, 0, 128, 20, "2000 0000" OBJECT "0004 01 01");
+        struct result result = check(frame);
+        tap_ok(result.count == (version6 ? 3 : 5), "its last object may be empty");
+        put_extended(frame, version6, 0, 128, 500, "2000 0000" OBJECT);
+        expect(frame,
+               version6 ? "icmpv6 good, udp unverifiable/quoted, icmpext good"
+                        : "ip good, icmp good, ip good, udp unverifiable/quoted, "
+                          "icmpext good",
+               "the same behind a packet that is cut");
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            put_extended(frame, version6, 0, 128, 20, others[i]);
+            result = check(frame);
+            tap_ok(result.count == (version6 ? 2 : 4), "no extension: %s", others[i]);
+        }
+        put_extended(frame, version6, 0, 132, 20, "2000 0000" OBJECT);
+        result = check(frame);
+        tap_ok(result.count == (version6 ? 2 : 4), "none is looked for behind 132 bytes");
+    }
+}
+
+/* Gateways and MTUs stand where other errors say how much they quote. */
+static void test_icmp_errors_that_have_no_extension(void) {
+    struct frame *frame = start("");
+    for (int version6 = 0; version6 < 2; version6++)
+        for (uint32_t type = version6 ? 1 : 3; type <= (version6 ? 4 : 12); type++) {
+            put_extended(frame, version6, version6 ? 16 : 32, 128, 20, "2000 0000" OBJECT);
+            frame->bytes[icmp_at(version6)] = (uint8_t)type;
+            seal_icmp(frame);
+            struct result result = check(frame);
+            bool may = version6 ? type == 1 || type == 3 : type == 3 || type == 11 || type == 12;
+            bool has = result.sums[result.count - 1].protocol == CARRY_PROTOCOL_ICMPEXT;
+            tap_ok(has == may, "ICMP%s type %u has %s extension", version6 ? "v6" : "", type,
+                   may ? "an" : "no");
+        }
+}
+
+static void test_icmp_extension_is_put_right(void) {
+    struct frame *frame = start("");
+    uint32_t at = put_extended(frame, false, 32, 128, 500, "2000 0000" OBJECT);
+    uint32_t icmp_sum = get16(frame, 14 + 20 + 2), good = get16(frame, at + 2);
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+    set16(frame, at + 2, 0x1234);
+    seal_icmp(frame);
+    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2 && get16(frame, at + 2) == good &&
+               get16(frame, 14 + 20 + 2) == icmp_sum,
+           "a bad extension is put right, and the sum of ICMP follows");
+    set16(frame, at + 2, 0);
+    seal_icmp(frame);
+    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 0, "one without a checksum is left so");
+    tap_ok(carry_packet_fill(&view, NULL, NULL, 0) == 2 && get16(frame, at + 2) == good,
+           "unless it is to be filled in");
+}
+
+static void test_icmp_extension_in_fragments_and_quotes(void) {
+    struct frame *frame = start("");
+    put_extended(frame, false, 32, 128, 20, "2000 0000" OBJECT);
+    set16(frame, 14 + 6, 0x2000);
+    seal_ip(frame, 14);
+    expect(frame,
+           "ip good, icmp unverifiable/fragment, ip good, udp good, "
+           "icmpext unverifiable/fragment",
+           "an extension in a first fragment may go on");
+    set16(frame, 14 + 6, 0);
+    seal_ip(frame, 14);
+    set16(frame, 14 + 2, get16(frame, 14 + 2) + 4);
+    seal_ip(frame, 14);
+    expect(frame,
+           "ip good, icmp unverifiable/length, ip good, udp good, "
+           "icmpext unverifiable/length",
+           "an extension that goes beyond the wire");
+    put_extended(frame, false, 32, 128, 20, "2000 0000" OBJECT);
+    frame->wire = frame->size--;
+    expect(frame,
+           "ip good, icmp unverifiable/snaplen, ip good, udp good, "
+           "icmpext unverifiable/snaplen",
+           "an extension with its last byte cut off");
+    frame->wire = 0;
+
+    uint32_t at = put_extended(frame, false, 32, 128, 20, "2000 0000" OBJECT);
+    uint8_t error[FRAME_MAX / 100];
+    uint32_t size = frame->size - 14;
+    set16(frame, at + 2, 0x1234);
+    seal_icmp(frame);
+    memcpy(error, frame->bytes + 14, size);
+    frame = start(ETHERNET4);
+    put_ip(frame, ICMP, 0);
+    put(frame, "03 01 0000 00000000");
+    for (uint32_t i = 0; i < size; i++)
+        put_many(frame, 1, error[i], 0);
+    seal_icmp(frame);
+    expect(frame,
+           "ip good, icmp good, ip good, icmp good, ip good, udp good, "
+           "icmpext unverifiable/quoted",
+           "an extension in an error that an error quotes");
+}
+
+static void test_icmp_extended_echo(void) {
+    for (int version6 = 0; version6 < 2; version6++) {
+        struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
+        if (version6)
+            put_ipv6(frame, ICMPV6, 0);
+        else
+            put_ip(frame, ICMP, 0);
+        put(frame, version6 ? "a0 00 0000 0001 01 01" : "2a 00 0000 0001 01 01");
+        uint32_t at = put(frame, "2000 0000 0008 03 01 65746830");
+        seal_extension(frame, at);
+        expect(frame, version6 ? "icmpv6 good, icmpext good" : "ip good, icmp good, icmpext good",
+               "an extended echo request");
+        set16(frame, at + 2, 0x1234);
+        seal_icmp(frame);
+        expect(frame, version6 ? "icmpv6 good, icmpext bad" : "ip good, icmp good, icmpext bad",
+               "an extended echo request with a bad extension");
+    }
+}
+
 static void test_icmp_types(void) {
     for (unsigned type = 0; type < 16; type++) {
         struct frame *frame = start(ETHERNET4);
@@ -673,6 +923,12 @@ int main(void) {
     test_ah_and_esp();
     test_malformed_ip();
     test_icmp_errors();
+    test_icmp_extension();
+    test_icmp_extension_that_is_not_announced();
+    test_icmp_errors_that_have_no_extension();
+    test_icmp_extension_is_put_right();
+    test_icmp_extension_in_fragments_and_quotes();
+    test_icmp_extended_echo();
     test_icmp_types();
     test_icmp_and_igmp();
     test_ip_in_ip();

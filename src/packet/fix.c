@@ -31,12 +31,15 @@ static bool covers_any(const struct repair *repair, size_t index, uint32_t inner
     return false;
 }
 
-/* A change of what an unverifiable sum covers could make that sum bad, and nobody would know. */
+/*
+ * A change of what an unverifiable sum covers could make that sum bad, and nobody would know.
+ * Quoted ones cover nothing behind the quote, whatever they say.
+ */
 static bool is_barred(const struct repair *repair, size_t index) {
     if (repair->sums[index].quoted)
         return true;
     for (size_t i = 0; i < index; i++)
-        if (repair->sums[i].verdict == CARRY_VERDICT_UNVERIFIABLE &&
+        if (repair->sums[i].verdict == CARRY_VERDICT_UNVERIFIABLE && !repair->sums[i].quoted &&
             covers(&repair->sums[i], &repair->sums[index]))
             return true;
     return false;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* ICMPv6 (RFC 4443): unlike ICMP it covers a pseudo-header. Errors quote the packet at fault. */
-#include "packet/walk.h"
+#include "packet/icmp.h"
 
 enum type {
     TYPE_UNREACHABLE = 1,
     TYPE_TOO_BIG = 2,
     TYPE_TIME_EXCEEDED = 3,
     TYPE_PARAMETER_PROBLEM = 4,
+    TYPE_EXTENDED_ECHO = 160,
 };
 
 uint32_t carry_packet_walk_icmpv6(struct carry_walk *walk) {
@@ -15,16 +16,21 @@ uint32_t carry_packet_walk_icmpv6(struct carry_walk *walk) {
     uint32_t size = carry_walk_size(walk);
     carry_walk_sum(walk, CARRY_PROTOCOL_ICMPV6, 2, size, carry_walk_pseudo(walk, 58, size),
                    CARRY_ZERO_IS_PLAIN);
-    const uint8_t *header = carry_walk_header(walk, 8);
+    const uint8_t *header = carry_walk_header(walk, CARRY_ICMP_HEADER_SIZE);
     if (!header)
         return CARRY_NEXT_NONE;
     switch (header[0]) {
     case TYPE_UNREACHABLE:
-    case TYPE_TOO_BIG:
     case TYPE_TIME_EXCEEDED:
-    case TYPE_PARAMETER_PROBLEM:
-        carry_walk_start_quote(walk);
+        carry_icmp_start_extended_quote(walk, header[4] * 8u);
         return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    case TYPE_TOO_BIG:
+    case TYPE_PARAMETER_PROBLEM:
+        carry_icmp_start_quote(walk);
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    case TYPE_EXTENDED_ECHO:
+        walk->offset += CARRY_ICMP_HEADER_SIZE;
+        return carry_icmp_extension(walk);
     default:
         return CARRY_NEXT_NONE;
     }

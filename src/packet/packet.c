@@ -267,6 +267,7 @@ uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t
 #define CARRY_ON_ETHERTYPE(number)     case CARRY_NEXT(ETHERTYPE, number):
 #define CARRY_ON_IP(number)            case CARRY_NEXT(IP, number):
 #define CARRY_ON_UDP(number)           case CARRY_NEXT(UDP, number):
+#define CARRY_ON_ICMP(number)          case CARRY_NEXT(ICMP, number):
 #define CARRY_PROTOCOL(id, name, keys) keys return carry_packet_walk_##name(walk);
 static uint32_t step(struct carry_walk *walk, uint32_t next) {
     switch (next) {
@@ -413,10 +414,12 @@ bool carry_packet_fragment(const struct carry_frame *frame,
 #undef CARRY_ON_ETHERTYPE
 #undef CARRY_ON_IP
 #undef CARRY_ON_UDP
+#undef CARRY_ON_ICMP
 #define CARRY_ON_LINK(number) case number:
 #define CARRY_ON_ETHERTYPE(number)
 #define CARRY_ON_IP(number)
 #define CARRY_ON_UDP(number)
+#define CARRY_ON_ICMP(number)
 #define CARRY_PROTOCOL(id, name, keys) keys
 bool carry_packet_knows_link(uint32_t linktype) {
     switch (linktype) {

@@ -88,7 +88,13 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
  * What comes next: a number in one of the spaces in which protocols are announced, as one value, so
  * that one switch finds the protocol. A further space is a line here and a macro in packet.c.
  */
-enum carry_space { CARRY_SPACE_LINK = 1, CARRY_SPACE_ETHERTYPE, CARRY_SPACE_IP, CARRY_SPACE_UDP };
+enum carry_space {
+    CARRY_SPACE_LINK = 1,
+    CARRY_SPACE_ETHERTYPE,
+    CARRY_SPACE_IP,
+    CARRY_SPACE_UDP,
+    CARRY_SPACE_ICMP,
+};
 
 #define CARRY_NEXT(space, number) ((uint32_t)CARRY_SPACE_##space << 16 | (uint16_t)(number))
 #define CARRY_NEXT_NONE           0
@@ -322,14 +328,6 @@ static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t ve
 static inline void carry_walk_doubt(struct carry_walk *walk, enum carry_reason reason) {
     if (walk->doubt == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
         walk->doubt = (uint8_t)reason;
-}
-
-/* Enters the packet that an ICMP error quotes behind its header of 8 bytes. */
-static inline void carry_walk_start_quote(struct carry_walk *walk) {
-    walk->offset += 8;
-    walk->version = 0; /* not a tunnel */
-    walk->quoted = true;
-    walk->beyond = CARRY_REASON_QUOTED;
 }
 
 #endif

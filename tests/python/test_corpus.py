@@ -51,6 +51,7 @@ OTHERS: dict[str, dict[tuple[str, str], int]] = {
     "derived_cut_midrecord.pcap": {("ospf", "good"): 1},
     "derived_wordswap.pcap": {("ospf", "good"): 1},
     "tcpdump_OSPFv3_broadcast_adjacency.pcap": {("ospf", "good"): 38},
+    "tcpdump_icmp-rfc5837.pcap": {("icmpext", "good"): 1},
     "tcpdump_pgm_zmtp1.pcap": {("pgm", "good"): 14},
     "wireshark_communityid.pcap": {("rsvp", "good"): 2},
     "zeek_mip6-bad-mh-chksum.pcap": {("mipv6", "bad"): 1},

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The extension of ICMP messages (RFC 4884, section 7): objects behind the packet that an error
+ * quotes, or in an extended echo request (RFC 8335), with a checksum of their own.
+ */
+#include "packet/icmp.h"
+
+#define VERSION        0xf000 /* of the first 16 bits, the rest of which is reserved */
+#define VERSION_2      0x2000
+#define QUOTE_SIZE_MIN 128 /* where there is an extension, packets are padded to it */
+
+uint32_t carry_packet_walk_icmpext(struct carry_walk *walk) {
+    carry_walk_sum(walk, CARRY_PROTOCOL_ICMPEXT, 2, carry_walk_size(walk), 0, CARRY_VERDICT_ABSENT);
+    return CARRY_NEXT_NONE;
+}
+
+uint32_t carry_icmp_extension(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 4);
+    bool is_known = header && (carry_load16(header) & VERSION) == VERSION_2;
+    return is_known ? CARRY_NEXT(ICMP, CARRY_ICMP_EXTENDED_ECHO) : CARRY_NEXT_NONE;
+}
+
+/*
+ * Senders from before RFC 4884 quote 128 bytes, and do not say whether an extension follows
+ * (section 5.5). Objects that fill the rest exactly tell it from a packet that goes on.
+ */
+static bool is_extended_silently(const struct carry_walk *walk) {
+    uint32_t all = carry_walk_size(walk), offset = CARRY_ICMP_HEADER_SIZE + QUOTE_SIZE_MIN;
+    const uint8_t *message = carry_walk_header(walk, all);
+    if (!message || all <= offset + 4 || carry_load16(message + offset) != VERSION_2)
+        return false;
+    offset += 4;
+    while (offset + 4 <= all) {
+        uint32_t size = carry_load16(message + offset);
+        if (size < 4)
+            return false;
+        offset += size;
+    }
+    return offset == all;
+}
+
+void carry_icmp_start_extended_quote(struct carry_walk *walk, uint32_t size) {
+    if (size == 0 && is_extended_silently(walk))
+        size = QUOTE_SIZE_MIN;
+    if (size >= QUOTE_SIZE_MIN) {
+        size += CARRY_ICMP_HEADER_SIZE;
+        carry_walk_return_to(walk, walk->offset + (uint64_t)size, carry_icmp_extension);
+        carry_walk_limit(walk, size);
+    }
+    carry_icmp_start_quote(walk);
+}
