@@ -246,6 +246,9 @@ static void test_scopes_on_links(void) {
 static void test_scopes_in_gre(void) {
     expect_scopes(scope_in_gre("2000 0800 00000007"), scope_in_gre("a000 0800 1111 2222 00000007"),
                   scope_in_gre("2000 0800 00000008"), "GRE keys");
+    expect_scopes(
+        scope_in_gre("2000 0800 00000007"), scope_in_gre("6000 0800 1111 2222 00000007 00000000"),
+        scope_in_gre("6000 0800 1111 2222 00000008 00000000"), "GRE keys before source routes");
     expect_scopes(scope_in_gre("1000 0800 00000001"), scope_in_gre("1000 0800 00000002"),
                   scope_in_gre("2000 0800 00000001"), "GRE keys, not its sequence numbers,");
     expect_scopes(scope_in_gre("3001 880b 0028 0006 00000001 ff03 0021"),

@@ -114,12 +114,28 @@ static void test_gre_fields(void) {
     expect(frame, "ip good, gre good, ip good, tcp bad", "and what is behind it");
     set16(frame, CONTENT4_AT + 4, 0);
     expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE 0 is a sum like any other");
+}
 
-    frame = gre("c000 0800 0000 0000 0000 0004 c0000201");
+static void test_gre_source_routes(void) {
+    struct frame *frame = gre("c000 0800 0000 0000 0800 00 04 c0000201 0000 00 00");
     seal_gre(frame);
-    expect(frame, "ip good, gre good", "a route in GRE ends the walk behind its sum");
-    frame = gre("4000 0800 0000 0000 0000 0000");
-    expect(frame, "ip good", "a route without a sum");
+    expect(frame, "ip good, gre good, " INNER4, "a source route in GRE, which its sum covers");
+    expect(gre("4000 0800 0000 0004 0000 00 00"), "ip good, " INNER4,
+           "without a sum, its field is there");
+    expect(gre("7000 0800 0000 0000 00000007 00000001 0800 04 08 c0000201 c6336407"
+               "fffe 00 02 fde8 0000 00 00"),
+           "ip good, " INNER4, "two routes behind a key and a sequence number");
+    expect(gre("4000 0800 0000 0000 0000 00 04 c0000201 0800 00 00 0000 00 00"), "ip good, " INNER4,
+           "only a route for no family and without bytes is the last");
+    expect(gre("4000 0800 0000 0000 0800 00 04 c0000201"), "ip good", "routes without an end");
+    expect(gre("4000 0800 0000 0000 0800 00 ff c0000201 0000 00 00"), "ip good",
+           "a route that goes beyond the packet");
+    frame = start_ip(false, GRE);
+    put(frame, "4000 0800 0000 0000");
+    for (int i = 0; i < 10000; i++)
+        put(frame, "0800 00 00");
+    close_ip(frame);
+    expect(frame, "ip good", "10,000 routes without an end");
 }
 
 static void test_gre_over_what_is_outside(void) {
@@ -563,6 +579,7 @@ static void test_other_traffic_on_ports_of_tunnels(void) {
 
 int main(void) {
     test_gre_fields();
+    test_gre_source_routes();
     test_gre_over_what_is_outside();
     test_gre_version_1();
     test_pptp();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GRE (RFC 2784, with the key and sequence number of RFC 2890), and its version 1, which carries
- * PPP in PPTP (RFC 2637). Source routes (RFC 1701) end the walk.
+ * GRE (RFC 2784, with the key and sequence number of RFC 2890, and the source routes of RFC 1701),
+ * and its version 1, which carries PPP in PPTP (RFC 2637).
  */
 #include "packet/walk.h"
 
@@ -15,8 +15,8 @@
 enum type { TYPE_ETHERNET = 0x6558, TYPE_EOIP = 0x6400, TYPE_ERSPAN = 0x88be };
 
 /* Each flag adds a field of 4 bytes. */
-static uint32_t header_size(uint32_t flags) {
-    uint32_t size = 4;
+static uint32_t optional_size(uint32_t flags) {
+    uint32_t size = 0;
     for (; flags; flags &= flags - 1)
         size += 4;
     return size;
@@ -29,23 +29,33 @@ static uint32_t content(uint32_t flags, uint32_t type) {
     return CARRY_NEXT(ETHERTYPE, bare || type == TYPE_EOIP ? TYPE_ETHERNET : type);
 }
 
-/* The checksum covers the header too. */
+/* Routes end with one for no family of addresses, which has no bytes. */
+static bool skip_routes(struct carry_walk *walk) {
+    for (const uint8_t *route; (route = carry_walk_take(walk, 4));) {
+        if (carry_load16(route) == 0 && route[3] == 0)
+            return true;
+        if (!carry_walk_take(walk, route[3]))
+            return false;
+    }
+    return false;
+}
+
+/* The checksum covers the header too. Its field is also there where only routes are. */
 static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     if (flags & CHECKSUM)
         carry_walk_sum(walk, CARRY_PROTOCOL_GRE, 4, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
-    uint32_t size = header_size(flags & (CHECKSUM | KEY | SEQUENCE));
-    const uint8_t *header = carry_walk_header(walk, size);
-    if (flags & ROUTING || !header)
+    uint32_t key = flags & (CHECKSUM | ROUTING) ? 8 : 4; /* where it stands */
+    const uint8_t *header = carry_walk_take(walk, key + optional_size(flags & (KEY | SEQUENCE)));
+    if (!header || (flags & ROUTING && !skip_routes(walk)))
         return CARRY_NEXT_NONE;
     if (flags & KEY)
-        carry_walk_narrow_scope(walk, carry_load32(header + (flags & CHECKSUM ? 8 : 4)));
-    walk->offset += size;
+        carry_walk_narrow_scope(walk, carry_load32(header + key));
     return content(flags, type);
 }
 
 /* Its key holds the size of the payload, then the number of the call. */
 static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t type) {
-    uint32_t size = header_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
+    uint32_t size = 4 + optional_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
     const uint8_t *header = carry_walk_header(walk, size);
     if (!header || !(flags & KEY) || flags & (CHECKSUM | ROUTING))
         return CARRY_NEXT_NONE;
