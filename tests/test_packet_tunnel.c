@@ -375,10 +375,11 @@ static void test_capwap(void) {
            "CAPWAP with information on the radio");
     static const char *const others[] = {
         "01100300 00000000" WLAN4,
-        "00100380 00000000" WLAN4,
         "00100308 00000000" WLAN4,
         "00100301 00000000" WLAN4,
         "00100300 00000008" WLAN4,
+        "00100380 00000008" WLAN4,
+        "001003c0 00000008" WLAN4,
         "00100500 00000000" WLAN4,
         "00080300 0108 0000 84802d2b4590 54f201e1b299 10f311eaeec1 7630 aaaa03 000000 0800",
     };
@@ -391,6 +392,21 @@ static void test_capwap(void) {
     struct frame *frame = start_udp(false, 5247, "00f80300 00000000" WLAN4);
     close_udp(frame);
     expect(frame, NOT_THROUGH, "a CAPWAP header that goes beyond the datagram");
+}
+
+static void test_capwap_fragments(void) {
+    expect(tunnel(5247, "00100280 00070000" ETHERNET4), THROUGH,
+           "a whole packet in CAPWAP's first fragment");
+    struct frame *frame = tunnel(5247, "00100280 00070000" ETHERNET4);
+    frame->size -= 5;
+    close_udp(frame);
+    expect(frame, "ip good, udp good, ip good, tcp unverifiable/fragment",
+           "a packet that goes on in CAPWAP's next fragment");
+    frame->bytes[CONTENT4_AT + 8 + 3] = 0x00;
+    frame->bytes[CONTENT4_AT + 8 + 2] = 0x02;
+    close_udp(frame);
+    expect(frame, "ip good, udp good, ip good, tcp unverifiable/length",
+           "a packet that goes beyond CAPWAP without fragments");
 }
 
 /* Two packets in one frame of 802.11 (an A-MSDU). */
@@ -457,6 +473,42 @@ static void test_l2tp(void) {
     set16(frame, CONTENT4_AT + 8 + 2, 14);
     seal_udp(frame);
     expect(frame, NOT_THROUGH, "an L2TP message that ends in its header");
+}
+
+/* --- What is left --- */
+
+/* The size of the cookie before what L2TPv3 carries, and the layer behind it, were agreed upon. */
+static void test_l2tp_version_3_is_left(void) {
+    expect(tunnel(1701, "0003 0000 00000007"), NOT_THROUGH, "a session of L2TPv3 over UDP");
+    expect(tunnel(1701, "0003 0000 00000007" ETHERNET4), NOT_THROUGH,
+           "Ethernet in L2TPv3 over UDP");
+    expect(tunnel(1701, "c803 000c 00000007 0000 0000"), NOT_THROUGH, "its control messages");
+    static const char *const over_ip[] = {
+        "00000007", "00020011 0022 ff03 0021", "00000007" ETHERNET4,
+        "00000007 0123456789abcdef 00000000" ETHERNET4, "00000000 c803 000c 00000007 0000 0000"};
+    for (size_t i = 0; i < sizeof over_ip / sizeof *over_ip; i++) {
+        struct frame *frame = start_ip(false, 115);
+        put(frame, over_ip[i]);
+        put_inner(frame, false);
+        close_ip(frame);
+        expect(frame, "ip good", "L2TPv3 over IP: %s", over_ip[i]);
+    }
+}
+
+/* ESP is encrypted; IKE stands behind a marker on its port (RFC 3948), and alone on its own. */
+static void test_esp_and_ike_in_udp_are_left(void) {
+    expect(tunnel(4500, "00000100 00000001"), NOT_THROUGH, "ESP in UDP");
+    expect(tunnel(4500, "00000000 0102030405060708 0000000000000000 2120 22 08 00000000 00000020"),
+           NOT_THROUGH, "IKE behind its marker");
+    expect(tunnel(500, "0102030405060708 0000000000000000 2120 22 08 00000000 0000001c"),
+           NOT_THROUGH, "IKE");
+    struct frame *frame = start_udp(false, 4500, "ff");
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "what keeps a translation of addresses alive");
+    frame = start_udp(false, 4500, "00000100 00000001");
+    close_udp(frame);
+    set16(frame, CONTENT4_AT + 6, 0);
+    expect(frame, "ip good, udp absent", "ESP in UDP without a checksum");
 }
 
 /* --- UDP around tunnels --- */
@@ -590,9 +642,12 @@ int main(void) {
     test_teredo();
     test_lisp();
     test_capwap();
+    test_capwap_fragments();
     test_capwap_with_aggregates();
     test_l2tp();
     test_mpls();
+    test_l2tp_version_3_is_left();
+    test_esp_and_ike_in_udp_are_left();
     test_zero_around_tunnels();
     test_lengths_around_tunnels();
     test_big_tcp();

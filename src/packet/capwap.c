@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CAPWAP data (RFC 5415, section 4.3): frames between access points and their controller. Those in
- * DTLS, and fragments, are left.
+ * DTLS, and fragments but the first, are left.
  */
 #include "packet/ieee80211.h"
 
@@ -21,9 +21,12 @@ uint32_t carry_packet_walk_capwap(struct carry_walk *walk) {
         return CARRY_NEXT_NONE;
     uint32_t first = carry_load32(header);
     uint32_t size = (header[1] >> 3) * 4u;
-    bool other = first & (PREAMBLE | FRAGMENT | KEEP_ALIVE | RESERVED) || carry_load16(header + 6);
+    bool is_later_fragment = carry_load16(header + 6);
+    bool other = first & (PREAMBLE | KEEP_ALIVE | RESERVED) || is_later_fragment;
     if (other || size < 8 || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
+    if (first & FRAGMENT)
+        walk->beyond = CARRY_REASON_FRAGMENT;
     if (!(first & NATIVE))
         return CARRY_NEXT(ETHERTYPE, 0x6558);
     if ((first & BINDING) != BINDING_IEEE80211)
