@@ -183,16 +183,10 @@ struct carry_packet_fragment {
 };
 
 /*
- * Describes the outermost datagram of which the frame holds a fragment, to those who put datagrams
- * together again. False if there is none: none is looked for in what ICMP errors quote, and one
- * that goes beyond the wire is no use. Atomic fragments (RFC 6946) are whole.
- */
-CARRY_API bool carry_packet_fragment(const struct carry_frame *frame,
-                                     struct carry_packet_fragment *fragment);
-
-/*
- * carry_packet_check() and carry_packet_fragment() in one walk, which heeds the options: fragment->
- * version is 0 if there is none.
+ * carry_packet_check() that also describes the outermost datagram of which the frame holds a
+ * fragment, to those who put datagrams together again: fragment->version is 0 if there is none.
+ * None is looked for in what ICMP errors quote, and one that goes beyond the wire is no use. Atomic
+ * fragments (RFC 6946) are whole. With `capacity` 0 it looks for a fragment, and sums nothing.
  */
 CARRY_API size_t carry_packet_check_fragment(const struct carry_frame *frame,
                                              const struct carry_packet_options *options,

@@ -383,31 +383,16 @@ size_t carry_packet_walk(const struct carry_frame *frame,
     return walk.count;
 }
 
-/* For walks that are after something else than sums. */
-static void list_no_sums(struct carry_walk *walk, const struct carry_packet_options *options) {
-    walk->effort = CARRY_EFFORT_FIND;
-    walk->flags = options ? options->flags : 0;
-    walk->sums = NULL;
-    walk->capacity = 0;
-}
-
 size_t carry_packet_layers(const struct carry_frame *frame,
                            const struct carry_packet_options *options,
                            struct carry_packet_layer *layers, size_t capacity) {
     struct carry_walk walk;
-    list_no_sums(&walk, options);
+    walk.effort = CARRY_EFFORT_FIND;
+    walk.flags = options ? options->flags : 0;
+    walk.sums = NULL;
+    walk.capacity = 0;
     walk.fragment = NULL;
     return walk_frame(&walk, frame, layers, capacity);
-}
-
-bool carry_packet_fragment(const struct carry_frame *frame,
-                           struct carry_packet_fragment *fragment) {
-    struct carry_walk walk;
-    list_no_sums(&walk, NULL);
-    walk.fragment = fragment;
-    fragment->version = 0;
-    walk_frame(&walk, frame, NULL, 0);
-    return fragment->version != 0;
 }
 
 #undef CARRY_ON_LINK
