@@ -199,8 +199,8 @@ static uint32_t scope_in_gre(const char *header) {
 }
 
 /* GTP tells its own length, in the 16 bits behind its first two bytes. */
-static uint32_t scope_in_udp(uint16_t port, const char *header) {
-    struct frame *frame = start(ETHERNET4);
+static uint32_t scope_in_udp_behind(const char *link, uint16_t port, const char *header) {
+    struct frame *frame = start(link);
     uint32_t ip = put_ip(frame, UDP, 0);
     uint32_t udp = put(frame, "c350 0000 0000 0000");
     put(frame, header);
@@ -214,6 +214,10 @@ static uint32_t scope_in_udp(uint16_t port, const char *header) {
     if (port == 3386)
         set16(frame, udp + 10, frame->size - content);
     return scope_of(frame);
+}
+
+static uint32_t scope_in_udp(uint16_t port, const char *header) {
+    return scope_in_udp_behind(ETHERNET4, port, header);
 }
 
 /* `a` and `other` are two tunnels, and `same` is `a`, some other field being different. */
@@ -293,6 +297,20 @@ static void test_scopes_in_udp(void) {
                   scope_in_udp(6635, "00065140"), "MPLS labels in UDP");
 }
 
+#define WLAN_AGGREGATE "8801 2c00 020000000001 020000000002 020000000003 1000 8000"
+#define SUBFRAME(size) ETHERNET size "aaaa03 000000"
+
+static void test_scopes_in_aggregates(void) {
+#define VLAN3  ETHERNET "8100 0003 0800"
+#define VLAN5  "8100 0005"
+#define CAPWAP "00100300 00000000" WLAN_AGGREGATE
+    const char *first = CAPWAP SUBFRAME("002c") "0800";
+    const char *second = CAPWAP SUBFRAME("000c") VLAN5 "0806 0000" SUBFRAME("002c") "0800";
+    expect_scopes(scope_in_udp_behind(VLAN3, 5247, first), scope_in_udp_behind(VLAN3, 5247, second),
+                  scope_in_udp(5247, second),
+                  "VLANs and tunnels around an A-MSDU, but not those in another packet of it,");
+}
+
 /* A fragment in IP in IP, whose address at `changed`, if any, is another. */
 static uint32_t scope_between(bool version6, uint32_t changed) {
     struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
@@ -321,6 +339,7 @@ int main(void) {
     test_scopes_on_links();
     test_scopes_in_gre();
     test_scopes_in_udp();
+    test_scopes_in_aggregates();
     test_scopes_of_tunnel_ends();
     return tap_done();
 }

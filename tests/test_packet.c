@@ -716,6 +716,30 @@ static void test_icmp_extension_in_fragments_and_quotes(void) {
            "an extension in an error that an error quotes");
 }
 
+/* Deeper than the walk finds back from: of six extensions the innermost are not looked at. */
+static void test_icmp_extensions_within_each_other(void) {
+    uint8_t quote[FRAME_MAX / 100];
+    struct frame *frame = start("");
+    put_extended(frame, false, 32, 128, 20, "2000 0000" OBJECT);
+    for (int depth = 1; depth < 6; depth++) {
+        uint32_t size = frame->size - 14;
+        memcpy(quote, frame->bytes + 14, size);
+        start(ETHERNET4);
+        put_ip(frame, ICMP, 0);
+        uint32_t icmp = put(frame, "03 01 0000 00000000");
+        frame->bytes[icmp + 5] = (uint8_t)(size / 4);
+        for (uint32_t i = 0; i < size; i++)
+            put_many(frame, 1, quote[i], 0);
+        seal_extension(frame, put(frame, "2000 0000" OBJECT));
+    }
+#define TWICE(text) text text
+    expect(frame,
+           TWICE("ip good, icmp good, " TWICE(
+               "ip good, icmp good, ")) "ip good, udp good, "
+                                        "icmpext good, icmpext good, icmpext good, icmpext good",
+           "errors that quote errors, all with extensions");
+}
+
 static void test_icmp_extended_echo(void) {
     for (int version6 = 0; version6 < 2; version6++) {
         struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
@@ -928,6 +952,7 @@ int main(void) {
     test_icmp_errors_that_have_no_extension();
     test_icmp_extension_is_put_right();
     test_icmp_extension_in_fragments_and_quotes();
+    test_icmp_extensions_within_each_other();
     test_icmp_extended_echo();
     test_icmp_types();
     test_icmp_and_igmp();

@@ -448,6 +448,26 @@ static void test_capwap_with_aggregates(void) {
            "an error quotes both packets of an A-MSDU");
 }
 
+/* The inner one ends in bytes that are no frame; the outer one still goes on behind it. */
+static void test_aggregates_within_each_other(void) {
+    struct frame *frame = start("8801 2c00 020000000001 020000000002 020000000003 1000 8000");
+    frame->linktype = 105;
+    uint32_t subframe = put(frame, ETHERNET "0000" SNAP4), ip = frame->size;
+    put_ip(frame, UDP, 0);
+    put(frame, "c350 147f 0000 0000");
+    put_aggregate(frame);
+    put(frame, "00000000000000");
+    set16(frame, ip + 2, frame->size - ip);
+    set16(frame, ip + 24, frame->size - ip - 20);
+    seal_ip(frame, ip);
+    set16(frame, subframe + 12, frame->size - subframe - 14);
+    put_many(frame, -(frame->size - subframe) & 3, 0, 0);
+    put(frame, ETHERNET "0033" SNAP4);
+    put_inner(frame, false);
+    expect(frame, "ip good, udp absent, " INNER4 ", " INNER4 ", " INNER4,
+           "an A-MSDU in CAPWAP in an A-MSDU");
+}
+
 static void test_l2tp(void) {
     expect(tunnel(1701, "0002 0011 0022 ff03 0021"), THROUGH, "L2TP");
     expect(tunnel6(1701, "0102 0011 0022 0057"), THROUGH6, "L2TP with priority, IPv6, no HDLC");
@@ -644,6 +664,7 @@ int main(void) {
     test_capwap();
     test_capwap_fragments();
     test_capwap_with_aggregates();
+    test_aggregates_within_each_other();
     test_l2tp();
     test_mpls();
     test_l2tp_version_3_is_left();

@@ -310,6 +310,8 @@ static void start(struct carry_walk *walk, const struct carry_frame *frame) {
 
 static uint32_t start_rest(struct carry_walk *walk) {
     const struct carry_walk_rest *rest = &walk->rests[--walk->rest_count];
+    if (rest->offset >= walk->captured)
+        return CARRY_NEXT_NONE;
     walk->offset = rest->offset;
     walk->bound = rest->bound;
     walk->end = rest->end;

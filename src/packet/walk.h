@@ -216,8 +216,7 @@ static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
                                         uint32_t (*walk_rest)(struct carry_walk *walk)) {
-    bool is_there = offset < walk->bound && offset < walk->captured;
-    if (!is_there || walk->rest_count == CARRY_WALK_RESTS_MAX)
+    if (offset >= walk->bound || walk->rest_count == CARRY_WALK_RESTS_MAX)
         return;
     walk->rests[walk->rest_count++] = (struct carry_walk_rest){
         .walk = walk_rest,
