@@ -58,8 +58,10 @@ static void check_repair(const struct carry_frame *frame, uint8_t *data, size_t 
               after.sums[i].verdict == CARRY_VERDICT_GOOD);
     for (size_t i = 0; i < changes.count; i++) {
         const struct carry_packet_sum *change = &changes.sums[i];
+        /* Where a header is missing, its sum stands at the place of what comes instead. */
         for (size_t j = 0; j < after.count; j++)
             CHECK(after.sums[j].field_offset != change->field_offset ||
+                  after.sums[j].protocol != change->protocol ||
                   after.sums[j].verdict == CARRY_VERDICT_GOOD);
         memcpy(data + change->field_offset, before + change->field_offset, change->field_size);
     }
