@@ -72,9 +72,25 @@ static void test_udplite_coverage(void) {
     }
     set16(frame, udplite + 4, 15);
     expect(frame, "udplite unverifiable/malformed", "UDP-Lite coverage beyond the packet");
-    set16(frame, udplite + 4, 8);
-    set16(frame, udplite + 6, 0);
-    expect(frame, "udplite illegal", "UDP-Lite without a checksum");
+}
+
+static void test_udplite_zero_is_illegal(void) {
+    const struct carry_packet_options lenient = {.flags = CARRY_PACKET_UDP6_ZERO_ABSENT};
+    for (int version6 = 0; version6 < 2; version6++) {
+        struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
+        if (version6)
+            put_ipv6(frame, UDPLITE, 8 + 6);
+        else
+            put_ip(frame, UDPLITE, 8 + 6);
+        put(frame, "3039 12b5 0008 0000 313233343536");
+        expect(frame, version6 ? "udplite illegal" : "ip good, udplite illegal",
+               "UDP-Lite without a checksum");
+        const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+        struct carry_packet_sum sums[2];
+        size_t count = carry_packet_check(&view, &lenient, sums, 2);
+        tap_ok(count && sums[count - 1].verdict == CARRY_VERDICT_ILLEGAL,
+               "whatever the port, and what UDP 0 means");
+    }
 }
 
 static void test_length_beyond_the_wire(void) {
@@ -201,6 +217,23 @@ static void test_zero_and_ffff_are_equal(void) {
     expect(frame, "ip good, icmp good", "zeros with ffff");
 }
 
+/* The limit of every Internet checksum: good is no proof of integrity. */
+static void test_swapped_words_stay_good(void) {
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 30);
+    uint32_t tcp = put_tcp(frame, &flow4, 10);
+    uint32_t first = get16(frame, tcp + 20), second = get16(frame, tcp + 24);
+    set16(frame, tcp + 20, second);
+    set16(frame, tcp + 24, first);
+    expect(frame, "ip good, tcp good", "two words of data that changed places");
+    first = get16(frame, ip + 12), second = get16(frame, ip + 16);
+    set16(frame, ip + 12, second);
+    set16(frame, ip + 16, first);
+    expect(frame, "ip good, tcp good", "halves of the two addresses that did");
+    frame->bytes[tcp + 20] ^= 1;
+    expect(frame, "ip good, tcp bad", "a bit that changed");
+}
+
 static void test_partial(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, TCP, 30);
@@ -225,6 +258,31 @@ static void test_partial(void) {
     uint32_t udp = put_udp(frame, &flow6, 10);
     set16(frame, udp + 6, pseudo(&flow6, UDP, 18).sum);
     expect(frame, "udp partial", "UDP over IPv6 holds the sum of its pseudo-header");
+}
+
+/* The length in a partial sum is that of the pseudo-header: neither IP's nor the coverage. */
+static void test_partial_from_the_same_lengths(void) {
+    struct frame *frame = start(ETHERNET4);
+    put_ip(frame, UDP, 8 + 5 + 3);
+    uint32_t udp = put_udp(frame, &flow4, 5);
+    put(frame, "aabbcc");
+    set16(frame, udp + 6, pseudo(&flow4, UDP, 13).sum);
+    expect(frame, "ip good, udp partial", "a partial sum with UDP's own length");
+    set16(frame, udp + 6, pseudo(&flow4, UDP, 16).sum);
+    expect(frame, "ip good, udp bad", "with that of IP it is none");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, UDPLITE, 8 + 6);
+    uint32_t udplite = put(frame, "3039 1092 0008 0000 313233343536");
+    uint32_t left = pseudo(&flow6, UDPLITE, 14).sum;
+    set16(frame, udplite + 6, left);
+    expect(frame, "udplite partial", "a partial sum with the length of all of UDP-Lite");
+    set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 8).sum);
+    expect(frame, "udplite bad", "with the coverage it is none");
+    set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 0).sum);
+    expect(frame, "udplite partial", "without a length");
+    set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 14 - 8).sum);
+    expect(frame, "udplite bad", "less the coverage it is none");
 }
 
 /* --- Fragments --- */
@@ -253,10 +311,8 @@ static void test_fragments(void) {
 
     frame = start(ETHERNET6);
     put_ipv6(frame, 44, 8 + 24);
-    uint32_t fragment = put(frame, "11 00 0000 12345678");
+    uint32_t fragment = put(frame, "11 00 0001 12345678");
     put_udp(frame, &flow6, 16);
-    expect(frame, "udp good", "an atomic fragment is a whole datagram");
-    set16(frame, fragment + 2, 0x0001);
     expect(frame, "udp unverifiable/fragment", "first fragment over IPv6");
     set16(frame, fragment + 2, 0x0009);
     expect(frame, "", "middle fragment over IPv6");
@@ -269,6 +325,18 @@ static void test_fragments(void) {
     put(frame, "06 02 00 01 00000000" LAST6);
     put_tcp(frame, &(struct flow){SRC6, LAST6}, 0);
     expect(frame, "tcp unverifiable/fragment", "a routing header makes no fragment whole");
+}
+
+static void test_atomic_fragments_are_whole(void) {
+    for (uint32_t reserved = 0; reserved < 8; reserved += 2) {
+        struct frame *frame = start(ETHERNET6);
+        put_ipv6(frame, 44, 8 + 24);
+        set16(frame, put(frame, "11 00 0000 12345678") + 2, reserved);
+        put_udp(frame, &flow6, 16);
+        expect(frame, "udp good", "an atomic fragment is a whole datagram");
+        frame->bytes[frame->size - 1] ^= 1;
+        expect(frame, "udp bad", "and its damage is found");
+    }
 }
 
 /* --- Addresses of the pseudo-header --- */
@@ -933,13 +1001,17 @@ int main(void) {
     test_padding_and_trailers_lie_outside();
     test_udp_covers_its_own_length();
     test_udplite_coverage();
+    test_udplite_zero_is_illegal();
     test_length_beyond_the_wire();
     test_snaplen();
     test_jumbo_lengths();
     test_udp_zero();
     test_zero_and_ffff_are_equal();
+    test_swapped_words_stay_good();
     test_partial();
+    test_partial_from_the_same_lengths();
     test_fragments();
+    test_atomic_fragments_are_whole();
     test_routing_headers();
     test_home_address();
     test_source_routes();

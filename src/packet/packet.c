@@ -56,8 +56,8 @@ static uint32_t sum_without_field(const struct carry_walk *walk, const struct ca
  */
 static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
     uint32_t size;
-    const uint8_t bytes[4] = {(uint8_t)(sum->cover_size >> 24), (uint8_t)(sum->cover_size >> 16),
-                              (uint8_t)(sum->cover_size >> 8), (uint8_t)sum->cover_size};
+    const uint8_t bytes[4] = {(uint8_t)(sum->pseudo_size >> 24), (uint8_t)(sum->pseudo_size >> 16),
+                              (uint8_t)(sum->pseudo_size >> 8), (uint8_t)sum->pseudo_size};
     __builtin_memcpy(&size, bytes, sizeof size);
     return sum->pseudo && (stored == carry_sum_fold(sum->pseudo) ||
                            stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
