@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ethernet with a DSA tag of Marvell's switches: 4 bytes between the addresses and the type. */
+/* Ethernet with a tag of Marvell's or Broadcom's switches: 4 bytes between addresses and type. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_dsa(struct carry_walk *walk) {
