@@ -189,3 +189,12 @@ class Pcapng:
 
     def bytes(self) -> bytes:
         return b"".join(self.parts)
+
+
+# The same packet as it should be, damaged, and as transmit offload leaves it.
+GOOD = ethernet(packet(TCP))
+WRONG = ethernet(packet(TCP, sums="bad"))
+PARTIAL = ethernet(packet(TCP, sums="partial"))
+
+# The ends of a packet over IPv6.
+V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the tool share: how to run it."""
+"""What the tests of the tool share: how to run it, and to watch it run."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import re
 import subprocess
+import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,11 @@ from typing import Any
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
+
+# Exit statuses.
+CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
+
+KIB, MIB = 1 << 10, 1 << 20
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Check = Callable[[bytes], tuple[int, dict[str, Any]]]
@@ -53,3 +63,41 @@ def check(carry: Run) -> Check:
         return done.returncode, json.loads(done.stdout)
 
     return run
+
+
+def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str) -> str:
+    """What a command writes to a terminal, on both outputs."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(command[0], command, {"TERM": "xterm", "LC_ALL": "C", **variables})
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return shown.decode()
+
+
+def peak_kib(command: list[str], feed: list[bytes]) -> int:
+    """
+    The resident memory that a command has needed when it has read all that a pipe fed it.
+    (Not from rusage: that counts the memory of the parent before exec.)
+    """
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+        for data in feed:
+            child.stdin.write(data)
+        child.stdin.flush()
+        while fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        assert child.poll() is None
+        if os.environ.get("CARRY_SANITIZED"):
+            pytest.skip("it ran, but sanitizers hold freed memory back, which hides its bound")
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 from captures import TCP, ethernet, packet, pcap
-from conftest import Run
+from conftest import CLEAN, ERROR, Run
 
-CLEAN, ERROR = 0, 3
 REFERENCES = ["floor", "plain", "load"]
 MIXES = ["mixed64", "mixed1500", "imix"]
 MODES = ["hot", "latency", *MIXES]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pty
@@ -15,7 +14,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 from itertools import accumulate
@@ -24,12 +22,15 @@ from typing import Any
 
 import pytest
 from captures import (
+    GOOD,
     ICMP,
     ICMPV6,
     IGMP,
+    PARTIAL,
     TCP,
     UDP,
     UDPLITE,
+    WRONG,
     Pcapng,
     Record,
     ethernet,
@@ -38,17 +39,11 @@ from captures import (
     pcap,
     put16,
 )
-from conftest import SOURCE, Check, Run
+from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Check, Run, in_terminal, peak_kib
 
-CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
 FATES = ["complete", "missing", "overlapping", "malformed", "evicted"]
 VERDICTS = ["good", "bad", "partial", "absent", "illegal", "unverifiable"]
 
-GOOD = ethernet(packet(TCP))
-WRONG = ethernet(packet(TCP, sums="bad"))
-PARTIAL = ethernet(packet(TCP, sums="partial"))
-
-MIB = 1 << 20
 PACKET_LIMIT = 16 * MIB
 
 BYTE_ORDERS = pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
@@ -762,25 +757,6 @@ def test_quiet(carry: Run, tmp_path: Path) -> None:
 # --- Terminals ---
 
 
-def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str) -> str:
-    """What a command writes to a terminal, on both outputs."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execve(command[0], command, {"TERM": "xterm", "LC_ALL": "C", **variables})
-    shown = b""
-    while True:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:
-            part = b""
-        if not part:
-            break
-        shown += part
-    os.waitpid(child, 0)
-    os.close(terminal)
-    return shown.decode()
-
-
 def test_colours_only_on_a_terminal(tool: str, carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, WRONG, PARTIAL]))
@@ -858,25 +834,6 @@ def test_interrupts_that_are_ignored_stay_so(tool: str, tmp_path: Path) -> None:
 
 
 # --- Memory ---
-
-
-def peak_kib(command: list[str], feed: list[bytes]) -> int:
-    """
-    The resident memory that a command has needed when it has read all that a pipe fed it.
-    (Not from rusage: that counts the memory of the parent before exec.)
-    """
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
-        for data in feed:
-            child.stdin.write(data)
-        child.stdin.flush()
-        while fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
-            time.sleep(0.01)
-        time.sleep(0.1)
-        status = Path(f"/proc/{child.pid}/status").read_text()
-        assert child.poll() is None
-        if os.environ.get("CARRY_SANITIZED"):
-            pytest.skip("it ran, but sanitizers hold freed memory back, which hides its bound")
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
 
 
 def test_memory_does_not_grow_with_the_file(tool: str) -> None:

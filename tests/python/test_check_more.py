@@ -16,9 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import ICMP, TCP, UDP, Pcapng, Record, ethernet, packet, pcap, put16
-from conftest import SOURCE, Check, Run
-from test_check import BAD, CLEAN, DAMAGED, ERROR, GOOD, MIB, PARTIAL, WRONG, peak_kib
+from captures import (
+    GOOD,
+    ICMP,
+    PARTIAL,
+    TCP,
+    UDP,
+    WRONG,
+    Pcapng,
+    Record,
+    ethernet,
+    packet,
+    pcap,
+    put16,
+)
+from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Check, Run, peak_kib
 
 CORPUS = Path(os.environ.get("CARRY_CORPUS", SOURCE.parent / "shared/captures"))
 CAPTURES = [

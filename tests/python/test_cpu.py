@@ -9,9 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from conftest import SOURCE, Run
-
-CLEAN, ERROR = 0, 3
+from conftest import CLEAN, ERROR, SOURCE, Run
 
 
 def masked(mask: str) -> dict[str, str]:

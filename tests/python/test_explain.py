@@ -8,14 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import TCP, UDP, Pcapng, Record, ethernet, fold, network, packet, pcap, pseudo
-from conftest import Run
+from captures import (
+    GOOD,
+    TCP,
+    UDP,
+    V6,
+    WRONG,
+    Pcapng,
+    Record,
+    ethernet,
+    fold,
+    network,
+    packet,
+    pcap,
+    pseudo,
+)
+from conftest import BAD, CLEAN, DAMAGED, ERROR, Run
 
-CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
-
-GOOD = ethernet(packet(TCP))
-WRONG = ethernet(packet(TCP, sums="bad"))
-V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
 START = 24 + 16  # of the first frame in a pcap file
 
 

@@ -16,15 +16,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import TCP, UDP, UDPLITE, Pcapng, Record, ethernet, option, packet, pcap, put16
-from conftest import Run
+from captures import (
+    GOOD,
+    PARTIAL,
+    TCP,
+    UDP,
+    UDPLITE,
+    V6,
+    WRONG,
+    Pcapng,
+    Record,
+    ethernet,
+    option,
+    packet,
+    pcap,
+    put16,
+)
+from conftest import BAD, CLEAN, DAMAGED, ERROR, Run
 
-CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
-
-GOOD = ethernet(packet(TCP))
-WRONG = ethernet(packet(TCP, sums="bad"))
-PARTIAL = ethernet(packet(TCP, sums="partial"))
-V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
 TCP_CHECK = 14 + 20 + 16
 
 

@@ -13,12 +13,9 @@ from typing import Any
 
 import pytest
 from captures import TCP, UDP, Pcapng, Record, ethernet, finish, network, packet, pcap, put16
-from conftest import Check, Run
-from test_check import peak_kib
+from conftest import BAD, CLEAN, KIB, Check, Run, peak_kib
 
 RAW = 101
-KIB = 1 << 10
-CLEAN, BAD = 0, 1
 V4, V6 = ("10.0.0.5", "10.0.0.9"), ("2001:db8::5", "2001:db8::9")
 VERSIONS = pytest.mark.parametrize("ends", [V4, V6], ids=["ipv4", "ipv6"])
 
