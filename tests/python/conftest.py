@@ -84,6 +84,15 @@ def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str
     return shown.decode()
 
 
+def wait_until_read(child: subprocess.Popen[bytes]) -> None:
+    """Until a process has read all that its pipe held, and a moment more."""
+    assert child.stdin
+    while fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+        time.sleep(0.01)
+    time.sleep(0.1)
+    assert child.poll() is None
+
+
 def peak_kib(command: list[str], feed: list[bytes]) -> int:
     """
     The resident memory that a command has needed when it has read all that a pipe fed it.
@@ -93,11 +102,8 @@ def peak_kib(command: list[str], feed: list[bytes]) -> int:
         for data in feed:
             child.stdin.write(data)
         child.stdin.flush()
-        while fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
-            time.sleep(0.01)
-        time.sleep(0.1)
+        wait_until_read(child)
         status = Path(f"/proc/{child.pid}/status").read_text()
-        assert child.poll() is None
         if os.environ.get("CARRY_SANITIZED"):
             pytest.skip("it ran, but sanitizers hold freed memory back, which hides its bound")
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])

@@ -6,12 +6,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
-import signal
 import stat
 import struct
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -315,48 +312,6 @@ def test_compressed_captures_are_written_as_they_unpack(
     done = carry("fix", "-", "-o", tmp_path / "out", stdin=packed)
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert (tmp_path / "out").read_bytes() == pcap([GOOD] * size)
-
-
-def test_a_full_disk(tool: str, tmp_path: Path) -> None:
-    source, out, log = tmp_path / "in", tmp_path / "out", tmp_path / "log"
-    source.write_bytes(pcap([WRONG] * 30000))
-    out.write_bytes(b"old")
-
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-
-    command = [tool, "fix", source, "-o", out, "--log", log]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
-    assert "File too large" in refused(done)
-    assert sorted(os.listdir(tmp_path)) == ["in", "out"]
-    assert out.read_bytes() == b"old"
-
-    def limit_and_die() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    command = [tool, "fix", source, "-o", out]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit_and_die)
-    assert done.returncode == -signal.SIGXFSZ
-    assert sorted(os.listdir(tmp_path)) == ["in", "out"]
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signals_leave_nothing_behind(tool: str, tmp_path: Path, number: signal.Signals) -> None:
-    command = [tool, "fix", "-", "-o", tmp_path / "out", "--log", tmp_path / "log"]
-    run = subprocess.Popen(command, stdin=subprocess.PIPE)
-    assert run.stdin
-    run.stdin.write(pcap([WRONG] * 1000))
-    run.stdin.flush()
-    deadline = time.monotonic() + 10
-    while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(os.listdir(tmp_path)) == 2
-    run.send_signal(number)
-    assert run.wait(10) == -number
-    assert os.listdir(tmp_path) == []
-    run.stdin.close()
 
 
 def test_a_reader_that_leaves(tool: str, tmp_path: Path) -> None:

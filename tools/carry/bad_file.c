@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "bad_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "output.h"
 #include "text.h"
 
 /* draft-ietf-opsawg-pcapng, in this machine's byte order */
@@ -34,17 +32,14 @@ struct link {
 };
 
 struct bad_file {
-    const char *path;
-    char *temporary;
-    FILE *stream;
+    struct output output;
+    FILE *stream;       /* of the output */
     struct link *links; /* an interface each */
     uint32_t links_count;
-    int error; /* errno of the first thing that failed */
 };
 
 static void put(struct bad_file *file, const void *bytes, size_t size) {
-    if (size && fwrite(bytes, 1, size, file->stream) != size && !file->error)
-        file->error = errno;
+    fwrite(bytes, 1, size, file->stream);
 }
 
 static void put32(struct bad_file *file, uint32_t value) {
@@ -108,7 +103,7 @@ static uint32_t find_interface(struct bad_file *file, const struct packet *packe
             return i;
     struct link *links = realloc(file->links, (file->links_count + 1) * sizeof *links);
     if (!links) {
-        file->error = ENOMEM;
+        file->output.error = ENOMEM;
         return 0;
     }
     file->links = links;
@@ -139,44 +134,20 @@ void bad_file_add(struct bad_file *file, const char *source, const struct packet
     put32(file, size);
 }
 
-/* A file beside `path`, with the permissions that a new file has. */
-static FILE *open_temporary(char *temporary) {
-    int descriptor = mkostemp(temporary, O_CLOEXEC);
-    if (descriptor < 0)
-        return NULL;
-    mode_t mask = umask(0);
-    umask(mask);
-    FILE *stream = fchmod(descriptor, 0666 & ~mask) == 0 ? fdopen(descriptor, "wb") : NULL;
-    if (!stream) {
-        close(descriptor);
-        unlink(temporary);
-    }
-    return stream;
-}
-
 static void release(struct bad_file *file) {
     int error = errno;
     free(file->links);
-    free(file->temporary);
     free(file);
     errno = error;
 }
 
 struct bad_file *bad_file_open(const char *path) {
-    struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
-        return NULL;
-    }
     struct bad_file *file = calloc(1, sizeof *file);
     if (!file)
         return NULL;
-    file->path = path;
-    if (asprintf(&file->temporary, "%s.XXXXXX", path) < 0)
-        file->temporary = NULL;
-    else
-        file->stream = open_temporary(file->temporary);
+    file->stream = output_open(&file->output, path, 0666) ? output_stream(&file->output) : NULL;
     if (!file->stream) {
+        output_abandon(&file->output);
         release(file);
         return NULL;
     }
@@ -186,22 +157,15 @@ struct bad_file *bad_file_open(const char *path) {
 
 bool bad_file_replaces(const struct bad_file *file, const char *path) {
     struct stat mine, other;
-    return stat(file->path, &mine) == 0 && stat(path, &other) == 0 && mine.st_dev == other.st_dev &&
-           mine.st_ino == other.st_ino;
+    return stat(file->output.path, &mine) == 0 && stat(path, &other) == 0 &&
+           mine.st_dev == other.st_dev && mine.st_ino == other.st_ino;
 }
 
 bool bad_file_close(struct bad_file *file, bool keep) {
-    bool closed = fclose(file->stream) == 0;
-    if (closed && file->error) {
-        errno = file->error;
-        closed = false;
-    }
-    bool kept = closed && keep && rename(file->temporary, file->path) == 0;
-    if (!kept) {
-        int error = errno;
-        unlink(file->temporary);
-        errno = error;
-    }
+    struct output *output = &file->output;
+    bool closed = !keep || (output_finish(output) && output_publish(output));
+    output_abandon(output);
+    errno = output->error;
     release(file);
-    return kept || (closed && !keep);
+    return closed;
 }

@@ -13,7 +13,7 @@
 
 struct bad_file;
 
-/* NULL with errno set. `path` is the caller's, and stays as it is until the file is closed. */
+/* NULL with errno set: see output_problem() in output.h. */
 struct bad_file *bad_file_open(const char *path);
 
 /* True if `path` is, before the file is kept, what it will replace: no capture may be that. */
@@ -22,7 +22,8 @@ bool bad_file_replaces(const struct bad_file *file, const char *path);
 /* Appends a packet of the capture `source`; errors are told when the file is closed. */
 void bad_file_add(struct bad_file *file, const char *source, const struct packet *packet);
 
-/* Puts the file in its place if `keep`; false with errno set if that, or any write, failed. */
+/* Puts the file in its place if `keep`; false with errno set, likewise, if that, or any write,
+ * failed. */
 bool bad_file_close(struct bad_file *file, bool keep);
 
 #endif

@@ -14,6 +14,7 @@
 #include "check_options.h"
 #include "command.h"
 #include "folder.h"
+#include "output.h"
 #include "pipeline.h"
 #include "progress.h"
 #include "reassemble.h"
@@ -433,14 +434,14 @@ static void close_run(struct run *run) {
 static void close_bad_file(struct run *run) {
     bool keep = !run->no_memory && !command_output_failed();
     if (run->bad_file && !bad_file_close(run->bad_file, keep))
-        file_error(run, run->options.write_bad, strerror(errno));
+        file_error(run, run->options.write_bad, output_problem(errno));
 }
 
 static void check_all(struct run *run, char **paths, int count) {
     if (run->options.write_bad) {
         run->bad_file = bad_file_open(run->options.write_bad);
         if (!run->bad_file) {
-            file_error(run, run->options.write_bad, strerror(errno));
+            file_error(run, run->options.write_bad, output_problem(errno));
             return;
         }
     }

@@ -238,6 +238,8 @@ int check_options(int argc, char **argv, struct check_options *options) {
     }
     if (!options->help && optind == argc)
         return command_usage("check", "no file given");
+    if (options->write_bad && strcmp(options->write_bad, "-") == 0)
+        return command_usage("check", "--write-bad must be a file: it appears whole or not at all");
     if (options->quiet)
         options->bad_only = false;
     return STATUS_CLEAN;

@@ -185,7 +185,7 @@ static int open_output(const struct run *run, struct output *output, const char 
         return file_error(path, "is the input, which is never written to");
     mode_t mode = S_ISREG(input.st_mode) ? input.st_mode & 0666 : 0666;
     if (!output_open(output, path, mode))
-        return file_error(path, errno == EEXIST ? "is no regular file" : strerror(errno));
+        return file_error(path, output_problem(errno));
     return STATUS_CLEAN;
 }
 
@@ -206,7 +206,7 @@ static int open_log(struct run *run) {
         return status;
     if (run->output.path && strcmp(run->log.path, run->output.path) == 0)
         return file_error(path, "is the output too");
-    run->log_stream = fdopen(dup(run->log.descriptor), "w");
+    run->log_stream = output_stream(&run->log);
     return run->log_stream ? STATUS_CLEAN : file_error(path, strerror(errno));
 }
 
@@ -225,36 +225,27 @@ static int open_files(struct run *run) {
     return open_log(run);
 }
 
-/* Closes the log's stream: false, with the log's error set, if not all of it was written. */
-static bool close_log(struct run *run) {
-    FILE *stream = run->log_stream;
-    run->log_stream = NULL;
-    if (!stream)
-        return true;
-    if (stream == stdout)
+/* All of the log is written; false, with the log's error set, if not. */
+static bool finish_log(struct run *run) {
+    if (logs_to_output(run))
         return fflush(stdout) == 0 && !command_output_failed();
-    bool failed = ferror(stream);
-    errno = 0;
-    if (fclose(stream) || failed)
-        run->log.error = errno ? errno : EIO;
-    return output_finish(&run->log);
+    return !run->log.path || output_finish(&run->log);
 }
 
 /* Both files appear, or a message tells why not, and none does. */
 static int publish(struct run *run) {
     const struct options *options = &run->options;
-    if (!close_log(run)) /* whoever started this learns of standard output's failure in the end */
+    if (!finish_log(run)) /* whoever started this learns of standard output's failure in the end */
         return logs_to_output(run) ? STATUS_ERROR
-                                   : file_error(options->log, strerror(run->log.error));
+                                   : file_error(options->log, output_problem(run->log.error));
     if (options->output && !(output_finish(&run->output) && output_publish(&run->output)))
-        return file_error(options->output, strerror(run->output.error));
+        return file_error(options->output, output_problem(run->output.error));
     if (run->log.path && !output_publish(&run->log))
-        return file_error(options->log, strerror(run->log.error));
+        return file_error(options->log, output_problem(run->log.error));
     return STATUS_CLEAN;
 }
 
 static void close_files(struct run *run) {
-    close_log(run);
     output_abandon(&run->log);
     output_abandon(&run->output);
 }
@@ -302,7 +293,7 @@ static void repair(struct run *run, const struct packet *packet) {
 }
 
 static bool writing_failed(const struct run *run) {
-    return run->output.error || (run->log_stream && ferror(run->log_stream));
+    return run->output.error || run->log.error || command_output_failed();
 }
 
 static enum capture_result repair_all(struct run *run) {

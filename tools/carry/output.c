@@ -1,52 +1,27 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "progress.h"
+#include "signals.h"
 
 #define OUTPUTS_MAX  2
 #define NAMES_TO_TRY 1000
-#define NAME_SIZE    64 /* room for ".carry-", two numbers and the end */
+#define NAME_SIZE    64 /* room for "./.carry-", two numbers and the end */
 
-/* Signals that end a program by default, and come from outside or from writing. */
-static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
-#define FATAL_COUNT (sizeof fatal / sizeof *fatal)
-
-/* What a signal is to remove: changed with those signals blocked. */
+/* What a signal is to remove: changed with signals held. */
 static struct output *volatile live[OUTPUTS_MAX];
 
-static void on_fatal_signal(int signal) {
+static void remove_live(void) {
     for (size_t i = 0; i < OUTPUTS_MAX; i++)
         if (live[i])
             unlink(live[i]->temporary);
-    progress_clear();
-    raise(signal); /* SA_RESETHAND has put the default action back */
-}
-
-/* Signals that are ignored stay so: whoever started this in the background wants that. */
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_fatal_signal, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction present;
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < FATAL_COUNT; i++)
-        if (sigaction(fatal[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
-            sigaction(fatal[i], &action, NULL);
-}
-
-static void block_signals(sigset_t *before) {
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < FATAL_COUNT; i++)
-        sigaddset(&set, fatal[i]);
-    sigprocmask(SIG_BLOCK, &set, before);
 }
 
 static void set_live(const struct output *from, struct output *to) {
@@ -57,29 +32,110 @@ static void set_live(const struct output *from, struct output *to) {
         }
 }
 
+/* --- Where it is to appear --- */
+
+/* A new file in its place would take nothing of what is still printed. */
+static bool is_printed_to(const struct stat *status) {
+    struct stat printed;
+    for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++)
+        if (fstat(descriptor, &printed) == 0 && printed.st_dev == status->st_dev &&
+            printed.st_ino == status->st_ino)
+            return true;
+    return false;
+}
+
+/* Why nothing can appear in place of what is there, as an errno; 0 if it can. */
+static int obstacle(const struct stat *status) {
+    if (S_ISLNK(status->st_mode))
+        return ELOOP;
+    if (S_ISDIR(status->st_mode))
+        return EISDIR;
+    if (!S_ISREG(status->st_mode))
+        return EEXIST;
+    return is_printed_to(status) ? ETXTBSY : 0;
+}
+
 /* The file that `path` names, behind all links; of one that does not exist, `path` itself. */
 static char *resolve(const char *path) {
     struct stat status;
-    if (stat(path, &status))
-        return errno == ENOENT ? strdup(path) : NULL;
-    if (!S_ISREG(status.st_mode)) {
-        errno = S_ISDIR(status.st_mode) ? EISDIR : EEXIST;
+    bool exists = stat(path, &status) == 0;
+    if (!exists && (errno != ENOENT || !*path))
         return NULL;
-    }
-    return realpath(path, NULL);
+    if (!exists && lstat(path, &status))
+        return strdup(path);
+    errno = obstacle(&status);
+    return errno ? NULL : realpath(path, NULL);
 }
 
-/* Creates a file that nobody has, in the folder of `path`; its name is `size` bytes at `name`. */
-static int create_beside(const char *path, mode_t mode, char *name, size_t size) {
+const char *output_problem(int error) {
+    switch (error) {
+    case EEXIST:
+        return "is no regular file";
+    case ELOOP:
+        return "is a link that leads nowhere";
+    case ETXTBSY:
+        return "is where this command prints to";
+    default:
+        return strerror(error);
+    }
+}
+
+/* --- Until it appears --- */
+
+/* How much of a path is its folder, with the slash. */
+static int folder_size(const char *path) {
     const char *slash = strrchr(path, '/');
-    int folder_size = slash ? (int)(slash + 1 - path) : 0;
-    int descriptor = -1;
-    errno = EEXIST;
-    for (int i = 0; i < NAMES_TO_TRY && descriptor < 0 && errno == EEXIST; i++) {
-        snprintf(name, size, "%.*s.carry-%ld-%d", folder_size, path, (long)getpid(), i);
-        descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    return slash ? (int)(slash + 1 - path) : 0;
+}
+
+static void name_descriptor(char *name, int descriptor) {
+    snprintf(name, NAME_SIZE, "/proc/self/fd/%d", descriptor);
+}
+
+/* A file without a name, if the file system has such and it can be given one later. */
+static int create_unnamed(const struct output *output, mode_t mode, char *folder) {
+    char link[NAME_SIZE];
+    sprintf(folder, "%.*s.", folder_size(output->path), output->path);
+    int descriptor = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    name_descriptor(link, descriptor);
+    if (descriptor >= 0 && access(link, F_OK)) {
+        close(descriptor);
+        descriptor = -1;
     }
     return descriptor;
+}
+
+static int create_named(const struct output *output, mode_t mode) {
+    return open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+}
+
+/* Gives what has no name one, in place of creating a file. */
+static int link_unnamed(const struct output *output, mode_t mode) {
+    char link[NAME_SIZE];
+    (void)mode;
+    name_descriptor(link, output->descriptor);
+    return linkat(AT_FDCWD, link, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
+}
+
+/* Makes a name beside the path that nobody has; the name is "" again if that fails. */
+static int make_name(struct output *output, mode_t mode,
+                     int (*make)(const struct output *, mode_t)) {
+    int made = -1;
+    errno = EEXIST;
+    for (int i = 0; i < NAMES_TO_TRY && made < 0 && errno == EEXIST; i++) {
+        sprintf(output->temporary, "%.*s.carry-%ld-%d", folder_size(output->path), output->path,
+                (long)getpid(), i);
+        made = make(output, mode);
+    }
+    if (made < 0)
+        output->temporary[0] = '\0';
+    return made;
+}
+
+static int create(struct output *output, mode_t mode) {
+    int descriptor = create_unnamed(output, mode, output->temporary);
+    output->temporary[0] = '\0';
+    return descriptor < 0 ? make_name(output, mode, create_named) : descriptor;
 }
 
 static void forget(struct output *output) {
@@ -92,18 +148,17 @@ bool output_open(struct output *output, const char *path, mode_t mode) {
     *output = (struct output){.path = resolve(path), .descriptor = -1};
     if (!output->path)
         return false;
-    size_t size = strlen(output->path) + NAME_SIZE;
-    output->temporary = malloc(size);
+    output->temporary = malloc(strlen(output->path) + NAME_SIZE);
     sigset_t before;
-    block_signals(&before);
+    signals_hold(&before);
     if (output->temporary)
-        output->descriptor = create_beside(output->path, mode, output->temporary, size);
+        output->descriptor = create(output, mode);
     int error = errno;
     if (output->descriptor >= 0) {
-        catch_signals();
+        signals_undo(remove_live);
         set_live(NULL, output);
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    signals_release(&before);
     if (output->descriptor < 0)
         forget(output);
     errno = error;
@@ -123,13 +178,51 @@ void output_write(struct output *output, const void *bytes, size_t size) {
     }
 }
 
-bool output_finish(struct output *output) {
-    if (close(output->descriptor) && !output->error)
+static ssize_t write_buffer(void *cookie, const char *bytes, size_t size) {
+    struct output *output = cookie;
+    output_write(output, bytes, size);
+    return output->error ? 0 : (ssize_t)size;
+}
+
+FILE *output_stream(struct output *output) {
+    const cookie_io_functions_t functions = {.write = write_buffer};
+    if (!output->stream)
+        output->stream = fopencookie(output, "w", functions);
+    return output->stream;
+}
+
+static void close_stream(struct output *output) {
+    if (output->stream)
+        fclose(output->stream);
+    output->stream = NULL;
+}
+
+static void close_descriptor(struct output *output) {
+    if (output->descriptor >= 0 && close(output->descriptor) && !output->error)
         output->error = errno;
     output->descriptor = -1;
+}
+
+bool output_finish(struct output *output) {
+    sigset_t before;
+    close_stream(output);
+    signals_hold(&before);
+    if (!output->error && !*output->temporary && make_name(output, 0, link_unnamed))
+        output->error = errno;
+    signals_release(&before);
+    close_descriptor(output);
     if (output->error)
         output_abandon(output);
     return !output->error;
+}
+
+/* The file has appeared, or is gone. */
+static void settle(struct output *output) {
+    sigset_t before;
+    signals_hold(&before);
+    set_live(output, NULL);
+    forget(output);
+    signals_release(&before);
 }
 
 bool output_publish(struct output *output) {
@@ -138,17 +231,15 @@ bool output_publish(struct output *output) {
         output_abandon(output);
         return false;
     }
-    set_live(output, NULL);
-    forget(output);
+    settle(output);
     return true;
 }
 
 void output_abandon(struct output *output) {
     if (!output->path)
         return;
-    if (output->descriptor >= 0)
-        close(output->descriptor);
+    close_stream(output);
+    close_descriptor(output);
     unlink(output->temporary);
-    set_live(output, NULL);
-    forget(output);
+    settle(output);
 }

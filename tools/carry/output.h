@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that appear whole or not at all: written under another name in the same folder, renamed
- * when all is written, removed on every failure and by signals that end the program.
+ * Files that appear whole or not at all: written without a name where the file system allows that,
+ * else under another one in the same folder. Nothing is left of them after a failure, nor after
+ * signals that end the program; without a name, not even after those that cannot be caught.
  *
  *     struct output output;
  *     if (!output_open(&output, path, 0666))
- *         return errno;
+ *         return output_problem(errno);
  *     output_write(&output, bytes, size);
  *     if (!output_finish(&output) || !output_publish(&output))
- *         return output.error;
+ *         return output_problem(output.error);
  */
 #ifndef CARRY_TOOLS_OUTPUT_H
 #define CARRY_TOOLS_OUTPUT_H
@@ -19,19 +20,27 @@
 #include <sys/types.h>
 
 struct output {
-    char *path; /* NULL: closed, or never opened */
-    char *temporary;
+    char *path;      /* NULL: closed, or never opened */
+    char *temporary; /* its name meanwhile; "" while it has none */
+    FILE *stream;    /* NULL: not asked for */
     int descriptor;
     int error; /* errno of what failed first, or 0; then no more is written */
 };
 
 /*
- * False with errno set. What stands under `path` must be a file or nothing: EEXIST tells other
- * things. Links are followed. `mode` is the file's, before the umask.
+ * False with errno set. What stands under `path` must be a file or nothing, and not where standard
+ * output or error go. Links are followed. `mode` is the file's, before the umask. A struct that is
+ * open stays where it is.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
 
+/* What to say of an `error` of these functions. */
+const char *output_problem(int error);
+
 void output_write(struct output *output, const void *bytes, size_t size);
+
+/* Buffers for output_write(), which is not to be mixed with it; NULL with errno set. */
+FILE *output_stream(struct output *output);
 
 /* All is written: false, with `error` set and everything removed, if some of it was not. */
 bool output_finish(struct output *output);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "progress.h"
+#include "signals.h"
 
 /*
  * Batches under way for each thread beside the calling one: enough to keep it busy while that does
@@ -110,10 +111,15 @@ static void empty(struct batch *batch) {
 
 /* Threads are worth their start once there is a second batch. */
 static void start_threads(struct pipeline *pipeline) {
+    sigset_t before;
+    if (pipeline->threads_count == pipeline->threads_wanted)
+        return;
+    signals_hold(&before);
     while (pipeline->threads_count < pipeline->threads_wanted &&
            pthread_create(&pipeline->threads[pipeline->threads_count], NULL, run_thread,
                           pipeline) == 0)
         pipeline->threads_count++;
+    signals_release(&before);
     pipeline->threads_wanted = pipeline->threads_count;
 }
 

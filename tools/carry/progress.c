@@ -4,15 +4,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
 #include "text.h"
 
 #define FIRST_DRAW_US 500000
 #define REDRAW_US     100000
-#define BAR_CELLS     30
+#define BAR_CELLS_MIN 10
+
+static const char full_cells[] = "##############################";
+static const char empty_cells[] = "..............................";
+#define BAR_CELLS    ((int)sizeof full_cells - 1)
+#define BAR_SIZE     64
+#define NUMBERS_SIZE (4 * TEXT_SIZE)
 
 volatile sig_atomic_t progress_due;
 
@@ -26,11 +34,6 @@ static void on_timer(int signal) {
     progress_due = 1;
 }
 
-static void on_interrupt(int signal) {
-    progress_clear();
-    raise(signal); /* SA_RESETHAND has put the default action back */
-}
-
 static void set_timer(long first_us, long interval_us) {
     struct itimerval timer = {
         .it_value = {.tv_usec = first_us},
@@ -39,18 +42,18 @@ static void set_timer(long first_us, long interval_us) {
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* A signal that is ignored stays so: whoever started this in the background wants that. */
-static void handle(int signal, void (*handler)(int), int flags) {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-    struct sigaction present;
+static void catch_timer(void) {
+    struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    if (sigaction(signal, NULL, &present) == 0 && present.sa_handler != SIG_IGN)
-        sigaction(signal, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
 }
 
-static void handle_interrupts(void (*handler)(int), int flags) {
-    handle(SIGINT, handler, flags);
-    handle(SIGTERM, handler, flags);
+/* Removes the line if it is there; also in signal handlers. */
+static void clear(void) {
+    static const char sequence[] = "\r\033[K";
+    if (drawn && write(STDERR_FILENO, sequence, sizeof sequence - 1) < 0)
+        return;
+    drawn = 0;
 }
 
 static void begin(uint64_t size, bool bytes) {
@@ -59,8 +62,8 @@ static void begin(uint64_t size, bool bytes) {
     total = size;
     is_bytes = bytes;
     clock_gettime(CLOCK_MONOTONIC, &started);
-    handle(SIGALRM, on_timer, SA_RESTART);
-    handle_interrupts(on_interrupt, (int)SA_RESETHAND);
+    catch_timer();
+    signals_undo(clear);
     set_timer(FIRST_DRAW_US, REDRAW_US);
 }
 
@@ -78,40 +81,48 @@ static double seconds_since_start(void) {
     return (double)(now.tv_sec - started.tv_sec) + (double)(now.tv_nsec - started.tv_nsec) / 1e9;
 }
 
-static void draw_bar(double part) {
-    char bar[BAR_CELLS + 1];
-    memset(bar, '.', BAR_CELLS);
-    memset(bar, '#', (size_t)(part * BAR_CELLS));
-    bar[BAR_CELLS] = '\0';
-    fprintf(stderr, "[%s] %3.0f %%  ", bar, part * 100);
+/* How much fits into a line of the terminal; its last column is left to the cursor. */
+static int line_columns(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 2)
+        return TEXT_COLUMNS - 1;
+    return size.ws_col - 1;
+}
+
+static void write_bar(char *bar, double part, int room) {
+    int cells = room - 3 < BAR_CELLS ? room - 3 : BAR_CELLS;
+    if (cells < BAR_CELLS_MIN)
+        return;
+    int full = (int)(part * cells);
+    snprintf(bar, BAR_SIZE, "[%.*s%.*s] ", full, full_cells, cells - full, empty_cells);
+}
+
+static void write_numbers(char *numbers, uint64_t position) {
+    double rate = (double)position / seconds_since_start();
+    char size[TEXT_SIZE], rate_text[TEXT_SIZE] = "", rest[TEXT_SIZE] = "";
+    if (is_bytes)
+        snprintf(rate_text, sizeof rate_text, "  %.2f GB/s", rate / 1e9);
+    if (position)
+        snprintf(rest, sizeof rest, "  %.0f s left", (double)(total - position) / rate);
+    if (total)
+        snprintf(numbers, NUMBERS_SIZE, "%3.0f %%%s%s", 100 * (double)position / (double)total,
+                 rate_text, rest);
+    else
+        snprintf(numbers, NUMBERS_SIZE, "%s%s", text_bytes(size, position), rate_text);
 }
 
 void progress_draw(uint64_t position) {
-    double seconds = seconds_since_start();
-    double rate = (double)position / seconds;
-    char size[TEXT_SIZE];
+    char bar[BAR_SIZE] = "", numbers[NUMBERS_SIZE];
+    int columns = line_columns();
     progress_due = 0;
     drawn = 1;
-    fputs("\r\033[K", stderr);
-    if (total) {
-        /* A file that still grows is never more than done. */
-        double part = position < total ? (double)position / (double)total : 1;
-        double rest = position < total ? (double)(total - position) / rate : 0;
-        draw_bar(part);
-        if (is_bytes)
-            fprintf(stderr, "%.2f GB/s  ", rate / 1e9);
-        fprintf(stderr, "%.0f s left", rest);
-    } else {
-        fprintf(stderr, "%s  %.2f GB/s", text_bytes(size, position), rate / 1e9);
-    }
+    if (total && position > total)
+        position = total; /* a file that still grows is never more than done */
+    write_numbers(numbers, position);
+    if (total)
+        write_bar(bar, (double)position / (double)total, columns - (int)strlen(numbers));
+    fprintf(stderr, "\r\033[K%s%.*s", bar, columns, numbers);
     fflush(stderr);
-}
-
-void progress_clear(void) {
-    static const char clear[] = "\r\033[K";
-    if (drawn && write(STDERR_FILENO, clear, sizeof clear - 1) < 0)
-        return;
-    drawn = 0;
 }
 
 void progress_end(void) {
@@ -119,6 +130,5 @@ void progress_end(void) {
         return;
     set_timer(0, 0);
     progress_due = 0;
-    progress_clear();
-    handle_interrupts(SIG_DFL, 0);
+    clear();
 }

@@ -27,7 +27,4 @@ void progress_begin_steps(uint64_t steps);
 void progress_draw(uint64_t position);
 void progress_end(void);
 
-/* Removes the line if it is there; for signal handlers. */
-void progress_clear(void);
-
 #endif
