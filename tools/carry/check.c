@@ -50,10 +50,10 @@ static void note_status(struct run *run, int status) {
 /* --- A batch of packets: what any thread does --- */
 
 /* Keeps the sums of the protocols that are asked for. */
-static size_t select_sums(uint64_t protocols, struct carry_packet_sum *sums, size_t count) {
+static size_t select_sums(const bool *protocols, struct carry_packet_sum *sums, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (protocols >> sums[i].protocol & 1)
+        if (protocols[sums[i].protocol])
             sums[kept++] = sums[i];
     return kept;
 }
@@ -78,7 +78,7 @@ static void look_at_packet(const struct check_options *options, struct batch *ba
         return;
     }
     batch->tally.without += count == 0;
-    if (options->protocols != UINT64_MAX)
+    if (options->selects)
         count = select_sums(options->protocols, sums, count);
     tally_add(&batch->tally, &frame, packet->captured, sums, count);
     note_sums(batch, index, sums, count);
@@ -161,12 +161,12 @@ static void finish_sum_of(struct run *run, const struct datagram *datagram,
 /* Its sums count in place of what its first fragment could say. */
 static void finish_datagram(struct run *run, const struct datagram *datagram,
                             const struct packet *packet) {
-    uint64_t protocols = run->options.protocols;
+    const bool *protocols = run->options.protocols;
     for (size_t i = 0; i < datagram->superseded_count; i++)
-        if (protocols >> datagram->superseded[i] & 1)
+        if (protocols[datagram->superseded[i]])
             tally_supersede(run->tally, datagram->superseded[i]);
     for (size_t i = 0; i < datagram->fresh_count; i++)
-        if (protocols >> datagram->fresh[i].protocol & 1)
+        if (protocols[datagram->fresh[i].protocol])
             finish_sum_of(run, datagram, packet, &datagram->fresh[i]);
 }
 

@@ -140,14 +140,12 @@ static int set_udp_zero6(struct check_options *options, const char *text) {
     return STATUS_CLEAN;
 }
 
-_Static_assert(CARRY_PROTOCOL_COUNT <= 64, "a set of protocols is the bits of a uint64_t");
-
 static int add_protocol(struct check_options *options, const char *name, size_t size) {
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const char *known = carry_packet_protocol_name(protocol);
         if (strlen(known) != size || strncmp(known, name, size) != 0)
             continue;
-        options->protocols |= (uint64_t)1 << protocol;
+        options->protocols[protocol] = true;
         return STATUS_CLEAN;
     }
     return command_usage("check", "no protocol '%.*s'", (int)size, name);
@@ -155,7 +153,8 @@ static int add_protocol(struct check_options *options, const char *name, size_t 
 
 static int set_protocols(struct check_options *options, const char *list) {
     int status = STATUS_CLEAN;
-    options->protocols = 0;
+    options->selects = true;
+    memset(options->protocols, false, sizeof options->protocols);
     for (;; list++) {
         size_t size = strcspn(list, ",");
         status = add_protocol(options, list, size);
@@ -225,10 +224,10 @@ int check_options(int argc, char **argv, struct check_options *options) {
         .show = SHOWN_DEFAULT,
         .threads = cores(),
         .packets = UINT64_MAX,
-        .protocols = UINT64_MAX,
         .wrong = TALLY_WRONG,
         .listed = TALLY_WRONG,
     };
+    memset(options->protocols, true, sizeof options->protocols);
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {

@@ -19,11 +19,12 @@ struct check_options {
     bool reassemble;
     size_t show;
     unsigned threads;
-    uint64_t packets;      /* to be read of each file */
-    uint64_t protocols;    /* those that are looked at, a bit each */
-    unsigned wrong;        /* verdicts that make a capture bad, a bit each */
-    unsigned listed;       /* verdicts of which each sum is listed */
-    const char *write_bad; /* NULL: nowhere */
+    uint64_t packets;                     /* to be read of each file */
+    bool selects;                         /* not every protocol is looked at */
+    unsigned wrong;                       /* verdicts that make a capture bad, a bit each */
+    unsigned listed;                      /* verdicts of which each sum is listed */
+    const char *write_bad;                /* NULL: nowhere */
+    bool protocols[CARRY_PROTOCOL_COUNT]; /* those that are looked at */
     struct carry_packet_options packet;
 };
 
