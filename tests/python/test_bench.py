@@ -25,15 +25,19 @@ def masked(mask: str) -> dict[str, str]:
     return {**os.environ, "CARRY_CPU_MASK": mask}
 
 
-def measure(carry: Run, *arguments: str, mask: str = "") -> dict[str, Any]:
-    done = carry("bench", "sum", "--json", *arguments, env=masked(mask))
+# The benchmarks of kernels, and how `carry cpu` names what they measure.
+KERNELS = pytest.mark.parametrize(("bench", "table"), [("sum", "sum"), ("crc", "crc32c")])
+
+
+def measure(carry: Run, *arguments: str, bench: str = "sum", mask: str = "") -> dict[str, Any]:
+    done = carry("bench", bench, "--json", *arguments, env=masked(mask))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     return json.loads(done.stdout)
 
 
-def available(carry: Run, mask: str = "") -> list[str]:
+def available(carry: Run, mask: str = "", table: str = "sum") -> list[str]:
     shown = json.loads(carry("cpu", "--json", env=masked(mask)).stdout)
-    return [kernel["name"] for kernel in shown["sum"]["kernels"] if kernel["available"]]
+    return [kernel["name"] for kernel in shown[table]["kernels"] if kernel["available"]]
 
 
 def kernels_of(report: dict[str, Any]) -> list[str]:
@@ -49,7 +53,7 @@ def test_bench_alone_lists_the_benchmarks(carry: Run) -> None:
     for arguments in ([], ["--help"], ["-h"]):
         done = carry("bench", *arguments)
         assert (done.returncode, done.stderr) == (CLEAN, "")
-        assert "\n  sum " in done.stdout
+        assert all(f"\n  {name} " in done.stdout for name in ("sum", "crc", "capture"))
 
 
 def test_unknown_benchmark(carry: Run) -> None:
@@ -58,9 +62,10 @@ def test_unknown_benchmark(carry: Run) -> None:
     assert "nosuch" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_quick_times_every_kernel_in_every_mode(carry: Run) -> None:
-    report = measure(carry, "--quick")
-    assert kernels_of(report) == REFERENCES + available(carry)
+@KERNELS
+def test_quick_times_every_kernel_in_every_mode(carry: Run, bench: str, table: str) -> None:
+    report = measure(carry, "--quick", bench=bench)
+    assert kernels_of(report) == REFERENCES + available(carry, table=table)
     assert {place[0] for place in places(report)} == set(MODES)
     aligns = {mode: {place[2] for place in places(report) if place[0] == mode} for mode in MODES}
     assert aligns["hot"] > aligns["latency"] == {0}
@@ -68,9 +73,12 @@ def test_quick_times_every_kernel_in_every_mode(carry: Run) -> None:
     assert report["wrong"] == []
 
 
-def test_shape_of_a_report(carry: Run) -> None:
-    report = measure(carry, *ONE)
-    assert report["bench"] == "sum"
+@KERNELS
+def test_shape_of_a_report(carry: Run, bench: str, table: str) -> None:
+    report = measure(carry, *ONE, bench=bench)
+    assert report["bench"] == bench
+    names = [kernel["name"] for kernel in report["kernels"] if kernel["available"]]
+    assert names == available(carry, table=table)
     strings = ["cpu", "arch", "system", "libcarry", "compiler", "flags", "date"]
     assert all(isinstance(report["machine"][key], str) for key in strings)
     assert isinstance(report["machine"]["features"], list)
@@ -103,19 +111,21 @@ def test_options_choose_the_kernels(carry: Run) -> None:
     assert kernels_of(measure(carry, *ONE, "--kernel", "generic")) == [*REFERENCES, "generic"]
 
 
-def test_the_mask_takes_kernels_away(carry: Run) -> None:
-    report = measure(carry, *ONE, mask="all")
-    assert kernels_of(report) == REFERENCES + available(carry, "all")
+@KERNELS
+def test_the_mask_takes_kernels_away(carry: Run, bench: str, table: str) -> None:
+    report = measure(carry, *ONE, bench=bench, mask="all")
+    assert kernels_of(report) == REFERENCES + available(carry, "all", table)
     assert report["load_bits"] == 128
     assert report["machine"]["features"] == []
 
 
-def test_tables_for_people(carry: Run) -> None:
-    done = carry("bench", "sum", "--quick", env=masked(""))
+@KERNELS
+def test_tables_for_people(carry: Run, bench: str, table: str) -> None:
+    done = carry("bench", bench, "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert "\033" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    for name in [*available(carry), "plain", "load", *MIXES, "ns a call", "bytes/ns"]:
+    for name in [*available(carry, table=table), "plain", "load", *MIXES, "ns a call", "bytes/ns"]:
         assert name in done.stdout
     assert "1500 bytes hot: " in done.stdout
     assert "of the load bound" in done.stdout
@@ -174,9 +184,12 @@ def test_kernels_that_cannot_be_timed(carry: Run) -> None:
         assert f"kernel {name} needs " in done.stderr
 
 
-def test_help(carry: Run) -> None:
-    done = carry("bench", "sum", "--help")
+@pytest.mark.parametrize("bench", ["sum", "crc"])
+def test_help(carry: Run, bench: str) -> None:
+    done = carry("bench", bench, "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert f"Usage: carry bench {bench} " in done.stdout
+    assert "CARRY_CPU_MASK=" in done.stdout
     assert all(f"      {mode} " in done.stdout for mode in MODES)
     assert max(map(len, done.stdout.splitlines())) <= 80
 

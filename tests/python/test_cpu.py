@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from conftest import CLEAN, ERROR, SOURCE, Run
 
+# What has kernels, and the table of them.
+TABLES = {"sum": "src/sum/kernels.def", "crc32c": "src/sum/crc32c_kernels.def"}
+
 
 def masked(mask: str) -> dict[str, str]:
     return {**os.environ, "CARRY_CPU_MASK": mask}
@@ -35,15 +38,20 @@ def rows(table: str, arch: str) -> list[str]:
 def test_shows_every_row_of_the_tables(carry: Run) -> None:
     shown = show(carry)
     assert list(states(shown)) == rows("src/cpu/features.def", shown["arch"])
-    kernels = [kernel["name"] for kernel in shown["sum"]["kernels"]]
-    assert kernels == rows("src/sum/kernels.def", shown["arch"])
+    for name, table in TABLES.items():
+        kernels = [kernel["name"] for kernel in shown[name]["kernels"]]
+        assert kernels == rows(table, shown["arch"])
 
 
-def test_kernels_agree_with_the_choice(carry: Run) -> None:
-    shown = show(carry)
-    kernels = shown["sum"]["kernels"]
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("mask", ["", "all"])
+def test_kernels_agree_with_the_choice(carry: Run, table: str, mask: str) -> None:
+    shown = show(carry, mask)
+    kernels = shown[table]["kernels"]
     usable = [k["name"] for k in kernels if k["available"] and k["preferred"]]
-    assert [k["name"] for k in kernels if k["chosen"]] == [shown["sum"]["chosen"]] == usable[-1:]
+    assert [k["name"] for k in kernels if k["chosen"]] == [shown[table]["chosen"]] == usable[-1:]
+    chosen = next(k for k in kernels if k["chosen"])
+    assert all(need in shown[table]["why"] for need in chosen["needs"])
     for kernel in kernels:
         assert kernel["available"] == (kernel["missing"] is None)
         assert kernel["missing"] is None or states(shown)[kernel["missing"]] != "present"
@@ -59,7 +67,8 @@ def test_masking_everything_leaves_scalar_code(carry: Run) -> None:
     shown = show(carry, "all")
     assert "present" not in states(shown).values()
     assert shown["sum"]["chosen"] == ("adc" if shown["arch"] == "x86_64" else "generic")
-    available = [k for k in shown["sum"]["kernels"] if k["available"]]
+    assert shown["crc32c"]["chosen"] == "generic"
+    available = [k for table in TABLES for k in shown[table]["kernels"] if k["available"]]
     assert {kernel["vector_bits"] for kernel in available} == {64}
 
 
@@ -78,8 +87,9 @@ def test_people_see_what_is_masked(carry: Run) -> None:
     assert done.returncode == CLEAN
     assert re.search(rf"^Mask +{present[0]}$", done.stdout, re.MULTILINE)
     assert re.search(rf"^  {present[0]} +masked ", done.stdout, re.MULTILINE)
-    chosen = show(carry, present[0])["sum"]["chosen"]
-    assert f"carry_sum() uses {chosen}: " in done.stdout
+    shown = show(carry, present[0])
+    for table in TABLES:
+        assert f"carry_{table}() uses {shown[table]['chosen']}: " in done.stdout
 
 
 def test_output_fits_a_terminal_and_has_no_colour_in_a_pipe(carry: Run) -> None:

@@ -1,396 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench sum`: its options, and its course. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* `carry bench sum`: the kernels of the Internet checksum. */
 #include <string.h>
 
-#include <carry/cpu.h>
-
-#include "bench_sum.h"
+#include "bench_kernels.h"
 #include "benches.h"
-#include "command.h"
 
-#define NAME "bench sum"
-
-#define SIZE_MAX_BYTES ((size_t)1 << 30)
-#define ALIGN_MAX      4095
-#define LARGE_BYTES    ((size_t)1 << 20) /* beyond the caches of most cores */
-
-/* Values of an option that may be given several times. */
-struct list {
-    size_t count;
-    size_t items[SUM_LIST_MAX];
-};
-
-/* How much is measured when no option says which sizes, alignments and modes. */
-struct effort {
-    struct list sizes;
-    struct list aligns;
-    size_t rounds;
-    double sample_ns;
-};
-
-static const struct effort quick = {
-    .sizes = {6, {8, 20, 64, 256, 1500, 9000}},
-    .aligns = {2, {0, 1}},
-    .rounds = 25,
-    .sample_ns = 50e3,
-};
-
-static const struct effort normal = {
-    .sizes = {18,
-              {8, 14, 20, 40, 44, 64, 100, 128, 256, 550, 1400, 1500, 1516, 4096, 9000, 65535,
-               1 << 20, 64 << 20}},
-    .aligns = {4, {0, 1, 3, 4}},
-    .rounds = 151,
-    .sample_ns = 100e3,
-};
-
-struct options {
-    const struct effort *effort;
-    bool every_cell; /* also those that seldom tell anything */
-    bool json;
-    bool help;
-    bool against;
-    const char *against_name; /* NULL: the best scalar kernel */
-    struct list sizes, aligns;
-    unsigned modes; /* a bit each */
-    size_t kernel_count;
-    const char *kernels[SUM_LIST_MAX];
-};
-
-static void print_usage(void) {
-    puts("Usage: carry bench sum [OPTION]...\n"
-         "\n"
-         "Times the kernels of the Internet checksum on this machine, against a plain C\n"
-         "loop and against a routine that only loads the bytes. Takes about half a minute.\n"
-         "\n"
-         "  --quick           fewer sizes and rounds: a few seconds\n"
-         "  --full            every mode at every size and alignment: about a minute\n"
-         "  --kernel NAME     only this kernel (may be repeated, as those below)\n"
-         "  --size BYTES      only this size\n"
-         "  --align BYTES     only this alignment\n"
-         "  --mode MODE       only this mode:");
-    for (size_t i = 0; i < MODE_COUNT; i++)
-        printf("                      %-10s%s\n", modes[i].name, modes[i].title);
-    puts("  --against [NAME]  compare the chosen kernel, or --kernel, with this one (or\n"
-         "                    the best scalar one) in a table of lengths and alignments\n"
-         "  --json            everything measured, as one object\n"
-         "  --help            this text\n"
-         "\n"
-         "Exit status: 0 measured; 1 a kernel computes wrong sums and was not timed;\n"
-         "3 wrong usage.\n"
-         "\n"
-         "Examples:\n"
-         "  carry bench sum --quick\n"
-         "  carry bench sum --size 1500 --align 0 --mode hot\n"
-         "  carry bench sum --against adc --mode hot\n"
-         "  CARRY_CPU_MASK=avx512bw carry bench sum");
-}
-
-/* --- Options --- */
-
-static int add_number(struct list *list, const char *option, const char *text, size_t low,
-                      size_t high) {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || number < low || number > high)
-        return command_usage(NAME, "--%s takes a number from %zu to %zu, not '%s'", option, low,
-                             high, text);
-    if (list->count == SUM_LIST_MAX)
-        return command_usage(NAME, "--%s may be given %d times at most", option, SUM_LIST_MAX);
-    list->items[list->count++] = number;
-    return STATUS_CLEAN;
-}
-
-static int add_mode(unsigned *set, const char *text) {
-    for (size_t i = 0; i < MODE_COUNT; i++) {
-        if (strcmp(text, modes[i].name) == 0) {
-            *set |= 1u << i;
-            return STATUS_CLEAN;
-        }
+/*
+ * The loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising it, so
+ * that it means the same whoever built it.
+ */
+static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
+    const unsigned char *p = data;
+    uint64_t sum = seed;
+    for (; size >= 2; p += 2, size -= 2) {
+        uint16_t word;
+        memcpy(&word, p, 2);
+        sum += word;
+        __asm__("" : "+r"(sum));
     }
-    return command_usage(NAME, "there is no mode '%s'", text);
-}
-
-static int add_kernel(struct options *options, const char *name) {
-    if (options->kernel_count == SUM_LIST_MAX)
-        return command_usage(NAME, "--kernel may be given %d times at most", SUM_LIST_MAX);
-    options->kernels[options->kernel_count++] = name;
-    return STATUS_CLEAN;
-}
-
-/* The value of an option that may lack one; getopt_long() itself only takes it after '='. */
-static const char *optional_value(int argc, char **argv) {
-    if (!optarg && optind < argc && argv[optind][0] != '-')
-        return argv[optind++];
-    return optarg;
-}
-
-static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, FULL, KERNEL, SIZE, ALIGN, MODE, AGAINST, JSON, HELP };
-    static const struct option table[] = {
-        {"quick", no_argument, NULL, QUICK},
-        {"full", no_argument, NULL, FULL},
-        {"kernel", required_argument, NULL, KERNEL},
-        {"size", required_argument, NULL, SIZE},
-        {"align", required_argument, NULL, ALIGN},
-        {"mode", required_argument, NULL, MODE},
-        {"against", optional_argument, NULL, AGAINST},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, HELP},
-        {NULL, 0, NULL, 0},
-    };
-    int status = STATUS_CLEAN;
-    optind = 1;
-    opterr = 0;
-    while (status == STATUS_CLEAN) {
-        int option = getopt_long(argc, argv, ":h", table, NULL);
-        switch (option) {
-        case QUICK:
-            options->effort = &quick;
-            break;
-        case FULL:
-            options->every_cell = true;
-            break;
-        case KERNEL:
-            status = add_kernel(options, optarg);
-            break;
-        case SIZE:
-            status = add_number(&options->sizes, "size", optarg, 1, SIZE_MAX_BYTES);
-            break;
-        case ALIGN:
-            status = add_number(&options->aligns, "align", optarg, 0, ALIGN_MAX);
-            break;
-        case MODE:
-            status = add_mode(&options->modes, optarg);
-            break;
-        case AGAINST:
-            options->against = true;
-            options->against_name = optional_value(argc, argv);
-            break;
-        case JSON:
-            options->json = true;
-            break;
-        case 'h':
-        case HELP:
-            options->help = true;
-            return STATUS_CLEAN;
-        case -1:
-            if (optind < argc)
-                return command_usage(NAME, "unexpected argument '%s'", argv[optind]);
-            return STATUS_CLEAN;
-        default:
-            return command_bad_option(argv, option);
-        }
+    if (size) {
+        uint16_t word = 0;
+        memcpy(&word, p, 1);
+        sum += word;
     }
-    return status;
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    return (uint32_t)(sum + (sum >> 32));
 }
 
-/* What the options leave open, and what they contradict. */
-static int complete(struct options *options) {
-    unsigned mixes = 0;
-    for (size_t i = 0; i < MODE_COUNT; i++)
-        mixes |= (unsigned)is_mix(&modes[i]) << i;
-    unsigned all = (1u << MODE_COUNT) - 1;
-    bool exact = options->sizes.count || options->aligns.count;
-    if (options->every_cell && options->effort == &quick)
-        return command_usage(NAME, "--quick and --full exclude each other");
-    if (exact && options->modes & mixes)
-        return command_usage(NAME, "the mixed modes have sizes and alignments of their own");
-    if (!options->modes)
-        options->modes = exact || options->against ? all & ~mixes : all;
-    options->every_cell |= exact || options->against;
-    if (!options->sizes.count)
-        options->sizes = options->effort->sizes;
-    if (!options->aligns.count)
-        options->aligns = options->effort->aligns;
-    return STATUS_CLEAN;
-}
-
-/* --- What is to be measured --- */
-
-static bool find_kernel(const char *name, struct carry_sum_kernel *kernel) {
-    for (size_t i = 0; carry_sum_kernel(i, kernel); i++)
-        if (strcmp(name, kernel->name) == 0)
-            return true;
-    return false;
-}
-
-static int check_usable(const char *name) {
-    struct carry_sum_kernel kernel;
-    if (!find_kernel(name, &kernel))
-        return command_error("there is no kernel '%s'; carry cpu lists them", name);
-    if (kernel.missing)
-        return command_error("kernel %s needs %s, which this CPU lacks or the mask takes away",
-                             name, kernel.missing);
-    return STATUS_CLEAN;
-}
-
-static const char *chosen_name(void) {
-    struct carry_sum_kernel kernel;
-    size_t i = 0;
-    while (carry_sum_kernel(i, &kernel) && !kernel.chosen)
-        i++;
-    return kernel.name;
-}
-
-/* What vectors have to beat. */
-static const char *best_scalar_name(void) {
-    struct carry_sum_kernel kernel;
-    const char *name = NULL;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        if (!kernel.missing && kernel.vector_bits == 64)
-            name = kernel.name;
-    return name;
-}
-
-static bool names(const struct options *options, const char *name) {
-    for (size_t i = 0; i < options->kernel_count; i++)
-        if (strcmp(options->kernels[i], name) == 0)
-            return true;
-    return options->kernel_count == 0;
-}
-
-/* Turns --against into the two kernels that it compares. */
-static int resolve_against(struct options *options) {
-    if (!options->against_name)
-        options->against_name = best_scalar_name();
-    if (options->kernel_count > 1)
-        return command_usage(NAME, "--against compares two: name one --kernel at most");
-    if (options->kernel_count == 0)
-        options->kernels[options->kernel_count++] = chosen_name();
-    if (strcmp(options->kernels[0], options->against_name) == 0)
-        return command_usage(NAME, "%s against itself: name another with --kernel",
-                             options->against_name);
-    return add_kernel(options, options->against_name);
-}
-
-static int add_kernels(struct sum_bench *bench, const struct options *options) {
-    for (size_t i = 0; i < options->kernel_count; i++)
-        if (check_usable(options->kernels[i]) != STATUS_CLEAN)
-            return STATUS_ERROR;
-    struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        if (!kernel.missing && names(options, kernel.name) && bench->subject_count < SUBJECTS_MAX)
-            bench->subjects[bench->subject_count++] = (struct subject){kernel.name, kernel.sum};
-    return STATUS_CLEAN;
-}
-
-static size_t find_subject(const struct sum_bench *bench, const char *name, size_t otherwise) {
-    for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++)
-        if (strcmp(name, bench->subjects[i].name) == 0)
-            return i;
-    return otherwise;
-}
-
-static void choose_roles(struct sum_bench *bench, const struct options *options) {
-    const char *chosen = chosen_name();
-    const char *focus = options->against ? options->kernels[0] : chosen;
-    const char *base = options->against ? options->against_name : best_scalar_name();
-    bench->focus = find_subject(bench, focus, bench->subject_count - 1);
-    bench->base = find_subject(bench, base, SUBJECT_PLAIN);
-    bench->focus_chosen = strcmp(bench->subjects[bench->focus].name, chosen) == 0;
-}
-
-/* Latency is hidden where there are many bytes, and alignment where memory is waited for. */
-static bool is_worthwhile(const struct mode *mode, size_t size, size_t align) {
-    return size < LARGE_BYTES ? !mode->dependent || align == 0 : !mode->dependent && align == 0;
-}
-
-static void add_sized_cells(struct sum_bench *bench, const struct options *options,
-                            const struct mode *mode) {
-    for (size_t i = 0; i < options->sizes.count; i++) {
-        for (size_t j = 0; j < options->aligns.count; j++) {
-            size_t size = options->sizes.items[i], align = options->aligns.items[j];
-            if (options->every_cell || is_worthwhile(mode, size, align))
-                bench->cells[bench->cell_count++] =
-                    (struct cell){.mode = mode, .size = size, .align = align};
-        }
-    }
-}
-
-static bool add_cells(struct sum_bench *bench, const struct options *options) {
-    size_t most = MODE_COUNT * options->sizes.count * options->aligns.count;
-    bench->cells = calloc(most, sizeof *bench->cells);
-    for (size_t i = 0; bench->cells && i < MODE_COUNT; i++) {
-        if (!(options->modes >> i & 1))
-            continue;
-        if (is_mix(&modes[i]))
-            bench->cells[bench->cell_count++] = (struct cell){.mode = &modes[i]};
-        else
-            add_sized_cells(bench, options, &modes[i]);
-    }
-    return bench->cells != NULL;
-}
-
-/* --- The course --- */
-
-static void report_wrong(const struct sum_bench *bench) {
-    for (size_t i = 0; i < bench->wrong_count; i++) {
-        const struct wrong *wrong = &bench->wrong[i];
-        command_error(
-            "kernel %s is WRONG and was not timed: %zu bytes at alignment %zu sum to %04x, "
-            "not %04x",
-            wrong->kernel, wrong->size, wrong->align, wrong->is, wrong->should);
-    }
-}
-
-static int report(const struct sum_bench *bench, const struct options *options) {
-    int status = bench->wrong_count ? STATUS_BAD : STATUS_CLEAN;
-    if (options->json)
-        return sum_print_json(bench) ? status : command_error("not enough memory");
-    sum_print_head(bench);
-    if (options->against) {
-        sum_print_against(bench);
-        return status;
-    }
-    sum_print_tables(bench, options->every_cell);
-    sum_print_verdict(bench);
-    return status;
-}
-
-static bool has_enough_subjects(const struct sum_bench *bench, const struct options *options) {
-    return bench->subject_count >= SUBJECT_KERNELS + (options->against ? 2 : 1);
-}
-
-static int run_bench(struct sum_bench *bench, const struct options *options) {
-    sum_add_references(bench);
-    if (add_kernels(bench, options) != STATUS_CLEAN)
-        return STATUS_ERROR;
-    bench->plan.rounds = options->effort->rounds;
-    bench->plan.sample_ns = options->effort->sample_ns;
-    if (!add_cells(bench, options) || !sum_prepare(bench))
-        return command_error("not enough memory");
-    sum_verify(bench);
-    report_wrong(bench);
-    if (!has_enough_subjects(bench, options))
-        return STATUS_BAD;
-    choose_roles(bench, options);
-    if (!sum_measure(bench))
-        return command_error("not enough memory");
-    return report(bench, options);
+static uint32_t fold(uint32_t sum) {
+    return carry_sum_fold(sum);
 }
 
 int bench_sum(int argc, char **argv) {
-    struct options options = {.effort = &normal};
-    int status = parse(argc, argv, &options);
-    if (status == STATUS_CLEAN && options.help) {
-        print_usage();
-        return STATUS_CLEAN;
-    }
-    if (status == STATUS_CLEAN)
-        status = complete(&options);
-    if (status == STATUS_CLEAN && options.against)
-        status = resolve_against(&options);
-    if (status != STATUS_CLEAN)
-        return status;
-    struct sum_bench bench = {0};
-    status = run_bench(&bench, &options);
-    sum_release(&bench);
-    return status;
+    const struct kernels_work work = {
+        .name = "sum",
+        .title = "the Internet checksum",
+        .examples = "  carry bench sum --against adc --mode hot\n"
+                    "  CARRY_CPU_MASK=avx512bw carry bench sum\n",
+        .table = &kernel_tables[KERNEL_TABLE_SUM],
+        .plain = plain_loop,
+        .plain_title = "the loop of RFC 1071, 16 bits at a time, not vectorised",
+        .result = fold,
+        .result_digits = 4,
+    };
+    return kernels_bench(&work, argc, argv);
 }

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include <carry/cpu.h>
-#include <carry/sum.h>
 #include <jansson.h>
 
 #include "command.h"
+#include "kernel_table.h"
 #include "text.h"
 
 #define MODEL_BYTES 64
@@ -68,23 +68,9 @@ static enum carry_cpu_state state_of(const char *name) {
     return CARRY_CPU_ABSENT;
 }
 
-static size_t chosen_index(void) {
+static bool any_unpreferred(const struct kernel_table *table) {
     struct carry_sum_kernel kernel;
-    size_t i = 0;
-    while (carry_sum_kernel(i, &kernel) && !kernel.chosen)
-        i++;
-    return i;
-}
-
-static const char *chosen_name(void) {
-    struct carry_sum_kernel kernel = {.name = "none"};
-    carry_sum_kernel(chosen_index(), &kernel);
-    return kernel.name;
-}
-
-static bool any_unpreferred(void) {
-    struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+    for (size_t i = 0; table->kernel(i, &kernel); i++)
         if (!kernel.missing && !kernel.preferred)
             return true;
     return false;
@@ -92,14 +78,15 @@ static bool any_unpreferred(void) {
 
 #define WHY_BYTES 256
 
-static char *why_chosen(char *why) {
+static char *why_chosen(char *why, const struct kernel_table *table) {
+    size_t chosen = kernel_table_chosen(table);
     size_t used =
         (size_t)snprintf(why, WHY_BYTES, "the last in the table that this CPU can run%s",
-                         any_unpreferred() ? " without its 512-bit vectors, which are not "
-                                             "preferred here"
-                                           : "");
+                         any_unpreferred(table) ? " without its 512-bit vectors, which are not "
+                                                  "preferred here"
+                                                : "");
     const char *need;
-    for (size_t i = 0; (need = carry_sum_kernel_need(chosen_index(), i)) && used < WHY_BYTES; i++)
+    for (size_t i = 0; (need = table->need(chosen, i)) && used < WHY_BYTES; i++)
         used += (size_t)snprintf(why + used, WHY_BYTES - used, "%s %s", i ? " and" : "; it needs",
                                  need);
     return why;
@@ -142,6 +129,20 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
     printf("%s\n", text_colour(COLOUR_NONE));
 }
 
+static void print_kernels(const struct kernel_table *table) {
+    char title[TEXT_SIZE + WHY_BYTES], why[WHY_BYTES], sentence[WHY_BYTES + 64];
+    snprintf(title, sizeof title, "Kernels of %s, from the most portable to the best",
+             table->function);
+    print_title(title);
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; table->kernel(i, &kernel); i++)
+        print_kernel(&kernel);
+    snprintf(sentence, sizeof sentence, "%s uses %s: %s.\n", table->function,
+             kernel_table_chosen_name(table), why_chosen(why, table));
+    putchar('\n');
+    text_wrap(stdout, 0, sentence);
+}
+
 static void print_text(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
@@ -149,16 +150,8 @@ static void print_text(void) {
     print_field("Architecture", carry_cpu_arch());
     print_field("Mask", mask()[0] ? mask() : "none");
     print_features();
-
-    print_title("Kernels of carry_sum(), from the most portable to the best");
-    struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        print_kernel(&kernel);
-    char why[WHY_BYTES], sentence[WHY_BYTES + 64];
-    snprintf(sentence, sizeof sentence, "carry_sum() uses %s: %s.\n", chosen_name(),
-             why_chosen(why));
-    putchar('\n');
-    text_wrap(stdout, 0, sentence);
+    for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
+        print_kernels(&kernel_tables[i]);
 }
 
 /* --- For programs --- */
@@ -174,36 +167,22 @@ static json_t *features_json(void) {
     return list;
 }
 
-static json_t *needs_json(size_t kernel) {
-    json_t *list = json_array();
-    const char *need;
-    for (size_t i = 0; (need = carry_sum_kernel_need(kernel, i)); i++)
-        json_array_append_new(list, json_string(need));
-    return list;
-}
-
-static json_t *kernels_json(void) {
-    json_t *list = json_array();
-    struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        json_array_append_new(list, json_pack("{s:s, s:i, s:o, s:b, s:s?, s:b, s:b}", "name",
-                                              kernel.name, "vector_bits", (int)kernel.vector_bits,
-                                              "needs", needs_json(i), "available", !kernel.missing,
-                                              "missing", kernel.missing, "preferred",
-                                              kernel.preferred, "chosen", kernel.chosen));
-    return list;
+static json_t *table_json(const struct kernel_table *table) {
+    char why[WHY_BYTES];
+    return json_pack("{s:s, s:s, s:o}", "chosen", kernel_table_chosen_name(table), "why",
+                     why_chosen(why, table), "kernels", kernel_table_json(table));
 }
 
 static void print_json(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
-    char why[WHY_BYTES];
     char *mask_text = text_utf8(mask());
-    json_t *object = json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:{s:s, s:s, s:o}}", "model", model,
-                               "arch", carry_cpu_arch(), "mask", mask_text, "mask_error",
-                               mask_error(), "features", features_json(), "sum", "chosen",
-                               chosen_name(), "why", why_chosen(why), "kernels", kernels_json());
+    json_t *object =
+        json_pack("{s:s, s:s, s:s?, s:s?, s:o}", "model", model, "arch", carry_cpu_arch(), "mask",
+                  mask_text, "mask_error", mask_error(), "features", features_json());
     free(mask_text);
+    for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
+        json_object_set_new(object, kernel_tables[i].name, table_json(&kernel_tables[i]));
     json_dumpf(object, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(object);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench sum` tells people. */
+/* What the benchmarks of kernels tell people. */
 #include <stdio.h>
 #include <string.h>
 
 #include <carry/cpu.h>
 
+#include "bench_kernels.h"
 #include "bench_machine.h"
-#include "bench_sum.h"
 #include "text.h"
 
 #define LABEL_COLUMNS  9
@@ -52,17 +52,17 @@ static bool is_selected(const struct cell *cell, struct selection selection) {
     return cell->mode == selection.mode && cell->align == selection.align;
 }
 
-static bool is_empty(const struct sum_bench *bench, struct selection selection) {
+static bool is_empty(const struct kernels_bench *bench, struct selection selection) {
     for (size_t i = 0; i < bench->cell_count; i++)
         if (is_selected(&bench->cells[i], selection))
             return false;
     return true;
 }
 
-static double floor_ns(const struct sum_bench *bench, struct selection selection) {
+static double floor_ns(const struct kernels_bench *bench, struct selection selection) {
     double lowest = 0;
     for (size_t i = 0; i < bench->cell_count; i++) {
-        double median = sum_stats(bench, i, SUBJECT_FLOOR).median;
+        double median = kernels_stats(bench, i, SUBJECT_FLOOR).median;
         if (is_selected(&bench->cells[i], selection) && (lowest == 0 || median < lowest))
             lowest = median;
     }
@@ -70,18 +70,18 @@ static double floor_ns(const struct sum_bench *bench, struct selection selection
 }
 
 /* The fastest of the kernels and the plain loop. */
-static size_t winner(const struct sum_bench *bench, size_t cell) {
+static size_t winner(const struct kernels_bench *bench, size_t cell) {
     size_t best = SUBJECT_PLAIN;
     for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++)
-        if (sum_stats(bench, cell, i).median < sum_stats(bench, cell, best).median)
+        if (kernels_stats(bench, cell, i).median < kernels_stats(bench, cell, best).median)
             best = i;
     return best;
 }
 
-static double worst_spread(const struct sum_bench *bench, size_t cell) {
+static double worst_spread(const struct kernels_bench *bench, size_t cell) {
     double worst = 0;
     for (size_t i = SUBJECT_PLAIN; i < bench->subject_count; i++) {
-        struct bench_stats ns = sum_stats(bench, cell, i);
+        struct bench_stats ns = kernels_stats(bench, cell, i);
         double spread = (ns.q3 - ns.q1) / 2 / ns.median;
         worst = spread > worst ? spread : worst;
     }
@@ -89,19 +89,19 @@ static double worst_spread(const struct sum_bench *bench, size_t cell) {
 }
 
 /* The columns are the plain loop, the kernels, and the load bound at last. */
-static size_t subject_at(const struct sum_bench *bench, size_t column) {
+static size_t subject_at(const struct kernels_bench *bench, size_t column) {
     if (column == 0)
         return SUBJECT_PLAIN;
     size_t kernel = SUBJECT_KERNELS + column - 1;
     return kernel < bench->subject_count ? kernel : SUBJECT_LOAD;
 }
 
-static size_t column_count(const struct sum_bench *bench) {
+static size_t column_count(const struct kernels_bench *bench) {
     return bench->subject_count - SUBJECT_PLAIN;
 }
 
 /* Names wider than a column are spread over as many lines as keep them from colliding. */
-static size_t header_lines(const struct sum_bench *bench) {
+static size_t header_lines(const struct kernels_bench *bench) {
     size_t longest = 0;
     for (size_t i = 0; i < column_count(bench); i++) {
         size_t length = strlen(bench->subjects[subject_at(bench, i)].name);
@@ -111,7 +111,7 @@ static size_t header_lines(const struct sum_bench *bench) {
 }
 
 /* Line `line` of the header: the names of every `lines`th column, above their column's end. */
-static int print_header_line(const struct sum_bench *bench, size_t line, size_t lines) {
+static int print_header_line(const struct kernels_bench *bench, size_t line, size_t lines) {
     int at = LABEL_COLUMNS;
     for (size_t i = 0; i < column_count(bench); i++) {
         int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)(i + 1);
@@ -121,7 +121,7 @@ static int print_header_line(const struct sum_bench *bench, size_t line, size_t 
     return at;
 }
 
-static void print_header(const struct sum_bench *bench, const char *label) {
+static void print_header(const struct kernels_bench *bench, const char *label) {
     size_t lines = header_lines(bench);
     int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)column_count(bench);
     for (size_t line = 0; line < lines; line++) {
@@ -134,24 +134,25 @@ static void print_header(const struct sum_bench *bench, const char *label) {
     }
 }
 
-static void print_row(const struct sum_bench *bench, size_t index, enum unit unit) {
+static void print_row(const struct kernels_bench *bench, size_t index, enum unit unit) {
     const struct cell *cell = &bench->cells[index];
     char text[TEXT_SIZE];
     size_t best = winner(bench, index);
     printf("%*s", LABEL_COLUMNS, row_label(text, cell));
     for (size_t i = 0; i < column_count(bench); i++) {
         size_t subject = subject_at(bench, i);
-        double ns = sum_stats(bench, index, subject).median;
+        double ns = kernels_stats(bench, index, subject).median;
         bool bold = subject == best;
         printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
                number(text, unit == NS_A_CALL ? ns : cell->bytes / ns),
                bold ? text_colour(COLOUR_NONE) : "");
     }
-    printf("%7.0f%%%7.1f%%\n", 100 * sum_ratio(bench, index, SUBJECT_LOAD, bench->focus),
+    printf("%7.0f%%%7.1f%%\n", 100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus),
            100 * worst_spread(bench, index));
 }
 
-static void print_table(const struct sum_bench *bench, struct selection selection, enum unit unit) {
+static void print_table(const struct kernels_bench *bench, struct selection selection,
+                        enum unit unit) {
     char text[TEXT_SIZE];
     const struct mode *mode = selection.mode;
     printf("\n%s%s%s: ", text_colour(COLOUR_BOLD), mode ? mode->name : "mixed",
@@ -168,7 +169,7 @@ static void print_table(const struct sum_bench *bench, struct selection selectio
             print_row(bench, i, unit);
 }
 
-static void print_selection(const struct sum_bench *bench, struct selection selection) {
+static void print_selection(const struct kernels_bench *bench, struct selection selection) {
     if (is_empty(bench, selection))
         return;
     print_table(bench, selection, NS_A_CALL);
@@ -180,10 +181,10 @@ static void print_selection(const struct sum_bench *bench, struct selection sele
 
 struct aligns {
     size_t count;
-    size_t items[SUM_LIST_MAX];
+    size_t items[LIST_MAX];
 };
 
-static struct aligns aligns_of(const struct sum_bench *bench, const struct mode *mode) {
+static struct aligns aligns_of(const struct kernels_bench *bench, const struct mode *mode) {
     struct aligns aligns = {0};
     for (size_t i = 0; i < bench->cell_count; i++) {
         const struct cell *cell = &bench->cells[i];
@@ -196,7 +197,7 @@ static struct aligns aligns_of(const struct sum_bench *bench, const struct mode 
     return aligns;
 }
 
-static const struct cell *find_cell(const struct sum_bench *bench, const struct mode *mode,
+static const struct cell *find_cell(const struct kernels_bench *bench, const struct mode *mode,
                                     size_t size, size_t align) {
     const struct cell *cell = bench->cells;
     while (cell->mode != mode || cell->size != size || cell->align != align)
@@ -205,22 +206,22 @@ static const struct cell *find_cell(const struct sum_bench *bench, const struct 
     return cell;
 }
 
-typedef void print_entry_fn(const struct sum_bench *bench, size_t cell, int columns);
+typedef void print_entry_fn(const struct kernels_bench *bench, size_t cell, int columns);
 
-static void print_focus_ns(const struct sum_bench *bench, size_t cell, int columns) {
+static void print_focus_ns(const struct kernels_bench *bench, size_t cell, int columns) {
     char text[TEXT_SIZE];
-    printf("%*s", columns, number(text, sum_stats(bench, cell, bench->focus).median));
+    printf("%*s", columns, number(text, kernels_stats(bench, cell, bench->focus).median));
 }
 
-static void print_old_new(const struct sum_bench *bench, size_t cell, int columns) {
+static void print_old_new(const struct kernels_bench *bench, size_t cell, int columns) {
     char old[TEXT_SIZE], new[TEXT_SIZE];
-    number(old, sum_stats(bench, cell, bench->base).median);
-    number(new, sum_stats(bench, cell, bench->focus).median);
+    number(old, kernels_stats(bench, cell, bench->base).median);
+    number(new, kernels_stats(bench, cell, bench->focus).median);
     printf("%*s/%-5s%5.2fx", columns - 12, old, new,
-           sum_ratio(bench, cell, bench->base, bench->focus));
+           kernels_ratio(bench, cell, bench->base, bench->focus));
 }
 
-static void print_grid(const struct sum_bench *bench, const struct mode *mode, int columns,
+static void print_grid(const struct kernels_bench *bench, const struct mode *mode, int columns,
                        print_entry_fn *print_entry) {
     struct aligns aligns = aligns_of(bench, mode);
     printf("%s%*s", text_colour(COLOUR_FAINT), LENGTH_COLUMNS, "Len\\Aln");
@@ -242,13 +243,13 @@ static void print_grid(const struct sum_bench *bench, const struct mode *mode, i
     }
 }
 
-static void print_alignments(const struct sum_bench *bench, const struct mode *mode) {
+static void print_alignments(const struct kernels_bench *bench, const struct mode *mode) {
     printf("\n%s%s%s: %s at each alignment, ns a call\n", text_colour(COLOUR_BOLD), mode->name,
            text_colour(COLOUR_NONE), bench->subjects[bench->focus].name);
     print_grid(bench, mode, 9, print_focus_ns);
 }
 
-void sum_print_tables(const struct sum_bench *bench, bool every_alignment) {
+void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment) {
     for (size_t i = 0; i < MODE_COUNT; i++) {
         struct aligns aligns = aligns_of(bench, &modes[i]);
         if (is_mix(&modes[i]) || aligns.count == 0)
@@ -262,7 +263,7 @@ void sum_print_tables(const struct sum_bench *bench, bool every_alignment) {
     print_selection(bench, (struct selection){.mode = NULL});
 }
 
-void sum_print_against(const struct sum_bench *bench) {
+void kernels_print_against(const struct kernels_bench *bench) {
     const char *old = bench->subjects[bench->base].name;
     const char *new = bench->subjects[bench->focus].name;
     for (size_t i = 0; i < MODE_COUNT; i++) {
@@ -286,17 +287,18 @@ static void print_cell_name(const struct cell *cell) {
         printf("%s bytes %s", size_label(text, cell->size), cell->mode->name);
 }
 
-static void print_headline(const struct sum_bench *bench, size_t index) {
+static void print_headline(const struct kernels_bench *bench, size_t index) {
     printf("  ");
     print_cell_name(&bench->cells[index]);
     printf(": %s is ", bench->subjects[bench->focus].name);
     if (bench->base != bench->focus)
-        printf("%.2fx %s, ", sum_ratio(bench, index, bench->base, bench->focus),
+        printf("%.2fx %s, ", kernels_ratio(bench, index, bench->base, bench->focus),
                bench->subjects[bench->base].name);
-    printf("%.0f%% of the load bound\n", 100 * sum_ratio(bench, index, SUBJECT_LOAD, bench->focus));
+    printf("%.0f%% of the load bound\n",
+           100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus));
 }
 
-static void print_loss(const struct sum_bench *bench, size_t index, double loss) {
+static void print_loss(const struct kernels_bench *bench, size_t index, double loss) {
     char focus[TEXT_SIZE], base[TEXT_SIZE];
     const struct cell *cell = &bench->cells[index];
     printf("  ");
@@ -304,16 +306,16 @@ static void print_loss(const struct sum_bench *bench, size_t index, double loss)
     if (!is_mix(cell->mode))
         printf(", alignment %zu", cell->align);
     printf(": by %.0f%%, %s against %s ns\n", 100 * loss,
-           number(focus, sum_stats(bench, index, bench->focus).median),
-           number(base, sum_stats(bench, index, bench->base).median));
+           number(focus, kernels_stats(bench, index, bench->focus).median),
+           number(base, kernels_stats(bench, index, bench->base).median));
 }
 
-static void print_losses(const struct sum_bench *bench) {
+static void print_losses(const struct kernels_bench *bench) {
     bool any = false;
     printf("%s is slower than %s by more than %.0f%%:", bench->subjects[bench->focus].name,
            bench->subjects[bench->base].name, 100 * LOSS_TOLERATED);
     for (size_t i = 0; i < bench->cell_count; i++) {
-        double loss = sum_ratio(bench, i, bench->focus, bench->base) - 1;
+        double loss = kernels_ratio(bench, i, bench->focus, bench->base) - 1;
         if (loss <= LOSS_TOLERATED)
             continue;
         printf("%s", any ? "" : "\n");
@@ -323,7 +325,7 @@ static void print_losses(const struct sum_bench *bench) {
     printf("%s", any ? "" : " nowhere\n");
 }
 
-void sum_print_verdict(const struct sum_bench *bench) {
+void kernels_print_verdict(const struct kernels_bench *bench) {
     bool any = false;
     putchar('\n');
     for (size_t i = 0; i < bench->cell_count; i++) {
@@ -339,13 +341,13 @@ void sum_print_verdict(const struct sum_bench *bench) {
     print_losses(bench);
 }
 
-void sum_print_head(const struct sum_bench *bench) {
+void kernels_print_head(const struct kernels_bench *bench) {
     struct bench_machine machine;
     bench_machine(&machine);
     printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
     printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
-    puts("  plain    the loop of RFC 1071, 16 bits at a time, not vectorised");
+    printf("  plain    %s\n", bench->work->plain_title);
     printf("  load     loads the bytes %u bits at a time and does nothing else\n",
            bench->load_bits);
     puts("  floor    a call that does nothing; every time below includes one");

@@ -1,19 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `carry bench sum`: what is timed, and what its reports read. */
-#ifndef CARRY_TOOLS_BENCH_SUM_H
-#define CARRY_TOOLS_BENCH_SUM_H
+/*
+ * Times the kernels of one table, for `carry bench sum` and `carry bench crc`: what is timed, and
+ * what the reports read.
+ */
+#ifndef CARRY_TOOLS_BENCH_KERNELS_H
+#define CARRY_TOOLS_BENCH_KERNELS_H
 
 #include <stdbool.h>
 
 #include <carry/sum.h>
 
 #include "bench_measure.h"
+#include "kernel_table.h"
 
 /* How often an option may be given that adds a value to a list. */
-#define SUM_LIST_MAX 32
+#define LIST_MAX 32
 
 /* Subjects by index: three to compare with, then the kernels in the order of their table. */
 enum { SUBJECT_FLOOR, SUBJECT_PLAIN, SUBJECT_LOAD, SUBJECT_KERNELS, SUBJECTS_MAX = 32 };
+
+/* What the kernels of a benchmark do. */
+struct kernels_work {
+    const char *name;     /* carry bench NAME */
+    const char *title;    /* the same in words */
+    const char *examples; /* for --help, a line each */
+    const struct kernel_table *table;
+    carry_sum_fn *plain; /* does the same in plain C, and judges the kernels */
+    const char *plain_title;
+    uint32_t (*result)(uint32_t); /* of what kernels return, that in which they have to agree */
+    int result_digits;            /* hexadecimal ones */
+};
+
+int kernels_bench(const struct kernels_work *work, int argc, char **argv);
 
 struct subject {
     const char *name;
@@ -57,10 +75,11 @@ struct cell {
 struct wrong {
     const char *kernel;
     size_t size, align;
-    uint16_t is, should; /* folded, in memory order */
+    uint32_t is, should; /* results */
 };
 
-struct sum_bench {
+struct kernels_bench {
+    const struct kernels_work *work;
     struct subject subjects[SUBJECTS_MAX];
     size_t subject_count;
     size_t focus; /* the subject to judge: the chosen kernel, unless another was asked for */
@@ -78,29 +97,29 @@ struct sum_bench {
 };
 
 /* Sets up the three subjects that are no kernels. */
-void sum_add_references(struct sum_bench *bench);
+void kernels_add_references(struct kernels_bench *bench);
 
 /* Memory for the cells to work on, filled. False when there is too little. */
-bool sum_prepare(struct sum_bench *bench);
+bool kernels_prepare(struct kernels_bench *bench);
 
 /* Takes the subjects whose sums differ from the plain loop's out, and records them as wrong. */
-void sum_verify(struct sum_bench *bench);
+void kernels_verify(struct kernels_bench *bench);
 
 /* Measures. False when there is too little memory. */
-bool sum_measure(struct sum_bench *bench);
+bool kernels_measure(struct kernels_bench *bench);
 
-void sum_release(struct sum_bench *bench);
+void kernels_release(struct kernels_bench *bench);
 
-struct bench_stats sum_stats(const struct sum_bench *bench, size_t cell, size_t subject);
+struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell, size_t subject);
 
 /* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
-double sum_ratio(const struct sum_bench *bench, size_t cell, size_t subject, size_t base);
+double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base);
 
 /* The reports, on standard output. JSON is false when there is too little memory. */
-bool sum_print_json(const struct sum_bench *bench);
-void sum_print_head(const struct sum_bench *bench);
-void sum_print_tables(const struct sum_bench *bench, bool every_alignment);
-void sum_print_verdict(const struct sum_bench *bench);
-void sum_print_against(const struct sum_bench *bench);
+bool kernels_print_json(const struct kernels_bench *bench);
+void kernels_print_head(const struct kernels_bench *bench);
+void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment);
+void kernels_print_verdict(const struct kernels_bench *bench);
+void kernels_print_against(const struct kernels_bench *bench);
 
 #endif

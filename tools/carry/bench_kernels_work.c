@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench sum` times: the subjects, the modes, and the memory they run over. */
+/* What is timed: the subjects, the modes, and the memory they run over. */
 #define _DEFAULT_SOURCE
 #include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bench_kernels.h"
 #include "bench_load.h"
-#include "bench_sum.h"
 #include "progress.h"
 
 /* A mix lies in 1 MiB. Its calls are too many for a branch predictor to learn their sequence. */
@@ -41,32 +41,10 @@ static uint32_t floor_call(const void *data, size_t size, uint32_t sum) {
     return (uint32_t)(uintptr_t)data + sum;
 }
 
-/*
- * The loop of RFC 1071, section 4.1, and the judge of the kernels. The empty assembly keeps
- * compilers from vectorising it, so that it means the same whoever built it.
- */
-static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
-    const unsigned char *p = data;
-    uint64_t sum = seed;
-    for (; size >= 2; p += 2, size -= 2) {
-        uint16_t word;
-        memcpy(&word, p, 2);
-        sum += word;
-        __asm__("" : "+r"(sum));
-    }
-    if (size) {
-        uint16_t word = 0;
-        memcpy(&word, p, 1);
-        sum += word;
-    }
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    return (uint32_t)(sum + (sum >> 32));
-}
-
-void sum_add_references(struct sum_bench *bench) {
+void kernels_add_references(struct kernels_bench *bench) {
     struct bench_load load = bench_load_widest();
     bench->subjects[SUBJECT_FLOOR] = (struct subject){"floor", floor_call};
-    bench->subjects[SUBJECT_PLAIN] = (struct subject){"plain", plain_loop};
+    bench->subjects[SUBJECT_PLAIN] = (struct subject){"plain", bench->work->plain};
     bench->subjects[SUBJECT_LOAD] = (struct subject){"load", load.load};
     bench->subject_count = SUBJECT_KERNELS;
     bench->load_bits = load.vector_bits;
@@ -111,7 +89,7 @@ static double mean_size(const struct call *calls) {
     return total / (double)MIX_CALLS;
 }
 
-static size_t arena_size(const struct sum_bench *bench) {
+static size_t arena_size(const struct kernels_bench *bench) {
     size_t size = MIX_BYTES;
     for (size_t i = 0; i < bench->cell_count; i++) {
         const struct cell *cell = &bench->cells[i];
@@ -135,7 +113,7 @@ static unsigned char *make_arena(size_t size) {
     return arena;
 }
 
-bool sum_prepare(struct sum_bench *bench) {
+bool kernels_prepare(struct kernels_bench *bench) {
     bench->arena = make_arena(arena_size(bench));
     if (!bench->arena)
         return false;
@@ -156,7 +134,7 @@ bool sum_prepare(struct sum_bench *bench) {
     return true;
 }
 
-void sum_release(struct sum_bench *bench) {
+void kernels_release(struct kernels_bench *bench) {
     for (size_t i = 0; i < MODE_COUNT; i++)
         free(bench->mixes[i]);
     free(bench->arena);
@@ -166,10 +144,10 @@ void sum_release(struct sum_bench *bench) {
 
 /* --- Are they right? --- */
 
-static bool agrees(struct sum_bench *bench, const struct subject *kernel, const unsigned char *data,
-                   size_t size, size_t align, uint32_t seed) {
-    uint16_t is = carry_sum_fold(kernel->sum(data, size, seed));
-    uint16_t should = carry_sum_fold(plain_loop(data, size, seed));
+static bool agrees(struct kernels_bench *bench, const struct subject *kernel,
+                   const unsigned char *data, size_t size, size_t align, uint32_t seed) {
+    uint32_t is = bench->work->result(kernel->sum(data, size, seed));
+    uint32_t should = bench->work->result(bench->work->plain(data, size, seed));
     if (is == should)
         return true;
     bench->wrong[bench->wrong_count++] = (struct wrong){kernel->name, size, align, is, should};
@@ -177,7 +155,7 @@ static bool agrees(struct sum_bench *bench, const struct subject *kernel, const 
 }
 
 /* Every small size at a random alignment, then every size and alignment that will be timed. */
-static bool is_right(struct sum_bench *bench, const struct subject *kernel) {
+static bool is_right(struct kernels_bench *bench, const struct subject *kernel) {
     static unsigned char ones[VERIFY_SIZES + 64];
     memset(ones, 0xff, sizeof ones);
     uint64_t state = 3;
@@ -196,7 +174,7 @@ static bool is_right(struct sum_bench *bench, const struct subject *kernel) {
     return true;
 }
 
-void sum_verify(struct sum_bench *bench) {
+void kernels_verify(struct kernels_bench *bench) {
     size_t kept = SUBJECT_KERNELS;
     for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++) {
         struct subject kernel = bench->subjects[i];
@@ -247,7 +225,7 @@ __attribute__((noinline)) static uint32_t run_cell(const struct cell *cell, carr
  * of a page: cells start at the beginning of one.
  */
 static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
-    const struct sum_bench *bench = context;
+    const struct kernels_bench *bench = context;
     size_t above = (uintptr_t)__builtin_frame_address(0) % PAGE_BYTES;
     void *moved = alloca(above);
     __asm__ volatile("" : : "r"(moved) : "memory");
@@ -255,7 +233,7 @@ static uint32_t run(const void *context, size_t cell, size_t subject, size_t fir
 }
 
 static size_t fixed_calls(const void *context, size_t cell) {
-    const struct sum_bench *bench = context;
+    const struct kernels_bench *bench = context;
     return bench->cells[cell].mode->sample_calls;
 }
 
@@ -265,7 +243,7 @@ static void show_progress(size_t done, size_t total) {
         progress_draw(done);
 }
 
-bool sum_measure(struct sum_bench *bench) {
+bool kernels_measure(struct kernels_bench *bench) {
     bench->plan.cells = bench->cell_count;
     bench->plan.subjects = bench->subject_count;
     bench->plan.run = run;
@@ -278,12 +256,12 @@ bool sum_measure(struct sum_bench *bench) {
     return bench->samples != NULL;
 }
 
-struct bench_stats sum_stats(const struct sum_bench *bench, size_t cell, size_t subject) {
+struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell, size_t subject) {
     return bench_stats(bench_samples(&bench->plan, bench->samples, cell, subject),
                        bench->plan.rounds);
 }
 
-double sum_ratio(const struct sum_bench *bench, size_t cell, size_t subject, size_t base) {
+double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base) {
     return bench_ratio(bench_samples(&bench->plan, bench->samples, cell, subject),
                        bench_samples(&bench->plan, bench->samples, cell, base), bench->plan.rounds);
 }
