@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import re
 import select
 import shutil
@@ -12,7 +14,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
+import time
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -794,6 +798,29 @@ def test_progress_line(tool: str, carry: Run, tmp_path: Path) -> None:
     assert re.search(r"\r\x1b\[K\d+\.\d kB  0\.00 GB/s", shown)
     assert "\r\x1b[Kstandard input: 1,100 packets" in shown, "the line is not cleared"
     assert "\x1b" not in in_terminal(["/bin/sh", "-c", f"{pipe} 2>/dev/null"], NO_COLOR="1")
+
+
+@pytest.mark.parametrize("columns", [12, 50, 80])
+def test_progress_lines_fit_and_are_few(tool: str, tmp_path: Path, columns: int) -> None:
+    """Of a terminal that tells its size; more often than ten times a second nobody reads."""
+    path = tmp_path / "zeros.pcap"
+    path.write_bytes(pcap([]))
+    os.truncate(path, 1 << 36)  # zeros are records of nothing
+    terminal, stderr = pty.openpty()
+    fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    started = time.monotonic()
+    with subprocess.Popen([tool, "check", "-q", path], stderr=stderr) as child:
+        shown = b""
+        while shown.count(b"%") < 5:
+            shown += os.read(terminal, 65536)
+        child.terminate()
+    seconds = time.monotonic() - started
+    os.close(stderr)
+    os.close(terminal)
+    first, *lines = shown.split(b"\r\x1b[K")
+    assert first == b"" and lines[0].startswith(b"[") == (columns >= 50)
+    assert max(map(len, lines)) < columns
+    assert len(lines) <= 10 * seconds
 
 
 def test_no_progress_line_for_short_work(tool: str, tmp_path: Path) -> None:

@@ -317,7 +317,7 @@ def test_count(carry: Run, tmp_path: Path) -> None:
         reports = [json.loads(line) for line in done.stdout.splitlines()]
         assert [report["packets"] for report in reports] == [packets] * 2
         assert done.returncode == status
-    assert "--count takes a number from 1" in carry("check", "--count=0", path).stderr
+    assert "--count takes a number from 1 on, not '0'" in carry("check", "--count=0", path).stderr
 
 
 def test_proto(carry: Run, tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_proto(carry: Run, tmp_path: Path) -> None:
 
     assert protocols() == (BAD, ["icmp", "ip", "tcp", "udp"], 4)
     assert protocols("--proto=udp,ip") == (CLEAN, ["ip", "udp"], 4)
-    assert protocols("-p", "icmp") == (BAD, ["icmp"], 4)
+    assert protocols("-p", "icmp") == protocols("-p", "ICMP") == (BAD, ["icmp"], 4)
     lines = carry("check", "-b", "-p", "icmp", path).stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [["3", "icmp"]]
     assert "without a checksum" not in carry("check", "-p", "icmp", path).stdout
@@ -340,6 +340,11 @@ def test_proto(carry: Run, tmp_path: Path) -> None:
         done = carry("check", "--proto", value, path)
         assert (done.returncode, done.stdout) == (ERROR, "")
         assert "no protocol '" in done.stderr
+    _, known = carry("check", "--help").stdout.split("Protocols, as --proto names them:")
+    table = (SOURCE / "include/carry/protocols.def").read_text()
+    names = re.findall(r'^CARRY_PROTOCOL\(\w+, "?(\w+)', table, re.MULTILINE)
+    assert known.replace(",", "").split() == names
+    assert protocols(f"--proto={','.join(names)}") == protocols()
 
 
 def test_partial(carry: Run, tmp_path: Path) -> None:

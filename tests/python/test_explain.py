@@ -154,10 +154,15 @@ def test_time_that_is_not_known(carry: Run) -> None:
     assert explain(carry, file.bytes())[1]["time"] is None
 
 
+def test_the_letter_for_json(carry: Run) -> None:
+    done = carry("explain", "-J", "-", "1", stdin=pcap([GOOD]))
+    assert json.loads(done.stdout) == explain(carry, pcap([GOOD]))[1]
+
+
 def test_frames_that_cannot_be_reached(carry: Run, tmp_path: Path) -> None:
     done = carry("explain", "-", "3", stdin=pcap([GOOD, GOOD]))
     assert (done.returncode, done.stdout) == (ERROR, "")
-    assert done.stderr == "carry: standard input: it holds 2 packets\n"
+    assert done.stderr == "carry: standard input: there is no frame 3: it holds 2 packets\n"
     done = carry("explain", "-", "2", stdin=pcap([GOOD]) + b"\x00")
     assert (done.returncode, done.stdout) == (DAMAGED, "")
     assert "damaged at offset 102: record header cut" in done.stderr

@@ -372,5 +372,6 @@ def test_json(carry: Run, tmp_path: Path) -> None:
         "left": {"tcp": {"partial": 1}},
         "damage": {"offset": len(pcap([GOOD] * 3)), "reason": "record header cut: 1 of 16 bytes"},
     }
+    assert carry("fix", source, "-o", out, "--only", "bad", "-J").stdout == done.stdout
     done = carry("fix", source, "--dry-run", "--log", "-")
     assert [json.loads(line)["frame"] for line in done.stdout.splitlines()] == [1, 2]

@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <carry/packet.h>
 
 #include "command.h"
 #include "pipeline.h"
 #include "tally.h"
+#include "text.h"
 
 #define SHOWN_DEFAULT 5
 #define SHOWN_MAX     10000
@@ -86,7 +88,14 @@ static const struct option long_options[] = {
 };
 
 void check_usage(void) {
+    char names[CARRY_PROTOCOL_COUNT * TEXT_SIZE];
+    size_t used = 0;
     fputs(usage, stdout);
+    fputs("\nProtocols, as --proto names them:\n", stdout);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", protocol ? ", " : "",
+                                 carry_packet_protocol_name(protocol));
+    text_wrap(stdout, 2, names);
 }
 
 static int parse_number(const char *name, const char *text, uint64_t low, uint64_t high,
@@ -94,11 +103,16 @@ static int parse_number(const char *name, const char *text, uint64_t low, uint64
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || value < low || value > high)
-        return command_usage("check", "--%s takes a number from %llu to %llu, not '%s'", name,
-                             (unsigned long long)low, (unsigned long long)high, text);
-    *number = value;
-    return STATUS_CLEAN;
+    bool is_number = *text >= '0' && *text <= '9' && !*end && !errno;
+    if (is_number && value >= low && value <= high) {
+        *number = value;
+        return STATUS_CLEAN;
+    }
+    if (high == UINT64_MAX)
+        return command_usage("check", "--%s takes a number from %llu on, not '%s'", name,
+                             (unsigned long long)low, text);
+    return command_usage("check", "--%s takes a number from %llu to %llu, not '%s'", name,
+                         (unsigned long long)low, (unsigned long long)high, text);
 }
 
 static int set_show(struct check_options *options, const char *text) {
@@ -143,7 +157,7 @@ static int set_udp_zero6(struct check_options *options, const char *text) {
 static int add_protocol(struct check_options *options, const char *name, size_t size) {
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const char *known = carry_packet_protocol_name(protocol);
-        if (strlen(known) != size || strncmp(known, name, size) != 0)
+        if (strlen(known) != size || strncasecmp(known, name, size) != 0)
             continue;
         options->protocols[protocol] = true;
         return STATUS_CLEAN;

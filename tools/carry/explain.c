@@ -24,7 +24,7 @@ static const char usage[] =
     "FRAME counts from 1, as carry check and other tools do. FILE may be a pipe, or -\n"
     "for standard input.\n"
     "\n"
-    "  -j, --json    print a JSON object\n"
+    "  -J, --json    print a JSON object\n"
     "  -h, --help    print this\n"
     "\n"
     "Exit status:\n"
@@ -35,7 +35,7 @@ static const char usage[] =
     "  carry explain capture.pcap 17\n";
 
 static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
+    {"json", no_argument, NULL, 'J'},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -72,8 +72,8 @@ static int parse(int argc, char **argv, struct options *options) {
     int option;
     opterr = 0;
     optind = 1;
-    while ((option = getopt_long(argc, argv, ":jh", long_options, NULL)) != -1) {
-        if (option == 'j')
+    while ((option = getopt_long(argc, argv, ":Jh", long_options, NULL)) != -1) {
+        if (option == 'J')
             options->json = true;
         else if (option == 'h')
             options->help = true;
@@ -356,11 +356,12 @@ static int explain(const struct options *options, const struct packet *packet) {
 static int not_reached(const struct options *options, const struct capture *capture,
                        enum capture_result end, uint64_t packets) {
     const struct capture_problem *problem = capture_problem(capture);
-    char text[sizeof problem->reason + 4 * TEXT_SIZE], number[TEXT_SIZE];
+    char text[sizeof problem->reason + 4 * TEXT_SIZE], number[TEXT_SIZE], wanted[TEXT_SIZE];
     if (end == CAPTURE_FAILED)
         return file_error(options->path, problem->reason);
     if (end == CAPTURE_END) {
-        snprintf(text, sizeof text, "it holds %s packet%s", text_count(number, packets),
+        snprintf(text, sizeof text, "there is no frame %s: it holds %s packet%s",
+                 text_count(wanted, options->frame), text_count(number, packets),
                  text_plural(packets));
         return file_error(options->path, text);
     }

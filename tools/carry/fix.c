@@ -33,7 +33,7 @@ static const char usage[] =
     "      --dry-run        write no copy; say what would be repaired\n"
     "  -l, --log=FILE       a line of JSON for each change; - prints them in place of\n"
     "                       the summary\n"
-    "  -j, --json           print the summary as JSON\n"
+    "  -J, --json           print the summary as JSON\n"
     "  -q, --quiet          print nothing; the exit status tells\n"
     "  -h, --help           print this\n"
     "\n"
@@ -48,14 +48,14 @@ static const char usage[] =
 
 enum { OPTION_ONLY = 256, OPTION_DRY_RUN };
 
-static const char letters[] = ":o:l:jqh";
+static const char letters[] = ":o:l:Jqh";
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
     {"only", required_argument, NULL, OPTION_ONLY},
     {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
     {"log", required_argument, NULL, 'l'},
-    {"json", no_argument, NULL, 'j'},
+    {"json", no_argument, NULL, 'J'},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -120,7 +120,7 @@ static int set_option(struct options *options, char **argv, int option) {
     case OPTION_DRY_RUN:
         options->dry_run = true;
         return STATUS_CLEAN;
-    case 'j':
+    case 'J':
         options->json = true;
         return STATUS_CLEAN;
     case 'q':

@@ -40,7 +40,10 @@ static void print_usage(FILE *stream) {
         fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "  carry help COMMAND    a command's options, with examples\n"
-          "  carry --version       the version\n",
+          "  carry --version       the version\n"
+          "\n"
+          "Example:\n"
+          "  carry check capture.pcap\n",
           stream);
 }
 
