@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/frame.h"
-#include "harness/guard.h"
 #include "harness/tap.h"
 
 #define MORE 0x2000
@@ -27,13 +26,7 @@ static bool agrees_with_check(const struct carry_frame *view) {
 }
 
 static bool find(const struct frame *frame, uint32_t captured) {
-    static struct guard guard;
-    if (!guard.end)
-        guard = guard_open(FRAME_MAX);
-    uint8_t *data = guard.end - captured;
-    memcpy(data, frame->bytes, captured);
-    const struct carry_frame view = {
-        .data = data, .captured = captured, .wire = frame->size, .linktype = frame->linktype};
+    const struct carry_frame view = view_cut(frame, captured);
     memset(&found, 0xee, sizeof found);
     if (carry_packet_check_fragment(&view, NULL, NULL, 0, &found) != 0 || !agrees_with_check(&view))
         tap_ok(false, "sums and fragments are the same alone and together, at %u bytes", captured);

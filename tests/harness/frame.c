@@ -134,18 +134,22 @@ uint32_t put_inner(struct frame *frame, bool version6) {
 
 /* --- Checking them --- */
 
-struct result check_cut(const struct frame *frame, uint32_t captured) {
+struct carry_frame view_cut(const struct frame *frame, uint32_t captured) {
     static struct guard guard;
     if (!guard.end)
         guard = guard_open(FRAME_MAX);
     uint8_t *data = guard.end - captured;
     memcpy(data, frame->bytes, captured);
-    const struct carry_frame view = {
+    return (struct carry_frame){
         .data = data,
         .captured = captured,
         .wire = frame->wire ? frame->wire : frame->size,
         .linktype = frame->linktype,
     };
+}
+
+struct result check_cut(const struct frame *frame, uint32_t captured) {
+    const struct carry_frame view = view_cut(frame, captured);
     struct result result;
     result.count = carry_packet_check(&view, NULL, result.sums, CARRY_PACKET_SUMS_MAX);
     return result;
@@ -153,6 +157,24 @@ struct result check_cut(const struct frame *frame, uint32_t captured) {
 
 struct result check(const struct frame *frame) {
     return check_cut(frame, frame->size);
+}
+
+static void store_expected(struct frame *frame, const struct carry_packet_sum *sum) {
+    if (sum->field_size == 4)
+        set16(frame, sum->field_offset, sum->expected >> 16);
+    set16(frame, sum->field_offset + sum->field_size - 2u, sum->expected);
+}
+
+bool repairs(struct frame *frame, const struct result *result) {
+    bool ok = true;
+    for (size_t i = 0; i < result->count; i++)
+        if (result->sums[i].verdict == CARRY_VERDICT_BAD)
+            store_expected(frame, &result->sums[i]);
+    const struct result repaired = check(frame);
+    for (size_t i = 0; i < result->count; i++)
+        if (result->sums[i].verdict == CARRY_VERDICT_BAD)
+            ok = ok && repaired.sums[i].verdict == CARRY_VERDICT_GOOD;
+    return ok;
 }
 
 /* "ip good, udp unverifiable/fragment" */

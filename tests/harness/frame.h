@@ -91,8 +91,14 @@ struct result {
 
 struct result check(const struct frame *frame);
 
+/* The first `captured` bytes of a frame, up to the guard page; until the next call. */
+struct carry_frame view_cut(const struct frame *frame, uint32_t captured);
+
 /* Checks the first `captured` bytes of a frame, with the guard page right behind them. */
 struct result check_cut(const struct frame *frame, uint32_t captured);
+
+/* Do the bad sums of `result` become good when the frame holds what is expected instead? */
+bool repairs(struct frame *frame, const struct result *result);
 
 /*
  * A test point: the whole frame yields what is expected, such as "ip good, udp

@@ -158,7 +158,7 @@ struct bad_file *bad_file_open(const char *path) {
 bool bad_file_replaces(const struct bad_file *file, const char *path) {
     struct stat mine, other;
     return stat(file->output.path, &mine) == 0 && stat(path, &other) == 0 &&
-           mine.st_dev == other.st_dev && mine.st_ino == other.st_ino;
+           output_is_same(&mine, &other);
 }
 
 bool bad_file_close(struct bad_file *file, bool keep) {

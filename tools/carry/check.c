@@ -213,15 +213,8 @@ static bool finish(void *context, const struct batch *batch) {
 
 /* --- A capture --- */
 
-static void print_error(const char *path, const char *reason) {
-    fputs("carry: ", stderr);
-    text_print_name(stderr, path);
-    fprintf(stderr, ": %s\n", reason);
-}
-
 static void file_error(struct run *run, const char *path, const char *reason) {
-    print_error(path, reason);
-    note_status(run, STATUS_ERROR);
+    note_status(run, command_file_error(path, reason));
 }
 
 /* What the summary would have said of a capture that ended early, where there is none. */
@@ -233,7 +226,7 @@ static void print_problem(struct run *run, const struct report *report) {
     } else if (report->end == CAPTURE_DAMAGED && !summary_tells && !run->options.quiet) {
         snprintf(text, sizeof text, "damaged at offset %s: %s",
                  text_count(offset, report->problem->offset), report->problem->reason);
-        print_error(report->path, text);
+        command_file_error(report->path, text);
     }
 }
 

@@ -26,6 +26,13 @@ int command_error(const char *format, ...) {
     return STATUS_ERROR;
 }
 
+int command_file_error(const char *path, const char *reason) {
+    fputs("carry: ", stderr);
+    text_print_name(stderr, path);
+    fprintf(stderr, ": %s\n", reason);
+    return STATUS_ERROR;
+}
+
 int command_usage(const char *name, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

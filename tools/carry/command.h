@@ -20,6 +20,9 @@ enum status {
 /* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
 __attribute__((format(printf, 1, 2))) int command_error(const char *format, ...);
 
+/* Prints "carry: PATH: REASON" on standard error; returns STATUS_ERROR. */
+int command_file_error(const char *path, const char *reason);
+
 /* Prints "carry NAME: ...; see carry NAME --help" on standard error; returns STATUS_ERROR. */
 __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const char *format, ...);
 

@@ -2,7 +2,6 @@
 /* carry explain: one frame, layer by layer, and why each of its checksums got its verdict. */
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "capture.h"
 #include "command.h"
+#include "json.h"
 #include "report.h"
 #include "tally.h"
 #include "text.h"
@@ -301,7 +301,6 @@ static json_t *sum_json(const struct explanation *explanation, const struct carr
 static void explain_json(const struct explanation *explanation) {
     const struct packet *packet = &explanation->packet;
     char time[REPORT_TIME_SIZE];
-    char *name = text_utf8(explanation->path);
     json_t *object = json_object(), *layers = json_array();
     for (size_t i = 0; i < explanation->layers_count; i++) {
         const struct carry_packet_layer *layer = &explanation->layers[i];
@@ -311,7 +310,7 @@ static void explain_json(const struct explanation *explanation) {
                                                 (json_int_t)layer->offset, "checksum",
                                                 sum ? sum_json(explanation, sum) : json_null()));
     }
-    json_object_set_new(object, "file", name ? json_string(name) : json_null());
+    json_object_set_new(object, "file", json_name(explanation->path));
     json_object_set_new(object, "frame", json_integer((json_int_t)packet->number));
     json_object_set_new(object, "time",
                         report_time(time, packet->time_ns) ? json_string(time) : json_null());
@@ -320,20 +319,10 @@ static void explain_json(const struct explanation *explanation) {
     json_object_set_new(object, "wire", json_integer(packet->wire));
     json_object_set_new(object, "linktype", json_integer(packet->linktype));
     json_object_set_new(object, "layers", layers);
-    json_dumpf(object, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(object);
-    free(name);
+    json_print(stdout, object);
 }
 
 /* --- The work --- */
-
-static int file_error(const char *path, const char *reason) {
-    fputs("carry: ", stderr);
-    text_print_name(stderr, path);
-    fprintf(stderr, ": %s\n", reason);
-    return STATUS_ERROR;
-}
 
 static int explain(const struct options *options, const struct packet *packet) {
     struct explanation explanation = {
@@ -358,16 +347,16 @@ static int not_reached(const struct options *options, const struct capture *capt
     const struct capture_problem *problem = capture_problem(capture);
     char text[sizeof problem->reason + 4 * TEXT_SIZE], number[TEXT_SIZE], wanted[TEXT_SIZE];
     if (end == CAPTURE_FAILED)
-        return file_error(options->path, problem->reason);
+        return command_file_error(options->path, problem->reason);
     if (end == CAPTURE_END) {
         snprintf(text, sizeof text, "there is no frame %s: it holds %s packet%s",
                  text_count(wanted, options->frame), text_count(number, packets),
                  text_plural(packets));
-        return file_error(options->path, text);
+        return command_file_error(options->path, text);
     }
     snprintf(text, sizeof text, "damaged at offset %s: %s", text_count(number, problem->offset),
              problem->reason);
-    file_error(options->path, text);
+    command_file_error(options->path, text);
     return STATUS_DAMAGED;
 }
 
@@ -376,7 +365,7 @@ static int explain_frame(const struct options *options) {
     enum capture_result result;
     struct capture *capture = capture_open(options->path);
     if (!capture)
-        return file_error(options->path, strerror(errno));
+        return command_file_error(options->path, strerror(errno));
     while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET &&
            packet.number < options->frame)
         continue;

@@ -15,7 +15,6 @@
 #include "output.h"
 #include "progress.h"
 #include "tally.h"
-#include "text.h"
 
 static const char usage[] =
     "Usage: carry fix [OPTION]... FILE -o OUTPUT\n"
@@ -165,27 +164,16 @@ static int parse(int argc, char **argv, struct options *options) {
 
 /* --- Files --- */
 
-static int file_error(const char *path, const char *reason) {
-    fputs("carry: ", stderr);
-    text_print_name(stderr, path);
-    fprintf(stderr, ": %s\n", reason);
-    return STATUS_ERROR;
-}
-
-static bool same_file(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Opens what is to appear under `path`, unless that is the input, by whatever name or link. */
 static int open_output(const struct run *run, struct output *output, const char *path) {
     struct stat input, present;
     if (!capture_status(run->capture, &input))
-        return file_error(run->options.input, strerror(errno));
-    if (stat(path, &present) == 0 && same_file(&input, &present))
-        return file_error(path, "is the input, which is never written to");
+        return command_file_error(run->options.input, strerror(errno));
+    if (stat(path, &present) == 0 && output_is_same(&input, &present))
+        return command_file_error(path, "is the input, which is never written to");
     mode_t mode = S_ISREG(input.st_mode) ? input.st_mode & 0666 : 0666;
     if (!output_open(output, path, mode))
-        return file_error(path, output_problem(errno));
+        return command_file_error(path, output_problem(errno));
     return STATUS_CLEAN;
 }
 
@@ -205,9 +193,9 @@ static int open_log(struct run *run) {
     if (status != STATUS_CLEAN)
         return status;
     if (run->output.path && strcmp(run->log.path, run->output.path) == 0)
-        return file_error(path, "is the output too");
+        return command_file_error(path, "is the output too");
     run->log_stream = output_stream(&run->log);
-    return run->log_stream ? STATUS_CLEAN : file_error(path, strerror(errno));
+    return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
 static void take_bytes(void *context, const void *bytes, size_t size) {
@@ -236,12 +224,13 @@ static bool finish_log(struct run *run) {
 static int publish(struct run *run) {
     const struct options *options = &run->options;
     if (!finish_log(run)) /* whoever started this learns of standard output's failure in the end */
-        return logs_to_output(run) ? STATUS_ERROR
-                                   : file_error(options->log, output_problem(run->log.error));
+        return logs_to_output(run)
+                   ? STATUS_ERROR
+                   : command_file_error(options->log, output_problem(run->log.error));
     if (options->output && !(output_finish(&run->output) && output_publish(&run->output)))
-        return file_error(options->output, output_problem(run->output.error));
+        return command_file_error(options->output, output_problem(run->output.error));
     if (run->log.path && !output_publish(&run->log))
-        return file_error(options->log, output_problem(run->log.error));
+        return command_file_error(options->log, output_problem(run->log.error));
     return STATUS_CLEAN;
 }
 
@@ -333,7 +322,7 @@ static int fix_capture(struct run *run) {
         run->report.end = repair_all(run);
         run->report.problem = capture_problem(run->capture);
         if (run->report.end == CAPTURE_FAILED)
-            status = file_error(run->options.input, run->report.problem->reason);
+            status = command_file_error(run->options.input, run->report.problem->reason);
     }
     if (status == STATUS_CLEAN)
         status = publish(run);
@@ -356,7 +345,8 @@ int command_fix(int argc, char **argv) {
         run->report.input = run->options.input;
         run->report.output = run->options.output;
         run->capture = capture_open(run->options.input);
-        status = run->capture ? fix_capture(run) : file_error(run->options.input, strerror(errno));
+        status = run->capture ? fix_capture(run)
+                              : command_file_error(run->options.input, strerror(errno));
         if (run->capture)
             capture_close(run->capture);
     }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fix_report.h"
 
-#include <jansson.h>
-#include <stdlib.h>
-
+#include "json.h"
 #include "tally.h"
 #include "text.h"
 
@@ -124,13 +122,6 @@ static json_t *integer(uint64_t value) {
     return json_integer((json_int_t)value);
 }
 
-static json_t *name_json(const char *path) {
-    char *name = path ? text_utf8(path) : NULL;
-    json_t *json = name ? json_string(name) : json_null();
-    free(name);
-    return json;
-}
-
 /* {"tcp":{"bad":1},...}: what occurs. */
 static json_t *counts_json(const count_row *counts, bool (*wanted)(unsigned)) {
     json_t *protocols = json_object();
@@ -154,23 +145,17 @@ static json_t *damage_json(const struct fix_report *report) {
                      report->problem->reason);
 }
 
-static void print_json(FILE *stream, json_t *object) {
-    json_dumpf(object, stream, JSON_COMPACT);
-    putc('\n', stream);
-    json_decref(object);
-}
-
 void fix_report_json(const struct fix_report *report) {
     json_t *object = json_object();
-    json_object_set_new(object, "file", name_json(report->input));
-    json_object_set_new(object, "output", name_json(report->output));
+    json_object_set_new(object, "file", json_name(report->input));
+    json_object_set_new(object, "output", json_name(report->output));
     json_object_set_new(object, "packets", integer(report->packets));
     json_object_set_new(object, "bytes", integer(report->bytes));
     json_object_set_new(object, "changed_packets", integer(report->changed_packets));
     json_object_set_new(object, "repaired", counts_json(report->repaired, is_any));
     json_object_set_new(object, "left", counts_json(report->left, tally_names));
     json_object_set_new(object, "damage", damage_json(report));
-    print_json(stdout, object);
+    json_print(stdout, object);
 }
 
 void fix_log(FILE *log, const struct packet *packet, const struct carry_packet_sum *change) {
@@ -184,5 +169,5 @@ void fix_log(FILE *log, const struct packet *packet, const struct carry_packet_s
     json_object_set_new(object, "size", integer(change->field_size));
     json_object_set_new(object, "old", integer(change->stored));
     json_object_set_new(object, "new", integer(change->expected));
-    print_json(log, object);
+    json_print(log, object);
 }

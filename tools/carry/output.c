@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "signals.h"
@@ -34,12 +33,15 @@ static void set_live(const struct output *from, struct output *to) {
 
 /* --- Where it is to appear --- */
 
+bool output_is_same(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 /* A new file in its place would take nothing of what is still printed. */
 static bool is_printed_to(const struct stat *status) {
     struct stat printed;
     for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++)
-        if (fstat(descriptor, &printed) == 0 && printed.st_dev == status->st_dev &&
-            printed.st_ino == status->st_ino)
+        if (fstat(descriptor, &printed) == 0 && output_is_same(&printed, status))
             return true;
     return false;
 }

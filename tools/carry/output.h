@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 struct output {
     char *path;      /* NULL: closed, or never opened */
@@ -33,6 +33,9 @@ struct output {
  * open stays where it is.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
+
+/* Are these of one file, by whatever names? */
+bool output_is_same(const struct stat *a, const struct stat *b);
 
 /* What to say of an `error` of these functions. */
 const char *output_problem(int error);

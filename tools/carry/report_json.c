@@ -4,26 +4,13 @@
  */
 #include "report.h"
 
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "json.h"
 #include "text.h"
 
 static void set_count(json_t *object, const char *key, uint64_t value) {
     json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-static void set_name(json_t *object, const char *path) {
-    char *name = text_utf8(path);
-    json_object_set_new(object, "file", name ? json_string(name) : json_null());
-    free(name);
-}
-
-static void print(json_t *object) {
-    json_dumpf(object, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(object);
 }
 
 /* {"tcp":{"good":1,...},...}: one member a protocol that occurs. */
@@ -91,7 +78,7 @@ static json_t *reassembly_json(const uint64_t *counts) {
 
 void report_json(const struct report *report) {
     json_t *object = json_object();
-    set_name(object, report->path);
+    json_object_set_new(object, "file", json_name(report->path));
     set_count(object, "packets", report->tally->packets);
     set_count(object, "bytes", report->tally->bytes);
     json_object_set_new(object, "protocols", counts_json(report->tally));
@@ -99,7 +86,7 @@ void report_json(const struct report *report) {
     json_object_set_new(object, "reasons", reasons_json(report->tally));
     json_object_set_new(object, "unknown_links", unknown_links_json(report->tally));
     json_object_set_new(object, "reassembly", reassembly_json(report->reassembly));
-    print(object);
+    json_print(stdout, object);
 }
 
 static void set_endpoint(json_t *object, const char *key, const char *port_key,
@@ -114,7 +101,7 @@ void report_finding_json(const char *path, const struct finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char time[REPORT_TIME_SIZE];
     json_t *object = json_object();
-    set_name(object, path);
+    json_object_set_new(object, "file", json_name(path));
     set_count(object, "frame", finding->frame);
     json_object_set_new(object, "time",
                         report_time(time, finding->time_ns) ? json_string(time) : json_null());
@@ -130,5 +117,5 @@ void report_finding_json(const char *path, const struct finding *finding) {
         json_object_set_new(object, "offset", json_null());
     else
         set_count(object, "offset", finding->offset);
-    print(object);
+    json_print(stdout, object);
 }
