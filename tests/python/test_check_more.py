@@ -21,6 +21,7 @@ from captures import (
     PARTIAL,
     TCP,
     UDP,
+    V6,
     WRONG,
     Pcapng,
     Record,
@@ -360,6 +361,10 @@ def test_partial(carry: Run, tmp_path: Path) -> None:
         assert carry("check", clean).stdout == carry("check", "--partial=ok", clean).stdout
     assert carry("check", "--partial=bad", path).stdout.endswith(
         "\n1 bad and 2 partial checksums\n"
+    )
+    illegal = pcap([WRONG, PARTIAL, ethernet(packet(UDP, sums="none", **V6))])
+    assert carry("check", "--partial=bad", "-", stdin=illegal).stdout.endswith(
+        "\n1 bad, 1 partial and 1 illegal checksums\n"
     )
     text = carry("check", "--partial=report", clean).stdout
     assert text.count(" (partial)\n") == 2

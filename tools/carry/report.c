@@ -387,16 +387,18 @@ static void print_findings(const struct report *report) {
 
 static void print_bad(const struct tally *tally, unsigned wrong) {
     char number[TEXT_SIZE];
-    const char *separator = "";
+    const uint64_t total = tally_total_of(tally, wrong);
+    uint64_t rest = total;
     fputs(text_colour(COLOUR_RED), stdout);
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         uint64_t count = tally_total_of(tally, wrong & 1u << verdict);
         if (!count)
             continue;
+        const char *separator = rest == total ? "" : rest == count ? " and " : ", ";
         printf("%s%s %s", separator, text_count(number, count), carry_packet_verdict_name(verdict));
-        separator = " and ";
+        rest -= count;
     }
-    printf(" checksum%s%s", text_plural(tally_total_of(tally, wrong)), text_colour(COLOUR_NONE));
+    printf(" checksum%s%s", text_plural(total), text_colour(COLOUR_NONE));
 }
 
 /* Clean means that something was verified, and that nothing was wrong. */
