@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # From the bottom up: each row holds the modules of one layer.
-LAYERS = [["base"], ["cpu"], ["sum"], ["packet"]]
+LAYERS = [["base"], ["cpu"], ["patch"], ["sum"], ["packet"]]
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
 
 # Answers for the core in a process with a C library; sees what the core sees at its bottom.
@@ -39,8 +39,8 @@ def includes(path: Path) -> Iterator[tuple[int, bool, str]]:
 
 
 def public_module(name: str) -> str:
-    """The module that carry/`name` belongs to."""
-    return PUBLIC.get(name, Path(name).stem)
+    """The module that carry/`name` belongs to: carry/patch.h and carry/patch/x.h to patch."""
+    return PUBLIC.get(name, Path(Path(name).parts[0]).stem)
 
 
 def why_not_public(module: str, name: str) -> str | None:
@@ -90,7 +90,7 @@ def why_not(path: Path, quoted: bool, name: str) -> str | None:
     top, *rest = path.relative_to(ROOT).parts
     if top == "tools":
         return why_not_tool(path, quoted, name)
-    module = public_module(path.name) if top == "include" else rest[0]
+    module = public_module("/".join(rest[1:])) if top == "include" else rest[0]
     if module == HOSTED:
         return why_not_hosted(quoted, name)
     if module == "carry":  # carry.h includes every module

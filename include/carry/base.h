@@ -27,6 +27,10 @@ enum carry_error {
     CARRY_ERROR_INVALID = -1,     /* an argument has no meaning */
     CARRY_ERROR_UNKNOWN = -2,     /* a name that no table holds */
     CARRY_ERROR_UNSUPPORTED = -3, /* known, but not on this CPU */
+    CARRY_ERROR_BYTES = -4,       /* text holds other instructions than it should */
+    CARRY_ERROR_PERMISSION = -5,  /* the system does not let text be written */
+    CARRY_ERROR_NO_SYNC = -6,     /* the system cannot synchronise the cores that run threads */
+    CARRY_ERROR_MEMORY = -7,      /* no memory */
 };
 
 CARRY_END_DECLS

@@ -15,6 +15,7 @@
 #include <carry/cpu.h>
 #include <carry/crc.h>
 #include <carry/packet.h>
+#include <carry/patch.h>
 #include <carry/sum.h>
 
 #endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call sites, branches and inline alternatives that the running program rewrites, so that a choice
+ * made at run time costs nothing where it is used.
+ *
+ *     CARRY_OP(uint32_t, route, const void *, size_t);      // in a header: an operation ...
+ *     CARRY_KEY(tracing);                                   // ... and a key
+ *
+ *     CARRY_OP_DEFINE(route, route_plain);                  // in one source file of the object
+ *     CARRY_KEY_DEFINE(tracing, false);
+ *
+ *     uint32_t next = carry_call(route)(packet, size);      // anywhere: a direct call
+ *     if (carry_unlikely(tracing))                          // and a NOP
+ *         trace(packet);
+ *
+ *     struct carry_patch patch;                             // at any time, threads may run
+ *     carry_patch_begin(&patch);
+ *     carry_set(&patch, route, route_fast);
+ *     carry_enable(&patch, tracing);
+ *     int error = carry_patch_commit(&patch);
+ *
+ * A *site* is a place in the program's text, a record of 16 bytes tells of each. Before anything
+ * is patched, and wherever patching is refused, a site reads its operation or key from memory: the
+ * program does the same, a little slower. So no error of this module needs handling for the sake
+ * of correctness, but the negative ones of carry_patch_commit(): those say nothing has changed.
+ *
+ * Contract:
+ *  - A commit takes effect as a whole or not at all: all sites are verified against the bytes that
+ *    they should hold before the first is written, and written ones are restored if a later one
+ *    cannot be. Threads that run meanwhile see each site in its old state or its new one; sites
+ *    change one after the other, so let nothing rest on two of them changing at once.
+ *  - After a commit every thread runs the new state; a thread that is inside a function called
+ *    before returns as if nothing had happened.
+ *  - One transaction is open at a time: carry_patch_begin() waits for the one before. Commit from
+ *    ordinary code, never from a signal handler.
+ *  - Live commits stop threads at a site for a moment. In that moment a trap instruction may stand
+ *    there: the library handles SIGTRAP and passes others' traps on to the handler it found. So no
+ *    thread that runs sites may block SIGTRAP while another commits (the kernel ends a process
+ *    for a trap that is blocked), and a debugger is to be told "handle SIGTRAP nostop noprint
+ * pass".
+ *  - A program with one thread needs none of this and does none of it.
+ *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
+ *    Clang 11), there are no sites: operations are calls through a pointer, keys are flags.
+ *
+ * In C++ what an operation calls must not throw. Arguments and results of operations are integers
+ * and pointers, at most six.
+ */
+#ifndef CARRY_PATCH_H
+#define CARRY_PATCH_H
+
+#include <carry/base.h>
+
+CARRY_BEGIN_DECLS
+
+/* An operation or a key: what unpatched sites read. All but `value` belongs to the library. */
+struct carry_key {
+    uintptr_t value;            /* a function, or 0 and 1 */
+    uintptr_t wanted;           /* what an open transaction will make of it */
+    uintptr_t (*resolve)(void); /* asked for the value before sites are first patched, or NULL */
+    struct carry_key *changed;  /* the next one of an open transaction */
+    struct carry_key *original; /* of another object, which this one follows, or NULL */
+    struct carry_key *imports;  /* those that follow this one; of such a one, the next */
+};
+
+/* A transaction. */
+struct carry_patch {
+    struct carry_key *changed;
+};
+
+/* What a record tells about a site. Kinds that a version does not know are left alone. */
+enum carry_site_kind {
+    CARRY_SITE_CALL = 1,        /* a call of an operation */
+    CARRY_SITE_JUMP = 2,        /* a jump to one, at the end of a function in assembly */
+    CARRY_SITE_BRANCH = 3,      /* a branch on a key */
+    CARRY_SITE_ALTERNATIVE = 4, /* instructions with a replacement */
+    CARRY_SITE_BODY = 5,        /* no site: instructions that may stand for a call of a function */
+};
+
+enum carry_site_flag {
+    CARRY_SITE_JUMPS_IF_ON = 1, /* branch: a NOP while the key is off, else while it is on */
+    CARRY_SITE_BY_FEATURE = 1,  /* alternative: `key` is the name of a CPU feature, in text */
+    CARRY_SITE_SINGLE = 2,      /* alternative: one instruction in each state */
+    CARRY_SITE_RELATIVE = 4,    /* body: its last four bytes are relative to its end */
+};
+
+#define CARRY_SITE_VERSION 1
+
+/* The record of a site, read-only, in section carry_sites. Offsets count from their own place. */
+struct carry_site {
+    int32_t site;
+    int32_t key;
+    int32_t aux; /* branch: its stub; alternative and body: their bytes, in section carry_bytes */
+    uint8_t kind;
+    uint8_t length; /* of the site, in bytes */
+    uint8_t flags;
+    uint8_t version;
+};
+
+/* Why a site is not patched. */
+enum carry_patch_reason {
+    CARRY_PATCH_NOT_ASKED,    /* no commit has changed its key, nor carry_patch_apply() run */
+    CARRY_PATCH_RANGE,        /* the function is out of reach of a direct call */
+    CARRY_PATCH_UNKNOWN_KIND, /* the record is of a newer library */
+    CARRY_PATCH_QUIESCENCE,   /* several instructions, which only a quiet program may change */
+    CARRY_PATCH_PERMISSION,   /* the system lets nobody write text */
+    CARRY_PATCH_NO_SYNC,      /* threads run, and the system cannot synchronise their cores */
+    CARRY_PATCH_REASONS,
+};
+
+struct carry_patch_stats {
+    size_t objects;      /* with sites: the executable, shared objects */
+    size_t sites;        /* all below, bodies not counted */
+    size_t direct;       /* calls and jumps that go straight to their function */
+    size_t inlined;      /* calls replaced by the function's own instruction */
+    size_t branches;     /* branches on keys, as NOP or jump */
+    size_t alternatives; /* patched, or rightly in their default */
+    size_t unpatched[CARRY_PATCH_REASONS];
+    uint64_t commits;    /* that took effect */
+    uint64_t written;    /* sites, by all of them */
+    const char *backend; /* how text is written: "none" before the first commit */
+    const char *guard;   /* what stood in for sites in the last live commit */
+};
+
+/* Opens a transaction, which carry_patch_commit() or carry_patch_abort() closes. */
+CARRY_API void carry_patch_begin(struct carry_patch *patch);
+
+/* Notes a new value; carry_set(), carry_enable() and carry_disable() call it with the right type.
+ */
+CARRY_API void carry_patch_set(struct carry_patch *patch, struct carry_key *key, uintptr_t value);
+
+/*
+ * Makes all noted changes. Returns 0 if they are in effect; sites that could not be patched follow
+ * their key in memory, carry_patch_stats() counts them and says why. Negative if nothing changed:
+ *  CARRY_ERROR_BYTES       a site holds bytes that this library did not put there
+ *  CARRY_ERROR_PERMISSION  patched sites must change, and the system no longer lets text be written
+ *  CARRY_ERROR_NO_SYNC     the same, and it does not let cores be synchronised
+ *  CARRY_ERROR_MEMORY      no memory for the list of sites
+ */
+CARRY_API int carry_patch_commit(struct carry_patch *patch);
+
+/* Closes a transaction and forgets its changes. */
+CARRY_API void carry_patch_abort(struct carry_patch *patch);
+
+/* Says to carry_patch_apply(): no other thread runs sites now, so that any may change. */
+#define CARRY_PATCH_QUIET 1u
+
+/*
+ * Patches every site of every object to the present value of its key, and from then on the sites
+ * of objects as they are loaded. Programs call it once at their start. Returns 0, or a negative
+ * error: those of carry_patch_commit(); the program runs on either way. Alternatives of several
+ * instructions change only with CARRY_PATCH_QUIET, or while there is one thread.
+ */
+CARRY_API int carry_patch_apply(unsigned flags);
+
+/* Counts the sites and their states, as they stand in the text. */
+CARRY_API void carry_patch_stats(struct carry_patch_stats *stats);
+
+/* "range", "permission", ... for people. */
+CARRY_API const char *carry_patch_reason_name(enum carry_patch_reason reason);
+
+/*
+ * Makes the sites of an object known, or forgets them: start and end of its section carry_sites.
+ * CARRY_OP_DEFINE and its like call it when the object is loaded and unloaded; kernels call it
+ * themselves. Returns 0, or CARRY_ERROR_MEMORY: the sites then stay unpatched, and are counted.
+ */
+CARRY_API int carry_patch_register(const struct carry_site *start, const struct carry_site *stop);
+CARRY_API void carry_patch_unregister(const struct carry_site *start);
+
+/* Makes `import` follow `key` of another object, or no longer. See CARRY_KEY_IMPORT. */
+CARRY_API void carry_patch_import(struct carry_key *import, struct carry_key *key);
+CARRY_API void carry_patch_unimport(struct carry_key *import);
+
+/* Does nothing, in no instructions at all where it is patched in: see CARRY_OP_NOTHING. */
+CARRY_API uintptr_t carry_patch_nothing(void);
+
+/* Never called. A call of it behind each site tells the compiler to make room for calls. */
+CARRY_API __attribute__((noreturn, cold)) void carry_patch_never(void);
+
+/* The sites of the object that this is compiled into, by the linker; none if it has none. */
+extern const struct carry_site __start_carry_sites[] __attribute__((weak, visibility("hidden")));
+extern const struct carry_site __stop_carry_sites[] __attribute__((weak, visibility("hidden")));
+
+CARRY_END_DECLS
+
+#define CARRY_HIDDEN __attribute__((visibility("hidden")))
+#define CARRY_INLINE static inline __attribute__((always_inline, unused))
+
+#ifdef __cplusplus
+#define CARRY_C_LINKAGE extern "C"
+#else
+#define CARRY_C_LINKAGE extern
+#endif
+
+#if defined(__x86_64__) && defined(__LP64__) &&                                                    \
+    ((defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 11))
+#include <carry/patch/x86_64.h>
+#else
+#include <carry/patch/generic.h>
+#endif
+
+/*
+ * CARRY_OP(result, name, types...)   declares an operation, in a header or a source file.
+ * CARRY_OP_DEFINE(name, function)    defines it, in one source file, with what it does at first.
+ * carry_call(name)(arguments...)     does it.
+ * carry_set(&patch, name, function)  makes it another function at the next commit.
+ * carry_get(name)                    the function it is now.
+ *
+ * An operation is of one object (executable or shared object). CARRY_OP_EXPORT(name) beside its
+ * definition lets other objects import it by CARRY_OP_IMPORT(name) in one of their source files;
+ * each has CARRY_OP. The same holds for keys.
+ */
+#define CARRY_OP(result, ...)                                                                      \
+    CARRY_OP_PICK(__VA_ARGS__, CARRY_OP_6, CARRY_OP_5, CARRY_OP_4, CARRY_OP_3, CARRY_OP_2,         \
+                  CARRY_OP_1, CARRY_OP_0, ~)                                                       \
+    (result, __VA_ARGS__)
+#define CARRY_OP_PICK(name, a, b, c, d, e, f, macro, ...) macro
+
+#define CARRY_OP_TYPED(result, name, types)                                                        \
+    typedef result carry_fn_##name types;                                                          \
+    CARRY_C_LINKAGE CARRY_HIDDEN struct carry_key carry_op_##name;                                 \
+    CARRY_INLINE carry_fn_##name *carry_get_##name(void) {                                         \
+        return (carry_fn_##name *)__atomic_load_n(&carry_op_##name.value, __ATOMIC_RELAXED);       \
+    }                                                                                              \
+    CARRY_INLINE void carry_set_##name(struct carry_patch *patch, carry_fn_##name *function) {     \
+        carry_patch_set(patch, &carry_op_##name, (uintptr_t)function);                             \
+    }
+
+#define carry_get(name)                  carry_get_##name()
+#define carry_set(patch, name, function) carry_set_##name(patch, function)
+
+/* A function for operations that do nothing for now; its result is 0, or nothing in particular. */
+#define CARRY_OP_NOTHING(name) ((carry_fn_##name *)carry_patch_nothing)
+
+/*
+ * CARRY_KEY(name)                    declares a key.
+ * CARRY_KEY_DEFINE(name, on)         defines it, in one source file, as true or false at first.
+ * carry_unlikely(name)               is it on? Costs a NOP if it is off, a jump if it is on.
+ * carry_likely(name)                 the same, with a NOP if it is on.
+ * carry_enable(&patch, name), carry_disable(&patch, name)
+ */
+#define CARRY_KEY(name)                                                                            \
+    CARRY_C_LINKAGE CARRY_HIDDEN struct carry_key carry_key_##name;                                \
+    CARRY_KEY_BRANCHES(name)                                                                       \
+    struct carry_key
+
+#define carry_unlikely(name)       (__builtin_expect(carry_unlikely_##name(), 0) != 0)
+#define carry_likely(name)         (__builtin_expect(carry_likely_##name(), 1) != 0)
+#define carry_enable(patch, name)  carry_patch_set(patch, &carry_key_##name, 1)
+#define carry_disable(patch, name) carry_patch_set(patch, &carry_key_##name, 0)
+
+/* The definitions. Each makes its object's sites known when it is loaded, the first one suffices.
+ */
+#define CARRY_OP_DEFINE(name, function)                                                            \
+    CARRY_PATCH_DEFINE(carry_op_##name, (uintptr_t)(function), NULL)
+#define CARRY_KEY_DEFINE(name, on) CARRY_PATCH_DEFINE(carry_key_##name, (on) ? 1 : 0, NULL)
+
+/* With a function to ask for the value, should sites be patched before it was set. */
+#define CARRY_OP_DEFINE_RESOLVED(name, function, resolve)                                          \
+    CARRY_PATCH_DEFINE(carry_op_##name, (uintptr_t)(function), resolve)
+
+#define CARRY_OP_EXPORT(name)  CARRY_PATCH_EXPORT(carry_op_##name)
+#define CARRY_OP_IMPORT(name)  CARRY_PATCH_IMPORT(carry_op_##name)
+#define CARRY_KEY_EXPORT(name) CARRY_PATCH_EXPORT(carry_key_##name)
+#define CARRY_KEY_IMPORT(name) CARRY_PATCH_IMPORT(carry_key_##name)
+
+#define CARRY_PATCH_DEFINE(symbol, value, resolve)                                                 \
+    struct carry_key symbol = {value, 0, resolve, NULL, NULL, NULL};                               \
+    CARRY_PATCH_AT_LOAD(symbol, (void)0, (void)0)
+
+#define CARRY_PATCH_EXPORT(symbol)                                                                 \
+    CARRY_C_LINKAGE CARRY_API struct carry_key *const symbol##_export;                             \
+    struct carry_key *const symbol##_export = &symbol
+
+#define CARRY_PATCH_IMPORT(symbol)                                                                 \
+    CARRY_C_LINKAGE CARRY_API struct carry_key *const symbol##_export;                             \
+    struct carry_key symbol = {0, 0, NULL, NULL, NULL, NULL};                                      \
+    CARRY_PATCH_AT_LOAD(symbol, carry_patch_import(&symbol, symbol##_export),                      \
+                        carry_patch_unimport(&symbol))
+
+/* Kernels register by themselves and define CARRY_NO_CONSTRUCTORS. */
+#ifdef CARRY_NO_CONSTRUCTORS
+#define CARRY_PATCH_AT_LOAD(symbol, load, unload) struct carry_key
+#else
+#define CARRY_PATCH_AT_LOAD(symbol, load, unload)                                                  \
+    static __attribute__((constructor)) void symbol##_load(void) {                                 \
+        load;                                                                                      \
+        carry_patch_register(__start_carry_sites, __stop_carry_sites);                             \
+    }                                                                                              \
+    static __attribute__((destructor)) void symbol##_unload(void) {                                \
+        carry_patch_unregister(__start_carry_sites);                                               \
+        unload;                                                                                    \
+    }                                                                                              \
+    struct carry_key
+#endif
+
+#endif

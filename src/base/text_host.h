@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How `patch` has text written, and what it answers to the host that does: src/hosted/patch.c is
+ * the host of a Linux process, a kernel brings its own.
+ */
+#ifndef CARRY_BASE_TEXT_HOST_H
+#define CARRY_BASE_TEXT_HOST_H
+
+#include <carry/base.h>
+
+/*
+ * A function, and where in its text the byte stands that it returns: for a host to see that what
+ * it writes is what is run.
+ */
+uint8_t carry_patch_probe(void);
+extern const uint8_t carry_patch_probe_byte[];
+
+/* Pages in a row that hold sites to be written. */
+struct carry_text_run {
+    uintptr_t low;
+    uintptr_t high;
+};
+
+struct carry_text_host {
+    /* Memory for lists, zeroed or not; NULL if there is none. */
+    void *(*allocate)(size_t size);
+    void (*release)(void *memory, size_t size);
+
+    /* Excludes other transactions, and changes of the list of objects. */
+    void (*lock)(void);
+    void (*unlock)(void);
+
+    /* Does this thread alone run the program, so that none can run text meanwhile? */
+    bool (*alone)(void);
+
+    /*
+     * Begins to write text within `runs`, and ends it. Sets *writes_pairs to whether two bytes
+     * within a cache line are written at once. Returns 0, CARRY_ERROR_PERMISSION, or, unless
+     * `alone`, CARRY_ERROR_NO_SYNC. Between the two no signal handler runs on this thread.
+     */
+    int (*open)(const struct carry_text_run *runs, size_t count, bool alone, bool *writes_pairs);
+    void (*close)(void);
+
+    /* Writes text, its bytes in any order unless it is a pair. False if it could not. */
+    bool (*write)(uintptr_t address, const void *bytes, size_t size);
+
+    /* Lets another thread run. */
+    void (*yield)(void);
+
+    /* Afterwards every core fetches what was written before, if it runs this program. */
+    void (*synchronise)(void);
+
+    /* "procmem", "alias", ... for people. */
+    const char *(*backend)(void);
+};
+
+/* The host of this program. */
+const struct carry_text_host *carry_host_text(void);
+
+/* Is there a site at this address? May be asked at any time, by a signal handler too. */
+bool carry_patch_is_site(uintptr_t address);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* The host of `patch` in a Linux process. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "hosted/patch.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Where the C library does not tell that there is one thread, there may be more. */
+#if defined(__has_include) && __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#else
+static const char __libc_single_threaded;
+#endif
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static const struct carry_text_writer *writer; /* of the open session */
+static const char *writer_name = "none";
+static const struct carry_text_run *open_runs;
+static size_t open_count;
+static bool guards_stand;
+static sigset_t signals_before;
+
+/* --- Memory, lock, fork --- */
+
+static void *allocate(size_t size) {
+    return malloc(size);
+}
+
+static void release(void *memory, size_t size) {
+    (void)size;
+    free(memory);
+}
+
+static void before_fork(void) {
+    pthread_mutex_lock(&mutex);
+    carry_text_before_fork();
+}
+
+static void after_fork_in_parent(void) {
+    carry_text_after_fork(false);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void after_fork_in_child(void) {
+    carry_text_after_fork(true);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void lock(void) {
+    pthread_once(&fork_once, watch_forks);
+    pthread_mutex_lock(&mutex);
+}
+
+static void unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+static void yield(void) {
+    sched_yield();
+}
+
+/* --- Threads --- */
+
+static bool alone(void) {
+    return __libc_single_threaded;
+}
+
+static bool membarrier(int command) {
+    return !syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* Once a process: a child of fork() inherits the registration, but not this knowledge of it. */
+static bool can_synchronise(void) {
+    static pid_t registered;
+    if (registered != getpid() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE))
+        registered = getpid();
+    return registered == getpid();
+}
+
+static void synchronise(void) {
+    if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE))
+        carry_context_serialise();
+}
+
+/* All but those that this thread brings upon itself, which nothing can put off. */
+static void block_signals(void) {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&set, own[i]);
+    pthread_sigmask(SIG_BLOCK, &set, &signals_before);
+}
+
+/* --- Sessions --- */
+
+static int open_session(const struct carry_text_run *runs, size_t count, bool alone_now,
+                        bool *writes_pairs) {
+    if (!can_synchronise() && !alone_now)
+        return CARRY_ERROR_NO_SYNC;
+    block_signals();
+    writer = carry_text_open(runs, count);
+    guards_stand = writer && !alone_now;
+    if (!writer || (guards_stand && !carry_trap_begin())) {
+        pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
+        return CARRY_ERROR_PERMISSION;
+    }
+    writer_name = writer->name;
+    *writes_pairs = writer->writes_pairs;
+    open_runs = runs;
+    open_count = count;
+    return CARRY_OK;
+}
+
+static void close_session(void) {
+    writer->close(open_runs, open_count);
+    if (guards_stand)
+        carry_trap_end();
+    pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
+}
+
+static bool write_text(uintptr_t address, const void *bytes, size_t size) {
+    return writer->write(address, bytes, size);
+}
+
+static const char *backend(void) {
+    return writer_name;
+}
+
+const struct carry_text_host *carry_host_text(void) {
+    static const struct carry_text_host host = {
+        .allocate = allocate,
+        .release = release,
+        .lock = lock,
+        .unlock = unlock,
+        .yield = yield,
+        .alone = alone,
+        .open = open_session,
+        .close = close_session,
+        .write = write_text,
+        .synchronise = synchronise,
+        .backend = backend,
+    };
+    return &host;
+}

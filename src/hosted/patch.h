@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* How a Linux process writes its own text, and holds the threads that come by. */
+#ifndef CARRY_HOSTED_PATCH_H
+#define CARRY_HOSTED_PATCH_H
+
+#include "base/text_host.h"
+
+/* A way to write text. Rows of a table; the first that works is used. */
+struct carry_text_writer {
+    const char *name;
+    bool writes_pairs;
+    bool (*open)(const struct carry_text_run *runs, size_t count);
+    bool (*write)(uintptr_t address, const void *bytes, size_t size);
+    void (*close)(const struct carry_text_run *runs, size_t count);
+};
+
+/* Opens the first writer that works and was seen to work, or returns NULL. */
+const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count);
+
+/* Around fork(), with the lock held: text that a writer shares with the child is parted. */
+void carry_text_before_fork(void);
+void carry_text_after_fork(bool in_child);
+
+/* Waits out the commit that is under way, on behalf of threads that run into a guard. */
+bool carry_trap_begin(void);
+void carry_trap_end(void);
+
+/* --- src/hosted/<arch>/context.c --- */
+
+/* Where the context of a signal handler keeps the address of the next instruction, or NULL. */
+uintptr_t *carry_context_pc(void *context);
+
+/* How far the program counter of a trap is behind the trap. */
+#define CARRY_TRAP_BYTES 1
+#define CARRY_TRAP       0xcc
+
+/* Makes this core fetch its next instructions anew. */
+void carry_context_serialise(void);
+
+#endif

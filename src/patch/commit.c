@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Transactions. A commit first makes a plan of all that is to change, which verifies every site,
+ * and then writes it. While other threads run, that takes three steps with all cores synchronised
+ * after each (Intel SDM vol. 3, "Cross-Modifying Code", with a guard in place of the pause):
+ *
+ *     1. a guard over the first byte or two of every site: whoever comes there waits
+ *     2. what follows the guards
+ *     3. the first bytes: whoever waits goes on
+ */
+#include "patch/patch.h"
+
+/* Long alternatives are planned in several pieces. */
+#define PIECE_BYTES 16
+
+#define PAGE_BYTES UINT64_C(4096)
+
+struct piece {
+    uintptr_t address;
+    uint8_t length;
+    uint8_t guard; /* enum carry_guard */
+    uint8_t from[PIECE_BYTES];
+    uint8_t to[PIECE_BYTES];
+};
+
+/* The one plan, and its memory from commit to commit; the host's lock guards it. */
+static struct plan {
+    struct piece *pieces;
+    struct carry_text_run *runs; /* behind the pieces, in the same memory */
+    size_t capacity;
+    size_t count;
+    size_t sites;
+    bool moves_patched; /* a site of the plan is not in its original state */
+    bool quiet;         /* several instructions may change at once */
+} plan;
+
+bool carry_patch_applied;
+enum carry_patch_reason carry_patch_refusal;
+
+static uint64_t commits;
+static uint64_t written;
+static enum carry_guard last_guard;
+
+/* --- The plan --- */
+
+static size_t plan_bytes(size_t capacity) {
+    return capacity * (sizeof *plan.pieces + sizeof *plan.runs);
+}
+
+static bool make_room(void) {
+    if (plan.count < plan.capacity)
+        return true;
+    size_t capacity = plan.capacity ? 2 * plan.capacity : 64;
+    struct piece *pieces = carry_host_text()->allocate(plan_bytes(capacity));
+    if (!pieces)
+        return false;
+    __builtin_memcpy(pieces, plan.pieces, plan.count * sizeof *pieces);
+    if (plan.capacity)
+        carry_host_text()->release(plan.pieces, plan_bytes(plan.capacity));
+    plan.pieces = pieces;
+    plan.runs = (struct carry_text_run *)(pieces + capacity);
+    plan.capacity = capacity;
+    return true;
+}
+
+static int plan_pieces(uintptr_t address, size_t length, const uint8_t *to) {
+    for (size_t done = 0; done < length; done += PIECE_BYTES) {
+        if (!make_room())
+            return CARRY_ERROR_MEMORY;
+        struct piece *piece = &plan.pieces[plan.count++];
+        piece->address = address + done;
+        piece->guard = CARRY_GUARD_NONE;
+        piece->length = (uint8_t)(length - done < PIECE_BYTES ? length - done : PIECE_BYTES);
+        __builtin_memcpy(piece->from, (const void *)piece->address, piece->length);
+        __builtin_memcpy(piece->to, to + done, piece->length);
+    }
+    plan.sites++;
+    return CARRY_OK;
+}
+
+static bool holds(const struct carry_site *site, const uint8_t *bytes) {
+    return !__builtin_memcmp((const void *)carry_site_address(site), bytes, site->length);
+}
+
+static bool holds_value(const struct carry_site *site, uintptr_t value,
+                        const struct carry_site *body) {
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    return carry_encode(site, value, body, bytes) && holds(site, bytes);
+}
+
+/* Is the site in a state that it was patched to? */
+static bool is_patched(const struct carry_site *site) {
+    uintptr_t value = carry_site_value(site);
+    if (site->kind != CARRY_SITE_CALL && site->kind != CARRY_SITE_JUMP)
+        return holds_value(site, value, NULL) || holds_value(site, !value, NULL);
+    return holds_value(site, value, NULL) || holds_value(site, value, carry_body_of(value));
+}
+
+static bool may_change(const struct carry_site *site) {
+    return site->kind != CARRY_SITE_ALTERNATIVE || site->flags & CARRY_SITE_SINGLE || plan.quiet;
+}
+
+/* Plans to patch a site to `value`, or to leave it original where that does not fit. */
+static int plan_site(const struct carry_site *site, uintptr_t value,
+                     const struct carry_site *body) {
+    uint8_t original[CARRY_SITE_BYTES_MAX];
+    uint8_t wanted[CARRY_SITE_BYTES_MAX];
+    if (!carry_encode_knows(site) || !may_change(site))
+        return CARRY_OK;
+    carry_encode_original(site, original);
+    if (!carry_encode(site, value, body, wanted))
+        __builtin_memcpy(wanted, original, site->length);
+    if (holds(site, wanted))
+        return CARRY_OK;
+    if (!holds(site, original)) {
+        if (!is_patched(site))
+            return CARRY_ERROR_BYTES;
+        plan.moves_patched = true;
+    }
+    return plan_pieces(carry_site_address(site), site->length, wanted);
+}
+
+static int plan_key(const struct carry_key *key, uintptr_t value) {
+    const struct carry_site *body = carry_body_of(value);
+    for (const struct carry_object *object = carry_objects; object; object = object->next) {
+        struct carry_sites sites = carry_object_sites(object, (uintptr_t)key);
+        for (size_t i = 0; i < sites.count; i++) {
+            int error = plan_site(sites.first[i], value, body);
+            if (error)
+                return error;
+        }
+    }
+    return CARRY_OK;
+}
+
+static int plan_object(const struct carry_object *object) {
+    for (size_t i = 0; i < object->count; i++) {
+        const struct carry_site *site = object->by_address[i];
+        if (!carry_encode_knows(site))
+            continue;
+        uintptr_t value = carry_site_value(site);
+        int error = plan_site(site, value, carry_body_of(value));
+        if (error)
+            return error;
+    }
+    return CARRY_OK;
+}
+
+static void start_plan(bool quiet) {
+    plan.count = 0;
+    plan.sites = 0;
+    plan.moves_patched = false;
+    plan.quiet = quiet || carry_host_text()->alone();
+}
+
+static bool lies_before(const void *a, const void *b) {
+    return ((const struct piece *)a)->address < ((const struct piece *)b)->address;
+}
+
+/* The pages of the plan, those in a row together. Returns how many rows. */
+static size_t find_runs(void) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan.count; i++) {
+        const struct piece *piece = &plan.pieces[i];
+        uintptr_t low = piece->address & ~(PAGE_BYTES - 1);
+        uintptr_t high = (piece->address + piece->length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+        if (count && low <= plan.runs[count - 1].high)
+            plan.runs[count - 1].high = high;
+        else
+            plan.runs[count++] = (struct carry_text_run){low, high};
+    }
+    return count;
+}
+
+/* --- Writing --- */
+
+/* What is written to a page, collected, as each call of the host costs far more than its bytes. */
+static struct {
+    uintptr_t start;
+    size_t size;
+    uint8_t bytes[PAGE_BYTES + PIECE_BYTES];
+} span;
+
+static bool flush(void) {
+    size_t size = span.size;
+    span.size = 0;
+    return !size || carry_host_text()->write(span.start, span.bytes, size);
+}
+
+static bool collect(uintptr_t address, const uint8_t *bytes, size_t size) {
+    if (span.size && address / PAGE_BYTES != span.start / PAGE_BYTES && !flush())
+        return false;
+    if (!span.size)
+        span.start = address;
+    size_t offset = address - span.start;
+    /* What lies between two sites is written as it is. */
+    __builtin_memcpy(span.bytes + span.size, (const void *)(span.start + span.size),
+                     offset - span.size);
+    __builtin_memcpy(span.bytes + offset, bytes, size);
+    span.size = offset + size;
+    return true;
+}
+
+enum step { GUARDS, TAILS, HEADS, WHOLE };
+
+/* One step for one piece: the part of its bytes that the step writes. */
+static bool write_piece(const struct piece *piece, const uint8_t *bytes, enum step step,
+                        bool (*put)(uintptr_t, const uint8_t *, size_t)) {
+    uint8_t guard[2];
+    size_t size = carry_encode_guard_bytes((enum carry_guard)piece->guard, guard);
+    if (step == GUARDS)
+        return put(piece->address, guard, size);
+    if (step == TAILS)
+        return put(piece->address + size, bytes + size, piece->length - size);
+    return put(piece->address, bytes, step == HEADS ? size : piece->length);
+}
+
+static bool write_now(uintptr_t address, const uint8_t *bytes, size_t size) {
+    return carry_host_text()->write(address, bytes, size);
+}
+
+/* One step for all. Pairs go by themselves: within a span they would not be written at once. */
+static bool write_step(enum step step, bool forward, bool writes_pairs) {
+    bool ok = true;
+    for (size_t i = 0; i < plan.count && ok; i++) {
+        const struct piece *piece = &plan.pieces[i];
+        ok = write_piece(piece, forward ? piece->to : piece->from, step,
+                         writes_pairs ? write_now : collect);
+    }
+    ok = flush() && ok;
+    carry_host_text()->synchronise();
+    return ok;
+}
+
+static bool write_all(bool forward, bool writes_pairs) {
+    if (plan.quiet)
+        return write_step(WHOLE, forward, writes_pairs);
+    return write_step(GUARDS, forward, writes_pairs) && write_step(TAILS, forward, writes_pairs) &&
+           write_step(HEADS, forward, writes_pairs);
+}
+
+static void choose_guards(bool writes_pairs) {
+    last_guard = CARRY_GUARD_NONE;
+    if (plan.quiet)
+        return;
+    for (size_t i = 0; i < plan.count; i++) {
+        struct piece *piece = &plan.pieces[i];
+        piece->guard = (uint8_t)carry_encode_guard(piece->address, piece->length, writes_pairs);
+        if (piece->guard > last_guard)
+            last_guard = (enum carry_guard)piece->guard;
+    }
+}
+
+static int write_plan(void) {
+    bool writes_pairs;
+    int error = carry_host_text()->open(plan.runs, find_runs(), plan.quiet, &writes_pairs);
+    if (error)
+        return error;
+    choose_guards(writes_pairs);
+    bool ok = write_all(true, writes_pairs);
+    if (!ok)
+        write_all(false, writes_pairs);
+    carry_host_text()->close();
+    return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
+}
+
+/* Carries the plan out. */
+static int carry_out_plan(void) {
+    if (!plan.count)
+        return CARRY_OK;
+    /* By address, so that what is written to one page is written at once. */
+    carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, lies_before);
+    int error = write_plan();
+    carry_patch_refusal = error == CARRY_ERROR_PERMISSION ? CARRY_PATCH_PERMISSION
+                          : error == CARRY_ERROR_NO_SYNC  ? CARRY_PATCH_NO_SYNC
+                                                          : CARRY_PATCH_NOT_ASKED;
+    if (!error)
+        written += plan.sites;
+    return error;
+}
+
+/* --- Sites without a change of their keys --- */
+
+int carry_commit_object(const struct carry_object *object, bool quiet) {
+    start_plan(quiet);
+    int error = plan_object(object);
+    return error ? error : carry_out_plan();
+}
+
+int carry_commit_key(const struct carry_key *key) {
+    start_plan(false);
+    int error = plan_key(key, key->value);
+    return error ? error : carry_out_plan();
+}
+
+static void resolve_keys(const struct carry_object *object) {
+    for (size_t i = 0; i < object->count; i++) {
+        const struct carry_site *site = object->by_key[i];
+        if (site->kind != CARRY_SITE_CALL && site->kind != CARRY_SITE_JUMP)
+            continue;
+        struct carry_key *key = (struct carry_key *)carry_site_key(site);
+        if (key->resolve)
+            __atomic_store_n(&key->value, key->resolve(), __ATOMIC_RELEASE);
+    }
+}
+
+static int apply(bool quiet) {
+    start_plan(quiet);
+    for (const struct carry_object *object = carry_objects; object; object = object->next)
+        resolve_keys(object);
+    for (const struct carry_object *object = carry_objects; object; object = object->next) {
+        int error = plan_object(object);
+        if (error)
+            return error;
+    }
+    return carry_out_plan();
+}
+
+int carry_patch_apply(unsigned flags) {
+    /* Of the library itself, which has no start-up code. */
+    int error = carry_patch_register(__start_carry_sites, __stop_carry_sites);
+    if (error)
+        return error;
+    carry_host_text()->lock();
+    carry_patch_applied = true;
+    error = apply(flags & CARRY_PATCH_QUIET);
+    if (!error)
+        commits++;
+    carry_host_text()->unlock();
+    return error;
+}
+
+/* --- Transactions --- */
+
+/* The end of every list of changes, so that a key in a list never has a `changed` of NULL. */
+static struct carry_key end_of_changes;
+
+void carry_patch_begin(struct carry_patch *patch) {
+    carry_host_text()->lock();
+    patch->changed = &end_of_changes;
+}
+
+void carry_patch_set(struct carry_patch *patch, struct carry_key *key, uintptr_t value) {
+    if (key->original)
+        key = key->original;
+    key->wanted = value;
+    if (key->changed)
+        return;
+    key->changed = patch->changed;
+    patch->changed = key;
+}
+
+static int plan_changes(const struct carry_patch *patch) {
+    start_plan(false);
+    for (const struct carry_key *key = patch->changed; key != &end_of_changes; key = key->changed)
+        for (const struct carry_key *each = key; each; each = each->imports) {
+            int error = plan_key(each, key->wanted);
+            if (error)
+                return error;
+        }
+    return CARRY_OK;
+}
+
+static void set_values(const struct carry_patch *patch) {
+    for (struct carry_key *key = patch->changed; key != &end_of_changes; key = key->changed) {
+        key->resolve = NULL;
+        for (struct carry_key *each = key; each; each = each->imports)
+            __atomic_store_n(&each->value, key->wanted, __ATOMIC_RELEASE);
+    }
+}
+
+static void close_transaction(struct carry_patch *patch) {
+    for (struct carry_key *key = patch->changed; key != &end_of_changes;) {
+        struct carry_key *next = key->changed;
+        key->changed = NULL;
+        key = next;
+    }
+    patch->changed = NULL;
+    carry_host_text()->unlock();
+}
+
+int carry_patch_commit(struct carry_patch *patch) {
+    int error = plan_changes(patch);
+    if (!error) {
+        error = carry_out_plan();
+        /* Where all sites are in their original state, their keys in memory are all it takes. */
+        if (error && !plan.moves_patched)
+            error = CARRY_OK;
+    }
+    if (!error) {
+        set_values(patch);
+        commits++;
+    }
+    close_transaction(patch);
+    return error;
+}
+
+void carry_patch_abort(struct carry_patch *patch) {
+    close_transaction(patch);
+}
+
+/* --- Accounts --- */
+
+void carry_patch_stats(struct carry_patch_stats *stats) {
+    static const char *const guards[] = {"none", "jump", "trap"};
+    __builtin_memset(stats, 0, sizeof *stats);
+    carry_host_text()->lock();
+    carry_count_sites(stats);
+    stats->commits = commits;
+    stats->written = written;
+    stats->backend = carry_host_text()->backend();
+    stats->guard = guards[last_guard];
+    carry_host_text()->unlock();
+}
+
+const char *carry_patch_reason_name(enum carry_patch_reason reason) {
+    static const char *const names[] = {
+        [CARRY_PATCH_NOT_ASKED] = "not asked",       [CARRY_PATCH_RANGE] = "range",
+        [CARRY_PATCH_UNKNOWN_KIND] = "unknown kind", [CARRY_PATCH_QUIESCENCE] = "quiescence",
+        [CARRY_PATCH_PERMISSION] = "permission",     [CARRY_PATCH_NO_SYNC] = "no sync",
+    };
+    return (unsigned)reason < CARRY_PATCH_REASONS ? names[reason] : "unknown";
+}
+
+void carry_patch_never(void) {
+    __builtin_trap();
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of `patch`: the objects that have sites, the encoder of an architecture, and the host. */
+#ifndef CARRY_PATCH_PATCH_H
+#define CARRY_PATCH_PATCH_H
+
+#include <carry/patch.h>
+
+#include "base/text_host.h"
+
+/* An alternative may be this long; all other sites are one instruction. */
+#define CARRY_SITE_BYTES_MAX 64
+
+/* What an int32_t of a record points to, counted from its own place. */
+static inline uintptr_t carry_site_target(const int32_t *offset) {
+    return (uintptr_t)offset + (uintptr_t)(intptr_t)*offset;
+}
+
+static inline uintptr_t carry_site_address(const struct carry_site *site) {
+    return carry_site_target(&site->site);
+}
+
+static inline uintptr_t carry_site_key(const struct carry_site *site) {
+    return carry_site_target(&site->key);
+}
+
+/* --- Objects: src/patch/objects.c --- */
+
+struct carry_object {
+    struct carry_object *next;
+    const struct carry_site *start;
+    size_t count;
+    const struct carry_site **by_address;
+    const struct carry_site *by_key[]; /* then by address */
+};
+
+/* All objects. Changes only while the host's lock is held. */
+extern struct carry_object *carry_objects;
+
+/* The records of an object that name `key`, in a row. */
+struct carry_sites {
+    const struct carry_site *const *first;
+    size_t count;
+};
+struct carry_sites carry_object_sites(const struct carry_object *object, uintptr_t key);
+
+/* The registered body of a function, or NULL. */
+const struct carry_site *carry_body_of(uintptr_t function);
+
+/* The value that a site is to be patched to. */
+uintptr_t carry_site_value(const struct carry_site *site);
+
+/* Adds all sites and their states to `stats`. */
+void carry_count_sites(struct carry_patch_stats *stats);
+
+/* Sorts elements of at most 64 bytes; an array that is in order costs one pass. */
+void carry_sort(void *array, size_t count, size_t size, bool (*before)(const void *, const void *));
+
+/* --- Commits: src/patch/commit.c; all with the lock held --- */
+
+/* Patches all sites of an object, or all that name a key. Returns as carry_patch_apply(). */
+int carry_commit_object(const struct carry_object *object, bool quiet);
+int carry_commit_key(const struct carry_key *key);
+
+/* Whether sites of objects are patched as they are loaded. */
+extern bool carry_patch_applied;
+
+/* Why no text could be written at the last attempt; CARRY_PATCH_NOT_ASKED if it could. */
+extern enum carry_patch_reason carry_patch_refusal;
+
+/* --- The encoder: src/patch/<arch>/encode.c --- */
+
+/* Is this a kind of site that the encoder knows, with a length that it may have? */
+bool carry_encode_knows(const struct carry_site *site);
+
+/* Writes the bytes of a site before anything was patched. */
+void carry_encode_original(const struct carry_site *site, uint8_t *bytes);
+
+/*
+ * Writes the bytes of a site patched to `value`: a function (`body` is its registered instruction,
+ * or NULL), or 0 and 1. Returns false if that does not fit; the site then keeps its original.
+ */
+bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
+                  uint8_t *bytes);
+
+/* Does this state of a call run the function's body in place? */
+bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes);
+
+/*
+ * How a site is held while its other bytes change. A trap is one byte, which changes at once
+ * wherever it stands; whoever runs into it is held by a handler. A jump to itself holds threads
+ * without a handler, but is two bytes, which must change together.
+ */
+enum carry_guard { CARRY_GUARD_NONE, CARRY_GUARD_JUMP, CARRY_GUARD_TRAP };
+
+/* The guard for a site, given whether the host writes two bytes within a cache line at once. */
+enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs);
+
+/* Its bytes, at most two. Returns how many. */
+size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes);
+
+#endif

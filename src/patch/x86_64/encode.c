@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The states of a site on x86-64 (Intel SDM vol. 2; the table is in <carry/patch/x86_64.h>). What
+ * fills a site up to its length are prefixes or one NOP, so that each state of a site that threads
+ * may run is one instruction.
+ */
+#include "patch/patch.h"
+
+enum {
+    CALL_BYTES = 6,
+    BRANCH_BYTES = 5,
+    REL32_BYTES = 4,
+    STUB_TARGET = 9, /* where the stub of a branch keeps the offset to the target */
+    STUB_AFTER = 13, /* ... which counts from here */
+};
+
+#define CS_PREFIX   0x2e /* means nothing in 64-bit mode */
+#define CALL_REL32  0xe8
+#define JUMP_REL32  0xe9
+#define JUMP_REL8   0xeb
+#define TO_ITSELF   0xfe
+#define TRAP        0xcc
+#define INDIRECT    0xff
+#define CALL_MEMORY 0x15 /* the second byte of INDIRECT, with a rip-relative operand */
+#define JUMP_MEMORY 0x25
+
+#define CACHE_LINE_BYTES 64
+
+static const uint8_t *aux_bytes(const struct carry_site *site) {
+    return (const uint8_t *)carry_site_target(&site->aux);
+}
+
+/* Writes target - end as 32 bits; false if it is too far. */
+static bool put_rel32(uint8_t *bytes, uintptr_t end, uintptr_t target) {
+    intptr_t distance = (intptr_t)(target - end);
+    int32_t rel32 = (int32_t)distance;
+    __builtin_memcpy(bytes, &rel32, REL32_BYTES);
+    return rel32 == distance;
+}
+
+static uintptr_t rel32_target(const uint8_t *offset, uintptr_t end) {
+    int32_t rel32;
+    __builtin_memcpy(&rel32, offset, REL32_BYTES);
+    return end + (uintptr_t)(intptr_t)rel32;
+}
+
+/* One instruction of `size` bytes behind as many prefixes as it takes to make it `length`. */
+static bool put_instruction(uint8_t *bytes, size_t length, const uint8_t *from, size_t size) {
+    if (size > length)
+        return false;
+    for (size_t i = 0; i < length - size; i++)
+        bytes[i] = CS_PREFIX;
+    __builtin_memcpy(bytes + length - size, from, size);
+    return true;
+}
+
+/* NOPs by the recommendation of the SDM, the longest first. */
+static void put_nops(uint8_t *bytes, size_t length) {
+    static const uint8_t nops[9][9] = {
+        {0x90},
+        {0x66, 0x90},
+        {0x0f, 0x1f, 0x00},
+        {0x0f, 0x1f, 0x40, 0x00},
+        {0x0f, 0x1f, 0x44, 0x00, 0x00},
+        {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+        {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+        {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+        {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+    };
+    while (length) {
+        size_t size = length < sizeof *nops ? length : sizeof *nops;
+        __builtin_memcpy(bytes, nops[size - 1], size);
+        bytes += size;
+        length -= size;
+    }
+}
+
+/* --- Calls and jumps --- */
+
+static void put_indirect(const struct carry_site *site, uint8_t *bytes) {
+    bytes[0] = INDIRECT;
+    bytes[1] = site->kind == CARRY_SITE_CALL ? CALL_MEMORY : JUMP_MEMORY;
+    put_rel32(bytes + 2, carry_site_address(site) + CALL_BYTES, carry_site_key(site));
+}
+
+static bool put_direct(const struct carry_site *site, uintptr_t function, uint8_t *bytes) {
+    bytes[0] = CS_PREFIX;
+    bytes[1] = site->kind == CARRY_SITE_CALL ? CALL_REL32 : JUMP_REL32;
+    return put_rel32(bytes + 2, carry_site_address(site) + CALL_BYTES, function);
+}
+
+static bool put_body(const struct carry_site *site, const struct carry_site *body, uint8_t *bytes) {
+    const uint8_t *from = aux_bytes(body) + 1;
+    size_t size = from[-1];
+    if (!size) {
+        put_nops(bytes, CALL_BYTES);
+        return true;
+    }
+    if (!put_instruction(bytes, CALL_BYTES, from, size))
+        return false;
+    if (!(body->flags & CARRY_SITE_RELATIVE))
+        return true;
+    uintptr_t target = rel32_target(from + size - REL32_BYTES, (uintptr_t)from + size);
+    return put_rel32(bytes + CALL_BYTES - REL32_BYTES, carry_site_address(site) + CALL_BYTES,
+                     target);
+}
+
+static bool put_call(const struct carry_site *site, uintptr_t function,
+                     const struct carry_site *body, uint8_t *bytes) {
+    if (body && site->kind == CARRY_SITE_CALL && put_body(site, body, bytes))
+        return true;
+    return put_direct(site, function, bytes);
+}
+
+/* --- Branches --- */
+
+static void put_jump(uintptr_t from, uintptr_t target, uint8_t *bytes) {
+    bytes[0] = JUMP_REL32;
+    put_rel32(bytes + 1, from + BRANCH_BYTES, target);
+}
+
+static void put_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
+    bool jumps_if_on = (site->flags & CARRY_SITE_JUMPS_IF_ON) != 0;
+    const uint8_t *stub = aux_bytes(site);
+    if (on == jumps_if_on)
+        put_jump(carry_site_address(site),
+                 rel32_target(stub + STUB_TARGET, (uintptr_t)stub + STUB_AFTER), bytes);
+    else
+        put_nops(bytes, BRANCH_BYTES);
+}
+
+/* --- Alternatives --- */
+
+/* Two sizes, then the bytes of the default, then those of the replacement. */
+static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
+    const uint8_t *aux = aux_bytes(site);
+    size_t size = aux[replaced];
+    const uint8_t *from = aux + 2 + (replaced ? aux[0] : 0);
+    size_t start = 0;
+    if (site->flags & CARRY_SITE_SINGLE) {
+        if (!put_instruction(bytes, site->length, from, size))
+            return false;
+        start = site->length - size;
+    } else {
+        __builtin_memcpy(bytes, from, size);
+        /* The assembler filled the default up with one-byte NOPs. */
+        if (replaced)
+            put_nops(bytes + size, site->length - size);
+        else
+            __builtin_memset(bytes + size, 0x90, site->length - size);
+    }
+    bool relative = size > REL32_BYTES && (from[0] == CALL_REL32 || from[0] == JUMP_REL32);
+    return !relative ||
+           put_rel32(bytes + start + 1, carry_site_address(site) + start + 1 + REL32_BYTES,
+                     rel32_target(from + 1, (uintptr_t)from + 1 + REL32_BYTES));
+}
+
+static bool alternative_fits(const struct carry_site *site) {
+    const uint8_t *aux = aux_bytes(site);
+    return site->length <= CARRY_SITE_BYTES_MAX && aux[0] <= site->length && aux[1] <= site->length;
+}
+
+/* --- What the rest of the module asks --- */
+
+bool carry_encode_knows(const struct carry_site *site) {
+    if (site->version != CARRY_SITE_VERSION)
+        return false;
+    switch (site->kind) {
+    case CARRY_SITE_CALL:
+    case CARRY_SITE_JUMP:
+        return site->length == CALL_BYTES;
+    case CARRY_SITE_BRANCH:
+        return site->length == BRANCH_BYTES;
+    case CARRY_SITE_ALTERNATIVE:
+        return alternative_fits(site);
+    default:
+        return false;
+    }
+}
+
+void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
+    if (site->kind == CARRY_SITE_BRANCH)
+        put_jump(carry_site_address(site), carry_site_target(&site->aux), bytes);
+    else if (site->kind == CARRY_SITE_ALTERNATIVE)
+        put_alternative(site, false, bytes);
+    else
+        put_indirect(site, bytes);
+}
+
+bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
+                  uint8_t *bytes) {
+    if (site->kind == CARRY_SITE_ALTERNATIVE)
+        return put_alternative(site, value != 0, bytes);
+    if (site->kind != CARRY_SITE_BRANCH)
+        return put_call(site, value, body, bytes);
+    put_branch(site, value != 0, bytes);
+    return true;
+}
+
+bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes) {
+    return site->kind == CARRY_SITE_CALL &&
+           !(bytes[0] == CS_PREFIX && (bytes[1] == CALL_REL32 || bytes[1] == JUMP_REL32));
+}
+
+enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
+    bool within_line = site % CACHE_LINE_BYTES != CACHE_LINE_BYTES - 1;
+    return writes_pairs && within_line && length > 1 ? CARRY_GUARD_JUMP : CARRY_GUARD_TRAP;
+}
+
+size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes) {
+    if (guard == CARRY_GUARD_JUMP) {
+        bytes[0] = JUMP_REL8;
+        bytes[1] = TO_ITSELF;
+        return 2;
+    }
+    bytes[0] = TRAP;
+    return 1;
+}

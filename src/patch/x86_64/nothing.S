@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "base/asm.h"
+
+/*
+ * eax = 0
+ *
+ * uintptr_t carry_patch_nothing(void)
+ *
+ * With the record of its body, which is empty: where an operation is patched to this function, a
+ * NOP stands. It is exported, so it is here and not in C, where CARRY_BODY wants a hidden function.
+ */
+    .text
+    .globl carry_patch_nothing
+    .type carry_patch_nothing, @function
+    .balign 16
+carry_patch_nothing:
+.Lnothing:
+    .cfi_startproc
+    endbr64
+    xorl    %eax, %eax
+    ret
+CARRY_END carry_patch_nothing
+
+    .pushsection carry_bytes, "ao", @progbits, .Lnothing
+.Lbody:
+    .byte   0                                   /* its size */
+    .popsection
+    .pushsection carry_sites, "ao", @progbits, .Lnothing
+    .balign 4
+    .long   .Lnothing - ., .Lnothing - ., .Lbody - .
+    .byte   5, 0, 0, 1                          /* CARRY_SITE_BODY, length, flags, version */
+    .popsection
+
+CARRY_NOTES
