@@ -6,7 +6,7 @@ usage: check_symbols.py BUILD
 
 The core may leave undefined what compilers emit calls to, what linkers define, and the functions
 that src/base/*host.h asks the host for; all that it defines globally starts with carry_, and it has
-no start-up code. The shared library exports the functions that public headers mark CARRY_API, and
+no start-up code. The shared library exports what public headers mark CARRY_API, and
 nothing else.
 """
 
@@ -23,7 +23,7 @@ START_UP_SECTIONS = re.compile(r"\s(\.init_array|\.fini_array|\.ctors|\.dtors|\.
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)", re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 DIRECTIVE = re.compile(r"^\s*#(?:.*\\\n)*.*$", re.MULTILINE)
-API_FUNCTION = re.compile(r"\bCARRY_API\b[^;{(]*?\b(\w+)\s*\(")
+API_SYMBOL = re.compile(r"\bCARRY_API\b[^;{(]*?\b(\w+)\s*[(;]")
 
 
 def output(*command: str | Path) -> str:
@@ -42,9 +42,9 @@ def code(header: Path) -> str:
     return ATTRIBUTE.sub(" ", DIRECTIVE.sub("", text))
 
 
-def api_functions() -> set[str]:
+def api_symbols() -> set[str]:
     headers = sorted((ROOT / "include/carry").glob("*.h"))
-    return {name for header in headers for name in API_FUNCTION.findall(code(header))}
+    return {name for header in headers for name in API_SYMBOL.findall(code(header))}
 
 
 def host_functions() -> set[str]:
@@ -73,7 +73,7 @@ def check_core(archive: Path) -> list[str]:
 def check_shared(library: Path) -> list[str]:
     exported = {name for _, name in symbols("nm", "-D", "--defined-only", "-f", "posix", library)}
     exported -= LINKER_SYMBOLS  # hidden, though GNU ld lists them
-    declared = api_functions()
+    declared = api_symbols()
     errors = [f"{library.name}: exports {name}" for name in sorted(exported - declared)]
     errors += [f"{library.name}: lacks {name}" for name in sorted(declared - exported)]
     print(f"{library.name}: {len(exported)} symbols exported, {len(declared)} declared CARRY_API")

@@ -22,6 +22,9 @@ CARRY_BEGIN_DECLS
 /* The CRC of `size` bytes at `data` behind those that gave `crc`; of no bytes it is 0. */
 CARRY_API uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc);
 
+/* The operation behind it: see carry_op_carry_sum_export. */
+CARRY_API extern struct carry_key *const carry_op_carry_crc32c_export;
+
 /* --- Kernels: as in carry/sum.h; `sum` of each is the same as carry_crc32c() --- */
 
 CARRY_API const char *carry_crc32c_kernel_need(size_t index, size_t need);

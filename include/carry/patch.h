@@ -273,9 +273,11 @@ CARRY_END_DECLS
 
 #define CARRY_PATCH_IMPORT(symbol)                                                                 \
     CARRY_C_LINKAGE CARRY_API struct carry_key *const symbol##_export;                             \
-    struct carry_key symbol = {0, 0, NULL, NULL, NULL, NULL};                                      \
+    __attribute__((weak)) struct carry_key symbol = {0, 0, NULL, NULL, NULL, NULL};                \
     CARRY_PATCH_AT_LOAD(symbol, carry_patch_import(&symbol, symbol##_export),                      \
                         carry_patch_unimport(&symbol))
+
+/* (The definition is weak since a static link may bring the original itself.) */
 
 /* Kernels register by themselves and define CARRY_NO_CONSTRUCTORS. */
 #ifdef CARRY_NO_CONSTRUCTORS

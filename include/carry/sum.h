@@ -32,6 +32,8 @@
 
 CARRY_BEGIN_DECLS
 
+struct carry_key;
+
 /* A run of bytes. The layout is that of POSIX struct iovec. */
 struct carry_slice {
     const void *data;
@@ -134,6 +136,16 @@ CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
         return carry_sum_inline(data, size, sum);
     return carry_sum_call(data, size, sum);
 }
+
+/*
+ * The operation behind carry_sum(), for programs that have its calls patched in their own text:
+ * see CARRY_OP_IMPORT in <carry/patch.h>.
+ *
+ *     CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
+ *     CARRY_OP_IMPORT(carry_sum);
+ *     sum = carry_call(carry_sum)(data, size, sum);
+ */
+CARRY_API extern struct carry_key *const carry_op_carry_sum_export;
 
 /*
  * The pseudo-header of IPv4 (RFC 793, 768): `src` and `dst` point to 4 address bytes each;

@@ -131,6 +131,8 @@ void carry_patch_unregister(const struct carry_site *start) {
 /* --- Keys of other objects --- */
 
 void carry_patch_import(struct carry_key *import, struct carry_key *key) {
+    if (import == key) /* exporter and importer were linked into one object */
+        return;
     carry_host_text()->lock();
     import->original = key;
     import->imports = key->imports;
@@ -142,6 +144,8 @@ void carry_patch_import(struct carry_key *import, struct carry_key *key) {
 }
 
 void carry_patch_unimport(struct carry_key *import) {
+    if (!import->original)
+        return;
     carry_host_text()->lock();
     struct carry_key **place = &import->original->imports;
     while (*place && *place != import)

@@ -18,9 +18,20 @@ static const struct carry_kernel_row *best_row(const struct carry_kernels *kerne
 }
 
 carry_sum_fn *carry_kernels_choose(const struct carry_kernels *kernels) {
-    carry_sum_fn *run = best_row(kernels)->run;
-    __atomic_store_n(kernels->chosen, run, __ATOMIC_RELAXED);
-    return run;
+    uintptr_t best = (uintptr_t)best_row(kernels)->run;
+    uintptr_t run = (uintptr_t)kernels->undecided;
+    /* Unless it was decided in the meantime: patched calls may have gone to that kernel. */
+    if (__atomic_compare_exchange_n(&kernels->chosen->value, &run, best, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        run = best;
+    return (carry_sum_fn *)run;
+}
+
+static int set_choice(const struct carry_kernels *kernels, carry_sum_fn *run) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_patch_set(&patch, kernels->chosen, (uintptr_t)run);
+    return carry_patch_commit(&patch);
 }
 
 static bool same(const char *a, const char *b) {
@@ -38,8 +49,7 @@ int carry_kernels_select(const struct carry_kernels *kernels, const char *name) 
         return CARRY_ERROR_UNKNOWN;
     if (!available(row))
         return CARRY_ERROR_UNSUPPORTED;
-    __atomic_store_n(kernels->chosen, row->run, __ATOMIC_RELAXED);
-    return CARRY_OK;
+    return set_choice(kernels, row->run);
 }
 
 bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,

@@ -3,9 +3,14 @@
 #ifndef CARRY_SUM_CHOICE_H
 #define CARRY_SUM_CHOICE_H
 
+#include <carry/patch.h>
 #include <carry/sum.h>
 
 #include "cpu/cpu.h"
+
+/* What holds the choices, so that a program may have the calls of the kernels patched. */
+CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
+CARRY_OP(uint32_t, carry_crc32c, const void *, size_t, uint32_t);
 
 /* As the rows of a table spell what they need. */
 #define NOTHING  0
@@ -22,7 +27,7 @@ struct carry_kernels {
     const struct carry_kernel_row
         *rows; /* from the most portable, which needs nothing, to the best */
     size_t count;
-    carry_sum_fn **chosen; /* the one place that holds the choice, at first `undecided` */
+    struct carry_key *chosen; /* the operation that holds the choice, at first `undecided` */
     carry_sum_fn *undecided;
 };
 
@@ -30,7 +35,7 @@ struct carry_kernels {
 carry_sum_fn *carry_kernels_choose(const struct carry_kernels *kernels);
 
 static inline carry_sum_fn *carry_kernels_in_use(const struct carry_kernels *kernels) {
-    carry_sum_fn *run = __atomic_load_n(kernels->chosen, __ATOMIC_RELAXED);
+    carry_sum_fn *run = (carry_sum_fn *)__atomic_load_n(&kernels->chosen->value, __ATOMIC_RELAXED);
     return run != kernels->undecided ? run : carry_kernels_choose(kernels);
 }
 

@@ -11,13 +11,11 @@ static const struct carry_kernel_row rows[] = {
 };
 #undef CARRY_CRC32C_KERNEL
 
-static uint32_t choose_and_run(const void *data, size_t size, uint32_t crc);
-
-static carry_sum_fn *chosen = choose_and_run;
+static carry_sum_fn choose_and_run;
 static const struct carry_kernels kernels = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
-    .chosen = &chosen,
+    .chosen = &carry_op_carry_crc32c,
     .undecided = choose_and_run,
 };
 
@@ -25,9 +23,12 @@ static uint32_t choose_and_run(const void *data, size_t size, uint32_t crc) {
     return carry_kernels_choose(&kernels)(data, size, crc);
 }
 
-uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc) {
-    return __atomic_load_n(&chosen, __ATOMIC_RELAXED)(data, size, crc);
+static uintptr_t resolve(void) {
+    return (uintptr_t)carry_kernels_in_use(&kernels);
 }
+
+struct carry_key carry_op_carry_crc32c = {.value = (uintptr_t)choose_and_run, .resolve = resolve};
+CARRY_OP_EXPORT(carry_crc32c);
 
 int carry_crc32c_select(const char *name) {
     return carry_kernels_select(&kernels, name);

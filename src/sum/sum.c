@@ -11,19 +11,24 @@ static const struct carry_kernel_row rows[] = {
 };
 #undef CARRY_SUM_KERNEL
 
-static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum);
-
-static carry_sum_fn *chosen = choose_and_sum;
+static carry_sum_fn choose_and_sum;
 static const struct carry_kernels kernels = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
-    .chosen = &chosen,
+    .chosen = &carry_op_carry_sum,
     .undecided = choose_and_sum,
 };
 
 static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum) {
     return carry_kernels_choose(&kernels)(data, size, sum);
 }
+
+static uintptr_t resolve(void) {
+    return (uintptr_t)carry_kernels_in_use(&kernels);
+}
+
+struct carry_key carry_op_carry_sum = {.value = (uintptr_t)choose_and_sum, .resolve = resolve};
+CARRY_OP_EXPORT(carry_sum);
 
 int carry_sum_select(const char *name) {
     return carry_kernels_select(&kernels, name);
@@ -35,10 +40,6 @@ bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
 
 const char *carry_sum_kernel_need(size_t index, size_t need) {
     return carry_kernels_need(&kernels, index, need);
-}
-
-uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
-    return __atomic_load_n(&chosen, __ATOMIC_RELAXED)(data, size, sum);
 }
 
 /* Blocks that stay in the first-level cache between the copy and the sum. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A function in assembly that is a jump to an operation, which the patcher makes a direct one. */
+/* clang-format off */
+#ifndef CARRY_PATCH_X86_64_JUMP_H
+#define CARRY_PATCH_X86_64_JUMP_H
+
+#include "base/asm.h"
+
+.macro CARRY_PATCHED_JUMP name, key
+    .text
+    .globl \name
+    .type \name, @function
+    .balign 16
+\name:
+    .cfi_startproc
+    endbr64
+.Lsite_\name:
+    jmp     *\key(%rip)
+CARRY_END \name
+
+    .pushsection carry_sites, "ao", @progbits, .Lsite_\name
+    .balign 4
+    .long   .Lsite_\name - ., \key - ., 0
+    .byte   2, 6, 0, 1                          /* CARRY_SITE_JUMP, length, flags, version */
+    .popsection
+.endm
+
+#endif

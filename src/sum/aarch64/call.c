@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* AArch64 has no sites yet. */
+#include "sum/generic/call.c"

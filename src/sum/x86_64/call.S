@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "patch/x86_64/jump.h"
+
+/*
+ * eax = the sum, or the CRC, by the chosen kernel
+ *
+ * uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum)
+ * uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc)
+ */
+CARRY_PATCHED_JUMP carry_sum_call, carry_op_carry_sum
+CARRY_PATCHED_JUMP carry_crc32c, carry_op_carry_crc32c
+
+CARRY_NOTES
