@@ -23,6 +23,7 @@ COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
 FUZZ_SECONDS = 60
 EMULATOR = ["timeout", "-s", "KILL", "900"]
+PROGRAMS_IN = ["README.md", "docs/patch.md"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
@@ -168,21 +169,25 @@ def layers(log: Log) -> None:
     log.run("scripts/check_layers.py")
 
 
-def from_readme(what: str, pattern: str) -> str:
-    """The first match of `pattern` in the README."""
-    found = re.search(pattern, (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+def from_document(document: str, what: str, pattern: str) -> str:
+    """The first match of `pattern` in a document."""
+    found = re.search(pattern, (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
     if not found:
-        raise StepError(f"README.md has no {what}")
+        raise StepError(f"{document} has no {what}")
     return found[1]
 
 
 def readme(log: Log) -> None:
-    """The README's one-line build, and its example, linked with what that built."""
+    """The README's one-line build, and the documents' programs, linked with what that built."""
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
-    line = from_readme("line that builds libcarry.so", r"^(cc -[^\n]*-o libcarry\.so[^\n]*)$")
-    example = folder / "example.c"
-    example.write_text(from_readme("example in C", r"^```c\n(.*?)^```"))
+    build_line = r"^(cc -[^\n]*-o libcarry\.so[^\n]*)$"
+    line = from_document("README.md", "line that builds libcarry.so", build_line)
+    examples = []
+    for document in PROGRAMS_IN:
+        example = folder / f"{Path(document).stem}.c"
+        example.write_text(from_document(document, "example in C", r"^```c\n(.*?)^```"))
+        examples.append(example)
     emulator = shlex.join([*EMULATOR, "qemu-s390x", "-L", "/usr/s390x-linux-gnu"])
     for compiler, arch, run in (
         ("gcc", "x86_64", ""),
@@ -190,12 +195,13 @@ def readme(log: Log) -> None:
         ("s390x-linux-gnu-gcc", "generic", emulator),
     ):
         library = folder / f"libcarry-{compiler}.so"
-        program = folder / f"example-{compiler}"
         own = line.replace("cc", compiler, 1).replace("x86_64", arch)
         log.run("sh", "-c", own.replace("libcarry.so", str(library)))
         flags = ["-Wall", "-Wextra", "-Werror", "-O2", "-Iinclude"]
-        log.run(compiler, *flags, "-o", program, example, library)
-        log.run(*shlex.split(run), program)
+        for example in examples:
+            program = folder / f"{example.stem}-{compiler}"
+            log.run(compiler, *flags, "-o", program, example, library)
+            log.run(*shlex.split(run), program)
 
 
 def headers(log: Log) -> None:
@@ -282,7 +288,7 @@ STEPS = [
     Step("s390x", "s390x, big-endian, emulated, -O0, -O2 and -O3: C tests", s390x),
     Step("symbols", "core is freestanding, exports are the public functions", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),
-    Step("readme", "the README's one-line build and example", readme, quick=True),
+    Step("readme", "the README's one-line build, the documents' programs", readme, quick=True),
     Step("headers", "public headers alone, as C11 and C++17", headers, quick=True),
     Step("style", "formatters, linter, licence lines", style, quick=True),
     Step("commits", "commit messages", commits, quick=True),
