@@ -86,9 +86,10 @@ static bool membarrier(int command) {
 /* Once a process: a child of fork() inherits the registration, but not this knowledge of it. */
 static bool can_synchronise(void) {
     static pid_t registered;
-    if (registered != getpid() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE))
-        registered = getpid();
-    return registered == getpid();
+    pid_t process = getpid();
+    if (registered != process && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE))
+        registered = process;
+    return registered == process;
 }
 
 static void synchronise(void) {

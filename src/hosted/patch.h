@@ -34,6 +34,9 @@ uintptr_t *carry_context_pc(void *context);
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc
 
+/* In a loop that waits for another core. */
+void carry_context_pause(void);
+
 /* Makes this core fetch its next instructions anew. */
 void carry_context_serialise(void);
 

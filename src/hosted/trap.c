@@ -20,14 +20,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* 1 while guards stand. A futex, so that a waiting thread takes no time from the committing one. */
+/* 1 while guards stand. A futex, so that waiting threads take no time from the committing one. */
 static uint32_t guarded;
+static uint32_t sleepers;
+
+/* Guards stand for some microseconds: less than it takes to sleep and be woken. */
+#define SPINS 1000
 
 static struct sigaction previous;
 static _Thread_local bool passing_on;
 
 static bool is_trap(uintptr_t address) {
     return __atomic_load_n((const uint8_t *)address, __ATOMIC_SEQ_CST) == CARRY_TRAP;
+}
+
+static void wait_while_guarded(void) {
+    for (unsigned i = 0; i < SPINS; i++) {
+        if (!__atomic_load_n(&guarded, __ATOMIC_SEQ_CST))
+            return;
+        carry_context_pause();
+    }
+    __atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &guarded, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+    __atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
 /* True if the thread ran into a guard: the guard is gone, so the site may be run. */
@@ -41,7 +56,7 @@ static bool waited_for_guard(uintptr_t address) {
             return true;
         if (!in_progress)
             return false;
-        syscall(SYS_futex, &guarded, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+        wait_while_guarded();
     }
 }
 
@@ -100,5 +115,6 @@ bool carry_trap_begin(void) {
 
 void carry_trap_end(void) {
     __atomic_store_n(&guarded, 0, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &guarded, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &guarded, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

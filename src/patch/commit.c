@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Transactions. A commit first makes a plan of all that is to change, which verifies every site,
- * and then writes it. While other threads run, that takes three steps with all cores synchronised
- * after each (Intel SDM vol. 3, "Cross-Modifying Code", with a guard in place of the pause):
+ * and then writes it. While other threads run, that takes three steps (Intel SDM vol. 3,
+ * "Cross-Modifying Code", with a guard in place of the pause):
  *
  *     1. a guard over the first byte or two of every site: whoever comes there waits
- *     2. what follows the guards
- *     3. the first bytes: whoever waits goes on
+ *     2. all cores synchronised, then what follows the guards
+ *     3. all cores synchronised, then the first bytes: whoever waits goes on
+ *
+ * After the third nothing is left to wait for: a core that has not seen it yet sees the guard.
  */
 #include "patch/patch.h"
 
@@ -227,15 +229,20 @@ static bool write_step(enum step step, bool forward, bool writes_pairs) {
         ok = write_piece(piece, forward ? piece->to : piece->from, step,
                          writes_pairs ? write_now : collect);
     }
-    ok = flush() && ok;
+    return flush() && ok;
+}
+
+static bool write_and_synchronise(enum step step, bool forward, bool writes_pairs) {
+    bool ok = write_step(step, forward, writes_pairs);
     carry_host_text()->synchronise();
     return ok;
 }
 
 static bool write_all(bool forward, bool writes_pairs) {
     if (plan.quiet)
-        return write_step(WHOLE, forward, writes_pairs);
-    return write_step(GUARDS, forward, writes_pairs) && write_step(TAILS, forward, writes_pairs) &&
+        return write_and_synchronise(WHOLE, forward, writes_pairs);
+    return write_and_synchronise(GUARDS, forward, writes_pairs) &&
+           write_and_synchronise(TAILS, forward, writes_pairs) &&
            write_step(HEADS, forward, writes_pairs);
 }
 

@@ -9,3 +9,6 @@ uintptr_t *carry_context_pc(void *context) {
 
 void carry_context_serialise(void) {
 }
+
+void carry_context_pause(void) {
+}

@@ -15,3 +15,7 @@ void carry_context_serialise(void) {
     uint32_t ecx = 0;
     __asm__ __volatile__("cpuid" : "+a"(eax), "+c"(ecx) : : "ebx", "edx", "memory");
 }
+
+void carry_context_pause(void) {
+    __builtin_ia32_pause();
+}
