@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads and stores that may fault, for assembly that survives it. A file that defines RECOVERS as 1
+ * gets a row in section carry_faults for each; with 0 the same text has none, and faults as usual.
+ *
+ *     CARRY_LOAD vmovdqu (%rsi), %ymm0
+ *     CARRY_STORE vmovdqu %ymm0, (%rdi)
+ *     CARRY_BYTES rep movsb
+ *
+ * When one of them faults, whoever handles faults looks for the instruction in the rows
+ * (carry_fault_find()) and goes on at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted
+ * of the file, with rax = the start of the page of 4,096 bytes that could not be reached, or 0 if
+ * the CPU did not say, and all else as it was.
+ */
+/* clang-format off */
+#ifndef CARRY_BASE_FAULT_H
+#define CARRY_BASE_FAULT_H
+
+.macro CARRY_FAULT_ROW recovery, instruction:vararg
+#if RECOVERS
+.Lmay_fault_\@:
+    \instruction
+    .pushsection carry_faults, "a", @progbits
+    .balign 4
+    .long   .Lmay_fault_\@ - ., \recovery - .
+    .popsection
+#else
+    \instruction
+#endif
+.endm
+
+.macro CARRY_LOAD instruction:vararg
+    CARRY_FAULT_ROW .Lload_faulted, \instruction
+.endm
+
+.macro CARRY_STORE instruction:vararg
+    CARRY_FAULT_ROW .Lstore_faulted, \instruction
+.endm
+
+.macro CARRY_BYTES instruction:vararg
+    CARRY_FAULT_ROW .Lbytes_faulted, \instruction
+.endm
+
+#endif
