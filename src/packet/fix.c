@@ -108,15 +108,15 @@ static size_t put_right(const struct carry_frame *frame, const struct carry_pack
     repair.changes = changes;
     repair.changed = 0;
     repair.capacity = capacity;
-    walk.fragment = NULL;
 
-    carry_walk_frame(&walk, frame, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
+    carry_walk_prepare(&walk, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
+    carry_walk_frame(&walk, frame);
     repair.count = walk.count;
     if (whole_only && (walk.fragmented || frame->captured < frame->wire))
         return 0;
     plan(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
     while (write_due(&repair))
-        carry_walk_frame(&walk, frame, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
+        carry_walk_frame(&walk, frame);
     return repair.changed;
 }
 

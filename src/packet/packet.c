@@ -4,6 +4,13 @@
 
 /* --- Judgement --- */
 
+/*
+ * What nearly every sum goes through, all in one function: carry_walk_sum(), where the size of the
+ * field and the want of a gap are constants. Left to itself, gcc makes calls of it, since
+ * carry_walk_list() needs it too, and takes 5 % more instructions for a frame of IMIX.
+ */
+#define PER_SUM static inline __attribute__((always_inline))
+
 uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size) {
     walk->pseudo_protocol = protocol;
     walk->pseudo_size = size;
@@ -13,8 +20,8 @@ uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t s
 }
 
 /* Why the sum cannot be told, the gravest reason first. */
-static enum carry_reason obstacle(const struct carry_walk *walk,
-                                  const struct carry_packet_sum *sum) {
+PER_SUM enum carry_reason obstacle(const struct carry_walk *walk,
+                                   const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     uint64_t field_end = (uint64_t)sum->field_offset + sum->field_size;
     bool contradiction = field_end > end || end > walk->end ||
@@ -31,13 +38,16 @@ static enum carry_reason obstacle(const struct carry_walk *walk,
     return CARRY_REASON_NONE;
 }
 
-/* What the sum starts from: the pseudo-header, less the bytes of the gap, which will be added. */
-static uint32_t seed_of(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
-    if (!sum->gap_size)
-        return sum->pseudo;
+/* The pseudo-header, less the bytes of the gap. */
+static uint32_t pseudo_less_gap(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     const uint8_t *gap = walk->data + sum->cover_offset + sum->gap_offset;
     uint16_t less = (uint16_t)~carry_sum_fold(carry_sum(gap, sum->gap_size, 0));
     return carry_sum_combine(sum->pseudo, less, 0);
+}
+
+/* What the sum starts from, the gap being among the bytes that will be added. */
+PER_SUM uint32_t seed_of(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    return sum->gap_size ? pseudo_less_gap(walk, sum) : sum->pseudo;
 }
 
 /* The partial sum of what is covered, but for the field itself. */
@@ -84,9 +94,36 @@ static uint32_t compute(const struct carry_walk *walk, const struct carry_packet
     return carry_load16((const uint8_t *)&check);
 }
 
-/* Verifies an Internet checksum whose bytes are all there. */
-static void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
-                       enum carry_verdict zero) {
+/* What routers cut and edit may mismatch without being damage. */
+static void condemn(const struct carry_walk *walk, struct carry_packet_sum *sum) {
+    sum->verdict = walk->quoted ? CARRY_VERDICT_UNVERIFIABLE : CARRY_VERDICT_BAD;
+    sum->reason = walk->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
+}
+
+/* What an Internet checksum that does not verify is, and what it should be. */
+static void explain_mismatch(struct carry_walk *walk, struct carry_packet_sum *sum,
+                             enum carry_verdict zero) {
+    uint16_t stored; /* in memory order */
+    __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
+    sum->expected = compute(walk, sum, zero);
+    if (is_partial(sum, stored)) {
+        sum->verdict = CARRY_VERDICT_PARTIAL;
+        walk->partial = sum;
+    } else {
+        condemn(walk, sum);
+    }
+}
+
+static void verify_crc32c(const struct carry_walk *walk, struct carry_packet_sum *sum) {
+    sum->expected = compute_crc32c(walk, sum);
+    if (sum->expected == sum->stored)
+        sum->verdict = CARRY_VERDICT_GOOD;
+    else
+        condemn(walk, sum);
+}
+
+PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
+                        enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
     uint32_t seed = seed_of(walk, sum);
     /* IPv4 headers without options are every other sum: their length is worth a constant. */
@@ -95,33 +132,18 @@ static void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
     if (carry_sum_finish(total) == 0) {
         sum->verdict = CARRY_VERDICT_GOOD;
         sum->expected = sum->stored;
-        return;
+    } else {
+        explain_mismatch(walk, sum, zero);
     }
-    uint16_t stored; /* in memory order */
-    __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
-    sum->expected = compute(walk, sum, zero);
-    sum->verdict = CARRY_VERDICT_BAD;
-    if (is_partial(sum, stored)) {
-        sum->verdict = CARRY_VERDICT_PARTIAL;
-        walk->partial = sum;
-    }
-}
-
-static void verify_crc32c(const struct carry_walk *walk, struct carry_packet_sum *sum) {
-    sum->expected = compute_crc32c(walk, sum);
-    sum->verdict = sum->expected == sum->stored ? CARRY_VERDICT_GOOD : CARRY_VERDICT_BAD;
 }
 
 /* Judges a field, of which all that it covers is there. */
-static void verify(struct carry_walk *walk, struct carry_packet_sum *sum, enum carry_verdict zero) {
+PER_SUM void verify(struct carry_walk *walk, struct carry_packet_sum *sum,
+                    enum carry_verdict zero) {
     if (sum->field_size == 4)
         verify_crc32c(walk, sum);
     else
         verify_sum(walk, sum, zero);
-    if (sum->verdict == CARRY_VERDICT_BAD && walk->quoted) {
-        sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
-        sum->reason = CARRY_REASON_QUOTED;
-    }
 }
 
 /* Does the outer sum verify once the inner one, which it covers, holds what is expected of it? */
@@ -151,10 +173,56 @@ static void judge_around_partial(const struct carry_walk *walk) {
         }
 }
 
+/* Reads the field, where it was captured and its layer has room for it. */
+static bool read_field(const struct carry_walk *walk, struct carry_packet_sum *sum) {
+    if ((uint64_t)sum->field_offset + sum->field_size > carry_walk_readable(walk))
+        return false;
+    const uint8_t *field = walk->data + sum->field_offset;
+    sum->stored = sum->field_size == 4 ? carry_load32(field) : carry_load16(field);
+    return true;
+}
+
+/* Does a stored 0 say that there is no sum? */
+static bool means_none(const struct carry_walk *walk, enum carry_verdict zero) {
+    bool blames = zero == CARRY_VERDICT_ILLEGAL && walk->quoted;
+    return zero != CARRY_ZERO_IS_PLAIN && !blames;
+}
+
 /* Nobody wants to know what a sum would be that need not be there, unless to fill it in. */
-static bool is_worth_computing(const struct carry_walk *walk, enum carry_verdict zero) {
+static bool is_worth_computing(const struct carry_walk *walk, enum carry_verdict verdict) {
     return walk->effort == CARRY_EFFORT_FILL ||
-           (walk->effort == CARRY_EFFORT_JUDGE && zero == CARRY_VERDICT_ILLEGAL);
+           (walk->effort == CARRY_EFFORT_JUDGE && verdict == CARRY_VERDICT_ILLEGAL);
+}
+
+/* The verdict needs no sum: a stored 0 tells, or the header. Nothing does that is malformed. */
+static void complete(const struct carry_walk *walk, struct carry_packet_sum *sum,
+                     enum carry_verdict zero, enum carry_reason reason) {
+    bool stores_zero = sum->verdict == zero;
+    if (reason == CARRY_REASON_MALFORMED) {
+        sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
+        sum->reason = CARRY_REASON_MALFORMED;
+    } else if (reason == CARRY_REASON_NONE && stores_zero && is_worth_computing(walk, zero)) {
+        sum->expected = compute(walk, sum, zero);
+    }
+}
+
+/* Judges a sum that says what it covers, but not yet of which packet. */
+PER_SUM void judge(struct carry_walk *walk, struct carry_packet_sum *sum, enum carry_verdict zero) {
+    sum->version = walk->version;
+    sum->quoted = walk->quoted;
+    sum->field_offset += walk->offset;
+    sum->network_offset = walk->network;
+    sum->cover_offset = walk->offset;
+
+    if (read_field(walk, sum) && sum->stored == 0 && means_none(walk, zero))
+        sum->verdict = (uint8_t)zero;
+    enum carry_reason reason = obstacle(walk, sum);
+    if (sum->verdict != CARRY_VERDICT_UNVERIFIABLE)
+        complete(walk, sum, zero, reason);
+    else if (reason != CARRY_REASON_NONE)
+        sum->reason = (uint8_t)reason;
+    else if (walk->effort != CARRY_EFFORT_FIND)
+        verify(walk, sum, zero);
 }
 
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
@@ -163,36 +231,16 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
     *sum = *field;
-    sum->version = walk->version;
-    sum->quoted = walk->quoted;
-    sum->field_offset += walk->offset;
-    sum->network_offset = walk->network;
-    sum->cover_offset = walk->offset;
-
-    const uint8_t *header = carry_walk_header(walk, field->field_offset + field->field_size);
-    if (header)
-        sum->stored = field->field_size == 4 ? carry_load32(header + field->field_offset)
-                                             : carry_load16(header + field->field_offset);
-    bool blames = zero == CARRY_VERDICT_ILLEGAL && walk->quoted;
-    bool is_missing = header && sum->stored == 0 && zero != CARRY_ZERO_IS_PLAIN && !blames;
-    if (is_missing)
-        sum->verdict = (uint8_t)zero;
-
-    enum carry_reason reason = obstacle(walk, sum);
-    bool told = sum->verdict != CARRY_VERDICT_UNVERIFIABLE;
-    if (reason == CARRY_REASON_MALFORMED || (reason != CARRY_REASON_NONE && !told)) {
-        sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
-        sum->reason = (uint8_t)reason;
-    } else if (!told && walk->effort != CARRY_EFFORT_FIND) {
-        verify(walk, sum, zero);
-    } else if (reason == CARRY_REASON_NONE && is_missing && is_worth_computing(walk, zero)) {
-        sum->expected = compute(walk, sum, zero);
-    }
+    judge(walk, sum, zero);
 }
 
+/* Not through carry_walk_list(): nearly all sums come this way, and are written where they stay. */
 void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                     uint32_t size, uint32_t pseudo, enum carry_verdict zero) {
-    const struct carry_packet_sum sum = {
+    if (walk->count == walk->capacity)
+        return;
+    struct carry_packet_sum *sum = &walk->sums[walk->count++];
+    *sum = (struct carry_packet_sum){
         .protocol = (uint8_t)protocol,
         .verdict = CARRY_VERDICT_UNVERIFIABLE,
         .field_size = 2,
@@ -202,7 +250,7 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
         .pseudo_protocol = pseudo ? walk->pseudo_protocol : 0,
         .pseudo_size = pseudo ? walk->pseudo_size : 0,
     };
-    carry_walk_list(walk, &sum, zero);
+    judge(walk, sum, zero);
 }
 
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
@@ -261,32 +309,84 @@ uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t
     return CARRY_NEXT(IP, protocol);
 }
 
-/* --- The walk --- */
+/* --- What comes next --- */
 
-#define CARRY_ON_LINK(number)          case CARRY_NEXT(LINK, number):
-#define CARRY_ON_ETHERTYPE(number)     case CARRY_NEXT(ETHERTYPE, number):
-#define CARRY_ON_IP(number)            case CARRY_NEXT(IP, number):
-#define CARRY_ON_UDP(number)           case CARRY_NEXT(UDP, number):
-#define CARRY_ON_ICMP(number)          case CARRY_NEXT(ICMP, number):
-#define CARRY_PROTOCOL(id, name, keys) keys return carry_packet_walk_##name(walk);
-static uint32_t step(struct carry_walk *walk, uint32_t next) {
-    switch (next) {
-#include <carry/protocols.def>
+/* A switch for each space: its keys are cases there, those of the others nothing. */
+#define CARRY_PROTOCOL(id, name, keys) keys return CARRY_PROTOCOL_##id;
+#define CARRY_ON_ETHERTYPE(number)
+#define CARRY_ON_IP(number)
+#define CARRY_ON_UDP(number)
+#define CARRY_ON_ICMP(number)
+
+#define CARRY_ON_LINK(number) case number:
+uint32_t carry_walk_on_link(uint32_t linktype) {
+    switch (linktype) {
     default:
         return CARRY_NEXT_NONE;
+#include <carry/protocols.def>
+    }
+}
+#undef CARRY_ON_LINK
+#define CARRY_ON_LINK(number)
+
+#undef CARRY_ON_ETHERTYPE
+#define CARRY_ON_ETHERTYPE(number) case number:
+uint32_t carry_walk_on_ethertype(uint32_t type) {
+    switch (type) {
+    default:
+        return CARRY_NEXT_NONE;
+#include <carry/protocols.def>
+    }
+}
+#undef CARRY_ON_ETHERTYPE
+#define CARRY_ON_ETHERTYPE(number)
+
+#undef CARRY_ON_IP
+#define CARRY_ON_IP(number) case number:
+uint32_t carry_walk_on_ip(uint32_t protocol) {
+    switch (protocol) {
+    default:
+        return CARRY_NEXT_NONE;
+#include <carry/protocols.def>
+    }
+}
+#undef CARRY_ON_IP
+#define CARRY_ON_IP(number)
+
+#undef CARRY_ON_UDP
+#define CARRY_ON_UDP(number) case number:
+uint32_t carry_walk_on_udp(uint32_t port) {
+    switch (port) {
+    default:
+        return CARRY_NEXT_NONE;
+#include <carry/protocols.def>
+    }
+}
+#undef CARRY_ON_UDP
+#define CARRY_ON_UDP(number)
+
+#undef CARRY_ON_ICMP
+#define CARRY_ON_ICMP(number) case number:
+uint32_t carry_walk_on_icmp(uint32_t type) {
+    switch (type) {
+    default:
+        return CARRY_NEXT_NONE;
+#include <carry/protocols.def>
     }
 }
 #undef CARRY_PROTOCOL
 
-#define CARRY_PROTOCOL(id, name, keys) keys return CARRY_PROTOCOL_##id;
-static uint32_t protocol_of(uint32_t next) {
-    switch (next) {
-#include <carry/protocols.def>
-    default:
-        return CARRY_PROTOCOL_COUNT;
-    }
+bool carry_packet_knows_link(uint32_t linktype) {
+    return CARRY_NEXT(LINK, linktype) != CARRY_NEXT_NONE;
 }
+
+/* --- The walk --- */
+
+static uint32_t (*const steps[])(struct carry_walk *walk) = {
+#define CARRY_PROTOCOL(id, name, keys) carry_packet_walk_##name,
+#include <carry/protocols.def>
 #undef CARRY_PROTOCOL
+};
 
 /* Starts where nothing is known but where the bytes are. */
 static void start(struct carry_walk *walk, const struct carry_frame *frame) {
@@ -324,34 +424,23 @@ static uint32_t start_rest(struct carry_walk *walk) {
     return rest->walk(walk);
 }
 
-/*
- * Walks a frame; all but what the caller is after is set here. Lists at most `capacity` layers and
- * returns how many.
- */
-static size_t walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
-                         struct carry_packet_layer *layers, size_t capacity) {
+static void list_layer(struct carry_walk *walk, uint32_t protocol) {
+    if (walk->layers_count < walk->layers_capacity)
+        walk->layers[walk->layers_count++] =
+            (struct carry_packet_layer){.protocol = protocol, .offset = walk->offset};
+}
+
+void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
     start(walk, frame);
-    uint32_t next = carry_walk_link(frame->linktype);
-    size_t count = 0;
+    uint32_t next = CARRY_NEXT(LINK, frame->linktype);
     /* A step lists one sum at most, so this many steps list no more than is promised. */
-    for (unsigned steps = 0; next != CARRY_NEXT_NONE && steps < CARRY_PACKET_SUMS_MAX; steps++) {
-        if (count < capacity && protocol_of(next) != CARRY_PROTOCOL_COUNT)
-            layers[count++] = (struct carry_packet_layer){protocol_of(next), walk->offset};
-        next = step(walk, next);
+    for (unsigned i = 0; next != CARRY_NEXT_NONE && i < CARRY_PACKET_SUMS_MAX; i++) {
+        if (walk->layers)
+            list_layer(walk, next);
+        next = steps[next](walk);
         while (next == CARRY_NEXT_NONE && walk->rest_count)
             next = start_rest(walk);
     }
-    return count;
-}
-
-void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
-                      const struct carry_packet_options *options, enum carry_effort effort,
-                      struct carry_packet_sum *sums, size_t capacity) {
-    walk->effort = (uint8_t)effort;
-    walk->flags = options ? options->flags : 0;
-    walk->sums = sums;
-    walk->capacity = capacity;
-    walk_frame(walk, frame, NULL, 0);
     if (walk->partial)
         judge_around_partial(walk);
 }
@@ -360,8 +449,8 @@ size_t carry_packet_check(const struct carry_frame *frame,
                           const struct carry_packet_options *options, struct carry_packet_sum *sums,
                           size_t capacity) {
     struct carry_walk walk;
-    walk.fragment = NULL;
-    carry_walk_frame(&walk, frame, options, CARRY_EFFORT_JUDGE, sums, capacity);
+    carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
+    carry_walk_frame(&walk, frame);
     return walk.count;
 }
 
@@ -370,9 +459,10 @@ size_t carry_packet_check_fragment(const struct carry_frame *frame,
                                    struct carry_packet_sum *sums, size_t capacity,
                                    struct carry_packet_fragment *fragment) {
     struct carry_walk walk;
+    carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
     walk.fragment = fragment;
     fragment->version = 0;
-    carry_walk_frame(&walk, frame, options, CARRY_EFFORT_JUDGE, sums, capacity);
+    carry_walk_frame(&walk, frame);
     return walk.count;
 }
 
@@ -380,8 +470,8 @@ size_t carry_packet_walk(const struct carry_frame *frame,
                          const struct carry_packet_options *options, struct carry_packet_sum *sums,
                          size_t capacity) {
     struct carry_walk walk;
-    walk.fragment = NULL;
-    carry_walk_frame(&walk, frame, options, CARRY_EFFORT_FIND, sums, capacity);
+    carry_walk_prepare(&walk, options, CARRY_EFFORT_FIND, sums, capacity);
+    carry_walk_frame(&walk, frame);
     return walk.count;
 }
 
@@ -389,47 +479,13 @@ size_t carry_packet_layers(const struct carry_frame *frame,
                            const struct carry_packet_options *options,
                            struct carry_packet_layer *layers, size_t capacity) {
     struct carry_walk walk;
-    walk.effort = CARRY_EFFORT_FIND;
-    walk.flags = options ? options->flags : 0;
-    walk.sums = NULL;
-    walk.capacity = 0;
-    walk.fragment = NULL;
-    return walk_frame(&walk, frame, layers, capacity);
+    carry_walk_prepare(&walk, options, CARRY_EFFORT_FIND, NULL, 0);
+    walk.layers = layers;
+    walk.layers_capacity = capacity;
+    walk.layers_count = 0;
+    carry_walk_frame(&walk, frame);
+    return walk.layers_count;
 }
-
-#undef CARRY_ON_LINK
-#undef CARRY_ON_ETHERTYPE
-#undef CARRY_ON_IP
-#undef CARRY_ON_UDP
-#undef CARRY_ON_ICMP
-#define CARRY_ON_LINK(number) case number:
-#define CARRY_ON_ETHERTYPE(number)
-#define CARRY_ON_IP(number)
-#define CARRY_ON_UDP(number)
-#define CARRY_ON_ICMP(number)
-#define CARRY_PROTOCOL(id, name, keys) keys
-bool carry_packet_knows_link(uint32_t linktype) {
-    switch (linktype) {
-#include <carry/protocols.def>
-        return true;
-    default:
-        return false;
-    }
-}
-
-#undef CARRY_ON_LINK
-#undef CARRY_ON_UDP
-#define CARRY_ON_LINK(number)
-#define CARRY_ON_UDP(number) case number:
-bool carry_walk_knows_udp(uint32_t port) {
-    switch (port) {
-#include <carry/protocols.def>
-        return true;
-    default:
-        return false;
-    }
-}
-#undef CARRY_PROTOCOL
 
 /* --- Names --- */
 

@@ -11,5 +11,5 @@ uint32_t carry_packet_walk_pktap(struct carry_walk *walk) {
     uint32_t size = carry_load_le32(header);
     if (size < 12 || carry_load_le32(header + 4) != RECORD_PACKET || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
-    return carry_walk_link(carry_load_le32(header + 8));
+    return CARRY_NEXT(LINK, carry_load_le32(header + 8));
 }

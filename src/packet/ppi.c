@@ -9,5 +9,5 @@ uint32_t carry_packet_walk_ppi(struct carry_walk *walk) {
     uint32_t size = carry_load_le16(header + 2);
     if (header[0] != 0 || size < 8 || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
-    return carry_walk_link(carry_load_le32(header + 4));
+    return CARRY_NEXT(LINK, carry_load_le32(header + 4));
 }

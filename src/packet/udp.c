@@ -2,8 +2,6 @@
 /* UDP (RFC 768, over IPv6 RFC 8200): covered for as long as its own length says. */
 #include "packet/walk.h"
 
-#define SCTP_PORT 9899
-
 /* A length of 0 is for what 16 bits cannot hold (RFC 2675, section 4); IPv6 hosts accept any. */
 static uint32_t covered_size(const struct carry_walk *walk, uint32_t stated, uint32_t room) {
     bool too_long_to_state = walk->version == 6 || room > UINT16_MAX;
@@ -15,10 +13,8 @@ static uint32_t covered_size(const struct carry_walk *walk, uint32_t stated, uin
  * no proof, for any client may have been given the port: tunnels look twice at what they find.
  */
 static uint32_t tunnel_on(const uint8_t *header) {
-    uint32_t src = carry_load16(header), dst = carry_load16(header + 2);
-    if (carry_walk_knows_udp(dst))
-        return CARRY_NEXT(UDP, dst);
-    return carry_walk_knows_udp(src) ? CARRY_NEXT(UDP, src) : CARRY_NEXT_NONE;
+    uint32_t to = CARRY_NEXT(UDP, carry_load16(header + 2));
+    return to != CARRY_NEXT_NONE ? to : CARRY_NEXT(UDP, carry_load16(header));
 }
 
 /*
@@ -26,7 +22,7 @@ static uint32_t tunnel_on(const uint8_t *header) {
  * to which receivers allow it by port (RFC 6935, section 5). SCTP is none (RFC 6951, section 5.3).
  */
 static enum carry_verdict meaning_of_zero(const struct carry_walk *walk, uint32_t tunnel) {
-    bool is_tunnel = tunnel != CARRY_NEXT_NONE && tunnel != CARRY_NEXT(UDP, SCTP_PORT);
+    bool is_tunnel = tunnel != CARRY_NEXT_NONE && tunnel != CARRY_PROTOCOL_SCTP_UDP;
     bool may_omit = walk->version == 4 || is_tunnel || walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }

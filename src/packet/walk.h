@@ -39,34 +39,37 @@ struct carry_walk {
     const uint8_t *data;
     uint32_t captured;
     uint32_t offset; /* of the header to look at */
-    uint32_t bound;  /* where the bytes that were on the wire for this layer end */
     uint64_t end;    /* where this layer ends as its header says: may go beyond `bound` */
+    uint32_t bound;  /* where the bytes that were on the wire for this layer end */
 
     /* The innermost IP header so far. */
-    uint32_t network;   /* its offset */
-    const uint8_t *src; /* the addresses of its pseudo-header */
-    const uint8_t *dst;
+    uint32_t network;        /* its offset */
+    uint32_t scope;          /* see carry_walk_narrow_scope() */
     uint8_t version;         /* 4 or 6; 0 before the first IP header */
+    uint8_t doubt;           /* enum carry_reason: why sums over its content cannot be told */
+    uint8_t beyond;          /* enum carry_reason: what it means to go beyond `bound` */
+    bool quoted;             /* inside a packet that an ICMP error quotes */
+    bool fragmented;         /* in a fragment: the first, or a later one */
+    uint8_t effort;          /* enum carry_effort */
     uint8_t pseudo_protocol; /* what the pseudo-header summed last says */
     uint32_t pseudo_size;
-    uint8_t doubt; /* enum carry_reason: why sums over its content cannot be told */
-
-    uint8_t beyond;        /* enum carry_reason: what it means to go beyond `bound` */
-    uint8_t effort;        /* enum carry_effort */
-    bool quoted;           /* inside a packet that an ICMP error quotes */
-    bool fragmented;       /* in a fragment: the first, or a later one */
-    uint32_t flags;        /* enum carry_packet_flag */
-    uint32_t scope;        /* see carry_walk_narrow_scope() */
+    uint32_t flags;     /* enum carry_packet_flag */
+    const uint8_t *src; /* the addresses of its pseudo-header */
+    const uint8_t *dst;
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
     struct carry_packet_sum *partial; /* the innermost that is PARTIAL, or NULL */
+    size_t count;                     /* of the sums listed */
+    size_t capacity;
+    struct carry_packet_sum *sums;
+
+    struct carry_packet_layer *layers; /* to be listed; NULL: not wanted */
+    size_t layers_count;
+    size_t layers_capacity;
+    struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
+
     uint32_t rest_count;
     struct carry_walk_rest rests[CARRY_WALK_RESTS_MAX]; /* the innermost last */
-
-    struct carry_packet_sum *sums;
-    size_t count;
-    size_t capacity;
-    struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
 };
 
 /* How much work a sum is worth. */
@@ -76,35 +79,44 @@ enum carry_effort {
     CARRY_EFFORT_FILL, /* also what absent sums should be: `expected` is 0 if that cannot be told */
 };
 
-/*
- * Walks over a frame. What was found is then in `sums`, as many as walk->count, and in
- * walk->fragment, which the caller sets.
- */
-void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame,
-                      const struct carry_packet_options *options, enum carry_effort effort,
-                      struct carry_packet_sum *sums, size_t capacity);
+/* Has a walk list sums. What else is wanted of it, the caller sets behind this. */
+static inline void carry_walk_prepare(struct carry_walk *walk,
+                                      const struct carry_packet_options *options,
+                                      enum carry_effort effort, struct carry_packet_sum *sums,
+                                      size_t capacity) {
+    walk->effort = (uint8_t)effort;
+    walk->flags = options ? options->flags : 0;
+    walk->sums = sums;
+    walk->capacity = capacity;
+    walk->layers = NULL;
+    walk->fragment = NULL;
+}
+
+/* Walks over a frame. What was found is then in what was prepared, and in walk->count. */
+void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame);
 
 /*
- * What comes next: a number in one of the spaces in which protocols are announced, as one value, so
- * that one switch finds the protocol. A further space is a line here and a macro in packet.c.
+ * What comes next: the protocol that a number announces in one of the spaces (LINK, ETHERTYPE, IP,
+ * UDP, ICMP), CARRY_NEXT_NONE if the walk does not know it. A further space is a function here, and
+ * a switch in packet.c.
  */
-enum carry_space {
-    CARRY_SPACE_LINK = 1,
-    CARRY_SPACE_ETHERTYPE,
-    CARRY_SPACE_IP,
-    CARRY_SPACE_UDP,
-    CARRY_SPACE_ICMP,
-};
+#define CARRY_NEXT(space, number) CARRY_NEXT_##space(number)
+#define CARRY_NEXT_LINK           carry_walk_on_link
+#define CARRY_NEXT_ETHERTYPE      carry_walk_on_ethertype
+#define CARRY_NEXT_IP             carry_walk_on_ip
+#define CARRY_NEXT_UDP            carry_walk_on_udp
+#define CARRY_NEXT_ICMP           carry_walk_on_icmp
+#define CARRY_NEXT_NONE           ((uint32_t)CARRY_PROTOCOL_COUNT)
 
-#define CARRY_NEXT(space, number) ((uint32_t)CARRY_SPACE_##space << 16 | (uint16_t)(number))
-#define CARRY_NEXT_NONE           0
+uint32_t carry_walk_on_link(uint32_t linktype);
+uint32_t carry_walk_on_ethertype(uint32_t type);
+uint32_t carry_walk_on_ip(uint32_t protocol);
+uint32_t carry_walk_on_udp(uint32_t port);
+uint32_t carry_walk_on_icmp(uint32_t type);
 
 #define CARRY_PROTOCOL(id, name, keys) uint32_t carry_packet_walk_##name(struct carry_walk *walk);
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
-
-/* True if a protocol is announced by this port of UDP. */
-bool carry_walk_knows_udp(uint32_t port);
 
 /* For protocols in which a stored 0 is a checksum like any other. */
 #define CARRY_ZERO_IS_PLAIN CARRY_VERDICT_BAD
@@ -170,10 +182,14 @@ static inline uint32_t carry_load_family(const uint8_t *p) {
     return family > 0xffff ? carry_load_le32(p) : family;
 }
 
+/* Where the bytes end that belong to this layer and were captured. */
+static inline uint32_t carry_walk_readable(const struct carry_walk *walk) {
+    return walk->bound < walk->captured ? walk->bound : walk->captured;
+}
+
 /* The header at `offset`, if `size` bytes of it belong to this layer and were captured. */
 static inline const uint8_t *carry_walk_header(const struct carry_walk *walk, uint32_t size) {
-    uint32_t readable = walk->bound < walk->captured ? walk->bound : walk->captured;
-    return size <= readable - walk->offset ? walk->data + walk->offset : NULL;
+    return size <= carry_walk_readable(walk) - walk->offset ? walk->data + walk->offset : NULL;
 }
 
 /* The header at `offset`, as above; moves behind it if it is there. */
@@ -230,11 +246,6 @@ static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset
         .beyond = walk->beyond,
         .quoted = walk->quoted,
     };
-}
-
-/* What follows a header that gives it as a link type. */
-static inline uint32_t carry_walk_link(uint32_t linktype) {
-    return linktype <= UINT16_MAX ? CARRY_NEXT(LINK, linktype) : CARRY_NEXT_NONE;
 }
 
 /* What follows a header that gives it as an address family of the capturing system. */

@@ -85,34 +85,45 @@ void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *s
         sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
 }
 
+/* Pseudo-headers are added in words of 32 bits, whose carries gather in the upper half of 64. */
+static inline uint64_t load_word(const void *data, size_t index) {
+    uint32_t word;
+    __builtin_memcpy(&word, (const unsigned char *)data + 4 * index, sizeof word);
+    return word;
+}
+
+/* The word that holds a number in network byte order. */
+static inline uint64_t word_of(uint32_t number) {
+    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                    (unsigned char)(number >> 8), (unsigned char)number};
+    return load_word(bytes, 0);
+}
+
+static inline uint32_t fold_words(uint64_t words) {
+    words = (words & 0xffffffff) + (words >> 32);
+    return (uint32_t)(words + (words >> 32));
+}
+
 /*
  * The end that both pseudo-headers share: the size in 32 bits and the protocol, padded with zeros.
  * IPv4 has 16 bits of size and orders them otherwise, but words may be added in any order.
  */
-static uint32_t add_size_and_protocol(uint32_t size, uint8_t protocol, uint32_t sum) {
-    const unsigned char bytes[8] = {
-        (unsigned char)(size >> 24),
-        (unsigned char)(size >> 16),
-        (unsigned char)(size >> 8),
-        (unsigned char)size,
-        0,
-        0,
-        0,
-        protocol,
-    };
-    return carry_sum(bytes, sizeof bytes, sum);
+static inline uint64_t size_and_protocol(uint32_t size, uint8_t protocol) {
+    return word_of(size) + word_of(protocol);
 }
 
 uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol, uint32_t size,
                            uint32_t sum) {
-    sum = carry_sum(dst, 4, carry_sum(src, 4, sum));
-    return add_size_and_protocol(size, protocol, sum);
+    return fold_words(load_word(src, 0) + load_word(dst, 0) + size_and_protocol(size, protocol) +
+                      sum);
 }
 
 uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header, uint32_t size,
                            uint32_t sum) {
-    sum = carry_sum(dst, 16, carry_sum(src, 16, sum));
-    return add_size_and_protocol(size, next_header, sum);
+    uint64_t words = size_and_protocol(size, next_header) + sum;
+    for (size_t i = 0; i < 4; i++)
+        words += load_word(src, i) + load_word(dst, i);
+    return fold_words(words);
 }
 
 uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size) {
