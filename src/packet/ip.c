@@ -55,8 +55,9 @@ uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     uint32_t total = carry_load16(header + 2);
     uint64_t end = total ? walk->offset + (uint64_t)total : walk->bound;
     carry_walk_start_datagram(walk, 4, header + 12, header + 16, end);
+    bool is_whole = carry_walk_header(walk, size);
     carry_walk_sum(walk, CARRY_PROTOCOL_IP, 10, size, 0, CARRY_ZERO_IS_PLAIN);
-    if (!carry_walk_header(walk, size))
+    if (!is_whole)
         return CARRY_NEXT_NONE;
     read_options(walk, header, size);
     walk->offset += size;

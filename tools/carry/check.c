@@ -58,10 +58,10 @@ static size_t select_sums(const bool *protocols, struct carry_packet_sum *sums, 
     return kept;
 }
 
-static void note_sums(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
-                      size_t count) {
+static void add_sums(struct batch *batch, uint32_t index, const struct carry_frame *frame,
+                     const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (__builtin_expect(tally_names(sums[i].verdict), 0))
+        if (!tally_add_sum(&batch->tally, frame, &sums[i]) && tally_names(sums[i].verdict))
             pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
@@ -77,11 +77,12 @@ static void look_at_packet(const struct check_options *options, struct batch *ba
         pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
         return;
     }
+    batch->tally.packets++;
+    batch->tally.bytes += packet->captured;
     batch->tally.without += count == 0;
     if (options->selects)
         count = select_sums(options->protocols, sums, count);
-    tally_add(&batch->tally, &frame, packet->captured, sums, count);
-    note_sums(batch, index, sums, count);
+    add_sums(batch, index, &frame, sums, count);
     if (__builtin_expect(fragment.version && options->reassemble, 0))
         pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
 }
@@ -148,8 +149,7 @@ static void finish_sum(struct run *run, const struct packet *packet,
 static void finish_sum_of(struct run *run, const struct datagram *datagram,
                           const struct packet *packet, const struct carry_packet_sum *sum) {
     struct carry_frame last = tally_frame(packet), whole = tally_frame(&datagram->packet);
-    tally_add_sums(run->tally, &last, sum, 1);
-    if (!tally_names(sum->verdict))
+    if (tally_add_sum(run->tally, &last, sum) || !tally_names(sum->verdict))
         return;
     tally_add_sender(run->tally, &whole, sum);
     if (tally_is_in(sum->verdict, run->options.listed))

@@ -110,8 +110,8 @@ bool tally_names(unsigned verdict) {
     return tally_is_in(verdict, TALLY_WRONG) || verdict == CARRY_VERDICT_PARTIAL;
 }
 
-static void add_imperfect(struct tally *tally, const struct carry_frame *frame,
-                          const struct carry_packet_sum *sum) {
+void tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
+                         const struct carry_packet_sum *sum) {
     if (sum->verdict == CARRY_VERDICT_BAD && sum->stored == 0)
         tally->empty[sum->protocol]++;
     if (sum->verdict != CARRY_VERDICT_UNVERIFIABLE)
@@ -119,22 +119,6 @@ static void add_imperfect(struct tally *tally, const struct carry_frame *frame,
     tally->reasons[sum->protocol][sum->reason]++;
     if (sum->reason == CARRY_REASON_SNAPLEN && frame->captured > tally->longest_cut)
         tally->longest_cut = frame->captured;
-}
-
-void tally_add_sums(struct tally *tally, const struct carry_frame *frame,
-                    const struct carry_packet_sum *sums, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        tally->counts[sums[i].protocol][sums[i].verdict]++;
-        if (__builtin_expect(sums[i].verdict != CARRY_VERDICT_GOOD, 0))
-            add_imperfect(tally, frame, &sums[i]);
-    }
-}
-
-void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
-               const struct carry_packet_sum *sums, size_t count) {
-    tally->packets++;
-    tally->bytes += captured;
-    tally_add_sums(tally, frame, sums, count);
 }
 
 void tally_add_unknown(struct tally *tally, const struct packet *packet) {
@@ -181,17 +165,20 @@ bool tally_has(const struct tally *tally, unsigned protocol) {
     return false;
 }
 
+/* One loop over each table: there are many batches, and in each table many zeros. */
+static inline void add_counts(uint64_t *restrict into, const uint64_t *restrict from,
+                              size_t count) {
+    for (size_t i = 0; i < count; i++)
+        into[i] += from[i];
+}
+
 void tally_merge(struct tally *into, const struct tally *from) {
     into->packets += from->packets;
     into->bytes += from->bytes;
     into->without += from->without;
-    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
-        into->empty[protocol] += from->empty[protocol];
-        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-            into->counts[protocol][verdict] += from->counts[protocol][verdict];
-        for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
-            into->reasons[protocol][reason] += from->reasons[protocol][reason];
-    }
+    add_counts(&into->counts[0][0], &from->counts[0][0], sizeof into->counts / sizeof(uint64_t));
+    add_counts(&into->reasons[0][0], &from->reasons[0][0], sizeof into->reasons / sizeof(uint64_t));
+    add_counts(into->empty, from->empty, sizeof into->empty / sizeof(uint64_t));
     if (from->longest_cut > into->longest_cut)
         into->longest_cut = from->longest_cut;
 }

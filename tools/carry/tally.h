@@ -104,13 +104,19 @@ static inline struct carry_frame tally_frame(const struct packet *packet) {
 struct tally *tally_new(void);
 void tally_free(struct tally *tally);
 
-/* Counts one packet of a link type that the walk knows, and what is said of its sums. */
-void tally_add(struct tally *tally, const struct carry_frame *frame, uint32_t captured,
-               const struct carry_packet_sum *sums, size_t count);
+/* What tally_add_sum() counts of a sum that is not good, beside its verdict. */
+void tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
+                         const struct carry_packet_sum *sum);
 
-/* Counts more sums, of no packet in particular: those of a datagram that this frame completed. */
-void tally_add_sums(struct tally *tally, const struct carry_frame *frame,
-                    const struct carry_packet_sum *sums, size_t count);
+/* Counts what is said of a sum, which the frame holds, or completed the datagram of. Is it good? */
+static inline bool tally_add_sum(struct tally *tally, const struct carry_frame *frame,
+                                 const struct carry_packet_sum *sum) {
+    tally->counts[sum->protocol][sum->verdict]++;
+    if (__builtin_expect(sum->verdict == CARRY_VERDICT_GOOD, 1))
+        return true;
+    tally_add_imperfect(tally, frame, sum);
+    return false;
+}
 
 /* Takes back one that was unverifiable for being in a fragment. */
 void tally_supersede(struct tally *tally, unsigned protocol);
