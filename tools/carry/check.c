@@ -200,7 +200,6 @@ static void finish_note(struct run *run, const struct packet *packet, const stru
 
 static bool finish(void *context, const struct batch *batch) {
     struct run *run = context;
-    tally_merge(run->tally, &batch->tally);
     for (size_t i = 0; i < batch->notes_count && !command_output_failed(); i++) {
         const struct note *note = &batch->notes[i];
         finish_note(run, &batch->packets[note->packet], note);
@@ -266,6 +265,7 @@ static enum capture_result run_capture(struct run *run, struct capture *capture)
         progress_begin(capture_size(capture));
     enum capture_result end = pipeline_run(run->pipeline, capture, run->options.packets);
     progress_end();
+    pipeline_take_tally(run->pipeline, run->tally);
     return end;
 }
 

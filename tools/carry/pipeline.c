@@ -103,7 +103,6 @@ static void empty(struct batch *batch) {
     batch->count = 0;
     batch->notes_count = 0;
     batch->no_memory = false;
-    memset(&batch->tally, 0, sizeof batch->tally);
 }
 
 /* Threads are worth their start once there is a second batch. */
@@ -243,6 +242,14 @@ enum capture_result pipeline_run(struct pipeline *pipeline, struct capture *capt
     }
     finish_all(pipeline);
     return result == CAPTURE_PACKET ? CAPTURE_END : result;
+}
+
+void pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
+    for (unsigned i = 0; i < pipeline->slot_count; i++) {
+        struct batch *batch = &pipeline->slots[i].batch;
+        tally_merge(tally, &batch->tally);
+        batch->tally = (struct tally){0};
+    }
 }
 
 static bool allocate(struct pipeline *pipeline) {

@@ -34,7 +34,7 @@ struct note {
 struct batch {
     struct packet *packets; /* their bytes stay until the batch is finished */
     uint32_t count;
-    struct tally tally; /* of what adds up in any order; without senders */
+    struct tally tally; /* of what adds up in any order; without senders; of former batches too */
     struct note *notes; /* in the order of the packets */
     size_t notes_count, notes_capacity;
     bool no_memory; /* for all notes */
@@ -60,6 +60,9 @@ void pipeline_close(struct pipeline *pipeline);
  */
 enum capture_result pipeline_run(struct pipeline *pipeline, struct capture *capture,
                                  uint64_t limit);
+
+/* Adds what the batches' tallies hold since this was last called, between runs. */
+void pipeline_take_tally(struct pipeline *pipeline, struct tally *tally);
 
 /* Adds a note to a batch, for look(). */
 void pipeline_note(struct batch *batch, const struct note *note);

@@ -165,20 +165,17 @@ bool tally_has(const struct tally *tally, unsigned protocol) {
     return false;
 }
 
-/* One loop over each table: there are many batches, and in each table many zeros. */
-static inline void add_counts(uint64_t *restrict into, const uint64_t *restrict from,
-                              size_t count) {
-    for (size_t i = 0; i < count; i++)
-        into[i] += from[i];
-}
-
 void tally_merge(struct tally *into, const struct tally *from) {
     into->packets += from->packets;
     into->bytes += from->bytes;
     into->without += from->without;
-    add_counts(&into->counts[0][0], &from->counts[0][0], sizeof into->counts / sizeof(uint64_t));
-    add_counts(&into->reasons[0][0], &from->reasons[0][0], sizeof into->reasons / sizeof(uint64_t));
-    add_counts(into->empty, from->empty, sizeof into->empty / sizeof(uint64_t));
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        into->empty[protocol] += from->empty[protocol];
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            into->counts[protocol][verdict] += from->counts[protocol][verdict];
+        for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
+            into->reasons[protocol][reason] += from->reasons[protocol][reason];
+    }
     if (from->longest_cut > into->longest_cut)
         into->longest_cut = from->longest_cut;
 }
