@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from captures import TCP, ethernet, packet, pcap
-from conftest import CLEAN, ERROR, Run
+from conftest import CLEAN, ERROR, Run, wait_until_read
 
 REFERENCES = ["floor", "plain", "load"]
 MIXES = ["mixed64", "mixed1500", "imix"]
@@ -207,7 +210,9 @@ def capture_programs(carry: Run, *arguments: str) -> dict[str, dict[str, Any]]:
 
 def test_capture_times_what_is_installed(carry: Run) -> None:
     programs = capture_programs(carry)
-    for name in ("carry check", "carry check -j1", "cat"):
+    tasks = {"carry check": "verify", "carry check -j1": "verify", "carry fix": "repair"}
+    for name, task in {**tasks, "cat": "read", "cp": "copy"}.items():
+        assert programs[name]["task"] == task
         assert 0 < programs[name]["q1"] <= programs[name]["gb_per_s"] <= programs[name]["q3"]
         assert programs[name]["peak_bytes"] > 1 << 20
         assert programs[name]["bytes"] > 1 << 20
@@ -232,10 +237,48 @@ def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
     env = {**masked(""), "TMPDIR": str(tmp_path), "PATH": "/nowhere"}
     done = carry("bench", "capture", "--size=1M", env=env)
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    assert len(re.findall(r"^  [^\n]+ not installed$", done.stdout, re.MULTILINE)) == 6
+    assert len(re.findall(r"^  [^\n]+ not installed$", done.stdout, re.MULTILINE)) == 7
     assert list(tmp_path.iterdir()) == []
     env["TMPDIR"] = str(tmp_path / "none")
     assert carry("bench", "capture", env=env).returncode == ERROR
+
+
+def start_capture(tool: str, folder: Path, *arguments: str, **env: str) -> subprocess.Popen[bytes]:
+    """Starts it with `folder` for its files, and an input that the test holds."""
+    folder.mkdir()
+    return subprocess.Popen(
+        [tool, "bench", "capture", "--size=1M", *arguments],
+        env={**masked(""), "TMPDIR": str(folder), **env},
+        stdin=subprocess.PIPE,
+    )
+
+
+def end_by_signal(child: subprocess.Popen[bytes], folder: Path) -> None:
+    assert len(list(folder.iterdir())) == 1
+    child.terminate()
+    assert child.wait(10) == -signal.SIGTERM
+    assert list(folder.iterdir()) == []
+    child.communicate()
+
+
+def test_capture_leaves_no_file_when_ended_while_it_is_made(tool: str, tmp_path: Path) -> None:
+    child = start_capture(tool, tmp_path / "files", "/dev/stdin")
+    assert child.stdin
+    child.stdin.write(pcap([ethernet(packet(TCP))]))
+    child.stdin.flush()
+    wait_until_read(child)
+    end_by_signal(child, tmp_path / "files")
+
+
+def test_capture_leaves_no_file_when_ended_while_it_measures(tool: str, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    cat = tmp_path / "cat"
+    cat.write_text(f"#!/bin/sh\n: >'{ready}'\nexec /bin/sleep 10\n")
+    cat.chmod(0o755)
+    child = start_capture(tool, tmp_path / "files", PATH=str(tmp_path))
+    while not ready.exists() and child.poll() is None:
+        time.sleep(0.01)
+    end_by_signal(child, tmp_path / "files")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `carry bench capture`: how fast `carry check` and other programs read one large capture, each as
- * its users start it, from the page cache.
+ * `carry bench capture`: how fast `carry check`, `carry fix` and other programs go through one
+ * large capture, each as its users start it, from the page cache.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "benches.h"
 #include "command.h"
 #include "progress.h"
+#include "signals.h"
 #include "text.h"
 
 #define NAME "bench capture"
@@ -31,6 +33,7 @@
 #define SIZE_LARGEST ((uint64_t)1 << 40)
 #define ROUNDS       7
 #define ARGUMENTS    13
+#define PATH_SIZE    4096
 
 /* Slow programs read a part of the capture, once: what is compared are bytes in a second. */
 #define PART_DIVISOR 16
@@ -38,26 +41,43 @@
 /* Stand-ins in command lines. */
 #define SELF      ""
 #define FILE_NAME "FILE"
+#define COPY_NAME "COPY"
 
 #define TSHARK_FILTER                                                                              \
     "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
 
+/* What programs do, so that each stands beside its like. */
+enum task { VERIFY, REPAIR, READ, COPY };
+
+static const struct {
+    const char *name, *heading;
+} tasks[] = {
+    [VERIFY] = {"verify", "verify the checksums"},
+    [REPAIR] = {"repair", "write a copy in which they are right"},
+    [READ] = {"read", "only read"},
+    [COPY] = {"copy", "only copy"},
+};
+
 static const struct subject {
     const char *title;
+    enum task task;
     bool slow;
     const char *command[ARGUMENTS];
 } subjects[] = {
-    {"carry check", false, {SELF, "check", "--quiet", FILE_NAME}},
-    {"carry check -j1", false, {SELF, "check", "--quiet", "-j1", FILE_NAME}},
-    {"cat", false, {"cat", FILE_NAME}},
-    {"tcpdump -w", false, {"tcpdump", "-r", FILE_NAME, "-w", "/dev/null"}},
-    {"capinfos", true, {"capinfos", FILE_NAME}},
-    {"tcprewrite -C", true, {"tcprewrite", "-C", "-i", FILE_NAME, "-o", "/dev/null"}},
-    {"tcpdump -vv", true, {"tcpdump", "-nn", "-vv", "-r", FILE_NAME}},
+    {"carry check", VERIFY, false, {SELF, "check", "--quiet", FILE_NAME}},
+    {"carry check -j1", VERIFY, false, {SELF, "check", "--quiet", "-j1", FILE_NAME}},
+    {"tcpdump -vv", VERIFY, true, {"tcpdump", "-nn", "-vv", "-r", FILE_NAME}},
     {"tshark",
+     VERIFY,
      true,
      {"tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o",
       "udp.check_checksum:TRUE", "-r", FILE_NAME, "-Y", TSHARK_FILTER}},
+    {"carry fix", REPAIR, false, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
+    {"tcprewrite -C", REPAIR, true, {"tcprewrite", "-C", "-i", FILE_NAME, "-o", COPY_NAME}},
+    {"cat", READ, false, {"cat", FILE_NAME}},
+    {"tcpdump -w", READ, false, {"tcpdump", "-r", FILE_NAME, "-w", "/dev/null"}},
+    {"capinfos", READ, true, {"capinfos", FILE_NAME}},
+    {"cp", COPY, false, {"cp", "--reflink=never", FILE_NAME, COPY_NAME}},
 };
 
 #define SUBJECTS (sizeof subjects / sizeof *subjects)
@@ -90,16 +110,17 @@ struct bench {
 static const char usage[] =
     "Usage: carry bench capture [OPTION]... [FILE]\n"
     "\n"
-    "Times carry check, and other programs that are installed, on one large capture\n"
-    "in the page cache. Its packets are those of FILE again and again, or are made\n"
-    "for it: 60, 590 and 1514 bytes at 7:4:1. It lies in $TMPDIR, or /tmp, meanwhile.\n"
+    "Times carry check and carry fix, and other programs that are installed, on one\n"
+    "large capture in the page cache. Its packets are those of FILE again and again,\n"
+    "or are made for it: 60, 590 and 1514 bytes at 7:4:1. It lies in $TMPDIR, or\n"
+    "/tmp, meanwhile, as do the copies that programs make of it.\n"
     "\n"
     "  --size=BYTES  how large the capture is, as 1G or 200M (1G)\n"
     "  --quick       the same as --size=64M\n"
     "  --json        everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
-    "Exit status: 0 measured; 1 carry check failed; 3 wrong usage, or no room.\n";
+    "Exit status: 0 measured; 1 carry failed; 3 wrong usage, or no room.\n";
 
 /* --- Options --- */
 
@@ -152,16 +173,39 @@ static int parse(int argc, char **argv, struct options *options) {
 
 /* --- The captures --- */
 
+static int create(char *path, size_t size) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, size, "%s/carry-bench-XXXXXX", folder && *folder ? folder : "/tmp");
+    return mkstemp(path);
+}
+
 /* A file without a name, which goes when this process does; others see it as /dev/fd/N. */
 static FILE *open_nameless(void) {
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    snprintf(path, sizeof path, "%s/carry-bench-XXXXXX", folder && *folder ? folder : "/tmp");
-    int descriptor = mkstemp(path);
+    char path[PATH_SIZE];
+    int descriptor = create(path, sizeof path);
     if (descriptor < 0)
         return NULL;
     unlink(path);
     return fdopen(descriptor, "w+b");
+}
+
+/* Where programs write. It has a name, since carry fix puts its copy in the place of one. */
+static char copy_path[PATH_SIZE];
+static volatile pid_t running; /* a program that may be writing there, or 0 */
+
+static void remove_copy(void) {
+    if (running > 0)
+        kill(running, SIGTERM);
+    unlink(copy_path);
+}
+
+static bool create_copy(void) {
+    sigset_t before;
+    signals_hold(&before);
+    int descriptor = create(copy_path, sizeof copy_path);
+    signals_undo(remove_copy);
+    signals_release(&before);
+    return descriptor >= 0 && close(descriptor) == 0;
 }
 
 /* Another process makes it: its memory would be counted as that of the programs started here. */
@@ -181,7 +225,7 @@ static bool make_captures(struct bench *bench) {
     const struct options *options = &bench->options;
     bench->whole = open_nameless();
     bench->part = open_nameless();
-    if (!bench->whole || !bench->part) {
+    if (!bench->whole || !bench->part || !create_copy()) {
         command_error("cannot make a file to measure on: %s", strerror(errno));
         return false;
     }
@@ -193,12 +237,17 @@ static bool make_captures(struct bench *bench) {
 
 #define EXIT_MISSING 127
 
+static const char *stand_for(const char *argument, const char *capture) {
+    if (strcmp(argument, FILE_NAME) == 0)
+        return capture;
+    return strcmp(argument, COPY_NAME) == 0 ? copy_path : argument;
+}
+
 static void start(const struct subject *subject, FILE *capture) {
     char *arguments[ARGUMENTS + 1] = {0}, name[32];
     snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
     for (size_t i = 0; i < ARGUMENTS && subject->command[i]; i++)
-        arguments[i] =
-            strcmp(subject->command[i], FILE_NAME) == 0 ? name : (char *)subject->command[i];
+        arguments[i] = (char *)stand_for(subject->command[i], name);
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
         _exit(EXIT_MISSING);
     if (strcmp(arguments[0], SELF) == 0) {
@@ -227,11 +276,16 @@ static enum state state_of(int status) {
 static void measure_once(const struct subject *subject, FILE *capture, struct result *result) {
     struct rusage used;
     int status;
+    /* Nobody pays for the removal of what another wrote. */
+    bool emptied = truncate(copy_path, 0) == 0;
     double before = now_seconds();
-    pid_t child = fork();
+    pid_t child = emptied ? fork() : -1;
     if (child == 0)
         start(subject, capture);
-    if (child < 0 || wait4(child, &status, 0, &used) != child) {
+    running = child;
+    bool ended = child > 0 && wait4(child, &status, 0, &used) == child;
+    running = 0;
+    if (!ended) {
         result->state = BROKEN;
         return;
     }
@@ -269,31 +323,36 @@ static struct bench_stats rates(const struct result *result) {
         .median = bytes / seconds.median, .q1 = bytes / seconds.q3, .q3 = bytes / seconds.q1};
 }
 
+static void print_result(const struct subject *subject, const struct result *result) {
+    char title[TEXT_SIZE], peak[TEXT_SIZE];
+    snprintf(title, sizeof title, "%s%s", subject->title, subject->slow ? " *" : "");
+    if (result->state == MEASURED)
+        printf("    %-16s %9.3f %12s\n", title, rates(result).median,
+               text_bytes(peak, result->peak_bytes));
+    else
+        printf("    %-16s %s\n", title, result->state == MISSING ? "not installed" : "failed");
+}
+
 static void print_text(const struct bench *bench) {
     struct bench_machine machine;
-    char whole[TEXT_SIZE], part[TEXT_SIZE], peak[TEXT_SIZE];
+    char whole[TEXT_SIZE], part[TEXT_SIZE];
     bench_machine(&machine);
     printf("%s%s%s, %ld cores\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE),
            sysconf(_SC_NPROCESSORS_ONLN));
     printf("a capture of %s in the page cache; programs with * read %s once, the others\n"
            "all of it %d times: medians\n\n",
            text_bytes(whole, bench->whole_bytes), text_bytes(part, bench->part_bytes), ROUNDS);
-    printf("  %-16s %9s %12s\n", "", "GB/s", "peak memory");
+    printf("  %-18s %9s %12s\n", "", "GB/s", "peak memory");
     for (size_t i = 0; i < SUBJECTS; i++) {
-        const struct result *result = &bench->results[i];
-        char title[TEXT_SIZE];
-        snprintf(title, sizeof title, "%s%s", subjects[i].title, subjects[i].slow ? " *" : "");
-        if (result->state == MEASURED)
-            printf("  %-16s %9.3f %12s\n", title, rates(result).median,
-                   text_bytes(peak, result->peak_bytes));
-        else
-            printf("  %-16s %s\n", title, result->state == MISSING ? "not installed" : "failed");
+        if (i == 0 || subjects[i].task != subjects[i - 1].task)
+            printf("  %s\n", tasks[subjects[i].task].heading);
+        print_result(&subjects[i], &bench->results[i]);
     }
 }
 
 static json_t *result_json(const struct subject *subject, const struct result *result) {
-    json_t *object =
-        json_pack("{s:s, s:I}", "program", subject->title, "bytes", (json_int_t)result->bytes);
+    json_t *object = json_pack("{s:s, s:s, s:I}", "program", subject->title, "task",
+                               tasks[subject->task].name, "bytes", (json_int_t)result->bytes);
     struct bench_stats rate = {0};
     if (result->state == MEASURED)
         rate = rates(result);
@@ -326,11 +385,15 @@ static void print_json(const struct bench *bench) {
     json_decref(object);
 }
 
-/* Of a capture made for the purpose, carry check must find every sum right. */
+/* Of a capture made for the purpose, carry must find every sum right. */
 static bool checked(const struct bench *bench) {
-    const struct result *result = &bench->results[0];
-    return result->state == MEASURED &&
-           (bench->options.source || result->exit_status == STATUS_CLEAN);
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        const struct result *result = &bench->results[i];
+        bool clean = bench->options.source || result->exit_status == STATUS_CLEAN;
+        if (strcmp(subjects[i].command[0], SELF) == 0 && (result->state != MEASURED || !clean))
+            return false;
+    }
+    return true;
 }
 
 static int run_bench(struct bench *bench) {
@@ -355,6 +418,7 @@ int bench_capture(int argc, char **argv) {
         return STATUS_CLEAN;
     }
     status = run_bench(&bench);
+    remove_copy();
     if (bench.whole)
         fclose(bench.whole);
     if (bench.part)
