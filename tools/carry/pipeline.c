@@ -44,7 +44,8 @@ struct pipeline {
 
     /* Of the thread that runs the pipeline. */
     struct capture *capture;
-    struct slot *filling; /* where the batch lies that is being filled */
+    struct slot *filling; /* where the batch lies that is being filled, */
+    struct packet *next;  /* and where its next packet will lie; its count is told in the end */
     uint64_t finished;
     size_t windows_bytes; /* of the batches submitted and not finished */
     bool ended;           /* by finish() */
@@ -99,8 +100,17 @@ void pipeline_note(struct batch *batch, const struct note *note) {
 
 /* --- The thread that runs the pipeline --- */
 
+static void start_batch(struct pipeline *pipeline) {
+    pipeline->filling = slot_of(pipeline, pipeline->submitted);
+    pipeline->next = pipeline->filling->batch.packets;
+}
+
+static void end_batch(struct pipeline *pipeline) {
+    struct batch *batch = &pipeline->filling->batch;
+    batch->count = (uint32_t)(pipeline->next - batch->packets);
+}
+
 static void empty(struct batch *batch) {
-    batch->count = 0;
     batch->notes_count = 0;
     batch->no_memory = false;
 }
@@ -121,6 +131,7 @@ static void start_threads(struct pipeline *pipeline) {
 
 static void submit(struct pipeline *pipeline, struct window window) {
     struct slot *slot = pipeline->filling;
+    end_batch(pipeline);
     slot->window = window;
     pipeline->windows_bytes += window.capacity;
     pthread_mutex_lock(&pipeline->mutex);
@@ -129,7 +140,7 @@ static void submit(struct pipeline *pipeline, struct window window) {
     if (pipeline->submitted - pipeline->taken >= BATCHES_PER_THREAD / 2)
         pthread_cond_signal(&pipeline->submission);
     pthread_mutex_unlock(&pipeline->mutex);
-    pipeline->filling = slot_of(pipeline, pipeline->submitted);
+    start_batch(pipeline);
 }
 
 /* Waits until the oldest batch was looked at, and looks at others meanwhile. */
@@ -164,12 +175,14 @@ static void finish_all(struct pipeline *pipeline) {
     while (pipeline->finished < pipeline->submitted)
         finish_oldest(pipeline);
     struct batch *batch = &pipeline->filling->batch;
+    end_batch(pipeline);
     if (!batch->count)
         return;
     pipeline->work.look(pipeline->work.context, batch);
     if (!pipeline->ended)
         pipeline->ended = !pipeline->work.finish(pipeline->work.context, batch);
     empty(batch);
+    start_batch(pipeline);
 }
 
 /* A window for `held` bytes and more: that of the slot which will be filled next, or a new one. */
@@ -189,7 +202,7 @@ static struct window next_window(struct pipeline *pipeline, size_t held) {
 static bool on_full(void *context) {
     struct pipeline *pipeline = context;
     struct input *input = capture_input(pipeline->capture);
-    if (!pipeline->filling->batch.count)
+    if (pipeline->next == pipeline->filling->batch.packets)
         return true;
     struct window window = next_window(pipeline, input_held(input));
     if (!window.bytes)
@@ -207,21 +220,11 @@ static void on_idle(void *context) {
     finish_all(context);
 }
 
-/*
- * Packets are read where they stay: a copy would load in wide words what was just stored in narrow
- * ones, and wait for it (6 % of the time that carry check takes, on Zen 5).
- */
-static struct packet *place_of_next(struct pipeline *pipeline) {
-    struct batch *batch = &pipeline->filling->batch;
-    return &batch->packets[batch->count];
-}
-
-/* Adds the packet that was read to where the next was to be, unless another batch began. */
+/* Adds the packet that was read to where the next was to lie, unless another batch began. */
 static void add(struct pipeline *pipeline, const struct packet *packet) {
-    struct packet *place = place_of_next(pipeline);
-    if (place != packet)
-        *place = *packet;
-    if (++pipeline->filling->batch.count == BATCH_PACKETS)
+    if (pipeline->next != packet)
+        *pipeline->next = *packet;
+    if (++pipeline->next == pipeline->filling->batch.packets + BATCH_PACKETS)
         finish_all(pipeline);
 }
 
@@ -232,7 +235,9 @@ enum capture_result pipeline_run(struct pipeline *pipeline, struct capture *capt
     pipeline->ended = false;
     capture_input(capture)->watcher = (struct input_watcher){on_full, on_idle, pipeline};
     for (uint64_t count = 0; count < limit && !pipeline->ended; count++) {
-        struct packet *packet = place_of_next(pipeline);
+        /* Read where it stays: a copy would load in wide words what was just stored in narrow ones,
+           and wait for it (6 % of the time that carry check takes, on Zen 5). */
+        struct packet *packet = pipeline->next;
         result = capture_next(capture, packet);
         if (result != CAPTURE_PACKET)
             break;
@@ -260,7 +265,8 @@ static bool allocate(struct pipeline *pipeline) {
         if (!batch->packets)
             return false;
     }
-    pipeline->filling = pipeline->slots;
+    if (pipeline->slots)
+        start_batch(pipeline);
     return pipeline->slots != NULL;
 }
 
