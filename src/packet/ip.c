@@ -41,7 +41,7 @@ static uint32_t list_alone(struct carry_walk *walk, enum carry_reason doubt) {
 }
 
 uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
-    if (carry_walk_bars_tunnel(walk))
+    if (!carry_walk_enter_ip(walk))
         return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 20);
     if (!header)

@@ -3,7 +3,7 @@
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
-    if (carry_walk_bars_tunnel(walk))
+    if (!carry_walk_enter_ip(walk))
         return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 40);
     if (!header || header[0] >> 4 != 6)

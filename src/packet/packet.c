@@ -272,11 +272,14 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 
 /* --- Fragments --- */
 
-void carry_walk_narrow_scope_to_tunnel(struct carry_walk *walk) {
+bool carry_walk_enter_tunnel(struct carry_walk *walk) {
+    if (walk->flags & CARRY_PACKET_NO_TUNNELS)
+        return false;
     bool version4 = walk->version == 4;
     const uint8_t *addresses = walk->data + walk->network + (version4 ? 12 : 8);
     for (uint32_t i = 0; i < (version4 ? 8 : 32); i += 4)
         carry_walk_narrow_scope(walk, carry_load32(addresses + i));
+    return true;
 }
 
 /* Only what its own frame holds whole, so that sizes can be relied on. */

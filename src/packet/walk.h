@@ -300,12 +300,6 @@ static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
     return size == carry_walk_size(walk) ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
 }
 
-/* True where an IP header at `offset` would be inside another, and the caller wants none of those.
- */
-static inline bool carry_walk_bars_tunnel(const struct carry_walk *walk) {
-    return walk->flags & CARRY_PACKET_NO_TUNNELS && walk->version;
-}
-
 /* What follows a header of `size` bytes, of which the last two are such a type field. */
 static inline uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_take(walk, size);
@@ -317,15 +311,20 @@ static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t num
     walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
 }
 
-/* Tells apart the tunnels between different ends: those that the innermost IP header so far names.
+/*
+ * Goes from the innermost IP header so far to one inside it: false if the caller wants none of
+ * those. Tells apart the tunnels between different ends, which that header names.
  */
-void carry_walk_narrow_scope_to_tunnel(struct carry_walk *walk);
+bool carry_walk_enter_tunnel(struct carry_walk *walk);
+
+/* Is an IP header at `offset` wanted? */
+static inline bool carry_walk_enter_ip(struct carry_walk *walk) {
+    return !walk->version || carry_walk_enter_tunnel(walk);
+}
 
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */
 static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
                                              const uint8_t *src, const uint8_t *dst, uint64_t end) {
-    if (walk->version)
-        carry_walk_narrow_scope_to_tunnel(walk);
     walk->network = walk->offset;
     walk->version = version;
     walk->src = src;
