@@ -65,6 +65,10 @@ static void test_udplite_coverage(void) {
     expect(frame, "udplite good", "UDP-Lite: bytes beyond the coverage do not matter");
     frame->bytes[udplite + 11] ^= 1;
     expect(frame, "udplite bad", "UDP-Lite: the last byte covered matters");
+    set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 0).sum);
+    expect(frame, "udplite partial", "UDP-Lite: the length left out is that of the pseudo-header");
+    set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 2).sum);
+    expect(frame, "udplite bad", "UDP-Lite: it is not the coverage");
 
     for (uint32_t coverage = 1; coverage < 8; coverage++) {
         set16(frame, udplite + 4, coverage);
