@@ -178,7 +178,8 @@ class TeredoOrigin(Own):
 
 # --- What the RFCs say ---
 
-PLAIN, ABSENT, ILLEGAL = "plain", "absent", "illegal"  # what a stored 0 means
+# What a stored 0 means; or, of cryptographic authentication in OSPF, whatever is stored.
+PLAIN, ABSENT, ILLEGAL, UNUSED = "plain", "absent", "illegal", "unused"
 Range = tuple[int, int]  # of bytes in the frame: first, behind last
 
 
@@ -352,7 +353,7 @@ class Judgement(NamedTuple):
 def judge(item: Sum, data: bytes) -> Judgement:
     """What carry should say of one sum, as docs/packet.md has it."""
     stored = item.stored(data)
-    if stored == 0 and item.zero == ABSENT:
+    if item.zero == UNUSED or (stored == 0 and item.zero == ABSENT):
         return Judgement("absent", None)
     if stored == 0 and item.zero == ILLEGAL and not item.quoted:
         return Judgement("illegal", item.computed(data))
@@ -498,7 +499,7 @@ def sum_of(layer: Packet, start: int, end: int, header: int, ends: Ends) -> Sum 
                 cover, size = start + 8, 8
         case OSPF_Hdr():
             gap = (start + 16, start + 24)
-            zero = ABSENT if layer.authtype == 2 else PLAIN
+            zero = UNUSED if layer.authtype == 2 else PLAIN
         case PGM() if layer.type not in (4, 5):
             zero = ABSENT
     pseudo = Pseudo(ends.version, ends.src + ends.dst, number, size) if number else None
@@ -903,7 +904,7 @@ def packet(draw: DrawFn, network: list[Packet], transport: str) -> Stack:
     headers = [*network, *kind.headers(draw, *needed)]
     content = Stack(payload, free=((0, len(payload)),))
     built = build(headers, content)
-    if len(payload) > 1 and draw(st.integers(0, 3)) == 0:
+    if len(payload) > 1 and draw(st.booleans()):
         built = build(headers, zeroing(built, content))
     return built
 
