@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `copy`: the instructions that may fault, and where the program goes on if they do. */
+/* Inside of `copy`: copies that survive faults, and what their host does for them. */
 #ifndef CARRY_COPY_FAULT_H
 #define CARRY_COPY_FAULT_H
 
-#include <carry/base.h>
+#include <carry/fault.h>
+
+#include "base/fault_host.h"
 
 /* A row of section carry_faults: both offsets count from their own place. See base/fault.h. */
 struct carry_fault_row {
     int32_t instruction;
     int32_t recovery;
 };
+
+/* One access, of a size that there is: src/copy/<arch>/access. */
+bool carry_read_once(void *value, const void *src, size_t size);
+bool carry_write_once(void *dst, const void *value, size_t size);
 
 #endif

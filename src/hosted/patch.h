@@ -5,6 +5,8 @@
 
 #include "base/text_host.h"
 
+#include "hosted/context.h"
+
 /* A way to write text. Rows of a table; the first that works is used. */
 struct carry_text_writer {
     const char *name;
@@ -24,20 +26,5 @@ void carry_text_after_fork(bool in_child);
 /* Waits out the commit that is under way, on behalf of threads that run into a guard. */
 bool carry_trap_begin(void);
 void carry_trap_end(void);
-
-/* --- src/hosted/<arch>/context.c --- */
-
-/* Where the context of a signal handler keeps the address of the next instruction, or NULL. */
-uintptr_t *carry_context_pc(void *context);
-
-/* How far the program counter of a trap is behind the trap. */
-#define CARRY_TRAP_BYTES 1
-#define CARRY_TRAP       0xcc
-
-/* In a loop that waits for another core. */
-void carry_context_pause(void);
-
-/* Makes this core fetch its next instructions anew. */
-void carry_context_serialise(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there are no sites, nothing traps and nothing is written. */
-#include "hosted/patch.h"
+/* Where there are no sites and no exception table, nothing traps, and nothing is recovered. */
+#include "hosted/context.h"
+
+#include <carry/fault.h>
 
 uintptr_t *carry_context_pc(void *context) {
     (void)context;
@@ -11,4 +13,24 @@ void carry_context_serialise(void) {
 }
 
 void carry_context_pause(void) {
+}
+
+bool carry_context_can_recover(void) {
+    return false;
+}
+
+void carry_context_recover(void *context, uintptr_t recovery, uintptr_t page) {
+    (void)context;
+    (void)recovery;
+    (void)page;
+}
+
+void carry_context_resume(void *context, const uintptr_t *registers) {
+    (void)context;
+    (void)registers;
+}
+
+int carry_fault_enter(struct carry_fault_frame *frame) {
+    (void)frame;
+    return CARRY_ERROR_UNSUPPORTED;
 }

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "hosted/patch.h"
+#include "hosted/context.h"
 
 #include <ucontext.h>
 
@@ -18,4 +18,24 @@ void carry_context_serialise(void) {
 
 void carry_context_pause(void) {
     __builtin_ia32_pause();
+}
+
+bool carry_context_can_recover(void) {
+    return true;
+}
+
+void carry_context_recover(void *context, uintptr_t recovery, uintptr_t page) {
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    registers[REG_RAX] = (greg_t)page;
+    registers[REG_RIP] = (greg_t)recovery;
+}
+
+void carry_context_resume(void *context, const uintptr_t *saved) {
+    /* As carry_fault_enter() in enter.S saves them. */
+    static const int order[] = {REG_RBX, REG_RBP, REG_R12, REG_R13,
+                                REG_R14, REG_R15, REG_RSP, REG_RIP};
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        registers[order[i]] = (greg_t)saved[i];
+    registers[REG_RAX] = 1;
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies and accesses that survive faults: memory that a peer may unmap, truncate or protect while
+ * it is read, as kernels have copyin and copyout.
+ *
+ *     carry_fault_acquire();                              // once, in programs
+ *     size_t left = carry_copy_try(packet, shared, size);
+ *     if (left)
+ *         drop("the peer took %zu bytes away", left);
+ *
+ * Contract:
+ *  - What could be copied before the first byte that could not be reached, on either side, is
+ *    copied exactly; the bytes of `dst` behind it are untouched. The number of bytes left is exact.
+ *  - A fault costs one signal, and nothing is paid where there is none.
+ *  - In a process, faults are handled by handlers of SIGSEGV and SIGBUS, which
+ * carry_fault_acquire() installs before those that are there: faults of other code are passed on to
+ * them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
+ * signal handlers too, unless the thread blocks the signal: the system then ends the process.
+ *  - Without carry_fault_acquire() copies survive by calls of the system (process_vm_readv), which
+ *    takes half a microsecond or more for each. So does every architecture but x86-64.
+ *  - In kernels, the handler of page faults asks carry_fault_find() of src/base/fault_host.h.
+ *  - The ranges must not overlap.
+ */
+#ifndef CARRY_FAULT_H
+#define CARRY_FAULT_H
+
+#include <carry/base.h>
+
+CARRY_BEGIN_DECLS
+
+/*
+ * Installs the handlers, at the first call; each call needs one of carry_fault_release(), the last
+ * of which puts back what was there. Returns 0, or CARRY_ERROR_PERMISSION if the system refuses,
+ * CARRY_ERROR_UNSUPPORTED where there are no handlers: copies then survive by calls of the system.
+ */
+CARRY_API int carry_fault_acquire(void);
+CARRY_API void carry_fault_release(void);
+
+/* Copies `size` bytes. Returns how many are left: 0 if all were copied. */
+CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
+
+/*
+ * Reads or writes 1, 2, 4 or 8 bytes by one access; `value` is memory of the caller's that does not
+ * fault. Returns false if it could not, or for another size.
+ */
+CARRY_API bool carry_read_try(void *value, const void *src, size_t size);
+CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
+
+/*
+ * The 8 bytes at `src`, in memory order, for parsers that read words at the end of a buffer: those
+ * that lie beyond the end of what is mapped are zeros. The first one must be readable.
+ */
+CARRY_API uint64_t carry_load_zeropad(const void *src);
+
+/*
+ * Any code that may fault, run inside a frame:
+ *
+ *     struct carry_fault_frame frame;
+ *     if (carry_fault_enter(&frame) == 0) {
+ *         parse(shared);
+ *         carry_fault_leave(&frame);
+ *     } else {
+ *         complain(frame.address);
+ *     }
+ *
+ * carry_fault_enter() returns 0, and a second time, with 1, if something faults before
+ * carry_fault_leave(); the frame has then been left. As with setjmp(), variables that changed in
+ * between are to be volatile, and the function that entered must not have returned. Frames nest;
+ * each thread has its own. Negative without carry_fault_acquire(), and on other architectures than
+ * x86-64; not for threads that run with a shadow stack.
+ */
+struct carry_fault_frame {
+    struct carry_fault_frame *outer;
+    uintptr_t registers[8]; /* the library's */
+    const void *address;    /* that could not be reached, if the system says */
+    int signal;             /* SIGSEGV or SIGBUS */
+};
+
+CARRY_API int carry_fault_enter(struct carry_fault_frame *frame) __attribute__((returns_twice));
+CARRY_API void carry_fault_leave(struct carry_fault_frame *frame);
+
+CARRY_END_DECLS
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* The look-up of the instructions that may fault, and the functions that survive it. */
+#include "copy/fault.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+
+extern const struct carry_fault_row __start_carry_faults[]
+    __attribute__((weak, visibility("hidden")));
+extern const struct carry_fault_row __stop_carry_faults[]
+    __attribute__((weak, visibility("hidden")));
+
+static uintptr_t target(const int32_t *offset) {
+    return (uintptr_t)offset + (uintptr_t)(intptr_t)*offset;
+}
+
+uintptr_t carry_fault_find(uintptr_t instruction) {
+    /* One after the other: they are few, and a fault takes a hundred times as long. */
+    for (const struct carry_fault_row *row = __start_carry_faults; row < __stop_carry_faults; row++)
+        if (target(&row->instruction) == instruction)
+            return target(&row->recovery);
+    return 0;
+}
+
+static bool is_access(size_t size) {
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+bool carry_read_try(void *value, const void *src, size_t size) {
+    if (!is_access(size))
+        return false;
+    return carry_host_recovers() ? carry_read_once(value, src, size)
+                                 : !carry_host_copy(value, src, size);
+}
+
+bool carry_write_try(void *dst, const void *value, size_t size) {
+    if (!is_access(size))
+        return false;
+    return carry_host_recovers() ? carry_write_once(dst, value, size)
+                                 : !carry_host_copy(dst, value, size);
+}
+
+uint64_t carry_load_zeropad(const void *src) {
+    uint64_t word = 0;
+    /* No page is smaller: within one, what follows a readable byte is readable. */
+    if ((uintptr_t)src % PAGE_BYTES <= PAGE_BYTES - sizeof word)
+        __builtin_memcpy(&word, src, sizeof word);
+    else
+        carry_copy_try(&word, src, sizeof word);
+    return word;
+}
+
+size_t carry_copy_try(void *dst, const void *src, size_t size) {
+    return carry_host_copy(dst, src, size);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The host of copies that survive faults, in a Linux process. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/fault_host.h"
+
+#include <carry/fault.h>
+#include <pthread.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "hosted/context.h"
+#include "hosted/signals.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static unsigned users;
+
+static _Thread_local struct carry_fault_frame *innermost;
+
+/* The system does not say an address if the CPU does not, as for one that is none. */
+static uintptr_t faulting_address(const siginfo_t *info) {
+    return info->si_code == SI_KERNEL ? 0 : (uintptr_t)info->si_addr;
+}
+
+static bool handle_fault(siginfo_t *info, void *context) {
+    uintptr_t recovery = carry_fault_find(*carry_context_pc(context));
+    if (info->si_code <= 0)
+        return false;
+    if (recovery) {
+        carry_context_recover(context, recovery, faulting_address(info) & ~(PAGE_BYTES - 1));
+        return true;
+    }
+    struct carry_fault_frame *frame = innermost;
+    if (!frame)
+        return false;
+    innermost = frame->outer;
+    frame->address = (const void *)faulting_address(info);
+    frame->signal = info->si_signo;
+    carry_context_resume(context, frame->registers);
+    return true;
+}
+
+static const struct carry_signal segv = {SIGSEGV, handle_fault};
+static const struct carry_signal bus = {SIGBUS, handle_fault};
+
+static int install(void) {
+    if (!carry_signal_install(&segv))
+        return CARRY_ERROR_PERMISSION;
+    if (carry_signal_install(&bus))
+        return CARRY_OK;
+    carry_signal_remove(&segv);
+    return CARRY_ERROR_PERMISSION;
+}
+
+int carry_fault_acquire(void) {
+    if (!carry_context_can_recover())
+        return CARRY_ERROR_UNSUPPORTED;
+    pthread_mutex_lock(&mutex);
+    int error = install(); /* again, in case that others came before it */
+    if (!error)
+        __atomic_fetch_add(&users, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&mutex);
+    return error;
+}
+
+void carry_fault_release(void) {
+    pthread_mutex_lock(&mutex);
+    if (users && !__atomic_sub_fetch(&users, 1, __ATOMIC_RELEASE)) {
+        carry_signal_remove(&bus);
+        carry_signal_remove(&segv);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+bool carry_host_recovers(void) {
+    return __atomic_load_n(&users, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* --- Frames --- */
+
+/* The end of carry_fault_enter(), which is in src/hosted/<arch>/. */
+int carry_fault_push(struct carry_fault_frame *frame);
+
+int carry_fault_push(struct carry_fault_frame *frame) {
+    if (!carry_host_recovers())
+        return CARRY_ERROR_PERMISSION;
+    frame->outer = innermost;
+    innermost = frame;
+    return CARRY_OK;
+}
+
+void carry_fault_leave(struct carry_fault_frame *frame) {
+    innermost = frame->outer;
+}
+
+/* --- Without handlers --- */
+
+static size_t to_page_end(const void *address) {
+    return PAGE_BYTES - (uintptr_t)address % PAGE_BYTES;
+}
+
+/* How much lies in one page on both sides: all of it can be reached, or none. */
+static size_t piece_bytes(const void *dst, const void *src, size_t size) {
+    size_t piece = to_page_end(dst) < to_page_end(src) ? to_page_end(dst) : to_page_end(src);
+    return piece < size ? piece : size;
+}
+
+static size_t copy_by_system(void *dst, const void *src, size_t size) {
+    const struct iovec to = {dst, size};
+    const struct iovec from = {(void *)src, size};
+    ssize_t done = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    return done < 0 ? 0 : (size_t)done;
+}
+
+size_t carry_host_copy(void *dst, const void *src, size_t size) {
+    unsigned char *to = dst;
+    const unsigned char *from = src;
+    if (copy_by_system(to, from, size) == size)
+        return 0;
+    /* The system promises no more than whole ranges: page by page the count is exact. */
+    while (size) {
+        size_t piece = piece_bytes(to, from, size);
+        if (copy_by_system(to, from, piece) != piece)
+            return size;
+        to += piece;
+        from += piece;
+        size -= piece;
+    }
+    return 0;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each installation of a signal has a level, and a handler function of its own that knows what to
+ * pass on to. So if another handler was put over the library's, passes on to it, and then finds the
+ * library's over itself, signals go through all of them once, and never in a circle.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "hosted/signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+#define LEVELS 4
+
+/* By number; the library handles three. */
+static struct chain {
+    const struct carry_signal *signal;
+    struct sigaction previous[LEVELS];
+    unsigned levels;
+} chains[3];
+
+static struct chain *chain_of(int number) {
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+        if (chains[i].signal && chains[i].signal->number == number)
+            return &chains[i];
+    return NULL;
+}
+
+/* What the system does with a signal that nobody handles; a fault faults again. */
+static void act_by_default(int number, const siginfo_t *info) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(number, &action, NULL);
+    if (info->si_code <= 0 || number == SIGTRAP)
+        raise(number);
+}
+
+static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
+    bool sent = info->si_code <= 0;
+    sigset_t mask = to->sa_mask;
+    if (!(to->sa_flags & SA_NODEFER))
+        sigaddset(&mask, number);
+    if (to->sa_flags & SA_SIGINFO) {
+        pthread_sigmask(SIG_BLOCK, &mask, NULL); /* until this handler returns */
+        to->sa_sigaction(number, info, context);
+    } else if (to->sa_handler == SIG_DFL || (to->sa_handler == SIG_IGN && !sent)) {
+        act_by_default(number, info);
+    } else if (to->sa_handler != SIG_IGN) {
+        pthread_sigmask(SIG_BLOCK, &mask, NULL);
+        to->sa_handler(number);
+    }
+}
+
+static void handle(unsigned level, int number, siginfo_t *info, void *context) {
+    int saved = errno;
+    const struct chain *chain = chain_of(number);
+    if (!chain->signal->handle(info, context))
+        pass_on(&chain->previous[level], number, info, context);
+    errno = saved;
+}
+
+static void level_0(int number, siginfo_t *info, void *context) {
+    handle(0, number, info, context);
+}
+
+static void level_1(int number, siginfo_t *info, void *context) {
+    handle(1, number, info, context);
+}
+
+static void level_2(int number, siginfo_t *info, void *context) {
+    handle(2, number, info, context);
+}
+
+static void level_3(int number, siginfo_t *info, void *context) {
+    handle(3, number, info, context);
+}
+
+static void (*const levels[LEVELS])(int, siginfo_t *, void *) = {
+    level_0,
+    level_1,
+    level_2,
+    level_3,
+};
+
+/* The level that is installed, or -1. */
+static int installed_level(const struct sigaction *action) {
+    for (int i = 0; i < LEVELS; i++)
+        if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])
+            return i;
+    return -1;
+}
+
+bool carry_signal_install(const struct carry_signal *signal) {
+    struct chain *chain = chain_of(signal->number);
+    struct sigaction present;
+    if (sigaction(signal->number, NULL, &present))
+        return false;
+    if (installed_level(&present) >= 0)
+        return true;
+    for (size_t i = 0; !chain; i++)
+        if (!chains[i].signal)
+            chain = &chains[i];
+    if (chain->levels == LEVELS)
+        return false;
+    struct sigaction action = {
+        .sa_sigaction = levels[chain->levels],
+        .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART,
+    };
+    chain->signal = signal;
+    chain->previous[chain->levels] = present;
+    if (sigaction(signal->number, &action, NULL))
+        return false;
+    chain->levels++;
+    return true;
+}
+
+void carry_signal_remove(const struct carry_signal *signal) {
+    struct chain *chain = chain_of(signal->number);
+    struct sigaction present;
+    if (!chain || !chain->levels || sigaction(signal->number, NULL, &present) ||
+        installed_level(&present) != (int)chain->levels - 1)
+        return;
+    if (!sigaction(signal->number, &chain->previous[chain->levels - 1], NULL))
+        chain->levels--;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Handlers of signals that the library shares with the program it is in. */
+#ifndef CARRY_HOSTED_SIGNALS_H
+#define CARRY_HOSTED_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+/* Does what the signal asks for and returns true, or returns false if it is not the library's. */
+typedef bool carry_signal_fn(siginfo_t *info, void *context);
+
+struct carry_signal {
+    int number;
+    carry_signal_fn *handle;
+};
+
+/*
+ * Puts the library's handler before the one that is installed, unless it stands there already.
+ * Signals that are not the library's are passed on to that one, as if it were alone. Whoever
+ * installs another over it is found at the next call. Returns false if the system refuses, or if
+ * that has happened too often. Calls are made one at a time.
+ */
+bool carry_signal_install(const struct carry_signal *signal);
+
+/* Takes it away again, unless somebody else's stands before it: then it stays, and passes on. */
+void carry_signal_remove(const struct carry_signal *signal);
+
+#endif
