@@ -19,6 +19,12 @@ struct carry_text_writer {
 /* Opens the first writer that works and was seen to work, or returns NULL. */
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count);
 
+/*
+ * For tests: from now on only the writer of this name is tried, all if NULL; none if there is none
+ * of this name. What one writer leaves behind may stop another, so a process does this once, early.
+ */
+void carry_text_only(const char *name);
+
 /* Around fork(), with the lock held: text that a writer shares with the child is parted. */
 void carry_text_before_fork(void);
 void carry_text_after_fork(bool in_child);

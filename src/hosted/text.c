@@ -235,6 +235,12 @@ static const struct carry_text_writer writers[] = {
 /* What is known of each writer; a writer that worked once may be refused later, or again work. */
 static bool proven[WRITERS];
 
+static const char *only; /* NULL: all may be tried */
+
+void carry_text_only(const char *name) {
+    only = name;
+}
+
 static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t value) {
     uintptr_t address = (uintptr_t)carry_patch_probe_byte;
     if (!writer->write(address, &value, 1))
@@ -255,6 +261,8 @@ static bool prove(const struct carry_text_writer *writer) {
 
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count) {
     for (size_t i = 0; i < WRITERS; i++) {
+        if (only && strcmp(only, writers[i].name))
+            continue;
         proven[i] = proven[i] || prove(&writers[i]);
         if (proven[i] && writers[i].open(runs, count))
             return &writers[i];
