@@ -28,7 +28,13 @@ static uint32_t sleepers;
 #define SPINS 1000
 
 static struct sigaction previous;
-static _Thread_local bool passing_on;
+
+/*
+ * Marks a signal in si_errno, which the kernel leaves 0: handlers that pass on to each other, as
+ * ours does and one that was installed over it may, would do so for ever. A mark of the thread
+ * would outlast handlers that are left by siglongjmp().
+ */
+#define PASSED_ON 0x63617279
 
 static bool is_trap(uintptr_t address) {
     return __atomic_load_n((const uint8_t *)address, __ATOMIC_SEQ_CST) == CARRY_TRAP;
@@ -69,17 +75,14 @@ static void die_of(int signal) {
 /* Does what would have been done if this handler had never been installed. */
 static void pass_on(int signal, siginfo_t *info, void *context) {
     bool sent = info->si_code <= 0;
-    if (passing_on || previous.sa_handler == SIG_DFL || (previous.sa_handler == SIG_IGN && !sent)) {
+    bool comes_back = info->si_errno == PASSED_ON;
+    info->si_errno = PASSED_ON;
+    if (comes_back || previous.sa_handler == SIG_DFL || (previous.sa_handler == SIG_IGN && !sent))
         die_of(signal);
-    } else if (previous.sa_flags & SA_SIGINFO) {
-        passing_on = true;
+    else if (previous.sa_flags & SA_SIGINFO)
         previous.sa_sigaction(signal, info, context);
-        passing_on = false;
-    } else if (previous.sa_handler != SIG_IGN) {
-        passing_on = true;
+    else if (previous.sa_handler != SIG_IGN)
         previous.sa_handler(signal);
-        passing_on = false;
-    }
 }
 
 static void on_trap(int signal, siginfo_t *info, void *context) {
