@@ -17,7 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER_CALLS = {"memcpy", "memset", "memmove", "memcmp"}
-LINKER_SYMBOLS = {"_GLOBAL_OFFSET_TABLE_", "__start_carry_sites", "__stop_carry_sites"}
+LINKER_SYMBOLS = {"_GLOBAL_OFFSET_TABLE_"} | {
+    f"__{end}_carry_{table}" for end in ("start", "stop") for table in ("faults", "sites")
+}
 START_UP_SECTIONS = re.compile(r"\s(\.init_array|\.fini_array|\.ctors|\.dtors|\.init|\.fini)\b")
 
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)", re.DOTALL)

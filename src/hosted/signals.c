@@ -15,18 +15,18 @@
 
 #define LEVELS 4
 
-/* By number; the library handles three. */
 static struct chain {
-    const struct carry_signal *signal;
-    struct sigaction previous[LEVELS];
+    int number;
+    carry_signal_fn *handle;
     unsigned levels;
-} chains[3];
+    struct sigaction previous[LEVELS];
+} chains[] = {{.number = SIGTRAP}, {.number = SIGSEGV}, {.number = SIGBUS}};
 
 static struct chain *chain_of(int number) {
-    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
-        if (chains[i].signal && chains[i].signal->number == number)
-            return &chains[i];
-    return NULL;
+    struct chain *chain = chains;
+    while (chain->number != number)
+        chain++;
+    return chain;
 }
 
 /* What the system does with a signal that nobody handles; a fault faults again. */
@@ -56,7 +56,7 @@ static void pass_on(const struct sigaction *to, int number, siginfo_t *info, voi
 static void handle(unsigned level, int number, siginfo_t *info, void *context) {
     int saved = errno;
     const struct chain *chain = chain_of(number);
-    if (!chain->signal->handle(info, context))
+    if (!chain->handle(info, context))
         pass_on(&chain->previous[level], number, info, context);
     errno = saved;
 }
@@ -99,16 +99,13 @@ bool carry_signal_install(const struct carry_signal *signal) {
         return false;
     if (installed_level(&present) >= 0)
         return true;
-    for (size_t i = 0; !chain; i++)
-        if (!chains[i].signal)
-            chain = &chains[i];
     if (chain->levels == LEVELS)
         return false;
     struct sigaction action = {
         .sa_sigaction = levels[chain->levels],
         .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART,
     };
-    chain->signal = signal;
+    chain->handle = signal->handle;
     chain->previous[chain->levels] = present;
     if (sigaction(signal->number, &action, NULL))
         return false;
@@ -119,7 +116,7 @@ bool carry_signal_install(const struct carry_signal *signal) {
 void carry_signal_remove(const struct carry_signal *signal) {
     struct chain *chain = chain_of(signal->number);
     struct sigaction present;
-    if (!chain || !chain->levels || sigaction(signal->number, NULL, &present) ||
+    if (!chain->levels || sigaction(signal->number, NULL, &present) ||
         installed_level(&present) != (int)chain->levels - 1)
         return;
     if (!sigaction(signal->number, &chain->previous[chain->levels - 1], NULL))

@@ -10,7 +10,7 @@
 typedef bool carry_signal_fn(siginfo_t *info, void *context);
 
 struct carry_signal {
-    int number;
+    int number; /* SIGTRAP, SIGSEGV or SIGBUS */
     carry_signal_fn *handle;
 };
 
@@ -18,7 +18,7 @@ struct carry_signal {
  * Puts the library's handler before the one that is installed, unless it stands there already.
  * Signals that are not the library's are passed on to that one, as if it were alone. Whoever
  * installs another over it is found at the next call. Returns false if the system refuses, or if
- * that has happened too often. Calls are made one at a time.
+ * that has happened too often. Calls for one signal are made one at a time.
  */
 bool carry_signal_install(const struct carry_signal *signal);
 
