@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sites where no compiler puts them on purpose: for each kind, one that begins at a cache line, one
+ * for each of its inner bytes with that byte at the beginning of a line, and the same for pages.
+ * patch_sites.h tells what they do.
+ */
+/* clang-format off */
+#include "base/asm.h"
+
+#define CALL        1
+#define JUMP        2
+#define BRANCH      3
+#define ALTERNATIVE 4
+
+#define JUMPS_IF_ON 1
+#define SINGLE      2
+
+    .section .text.patch_sites, "ax", @progbits
+    .balign 4096
+
+.macro RECORD site, key, aux, kind, length, flags
+    .pushsection carry_sites, "ao", @progbits, \site
+    .balign 4
+    .long   \site - ., \key - ., \aux
+    .byte   \kind, \length, \flags, 1
+    .popsection
+.endm
+
+/* A row of the list of a kind: where the function begins, and where its site. */
+.macro LIST kind, function, site
+    .pushsection .data.rel.ro.placed_\kind, "aw", @progbits
+    .ifndef placed_\kind
+    .globl  placed_\kind
+    .hidden placed_\kind
+placed_\kind:
+    .endif
+    .quad   \function, \site
+    .popsection
+.endm
+
+/* How many rows it has. */
+.macro LIST_ENDS kind
+    .pushsection .data.rel.ro.placed_\kind, "aw", @progbits
+    .set    .Lbytes_\kind, . - placed_\kind
+    .popsection
+    .pushsection .rodata, "a", @progbits
+    .globl  placed_\kind\()_count
+    .hidden placed_\kind\()_count
+    .balign 8
+placed_\kind\()_count:
+    .quad   .Lbytes_\kind / 16
+    .popsection
+.endm
+
+/* Begins a function whose site, `before` bytes on, has `inside` bytes in front of a boundary. */
+.macro PLACE boundary, inside, before
+    .balign \boundary
+    .skip   \boundary - \inside - \before, 0xcc
+.endm
+
+/* rax = placed_call(rdi), or 0 */
+.macro CALL_SITE boundary, inside
+    PLACE   \boundary, \inside, 10
+.Lfunction\@:
+    endbr64
+    xorl    %eax, %eax
+    subq    $8, %rsp
+.Lsite\@:
+    .byte   0xff, 0x15
+    .long   carry_op_placed_call - . - 4
+    addq    $8, %rsp
+    ret
+    RECORD  .Lsite\@, carry_op_placed_call, 0, CALL, 6, 0
+    LIST    call, .Lfunction\@, .Lsite\@
+.endm
+
+/* rax = placed_jump(rdi) */
+.macro JUMP_SITE boundary, inside
+    PLACE   \boundary, \inside, 4
+.Lfunction\@:
+    endbr64
+.Lsite\@:
+    .byte   0xff, 0x25
+    .long   carry_op_placed_jump - . - 4
+    RECORD  .Lsite\@, carry_op_placed_jump, 0, JUMP, 6, 0
+    LIST    jump, .Lfunction\@, .Lsite\@
+.endm
+
+/* rax = 1 if the branch is taken, else 0 */
+.macro BRANCH_SITE kind, boundary, inside, condition, flags
+    PLACE   \boundary, \inside, 6
+.Lfunction\@:
+    endbr64
+    xorl    %eax, %eax
+.Lsite\@:
+    .byte   0xe9
+    .long   .Lstub\@ - . - 4
+    ret
+.Laway\@:
+    movl    $1, %eax
+    ret
+.Lstub\@:
+    cmpb    $0, carry_key_placed_\kind(%rip)
+    .byte   0x0f, \condition
+    .long   .Laway\@ - . - 4
+    .byte   0xe9
+    .long   .Lsite\@ + 5 - . - 4
+    RECORD  .Lsite\@, carry_key_placed_\kind, .Lstub\@-., BRANCH, 5, \flags
+    LIST    \kind, .Lfunction\@, .Lsite\@
+.endm
+
+/* rax = what the alternative leaves there, of 0 */
+.macro ALTERNATIVE_SITE kind, boundary, inside, length
+    PLACE   \boundary, \inside, 6
+.Lfunction\@:
+    endbr64
+    xorl    %eax, %eax
+.Lsite\@:
+    \kind\()_old
+.Lend\@:
+    adcq    $0, %rax
+    ret
+    .if     .Lend\@ - .Lsite\@ - \length
+    .error  "an alternative has another length than its name says"
+    .endif
+    .pushsection carry_bytes, "ao", @progbits, .Lsite\@
+.Laux\@:
+    .byte   .Lnew\@ - .Lold\@, .Lstop\@ - .Lnew\@
+.Lold\@:
+    \kind\()_old
+.Lnew\@:
+    \kind\()_new
+.Lstop\@:
+    .popsection
+    RECORD  .Lsite\@, carry_key_placed_\kind, .Laux\@-., ALTERNATIVE, \length, SINGLE
+    LIST    \kind, .Lfunction\@, .Lsite\@
+.endm
+
+/* What the alternatives are; the names tell their lengths. */
+.macro bytes1_old
+    clc
+.endm
+.macro bytes1_new
+    stc
+.endm
+.macro bytes2_old
+    xorl    %eax, %eax
+.endm
+.macro bytes2_new
+    decl    %eax
+.endm
+.macro bytes4_old
+    leal    1(%rax, %rax), %eax
+.endm
+.macro bytes4_new
+    leal    2(%rax), %eax
+.endm
+.macro bytes5_old
+    movl    $1, %eax
+.endm
+.macro bytes5_new
+    movl    $2, %eax
+.endm
+.macro bytes10_old
+    movabsq $0x1122334455667788, %rax
+.endm
+.macro bytes10_new
+    movl    $2, %eax
+.endm
+
+.irp boundary, 64, 4096
+    .irp inside, 0, 1, 2, 3, 4, 5
+        CALL_SITE \boundary, \inside
+        JUMP_SITE \boundary, \inside
+    .endr
+    .irp inside, 0, 1, 2, 3, 4
+        BRANCH_SITE unlikely, \boundary, \inside, 0x85, JUMPS_IF_ON
+        BRANCH_SITE likely, \boundary, \inside, 0x84, 0
+        ALTERNATIVE_SITE bytes5, \boundary, \inside, 5
+    .endr
+    .irp inside, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+        ALTERNATIVE_SITE bytes10, \boundary, \inside, 10
+    .endr
+    .irp inside, 0, 1, 2, 3
+        ALTERNATIVE_SITE bytes4, \boundary, \inside, 4
+    .endr
+    .irp inside, 0, 1
+        ALTERNATIVE_SITE bytes2, \boundary, \inside, 2
+    .endr
+    ALTERNATIVE_SITE bytes1, \boundary, 0, 1
+.endr
+
+.irp kind, call, jump, unlikely, likely, bytes1, bytes2, bytes4, bytes5, bytes10
+    LIST_ENDS \kind
+.endr
+
+CARRY_NOTES

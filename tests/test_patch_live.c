@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sites rewritten while threads run them.
+ *
+ * usage: test_patch_live [WRITER]      a way to write text, of src/hosted/text.c
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "harness/check_patch.h"
+#include "harness/child.h"
+#include "harness/effort.h"
+#include "harness/tap.h"
+#include "hosted/patch.h"
+
+static const struct effort *effort;
+static const char *writer; /* NULL: the best */
+
+/* --- Each kind --- */
+
+static void test_flips(void) {
+    for (size_t i = 0; i < PLACED_KINDS; i++) {
+        const struct placed_kind *kind = &placed_kinds()[i];
+        struct verdict verdict = check_flips(kind, effort->rounds, 1);
+        verdict_report(&verdict, "%s: %zu commits of %zu sites", kind->name, effort->rounds,
+                       kind->count);
+    }
+}
+
+static void test_parked(void) {
+    struct verdict verdict = check_parked(effort->rounds / 500);
+    verdict_report(&verdict, "threads return from functions whose calls have changed");
+}
+
+static void test_many_threads(void) {
+    for (size_t i = 0; i < 3; i++) {
+        struct verdict verdict = check_flips(&placed_kinds()[i], effort->rounds / 10, 8);
+        verdict_report(&verdict, "%s: eight threads", placed_kinds()[i].name);
+    }
+}
+
+/* --- With something else going on --- */
+
+static bool companion_stop;
+static size_t companion_rounds;
+
+static bool companion_goes_on(void) {
+    companion_rounds++;
+    return !__atomic_load_n(&companion_stop, __ATOMIC_SEQ_CST);
+}
+
+/* Flips calls while two threads run them, and a third one does something until it is told to end;
+ * it returns whether it was content. */
+static struct verdict flips_beside(void *(*companion)(void *), size_t flips) {
+    pthread_t thread;
+    void *content = NULL;
+    companion_stop = false;
+    companion_rounds = 0;
+    if (pthread_create(&thread, NULL, companion, NULL))
+        abort();
+    struct verdict verdict = check_flips(&placed_kinds()[0], flips, 2);
+    __atomic_store_n(&companion_stop, true, __ATOMIC_SEQ_CST);
+    pthread_join(thread, &content);
+    if (!content)
+        verdict_fail(&verdict, "what went on beside failed in round %zu", companion_rounds);
+    return verdict;
+}
+
+static void test_beside(void *(*companion)(void *), const char *name) {
+    struct verdict verdict = flips_beside(companion, effort->rounds / 2);
+    verdict_report(&verdict, "%s", name);
+    tap_note("%zu rounds", companion_rounds);
+}
+
+/* The numbers of all threads; returns how many. */
+static size_t list_threads(pid_t *threads, size_t max) {
+    DIR *folder = opendir("/proc/self/task");
+    size_t count = 0;
+    for (struct dirent *entry; folder && (entry = readdir(folder)) && count < max;)
+        if (entry->d_name[0] != '.')
+            threads[count++] = atoi(entry->d_name);
+    closedir(folder);
+    return count;
+}
+
+static void on_storm(int signal) {
+    (void)signal;
+    int saved = errno;
+    placed_run();
+    errno = saved;
+}
+
+/* Signals to every thread, that which commits too; their handler runs sites. */
+static void *make_storm(void *content) {
+    const struct timespec pause = {0, 20000};
+    const struct sigaction action = {.sa_handler = on_storm, .sa_flags = SA_RESTART | SA_NODEFER};
+    sigaction(SIGUSR1, &action, NULL);
+    while (companion_goes_on()) {
+        pid_t threads[16];
+        for (size_t count = list_threads(threads, 16); count--;)
+            if (threads[count] != gettid())
+                syscall(SYS_tgkill, getpid(), threads[count], SIGUSR1);
+        nanosleep(&pause, NULL);
+        content = &companion_stop;
+    }
+    return content;
+}
+
+/* A child is alone at first, then has threads as its parent has, and patches on its own. */
+static bool child_flips(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        struct verdict verdict = check_flips(&placed_kinds()[0], 20, 1);
+        _exit(verdict.ok ? 0 : 1);
+    }
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void *fork_children(void *unused) {
+    (void)unused;
+    while (companion_goes_on())
+        if (!child_flips())
+            return NULL;
+    return &companion_stop;
+}
+
+static void *run_some(void *unused) {
+    for (int i = 0; i < 10; i++)
+        placed_run();
+    return unused;
+}
+
+static void *come_and_go(void *unused) {
+    (void)unused;
+    while (companion_goes_on()) {
+        pthread_t threads[4];
+        for (size_t i = 0; i < 4; i++)
+            if (pthread_create(&threads[i], NULL, run_some, NULL))
+                return NULL;
+        for (size_t i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+    }
+    return &companion_stop;
+}
+
+/* --- Traps of others --- */
+
+/* Volatile, as the compiler takes raise() for a function that calls none of this file. */
+static volatile struct {
+    size_t count;
+    int code;     /* of the last */
+    uintptr_t pc; /* behind it */
+    bool at_site; /* one that was not for this handler */
+} foreign;
+
+static bool in_sites(uintptr_t address) {
+    const struct placed_kind *kind = &placed_kinds()[0];
+    for (size_t i = 0; i < kind->count; i++)
+        if (address - (uintptr_t)kind->sites[i].site < kind->length)
+            return true;
+    return false;
+}
+
+static void on_foreign(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    foreign.count++;
+    foreign.code = info->si_code;
+    foreign.pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    if (info->si_code == SI_KERNEL && in_sites(foreign.pc - 1))
+        foreign.at_site = true;
+}
+
+static void install_foreign(void (*handler)(int, siginfo_t *, void *), struct sigaction *before) {
+    const struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, before);
+}
+
+static bool flips_go_right(void) {
+    struct verdict verdict = check_flips(&placed_kinds()[0], 300, 2);
+    return verdict.ok && !foreign.at_site;
+}
+
+/* Traps in the ways there are; each must reach the foreign handler once. */
+static bool foreign_gets_its_traps(void) {
+    foreign.count = 0;
+    __asm__ __volatile__("int3" ::: "memory");
+    bool ok = foreign.count == 1 && foreign.code == SI_KERNEL;
+    __asm__ __volatile__(".byte 0xcd, 3" ::: "memory"); /* int $3, in two bytes */
+    ok = ok && foreign.count == 2;
+    raise(SIGTRAP);
+    ok = ok && foreign.count == 3 && foreign.code == SI_TKILL;
+    kill(getpid(), SIGTRAP);
+    return ok && foreign.count == 4 && foreign.code == SI_USER;
+}
+
+static bool foreign_before_ours(void) {
+    install_foreign(on_foreign, NULL);
+    return flips_go_right() && foreign_gets_its_traps() && flips_go_right();
+}
+
+static bool foreign_over_ours(void) {
+    bool ok = flips_go_right();
+    install_foreign(on_foreign, NULL);
+    return ok && flips_go_right() && foreign_gets_its_traps() && flips_go_right();
+}
+
+/* A polite one: what is not its own it passes on to whom it found. */
+static struct sigaction found;
+
+static void on_polite(int signal, siginfo_t *info, void *context) {
+    if (info->si_code == SI_KERNEL && found.sa_flags & SA_SIGINFO)
+        found.sa_sigaction(signal, info, context);
+    else
+        on_foreign(signal, info, context);
+}
+
+static bool polite_over_ours(void) {
+    bool ok = flips_go_right();
+    install_foreign(on_polite, &found);
+    ok = ok && flips_go_right();
+    raise(SIGTRAP);
+    return ok && foreign.count == 1;
+}
+
+static sigjmp_buf back;
+
+static void on_leap(int signal, siginfo_t *info, void *context) {
+    on_foreign(signal, info, context);
+    siglongjmp(back, 1);
+}
+
+static bool foreign_leaps_out(void) {
+    install_foreign(on_leap, NULL);
+    volatile bool ok = flips_go_right();
+    for (volatile int i = 0; i < 3; i++)
+        if (!sigsetjmp(back, 1)) {
+            __asm__ __volatile__("int3" ::: "memory");
+            ok = false;
+        }
+    return ok && foreign.count == 3 && flips_go_right();
+}
+
+static void set_trap_flag(bool on) {
+    uint64_t flags = __builtin_ia32_readeflags_u64();
+    __builtin_ia32_writeeflags_u64(on ? flags | 0x100 : flags & ~UINT64_C(0x100));
+}
+
+/* As under a debugger that steps through sites. */
+static void *step_through(void *unused) {
+    (void)unused;
+    size_t before = foreign.count;
+    while (companion_goes_on()) {
+        set_trap_flag(true);
+        placed_run();
+        set_trap_flag(false);
+    }
+    return foreign.count > before + 100 ? &companion_stop : NULL;
+}
+
+static bool steps_go_right(void) {
+    install_foreign(on_foreign, NULL);
+    return flips_beside(step_through, 300).ok && !foreign.at_site;
+}
+
+/* The signal that ended the child that did this, or 0. */
+static int dies_of(void (*deed)(void)) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        alarm(60);
+        deed();
+        _exit(0);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return -1;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void trap_of_nobody(void) {
+    if (flips_go_right())
+        __asm__ __volatile__("int3" ::: "memory");
+}
+
+static void raise_for_nobody(void) {
+    if (flips_go_right())
+        raise(SIGTRAP);
+}
+
+static void trap_between_polite_ones(void) {
+    if (polite_over_ours())
+        __asm__ __volatile__("int3" ::: "memory");
+}
+
+static void raise_ignored(void) {
+    signal(SIGTRAP, SIG_IGN);
+    if (!flips_go_right())
+        _exit(1);
+    raise(SIGTRAP);
+}
+
+static void trap_ignored(void) {
+    raise_ignored();
+    __asm__ __volatile__("int3" ::: "memory");
+}
+
+/* Before this process has committed: each child begins without our handler. */
+static void test_traps(void) {
+    tap_ok(child_says(NULL, foreign_before_ours), "a handler found gets its traps");
+    tap_ok(child_says(NULL, foreign_over_ours), "a handler installed over ours gets its traps");
+    tap_ok(child_says(NULL, polite_over_ours), "a handler that passes on to ours");
+    tap_ok(child_says(NULL, foreign_leaps_out), "a handler that jumps out, three times");
+    if (placed_emulated())
+        tap_skip("single steps", "this emulator makes none");
+    else
+        tap_ok(child_says(NULL, steps_go_right), "single steps through sites");
+    tap_ok(dies_of(trap_of_nobody) == SIGTRAP, "a trap of nobody kills");
+    tap_ok(dies_of(raise_for_nobody) == SIGTRAP, "a signal for nobody kills");
+    tap_ok(dies_of(trap_between_polite_ones) == SIGTRAP, "so does a trap that all pass on");
+    tap_ok(dies_of(raise_ignored) == 0, "where it was ignored, a signal stays so");
+    tap_ok(dies_of(trap_ignored) == SIGTRAP, "and a trap still kills");
+}
+
+/* What stands in the text, so that a library that patches nothing does not pass. */
+static void test_written(void) {
+    struct carry_patch_stats stats;
+    carry_patch_stats(&stats);
+    size_t refused = stats.unpatched[CARRY_PATCH_PERMISSION] + stats.unpatched[CARRY_PATCH_NO_SYNC];
+    if (refused && placed_emulated()) {
+        tap_skip("the text was written", "this emulator runs what it read before");
+        tap_ok(stats.written == 0, "then nothing is written");
+        return;
+    }
+    tap_note("backend %s, guard %s, %llu sites written", stats.backend, stats.guard,
+             (unsigned long long)stats.written);
+    tap_ok(!refused && stats.written > effort->rounds, "the text was written");
+    tap_ok(!writer || !strcmp(stats.backend, writer), "by %s", writer ? writer : stats.backend);
+}
+
+int main(int argc, char **argv) {
+    effort = effort_chosen();
+    effort_note(effort);
+    writer = argc > 1 ? argv[1] : NULL;
+    carry_text_only(writer);
+    placed_kinds();
+    test_traps();
+    test_flips();
+    test_parked();
+    test_many_threads();
+    test_beside(make_storm, "signals to all threads, whose handler runs sites");
+    test_beside(fork_children, "children that patch, as their parent goes on");
+    test_beside(come_and_go, "threads that come and go");
+    test_written();
+    return tap_done();
+}
