@@ -18,8 +18,11 @@
 
 #include "hosted/signals.h"
 
-/* 1 while guards stand. A futex, so that waiting threads take no time from the committing one. */
-static uint32_t guarded;
+/*
+ * Counts up when guards are about to stand and when they are gone, so it is odd while they may. A
+ * futex, so that waiting threads take no time from the committing one.
+ */
+static uint32_t turns;
 static uint32_t sleepers;
 
 /* Guards stand for some microseconds: less than it takes to sleep and be woken. */
@@ -29,14 +32,18 @@ static bool is_trap(uintptr_t address) {
     return __atomic_load_n((const uint8_t *)address, __ATOMIC_SEQ_CST) == CARRY_TRAP;
 }
 
-static void wait_while_guarded(void) {
+static uint32_t turn(void) {
+    return __atomic_load_n(&turns, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for_end_of(uint32_t guarded) {
     for (unsigned i = 0; i < SPINS; i++) {
-        if (!__atomic_load_n(&guarded, __ATOMIC_SEQ_CST))
+        if (turn() != guarded)
             return;
         carry_context_pause();
     }
     __atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &guarded, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, &turns, FUTEX_WAIT_PRIVATE, guarded, NULL, NULL, 0);
     __atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -45,13 +52,13 @@ static bool waited_for_guard(uintptr_t address) {
     if (!carry_patch_is_site(address))
         return false;
     for (;;) {
-        /* The order matters: what stands once nothing is guarded any more is not ours. */
-        uint32_t in_progress = __atomic_load_n(&guarded, __ATOMIC_SEQ_CST);
+        uint32_t before = turn();
         if (!is_trap(address))
             return true;
-        if (!in_progress)
+        if (before % 2)
+            wait_for_end_of(before);
+        else if (turn() == before) /* no commit began in between: somebody else put it there */
             return false;
-        wait_while_guarded();
     }
 }
 
@@ -67,12 +74,12 @@ bool carry_trap_begin(void) {
     static const struct carry_signal trap = {SIGTRAP, handle_trap};
     if (!carry_signal_install(&trap))
         return false;
-    __atomic_store_n(&guarded, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST);
     return true;
 }
 
 void carry_trap_end(void) {
-    __atomic_store_n(&guarded, 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST))
-        syscall(SYS_futex, &guarded, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+        syscall(SYS_futex, &turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
