@@ -14,6 +14,7 @@
 #include <carry/base.h>
 #include <carry/cpu.h>
 #include <carry/crc.h>
+#include <carry/fault.h>
 #include <carry/packet.h>
 #include <carry/patch.h>
 #include <carry/sum.h>

@@ -25,18 +25,31 @@ static bool is_access(size_t size) {
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+/* All of it or nothing, as one access does: across pages the system may copy a part. */
+static bool access_by_system(void *dst, const void *src, size_t size) {
+    unsigned char from[8];
+    unsigned char before[8];
+    if (carry_host_copy(from, src, size))
+        return false;
+    carry_host_copy(before, dst, size);
+    size_t left = carry_host_copy(dst, from, size);
+    if (left)
+        carry_host_copy(dst, before, size - left);
+    return !left;
+}
+
 bool carry_read_try(void *value, const void *src, size_t size) {
     if (!is_access(size))
         return false;
     return carry_host_recovers() ? carry_read_once(value, src, size)
-                                 : !carry_host_copy(value, src, size);
+                                 : access_by_system(value, src, size);
 }
 
 bool carry_write_try(void *dst, const void *value, size_t size) {
     if (!is_access(size))
         return false;
     return carry_host_recovers() ? carry_write_once(dst, value, size)
-                                 : !carry_host_copy(dst, value, size);
+                                 : access_by_system(dst, value, size);
 }
 
 uint64_t carry_load_zeropad(const void *src) {

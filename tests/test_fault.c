@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies and accesses that survive faults. Everything is asked twice: with the handlers of
+ * carry_fault_acquire(), and without them, where the system copies.
+ */
+#include <carry/fault.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/child.h"
+#include "harness/effort.h"
+#include "harness/fault.h"
+#include "harness/guard.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+
+static const struct effort *effort;
+static const char *way; /* "handlers" or "system" */
+
+/* --- Copies: every distance of the fault from the start --- */
+
+enum side { SOURCE, DESTINATION };
+
+/* A copy of `size` bytes of which `good` can be reached on one side, the other being whole. */
+static bool copy_faults(enum side side, size_t size, size_t good, size_t alignment) {
+    unsigned char whole[2048];
+    unsigned char before[2048];
+    struct guard guard = guard_open(4096);
+    unsigned char *cut = guard.end - good;
+    unsigned char *other = whole + alignment;
+    rng_fill(whole, sizeof whole);
+    rng_fill(guard.start, (size_t)(guard.end - guard.start));
+    memcpy(before, whole, sizeof whole);
+    unsigned char *dst = side == SOURCE ? other : cut;
+    const unsigned char *src = side == SOURCE ? cut : other;
+
+    size_t left = carry_copy_try(dst, src, size);
+    size_t done = size < good ? size : good;
+    bool ok = left == size - done && !memcmp(dst, src, done);
+    if (side == SOURCE)
+        ok = ok &&
+             !memcmp(other + done, before + alignment + done, sizeof whole - alignment - done) &&
+             !memcmp(whole, before, alignment);
+    guard_close(&guard);
+    return ok;
+}
+
+static void test_copies(void) {
+    for (enum side side = SOURCE; side <= DESTINATION; side++) {
+        bool ok = true;
+        size_t bad_size = 0;
+        for (size_t size = 0; ok && size <= 1024; size = effort_next_size(effort, size))
+            for (size_t good = 0; ok && good <= size; good += 1 + size / 32) {
+                ok = copy_faults(side, size, good, good % 64);
+                bad_size = size;
+            }
+        if (!tap_ok(ok, "%s: a fault at every distance in the %s", way,
+                    side == SOURCE ? "source" : "destination"))
+            tap_note("size %zu", bad_size);
+    }
+}
+
+static void test_far_pages(void) {
+    /* The third of five pages is taken away: larger than any vector, both sides at odd places. */
+    size_t size = 5 * 4096;
+    unsigned char *from =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *to = calloc(1, size);
+    rng_fill(from, size);
+    mprotect(from + 2 * 4096, 4096, PROT_NONE);
+    size_t left = carry_copy_try(to, from + 3, size - 3);
+    size_t done = 2 * 4096 - 3;
+    tap_ok(left == size - 3 - done && !memcmp(to, from + 3, done) && to[done] == 0,
+           "%s: a page without permission", way);
+    left = carry_copy_try(from + 1, to, size - 1);
+    tap_ok(left == size - 1 - (2 * 4096 - 1), "%s: nor is it written", way);
+    free(to);
+    munmap(from, size);
+}
+
+static void test_nonsense(void) {
+    unsigned char byte = 7;
+    void *noncanonical = (void *)(UINT64_C(1) << 62);
+    tap_ok(carry_copy_try(&byte, NULL, 1) == 1 && carry_copy_try(NULL, &byte, 1) == 1 && byte == 7,
+           "%s: NULL", way);
+    tap_ok(carry_copy_try(&byte, noncanonical, 1) == 1 &&
+               carry_copy_try(noncanonical, &byte, 1) == 1,
+           "%s: an address that is none", way);
+    tap_ok(carry_copy_try(NULL, NULL, 0) == 0, "%s: nothing to copy", way);
+}
+
+/* --- Single accesses --- */
+
+static bool accesses_right(size_t size) {
+    struct guard guard = guard_open(4096);
+    unsigned char value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    unsigned char read[8] = {0};
+    unsigned char *last = guard.end - size;
+    bool ok = carry_write_try(last, value, size) && carry_read_try(read, last, size) &&
+              !memcmp(read, value, size) && read[size % 8] == (size == 8 ? value[0] : 0);
+    /* One byte beyond, and all of them. */
+    ok = ok && !carry_read_try(read, last + 1, size) && !carry_write_try(last + 1, value, size) &&
+         !carry_read_try(read, guard.end, size) && !carry_write_try(guard.end, value, size);
+    ok = ok && !memcmp(last, value, size) && !memcmp(read, value, size);
+    guard_close(&guard);
+    return ok;
+}
+
+static void test_accesses(void) {
+    bool ok = true;
+    for (size_t size = 1; size <= 8; size *= 2)
+        ok = ok && accesses_right(size);
+    tap_ok(ok, "%s: 1, 2, 4 and 8 bytes", way);
+    uint64_t word = 0;
+    tap_ok(!carry_read_try(&word, &word, 3) && !carry_write_try(&word, &word, 0) &&
+               !carry_read_try(&word, &word, 16),
+           "%s: other sizes are refused", way);
+}
+
+static void test_zeropad(void) {
+    struct guard guard = guard_open(4096);
+    bool ok = true;
+    rng_fill(guard.end - 16, 16);
+    for (size_t there = 1; there <= 16; there++) {
+        unsigned char expected[8] = {0};
+        memcpy(expected, guard.end - there, there < 8 ? there : 8);
+        uint64_t word = carry_load_zeropad(guard.end - there);
+        ok = ok && !memcmp(&word, expected, 8);
+    }
+    tap_ok(ok, "%s: words at the end of a page", way);
+    guard_close(&guard);
+}
+
+/* --- A file that shrinks under its mapping --- */
+
+static void test_truncated(void) {
+    FILE *file = tmpfile();
+    size_t size = 4 * 4096;
+    unsigned char copy[4 * 4096] = {0};
+    bool ok = file && !ftruncate(fileno(file), (off_t)size);
+    unsigned char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    memset(shared, 0x5a, size);
+    ok = ok && carry_copy_try(copy, shared, size) == 0 && !ftruncate(fileno(file), 4096);
+    memset(copy, 0, size);
+    size_t left = carry_copy_try(copy, shared + 100, size - 100);
+    tap_ok(ok && left == 3 * 4096 && copy[4096 - 100 - 1] == 0x5a && copy[4096 - 100] == 0,
+           "%s: a file truncated under its mapping (SIGBUS)", way);
+    munmap(shared, size);
+    fclose(file);
+}
+
+/* --- Many at once --- */
+
+static void *fault_often(void *argument) {
+    bool *ok = argument;
+    for (size_t i = 0; i < effort->rounds && *ok; i++)
+        *ok = copy_faults(i % 2 ? SOURCE : DESTINATION, 200, i % 200, i % 64);
+    return NULL;
+}
+
+static void test_threads(void) {
+    pthread_t threads[4];
+    bool ok[4] = {true, true, true, true};
+    for (size_t i = 0; i < 4; i++)
+        ok[i] = !pthread_create(&threads[i], NULL, fault_often, &ok[i]);
+    for (size_t i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    tap_ok(ok[0] && ok[1] && ok[2] && ok[3], "%s: four threads that fault", way);
+}
+
+static volatile sig_atomic_t in_handler;
+
+static void copy_in_handler(int signal) {
+    (void)signal;
+    unsigned char to[64];
+    in_handler = carry_copy_try(to, NULL, sizeof to) == sizeof to ? 1 : -1;
+}
+
+static void test_signal_handler(void) {
+    struct sigaction action = {.sa_handler = copy_in_handler};
+    struct sigaction old;
+    sigaction(SIGUSR1, &action, &old);
+    raise(SIGUSR1);
+    sigaction(SIGUSR1, &old, NULL);
+    tap_ok(in_handler == 1, "%s: in a signal handler", way);
+}
+
+static void test_way(const char *name) {
+    way = name;
+    test_copies();
+    test_far_pages();
+    test_nonsense();
+    test_accesses();
+    test_zeropad();
+    test_truncated();
+    test_threads();
+    test_signal_handler();
+}
+
+/* --- Frames --- */
+
+static volatile int sink;
+static volatile int *volatile nowhere = (volatile int *)(uintptr_t)0x1230;
+
+static int depth_reached(int depth) {
+    struct carry_fault_frame frame;
+    if (carry_fault_enter(&frame))
+        return depth;
+    int inner = depth < 3 ? depth_reached(depth + 1) : -1;
+    /* The innermost frame caught the fault of the code in it; now fault in this one. */
+    if (inner == depth + 1 || depth == 3)
+        sink = *nowhere;
+    carry_fault_leave(&frame);
+    return inner;
+}
+
+static bool frame_tells(void) {
+    struct carry_fault_frame frame;
+    volatile int before = 5;
+    if (carry_fault_enter(&frame) == 0) {
+        before = 6;
+        sink = *nowhere;
+        carry_fault_leave(&frame);
+        return false;
+    }
+    return before == 6 && frame.address == (const void *)nowhere && frame.signal == SIGSEGV;
+}
+
+static bool frame_left(void) {
+    struct carry_fault_frame outer;
+    struct carry_fault_frame inner;
+    volatile bool ok = false;
+    if (carry_fault_enter(&outer) == 0) {
+        if (carry_fault_enter(&inner) == 0)
+            carry_fault_leave(&inner);
+        sink = *nowhere;
+    } else {
+        ok = true;
+    }
+    return ok;
+}
+
+static void test_frames(void) {
+    tap_ok(frame_tells(), "a frame tells address and signal");
+    tap_ok(depth_reached(0) == 0, "frames nest, each is left once");
+    tap_ok(frame_left(), "a frame that was left catches nothing more");
+    unsigned char to[8];
+    struct carry_fault_frame frame;
+    volatile size_t left = 0;
+    if (carry_fault_enter(&frame) == 0) {
+        left = carry_copy_try(to, NULL, 8);
+        carry_fault_leave(&frame);
+    }
+    tap_ok(left == 8, "a copy in a frame recovers by itself");
+}
+
+/* --- Handlers of others --- */
+
+static volatile sig_atomic_t others;
+
+static void on_fault_of_others(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)context;
+    others++;
+    mprotect((void *)((uintptr_t)info->si_addr & ~UINT64_C(4095)), 4096, PROT_READ | PROT_WRITE);
+}
+
+static bool others_are_called(void) {
+    struct sigaction action = {.sa_sigaction = on_fault_of_others, .sa_flags = SA_SIGINFO};
+    struct sigaction after;
+    unsigned char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char to[8];
+    sigaction(SIGSEGV, &action, NULL);
+    bool ok = carry_fault_acquire() == CARRY_OK;
+    ok = ok && carry_copy_try(to, page, 8) == 8 && others == 0;
+    *(volatile unsigned char *)page = 1; /* a fault that is theirs: they map the page */
+    ok = ok && others == 1 && *page == 1;
+    carry_fault_release();
+    sigaction(SIGSEGV, NULL, &after);
+    return ok && after.sa_sigaction == on_fault_of_others;
+}
+
+static bool counted(void) {
+    struct sigaction after;
+    bool ok = !carry_fault_acquire() && !carry_fault_acquire();
+    carry_fault_release();
+    sigaction(SIGBUS, NULL, &after);
+    ok = ok && after.sa_handler != SIG_DFL;
+    carry_fault_release();
+    sigaction(SIGBUS, NULL, &after);
+    ok = ok && after.sa_handler == SIG_DFL;
+    carry_fault_release(); /* one too many does nothing */
+    return ok && !carry_fault_acquire();
+}
+
+static void plain_fault(void *argument) {
+    (void)argument;
+    sink = *nowhere;
+}
+
+static bool plain_faults_stay(void) {
+    struct fault fault;
+    bool ok = !carry_fault_acquire();
+    return ok && !fault_catch(plain_fault, NULL, &fault) && fault.signal == SIGSEGV;
+}
+
+static bool dies(void) {
+    if (carry_fault_acquire())
+        return false;
+    plain_fault(NULL);
+    return true;
+}
+
+static void test_others(void) {
+    tap_ok(child_says(NULL, others_are_called), "faults of others reach their handlers");
+    tap_ok(child_says(NULL, counted), "handlers go when the last user does");
+    tap_ok(child_says(NULL, plain_faults_stay), "handlers installed later come first");
+    tap_ok(!child_says(NULL, dies), "a fault of nobody ends the process");
+}
+
+int main(void) {
+    effort = effort_chosen();
+    effort_note(effort);
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind reports every fault as an error");
+    test_way("system");
+    struct carry_fault_frame frame;
+    tap_ok(carry_fault_enter(&frame) < 0, "no frame without handlers");
+    int error = carry_fault_acquire();
+    if (error == CARRY_ERROR_UNSUPPORTED) {
+        tap_skip("handlers", "there are none on this architecture");
+        return tap_done();
+    }
+    carry_fault_release();
+    test_others();
+    tap_ok(carry_fault_acquire() == CARRY_OK, "handlers are installed");
+    test_way("handlers");
+    test_frames();
+    carry_fault_release();
+    return tap_done();
+}
