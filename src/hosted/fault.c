@@ -6,6 +6,8 @@
 #include "base/fault_host.h"
 
 #include <carry/fault.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -108,26 +110,44 @@ static size_t piece_bytes(const void *dst, const void *src, size_t size) {
     return piece < size ? piece : size;
 }
 
-static size_t copy_by_system(void *dst, const void *src, size_t size) {
+static size_t copy_in_one_call(void *dst, const void *src, size_t size) {
     const struct iovec to = {dst, size};
     const struct iovec from = {(void *)src, size};
     ssize_t done = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
     return done < 0 ? 0 : (size_t)done;
 }
 
+/* Filters and emulators may refuse that call, but hardly a pipe. */
+static bool copy_by_pipe(void *dst, const void *src, size_t size) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    bool done =
+        write(ends[1], src, size) == (ssize_t)size && read(ends[0], dst, size) == (ssize_t)size;
+    close(ends[0]);
+    close(ends[1]);
+    return done;
+}
+
+static bool copy_piece(void *dst, const void *src, size_t size) {
+    return copy_in_one_call(dst, src, size) == size ||
+           (errno != EFAULT && copy_by_pipe(dst, src, size));
+}
+
 size_t carry_host_copy(void *dst, const void *src, size_t size) {
+    int saved = errno;
     unsigned char *to = dst;
     const unsigned char *from = src;
-    if (copy_by_system(to, from, size) == size)
-        return 0;
+    size_t left = size && copy_in_one_call(to, from, size) == size ? 0 : size;
     /* The system promises no more than whole ranges: page by page the count is exact. */
-    while (size) {
-        size_t piece = piece_bytes(to, from, size);
-        if (copy_by_system(to, from, piece) != piece)
-            return size;
+    while (left) {
+        size_t piece = piece_bytes(to, from, left);
+        if (!copy_piece(to, from, piece))
+            break;
         to += piece;
         from += piece;
-        size -= piece;
+        left -= piece;
     }
-    return 0;
+    errno = saved;
+    return left;
 }
