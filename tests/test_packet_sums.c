@@ -355,8 +355,9 @@ static void test_rsvp(void) {
     expect(frame, "ip good, rsvp unverifiable/malformed", "RSVP length beyond the packet");
     set16(frame, rsvp + 6, 3);
     expect(frame, "ip good, rsvp unverifiable/malformed", "RSVP length without its checksum");
-    set16(frame, rsvp + 6, 20);
     set16(frame, rsvp + 2, 0);
+    expect(frame, "ip good, rsvp unverifiable/malformed", "RSVP 0 is none only if it is covered");
+    set16(frame, rsvp + 6, 20);
     expect(frame, "ip good, rsvp absent", "RSVP 0: none was sent");
 }
 
