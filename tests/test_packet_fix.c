@@ -352,6 +352,16 @@ static void test_quoted_packets_are_left(void) {
     expect_untouched(carry_packet_fix, frame, NULL, "what is quoted is evidence");
     expect_untouched(carry_packet_fill, frame, NULL, "what is quoted is no packet to be sent");
     expect_repair(frame, icmp + 2, 9, CARRY_VERDICT_BAD, "the error itself is repaired");
+
+    uint32_t good = get16(frame, icmp + 2), left = get16(frame, inner + 36);
+    set16(frame, inner + 36, 0);
+    seal(frame, inner + 36, inner + 20, 23, pseudo(&flow4, TCP, 23));
+    seal(frame, icmp + 2, icmp, 51, oracle_start(0));
+    uint32_t wrong = get16(frame, icmp + 2);
+    set16(frame, inner + 36, left);
+    expect(frame, "ip good, icmp bad, ip good, tcp partial", "nobody completes what is quoted");
+    set16(frame, icmp + 2, good);
+    expect_repair(frame, icmp + 2, wrong, CARRY_VERDICT_BAD, "an error around a partial sum");
 }
 
 /* --- Filling in --- */

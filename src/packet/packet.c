@@ -108,7 +108,8 @@ static void explain_mismatch(struct carry_walk *walk, struct carry_packet_sum *s
     sum->expected = compute(walk, sum, zero);
     if (is_partial(sum, stored)) {
         sum->verdict = CARRY_VERDICT_PARTIAL;
-        walk->partial = sum;
+        if (!walk->quoted)
+            walk->partial = sum;
     } else {
         condemn(walk, sum);
     }

@@ -58,7 +58,7 @@ struct carry_walk {
     const uint8_t *dst;
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
-    struct carry_packet_sum *partial; /* the innermost that is PARTIAL, or NULL */
+    struct carry_packet_sum *partial; /* the innermost that is to be completed, or NULL */
     size_t count;                     /* of the sums listed */
     size_t capacity;
     struct carry_packet_sum *sums;
