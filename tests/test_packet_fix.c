@@ -257,6 +257,23 @@ static void test_good_outer_sums_follow(void) {
            "a bad outer sum that nobody asked for stays so");
 }
 
+static void test_sums_around_partial_ones(void) {
+    struct frame *frame = start(ETHERNET4);
+    const struct tunnel at = put_vxlan(frame);
+    seal_outer(frame, &at);
+    const struct frame right = *frame;
+
+    set16(frame, at.inner_ip, 1);
+    seal_outer(frame, &at);
+    set16(frame, at.inner_tcp, pseudo(&flow4, TCP, 25).sum);
+    expect(frame, "ip good, udp partial, ip bad, tcp partial", "a bad sum between partial ones");
+    const struct carry_packet_options bad = {.fix = BIT(CARRY_VERDICT_BAD)};
+    expect_untouched(carry_packet_fix, frame, &bad, "what a sum around a partial one covers stays");
+    run(carry_packet_fix, frame, NULL);
+    tap_ok(changed == 3 && memcmp(frame->bytes, right.bytes, right.size) == 0,
+           "but if partial sums are put right too");
+}
+
 static void test_nothing_changes_under_what_cannot_be_told(void) {
     struct frame *frame = start(ETHERNET4);
     const struct tunnel at = put_vxlan(frame);
@@ -567,6 +584,7 @@ int main(void) {
     test_only_what_was_asked_for();
     test_outer_sums_wait_for_inner_ones();
     test_good_outer_sums_follow();
+    test_sums_around_partial_ones();
     test_nothing_changes_under_what_cannot_be_told();
     test_fragments_are_left();
     test_truncated_frames_are_left();

@@ -145,7 +145,8 @@ CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
  *
  * A sum is put right if its verdict is in options->fix, or if it was good and covers one that was
  * put right. A good sum never ends bad, so what cannot be told bars what it covers: nothing under
- * an unverifiable sum changes. Nor does a packet that an ICMP error quotes: it is evidence.
+ * an unverifiable sum changes; nor, unless PARTIAL is in options->fix, under one that is right for
+ * when a partial one is complete. Nor does a packet that an ICMP error quotes: it is evidence.
  *
  * Returns how many fields changed, and lists at most `capacity` of them in the order of change,
  * each with the verdict it had: its bytes held `stored` and now hold `expected`.

@@ -31,16 +31,27 @@ static bool covers_any(const struct repair *repair, size_t index, uint32_t inner
     return false;
 }
 
+/* Is the sum right for when a partial one that it covers is complete? */
+static bool is_around_partial(const struct carry_packet_sum *sum) {
+    return sum->verdict == CARRY_VERDICT_PARTIAL && sum->expected == sum->stored;
+}
+
 /*
- * A change of what an unverifiable sum covers could make that sum bad, and nobody would know.
+ * A change of what an unverifiable sum covers could make that sum bad, and nobody would know; a
+ * sum around a partial one would be bad, and is to be put right only with all that are partial.
  * Quoted ones cover nothing behind the quote, whatever they say.
  */
-static bool is_barred(const struct repair *repair, size_t index) {
+static bool bars(const struct carry_packet_sum *sum, uint32_t wanted) {
+    if (sum->verdict == CARRY_VERDICT_UNVERIFIABLE)
+        return !sum->quoted;
+    return is_around_partial(sum) && !(wanted & BIT(CARRY_VERDICT_PARTIAL));
+}
+
+static bool is_barred(const struct repair *repair, size_t index, uint32_t wanted) {
     if (repair->sums[index].quoted)
         return true;
     for (size_t i = 0; i < index; i++)
-        if (repair->sums[i].verdict == CARRY_VERDICT_UNVERIFIABLE && !repair->sums[i].quoted &&
-            covers(&repair->sums[i], &repair->sums[index]))
+        if (bars(&repair->sums[i], wanted) && covers(&repair->sums[i], &repair->sums[index]))
             return true;
     return false;
 }
@@ -49,7 +60,7 @@ static void plan(struct repair *repair, uint32_t wanted) {
     repair->due = 0;
     for (size_t i = 0; i < repair->count; i++) {
         repair->verdicts[i] = repair->sums[i].verdict;
-        if (wanted & BIT(repair->verdicts[i]) && !is_barred(repair, i))
+        if (wanted & BIT(repair->verdicts[i]) && !is_barred(repair, i, wanted))
             repair->due |= BIT(i);
     }
 }
@@ -74,8 +85,9 @@ static void write_sum(struct repair *repair, size_t index) {
 static bool can_be_written(const struct carry_packet_sum *sum) {
     switch (sum->verdict) {
     case CARRY_VERDICT_BAD:
-    case CARRY_VERDICT_PARTIAL:
         return true;
+    case CARRY_VERDICT_PARTIAL:
+        return !is_around_partial(sum);
     case CARRY_VERDICT_ABSENT:
     case CARRY_VERDICT_ILLEGAL:
         return sum->expected != 0;
