@@ -3,11 +3,10 @@
  * Fuzzes the capture reader, and the walk on every packet it hands out.
  *
  * The input is a capture file. It comes in small pieces through a small window, so that records
- * straddle both; each packet is copied to a buffer of its size, so that AddressSanitizer sees the
- * first byte read beyond it.
+ * straddle both, then in other pieces, and cut: that must make no difference but the end. Each
+ * packet is copied to a buffer of its size, so that AddressSanitizer sees the first byte read
+ * beyond it.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <carry/packet.h>
@@ -15,13 +14,14 @@
 #include "capture.h"
 #include "fuzz.h"
 
-#define WINDOW_BYTES 64
+#define SMALL_WINDOW 64
 
 struct memory {
     const uint8_t *data;
     size_t size;
     size_t at;
-    size_t piece; /* most bytes that one read returns */
+    size_t piece;  /* most bytes that one read returns */
+    size_t passed; /* bytes that were handed on */
 };
 
 static ssize_t read_memory(void *context, void *buffer, size_t size) {
@@ -35,17 +35,18 @@ static ssize_t read_memory(void *context, void *buffer, size_t size) {
     return (ssize_t)size;
 }
 
-static void require(bool holds, const char *what) {
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz: %s\n", what);
-    abort();
+/* Of what is handed on, every byte must be the next one of the file. */
+static void pass(void *context, const void *bytes, size_t size) {
+    struct memory *memory = context;
+    REQUIRE(size <= memory->size - memory->passed);
+    REQUIRE(!size || memcmp(bytes, memory->data + memory->passed, size) == 0);
+    memory->passed += size;
 }
 
 static void walk(const struct packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     void *copy = malloc(packet->captured ? packet->captured : 1);
-    require(copy != NULL, "out of memory");
+    REQUIRE(copy);
     memcpy(copy, packet->data, packet->captured);
     struct carry_frame frame = {
         .data = copy,
@@ -54,8 +55,45 @@ static void walk(const struct packet *packet) {
         .linktype = packet->linktype,
     };
     size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-    require(count <= CARRY_PACKET_SUMS_MAX, "more sums than there is room for");
+    REQUIRE(count <= CARRY_PACKET_SUMS_MAX);
     free(copy);
+}
+
+/* What a reading came to. */
+struct reading {
+    enum capture_result result;
+    struct capture_problem problem;
+    uint64_t packets;
+    uint64_t end;    /* of the last packet's bytes in the file */
+    uint64_t digest; /* of all that was said of the packets */
+};
+
+static uint64_t add(uint64_t digest, uint64_t value) {
+    return (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+static void take(struct reading *reading, const struct packet *packet) {
+    const uint64_t said[] = {packet->captured,  packet->wire,   packet->linktype, packet->fcs,
+                             packet->interface, packet->number, packet->time_ns,  packet->offset};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        reading->digest = add(reading->digest, said[i]);
+    REQUIRE(packet->number == ++reading->packets);
+    REQUIRE(packet->captured <= CAPTURE_PACKET_MAX);
+    REQUIRE(packet->offset >= reading->end);
+    reading->end = packet->offset + packet->captured;
+}
+
+static void check_end(const struct memory *memory, struct capture *capture,
+                      struct reading *reading) {
+    struct packet packet;
+    REQUIRE(reading->result == CAPTURE_END || reading->result == CAPTURE_DAMAGED);
+    REQUIRE(capture_next(capture, &packet) == reading->result);
+    if (reading->result == CAPTURE_DAMAGED)
+        reading->problem = *capture_problem(capture);
+    REQUIRE((reading->result == CAPTURE_DAMAGED) == (*reading->problem.reason != '\0'));
+    REQUIRE(strlen(reading->problem.reason) < sizeof reading->problem.reason - 1);
+    REQUIRE(strchr(reading->problem.reason, '\n') == NULL);
+    REQUIRE(capture_position(capture) <= memory->at);
 }
 
 /* The start of a gzip or zstd stream: packets are not found at their offsets in the input then. */
@@ -65,27 +103,52 @@ static bool may_be_packed(const uint8_t *data, size_t size) {
             memcmp(data + 1, "\x2a\x4d\x18", 3) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct memory memory = {.data = data, .size = size, .piece = size % 251 + 1};
-    struct capture *capture = capture_open_source(read_memory, &memory, WINDOW_BYTES);
+/* Reads in pieces, handing on all bytes, which no packet may be ahead of. */
+static struct reading read_through(const uint8_t *data, size_t size, size_t window, size_t piece) {
+    struct memory memory = {.data = data, .size = size, .piece = piece};
+    struct capture *capture = capture_open_source(read_memory, &memory, window);
     const bool packed = may_be_packed(data, size);
+    struct reading reading = {0};
     struct packet packet;
-    enum capture_result result;
-    require(capture != NULL, "out of memory");
-    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
-        if (!packed) {
-            require(packet.offset + packet.captured <= size, "a packet beyond the file's end");
-            require(memcmp(packet.data, data + packet.offset, packet.captured) == 0,
-                    "a packet that is not what the file holds at its offset");
-        }
+    REQUIRE(capture);
+    if (!packed)
+        capture_pass_to(capture, pass, &memory);
+    while ((reading.result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
+        take(&reading, &packet);
+        REQUIRE(packed || reading.end <= size);
+        REQUIRE(packed || memcmp(packet.data, data + packet.offset, packet.captured) == 0);
         walk(&packet);
     }
-    require(result == CAPTURE_END || result == CAPTURE_DAMAGED, "a failure without a cause");
-    if (result == CAPTURE_DAMAGED)
-        require((packed || capture_problem(capture)->offset <= size) &&
-                    *capture_problem(capture)->reason,
-                "damage without a place or a reason");
-    require(capture_next(capture, &packet) == result, "a result that was not final");
+    check_end(&memory, capture, &reading);
+    REQUIRE(packed || reading.problem.offset <= size);
+    REQUIRE(packed || (capture_pass_rest(capture) && memory.passed == size));
     capture_close(capture);
+    return reading;
+}
+
+/* Pieces and windows are nothing that a file knows of. */
+static void check_same(const struct reading *a, const struct reading *b) {
+    REQUIRE(a->result == b->result && a->packets == b->packets && a->digest == b->digest);
+    REQUIRE(a->problem.offset == b->problem.offset);
+    REQUIRE(strcmp(a->problem.reason, b->problem.reason) == 0);
+}
+
+/* A file that ends earlier has the packets that end before, and says what is cut, or nothing. */
+static void check_cut(const struct reading *whole, const struct reading *cut, size_t size) {
+    REQUIRE(cut->packets <= whole->packets);
+    REQUIRE(cut->packets < whole->packets || cut->digest == whole->digest);
+    REQUIRE(cut->packets == whole->packets || whole->end > size || cut->end <= size);
+    REQUIRE(cut->result == CAPTURE_END || cut->problem.offset <= size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const struct reading reading = read_through(data, size, SMALL_WINDOW, size % 251 + 1);
+    const struct reading again = read_through(data, size, CAPTURE_WINDOW_BYTES, size + 1);
+    check_same(&reading, &again);
+    if (may_be_packed(data, size) || !size)
+        return 0;
+    size_t shorter = (size_t)(reading.digest % size);
+    const struct reading cut = read_through(data, shorter, CAPTURE_WINDOW_BYTES, size);
+    check_cut(&reading, &cut, shorter);
     return 0;
 }

@@ -6,8 +6,6 @@
  * headers of anything, fragments included, and then records of four bytes, each of which makes a
  * fragment: of one of eight datagrams, any part of it, possibly with a wrong byte, cut, or late.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <carry/packet.h>
@@ -35,13 +33,6 @@ struct plan {
     bool version6, more, wrong, cut;
     uint32_t place, size;
 };
-
-static void require(bool holds, const char *what) {
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz: %s\n", what);
-    abort();
-}
 
 static uint8_t content_byte(const struct run *run, unsigned datagram, uint32_t at) {
     return at < HEAD_SIZE ? run->head[at] : (uint8_t)(at * 7 + (at >> 8) + datagram);

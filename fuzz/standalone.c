@@ -1,43 +1,103 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz target once on each file named: a replay that needs no libFuzzer. */
+/*
+ * Runs a fuzz target without libFuzzer: once on each file, or file of a folder, and with -m COUNT
+ * on as many mutations of each, the same ones every time. For any compiler and any architecture.
+ */
+#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
+#include "mutate.h"
 
-static int fail(const char *path) {
-    fprintf(stderr, "%s: %s\n", path, strerror(errno));
-    return 1;
+#define INPUT_BYTES_MAX 8192
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+static unsigned long rounds;
+
+/* Stands in for libFuzzer's: one byte becomes another. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max) {
+    static struct edit edit;
+    (void)max;
+    if (size)
+        data[edit_random(&edit, size)] = (uint8_t)edit_random(&edit, 256);
+    return size;
 }
 
-static int replay(const char *path) {
-    uint8_t *data = NULL;
-    long size = -1;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return fail(path);
-    if (fseek(file, 0, SEEK_END) == 0)
-        size = ftell(file);
+static bool read_all(FILE *file, struct bytes *bytes) {
+    long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     rewind(file);
-    if (size >= 0)
-        data = malloc((size_t)size + !size);
-    if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
-        free(data);
-        fclose(file);
-        return fail(path);
+    bytes->data = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    bytes->size = bytes->data ? (size_t)size : 0;
+    return bytes->data && fread(bytes->data, 1, bytes->size, file) == bytes->size;
+}
+
+/* What a run gets is in memory of its size, as libFuzzer has it. */
+static void run(const uint8_t *data, size_t size) {
+    uint8_t *copy = malloc(size + !size);
+    REQUIRE(copy);
+    memcpy(copy, data, size);
+    LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
+}
+
+/* Each is a mutation of the one before, and every so often of the first again. */
+static void run_mutations(const struct bytes *bytes) {
+    static uint8_t data[INPUT_BYTES_MAX];
+    size_t first = bytes->size < sizeof data ? bytes->size : sizeof data, size = 0;
+    for (unsigned long i = 0; i < rounds; i++) {
+        if (i % 8 == 0)
+            memcpy(data, bytes->data, size = first);
+        size = LLVMFuzzerCustomMutator(data, size, sizeof data, (unsigned)i);
+        run(data, size);
     }
-    fclose(file);
-    LLVMFuzzerTestOneInput(data, (size_t)size);
-    free(data);
-    printf("%s: ok\n", path);
-    return 0;
+}
+
+/* True if the file could be read; what it makes a target find ends the program. */
+static bool replay_file(const char *path) {
+    struct bytes bytes = {0};
+    FILE *file = fopen(path, "rb");
+    bool done = file && read_all(file, &bytes);
+    if (done) {
+        run(bytes.data, bytes.size);
+        run_mutations(&bytes);
+        printf("%s: ok\n", path);
+    } else {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    }
+    free(bytes.data);
+    if (file)
+        fclose(file);
+    return done;
+}
+
+static bool replay(const char *path) {
+    char inside[4096];
+    DIR *folder = opendir(path);
+    if (!folder)
+        return replay_file(path);
+    bool done = true;
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        snprintf(inside, sizeof inside, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.')
+            done &= replay_file(inside);
+    }
+    closedir(folder);
+    return done;
 }
 
 int main(int argc, char **argv) {
-    int failed = 0;
-    for (int i = 1; i < argc; i++)
-        failed |= replay(argv[i]);
-    return failed;
+    bool done = true;
+    int i = 1;
+    if (argc > 2 && strcmp(argv[1], "-m") == 0) {
+        rounds = strtoul(argv[2], NULL, 10);
+        i = 3;
+    }
+    for (; i < argc; i++)
+        done &= replay(argv[i]);
+    return !done;
 }

@@ -1,100 +1,215 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a frame. The first eight choose the link type and how much was on the wire; the
- * rest is the frame, in a buffer of exactly its size, so that sanitizers see any read outside.
+ * Fuzzes the walk over a frame, and holds its functions against each other and against a slow sum.
+ * The input is that of frame.h.
  */
-#include <carry/packet.h>
+#include "frame.h"
+#include "harness/guard.h"
+#include "oracle.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#define CAPACITY CARRY_PACKET_SUMS_MAX
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            __builtin_trap();                                                                      \
-    } while (0)
+/* --- What is said of one sum --- */
 
-struct result {
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    size_t count;
-};
-
-static struct result check(const struct carry_frame *frame) {
-    struct result result;
-    memset(&result, 0, sizeof result); /* padding too: results are compared as bytes */
-    result.count = carry_packet_check(frame, NULL, result.sums, CARRY_PACKET_SUMS_MAX);
-    return result;
+static bool is_summed(const struct carry_packet_sum *sum) {
+    return sum->verdict == CARRY_VERDICT_GOOD || sum->verdict == CARRY_VERDICT_BAD ||
+           sum->verdict == CARRY_VERDICT_PARTIAL;
 }
 
-static void check_sum(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+static void check_claims(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     bool unverifiable = sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
-    CHECK(sum->protocol < CARRY_PROTOCOL_COUNT && sum->verdict < CARRY_VERDICT_COUNT);
-    CHECK(sum->reason < CARRY_REASON_COUNT && unverifiable == (sum->reason != CARRY_REASON_NONE));
-    CHECK(sum->network_offset <= sum->cover_offset && sum->cover_offset <= frame->captured);
-    CHECK(sum->field_size == 4 || (sum->stored <= UINT16_MAX && sum->expected <= UINT16_MAX));
+    REQUIRE(sum->protocol < CARRY_PROTOCOL_COUNT && sum->verdict < CARRY_VERDICT_COUNT);
+    REQUIRE(sum->reason < CARRY_REASON_COUNT);
+    REQUIRE(unverifiable == (sum->reason != CARRY_REASON_NONE));
+    REQUIRE(sum->field_size == 2 || sum->field_size == 4);
+    REQUIRE(sum->network_offset <= sum->cover_offset && sum->cover_offset <= frame->captured);
+    REQUIRE(sum->field_size == 4 || (sum->stored <= UINT16_MAX && sum->expected <= UINT16_MAX));
+    REQUIRE(sum->field_offset >= sum->cover_offset);
     if (unverifiable)
         return;
-    CHECK(sum->field_offset >= sum->cover_offset);
-    CHECK(sum->field_offset + sum->field_size <= frame->captured);
-    if (sum->verdict == CARRY_VERDICT_ABSENT || sum->verdict == CARRY_VERDICT_ILLEGAL)
+    REQUIRE(sum->field_offset + sum->field_size <= frame->captured);
+    if (!is_summed(sum))
         return;
-    CHECK(sum->cover_size <= frame->captured - sum->cover_offset);
-    CHECK(sum->field_offset + sum->field_size <= sum->cover_offset + sum->cover_size);
+    REQUIRE(sum->cover_size <= frame->captured - sum->cover_offset);
+    REQUIRE(sum->field_offset + sum->field_size <= sum->cover_offset + sum->cover_size);
 }
 
-/* Repairing changes the fields it lists and no others, and leaves no good sum bad. */
-static void check_repair(const struct carry_frame *frame, uint8_t *data, size_t size,
-                         const struct result *result) {
-    struct result changes;
-    uint8_t *before = malloc(size + 1);
-    CHECK(before);
-    memcpy(before, data, size);
-    changes.count = carry_packet_fill(frame, NULL, changes.sums, CARRY_PACKET_SUMS_MAX);
-    const struct result after = check(frame);
-    CHECK(after.count == result->count);
-    for (size_t i = 0; i < result->count; i++)
-        CHECK(result->sums[i].verdict != CARRY_VERDICT_GOOD ||
-              after.sums[i].verdict == CARRY_VERDICT_GOOD);
-    for (size_t i = 0; i < changes.count; i++) {
-        const struct carry_packet_sum *change = &changes.sums[i];
-        /* Where a header is missing, its sum stands at the place of what comes instead. */
-        for (size_t j = 0; j < after.count; j++)
-            CHECK(after.sums[j].field_offset != change->field_offset ||
-                  after.sums[j].protocol != change->protocol ||
-                  after.sums[j].verdict == CARRY_VERDICT_GOOD);
-        memcpy(data + change->field_offset, before + change->field_offset, change->field_size);
+/* The byte at `at` of what is covered, if the field held `value`. */
+static uint8_t byte_with(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                         uint32_t at, uint32_t value) {
+    uint32_t in_field = sum->cover_offset + at - sum->field_offset;
+    if (in_field < sum->field_size)
+        return (uint8_t)(value >> 8 * (sum->field_size - 1 - in_field));
+    return ((const uint8_t *)frame->data)[sum->cover_offset + at];
+}
+
+/* The sum of what is covered, a byte at a time, if the field held `value`. */
+static uint32_t slow_sum(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                         const struct oracle_kind *kind, uint32_t value) {
+    struct oracle oracle = kind->start(sum->pseudo);
+    for (uint32_t at = 0; at < sum->cover_size; at++)
+        if (at - sum->gap_offset >= sum->gap_size) /* offsets before it wrap to large numbers */
+            kind->byte(&oracle, byte_with(frame, sum, at, value));
+    return kind->value(&oracle);
+}
+
+static bool verifies(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                     uint32_t value) {
+    if (sum->field_size == 4)
+        return __builtin_bswap32(slow_sum(frame, sum, &oracle_crc32c, 0)) == value;
+    return slow_sum(frame, sum, &oracle_internet, value) == UINT16_MAX;
+}
+
+/* A sum around a partial one is expected to be as it is, since it is right for what will be sent.
+ */
+static void check_arithmetic(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    bool around = sum->verdict == CARRY_VERDICT_PARTIAL && sum->expected == sum->stored;
+    REQUIRE(verifies(frame, sum, sum->stored) == (sum->verdict == CARRY_VERDICT_GOOD));
+    REQUIRE(around || verifies(frame, sum, sum->expected));
+    REQUIRE(sum->protocol != CARRY_PROTOCOL_UDP || sum->expected);
+}
+
+static void check_sums(const struct carry_frame *frame, const struct verdicts *judged) {
+    REQUIRE(judged->count <= CAPACITY);
+    for (size_t i = 0; i < judged->count; i++) {
+        check_claims(frame, &judged->sums[i]);
+        if (is_summed(&judged->sums[i]))
+            check_arithmetic(frame, &judged->sums[i]);
     }
-    CHECK(memcmp(data, before, size) == 0);
-    free(before);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+/* --- What is said of a frame in several ways --- */
+
+static bool same_place(const struct carry_packet_sum *a, const struct carry_packet_sum *b) {
+    return a->protocol == b->protocol && a->version == b->version && a->quoted == b->quoted &&
+           a->field_offset == b->field_offset && a->field_size == b->field_size &&
+           a->network_offset == b->network_offset && a->cover_offset == b->cover_offset;
+}
+
+/* The asked-for beginning of a list: what does not fit is left out, and changes no places. */
+static void check_capacity(const struct carry_frame *frame,
+                           const struct carry_packet_options *options,
+                           const struct verdicts *judged) {
+    const struct verdicts fewer =
+        verdicts_of(carry_packet_check, frame, options, judged->count - judged->count / 2);
+    REQUIRE(fewer.count == judged->count - judged->count / 2);
+    for (size_t i = 0; i < fewer.count; i++)
+        REQUIRE(same_place(&fewer.sums[i], &judged->sums[i]));
+    free(fewer.sums);
+}
+
+/* Only a sum tells what is good; all else is known without one, if it covers the same bytes. */
+static void check_found(const struct carry_frame *frame, const struct carry_packet_options *options,
+                        const struct verdicts *judged) {
+    const struct verdicts found = verdicts_of(carry_packet_walk, frame, options, CAPACITY);
+    REQUIRE(found.count == judged->count);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct carry_packet_sum *a = &found.sums[i], *b = &judged->sums[i];
+        bool needs_sum = a->verdict == CARRY_VERDICT_UNVERIFIABLE && a->reason == CARRY_REASON_NONE;
+        REQUIRE(same_place(a, b) && a->stored == b->stored);
+        REQUIRE(needs_sum || a->cover_size != b->cover_size || a->verdict == b->verdict);
+        REQUIRE(!needs_sum || a->cover_size != b->cover_size || is_summed(b) ||
+                b->reason == CARRY_REASON_QUOTED);
+    }
+    free(found.sums);
+}
+
+static bool is_layer(const struct carry_packet_layer *layers, size_t count,
+                     const struct carry_packet_sum *sum) {
+    for (size_t i = 0; i < count; i++)
+        if (layers[i].protocol == sum->protocol && layers[i].offset == sum->cover_offset)
+            return true;
+    return false;
+}
+
+/* Every sum covers its bytes from the first of its header on, and that header is listed. */
+static void check_layers(const struct carry_frame *frame,
+                         const struct carry_packet_options *options,
+                         const struct verdicts *judged) {
+    struct carry_packet_layer layers[CAPACITY];
+    size_t count = carry_packet_layers(frame, options, layers, CAPACITY);
+    REQUIRE(count <= CAPACITY);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(layers[i].protocol < CARRY_PROTOCOL_COUNT);
+        REQUIRE(layers[i].offset <= frame->captured);
+    }
+    for (size_t i = 0; i < judged->count; i++)
+        REQUIRE(is_layer(layers, count, &judged->sums[i]));
+}
+
+static void check_fragment(const struct carry_frame *frame,
+                           const struct carry_packet_options *options,
+                           const struct verdicts *judged) {
+    struct carry_packet_sum sums[CAPACITY];
+    struct carry_packet_fragment with, alone;
+    size_t count = carry_packet_check_fragment(frame, options, sums, CAPACITY, &with);
+    REQUIRE(count == judged->count);
+    REQUIRE(memcmp(sums, judged->sums, count * sizeof *sums) == 0);
+    carry_packet_check_fragment(frame, NULL, NULL, 0, &alone);
+    if (!with.version)
+        return;
+    uint32_t wire = frame->wire > frame->captured ? frame->wire : frame->captured;
+    REQUIRE(alone.version == with.version && alone.network_offset == with.network_offset);
+    REQUIRE(with.network_offset < with.content_offset && with.content_offset <= frame->captured);
+    REQUIRE(with.size <= wire - with.content_offset);
+    REQUIRE(with.more || with.place);
+}
+
+/* What a cut frame shows is a beginning of what the whole one shows, or it cannot be told. */
+static void check_cut(const struct carry_frame *frame, const struct carry_packet_options *options,
+                      const struct verdicts *judged, uint32_t captured) {
+    const struct carry_frame cut = frame_cut(frame, captured);
+    const struct verdicts seen = verdicts_of(carry_packet_check, &cut, options, CAPACITY);
+    REQUIRE(seen.count <= judged->count);
+    for (size_t i = 0; i < seen.count; i++) {
+        const struct carry_packet_sum *a = &seen.sums[i], *b = &judged->sums[i];
+        REQUIRE(a->protocol == b->protocol && a->field_offset == b->field_offset);
+        REQUIRE(a->verdict == b->verdict || a->verdict == CARRY_VERDICT_UNVERIFIABLE);
+    }
+    free(seen.sums);
+    frame_free(&cut);
+}
+
+/* Assembly is not instrumented: a page that cannot be read shows what it reads beyond the frame. */
+static void check_guarded(const struct carry_frame *frame,
+                          const struct carry_packet_options *options,
+                          const struct verdicts *judged) {
+    static struct guard guard;
+    if (!guard.end)
+        guard = guard_open(1 << 20);
+    struct carry_frame guarded = *frame;
+    if (frame->captured)
+        guarded.data = memcpy(guard.end - frame->captured, frame->data, frame->captured);
+    const struct verdicts again = verdicts_of(carry_packet_check, &guarded, options, CAPACITY);
+    REQUIRE(again.count == judged->count);
+    REQUIRE(memcmp(again.sums, judged->sums, again.count * sizeof *again.sums) == 0);
+    free(again.sums);
+}
+
+/* Some number that follows from the input alone. */
+static uint32_t digest(const uint8_t *input, size_t size) {
+    uint32_t value = 2166136261;
+    for (size_t i = 0; i < size; i++)
+        value = (value ^ input[i]) * 16777619;
+    return value;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
-    if (size < 8)
+    if (size < HEAD_BYTES || size > 1 << 20)
         return 0;
-    uint32_t captured = (uint32_t)(size - 8);
-    uint8_t *data = malloc(captured);
-    CHECK(data || !captured);
-    if (captured)
-        memcpy(data, input + 8, captured);
-    uint32_t beyond;
-    memcpy(&beyond, input + 4, sizeof beyond);
-    const struct carry_frame frame = {
-        .data = data,
-        .captured = captured,
-        .wire = captured + beyond, /* where this wraps, it counts as `captured` */
-        .linktype = (uint32_t)input[0] | (uint32_t)input[1] << 8,
-    };
+    const struct carry_frame whole = input_frame(input, size);
+    const struct carry_frame frame = frame_cut(&whole, whole.captured);
+    const struct carry_packet_options options = input_options(input);
+    const struct verdicts judged = verdicts_of(carry_packet_check, &frame, &options, CAPACITY);
 
-    const struct result first = check(&frame);
-    const struct result second = check(&frame);
-    CHECK(first.count <= CARRY_PACKET_SUMS_MAX && memcmp(&first, &second, sizeof first) == 0);
-    for (size_t i = 0; i < first.count; i++)
-        check_sum(&frame, &first.sums[i]);
-    if (captured)
-        check_repair(&frame, data, captured, &first);
-    free(data);
+    check_sums(&frame, &judged);
+    check_capacity(&frame, &options, &judged);
+    check_found(&frame, &options, &judged);
+    check_layers(&frame, &options, &judged);
+    check_fragment(&frame, &options, &judged);
+    check_cut(&frame, &options, &judged, digest(input, size) % (frame.captured + 1));
+    check_guarded(&frame, &options, &judged);
+    free(judged.sums);
+    frame_free(&frame);
     return 0;
 }

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutates a capture as what it is: a header and records, or blocks. Here everything that is not one
+ * of these two is left to libFuzzer.
+ */
+#include <string.h>
+
+#include "mutate.h"
+
+#define RUNS_MAX 128
+
+#define BLOCK_SECTION 0x0a0d0d0au
+#define SECTION_MAGIC 0x1a2b3c4du
+
+enum format { FORMAT_NONE, FORMAT_PCAP, FORMAT_PCAPNG };
+
+/* The runs of bytes that a capture is made of: pcap's header and records, or pcapng's blocks. */
+struct layout {
+    enum format format;
+    bool little;             /* the order of the first section; the others are found by it too */
+    unsigned head;           /* of a record of pcap */
+    size_t starts[RUNS_MAX]; /* of each run, and the end of the last */
+    size_t count;
+};
+
+/* By the number that a pcap file starts with. */
+static const struct {
+    uint32_t magic;
+    unsigned head;
+} variants[] = {{0xa1b2c3d4, 16}, {0xa1b23c4d, 16}, {0xa1b2cd34, 24}};
+
+#define VARIANT_COUNT (sizeof variants / sizeof *variants)
+
+static bool is_section(const struct edit *edit, size_t at) {
+    return edit_get(edit, at, 4, true) == BLOCK_SECTION;
+}
+
+static void recognise(const struct edit *edit, struct layout *layout) {
+    layout->format = is_section(edit, 0) ? FORMAT_PCAPNG : FORMAT_NONE;
+    layout->little = edit_get(edit, 8, 4, true) == SECTION_MAGIC;
+    layout->head = 0;
+    for (unsigned i = 0; i < 2 * VARIANT_COUNT; i++)
+        if (edit_get(edit, 0, 4, i & 1) == variants[i / 2].magic) {
+            layout->format = FORMAT_PCAP;
+            layout->little = i & 1;
+            layout->head = variants[i / 2].head;
+        }
+}
+
+/* As its numbers say, right or wrong. */
+static size_t size_of_run(const struct edit *edit, const struct layout *layout, size_t at) {
+    if (layout->format == FORMAT_PCAP)
+        return at ? (size_t)edit_get(edit, at + 8, 4, layout->little) + layout->head : 24;
+    return edit_get(edit, at + 4, 4, layout->little);
+}
+
+/* What is behind a size that leads nowhere is the last run. */
+static struct layout layout_of(const struct edit *edit) {
+    struct layout layout = {0};
+    recognise(edit, &layout);
+    for (size_t at = 0; layout.format && at < edit->size && layout.count < RUNS_MAX - 2;) {
+        size_t size = size_of_run(edit, &layout, at);
+        layout.starts[layout.count++] = at;
+        if (size < 12 || size > edit->size - at)
+            break;
+        at += size;
+    }
+    layout.starts[layout.count] = edit->size;
+    return layout;
+}
+
+static size_t size_of(const struct layout *layout, size_t run) {
+    return layout->starts[run + 1] - layout->starts[run];
+}
+
+/* --- Changes; each gets a capture with one run or more --- */
+
+typedef void change_fn(struct edit *edit, const struct layout *layout, size_t run);
+
+/* A number near the start of a run, where its numbers are. */
+static void change_number(struct edit *edit, const struct layout *layout, size_t run) {
+    static const unsigned widths[] = {4, 4, 4, 2};
+    unsigned width = widths[edit_random(edit, 4)];
+    size_t at = layout->starts[run] + width * edit_random(edit, 32 / width);
+    size_t rest = edit_random(edit, 2) ? size_of(layout, run) : edit->size - at;
+    edit_number(edit, at, width, layout->little, (uint32_t)rest);
+}
+
+/* The limits of the reader, and what is close to them. */
+static void change_size(struct edit *edit, const struct layout *layout, size_t run) {
+    static const uint32_t sizes[] = {12, 16, 20, 24, 28, 32, 16u << 20, 0xfffffff0};
+    size_t at = layout->starts[run] + (layout->format == FORMAT_PCAP ? 8 : 4);
+    uint32_t size = sizes[edit_random(edit, 8)] + (uint32_t)edit_random(edit, 3) - 1;
+    edit_put(edit, at, 4, layout->little, size);
+}
+
+static void repeat_run(struct edit *edit, const struct layout *layout, size_t run) {
+    size_t before = edit_random(edit, layout->count + 1);
+    edit_repeat(edit, layout->starts[before], layout->starts[run], size_of(layout, run));
+}
+
+static void remove_run(struct edit *edit, const struct layout *layout, size_t run) {
+    edit_replace(edit, layout->starts[run], size_of(layout, run), NULL, 0);
+}
+
+static void cut(struct edit *edit, const struct layout *layout, size_t run) {
+    size_t size = layout->starts[run] + edit_random(edit, 32);
+    if (size < edit->size)
+        edit->size = size;
+}
+
+static void change_bytes(struct edit *edit, const struct layout *layout, size_t run) {
+    edit_any(edit, layout->starts[run], size_of(layout, run));
+}
+
+static void change_all(struct edit *edit, const struct layout *layout, size_t run) {
+    (void)layout, (void)run;
+    edit_any(edit, 0, edit->size);
+}
+
+/* Turns the four bytes of a number around. */
+static void turn(struct edit *edit, size_t at) {
+    edit_put(edit, at, 4, true, edit_get(edit, at, 4, false));
+}
+
+/* The other byte order, or another variant, of the whole of a pcap file or of its header only. */
+static void change_order(struct edit *edit, const struct layout *layout, size_t run) {
+    if (layout->format != FORMAT_PCAP)
+        return;
+    edit_put(edit, 0, 4, layout->little, variants[edit_random(edit, VARIANT_COUNT)].magic);
+    for (size_t at = 0; at < 24; at += 4)
+        turn(edit, at);
+    for (size_t i = 1; run % 2 && i < layout->count; i++)
+        for (size_t at = 0; at < 16; at += 4)
+            turn(edit, layout->starts[i] + at);
+}
+
+/* A link type in either format, with bits of an FCS length and those around it. */
+static void change_link(struct edit *edit, const struct layout *layout, size_t run) {
+    static const uint32_t links[] = {0, 1, 101, 113, 276, 0x24000001, 0xf4000001, 0x0c000065};
+    size_t at = layout->format == FORMAT_PCAP ? 20 : layout->starts[run] + 8;
+    edit_put(edit, at, layout->format == FORMAT_PCAP ? 4 : 2, layout->little,
+             links[edit_random(edit, 8)]);
+}
+
+/* --- Blocks and options of pcapng --- */
+
+/* Lets both sizes of a block say what it has become. */
+static void set_block_size(struct edit *edit, const struct layout *layout, size_t at, size_t size) {
+    edit_put(edit, at + 4, 4, layout->little, (uint32_t)size);
+    edit_put(edit, at + size - 4, 4, layout->little, (uint32_t)size);
+}
+
+/* At the end of any block, or where an interface has its own. */
+static void insert_option(struct edit *edit, const struct layout *layout, size_t run) {
+    static const uint16_t codes[] = {0, 1, 2, 9, 13, 14, 0x0bad, 0xffff};
+    size_t start = layout->starts[run], size = size_of(layout, run), length = edit_random(edit, 10);
+    size_t padded = (length + 3) / 4 * 4;
+    uint8_t option[4 + 12] = {0};
+    struct edit made = {.bytes = option, .size = sizeof option, .random = edit->random};
+    edit_put(&made, 0, 2, layout->little, codes[edit_random(edit, 8)]);
+    edit_put(&made, 2, 2, layout->little, (uint32_t)length);
+    for (size_t i = 0; i < length; i++)
+        option[4 + i] = (uint8_t)edit_random(&made, 256);
+    size_t at = edit_random(edit, 2) && size >= 20 ? 16 : size - 4;
+    if (layout->format == FORMAT_PCAPNG && size >= 12 &&
+        edit_replace(edit, start + at, 0, option, 4 + padded))
+        set_block_size(edit, layout, start, size + 4 + padded);
+}
+
+/*
+ * A block of some type, with a body that is right for one of packets: interface 0, no time, some
+ * bytes. A section may have the other byte order, and then so does its head.
+ */
+static void insert_block(struct edit *edit, const struct layout *layout, size_t run) {
+    static const uint32_t types[] = {1, 2, 3, 4, 5, 6, 6, BLOCK_SECTION, 0xbad, 0x80000000};
+    uint8_t block[64] = {0};
+    struct edit made = {.bytes = block, .size = 12 + 4 * edit_random(edit, 14)};
+    uint32_t type = types[edit_random(edit, sizeof types / sizeof *types)];
+    bool little = layout->little ^ (type == BLOCK_SECTION && edit_random(edit, 2));
+    const struct layout order = {.little = little};
+    edit_put(&made, 0, 4, little, type);
+    edit_put(&made, 8, 4, little, type == BLOCK_SECTION ? SECTION_MAGIC : type == 1);
+    if (type == 2 || type == 6)
+        edit_put(&made, 8, 4, little, (uint32_t)edit_random(edit, 3));
+    if (made.size > 32)
+        edit_put(&made, 20, 4, little, (uint32_t)(made.size - 32));
+    set_block_size(&made, &order, 0, made.size);
+    if (layout->format == FORMAT_PCAPNG)
+        edit_replace(edit, layout->starts[run + 1], 0, block, made.size);
+}
+
+static change_fn *const all_changes[] = {
+    change_number, change_size,  repeat_run,    remove_run,    cut,
+    change_bytes,  change_all,   change_link,   insert_option, insert_block,
+    change_number, insert_block, insert_option, change_order,
+};
+
+static void change(struct edit *edit) {
+    const struct layout layout = layout_of(edit);
+    size_t index = edit_random(edit, sizeof all_changes / sizeof *all_changes);
+    if (layout.count)
+        all_changes[index](edit, &layout, edit_random(edit, layout.count));
+    else
+        edit_any(edit, 0, edit->size);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
+    static edit_fn *const changes[] = {change};
+    struct edit edit = {.bytes = data, .size = size, .max = max, .random = seed};
+    edit_some(&edit, changes, 1);
+    return edit.size;
+}
+
+/* Runs of one capture between those of another. */
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
+                                 uint8_t *out, size_t max, unsigned seed) {
+    struct edit edit = {.bytes = out, .size = a_size, .max = max, .random = seed};
+    const struct edit other = {.bytes = (uint8_t *)b, .size = b_size};
+    if (a_size > max)
+        return 0;
+    memcpy(out, a, a_size);
+    const struct layout to = layout_of(&edit), from = layout_of(&other);
+    if (!to.count || !from.count)
+        return 0;
+    size_t first = edit_random(&edit, from.count);
+    size_t behind = first + 1 + edit_random(&edit, from.count - first);
+    size_t start = from.starts[first];
+    edit_replace(&edit, to.starts[edit_random(&edit, to.count + 1)], 0, b + start,
+                 from.starts[behind] - start);
+    return edit.size;
+}
