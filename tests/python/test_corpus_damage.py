@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Damaged captures: see test_corpus.py for where they are.
+
+Each must end with status 2, say where the damage starts and what it is, and give every verdict on
+what stands before: the same as if the file ended there. That is asked of the captures that are
+damaged, and of all others, cut or changed here.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import pytest
+from conftest import Check, Run
+from test_corpus import CAPTURES, captures, pytestmark
+
+__all__ = ["pytestmark"]
+
+
+class Damage(NamedTuple):
+    packets: int  # before it
+    offset: int
+    reason: str
+
+
+DAMAGED = {
+    "derived_bad_caplen.pcap": Damage(
+        20, 1986, "record claims 2147483647 bytes, above the limit of 16777216"
+    ),
+    "derived_cut_midrecord.pcap": Damage(416, 43038, "record cut: 42 of 70 bytes"),
+    "derived_garbage_tail.pcap": Damage(
+        800, 60824, "record claims 1883939354 bytes, above the limit of 16777216"
+    ),
+    "derived_trunc_block.pcapng": Damage(50, 8048, "block cut: 48 of 1000 bytes"),
+    "scapy_bad_rsn_parsing_overrides_ssid.pcap": Damage(1, 359, "record header cut: 1 of 16 bytes"),
+    "suriverify_fuzz.pcap": Damage(
+        1, 228, "record claims 1409179648 bytes, above the limit of 16777216"
+    ),
+}
+
+
+def without_end(report: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in report.items() if key not in ("bytes", "damage")}
+
+
+def judge(check: Check, data: bytes) -> dict[str, Any]:
+    """What is said of a capture, once that is as it must be of one that may be damaged."""
+    status, report = check(data)
+    damage = report["damage"]
+    assert (status == 2) == (damage is not None)
+    if damage is None:
+        return report
+    assert 0 <= damage["offset"] <= len(data) and damage["reason"]
+    if damage["offset"] == 0:
+        assert report["packets"] == 0
+        return report
+    status, before = check(data[: damage["offset"]])
+    assert status in (0, 1) and before["damage"] is None
+    assert without_end(before) == without_end(report)
+    return report
+
+
+@pytest.mark.parametrize("capture", captures())
+def test_damage_is_told_and_all_before_it_judged(check: Check, capture: str) -> None:
+    report = judge(check, (CAPTURES / capture).read_bytes())
+    expected = DAMAGED.get(capture)
+    if expected is None:
+        assert report["damage"] is None
+        return
+    assert report["packets"] == expected.packets
+    assert report["damage"] == {"offset": expected.offset, "reason": expected.reason}
+
+
+@pytest.mark.parametrize("capture", DAMAGED)
+def test_damage_is_shown_and_hides_no_bad_sum(carry: Run, capture: str) -> None:
+    expected = DAMAGED[capture]
+    text = carry("check", CAPTURES / capture)
+    assert text.returncode == 2
+    assert f"damaged at offset {expected.offset:,}: {expected.reason}\n" in text.stdout
+    data = (CAPTURES / capture).read_bytes()
+    listed, before = (
+        carry("check", "--bad-only", "--json", "-", stdin=file)
+        for file in (data, data[: expected.offset])
+    )
+    assert listed.returncode == 2 and before.returncode != 2
+    assert listed.stdout == before.stdout
+
+
+@pytest.mark.parametrize("capture", captures())
+def test_cut_anywhere(check: Check, capture: str) -> None:
+    data = (CAPTURES / capture).read_bytes()
+    for size in random.Random(capture).sample(range(1, len(data)), 3):
+        judge(check, data[:size])
+
+
+@pytest.mark.parametrize("capture", captures())
+def test_changed_anywhere(check: Check, capture: str) -> None:
+    whole = (CAPTURES / capture).read_bytes()[:20000]
+    rng = random.Random(capture)
+    for changes in (1, 10, 100):
+        data = bytearray(whole)
+        for _ in range(changes):
+            data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0xFF, rng.randrange(256)))
+        judge(check, bytes(data))
