@@ -7,6 +7,7 @@ usage: run_tests.py [--quick] [STEP...]      `list` names the steps
 Everything is built below build-test/; each step's output goes to build/test-logs/STEP.log.
 """
 
+import gzip
 import itertools
 import os
 import re
@@ -21,7 +22,8 @@ from runner import ROOT, Log, Step, StepError, run_steps
 BUILDS = ROOT / "build-test"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
-FUZZ_SECONDS = 60
+FUZZ_SECONDS = 120
+FUZZ_BYTES = 4096
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/patch.md"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
@@ -249,16 +251,31 @@ def commits(log: Log) -> None:
     log.run("scripts/check_commits.py")
 
 
+def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
+    """What targets start from: captures, packed ones too, and the frames in them."""
+    examples = sorted((ROOT / "examples").glob("*.pcap*"))
+    corpus = Path(os.environ["CARRY_CORPUS"])
+    captures = [*examples, *(sorted(corpus.iterdir()) if corpus.is_dir() else [])]
+    frames, packed = folder / "seeds/frames", folder / "seeds/packed"
+    packed.mkdir(parents=True, exist_ok=True)
+    for example in examples:
+        (packed / f"{example.name}.gz").write_bytes(gzip.compress(example.read_bytes(), mtime=0))
+    log.run(folder / "fuzz/make_seeds", frames, *captures)
+    folders = [ROOT / "examples", packed, *([corpus] if corpus.is_dir() else [])]
+    return {"fuzz_capture": folders, "fuzz_fix": [frames], "fuzz_walk": [frames]}
+
+
 def fuzz(log: Log) -> None:
+    """All targets at once; what is found stays, and the next run goes on from it."""
     folder = build(log, "fuzz", "-Dfuzz=true", "-Dtool=enabled", compiler="clang")
-    seeds = [Path("examples"), Path(os.environ["CARRY_CORPUS"])]
+    seeds = fuzz_seeds(log, folder)
     running = []
     for target in filter(Path.is_file, sorted((folder / "fuzz").glob("fuzz_*"))):
         found = folder / "found" / target.name
         found.mkdir(parents=True, exist_ok=True)
         options = [f"-max_total_time={FUZZ_SECONDS}", f"-artifact_prefix={found}-", "-timeout=10"]
-        inputs = [found, *(seed for seed in seeds if seed.is_dir())]
-        running.append(log.start(target, *options, "-print_final_stats=1", *inputs))
+        options += [f"-max_len={FUZZ_BYTES}", "-print_final_stats=1"]
+        running.append(log.start(target, *options, found, *seeds.get(target.name, [])))
     if not running:
         raise StepError("no fuzz target")
     for process in running:
