@@ -225,6 +225,19 @@ def test_corrupt_streams_are_damage(check: Check, kind: str) -> None:
         assert status in (CLEAN, BAD, DAMAGED)
 
 
+def test_blocks_before_a_corrupt_one_count(check: Check) -> None:
+    """Blocks of zstd: a header of whether it is the last, type and size; 0 is raw, 3 reserved."""
+    data = pcap([GOOD, WRONG])
+    frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 0x38])  # no content size, a window of 128 KiB
+    for piece in (data[:50], data[50:]):
+        frame += struct.pack("<L", len(piece) << 3)[:3] + piece
+    status, report = check(frame + struct.pack("<L", 3 << 1)[:3])
+    assert (status, report["packets"]) == (DAMAGED, 2)
+    assert report["damage"]["offset"] == len(data)
+    assert report["damage"]["reason"].startswith("corrupt zstd stream: ")
+    assert check(frame + b"\x01\0\0") == check(data)
+
+
 def test_twice_compressed(check: Check) -> None:
     status, report = check(gzip.compress(gzip.compress(pcap([GOOD]))))
     assert (status, report["packets"]) == (DAMAGED, 0)

@@ -23,8 +23,9 @@ struct unpack {
     struct input *packed;
     z_stream gzip;
     ZSTD_DStream *zstd;
-    bool inside; /* a stream, of which the end has not come */
-    bool more;   /* may come out without more going in */
+    size_t zstd_wants; /* bytes that are next, or more than that by a header */
+    bool inside;       /* a stream, of which the end has not come */
+    bool more;         /* may come out without more going in */
     char problem[100];
 };
 
@@ -91,6 +92,7 @@ static bool zstd_open(struct unpack *unpack) {
     if (!unpack->zstd)
         return false;
     ZSTD_DCtx_setParameter(unpack->zstd, ZSTD_d_windowLogMax, UNPACK_WINDOW_LOG_MAX);
+    unpack->zstd_wants = ZSTD_initDStream(unpack->zstd);
     return true;
 }
 
@@ -98,14 +100,29 @@ static void zstd_close(struct unpack *unpack) {
     ZSTD_freeDStream(unpack->zstd);
 }
 
+/* The header of each block, which libzstd likes to see together with the block before. */
+#define ZSTD_BLOCK_HEADER_BYTES 3
+
+/*
+ * Gives no more than a block at a time: where something is wrong with the next, libzstd drops what
+ * has come out in the same call, and that is packets before the damage.
+ */
 static const char *zstd_step(struct unpack *unpack, struct step *step) {
-    ZSTD_inBuffer in = {step->in, step->in_size, 0};
+    size_t size = unpack->zstd_wants;
+    if (size > ZSTD_BLOCK_HEADER_BYTES)
+        size -= ZSTD_BLOCK_HEADER_BYTES;
+    if (size > step->in_size)
+        size = step->in_size;
+    ZSTD_inBuffer in = {step->in, size, 0};
     ZSTD_outBuffer out = {step->out, step->out_size, 0};
     size_t result = ZSTD_decompressStream(unpack->zstd, &out, &in);
     step->in_used = in.pos;
     step->out_used = out.pos;
+    if (ZSTD_isError(result))
+        return ZSTD_getErrorName(result);
     unpack->inside = result != 0 && (unpack->inside || in.pos > 0);
-    return ZSTD_isError(result) ? ZSTD_getErrorName(result) : NULL;
+    unpack->zstd_wants = result ? result : 1;
+    return NULL;
 }
 
 /* --- Both --- */
