@@ -143,12 +143,12 @@ static void check_cut(const struct reading *whole, const struct reading *cut, si
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct reading reading = read_through(data, size, SMALL_WINDOW, size % 251 + 1);
-    const struct reading again = read_through(data, size, CAPTURE_WINDOW_BYTES, size + 1);
+    const struct reading again = read_through(data, size, size + 1, size + 1);
     check_same(&reading, &again);
     if (may_be_packed(data, size) || !size)
         return 0;
     size_t shorter = (size_t)(reading.digest % size);
-    const struct reading cut = read_through(data, shorter, CAPTURE_WINDOW_BYTES, size);
+    const struct reading cut = read_through(data, shorter, size + 1, size + 1);
     check_cut(&reading, &cut, shorter);
     return 0;
 }
