@@ -169,8 +169,8 @@ static void insert_option(struct edit *edit, const struct layout *layout, size_t
 }
 
 /*
- * A block of some type, with a body that is right for one of packets: interface 0, no time, some
- * bytes. A section may have the other byte order, and then so does its head.
+ * A block of some type. Its body is right for one of packets: an interface, or a link type, then no
+ * time, then some bytes. A section may have the other byte order, and then so has its head.
  */
 static void insert_block(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t types[] = {1, 2, 3, 4, 5, 6, 6, BLOCK_SECTION, 0xbad, 0x80000000};
@@ -180,9 +180,10 @@ static void insert_block(struct edit *edit, const struct layout *layout, size_t 
     bool little = layout->little ^ (type == BLOCK_SECTION && edit_random(edit, 2));
     const struct layout order = {.little = little};
     edit_put(&made, 0, 4, little, type);
-    edit_put(&made, 8, 4, little, type == BLOCK_SECTION ? SECTION_MAGIC : type == 1);
-    if (type == 2 || type == 6)
-        edit_put(&made, 8, 4, little, (uint32_t)edit_random(edit, 3));
+    if (type == BLOCK_SECTION)
+        edit_put(&made, 8, 4, little, SECTION_MAGIC);
+    else
+        edit_put(&made, 8, type == 6 ? 4 : 2, little, (uint32_t)edit_random(edit, 3));
     if (made.size > 32)
         edit_put(&made, 20, 4, little, (uint32_t)(made.size - 32));
     set_block_size(&made, &order, 0, made.size);
