@@ -76,6 +76,10 @@ void edit_any(struct edit *edit, size_t at, size_t size) {
 }
 
 void edit_some(struct edit *edit, edit_fn *const *changes, size_t count) {
+    if (edit_random(edit, 2)) {
+        edit_any(edit, 0, edit->size);
+        return;
+    }
     for (size_t times = 1 + edit_random(edit, 4); times--;)
         changes[edit_random(edit, count)](edit);
 }

@@ -43,7 +43,10 @@ bool edit_repeat(struct edit *edit, size_t at, size_t from, size_t size);
 /* Any change of `size` bytes; at the end of the input there may be more of them afterwards. */
 void edit_any(struct edit *edit, size_t at, size_t size);
 
-/* Makes one to four of these changes. */
+/*
+ * Makes one to four of these changes; or, every second time, any: what is wrong near a seed is
+ * found sooner by those.
+ */
 typedef void edit_fn(struct edit *edit);
 void edit_some(struct edit *edit, edit_fn *const *changes, size_t count);
 
