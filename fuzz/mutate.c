@@ -38,7 +38,7 @@ void edit_number(struct edit *edit, size_t at, unsigned width, bool little, uint
     const uint32_t values[] = {
         0,        1,        UINT32_MAX, INT32_MAX,
         old + 1,  old - 1,  old + 4,    old - 4,
-        old ^ 4,  rest,     rest + 1,   rest - 1,
+        rest - 8, rest,     rest + 1,   rest - 1,
         rest + 4, rest - 4, rest / 2,   (uint32_t)edit_random(edit, UINT32_MAX),
     };
     edit_put(edit, at, width, little, values[edit_random(edit, sizeof values / sizeof *values)]);
