@@ -126,11 +126,14 @@ static struct reading read_through(const uint8_t *data, size_t size, size_t wind
     return reading;
 }
 
-/* Pieces and windows are nothing that a file knows of. */
-static void check_same(const struct reading *a, const struct reading *b) {
+/*
+ * Pieces and windows are nothing that a file knows of. Only how libzstd words what is wrong with a
+ * stream depends on whether it got all of a frame at once.
+ */
+static void check_same(const struct reading *a, const struct reading *b, bool packed) {
     REQUIRE(a->result == b->result && a->packets == b->packets && a->digest == b->digest);
     REQUIRE(a->problem.offset == b->problem.offset);
-    REQUIRE(strcmp(a->problem.reason, b->problem.reason) == 0);
+    REQUIRE(packed || strcmp(a->problem.reason, b->problem.reason) == 0);
 }
 
 /* A file that ends earlier has the packets that end before, and says what is cut, or nothing. */
@@ -144,8 +147,9 @@ static void check_cut(const struct reading *whole, const struct reading *cut, si
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct reading reading = read_through(data, size, SMALL_WINDOW, size % 251 + 1);
     const struct reading again = read_through(data, size, size + 1, size + 1);
-    check_same(&reading, &again);
-    if (may_be_packed(data, size) || !size)
+    bool packed = may_be_packed(data, size);
+    check_same(&reading, &again, packed);
+    if (packed || !size)
         return 0;
     size_t shorter = (size_t)(reading.digest % size);
     const struct reading cut = read_through(data, shorter, size + 1, size + 1);
