@@ -712,6 +712,32 @@ static void test_icmp_extension_that_is_not_announced(void) {
     }
 }
 
+/* What shows of an extension in a cut message could as well go on as the packet. */
+static void test_icmp_extension_that_is_cut_is_no_packet(void) {
+    struct frame *frame = start("");
+    put_extended(frame, false, 0, 128, 500, "2000 0000 0011 0000 c0000201 c0000202 0035 0035 00");
+    uint32_t ip = icmp_at(false) + 8;
+    frame->bytes[ip + 9] = 51;
+    frame->bytes[ip + 20] = 4; /* AH, behind which IP begins 4 bytes before the extension */
+    frame->bytes[ip + 21] = 104 / 4 - 2;
+    set16(frame, ip + 124, 0x4500);
+    set16(frame, ip + 126, 100);
+    set16(frame, ip + 130, 0);
+    seal_ip(frame, ip);
+    seal_icmp(frame);
+    expect(frame, "ip good, icmp good, ip good, ip unverifiable/quoted, icmpext absent",
+           "no IP header half in an extension, and no UDP behind it");
+
+    put_extended(frame, false, 0, 128, 20, "2000 0000" OBJECT);
+    set16(frame, ip + 2, 0);
+    seal_ip(frame, ip);
+    set16(frame, ip + 20 + 4, 110);
+    set16(frame, ip + 20 + 6, 0);
+    seal_icmp(frame);
+    expect(frame, "ip good, icmp good, ip good, udp absent, icmpext good",
+           "a quoted packet of unstated length may have had more than is quoted");
+}
+
 /* Gateways and MTUs stand where other errors say how much they quote. */
 static void test_icmp_errors_that_have_no_extension(void) {
     struct frame *frame = start("");
@@ -1019,6 +1045,7 @@ int main(void) {
     test_icmp_errors();
     test_icmp_extension();
     test_icmp_extension_that_is_not_announced();
+    test_icmp_extension_that_is_cut_is_no_packet();
     test_icmp_errors_that_have_no_extension();
     test_icmp_extension_is_put_right();
     test_icmp_extension_in_fragments_and_quotes();

@@ -22,30 +22,44 @@ uint32_t carry_icmp_extension(struct carry_walk *walk) {
 
 /*
  * Senders from before RFC 4884 quote 128 bytes, and do not say whether an extension follows
- * (section 5.5). Objects that fill the rest exactly tell it from a packet that goes on.
+ * (section 5.5). Objects that fill the rest exactly tell it from a packet that goes on. Where some
+ * were not captured, those that were may still be all that shows: true then too, so that a cut
+ * never shows sums that the whole message has not.
  */
-static bool is_extended_silently(const struct carry_walk *walk) {
+static bool may_be_extended_silently(const struct carry_walk *walk) {
     uint32_t all = carry_walk_size(walk), offset = CARRY_ICMP_HEADER_SIZE + QUOTE_SIZE_MIN;
-    const uint8_t *message = carry_walk_header(walk, all);
-    if (!message || all <= offset + 4 || carry_load16(message + offset) != VERSION_2)
+    uint32_t seen = carry_walk_readable(walk) - walk->offset;
+    const uint8_t *message = walk->data + walk->offset;
+    if (all <= offset + 4 || seen <= offset)
+        return false;
+    if (seen >= offset + 2 && carry_load16(message + offset) != VERSION_2)
         return false;
     offset += 4;
-    while (offset + 4 <= all) {
+    while (offset + 4 <= all && offset + 4 <= seen) {
         uint32_t size = carry_load16(message + offset);
         if (size < 4)
             return false;
         offset += size;
     }
-    return offset == all;
+    return offset == all || offset + 4 <= all;
+}
+
+/* Ends what can be read of the packet at `size` bytes; its own length may be beyond. */
+static void cut_quote(struct carry_walk *walk, uint32_t size) {
+    uint64_t end = walk->offset + (uint64_t)size;
+    if (end < walk->bound)
+        walk->bound = (uint32_t)end;
 }
 
 void carry_icmp_start_extended_quote(struct carry_walk *walk, uint32_t size) {
-    if (size == 0 && is_extended_silently(walk))
+    bool is_sure = size != 0 || carry_walk_header(walk, carry_walk_size(walk));
+    if (size == 0 && may_be_extended_silently(walk))
         size = QUOTE_SIZE_MIN;
     if (size >= QUOTE_SIZE_MIN) {
         size += CARRY_ICMP_HEADER_SIZE;
-        carry_walk_return_to(walk, walk->offset + (uint64_t)size, carry_icmp_extension);
-        carry_walk_limit(walk, size);
+        if (is_sure)
+            carry_walk_return_to(walk, walk->offset + (uint64_t)size, carry_icmp_extension);
+        cut_quote(walk, size);
     }
     carry_icmp_start_quote(walk);
 }

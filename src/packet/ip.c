@@ -53,7 +53,7 @@ uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     /* Segmentation offload leaves a total length of 0 for what 16 bits cannot hold, or for the
        card to fill in: then the datagram is all there is. */
     uint32_t total = carry_load16(header + 2);
-    uint64_t end = total ? walk->offset + (uint64_t)total : walk->bound;
+    uint64_t end = total ? walk->offset + (uint64_t)total : walk->end;
     carry_walk_start_datagram(walk, 4, header + 12, header + 16, end);
     bool is_whole = carry_walk_header(walk, size);
     carry_walk_sum(walk, CARRY_PROTOCOL_IP, 10, size, 0, CARRY_ZERO_IS_PLAIN);

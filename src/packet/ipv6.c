@@ -11,7 +11,7 @@ uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
     /* A payload length of 0 stands for one that 16 bits cannot hold: a jumbogram, whose length an
        option will tell, or segmentation offload, as in IPv4. */
     uint32_t payload = carry_load16(header + 4);
-    uint64_t end = payload ? walk->offset + (uint64_t)payload + 40 : walk->bound;
+    uint64_t end = payload ? walk->offset + (uint64_t)payload + 40 : walk->end;
     carry_walk_start_datagram(walk, 6, header + 8, header + 24, end);
     walk->offset += 40;
     return CARRY_NEXT(IP, header[6]);
