@@ -527,6 +527,10 @@ static void test_icmp_errors(void) {
     seal(frame, icmp + 2, icmp, 56, oracle_start(0));
     expect(frame, "ip good, icmp good, ip good, udp unverifiable/quoted",
            "a quoted sum that does not verify says nothing: routers edit what they quote");
+    set16(frame, udp + 6, pseudo(&flow4, UDP, 28).sum);
+    seal(frame, icmp + 2, icmp, 56, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, udp partial",
+           "unless that is what a host had not yet given to its network card");
 
     frame = start(ETHERNET4);
     put_ip(frame, ICMP, 8 + 20 + 8);

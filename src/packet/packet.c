@@ -266,8 +266,8 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
     walk->count = index;
     walk->pseudo_size = other.size;
     carry_walk_sum(walk, protocol, field, other.size, other.pseudo, CARRY_ZERO_IS_PLAIN);
-    uint8_t verdict = walk->sums[index].verdict;
-    if (verdict != CARRY_VERDICT_GOOD && verdict != CARRY_VERDICT_UNVERIFIABLE)
+    const struct carry_packet_sum *second = &walk->sums[index];
+    if (second->verdict != CARRY_VERDICT_GOOD && obstacle(walk, second) == CARRY_REASON_NONE)
         walk->sums[index] = first;
 }
 

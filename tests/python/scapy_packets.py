@@ -365,9 +365,15 @@ def judge(item: Sum, data: bytes) -> Judgement:
 
 
 def judge_all(sums: Sequence[Sum], data: bytes) -> list[Judgement]:
-    """The same for all of a frame, outer to inner: what surrounds a partial sum is no damage."""
+    """
+    The same for all of a frame, outer to inner: what surrounds a partial sum is no damage, unless
+    that is quoted, as no card completes it then.
+    """
     found = [judge(item, data) for item in sums]
-    partial = max((i for i, given in enumerate(found) if given.verdict == "partial"), default=0)
+    partial = max(
+        (i for i, item in enumerate(sums) if found[i].verdict == "partial" and not item.quoted),
+        default=0,
+    )
     complete = sums[partial].store(data, found[partial].expected or 0) if partial else data
     for i, item in enumerate(sums[:partial]):
         if found[i].verdict == "bad" and item.verifies(complete):

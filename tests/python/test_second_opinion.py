@@ -214,6 +214,26 @@ def test_partial_sums_are_partial(carry: Run, piece: str) -> None:
     run()
 
 
+@pytest.mark.parametrize("piece", ["icmp error", "icmpv6 error"])
+def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
+    """And nothing around them is, even where it is right for when they are complete."""
+
+    @repeated(frames(piece), st.booleans())
+    def run(frame: Stack, sums_as_it_stands: bool) -> None:
+        for place, item in enumerate(frame.sums):
+            if not (item.quoted and item.pseudo and item.stored(frame.data)):
+                continue
+            data = item.store(frame.data, item.pseudo.folded(frame.data))
+            if sums_as_it_stands:
+                data = summed_anew(frame.sums[:place], data)
+            assert_agrees(carry, frame, data)
+            given_ones = judge_all(frame.sums, data)
+            assert given_ones[place].verdict == "partial" or item.verifies(data)
+            assert all(given_one.verdict != "partial" for given_one in given_ones[:place])
+
+    run()
+
+
 # --- carry fix ---
 
 
