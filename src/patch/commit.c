@@ -190,8 +190,7 @@ static bool flush(void) {
 }
 
 static bool collect(uintptr_t address, const uint8_t *bytes, size_t size) {
-    if (span.size && address / PAGE_BYTES != span.start / PAGE_BYTES && !flush())
-        return false;
+    bool ok = address / PAGE_BYTES == span.start / PAGE_BYTES || flush();
     if (!span.size)
         span.start = address;
     size_t offset = address - span.start;
@@ -200,7 +199,7 @@ static bool collect(uintptr_t address, const uint8_t *bytes, size_t size) {
                      offset - span.size);
     __builtin_memcpy(span.bytes + offset, bytes, size);
     span.size = offset + size;
-    return true;
+    return ok;
 }
 
 enum step { GUARDS, TAILS, HEADS, WHOLE };
@@ -213,7 +212,8 @@ static bool write_piece(const struct piece *piece, const uint8_t *bytes, enum st
     if (step == GUARDS)
         return put(piece->address, guard, size);
     if (step == TAILS)
-        return put(piece->address + size, bytes + size, piece->length - size);
+        return size == piece->length ||
+               put(piece->address + size, bytes + size, piece->length - size);
     return put(piece->address, bytes, step == HEADS ? size : piece->length);
 }
 
@@ -221,29 +221,31 @@ static bool write_now(uintptr_t address, const uint8_t *bytes, size_t size) {
     return carry_host_text()->write(address, bytes, size);
 }
 
-/* One step for all. Pairs go by themselves: within a span they would not be written at once. */
+/*
+ * One step for all. Pairs go by themselves: within a span they would not be written at once. The
+ * way back goes on where a write fails: what cannot be restored did not change, and the rest must.
+ */
 static bool write_step(enum step step, bool forward, bool writes_pairs) {
     bool ok = true;
-    for (size_t i = 0; i < plan.count && ok; i++) {
+    for (size_t i = 0; i < plan.count && (ok || !forward); i++) {
         const struct piece *piece = &plan.pieces[i];
         ok = write_piece(piece, forward ? piece->to : piece->from, step,
-                         writes_pairs ? write_now : collect);
+                         writes_pairs ? write_now : collect) &&
+             ok;
     }
-    return flush() && ok;
-}
-
-static bool write_and_synchronise(enum step step, bool forward, bool writes_pairs) {
-    bool ok = write_step(step, forward, writes_pairs);
-    carry_host_text()->synchronise();
+    ok = flush() && ok;
+    if (step != HEADS) /* nothing waits for these: see the top of this file */
+        carry_host_text()->synchronise();
     return ok;
 }
 
 static bool write_all(bool forward, bool writes_pairs) {
     if (plan.quiet)
-        return write_and_synchronise(WHOLE, forward, writes_pairs);
-    return write_and_synchronise(GUARDS, forward, writes_pairs) &&
-           write_and_synchronise(TAILS, forward, writes_pairs) &&
-           write_step(HEADS, forward, writes_pairs);
+        return write_step(WHOLE, forward, writes_pairs);
+    bool ok = true;
+    for (enum step step = GUARDS; step <= HEADS && (ok || !forward); step++)
+        ok = write_step(step, forward, writes_pairs) && ok;
+    return ok;
 }
 
 static void choose_guards(bool writes_pairs) {
