@@ -159,6 +159,14 @@ static bool lies_before(const void *a, const void *b) {
     return ((const struct piece *)a)->address < ((const struct piece *)b)->address;
 }
 
+/* Two records of one place say so only by mistake. The plan is in order. */
+static bool overlaps(void) {
+    for (size_t i = 1; i < plan.count; i++)
+        if (plan.pieces[i].address - plan.pieces[i - 1].address < plan.pieces[i - 1].length)
+            return true;
+    return false;
+}
+
 /* The pages of the plan, those in a row together. Returns how many rows. */
 static size_t find_runs(void) {
     size_t count = 0;
@@ -279,6 +287,8 @@ static int carry_out_plan(void) {
         return CARRY_OK;
     /* By address, so that what is written to one page is written at once. */
     carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, lies_before);
+    if (overlaps())
+        return CARRY_ERROR_BYTES;
     int error = write_plan();
     carry_patch_refusal = error == CARRY_ERROR_PERMISSION ? CARRY_PATCH_PERMISSION
                           : error == CARRY_ERROR_NO_SYNC  ? CARRY_PATCH_NO_SYNC
