@@ -18,9 +18,15 @@ static bool comes_before(const void *a, const void *b) {
     return key_a != key_b ? key_a < key_b : carry_site_address(site_a) < carry_site_address(site_b);
 }
 
+/* Sites before the bodies that are told at the same place. */
 static bool lies_before(const void *a, const void *b) {
-    return carry_site_address(*(const struct carry_site *const *)a) <
-           carry_site_address(*(const struct carry_site *const *)b);
+    const struct carry_site *site_a = *(const struct carry_site *const *)a;
+    const struct carry_site *site_b = *(const struct carry_site *const *)b;
+    uintptr_t address_a = carry_site_address(site_a);
+    uintptr_t address_b = carry_site_address(site_b);
+    if (address_a != address_b)
+        return address_a < address_b;
+    return site_a->kind != CARRY_SITE_BODY && site_b->kind == CARRY_SITE_BODY;
 }
 
 struct carry_sites carry_object_sites(const struct carry_object *object, uintptr_t key) {
@@ -42,15 +48,13 @@ static bool has_site(const struct carry_object *object, uintptr_t address) {
     size_t low = 0;
     for (size_t high = object->count; low < high;) {
         size_t middle = low + (high - low) / 2;
-        uintptr_t found = carry_site_address(object->by_address[middle]);
-        if (found == address && object->by_address[middle]->kind != CARRY_SITE_BODY)
-            return true;
-        if (found < address)
+        if (carry_site_address(object->by_address[middle]) < address)
             low = middle + 1;
         else
             high = middle;
     }
-    return false;
+    return low < object->count && carry_site_address(object->by_address[low]) == address &&
+           object->by_address[low]->kind != CARRY_SITE_BODY;
 }
 
 bool carry_patch_is_site(uintptr_t address) {
