@@ -403,7 +403,7 @@ int carry_patch_commit(struct carry_patch *patch) {
     if (!error) {
         error = carry_out_plan();
         /* Where all sites are in their original state, their keys in memory are all it takes. */
-        if (error && !plan.moves_patched)
+        if (error != CARRY_ERROR_BYTES && !plan.moves_patched)
             error = CARRY_OK;
     }
     if (!error) {
