@@ -300,27 +300,40 @@ static int carry_out_plan(void) {
 
 /* --- Sites without a change of their keys --- */
 
-int carry_commit_object(const struct carry_object *object, bool quiet) {
-    start_plan(quiet);
-    int error = plan_object(object);
-    return error ? error : carry_out_plan();
+/* A new value for a key and for all that follow it. It is not asked for any more. */
+static void set_value(struct carry_key *key, uintptr_t value) {
+    key->resolve = NULL;
+    for (struct carry_key *each = key; each; each = each->imports)
+        __atomic_store_n(&each->value, value, __ATOMIC_RELEASE);
 }
 
-int carry_commit_key(const struct carry_key *key) {
-    start_plan(false);
-    int error = plan_key(key, key->value);
-    return error ? error : carry_out_plan();
+static void resolve_key(struct carry_key *key) {
+    if (key->original)
+        key = key->original;
+    if (key->resolve)
+        set_value(key, key->resolve());
 }
 
 static void resolve_keys(const struct carry_object *object) {
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_key[i];
-        if (site->kind != CARRY_SITE_CALL && site->kind != CARRY_SITE_JUMP)
-            continue;
-        struct carry_key *key = (struct carry_key *)carry_site_key(site);
-        if (key->resolve)
-            __atomic_store_n(&key->value, key->resolve(), __ATOMIC_RELEASE);
+        if (site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP)
+            resolve_key((struct carry_key *)carry_site_key(site));
     }
+}
+
+int carry_commit_object(const struct carry_object *object, bool quiet) {
+    start_plan(quiet);
+    resolve_keys(object);
+    int error = plan_object(object);
+    return error ? error : carry_out_plan();
+}
+
+int carry_commit_key(struct carry_key *key) {
+    start_plan(false);
+    resolve_key(key);
+    int error = plan_key(key, key->value);
+    return error ? error : carry_out_plan();
 }
 
 static int apply(bool quiet) {
@@ -381,11 +394,8 @@ static int plan_changes(const struct carry_patch *patch) {
 }
 
 static void set_values(const struct carry_patch *patch) {
-    for (struct carry_key *key = patch->changed; key != &end_of_changes; key = key->changed) {
-        key->resolve = NULL;
-        for (struct carry_key *each = key; each; each = each->imports)
-            __atomic_store_n(&each->value, key->wanted, __ATOMIC_RELEASE);
-    }
+    for (struct carry_key *key = patch->changed; key != &end_of_changes; key = key->changed)
+        set_value(key, key->wanted);
 }
 
 static void close_transaction(struct carry_patch *patch) {

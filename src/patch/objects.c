@@ -138,6 +138,8 @@ void carry_patch_import(struct carry_key *import, struct carry_key *key) {
     if (import == key) /* exporter and importer were linked into one object */
         return;
     carry_host_text()->lock();
+    if (key->original)
+        key = key->original;
     import->original = key;
     import->imports = key->imports;
     key->imports = import;

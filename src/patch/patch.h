@@ -59,7 +59,7 @@ void carry_sort(void *array, size_t count, size_t size, bool (*before)(const voi
 
 /* Patches all sites of an object, or all that name a key. Returns as carry_patch_apply(). */
 int carry_commit_object(const struct carry_object *object, bool quiet);
-int carry_commit_key(const struct carry_key *key);
+int carry_commit_key(struct carry_key *key);
 
 /* Whether sites of objects are patched as they are loaded. */
 extern bool carry_patch_applied;
