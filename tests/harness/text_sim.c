@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/text_sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+struct sim sim;
+
+/* --- Memory --- */
+
+static void *must_map(void *place, size_t size, int protection, int flags, int fd) {
+    void *memory = mmap(place, size, protection, flags, fd, 0);
+    if (memory == MAP_FAILED) {
+        printf("Bail out! no memory for text\n");
+        exit(1);
+    }
+    return memory;
+}
+
+void sim_open(void) {
+    int fd = memfd_create("text", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)SIM_TEXT_BYTES)) {
+        printf("Bail out! no memory for text\n");
+        exit(1);
+    }
+    uint8_t *all = must_map(NULL, SIM_TEXT_BYTES + SIM_DATA_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    sim.text = must_map(all, SIM_TEXT_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd);
+    sim.data = all + SIM_TEXT_BYTES;
+    sim.writable = must_map(NULL, SIM_TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+    close(fd);
+}
+
+/* --- The judge --- */
+
+/* How far a site is in a live commit. */
+enum progress { AT_REST, GUARDED, TAIL_CHANGED, HEAD_CHANGED };
+
+static struct judged {
+    uintptr_t address;
+    size_t length;
+    enum progress progress;
+    size_t guard_size;
+    bool settled; /* every core has seen it since */
+} sites[SIM_SITES_MAX];
+static size_t site_count;
+
+static int16_t owner[SIM_TEXT_BYTES]; /* of each byte: its site, or -1 */
+
+static enum progress changing; /* since the last synchronisation; AT_REST: nothing */
+static bool is_open;
+static bool is_live;
+static struct carry_text_run runs[SIM_TEXT_BYTES / SIM_PAGE_BYTES];
+static size_t run_count;
+
+static size_t offset_of(uintptr_t address) {
+    return address - (uintptr_t)sim.text;
+}
+
+static void fail(const char *what, uintptr_t address) {
+    verdict_fail(&sim.verdict, "%s at text + 0x%zx; ", what, offset_of(address));
+}
+
+static void rest(void) {
+    changing = AT_REST;
+    for (size_t i = 0; i < site_count; i++)
+        sites[i].progress = AT_REST;
+}
+
+void sim_reset(void) {
+    const struct sim fresh = {.text = sim.text,
+                              .writable = sim.writable,
+                              .data = sim.data,
+                              .allocations = SIZE_MAX,
+                              .verdict = {.ok = true}};
+    sim = fresh;
+    is_open = false;
+    rest();
+}
+
+void sim_forget(void) {
+    site_count = 0;
+    memset(owner, 0xff, sizeof owner);
+}
+
+void sim_add_site(uintptr_t address, size_t length) {
+    sites[site_count] = (struct judged){.address = address, .length = length};
+    for (size_t i = 0; i < length; i++)
+        owner[offset_of(address) + i] = (int16_t)site_count;
+    site_count++;
+}
+
+/* Nothing waits for heads: a core that has not seen one yet sees the guard. */
+static void enter(struct judged *site, enum progress progress) {
+    bool may_follow = changing == AT_REST || changing == HEAD_CHANGED || changing == progress;
+    if (!may_follow)
+        fail("two steps without a synchronisation between them", site->address);
+    changing = progress;
+    site->progress = progress;
+    site->settled = false;
+}
+
+/* The first bytes of a site become `bytes`, by a write of `size` bytes at `address`. */
+static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t address, size_t size) {
+    bool is_jump = size == 2 && address == site->address && bytes[0] == 0xeb && bytes[1] == 0xfe;
+    if (!is_jump && bytes[0] != 0xcc)
+        fail("a byte changes without a guard", site->address);
+    if (is_jump && (site->address % 64 == 63 || !sim.writes_pairs))
+        fail("a pair that does not change at once", site->address);
+    sim.jumps += is_jump;
+    sim.traps += !is_jump;
+    site->guard_size = is_jump ? 2 : 1;
+    enter(site, GUARDED);
+}
+
+static void judge_head(struct judged *site, uintptr_t address, size_t size) {
+    if (!site->settled)
+        fail("the guard goes before every core has seen what is behind it", site->address);
+    if (site->guard_size == 2 && (size != 2 || address != site->address))
+        fail("half a pair is written", site->address);
+    enter(site, HEAD_CHANGED);
+}
+
+static void judge_tail(struct judged *site) {
+    if (site->progress != GUARDED && site->progress != TAIL_CHANGED)
+        fail("a byte changes without a guard", site->address);
+    if (site->progress == GUARDED && !site->settled)
+        fail("a byte changes before every core has seen the guard", site->address);
+    enter(site, TAIL_CHANGED);
+}
+
+/* One site, of which the write changes the bytes from `first` on. */
+static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, uintptr_t address,
+                       size_t size) {
+    bool stands = site->progress == GUARDED || site->progress == TAIL_CHANGED;
+    size_t last = first;
+    for (size_t i = first; i < site->length && site->address + i < address + size; i++)
+        if (bytes[site->address + i - address] != sim.text[offset_of(site->address) + i])
+            last = i;
+    if (!stands && first == 0) {
+        judge_guard(site, bytes + (site->address - address), address, size);
+        if (last >= site->guard_size)
+            fail("guard and tail change in one step", site->address);
+    } else if (stands && first < site->guard_size) {
+        judge_head(site, address, size);
+        if (last >= site->guard_size)
+            fail("head and tail change in one step", site->address);
+    } else {
+        judge_tail(site);
+    }
+}
+
+static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
+    int seen = -1;
+    for (size_t i = 0; i < size; i++) {
+        size_t offset = offset_of(address) + i;
+        if (sim.text[offset] == bytes[i] || owner[offset] == seen)
+            continue;
+        seen = owner[offset];
+        if (seen < 0)
+            fail("a byte changes that is of no site", address + i);
+        else if (is_live)
+            judge_site(&sites[seen], address + i - sites[seen].address, bytes, address, size);
+    }
+}
+
+/* Only the end of a site may lie on the next page. */
+static bool leaves_page(uintptr_t address, size_t size) {
+    uintptr_t next = (address / SIM_PAGE_BYTES + 1) * SIM_PAGE_BYTES;
+    if (address + size <= next)
+        return false;
+    int last = owner[offset_of(address + size - 1)];
+    return last < 0 || sites[last].address >= next;
+}
+
+static bool was_announced(uintptr_t address, size_t size) {
+    for (size_t i = 0; i < run_count; i++)
+        if (runs[i].low <= address && address + size <= runs[i].high)
+            return true;
+    return false;
+}
+
+static void judge_place(uintptr_t address, size_t size) {
+    if (!is_open)
+        fail("a write without open()", address);
+    if (!size)
+        fail("a write of nothing", address);
+    if (!was_announced(address, size))
+        fail("a write outside the announced runs", address);
+    else if (size && leaves_page(address, size))
+        fail("a write beyond its page", address);
+}
+
+/* --- The host --- */
+
+static void *allocate(size_t size) {
+    if (!sim.allocations)
+        return NULL;
+    sim.allocations--;
+    return malloc(size);
+}
+
+static void release(void *memory, size_t size) {
+    memset(memory, 0xa5, size);
+    free(memory);
+}
+
+static bool locked;
+
+static void lock(void) {
+    if (locked)
+        verdict_fail(&sim.verdict, "locks twice; ");
+    locked = true;
+}
+
+static void unlock(void) {
+    if (!locked)
+        verdict_fail(&sim.verdict, "unlocks twice; ");
+    locked = false;
+}
+
+static bool alone(void) {
+    return sim.alone;
+}
+
+static void judge_runs(void) {
+    for (size_t i = 0; i < run_count; i++) {
+        if (runs[i].low % SIM_PAGE_BYTES || runs[i].high % SIM_PAGE_BYTES ||
+            runs[i].low >= runs[i].high)
+            fail("a run that is not of whole pages", runs[i].low);
+        if (i && runs[i].low <= runs[i - 1].high)
+            fail("runs that touch or are out of order", runs[i].low);
+    }
+}
+
+static int open_session(const struct carry_text_run *wanted, size_t count, bool alone_now,
+                        bool *writes_pairs) {
+    if (!locked || is_open)
+        verdict_fail(&sim.verdict, "opens without the lock, or twice; ");
+    sim.opens++;
+    if (sim.refusal)
+        return sim.refusal;
+    is_open = true;
+    is_live = !alone_now;
+    run_count = count;
+    memcpy(runs, wanted, count * sizeof *runs);
+    judge_runs();
+    *writes_pairs = sim.writes_pairs;
+    return CARRY_OK;
+}
+
+static void close_session(void) {
+    for (size_t i = 0; i < site_count; i++)
+        if (sites[i].progress == GUARDED || sites[i].progress == TAIL_CHANGED)
+            fail("a guard is left behind", sites[i].address);
+    if (changing != AT_REST && changing != HEAD_CHANGED)
+        verdict_fail(&sim.verdict, "closes before every core has seen it all; ");
+    is_open = false;
+    rest();
+}
+
+static bool write_fails(uintptr_t address) {
+    if (sim.stuck && address / SIM_PAGE_BYTES == (uintptr_t)sim.stuck / SIM_PAGE_BYTES)
+        return true;
+    return sim.fail_at && (sim.writes == sim.fail_at || (sim.writes > sim.fail_at && sim.fails_on));
+}
+
+static bool write_text(uintptr_t address, const void *bytes, size_t size) {
+    judge_place(address, size);
+    sim.writes++;
+    bool fails = write_fails(address);
+    if (fails)
+        size = sim.fails_halfway && size != 2 ? size / 2 : 0;
+    if (sim.verdict.ok) {
+        judge_bytes(bytes, address, size);
+        memcpy(sim.writable + offset_of(address), bytes, size);
+    }
+    return !fails;
+}
+
+static void synchronise(void) {
+    sim.synchronisations++;
+    changing = AT_REST;
+    for (size_t i = 0; i < site_count; i++)
+        sites[i].settled = true;
+}
+
+static void yield(void) {
+}
+
+static const char *backend(void) {
+    return "simulated";
+}
+
+const struct carry_text_host *carry_host_text(void) {
+    static const struct carry_text_host host = {
+        .allocate = allocate,
+        .release = release,
+        .lock = lock,
+        .unlock = unlock,
+        .yield = yield,
+        .alone = alone,
+        .open = open_session,
+        .close = close_session,
+        .write = write_text,
+        .synchronise = synchronise,
+        .backend = backend,
+    };
+    return &host;
+}
+
+const char *carry_host_cpu_mask(void) {
+    return NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A host of `patch` as a kernel would bring one, on text that nobody runs: read-only where the
+ * library sees it, written elsewhere, and every write judged by what a thread at any site could
+ * run into. It fails on demand. Defines carry_host_text(), so programs link the core alone.
+ */
+#ifndef CARRY_TESTS_TEXT_SIM_H
+#define CARRY_TESTS_TEXT_SIM_H
+
+#include "harness/verdict.h"
+#include "patch/patch.h"
+
+#define SIM_PAGE_BYTES ((size_t)4096)
+#define SIM_TEXT_BYTES (32 * SIM_PAGE_BYTES)
+#define SIM_DATA_BYTES (64 * SIM_PAGE_BYTES)
+#define SIM_SITES_MAX  2000
+
+struct sim {
+    const uint8_t *text; /* SIM_TEXT_BYTES, as the library sees it */
+    uint8_t *writable;   /* the same memory */
+    uint8_t *data;       /* SIM_DATA_BYTES, within reach of the text: for records and keys */
+
+    /* What the test wants of the host. */
+    bool alone;
+    bool writes_pairs;
+    int refusal;          /* what open() returns */
+    size_t fail_at;       /* the number of the write that fails, from 1; 0: none */
+    bool fails_on;        /* ... and all after it */
+    bool fails_halfway;   /* it has written its first half by then, unless it is a pair */
+    const uint8_t *stuck; /* writes to this page fail, or NULL */
+    size_t allocations;   /* how many succeed */
+
+    /* What the host saw since sim_reset(). */
+    size_t opens;
+    size_t writes;
+    size_t synchronisations;
+    size_t jumps; /* guards */
+    size_t traps;
+    struct verdict verdict;
+};
+
+extern struct sim sim;
+
+/* Maps the memory; ends the test with "Bail out!" if it cannot. */
+void sim_open(void);
+
+/* A host that does as it is asked, and has seen nothing. */
+void sim_reset(void);
+
+/* Tells the judge of a site, once it stands in the text; sim_forget() of none. */
+void sim_add_site(uintptr_t address, size_t length);
+void sim_forget(void);
+
+#endif

@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The core of `patch` alone, under a simulated host that judges each write and fails on demand,
+ * against a model that derives the bytes of every site from the table in <carry/patch/x86_64.h>.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/effort.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+#include "harness/text_sim.h"
+
+#define KEYS      24
+#define FUNCTIONS 5
+#define CALL      6
+#define BRANCH    5
+
+/* What the data beside the text holds. */
+struct data {
+    struct carry_site records[SIM_SITES_MAX];
+    struct carry_key keys[KEYS];
+    uint8_t stubs[SIM_SITES_MAX][64]; /* of branches, and what alternatives read */
+    uint8_t bodies[FUNCTIONS][8];
+};
+_Static_assert(sizeof(struct data) <= SIM_DATA_BYTES, "the data has room");
+
+static struct data *data;
+static size_t sites;
+static size_t records;
+
+/* --- The model --- */
+
+static struct model {
+    uintptr_t values[KEYS];
+    uint8_t text[SIM_TEXT_BYTES];
+} model;
+
+static const char *broken; /* the first thing that was not as in the model */
+
+static void require(bool ok, const char *what) {
+    if (!ok && !broken)
+        broken = what;
+}
+
+enum function { NEAR, NEARER, FAR, INLINE, NOTHING };
+
+static uintptr_t function_at(enum function function) {
+    const uintptr_t text = (uintptr_t)sim.text;
+    static const uintptr_t offsets[FUNCTIONS] = {
+        [NEAR] = 0x12345678,  [NEARER] = 16,      [FAR] = (uintptr_t)1 << 33,
+        [INLINE] = 0x1000000, [NOTHING] = 0x2000,
+    };
+    return text + offsets[function];
+}
+
+static void put32(uint8_t *bytes, uintptr_t target, uintptr_t end) {
+    uintptr_t distance = target - end;
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(distance >> 8 * i);
+}
+
+static void state_of_call(size_t i, uintptr_t address, uintptr_t function, bool patched,
+                          uint8_t *bytes) {
+    bool call = data->records[i].kind == CARRY_SITE_CALL;
+    if (!patched || function == function_at(FAR)) {
+        memcpy(bytes, call ? "\xff\x15" : "\xff\x25", 2);
+        put32(bytes + 2, carry_site_key(&data->records[i]), address + CALL);
+    } else if (call && function == function_at(INLINE)) {
+        memcpy(bytes, "\x2e\x2e\x48\x8d\x47\x01", CALL);
+    } else if (call && function == function_at(NOTHING)) {
+        memcpy(bytes, "\x66\x0f\x1f\x44\x00\x00", CALL);
+    } else {
+        memcpy(bytes, call ? "\x2e\xe8" : "\x2e\xe9", 2);
+        put32(bytes + 2, function, address + CALL);
+    }
+}
+
+static void state_of_branch(size_t i, uintptr_t address, bool on, bool patched, uint8_t *bytes) {
+    bool jumps = on == (data->records[i].flags == CARRY_SITE_JUMPS_IF_ON);
+    if (patched && !jumps) {
+        memcpy(bytes, "\x0f\x1f\x44\x00\x00", BRANCH);
+        return;
+    }
+    bytes[0] = 0xe9;
+    uintptr_t stub = (uintptr_t)data->stubs[i];
+    int32_t away;
+    memcpy(&away, data->stubs[i] + 9, 4);
+    put32(bytes + 1, patched ? stub + 13 + (uintptr_t)(intptr_t)away : stub, address + BRANCH);
+}
+
+/* The replacement of alternatives is 0x51, 0x52 ..., the original 0x61, 0x62 ... */
+static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
+    static const uint8_t nops[9][9] = {
+        {0x90},
+        {0x66, 0x90},
+        {0x0f, 0x1f, 0x00},
+        {0x0f, 0x1f, 0x40, 0x00},
+        {0x0f, 0x1f, 0x44, 0x00, 0x00},
+        {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+        {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+        {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+        {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+    };
+    size_t length = data->records[i].length;
+    size_t size = data->stubs[i][replaced];
+    size_t before = data->records[i].flags & CARRY_SITE_SINGLE ? length - size : 0;
+    memset(bytes, 0x2e, before);
+    for (size_t j = 0; j < size; j++)
+        bytes[before + j] = (uint8_t)((replaced ? 0x51 : 0x61) + j);
+    size_t rest = length - before - size;
+    if (!replaced)
+        memset(bytes + before + size, 0x90, rest);
+    else if (rest)
+        memcpy(bytes + before + size, nops[rest - 1], rest);
+}
+
+static void state_of(size_t i, uintptr_t value, bool patched, uint8_t *bytes) {
+    uintptr_t address = carry_site_address(&data->records[i]);
+    if (data->records[i].kind == CARRY_SITE_BRANCH)
+        state_of_branch(i, address, value != 0, patched, bytes);
+    else if (data->records[i].kind == CARRY_SITE_ALTERNATIVE)
+        state_of_alternative(i, patched && value, bytes);
+    else
+        state_of_call(i, address, value, patched, bytes);
+}
+
+static size_t offset_of_site(size_t i) {
+    return carry_site_address(&data->records[i]) - (uintptr_t)sim.text;
+}
+
+static size_t key_of(size_t i) {
+    return (size_t)((struct carry_key *)carry_site_key(&data->records[i]) - data->keys);
+}
+
+static bool is_single(size_t i) {
+    return data->records[i].kind != CARRY_SITE_ALTERNATIVE ||
+           data->records[i].flags & CARRY_SITE_SINGLE;
+}
+
+/* A commit that makes the keys of `changed` what `wanted` says; `fails` once it writes. */
+static int model_commit(const bool *changed, const uintptr_t *wanted, bool fails, int error) {
+    static struct model next;
+    next = model;
+    bool patched = false;
+    for (size_t i = 0; i < sites; i++) {
+        uint8_t state[64];
+        uint8_t *bytes = next.text + offset_of_site(i);
+        size_t length = data->records[i].length;
+        if (!changed[key_of(i)] || (!is_single(i) && !sim.alone))
+            continue;
+        state_of(i, 0, false, state);
+        bool original = !memcmp(bytes, state, length);
+        state_of(i, wanted[key_of(i)], true, state);
+        if (memcmp(bytes, state, length)) {
+            memcpy(bytes, state, length);
+            patched = patched || !original;
+        }
+    }
+    bool writes = memcmp(next.text, model.text, sizeof next.text) != 0;
+    if (writes && fails && patched)
+        return error;
+    if (!writes || !fails)
+        memcpy(model.text, next.text, sizeof model.text);
+    for (size_t key = 0; key < KEYS; key++)
+        if (changed[key])
+            model.values[key] = wanted[key];
+    return CARRY_OK;
+}
+
+static void compare_with_model(void) {
+    require(!memcmp(sim.text, model.text, SIM_TEXT_BYTES), "the text is not as in the model");
+    for (size_t key = 0; key < KEYS; key++) {
+        require(data->keys[key].value == model.values[key], "a key is not as in the model");
+        require(!data->keys[key].changed, "a key is still in a transaction");
+    }
+}
+
+/* --- Sites --- */
+
+/* Keys 0 to 7 are operations, the others are on or off. */
+static bool is_operation(size_t key) {
+    return key < 8;
+}
+
+static uintptr_t random_value(size_t key) {
+    return is_operation(key) ? function_at((enum function)rng_below(FUNCTIONS)) : rng_below(2);
+}
+
+static int32_t from_here(const int32_t *here, uintptr_t target) {
+    return (int32_t)(intptr_t)(target - (uintptr_t)here);
+}
+
+static void make_record(size_t i, enum carry_site_kind kind, uintptr_t address, uintptr_t key,
+                        const uint8_t *aux, size_t length, unsigned flags) {
+    struct carry_site *record = &data->records[i];
+    record->site = from_here(&record->site, address);
+    record->key = from_here(&record->key, key);
+    record->aux = from_here(&record->aux, (uintptr_t)aux);
+    record->kind = (uint8_t)kind;
+    record->length = (uint8_t)length;
+    record->flags = (uint8_t)flags;
+    record->version = CARRY_SITE_VERSION;
+}
+
+static size_t make_alternative(size_t i, uintptr_t address, uintptr_t key) {
+    bool single = rng_below(3);
+    size_t old = 1 + rng_below(single ? 10 : 20);
+    size_t new = single ? 1 + rng_below(old) : old > 8 ? old - rng_below(8) : old + rng_below(3);
+    size_t length = old > new ? old : new;
+    uint8_t *aux = data->stubs[i];
+    aux[0] = (uint8_t)old;
+    aux[1] = (uint8_t) new;
+    for (size_t j = 0; j < old; j++)
+        aux[2 + j] = (uint8_t)(0x61 + j);
+    for (size_t j = 0; j < new; j++)
+        aux[2 + old + j] = (uint8_t)(0x51 + j);
+    make_record(i, CARRY_SITE_ALTERNATIVE, address, key, aux, length,
+                single ? CARRY_SITE_SINGLE : 0);
+    return length;
+}
+
+/* Returns its length. */
+static size_t make_site(size_t i, uintptr_t address) {
+    size_t key = rng_below(KEYS);
+    uintptr_t at = (uintptr_t)&data->keys[key];
+    if (is_operation(key)) {
+        make_record(i, rng_below(4) ? CARRY_SITE_CALL : CARRY_SITE_JUMP, address, at, NULL, CALL,
+                    0);
+        return CALL;
+    }
+    if (rng_below(3) == 0)
+        return make_alternative(i, address, at);
+    int32_t away = (int32_t)(rng_next() % 0x1000000);
+    memcpy(data->stubs[i] + 9, &away, 4);
+    make_record(i, CARRY_SITE_BRANCH, address, at, data->stubs[i], BRANCH,
+                rng_below(2) ? CARRY_SITE_JUMPS_IF_ON : 0);
+    return BRANCH;
+}
+
+/* Sites that touch, straddle lines and pages, or lie pages apart; in records in any order. */
+static void make_sites(size_t count) {
+    uintptr_t address = (uintptr_t)sim.text + rng_below(64);
+    const uintptr_t end = (uintptr_t)sim.text + SIM_TEXT_BYTES - 64;
+    for (sites = 0; sites < count && address < end; sites++) {
+        address += make_site(sites, address);
+        if (rng_below(3))
+            address += rng_below(40);
+        else if (rng_below(20) == 0)
+            address += rng_below(SIM_TEXT_BYTES / 8);
+        else if (rng_below(20) == 0)
+            address = (address | (SIM_PAGE_BYTES - 1)) - rng_below(4);
+    }
+}
+
+static void shuffle_records(void) {
+    for (size_t i = sites; i-- > 1;) {
+        size_t j = rng_below(i + 1);
+        struct carry_site a = data->records[i];
+        struct carry_site b = data->records[j];
+        uint8_t stub[sizeof data->stubs[0]];
+        memcpy(stub, data->stubs[i], sizeof stub);
+        memcpy(data->stubs[i], data->stubs[j], sizeof stub);
+        memcpy(data->stubs[j], stub, sizeof stub);
+        uintptr_t site_a = carry_site_address(&data->records[i]);
+        uintptr_t site_b = carry_site_address(&data->records[j]);
+        uintptr_t key_a = carry_site_key(&data->records[i]);
+        uintptr_t key_b = carry_site_key(&data->records[j]);
+        make_record(i, b.kind, site_b, key_b, data->stubs[i], b.length, b.flags);
+        make_record(j, a.kind, site_a, key_a, data->stubs[j], a.length, a.flags);
+    }
+}
+
+static void make_body(size_t i, enum function function, const char *bytes, size_t size) {
+    uint8_t *aux = data->bodies[function];
+    aux[0] = (uint8_t)size;
+    memcpy(aux + 1, bytes, size);
+    make_record(i, CARRY_SITE_BODY, function_at(function), function_at(function), aux, 0, 0);
+}
+
+static void reset_keys(void) {
+    memset(data->keys, 0, sizeof data->keys);
+    for (size_t key = 0; key < KEYS; key++)
+        data->keys[key].value = is_operation(key) ? function_at(NEAR) : 0;
+}
+
+/* Unpatched text with about `count` sites, which nobody knows yet. */
+static void start(size_t count) {
+    if (records)
+        carry_patch_unregister(data->records);
+    carry_patch_applied = false;
+    sim_reset();
+    sim_forget();
+    broken = NULL;
+    reset_keys();
+    rng_fill(sim.writable, SIM_TEXT_BYTES);
+    make_sites(count);
+    shuffle_records();
+    for (size_t i = 0; i < sites; i++) {
+        state_of(i, 0, false, sim.writable + offset_of_site(i));
+        sim_add_site(carry_site_address(&data->records[i]), data->records[i].length);
+    }
+    make_body(sites, INLINE, "\x48\x8d\x47\x01", 4);
+    make_body(sites + 1, NOTHING, "", 0);
+    records = sites + 2;
+    memcpy(model.text, sim.text, SIM_TEXT_BYTES);
+    for (size_t key = 0; key < KEYS; key++)
+        model.values[key] = data->keys[key].value;
+}
+
+static void start_registered(size_t count) {
+    start(count);
+    require(!carry_patch_register(data->records, data->records + records), "registering fails");
+}
+
+static void report(const char *name) {
+    if (broken)
+        verdict_fail(&sim.verdict, "%s; ", broken);
+    verdict_report(&sim.verdict, "%s", name);
+}
+
+/* --- Transactions --- */
+
+static bool changed[KEYS];
+static uintptr_t wanted[KEYS];
+
+static void choose_all(void) {
+    for (size_t key = 0; key < KEYS; key++) {
+        changed[key] = true;
+        wanted[key] = is_operation(key) ? function_at(NEARER) : !model.values[key];
+    }
+}
+
+static void choose_some(void) {
+    for (size_t key = 0; key < KEYS; key++) {
+        changed[key] = rng_below(3) == 0;
+        wanted[key] = random_value(key);
+    }
+}
+
+static int commit_chosen(void) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    for (size_t key = 0; key < KEYS; key++)
+        if (changed[key])
+            carry_patch_set(&patch, &data->keys[key], wanted[key]);
+    return carry_patch_commit(&patch);
+}
+
+/* Commits what is chosen, and has the model do so. */
+static void commit_both(bool fails, int error) {
+    int expected = model_commit(changed, wanted, fails, error);
+    require(commit_chosen() == expected, "commit returns another value than the model");
+    compare_with_model();
+}
+
+/* --- Tests --- */
+
+static const struct mode {
+    const char *name;
+    bool alone;
+    bool writes_pairs;
+} modes[] = {
+    {"alone, in spans", true, false},
+    {"alone, in pairs", true, true},
+    {"live, in spans", false, false},
+    {"live, in pairs", false, true},
+};
+#define MODES (sizeof modes / sizeof *modes)
+
+static void set_mode(const struct mode *mode) {
+    sim.alone = mode->alone;
+    sim.writes_pairs = mode->writes_pairs;
+}
+
+static void test_steps(const struct mode *mode) {
+    start_registered(600);
+    set_mode(mode);
+    choose_all();
+    commit_both(false, 0);
+    require(sim.synchronisations == (mode->alone ? 1 : 2), "another number of steps");
+    require(sim.opens == 1, "another number of sessions");
+    require(!sim.jumps == (mode->alone || !mode->writes_pairs), "jumps as guards, or none");
+    require(!sim.traps == mode->alone, "traps as guards, or none");
+    struct carry_patch_stats stats;
+    carry_patch_stats(&stats);
+    require(!strcmp(stats.guard, mode->alone ? "none" : "trap"), "another guard is reported");
+    report(mode->name);
+}
+
+static void test_spans(void) {
+    start_registered(600);
+    choose_all();
+    commit_both(false, 0);
+    size_t pages = 0;
+    for (size_t page = 0; page < SIM_TEXT_BYTES; page += SIM_PAGE_BYTES) {
+        bool used = false;
+        for (size_t i = 0; i < sites; i++)
+            used = used || offset_of_site(i) / SIM_PAGE_BYTES == page / SIM_PAGE_BYTES;
+        pages += used;
+    }
+    /* The tail of a site may begin on a page of its own. */
+    require(sim.writes >= 3 * pages && sim.writes <= 3 * pages + pages, "more writes than pages");
+    report("a span a page and step");
+}
+
+static void test_random_commits(const struct mode *mode, const struct effort *effort) {
+    start_registered(400);
+    set_mode(mode);
+    for (size_t i = 0; i < effort->rounds / 50 && sim.verdict.ok && !broken; i++) {
+        choose_some();
+        sim.alone = rng_below(4) == 0 ? !mode->alone : mode->alone;
+        sim.fail_at = rng_below(3) == 0 ? sim.writes + 1 + rng_below(4) : 0;
+        sim.fails_halfway = rng_below(2);
+        sim.refusal = rng_below(6) == 0 ? CARRY_ERROR_NO_SYNC : 0;
+        size_t writes = sim.writes;
+        int expected_error = sim.refusal ? sim.refusal : CARRY_ERROR_PERMISSION;
+        /* Whether the failure hits is known once it has: the model then goes first on a copy. */
+        uint8_t *before = malloc(SIM_TEXT_BYTES);
+        memcpy(before, sim.text, SIM_TEXT_BYTES);
+        int error = commit_chosen();
+        bool hit = sim.refusal || (sim.fail_at > writes && sim.fail_at <= sim.writes);
+        require(error == model_commit(changed, wanted, hit, expected_error),
+                "commit returns another value than the model");
+        require(!hit || !memcmp(before, sim.text, SIM_TEXT_BYTES), "a failure changes text");
+        free(before);
+        compare_with_model();
+    }
+    report(mode->name);
+}
+
+/* Every write of a commit fails in its turn; then all go through. */
+static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
+    start_registered(150);
+    set_mode(mode);
+    if (patched) {
+        choose_all();
+        commit_both(false, 0);
+    }
+    sim.fails_halfway = halfway;
+    bool failed = true;
+    size_t tries = 0;
+    while (failed && sim.verdict.ok && !broken) {
+        choose_all();
+        struct model before = model;
+        size_t start_writes = sim.writes;
+        sim.fail_at = start_writes + ++tries;
+        int error = commit_chosen();
+        failed = sim.writes >= sim.fail_at;
+        require(error == (failed && patched ? CARRY_ERROR_PERMISSION : CARRY_OK),
+                "the wrong error");
+        model_commit(changed, wanted, failed, 0);
+        compare_with_model();
+        require(!failed || !memcmp(before.text, model.text, SIM_TEXT_BYTES), "text changes");
+        rng_restart();
+    }
+    require(tries > 2, "hardly a write to fail");
+    tap_note("%s: %zu writes failed", mode->name, tries - 1);
+    report(mode->name);
+}
+
+/* A page that cannot be written keeps nothing else from being restored. */
+static void test_stuck_page(const struct mode *mode) {
+    start_registered(400);
+    set_mode(mode);
+    choose_all();
+    commit_both(false, 0);
+    for (size_t page = 0; page < SIM_TEXT_BYTES / SIM_PAGE_BYTES; page++) {
+        sim.stuck = sim.text + page * SIM_PAGE_BYTES;
+        choose_all();
+        size_t writes = sim.writes;
+        int error = commit_chosen();
+        require(sim.writes > writes, "nothing is written");
+        require(error == model_commit(changed, wanted, error != 0, error), "the wrong error");
+        compare_with_model();
+    }
+    report(mode->name);
+}
+
+static void test_refusals(void) {
+    static const int refusals[] = {CARRY_ERROR_PERMISSION, CARRY_ERROR_NO_SYNC};
+    for (size_t i = 0; i < 2; i++) {
+        start_registered(100);
+        sim.refusal = refusals[i];
+        choose_all();
+        commit_both(true, refusals[i]);
+        struct carry_patch_stats stats;
+        carry_patch_stats(&stats);
+        enum carry_patch_reason reason =
+            refusals[i] == CARRY_ERROR_NO_SYNC ? CARRY_PATCH_NO_SYNC : CARRY_PATCH_PERMISSION;
+        require(stats.unpatched[reason] > sites / 2 && !stats.direct && !stats.branches,
+                "the reason is not counted");
+        require(carry_patch_apply(0) == refusals[i], "apply hides the error");
+        compare_with_model();
+        require(!sim.writes, "something is written");
+
+        sim.refusal = 0;
+        choose_all();
+        commit_both(false, 0);
+        sim.refusal = refusals[i];
+        choose_all();
+        commit_both(true, refusals[i]);
+        report(i ? "no synchronisation: unpatched sites follow, patched ones stay"
+                 : "no permission: unpatched sites follow, patched ones stay");
+    }
+}
+
+static void test_allocation(void) {
+    start(300);
+    sim.allocations = 0;
+    require(carry_patch_register(data->records, data->records + records) == CARRY_ERROR_MEMORY,
+            "registering without memory");
+    sim.allocations = SIZE_MAX;
+    require(!carry_patch_register(data->records, data->records + records), "registering fails");
+    /* The plan keeps its memory, so it is in want only where a plan is the largest so far. */
+    sim.allocations = 0;
+    choose_all();
+    require(commit_chosen() == CARRY_ERROR_MEMORY, "a commit without memory");
+    compare_with_model();
+    sim.allocations = 1;
+    require(commit_chosen() == CARRY_ERROR_MEMORY, "a commit with too little memory");
+    compare_with_model();
+    sim.allocations = SIZE_MAX;
+    commit_both(false, 0);
+    report("no memory: nothing changes");
+}
+
+static void test_foreign_bytes(void) {
+    start_registered(300);
+    choose_all();
+    commit_both(false, 0);
+    for (size_t i = 0; i < sites && sim.verdict.ok; i++) {
+        if (!is_single(i))
+            continue;
+        uint8_t *byte = sim.writable + offset_of_site(i) + rng_below(data->records[i].length);
+        size_t opens = sim.opens;
+        *byte ^= 0x80;
+        model.text[byte - sim.writable] ^= 0x80;
+        choose_all();
+        require(commit_chosen() == CARRY_ERROR_BYTES, "a foreign byte is not found");
+        require(sim.opens == opens, "text is opened for nothing");
+        compare_with_model();
+        *byte ^= 0x80;
+        model.text[byte - sim.writable] ^= 0x80;
+    }
+    choose_all();
+    commit_both(false, 0);
+    report("a site with a foreign byte: nothing is written");
+}
+
+static void test_is_site(void) {
+    start_registered(500);
+    bool right = true;
+    for (size_t offset = 0; offset < SIM_TEXT_BYTES; offset++) {
+        bool is_site = false;
+        for (size_t i = 0; i < sites; i++)
+            is_site = is_site || offset_of_site(i) == offset;
+        right = right && carry_patch_is_site((uintptr_t)sim.text + offset) == is_site;
+    }
+    require(right, "a site is not found, or one that is none");
+    report("sites are found by address");
+}
+
+/* --- Records that no compiler makes --- */
+
+static void test_duplicates(const struct mode *mode) {
+    start(100);
+    size_t one = 0;
+    while (!is_single(one))
+        one++;
+    const struct carry_site *first = &data->records[one];
+    make_record(records++, first->kind, carry_site_address(first), carry_site_key(first),
+                data->stubs[one], first->length, first->flags);
+    require(!carry_patch_register(data->records, data->records + records), "registering fails");
+    set_mode(mode);
+    choose_all();
+    require(commit_chosen() == CARRY_ERROR_BYTES, "two records of a site are not found");
+    require(!sim.writes, "something is written");
+    compare_with_model();
+    report(mode->name);
+}
+
+/* A function's body may be told where its first instruction is a site. */
+static void test_body_at_site(void) {
+    start(60);
+    for (size_t i = 0; i < 50; i++) {
+        make_body(records, INLINE, "\x48\x8d\x47\x01", 4);
+        make_record(records, CARRY_SITE_BODY, carry_site_address(&data->records[i]),
+                    function_at(INLINE), data->bodies[INLINE], 0, 0);
+        records++;
+    }
+    require(!carry_patch_register(data->records, data->records + records), "registering fails");
+    for (size_t i = 0; i < 50; i++)
+        require(carry_patch_is_site(carry_site_address(&data->records[i])), "a site is hidden");
+    report("bodies hide no site");
+}
+
+/* --- Values that are asked for, and keys of other objects --- */
+
+static unsigned resolved;
+
+static uintptr_t resolve(void) {
+    return function_at(resolved++ ? NEAR : NEARER);
+}
+
+static void test_resolve(void) {
+    start_registered(200);
+    resolved = 0;
+    data->keys[0].resolve = resolve;
+    model.values[0] = function_at(NEARER);
+    memset(changed, 1, sizeof changed);
+    memcpy(wanted, model.values, sizeof wanted);
+    model_commit(changed, wanted, false, 0);
+    require(!carry_patch_apply(0) && !carry_patch_apply(0), "apply fails");
+    require(resolved == 1, "an operation is not resolved once");
+    compare_with_model();
+    report("an operation is resolved before it is first patched");
+}
+
+static void test_resolve_at_load(void) {
+    start(200);
+    require(!carry_patch_apply(0), "apply fails");
+    resolved = 0;
+    data->keys[0].resolve = resolve;
+    require(!carry_patch_register(data->records, data->records + records), "registering fails");
+    model.values[0] = function_at(NEARER);
+    memset(changed, 1, sizeof changed);
+    memcpy(wanted, model.values, sizeof wanted);
+    model_commit(changed, wanted, false, 0);
+    compare_with_model();
+    require(resolved == 1, "an operation is not resolved once");
+    report("an operation of an object that is loaded later is resolved");
+}
+
+/* Key 1 follows key 0, and key 2 follows key 1. */
+static void test_imports(void) {
+    start_registered(200);
+    resolved = 0;
+    data->keys[0].resolve = resolve;
+    carry_patch_import(&data->keys[1], &data->keys[0]);
+    carry_patch_import(&data->keys[2], &data->keys[1]);
+    require(!carry_patch_apply(0), "apply fails");
+    for (size_t key = 0; key < KEYS; key++) {
+        changed[key] = true;
+        wanted[key] = key < 3 ? function_at(NEARER) : model.values[key];
+    }
+    model_commit(changed, wanted, false, 0);
+    compare_with_model();
+    memset(changed, 0, sizeof changed);
+    changed[0] = changed[1] = changed[2] = true;
+    wanted[0] = wanted[1] = wanted[2] = function_at(INLINE);
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_patch_set(&patch, &data->keys[2], function_at(INLINE));
+    require(carry_patch_commit(&patch) == model_commit(changed, wanted, false, 0), "commit fails");
+    compare_with_model();
+    carry_patch_unimport(&data->keys[2]);
+    carry_patch_unimport(&data->keys[1]);
+    require(!data->keys[0].imports, "an import is left behind");
+    report("imports follow, those of imports too");
+}
+
+static void with_all_modes(const char *what, void (*test)(const struct mode *)) {
+    tap_note("%s", what);
+    for (size_t i = 0; i < MODES; i++)
+        test(&modes[i]);
+}
+
+static void rollback_fresh(const struct mode *mode) {
+    test_rollback(mode, false, false);
+}
+
+static void rollback_patched(const struct mode *mode) {
+    test_rollback(mode, true, false);
+}
+
+static void rollback_halfway(const struct mode *mode) {
+    test_rollback(mode, true, true);
+}
+
+static void random_commits(const struct mode *mode) {
+    test_random_commits(mode, effort_chosen());
+}
+
+int main(void) {
+    const struct carry_site call = {
+        .kind = CARRY_SITE_CALL, .length = CALL, .version = CARRY_SITE_VERSION};
+    if (!carry_encode_knows(&call))
+        return tap_skip_all("this architecture has no sites");
+    effort_note(effort_chosen());
+    sim_open();
+    data = (struct data *)sim.data;
+    test_allocation();
+    with_all_modes("the steps of a commit", test_steps);
+    test_spans();
+    with_all_modes("random commits", random_commits);
+    with_all_modes("each write fails, sites in their original state", rollback_fresh);
+    with_all_modes("each write fails, sites patched", rollback_patched);
+    with_all_modes("each write fails halfway", rollback_halfway);
+    with_all_modes("a page cannot be written", test_stuck_page);
+    test_refusals();
+    test_foreign_bytes();
+    test_is_site();
+    with_all_modes("two records of one site", test_duplicates);
+    test_body_at_site();
+    test_resolve();
+    test_resolve_at_load();
+    test_imports();
+    return tap_done();
+}
