@@ -83,13 +83,9 @@ static bool membarrier(int command) {
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Once a process: a child of fork() inherits the registration, but not this knowledge of it. */
+/* Asked each time, which costs little: a filter of system calls may have come in between. */
 static bool can_synchronise(void) {
-    static pid_t registered;
-    pid_t process = getpid();
-    if (registered != process && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE))
-        registered = process;
-    return registered == process;
+    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
 static void synchronise(void) {
