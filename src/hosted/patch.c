@@ -112,7 +112,10 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool al
     block_signals();
     writer = carry_text_open(runs, count);
     guards_stand = writer && !alone_now;
-    if (!writer || (guards_stand && !carry_trap_begin())) {
+    bool ready = writer && (!guards_stand || carry_trap_begin());
+    if (!ready) {
+        if (writer)
+            writer->close(runs, count);
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         return CARRY_ERROR_PERMISSION;
     }
