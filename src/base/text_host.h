@@ -60,4 +60,7 @@ const struct carry_text_host *carry_host_text(void);
 /* Is there a site at this address? May be asked at any time, by a signal handler too. */
 bool carry_patch_is_site(uintptr_t address);
 
+/* In a copy of the process that has this thread alone: the others ask nothing any more. */
+void carry_patch_forked(void);
+
 #endif

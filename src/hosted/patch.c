@@ -53,6 +53,7 @@ static void after_fork_in_parent(void) {
 
 static void after_fork_in_child(void) {
     carry_text_after_fork(true);
+    carry_patch_forked();
     pthread_mutex_unlock(&mutex);
 }
 

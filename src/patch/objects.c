@@ -67,6 +67,10 @@ bool carry_patch_is_site(uintptr_t address) {
     return found;
 }
 
+void carry_patch_forked(void) {
+    __atomic_store_n(&readers, 0, __ATOMIC_SEQ_CST);
+}
+
 /* --- Registration --- */
 
 static struct carry_object **find(const struct carry_site *start) {
