@@ -52,6 +52,9 @@ struct carry_text_host {
 
     /* "procmem", "alias", ... for people. */
     const char *(*backend)(void);
+
+    /* All sites from `low` to `high` are forgotten: their text may be unmapped. Not while open. */
+    void (*forget)(uintptr_t low, uintptr_t high);
 };
 
 /* The host of this program. */

@@ -43,7 +43,6 @@ static void release(void *memory, size_t size) {
 
 static void before_fork(void) {
     pthread_mutex_lock(&mutex);
-    carry_text_before_fork();
 }
 
 static void after_fork_in_parent(void) {
@@ -155,6 +154,7 @@ const struct carry_text_host *carry_host_text(void) {
         .write = write_text,
         .synchronise = synchronise,
         .backend = backend,
+        .forget = carry_text_forget,
     };
     return &host;
 }

@@ -25,8 +25,10 @@ const struct carry_text_writer *carry_text_open(const struct carry_text_run *run
  */
 void carry_text_only(const char *name);
 
-/* Around fork(), with the lock held: text that a writer shares with the child is parted. */
-void carry_text_before_fork(void);
+/* Text there is about to be unmapped. */
+void carry_text_forget(uintptr_t low, uintptr_t high);
+
+/* After fork(), in both processes, with the lock held. */
 void carry_text_after_fork(bool in_child);
 
 /* Waits out the commit that is under way, on behalf of threads that run into a guard. */

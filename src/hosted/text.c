@@ -25,12 +25,16 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* Two bytes at once where they are alone: a guard, or what replaces it. */
+typedef uint16_t unaligned_pair __attribute__((aligned(1), may_alias));
+
+/*
+ * Two bytes at once where they are alone: a guard, or what replaces it. By a plain store: others
+ * that are two bytes may straddle a cache line, where a locked instruction stops the machine, and
+ * on some kernels the program.
+ */
 static bool store(uintptr_t address, const void *bytes, size_t size) {
     if (size == 2) {
-        uint16_t pair;
-        memcpy(&pair, bytes, 2);
-        __atomic_store((uint16_t *)address, &pair, __ATOMIC_SEQ_CST);
+        *(volatile unaligned_pair *)address = *(const unaligned_pair *)bytes;
         return true;
     }
     for (size_t i = 0; i < size; i++)
@@ -48,64 +52,42 @@ static size_t run_bytes(const struct carry_text_run *run) {
     return run->high - run->low;
 }
 
-/* --- /proc/self/mem --- */
-
-static struct {
-    int fd;
-    pid_t pid; /* the file stays that of the process which opened it, also in a child */
-    dev_t device;
-    ino_t inode;
-} memory = {.fd = -1};
-
-/* The program may have closed all its files and opened others by the same number. */
-static bool memory_is_ours(void) {
-    struct stat now;
-    return memory.fd >= 0 && memory.pid == getpid() && !fstat(memory.fd, &now) &&
-           now.st_dev == memory.device && now.st_ino == memory.inode;
-}
-
-static bool memory_open(const struct carry_text_run *runs, size_t count) {
-    (void)runs;
-    (void)count;
-    if (memory_is_ours())
-        return true;
-    struct stat now;
-    memory.fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-    if (memory.fd < 0 || fstat(memory.fd, &now))
-        return false;
-    memory.pid = getpid();
-    memory.device = now.st_dev;
-    memory.inode = now.st_ino;
-    return true;
-}
-
-static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
-    for (size_t done = 0; done < size;) {
-        ssize_t part =
-            pwrite(memory.fd, (const uint8_t *)bytes + done, size - done, (off_t)(address + done));
-        if (part <= 0)
-            return false;
-        done += (size_t)part;
-    }
-    return true;
-}
-
 /* --- A second mapping of the same pages --- */
 
 struct alias {
     struct alias *next;
     struct carry_text_run run;
     uint8_t *writable;
-    uint8_t *snapshot; /* while the process forks */
+    bool shared; /* with a process that this one forked, or was forked by */
 };
 
 static struct alias *aliases;
 
+/* The one asked for last comes first: addresses come in order. */
 static struct alias *alias_of(uintptr_t address) {
-    struct alias *alias = aliases;
-    while (alias && !(alias->run.low <= address && address < alias->run.high))
-        alias = alias->next;
-    return alias;
+    for (struct alias **place = &aliases; *place; place = &(*place)->next) {
+        struct alias *alias = *place;
+        if (alias->run.low <= address && address < alias->run.high) {
+            *place = alias->next;
+            alias->next = aliases;
+            aliases = alias;
+            return alias;
+        }
+    }
+    return NULL;
+}
+
+static bool overlap(const struct carry_text_run *a, const struct carry_text_run *b) {
+    return a->low < b->high && b->low < a->high;
+}
+
+/* Are any of the pages in an alias, or, with `shared`, in one that is shared? */
+static bool are_aliased(const struct carry_text_run *runs, size_t count, bool shared) {
+    for (size_t i = 0; i < count; i++)
+        for (const struct alias *alias = aliases; alias; alias = alias->next)
+            if (overlap(&alias->run, &runs[i]) && (alias->shared || !shared))
+                return true;
+    return false;
 }
 
 /* Maps `text` of the run's size in the run's place and, writable, somewhere else. */
@@ -144,20 +126,43 @@ static bool make_alias(const struct carry_text_run *run) {
     return true;
 }
 
-/* One page at a time, so that runs of later commits may overlap those of earlier ones. */
-static bool alias_open(const struct carry_text_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct carry_text_run rest = runs[i];
-        while (rest.low < rest.high) {
-            struct carry_text_run fresh = {rest.low, rest.low};
-            while (fresh.high < rest.high && !alias_of(fresh.high))
-                fresh.high += PAGE_BYTES;
-            if (fresh.low < fresh.high && !make_alias(&fresh))
-                return false;
-            const struct alias *known = alias_of(fresh.high);
-            rest.low = known && fresh.high < rest.high ? known->run.high : fresh.high;
-        }
+/* Neither process may see what the other writes: the first to write gets pages of its own. */
+static bool part_alias(struct alias *alias) {
+    if (!alias->shared)
+        return true;
+    uint8_t *writable = map_twice(&alias->run, alias->writable);
+    if (!writable)
+        return false;
+    munmap(alias->writable, run_bytes(&alias->run));
+    alias->writable = writable;
+    alias->shared = false;
+    return true;
+}
+
+/* Where the next alias behind `low` begins, or `high`. */
+static uintptr_t next_alias(uintptr_t low, uintptr_t high) {
+    for (const struct alias *alias = aliases; alias; alias = alias->next)
+        if (low < alias->run.low && alias->run.low < high)
+            high = alias->run.low;
+    return high;
+}
+
+/* Runs may overlap those of earlier commits in any way. */
+static bool alias_run(const struct carry_text_run *run) {
+    struct carry_text_run part = *run;
+    for (; part.low < run->high; part.low = part.high) {
+        struct alias *known = alias_of(part.low);
+        part.high = known ? known->run.high : next_alias(part.low, run->high);
+        if (known ? !part_alias(known) : !make_alias(&part))
+            return false;
     }
+    return true;
+}
+
+static bool alias_open(const struct carry_text_run *runs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!alias_run(&runs[i]))
+            return false;
     return true;
 }
 
@@ -175,32 +180,66 @@ static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
     return true;
 }
 
-/* A child must not see what its parent writes later: it gets pages of its own. */
-void carry_text_before_fork(void) {
-    for (struct alias *alias = aliases; alias; alias = alias->next) {
-        size_t size = run_bytes(&alias->run);
-        void *snapshot =
-            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        alias->snapshot = snapshot == MAP_FAILED ? NULL : snapshot;
-        if (alias->snapshot)
-            memcpy(alias->snapshot, alias->writable, size);
-    }
+/* --- /proc/self/mem --- */
+
+static struct {
+    int fd;
+    pid_t pid; /* the file stays that of the process which opened it, also in a child */
+    dev_t device;
+    ino_t inode;
+} memory = {.fd = -1};
+
+/* The program may have closed all its files and opened others by the same number. */
+static bool memory_is_open(void) {
+    struct stat now;
+    return memory.fd >= 0 && !fstat(memory.fd, &now) && now.st_dev == memory.device &&
+           now.st_ino == memory.inode;
 }
 
-void carry_text_after_fork(bool in_child) {
-    for (struct alias *alias = aliases; alias; alias = alias->next) {
-        size_t size = run_bytes(&alias->run);
-        if (in_child) {
-            uint8_t *own = alias->snapshot ? map_twice(&alias->run, alias->snapshot) : NULL;
-            if (!own)
-                _exit(127); /* text that changes under a program's feet is no program */
-            munmap(alias->writable, size);
-            alias->writable = own;
-        }
-        if (alias->snapshot)
-            munmap(alias->snapshot, size);
-        alias->snapshot = NULL;
+/* A child may have been forked in order to have no power over its parent. */
+static void memory_close(void) {
+    if (memory_is_open())
+        close(memory.fd);
+    memory.fd = -1;
+}
+
+/* Emulators may show their own memory, which holds something else by our addresses. */
+static bool memory_is_this(void) {
+    unsigned char seen[sizeof memory];
+    return pread(memory.fd, seen, sizeof seen, (off_t)(uintptr_t)&memory) == sizeof seen &&
+           !memcmp(seen, &memory, sizeof seen);
+}
+
+/* Shared pages do not let it write through their protection. */
+static bool memory_open(const struct carry_text_run *runs, size_t count) {
+    if (are_aliased(runs, count, false))
+        return false;
+    if (memory.pid == getpid() && memory_is_open())
+        return true;
+    memory_close();
+    int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    struct stat now;
+    if (fd < 0 || fstat(fd, &now))
+        return false;
+    memory.fd = fd;
+    memory.pid = getpid();
+    memory.device = now.st_dev;
+    memory.inode = now.st_ino;
+    if (memory_is_this())
+        return true;
+    memory_close();
+    return false;
+}
+
+static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ssize_t part =
+            pwrite(memory.fd, (const uint8_t *)bytes + done, size - done, (off_t)(address + done));
+        if (part <= 0)
+            return false;
+        done += (size_t)part;
     }
+    return true;
 }
 
 /* --- mprotect --- */
@@ -217,10 +256,35 @@ static void mprotect_close(const struct carry_text_run *runs, size_t count) {
 }
 
 static bool mprotect_open(const struct carry_text_run *runs, size_t count) {
+    if (are_aliased(runs, count, true))
+        return false;
     if (protect(runs, count, PROT_READ | PROT_WRITE | PROT_EXEC))
         return true;
     mprotect_close(runs, count);
     return false;
+}
+
+/* --- Text that goes, or is copied --- */
+
+void carry_text_forget(uintptr_t low, uintptr_t high) {
+    const struct carry_text_run gone = {low, high};
+    for (struct alias **place = &aliases; *place;) {
+        struct alias *alias = *place;
+        if (overlap(&alias->run, &gone)) {
+            *place = alias->next;
+            munmap(alias->writable, run_bytes(&alias->run));
+            free(alias);
+        } else {
+            place = &alias->next;
+        }
+    }
+}
+
+void carry_text_after_fork(bool in_child) {
+    for (struct alias *alias = aliases; alias; alias = alias->next)
+        alias->shared = true;
+    if (in_child)
+        memory_close();
 }
 
 /* --- The choice --- */

@@ -116,6 +116,9 @@ static void forget(struct carry_object **place) {
     __atomic_store_n(place, object->next, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&readers, __ATOMIC_SEQ_CST))
         carry_host_text()->yield();
+    const struct carry_site *last = object->by_address[object->count - 1];
+    carry_host_text()->forget(carry_site_address(object->by_address[0]),
+                              carry_site_address(last) + last->length);
     carry_host_text()->release(object, object_bytes(object->count));
 }
 

@@ -293,6 +293,11 @@ static void synchronise(void) {
 static void yield(void) {
 }
 
+static void forget(uintptr_t low, uintptr_t high) {
+    if (is_open || low >= high)
+        verdict_fail(&sim.verdict, "forgets nothing, or in a session; ");
+}
+
 static const char *backend(void) {
     return "simulated";
 }
@@ -310,6 +315,8 @@ const struct carry_text_host *carry_host_text(void) {
         .write = write_text,
         .synchronise = synchronise,
         .backend = backend,
+        .forget = forget,
+
     };
     return &host;
 }
