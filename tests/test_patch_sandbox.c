@@ -1,0 +1,922 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `patch` in a Linux process that may not do everything: each case in a child of its own, its name
+ * says what is refused and which way to write text is left.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/fault.h"
+#include "harness/sandbox.h"
+#include "harness/tap.h"
+#include "hosted/patch.h"
+#include "patch/patch.h"
+
+#define CASE_SECONDS 60
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#define REFUSE_EXEC_GAIN 1
+#define SYSCALL_MSEAL    462
+
+/* --- What is patched --- */
+
+CARRY_OP(int, step, int);
+CARRY_KEY(traced);
+
+static int add_one(int number) {
+    return number + 1;
+}
+
+static int add_ten(int number) {
+    return number + 10;
+}
+
+CARRY_OP_DEFINE(step, add_one);
+CARRY_KEY_DEFINE(traced, false);
+
+static __attribute__((noinline)) int take_step(int number) {
+    return carry_call(step)(number);
+}
+
+static __attribute__((noinline)) bool is_traced(void) {
+    return carry_unlikely(traced);
+}
+
+static int flip(bool on) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_set(&patch, step, on ? add_ten : add_one);
+    carry_patch_set(&patch, &carry_key_traced, on);
+    return carry_patch_commit(&patch);
+}
+
+static bool is_on(void) {
+    return take_step(1) == 11 && is_traced();
+}
+
+static bool is_off(void) {
+    return take_step(1) == 2 && !is_traced();
+}
+
+/* --- Cases --- */
+
+enum { PASSED, FAILED, SKIPPED };
+
+static struct shared {
+    char text[200];
+    unsigned failures; /* of a process that a case forks */
+} * shared;
+
+static void leave(int status, const char *format, va_list args) {
+    vsnprintf(shared->text, sizeof shared->text, format, args);
+    _exit(status);
+}
+
+/* Ends the case if something is not as it should be. */
+static __attribute__((format(printf, 2, 3))) void require(bool ok, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!ok)
+        leave(FAILED, format, args);
+    va_end(args);
+}
+
+static __attribute__((format(printf, 1, 2))) void skip(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    leave(SKIPPED, format, args);
+    va_end(args);
+}
+
+/* Its status, or FAILED if it died of a signal. */
+static int wait_for(pid_t child) {
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return FAILED;
+    if (WIFSIGNALED(status))
+        snprintf(shared->text, sizeof shared->text, "dies of signal %d", WTERMSIG(status));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
+static void run_case(const char *name, void (*body)(void)) {
+    shared->text[0] = '\0';
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(CASE_SECONDS);
+        body();
+        _exit(PASSED);
+    }
+    int status = wait_for(child);
+    if (status == SKIPPED) {
+        tap_skip(name, "%s", shared->text);
+        return;
+    }
+    if (status)
+        tap_note("%s: %s", name, shared->text);
+    tap_ok(!status, "%s", name);
+}
+
+/* --- What a case finds --- */
+
+static struct carry_patch_stats stats_now(void) {
+    struct carry_patch_stats stats;
+    carry_patch_stats(&stats);
+    return stats;
+}
+
+/* Commits go through and are in effect, written by `backend`. */
+static void require_patching(const char *backend) {
+    for (int i = 0; i < 20; i++) {
+        bool on = i % 2 == 0;
+        int error = flip(on);
+        require(!error, "commit %d returns %d", i, error);
+        require(on ? is_on() : is_off(), "commit %d is not in effect", i);
+    }
+    struct carry_patch_stats stats = stats_now();
+    require(stats.direct + stats.inlined && stats.branches, "sites are left unpatched");
+    require(!strcmp(stats.backend, backend), "written by %s", stats.backend);
+}
+
+/* Nothing can be written: sites follow their keys in memory, and are counted. */
+static void require_following(enum carry_patch_reason reason) {
+    for (int i = 0; i < 20; i++) {
+        bool on = i % 2 == 0;
+        int error = flip(on);
+        require(!error, "commit %d returns %d", i, error);
+        require(on ? is_on() : is_off(), "commit %d is not in effect", i);
+    }
+    struct carry_patch_stats stats = stats_now();
+    require(!stats.direct && !stats.inlined && !stats.branches, "sites are patched");
+    require(stats.unpatched[reason] >= 2, "%zu sites for the reason \"%s\"",
+            stats.unpatched[reason], carry_patch_reason_name(reason));
+}
+
+/* A commit fails, and nothing has changed. */
+static void require_refusal(bool on, int expected) {
+    require(on ? is_on() : is_off(), "not as it was at first");
+    int error = flip(!on);
+    require(error == expected, "commit returns %d, not %d", error, expected);
+    require(on ? is_on() : is_off(), "something has changed");
+    require(carry_get(step) == (on ? add_ten : add_one), "the operation has changed");
+}
+
+/* --- A thread that runs the sites meanwhile --- */
+
+static struct {
+    pthread_t thread;
+    bool stop;
+    bool wrong;
+    unsigned rounds;
+} runner;
+
+static void *run_sites(void *unused) {
+    (void)unused;
+    while (!__atomic_load_n(&runner.stop, __ATOMIC_RELAXED)) {
+        int result = take_step(1);
+        is_traced();
+        if (result != 2 && result != 11)
+            runner.wrong = true;
+        __atomic_fetch_add(&runner.rounds, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void start_runner(void) {
+    require(!pthread_create(&runner.thread, NULL, run_sites, NULL), "no thread");
+    while (!__atomic_load_n(&runner.rounds, __ATOMIC_RELAXED))
+        sched_yield();
+}
+
+static void stop_runner(void) {
+    __atomic_store_n(&runner.stop, true, __ATOMIC_RELAXED);
+    pthread_join(runner.thread, NULL);
+    require(!runner.wrong, "the thread saw something else");
+}
+
+/* --- What is refused --- */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void refuse(const struct sandbox_rule *rules, size_t count) {
+    if (!sandbox_filter(rules, count))
+        skip("no filters of system calls here: %s", strerror(errno));
+}
+
+/* /proc/self/mem is the one file that is opened to read and write here. */
+static const struct sandbox_rule no_procmem[] = {
+    {SYS_openat, EACCES, 2, O_ACCMODE, O_RDWR},
+};
+static const struct sandbox_rule no_memfd[] = {{.call = SYS_memfd_create, .error = EPERM}};
+
+/* As systemd's MemoryDenyWriteExecute has it. */
+static const struct sandbox_rule no_new_code[] = {
+    {SYS_mmap, EPERM, 2, PROT_WRITE | PROT_EXEC, PROT_WRITE | PROT_EXEC},
+    {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
+    {SYS_pkey_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
+};
+static const struct sandbox_rule no_pwrite[] = {{.call = SYS_pwrite64, .error = EIO}};
+static const struct sandbox_rule no_membarrier[] = {{.call = SYS_membarrier, .error = EPERM}};
+static const struct sandbox_rule unknown_membarrier[] = {{.call = SYS_membarrier, .error = ENOSYS}};
+static const struct sandbox_rule no_sigtrap[] = {{SYS_rt_sigaction, EPERM, 0, ~0u, SIGTRAP}};
+
+#define REFUSE(rules) refuse(rules, COUNT(rules))
+
+static void refuse_exec_gain(void) {
+    if (prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
+        skip("this kernel has no PR_SET_MDWE");
+}
+
+/* --- One after the other, alone and with a thread --- */
+
+static void plain(void) {
+    require_patching("procmem");
+}
+
+static void plain_alias(void) {
+    REFUSE(no_procmem);
+    require_patching("alias");
+}
+
+static void plain_mprotect(void) {
+    REFUSE(no_procmem);
+    REFUSE(no_memfd);
+    require_patching("mprotect");
+}
+
+static void mdwe(void) {
+    refuse_exec_gain();
+    require_patching("procmem");
+}
+
+static void mdwe_alias(void) {
+    refuse_exec_gain();
+    REFUSE(no_procmem);
+    require_patching("alias");
+}
+
+static void mdwe_nothing(void) {
+    refuse_exec_gain();
+    REFUSE(no_procmem);
+    REFUSE(no_memfd);
+    require_following(CARRY_PATCH_PERMISSION);
+}
+
+static void filter_procmem(void) {
+    REFUSE(no_new_code);
+    require_patching("procmem");
+}
+
+static void filter_alias(void) {
+    REFUSE(no_new_code);
+    REFUSE(no_procmem);
+    require_patching("alias");
+}
+
+static void filter_nothing(void) {
+    REFUSE(no_new_code);
+    REFUSE(no_procmem);
+    REFUSE(no_memfd);
+    require_following(CARRY_PATCH_PERMISSION);
+}
+
+static void no_proc(void) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) || mount("none", "/proc", "tmpfs", 0, NULL))
+        skip("no mount namespace: %s", strerror(errno));
+    require_patching("alias");
+}
+
+static void (*threaded_body)(void);
+
+static void threaded(void) {
+    start_runner();
+    threaded_body();
+    stop_runner();
+}
+
+static void run_both(const char *name, void (*body)(void)) {
+    char text[120];
+    run_case(name, body);
+    threaded_body = body;
+    snprintf(text, sizeof text, "%s, with a thread", name);
+    run_case(text, threaded);
+}
+
+/* --- Permission that goes --- */
+
+static void procmem_goes(void) {
+    require(!flip(true), "commit fails");
+    REFUSE(no_procmem);
+    REFUSE(no_pwrite);
+    REFUSE(no_memfd);
+    REFUSE(no_new_code);
+    for (int i = 0; i < 3; i++)
+        require_refusal(true, CARRY_ERROR_PERMISSION);
+}
+
+/* Another way is found while there is one. */
+static void procmem_goes_alias_stays(void) {
+    require_patching("procmem");
+    closefrom(3);
+    REFUSE(no_procmem);
+    REFUSE(no_new_code);
+    require_patching("alias");
+}
+
+static void alias_stays(void) {
+    REFUSE(no_procmem);
+    require_patching("alias");
+    REFUSE(no_memfd);
+    REFUSE(no_new_code);
+    require_patching("alias");
+}
+
+/* Pages that were moved once cannot be written through /proc/self/mem. */
+static void procmem_comes_back(void) {
+    require_patching("procmem");
+    carry_text_only("alias");
+    require_patching("alias");
+    carry_text_only(NULL);
+    require_patching("alias");
+}
+
+static bool writable_text(void) {
+    char line[512];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    require(maps, "no /proc/self/maps");
+    while (fgets(line, sizeof line, maps))
+        found = found || strstr(line, " rwx");
+    fclose(maps);
+    return found;
+}
+
+static void mprotect_closes(void) {
+    carry_text_only("mprotect");
+    require_patching("mprotect");
+    require(!writable_text(), "text stays writable");
+}
+
+static void no_trap_handler(void) {
+    carry_text_only("mprotect");
+    start_runner();
+    REFUSE(no_sigtrap);
+    require_following(CARRY_PATCH_PERMISSION);
+    require(!writable_text(), "text stays writable");
+    stop_runner();
+}
+
+/* --- mseal --- */
+
+static void seal_text(void) {
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    require(maps, "no /proc/self/maps");
+    while (fgets(line, sizeof line, maps)) {
+        uintptr_t low;
+        uintptr_t high;
+        if (sscanf(line, "%zx-%zx r-xp", &low, &high) == 2 && strstr(line, " r-xp ") &&
+            low <= (uintptr_t)take_step && (uintptr_t)take_step < high)
+            if (syscall(SYSCALL_MSEAL, low, high - low, 0))
+                skip("this kernel has no mseal()");
+    }
+    fclose(maps);
+}
+
+static void sealed(void) {
+    seal_text();
+    require_patching("procmem");
+}
+
+static void sealed_nothing(void) {
+    seal_text();
+    REFUSE(no_procmem);
+    require_following(CARRY_PATCH_PERMISSION);
+}
+
+/* --- membarrier --- */
+
+static void no_sync(void) {
+    REFUSE(no_membarrier);
+    start_runner();
+    require_following(CARRY_PATCH_NO_SYNC);
+    stop_runner();
+}
+
+static void unknown_sync(void) {
+    REFUSE(unknown_membarrier);
+    start_runner();
+    require_following(CARRY_PATCH_NO_SYNC);
+    stop_runner();
+}
+
+static void no_sync_alone(void) {
+    REFUSE(no_membarrier);
+    require_patching("procmem");
+}
+
+static void sync_goes(void) {
+    start_runner();
+    require_patching("procmem");
+    REFUSE(no_membarrier);
+    require_refusal(false, CARRY_ERROR_NO_SYNC);
+    stop_runner();
+}
+
+/* --- File descriptors --- */
+
+#define USER_FILES 40
+
+static void check_user_files(int file) {
+    struct stat status;
+    require(!fstat(file, &status) && !status.st_size, "a file of the program was written to");
+}
+
+static void reused_descriptors(void) {
+    FILE *temporary = tmpfile();
+    require(temporary, "no temporary file");
+    for (int round = 0; round < 3; round++) {
+        require(!flip(true) && is_on() && !flip(false) && is_off(), "a commit fails");
+        for (int number = 3; number < USER_FILES; number++)
+            if (number != fileno(temporary))
+                dup2(fileno(temporary), number);
+        require(!flip(true) && is_on() && !flip(false) && is_off(), "a commit fails");
+        check_user_files(fileno(temporary));
+        for (int number = 3; number < USER_FILES; number++)
+            if (number != fileno(temporary))
+                close(number);
+    }
+    require_patching("procmem");
+    check_user_files(fileno(temporary));
+}
+
+/* Such a file lets whoever has it write to the process. */
+static bool has_memory_open(void) {
+    char path[64];
+    char target[64];
+    for (int number = 0; number < 1024; number++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", number);
+        ssize_t size = readlink(path, target, sizeof target - 1);
+        target[size < 0 ? 0 : size] = '\0';
+        if (size > 4 && !strcmp(target + size - 4, "/mem"))
+            return true;
+    }
+    return false;
+}
+
+static void child_has_no_memory(void) {
+    require(!flip(true), "commit fails");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(has_memory_open() ? FAILED : PASSED);
+    require(wait_for(child) == PASSED, "a child may write its parent's memory");
+}
+
+static void no_descriptors(void) {
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    require_patching("mprotect");
+}
+
+static void no_descriptors_no_code(void) {
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_NOFILE, &none);
+    REFUSE(no_new_code);
+    require_following(CARRY_PATCH_PERMISSION);
+}
+
+static void no_address_space(void) {
+    const struct rlimit none = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_AS, &none);
+    require_patching("procmem");
+}
+
+static void no_address_space_alias(void) {
+    const struct rlimit none = {1 << 20, 1 << 20};
+    REFUSE(no_procmem);
+    REFUSE(no_new_code);
+    setrlimit(RLIMIT_AS, &none);
+    require_following(CARRY_PATCH_PERMISSION);
+}
+
+/* --- fork, exec --- */
+
+static void flip_often(bool first) {
+    for (int i = 0; i < 200; i++) {
+        bool on = (i % 2 == 0) == first;
+        require(!flip(on), "commit %d fails", i);
+        require(on ? is_on() : is_off(), "commit %d is not in effect", i);
+        sched_yield();
+        require(on ? is_on() : is_off(), "the other process changed the text");
+    }
+}
+
+static void fork_and_flip(void) {
+    require(!flip(true) && is_on(), "commit fails");
+    pid_t child = fork();
+    if (child == 0) {
+        require(is_on(), "the child starts with another text");
+        flip_often(false);
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            flip_often(true);
+            _exit(PASSED);
+        }
+        flip_often(false);
+        _exit(wait_for(grandchild));
+    }
+    flip_often(true);
+    require(wait_for(child) == PASSED, "%s in the child",
+            shared->text[0] ? shared->text : "a failure");
+    flip_often(true);
+}
+
+static void fork_procmem(void) {
+    carry_text_only("procmem");
+    fork_and_flip();
+}
+
+static void fork_alias(void) {
+    carry_text_only("alias");
+    fork_and_flip();
+}
+
+static void fork_mprotect(void) {
+    carry_text_only("mprotect");
+    fork_and_flip();
+}
+
+/* Neither can have pages of its own: both run on, and neither changes the other's. */
+static void fork_without_descriptors(void) {
+    const struct rlimit none = {0, 0};
+    REFUSE(no_procmem);
+    REFUSE(no_new_code);
+    require(!flip(true) && is_on(), "commit fails");
+    setrlimit(RLIMIT_NOFILE, &none);
+    pid_t child = fork();
+    if (child == 0) {
+        require_refusal(true, CARRY_ERROR_PERMISSION);
+        _exit(PASSED);
+    }
+    require_refusal(true, CARRY_ERROR_PERMISSION);
+    require(wait_for(child) == PASSED, "the child: %s", shared->text);
+    require(is_on(), "the child changed the text");
+}
+
+/* A copy of the shared pages, made writable, would be no copy. */
+static void fork_alias_then_mprotect(void) {
+    REFUSE(no_procmem);
+    require(!flip(true) && is_on(), "commit fails");
+    pid_t child = fork();
+    if (child == 0) {
+        REFUSE(no_memfd);
+        flip(false);
+        _exit(PASSED);
+    }
+    require(wait_for(child) == PASSED, "the child: %s", shared->text);
+    require(is_on(), "the child changed the text");
+}
+
+static void spawn_program(void) {
+    extern char **environ;
+    char name[] = "true";
+    char *const arguments[] = {name, NULL};
+    require(!flip(true) && is_on(), "commit fails");
+    start_runner();
+    for (int i = 0; i < 20; i++) {
+        pid_t child;
+        int error = posix_spawnp(&child, name, NULL, NULL, arguments, environ);
+        if (error)
+            skip("no program to run: %s", strerror(error));
+        require(!flip(i % 2), "commit fails");
+        require(wait_for(child) == 0, "the program fails");
+    }
+    stop_runner();
+}
+
+static void spawn_alias(void) {
+    carry_text_only("alias");
+    spawn_program();
+}
+
+/* --- Threads that ask for sites while others fork --- */
+
+static void *ask_for_sites(void *unused) {
+    (void)unused;
+    while (!__atomic_load_n(&runner.stop, __ATOMIC_RELAXED))
+        carry_patch_is_site((uintptr_t)take_step);
+    return NULL;
+}
+
+static void fork_while_asked(void) {
+    require(!flip(true), "commit fails");
+    pthread_t threads[3];
+    for (size_t i = 0; i < COUNT(threads); i++)
+        require(!pthread_create(&threads[i], NULL, ask_for_sites, NULL), "no thread");
+    for (int i = 0; i < 50; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(10);
+            carry_patch_unregister(__start_carry_sites);
+            _exit(PASSED);
+        }
+        require(wait_for(child) == PASSED, "a child waits for threads that it does not have");
+    }
+    __atomic_store_n(&runner.stop, true, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* --- Text that a case makes itself: jumps of one operation --- */
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+#define OWN_SITES       256
+#define OWN_STRIDE      4096
+
+static struct own {
+    uint8_t *text;
+    struct carry_site *records;
+    struct carry_key *key;
+} own;
+
+static int32_t from_here(const int32_t *here, uintptr_t target) {
+    return (int32_t)(intptr_t)(target - (uintptr_t)here);
+}
+
+static void *map_near(size_t size, int flags, uintptr_t hint) {
+    void *memory = mmap((void *)hint, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    require(memory != MAP_FAILED, "no memory");
+    return memory;
+}
+
+/* Room for text and records, the text on a boundary of huge pages. */
+static void reserve_own(void) {
+    uint8_t *room = map_near(3 * HUGE_PAGE_BYTES, 0, 0);
+    uintptr_t start = ((uintptr_t)room + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    own.text = (uint8_t *)start;
+    own.key = (struct carry_key *)(start + HUGE_PAGE_BYTES);
+    own.records = (struct carry_site *)(own.key + 1);
+    own.key->value = (uintptr_t)own.text;
+    for (size_t i = 0; i < OWN_SITES; i++) {
+        struct carry_site *record = &own.records[i];
+        uintptr_t site = start + i * OWN_STRIDE + 100;
+        *record = (struct carry_site){.kind = CARRY_SITE_JUMP, .length = 6, .version = 1};
+        record->site = from_here(&record->site, site);
+        record->key = from_here(&record->key, (uintptr_t)own.key);
+    }
+}
+
+static void fill_own(void) {
+    memset(own.text, 0xc3, HUGE_PAGE_BYTES);
+    for (size_t i = 0; i < OWN_SITES; i++)
+        carry_encode_original(&own.records[i], (uint8_t *)carry_site_address(&own.records[i]));
+    require(!mprotect(own.text, HUGE_PAGE_BYTES, PROT_READ | PROT_EXEC), "no text");
+}
+
+static int set_own(uintptr_t value) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_patch_set(&patch, own.key, value);
+    return carry_patch_commit(&patch);
+}
+
+static bool own_jumps_to(uintptr_t target) {
+    for (size_t i = 0; i < OWN_SITES; i++) {
+        const uint8_t *site = (const uint8_t *)carry_site_address(&own.records[i]);
+        int32_t distance;
+        memcpy(&distance, site + 2, 4);
+        if (site[0] != 0x2e || site[1] != 0xe9 ||
+            (uintptr_t)site + 6 + (uintptr_t)(intptr_t)distance != target)
+            return false;
+    }
+    return true;
+}
+
+static void require_own(uintptr_t target) {
+    require(!set_own(target), "a commit fails");
+    require(own_jumps_to(target), "a commit is not in the text");
+}
+
+/* An object goes, and another one comes to its addresses. */
+static void text_goes(void) {
+    reserve_own();
+    for (int i = 0; i < 4; i++) {
+        fill_own();
+        require(!carry_patch_register(own.records, own.records + OWN_SITES), "no memory");
+        require_own((uintptr_t)own.text + 1);
+        require_own((uintptr_t)own.text + 2);
+        carry_patch_unregister(own.records);
+        require(mmap(own.text, HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == own.text,
+                "no memory");
+    }
+}
+
+static void text_goes_procmem(void) {
+    carry_text_only("procmem");
+    text_goes();
+}
+
+static void text_goes_alias(void) {
+    carry_text_only("alias");
+    text_goes();
+}
+
+static void text_goes_mprotect(void) {
+    carry_text_only("mprotect");
+    text_goes();
+}
+
+/* Runs of later commits overlap those of earlier ones: single pages, then what lies between. */
+static void overlapping_runs(void) {
+    carry_text_only("alias");
+    reserve_own();
+    fill_own();
+    for (size_t part = 1; part <= OWN_SITES; part *= 4) {
+        const struct carry_site *middle = own.records + (OWN_SITES - part) / 2;
+        struct carry_site *some = own.records + OWN_SITES;
+        for (size_t i = 0; i < part; i++) {
+            uintptr_t site = carry_site_address(middle + i);
+            some[i] = middle[i];
+            some[i].site = from_here(&some[i].site, site);
+            some[i].key = from_here(&some[i].key, (uintptr_t)own.key);
+        }
+        require(!carry_patch_register(some, some + part), "no memory");
+        require(!set_own((uintptr_t)own.text + part), "a commit fails");
+        carry_patch_unregister(some);
+    }
+    require(own_jumps_to((uintptr_t)own.text + OWN_SITES), "a commit is not in the text");
+}
+
+/* How much of our text is in huge pages, in kB. */
+static size_t huge_kilobytes(void) {
+    char line[512];
+    bool here = false;
+    size_t total = 0;
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    require(maps, "no /proc/self/smaps");
+    while (fgets(line, sizeof line, maps)) {
+        uintptr_t low;
+        uintptr_t high;
+        size_t size;
+        if (sscanf(line, "%zx-%zx ", &low, &high) == 2)
+            here = low <= (uintptr_t)own.text && (uintptr_t)own.text < high;
+        else if (here && sscanf(line, "AnonHugePages: %zu kB", &size) == 1)
+            total += size;
+    }
+    fclose(maps);
+    return total;
+}
+
+static void huge_pages(void) {
+    carry_text_only("procmem");
+    reserve_own();
+    madvise(own.text, HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+    fill_own();
+    size_t before = huge_kilobytes();
+    if (!before)
+        skip("the system gives no huge pages");
+    require(!carry_patch_register(own.records, own.records + OWN_SITES), "no memory");
+    require_own((uintptr_t)own.text + 1);
+    require(huge_kilobytes() == before, "%zu kB in huge pages are %zu", before, huge_kilobytes());
+}
+
+/* --- Stacks --- */
+
+static void *run_on_little(void *unused) {
+    static unsigned char memory[64 * 1024];
+    const stack_t alternate = {.ss_sp = memory, .ss_size = sizeof memory};
+    sigaltstack(&alternate, NULL);
+    return run_sites(unused);
+}
+
+static void *flip_on_little(void *unused) {
+    (void)unused;
+    for (int i = 0; i < 2000; i++)
+        require(!flip(i % 2 == 0), "commit %d fails", i);
+    return NULL;
+}
+
+/* Both threads have the smallest stack there may be, so traps need the alternate one. */
+static void small_stacks(void) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
+    require(!pthread_create(&runner.thread, &attributes, run_on_little, NULL), "no thread");
+    pthread_t flipper;
+    require(!pthread_create(&flipper, &attributes, flip_on_little, NULL), "no thread");
+    pthread_join(flipper, NULL);
+    stop_runner();
+}
+
+/* --- errno and the mask of signals --- */
+
+static void leaves_state(void) {
+    sigset_t before;
+    sigset_t after;
+    sigemptyset(&before);
+    sigaddset(&before, SIGUSR1);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    require_patching("procmem");
+    REFUSE(no_procmem);
+    REFUSE(no_pwrite);
+    REFUSE(no_memfd);
+    REFUSE(no_new_code);
+    require_refusal(false, CARRY_ERROR_PERMISSION);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    require(sigismember(&after, SIGUSR1) && !sigismember(&after, SIGUSR2) &&
+                !sigismember(&after, SIGTERM),
+            "the mask of signals is another");
+}
+
+/* --- All --- */
+
+static void test_refusals(void) {
+    run_both("nothing refused: procmem", plain);
+    run_both("/proc/self/mem refused: alias", plain_alias);
+    run_both("/proc/self/mem and memfd refused: mprotect", plain_mprotect);
+    run_both("PR_SET_MDWE: procmem", mdwe);
+    run_both("PR_SET_MDWE, /proc/self/mem refused: alias", mdwe_alias);
+    run_both("PR_SET_MDWE, /proc/self/mem and memfd refused: nothing", mdwe_nothing);
+    run_both("filter against new code: procmem", filter_procmem);
+    run_both("filter against new code, /proc/self/mem refused: alias", filter_alias);
+    run_both("filter against new code, /proc/self/mem and memfd refused: nothing", filter_nothing);
+    run_case("/proc not mounted: alias", no_proc);
+    run_both("sealed text: procmem", sealed);
+    run_both("sealed text, /proc/self/mem refused: nothing", sealed_nothing);
+}
+
+static void test_changes(void) {
+    run_both("all refused once sites are patched: nothing changes", procmem_goes);
+    run_both("/proc/self/mem refused once sites are patched: alias", procmem_goes_alias_stays);
+    run_both("memfd refused once pages are moved: alias", alias_stays);
+    run_both("/proc/self/mem allowed once pages are moved: alias", procmem_comes_back);
+    run_both("mprotect leaves no writable text", mprotect_closes);
+    run_case("no handler for SIGTRAP: nothing, and no writable text", no_trap_handler);
+    run_case("membarrier refused, threads: nothing", no_sync);
+    run_case("membarrier unknown, threads: nothing", unknown_sync);
+    run_case("membarrier refused, alone: procmem", no_sync_alone);
+    run_case("membarrier refused once sites are patched: nothing changes", sync_goes);
+    run_case("signals stay blocked, and others not", leaves_state);
+}
+
+static void test_resources(void) {
+    run_both("descriptors closed and used by others: procmem", reused_descriptors);
+    run_case("no descriptors left: mprotect", no_descriptors);
+    run_case("no descriptors left, filter against new code: nothing", no_descriptors_no_code);
+    run_case("no address space left: procmem", no_address_space);
+    run_case("no address space left, /proc/self/mem refused: nothing", no_address_space_alias);
+    run_case("small stacks: procmem", small_stacks);
+    run_case("huge pages stay whole: procmem", huge_pages);
+}
+
+static void test_processes(void) {
+    run_case("a child cannot write its parent's memory: procmem", child_has_no_memory);
+    run_both("parent, child and grandchild: procmem", fork_procmem);
+    run_both("parent, child and grandchild: alias", fork_alias);
+    run_both("parent, child and grandchild: mprotect", fork_mprotect);
+    run_case("parent and child without descriptors: nothing", fork_without_descriptors);
+    run_case("a child without memfd: nothing", fork_alias_then_mprotect);
+    run_case("programs run: procmem", spawn_program);
+    run_case("programs run: alias", spawn_alias);
+    run_case("fork while threads ask for sites", fork_while_asked);
+}
+
+static void test_objects(void) {
+    run_both("text goes and other text comes: procmem", text_goes_procmem);
+    run_both("text goes and other text comes: alias", text_goes_alias);
+    run_both("text goes and other text comes: mprotect", text_goes_mprotect);
+    run_both("runs that overlap earlier ones: alias", overlapping_runs);
+}
+
+int main(void) {
+    if (!stats_now().sites)
+        return tap_skip_all("this architecture has no sites");
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    test_refusals();
+    test_changes();
+    test_resources();
+    test_processes();
+    test_objects();
+    return tap_done();
+}
