@@ -296,8 +296,11 @@ static const struct carry_text_writer writers[] = {
 };
 #define WRITERS (sizeof writers / sizeof *writers)
 
-/* What is known of each writer; a writer that worked once may be refused later, or again work. */
-static bool proven[WRITERS];
+/*
+ * What is known of each writer. One that works may be refused later, or again be allowed; one whose
+ * writes are not seen is never asked again: a second proof could look as if it worked by chance.
+ */
+static enum { UNKNOWN, WORKS, FAILS } known[WRITERS];
 
 static const char *only; /* NULL: all may be tried */
 
@@ -305,30 +308,36 @@ void carry_text_only(const char *name) {
     only = name;
 }
 
+/* Called by its address: what a translator knows of the text at a call, it may keep with the call,
+ * and each call would seem to see what was written before it. */
+static uint8_t (*const volatile probe)(void) = carry_patch_probe;
+
 static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t value) {
     uintptr_t address = (uintptr_t)carry_patch_probe_byte;
     if (!writer->write(address, &value, 1))
         return false;
     carry_context_serialise();
-    return carry_patch_probe() == value;
+    return probe() == value;
 }
 
-static bool prove(const struct carry_text_writer *writer) {
+static void prove(size_t index) {
+    const struct carry_text_writer *writer = &writers[index];
     uintptr_t page = (uintptr_t)carry_patch_probe_byte & ~(PAGE_BYTES - 1);
     const struct carry_text_run run = {page, page + PAGE_BYTES};
     if (!writer->open(&run, 1))
-        return false;
+        return;
     bool works = runs_what_it_writes(writer, 2) && runs_what_it_writes(writer, 1);
     writer->close(&run, 1);
-    return works;
+    known[index] = works ? WORKS : FAILS;
 }
 
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count) {
     for (size_t i = 0; i < WRITERS; i++) {
         if (only && strcmp(only, writers[i].name))
             continue;
-        proven[i] = proven[i] || prove(&writers[i]);
-        if (proven[i] && writers[i].open(runs, count))
+        if (known[i] == UNKNOWN)
+            prove(i);
+        if (known[i] == WORKS && writers[i].open(runs, count))
             return &writers[i];
     }
     return NULL;
