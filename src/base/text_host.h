@@ -34,8 +34,8 @@ struct carry_text_host {
     bool (*alone)(void);
 
     /*
-     * Begins to write text within `runs`, and ends it. Sets *writes_pairs to whether two bytes
-     * within a cache line are written at once. Returns 0, CARRY_ERROR_PERMISSION, or, unless
+     * Begins to write text within `runs`, and ends it. Sets *writes_pairs to whether a write
+     * of two bytes is one store. Returns 0, CARRY_ERROR_PERMISSION, or, unless
      * `alone`, CARRY_ERROR_NO_SYNC. Between the two no signal handler runs on this thread.
      */
     int (*open)(const struct carry_text_run *runs, size_t count, bool alone, bool *writes_pairs);

@@ -92,7 +92,7 @@ bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes)
  */
 enum carry_guard { CARRY_GUARD_NONE, CARRY_GUARD_JUMP, CARRY_GUARD_TRAP };
 
-/* The guard for a site, given whether the host writes two bytes within a cache line at once. */
+/* The guard for a site, given whether the host writes two bytes by one store. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs);
 
 /* Its bytes, at most two. Returns how many. */

@@ -24,7 +24,12 @@ enum {
 #define CALL_MEMORY 0x15 /* the second byte of INDIRECT, with a rip-relative operand */
 #define JUMP_MEMORY 0x25
 
-#define CACHE_LINE_BYTES 64
+/*
+ * Stores within as many aligned bytes are seen at once on every processor (AMD64 APM vol. 2,
+ * "Access Atomicity"); Intel's promise it for a whole cache line (SDM vol. 3, "Guaranteed Atomic
+ * Operations").
+ */
+#define ATOMIC_BYTES 8
 
 static const uint8_t *aux_bytes(const struct carry_site *site) {
     return (const uint8_t *)carry_site_target(&site->aux);
@@ -203,8 +208,8 @@ bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes)
 }
 
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
-    bool within_line = site % CACHE_LINE_BYTES != CACHE_LINE_BYTES - 1;
-    return writes_pairs && within_line && length > 1 ? CARRY_GUARD_JUMP : CARRY_GUARD_TRAP;
+    bool at_once = site % ATOMIC_BYTES != ATOMIC_BYTES - 1;
+    return writes_pairs && at_once && length > 1 ? CARRY_GUARD_JUMP : CARRY_GUARD_TRAP;
 }
 
 size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes) {
