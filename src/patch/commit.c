@@ -159,12 +159,31 @@ static bool lies_before(const void *a, const void *b) {
     return ((const struct piece *)a)->address < ((const struct piece *)b)->address;
 }
 
-/* Two records of one place say so only by mistake. The plan is in order. */
-static bool overlaps(void) {
-    for (size_t i = 1; i < plan.count; i++)
-        if (plan.pieces[i].address - plan.pieces[i - 1].address < plan.pieces[i - 1].length)
-            return true;
-    return false;
+static bool overlaps(const struct piece *piece, const struct piece *next) {
+    return next->address < piece->address + piece->length;
+}
+
+static bool is_same(const struct piece *a, const struct piece *b) {
+    return a->address == b->address && a->length == b->length &&
+           !__builtin_memcmp(a->to, b->to, a->length);
+}
+
+/*
+ * By address, so that what is written to one page is written at once. Linkers that fold functions
+ * may leave two records of one site; what else overlaps is no site.
+ */
+static int order_plan(void) {
+    size_t kept = 0;
+    carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, lies_before);
+    for (size_t i = 0; i < plan.count; i++) {
+        const struct piece *piece = &plan.pieces[i];
+        if (!kept || !overlaps(&plan.pieces[kept - 1], piece))
+            plan.pieces[kept++] = *piece;
+        else if (!is_same(&plan.pieces[kept - 1], piece))
+            return CARRY_ERROR_BYTES;
+    }
+    plan.count = kept;
+    return CARRY_OK;
 }
 
 /* The pages of the plan, those in a row together. Returns how many rows. */
@@ -283,13 +302,10 @@ static int write_plan(void) {
 
 /* Carries the plan out. */
 static int carry_out_plan(void) {
-    if (!plan.count)
-        return CARRY_OK;
-    /* By address, so that what is written to one page is written at once. */
-    carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, lies_before);
-    if (overlaps())
-        return CARRY_ERROR_BYTES;
-    int error = write_plan();
+    int error = order_plan();
+    if (error || !plan.count)
+        return error;
+    error = write_plan();
     carry_patch_refusal = error == CARRY_ERROR_PERMISSION ? CARRY_PATCH_PERMISSION
                           : error == CARRY_ERROR_NO_SYNC  ? CARRY_PATCH_NO_SYNC
                                                           : CARRY_PATCH_NOT_ASKED;
