@@ -40,7 +40,8 @@
  * pass".
  *  - A program with one thread needs none of this and does none of it.
  *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
- *    Clang 11), there are no sites: operations are calls through a pointer, keys are flags.
+ *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a
+ *    pointer, keys are flags. Files with and without sites may be linked together.
  *
  * In C++ what an operation calls must not throw. Arguments and results of operations are integers
  * and pointers, at most six.
@@ -191,7 +192,7 @@ CARRY_END_DECLS
 #define CARRY_C_LINKAGE extern
 #endif
 
-#if defined(__x86_64__) && defined(__LP64__) &&                                                    \
+#if defined(__x86_64__) && defined(__LP64__) && !defined(CARRY_NO_SITES) &&                        \
     ((defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 11))
 #include <carry/patch/x86_64.h>
 #else
