@@ -63,11 +63,14 @@ def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int =
         raise StepError("no test ran")
 
 
-def python_tests(log: Log, folder: Path, env: Mapping[str, str] | None = None) -> None:
-    """The tests of the tool, as built in `folder`."""
-    results = folder / "pytest.xml"
+def python_tests(
+    log: Log, folder: Path, env: Mapping[str, str] | None = None, tests: str = "python"
+) -> None:
+    """The tests of the tool, as built in `folder`, or others in Python."""
+    results = folder / f"{tests}.xml"
     results.unlink(missing_ok=True)
     programs = {
+        "CARRY_BUILD": str(folder),
         "CARRY_TOOL": str(folder / "tools/carry/carry"),
         "CARRY_DUMP_SUMS": str(folder / "tests/dump_sums"),
         "CARRY_OFFLOAD": str(folder / "examples/offload"),
@@ -75,7 +78,7 @@ def python_tests(log: Log, folder: Path, env: Mapping[str, str] | None = None) -
     try:
         log.run(
             *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
-            *(f"--junitxml={results}", "tests/python"),
+            *(f"--junitxml={results}", f"tests/{tests}"),
             env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
         )
     finally:
@@ -159,6 +162,10 @@ def aarch64(log: Log) -> None:
 
 def s390x(log: Log) -> None:
     cross(log, "s390x")
+
+
+def linkers(log: Log) -> None:
+    python_tests(log, build(log, "gcc", "-Dtool=enabled"), tests="linkers")
 
 
 def symbols(log: Log) -> None:
@@ -303,6 +310,7 @@ STEPS = [
     Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
     Step("aarch64", "aarch64, emulated, -O0, -O2 and -O3: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated, -O0, -O2 and -O3: C tests", s390x),
+    Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
     Step("symbols", "core is freestanding, exports are the public functions", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),
     Step("readme", "the README's one-line build, the documents' programs", readme, quick=True),

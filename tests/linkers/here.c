@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* The definitions, and most sites. */
+#include "sites.h"
+
+static long zero(void) {
+    return 40;
+}
+static long one(int a) {
+    return a;
+}
+static long two(long a, signed char b) {
+    return a + b;
+}
+static long three(long a, long b, long c) {
+    return a + 2 * b + 3 * c;
+}
+static long four(long a, long b, long c, long d) {
+    return a + 2 * b + 3 * c + 4 * d;
+}
+static long five(long a, long b, long c, long d, long e) {
+    return a + 2 * b + 3 * c + 4 * d + 5 * e;
+}
+static long six(long a, long b, long c, long d, long e, unsigned char f) {
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+}
+static void increment(long *a) {
+    ++*a;
+}
+static bool is_something(const void *a) {
+    return a != NULL;
+}
+static const char *behind_first(const char *a) {
+    return a + 1;
+}
+static uint64_t same(uint64_t a) {
+    return a;
+}
+
+CARRY_OP_DEFINE(op0, zero);
+CARRY_OP_DEFINE(op1, one);
+CARRY_OP_DEFINE(op2, two);
+CARRY_OP_DEFINE(op3, three);
+CARRY_OP_DEFINE(op4, four);
+CARRY_OP_DEFINE(op5, five);
+CARRY_OP_DEFINE(op6, six);
+CARRY_OP_DEFINE(op_void, increment);
+CARRY_OP_DEFINE(op_bool, is_something);
+CARRY_OP_DEFINE(op_text, behind_first);
+CARRY_OP_DEFINE(op_body, same);
+CARRY_KEY_DEFINE(key_off, false);
+CARRY_KEY_DEFINE(key_on, true);
+CARRY_KEY_DEFINE(key_alt, false);
+
+uint64_t body_function(uint64_t a) {
+    CARRY_BODY(body_function, "lea 3(%%rdi), %%rax");
+    return a + 3;
+}
+
+long call0(void) {
+    return carry_call(op0)();
+}
+long call1(int a) {
+    return carry_call(op1)(a);
+}
+long call2(long a, signed char b) {
+    return carry_call(op2)(a, b);
+}
+long call3(long a, long b, long c) {
+    return carry_call(op3)(a, b, c);
+}
+long call4(long a, long b, long c, long d) {
+    return carry_call(op4)(a, b, c, d);
+}
+long call5(long a, long b, long c, long d, long e) {
+    return carry_call(op5)(a, b, c, d, e);
+}
+long call6(long a, long b, long c, long d, long e, unsigned char f) {
+    return carry_call(op6)(a, b, c, d, e, f);
+}
+void call_void(long *a) {
+    carry_call(op_void)(a);
+}
+bool call_bool(const void *a) {
+    return carry_call(op_bool)(a);
+}
+const char *call_text(const char *a) {
+    return carry_call(op_text)(a);
+}
+uint64_t call_body(uint64_t a) {
+    return carry_call(op_body)(a);
+}
+
+long if_off(void) {
+    if (carry_unlikely(key_off))
+        return 1;
+    return 0;
+}
+long if_on(void) {
+    if (carry_likely(key_on))
+        return 1;
+    return 0;
+}
+/* Each key the way that is wrong about it. */
+long if_both(void) {
+    long result = 0;
+    if (carry_likely(key_off))
+        result += 1;
+    if (carry_unlikely(key_on))
+        result += 2;
+    return result;
+}
+
+/* Nothing else is called here: a compiler might keep the array below the stack pointer. */
+long leaf(long a) {
+    volatile long kept[8];
+    for (long i = 0; i < 8; i++)
+        kept[i] = a * i;
+    long sum = carry_call(op2)(a, -1);
+    for (long i = 0; i < 8; i++)
+        sum += kept[i];
+    return sum;
+}
+
+/* More is alive across the call than registers are kept. */
+double crowded(const double *numbers, const long *integers) {
+    double a = numbers[0], b = numbers[1], c = numbers[2], d = numbers[3];
+    long e = integers[0], f = integers[1], g = integers[2], h = integers[3], i = integers[4];
+    long called = carry_call(op6)(e, f, g, h, i, 1);
+    return (double)called + a * 2 + b * 3 + c * 4 + d * 5 +
+           (double)(e * 2 + f * 3 + g * 4 + h * 5 + i * 6);
+}
+
+long in_loop(int count) {
+    long sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += carry_unlikely(key_off) ? 2 : carry_call(op1)(i);
+    return sum;
+}
+
+/* Tests tell by the result which ran; programs would have both do the same. */
+#define LEA(text) __asm__(text : "=&a"(result) : "D"(a) : "cc")
+#define LONG_ADD4 "mov %1, %0; add $2, %0; add $2, %0"
+
+uint64_t alternative(uint64_t a) {
+    uint64_t result;
+    LEA(CARRY_ALT(LONG_ADD4, sse42, "lea 0x40(%1), %0"));
+    return result;
+}
+uint64_t alternative_key(uint64_t a) {
+    uint64_t result;
+    LEA(CARRY_ALT_KEY("lea 0x10(%1), %0", key_alt, LONG_ADD4));
+    return result;
+}
+uint64_t alternative_one(uint64_t a) {
+    uint64_t result;
+    LEA(CARRY_ALT_ONE("lea 4(%1), %0", sse42, "lea 0x40(%1), %0"));
+    return result;
+}
+uint64_t alternative_key_one(uint64_t a) {
+    uint64_t result;
+    LEA(CARRY_ALT_KEY_ONE("lea 0x20(%1), %0", key_alt, "lea 4(%1), %0"));
+    return result;
+}
+
+long header_here(int a) {
+    return by_header(a);
+}
+long shared_here(int a) {
+    return SHARED(a);
+}
+long twin_a(long a) {
+    return carry_call(op2)(a, 5);
+}
+
+/* Nobody calls these, and none is like another. */
+ONCE long dead_call(long a);
+long dead_call(long a) {
+    return a + carry_call(op0)();
+}
+ONCE long dead_branch(long a);
+long dead_branch(long a) {
+    return carry_unlikely(key_off) ? a : 9;
+}
+ONCE uint64_t dead_alternative(uint64_t a);
+uint64_t dead_alternative(uint64_t a) {
+    uint64_t result;
+    LEA(CARRY_ALT("lea 12(%1), %0", sse42, "lea 13(%1), %0"));
+    return result;
+}
+ONCE uint64_t dead_body(uint64_t a);
+uint64_t dead_body(uint64_t a) {
+    CARRY_BODY(dead_body, "lea 9(%%rdi), %%rax");
+    return a + 9;
+}

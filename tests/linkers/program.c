@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the checks of the sites that stand in it, or in a shared object that it is linked with. */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    check_sites(bool has_dead, bool folded);
+
+int main(int count, char **arguments) {
+    return check_sites(count > 1 && atoi(arguments[1]), count > 2 && atoi(arguments[2]));
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* A program with every kind of site, in two source files that share this header. C11 and C++17. */
+#ifndef CARRY_TESTS_LINKERS_SITES_H
+#define CARRY_TESTS_LINKERS_SITES_H
+
+#include <carry/patch.h>
+
+#ifdef __cplusplus
+#define LINKAGE extern "C"
+#else
+#define LINKAGE extern
+#endif
+
+/* Compiled once, so that the number of its sites is known. */
+#define ONCE LINKAGE __attribute__((noinline)) CARRY_HIDDEN
+
+CARRY_OP(long, op0);
+CARRY_OP(long, op1, int);
+CARRY_OP(long, op2, long, signed char);
+CARRY_OP(long, op3, long, long, long);
+CARRY_OP(long, op4, long, long, long, long);
+CARRY_OP(long, op5, long, long, long, long, long);
+CARRY_OP(long, op6, long, long, long, long, long, unsigned char);
+CARRY_OP(void, op_void, long *);
+CARRY_OP(bool, op_bool, const void *);
+CARRY_OP(const char *, op_text, const char *);
+CARRY_OP(uint64_t, op_body, uint64_t);
+CARRY_KEY(key_off);
+CARRY_KEY(key_on);
+CARRY_KEY(key_alt);
+
+/* How many records the two files make, and how many of them in functions that nobody calls. */
+enum {
+    CALLS = 18,
+    BRANCHES = 7,
+    ALTERNATIVES = 4,
+    BODIES = 1,
+    DEAD_CALLS = 1,
+    DEAD_BRANCHES = 1,
+    DEAD_ALTERNATIVES = 1,
+    DEAD_BODIES = 1,
+    FOLDED_CALLS = 2, /* of functions that are like others */
+    FOLDED_BRANCHES = 1,
+#ifdef __cplusplus
+    SHARED_CALLS = 2, /* of functions that both files define */
+    SHARED_BRANCHES = 1,
+#else
+    SHARED_CALLS = 0,
+    SHARED_BRANCHES = 0,
+#endif
+};
+
+/* Sites that each caller has for itself. */
+CARRY_INLINE long by_header(int a) {
+    return carry_call(op1)(a) + (carry_unlikely(key_off) ? 100 : 0);
+}
+
+ONCE long call0(void);
+ONCE long call1(int a);
+ONCE long call2(long a, signed char b);
+ONCE long call3(long a, long b, long c);
+ONCE long call4(long a, long b, long c, long d);
+ONCE long call5(long a, long b, long c, long d, long e);
+ONCE long call6(long a, long b, long c, long d, long e, unsigned char f);
+ONCE void call_void(long *a);
+ONCE bool call_bool(const void *a);
+ONCE const char *call_text(const char *a);
+ONCE uint64_t call_body(uint64_t a);
+ONCE long if_off(void);
+ONCE long if_on(void);
+ONCE long if_both(void);
+ONCE long leaf(long a);
+ONCE double crowded(const double *numbers, const long *integers);
+ONCE long in_loop(int count);
+ONCE uint64_t alternative(uint64_t a);
+ONCE uint64_t alternative_one(uint64_t a);
+ONCE uint64_t alternative_key(uint64_t a);
+ONCE uint64_t alternative_key_one(uint64_t a);
+ONCE long header_here(int a);
+ONCE long header_there(int a);
+ONCE long twin_a(long a);
+ONCE long twin_b(long a);
+ONCE long shared_here(int a);
+ONCE long shared_there(int a);
+ONCE uint64_t body_function(uint64_t a);
+
+#ifdef __cplusplus
+/* In both files, of which the linker keeps one. */
+__attribute__((noinline)) inline long shared(int a) {
+    return carry_call(op1)(a) + (carry_likely(key_on) ? 1000 : 0);
+}
+template <typename Number> __attribute__((noinline)) Number shared_template(Number a) {
+    return static_cast<Number>(carry_call(op1)(static_cast<int>(a)) + 2);
+}
+#define SHARED(a) (shared(a) + shared_template<long>(a))
+#else
+#define SHARED(a) (2 * (a) + 1002)
+#endif
+
+#endif
