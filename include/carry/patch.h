@@ -280,16 +280,19 @@ CARRY_END_DECLS
 
 /* (The definition is weak since a static link may bring the original itself.) */
 
-/* Kernels register by themselves and define CARRY_NO_CONSTRUCTORS. */
+/*
+ * Kernels register by themselves and define CARRY_NO_CONSTRUCTORS. Elsewhere this comes before all
+ * other constructors of the object, and after its destructors: they may use what it imports.
+ */
 #ifdef CARRY_NO_CONSTRUCTORS
 #define CARRY_PATCH_AT_LOAD(symbol, load, unload) struct carry_key
 #else
 #define CARRY_PATCH_AT_LOAD(symbol, load, unload)                                                  \
-    static __attribute__((constructor)) void symbol##_load(void) {                                 \
+    static __attribute__((constructor(101))) void symbol##_load(void) {                            \
         load;                                                                                      \
         carry_patch_register(__start_carry_sites, __stop_carry_sites);                             \
     }                                                                                              \
-    static __attribute__((destructor)) void symbol##_unload(void) {                                \
+    static __attribute__((destructor(101))) void symbol##_unload(void) {                           \
         carry_patch_unregister(__start_carry_sites);                                               \
         unload;                                                                                    \
     }                                                                                              \
