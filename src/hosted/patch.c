@@ -20,8 +20,8 @@
 static const char __libc_single_threaded;
 #endif
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t mutex;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const struct carry_text_writer *writer; /* of the open session */
 static const char *writer_name = "none";
@@ -41,6 +41,18 @@ static void release(void *memory, size_t size) {
     free(memory);
 }
 
+/*
+ * Recursive, as whoever has a transaction open may load an object, or call exit(), which unloads
+ * all: their constructors and destructors lock as well.
+ */
+static void make_mutex(void) {
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&mutex, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
 static void before_fork(void) {
     pthread_mutex_lock(&mutex);
 }
@@ -53,15 +65,16 @@ static void after_fork_in_parent(void) {
 static void after_fork_in_child(void) {
     carry_text_after_fork(true);
     carry_patch_forked();
-    pthread_mutex_unlock(&mutex);
+    make_mutex(); /* the thread that owned it has another name in this process */
 }
 
-static void watch_forks(void) {
+static void set_up(void) {
+    make_mutex();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 static void lock(void) {
-    pthread_once(&fork_once, watch_forks);
+    pthread_once(&once, set_up);
     pthread_mutex_lock(&mutex);
 }
 
