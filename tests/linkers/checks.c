@@ -3,26 +3,16 @@
  * Are the results of all sites right before they are patched, after, and after each change, with
  * one thread and with another that runs them meanwhile? Are the records those that should be there?
  */
+#include "expect.h"
 #include "sites.h"
 
 #include <carry/cpu.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 LINKAGE CARRY_API int check_sites(bool has_dead, bool folded);
 
 #define ROUNDS 20
-
-static int failures;
-
-static void expect_at(int line, const char *what, long is, long wanted) {
-    if (is != wanted) {
-        printf("checks.c:%d: %s is %ld, not %ld\n", line, what, is, wanted);
-        failures++;
-    }
-}
-#define EXPECT(is, wanted) expect_at(__LINE__, #is, (long)(is), (long)(wanted))
 
 /* --- Results --- */
 
@@ -260,7 +250,5 @@ int check_sites(bool has_dead, bool folded) {
     }
     check_with_a_thread();
     check_landing();
-    if (!failures)
-        printf("ok\n");
-    return failures ? 1 : 0;
+    return result();
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* An object that is loaded and unloaded: what it imports, and a key by the name of another's. */
+#include "plugin.h"
+#include "share.h"
+
+CARRY_KEY(mode);
+
+/* What the operation returned when nothing was known of this object yet. */
+static long early;
+
+static __attribute__((constructor)) void run_early(void) {
+    early = carry_call(share_op)(10);
+}
+
+CARRY_KEY_DEFINE(mode, true);
+CARRY_OP_IMPORT(share_op);
+CARRY_KEY_IMPORT(share_key);
+
+static long run(long a) {
+    return carry_unlikely(share_key) ? -carry_call(share_op)(a) : carry_call(share_op)(a);
+}
+
+static bool get_mode(void) {
+    return carry_likely(mode);
+}
+
+static int set_mode(bool on) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_patch_set(&patch, &carry_key_mode, on);
+    return carry_patch_commit(&patch);
+}
+
+/* By way of the importer. */
+static int set_share(bool negate) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_patch_set(&patch, &carry_key_share_key, negate);
+    return carry_patch_commit(&patch);
+}
+
+static long get_early(void) {
+    return early;
+}
+
+CARRY_API const struct plugin plugin;
+const struct plugin plugin = {run, get_early, get_mode, set_mode, set_share, carry_patch_apply};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What plugin.c exports, under the name `plugin`. */
+#ifndef CARRY_TESTS_LINKERS_PLUGIN_H
+#define CARRY_TESTS_LINKERS_PLUGIN_H
+
+#include <stdbool.h>
+
+struct plugin {
+    long (*run)(long a); /* as share_run() */
+    long (*early)(void); /* the operation's result for 10, before main() or the end of dlopen() */
+    bool (*mode)(void);
+    int (*set_mode)(bool on);
+    int (*set_share)(bool negate);
+    int (*apply)(unsigned flags); /* of the library that the object is linked with */
+};
+
+/* Its records: of the two in run(), the one in run_early(), and that of mode(); run() has three. */
+#define PLUGIN_SITES 5
+
+#endif
