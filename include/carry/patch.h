@@ -110,11 +110,12 @@ enum carry_patch_reason {
 };
 
 struct carry_patch_stats {
-    size_t objects;      /* with sites: the executable, shared objects */
-    size_t sites;        /* all below, bodies not counted */
-    size_t direct;       /* calls and jumps that go straight to their function */
-    size_t inlined;      /* calls replaced by the function's own instruction */
-    size_t branches;     /* branches on keys, as NOP or jump */
+    size_t objects;    /* with sites: the executable, shared objects */
+    size_t unrecorded; /* operations and keys of objects that have none, or whose link lost them */
+    size_t sites;      /* all below, bodies not counted */
+    size_t direct;     /* calls and jumps that go straight to their function */
+    size_t inlined;    /* calls replaced by the function's own instruction */
+    size_t branches;   /* branches on keys, as NOP or jump */
     size_t alternatives; /* patched, or rightly in their default */
     size_t unpatched[CARRY_PATCH_REASONS];
     uint64_t commits;    /* that took effect */

@@ -366,7 +366,9 @@ static int apply(bool quiet) {
 
 int carry_patch_apply(unsigned flags) {
     /* Of the library itself, which has no start-up code. */
-    int error = carry_patch_register(__start_carry_sites, __stop_carry_sites);
+    int error = CARRY_OK;
+    if (&__start_carry_sites[0] != &__stop_carry_sites[0])
+        error = carry_patch_register(__start_carry_sites, __stop_carry_sites);
     if (error)
         return error;
     carry_host_text()->lock();

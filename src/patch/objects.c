@@ -5,6 +5,9 @@
 
 struct carry_object *carry_objects;
 
+/* Operations and keys of objects without a record. */
+static size_t unrecorded;
+
 /* Who looks for an address without the lock: see forget(). */
 static unsigned readers;
 
@@ -123,10 +126,12 @@ static void forget(struct carry_object **place) {
 }
 
 int carry_patch_register(const struct carry_site *start, const struct carry_site *stop) {
-    if (start == stop)
-        return CARRY_OK;
+    int error = CARRY_OK;
     carry_host_text()->lock();
-    int error = add_object(start, (size_t)(stop - start));
+    if (start == stop)
+        unrecorded++;
+    else
+        error = add_object(start, (size_t)(stop - start));
     carry_host_text()->unlock();
     return error;
 }
@@ -136,6 +141,8 @@ void carry_patch_unregister(const struct carry_site *start) {
     struct carry_object **place = find(start);
     if (*place)
         forget(place);
+    else if (!start && unrecorded)
+        unrecorded--;
     carry_host_text()->unlock();
 }
 
@@ -224,6 +231,7 @@ static void count_site(const struct carry_site *site, struct carry_patch_stats *
 }
 
 void carry_count_sites(struct carry_patch_stats *stats) {
+    stats->unrecorded = unrecorded;
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         stats->objects++;
         for (size_t i = 0; i < object->count; i++)

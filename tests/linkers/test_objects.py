@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import C11, FOLDER, Library, call
+from conftest import C11, CXX17, FOLDER, Library, call
 
 
 class Objects:
@@ -65,3 +65,42 @@ def objects(
 def test_scenario(objects: Objects, scenario: str, plugin: str) -> None:
     plugins = [objects.folder / f"{plugin}{i}.so" for i in range(2)]
     assert call(objects.program, scenario, *plugins, seconds=20) == "ok\n"
+
+
+DISCARD = "SECTIONS { /DISCARD/ : { *(carry_sites) } } INSERT AFTER .text;\n"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> None:
+    """Without records the program is as right as without patches, and can be told from others."""
+    source = FOLDER / "dropped.c"
+    compile_file = [compiler, "-O2", *C11]
+    (tmp_path / "discard.ld").write_text(DISCARD)
+    for name, flags in (("all", []), ("none", ["-DCARRY_NO_SITES"])):
+        call(*compile_file, *flags, "-c", source, "-o", f"{name}.o", cwd=tmp_path)
+    call("objcopy", "--remove-section=carry_sites", "all.o", "stripped.o", cwd=tmp_path)
+
+    def run(name: str, *words: str) -> str:
+        call(compiler, *words, *library.shared, "-pthread", "-o", name, cwd=tmp_path)
+        return call(tmp_path / name)
+
+    of_library = int(run("unsited", "none.o").split()[0])
+    assert run("whole", "all.o") == f"{of_library + 2} 0 0 ok\n"
+    for name, *words in (
+        ("unsited", "none.o"),
+        ("stripped", "stripped.o"),
+        ("discarded", "all.o", "-fuse-ld=bfd", "-Wl,-T,discard.ld"),
+    ):
+        assert run(name, *words) == f"{of_library} 2 0 ok\n"
+    # A program's section that is filled with zeros after it was linked.
+    call("objcopy", "--remove-section=carry_sites", "whole", "emptied", cwd=tmp_path)
+    assert call(tmp_path / "emptied") == f"{of_library + 2} 0 2 ok\n"
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_unwinding(compiler: str, level: str, library: Library, tmp_path: Path) -> None:
+    program = tmp_path / "unwind"
+    source = FOLDER / "unwind.cc"
+    call(compiler, level, *CXX17, source, *["-x", "none"], *library.shared, "-o", program)
+    assert call(program) == "ok\n"
