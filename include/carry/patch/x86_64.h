@@ -62,7 +62,12 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 #define CARRY_SPARE_0 CARRY_SPARE_1 "rdi",
 
 #define CARRY_LOAD(index, name, value)                                                             \
+    CARRY_ASSERT(__builtin_classify_type(value) < CARRY_REAL &&                                    \
+                     sizeof(value) <= sizeof(uintptr_t),                                           \
+                 "arguments of operations are integers and pointers");                             \
     register uintptr_t r##index __asm__(name) = (uintptr_t)(value);
+
+#define CARRY_REAL 8 /* the class of floating point; those above it are complex, unions, ... */
 
 /* What else a function may change by the System V ABI; the compiler knows only what it may use. */
 #ifdef __SSE__
@@ -108,16 +113,23 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
     CARRY_OP_TYPED(result, name, (A, B, C, D, E, F))                                               \
     CARRY_OP_CALL(6, result, name, (A a, B b, C c, D d, E e, F f))
 
-/* Of a bool that a function returns only the low byte means anything. */
 #ifdef __cplusplus
-#define CARRY_IS_BOOL(type) __is_same(type, bool)
+#define CARRY_ASSERT               static_assert
+#define CARRY_IS_TYPE(type, other) __is_same(type, other)
 #else
-#define CARRY_IS_BOOL(type) __builtin_types_compatible_p(type, bool)
+#define CARRY_ASSERT               _Static_assert
+#define CARRY_IS_TYPE(type, other) __builtin_types_compatible_p(type, other)
 #endif
+#define CARRY_IN_ONE_REGISTER(type)                                                                \
+    (!CARRY_IS_TYPE(type, float) && !CARRY_IS_TYPE(type, double) &&                                \
+     !CARRY_IS_TYPE(type, long double) && !CARRY_IS_TYPE(type, __int128) &&                        \
+     !CARRY_IS_TYPE(type, unsigned __int128))
 
 #define CARRY_OP_CALL(count, result, name, parameters)                                             \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                \
         CARRY_INLINE result carry_call_##name parameters {                                         \
+        CARRY_ASSERT(CARRY_IN_ONE_REGISTER(result),                                                \
+                     "results of operations are integers and pointers");                           \
         CARRY_LOAD_##count uintptr_t value;                                                        \
         __asm__ __volatile__ goto(                                                                 \
             ".Lcarry_site%=: .byte 0xff, 0x15\n\t"                                                 \
@@ -128,7 +140,8 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
             : CARRY_SPARE_##count CARRY_SPARE_XMM CARRY_SPARE_AVX512 CARRY_SPARE_X87 "r10", "r11", \
               "cc", "memory"                                                                       \
             : never);                                                                              \
-        return (result)(CARRY_IS_BOOL(result) ? value & 0xff : value);                             \
+        /* Of a bool only the low byte means anything. */                                          \
+        return (result)(CARRY_IS_TYPE(result, bool) ? value & 0xff : value);                       \
     never:                                                                                         \
         carry_patch_never();                                                                       \
     }                                                                                              \
