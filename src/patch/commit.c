@@ -338,17 +338,17 @@ static void resolve_keys(const struct carry_object *object) {
     }
 }
 
-int carry_commit_object(const struct carry_object *object, bool quiet) {
-    start_plan(quiet);
+int carry_commit_object(const struct carry_object *object) {
+    start_plan(false);
     resolve_keys(object);
     int error = plan_object(object);
     return error ? error : carry_out_plan();
 }
 
-int carry_commit_key(struct carry_key *key) {
+int carry_commit_import(const struct carry_key *import) {
     start_plan(false);
-    resolve_key(key);
-    int error = plan_key(key, key->value);
+    resolve_key(import->original);
+    int error = plan_key(import, import->original->value);
     return error ? error : carry_out_plan();
 }
 

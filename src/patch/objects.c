@@ -110,7 +110,7 @@ static int add_object(const struct carry_site *start, size_t count) {
     if (!object)
         return CARRY_ERROR_MEMORY;
     __atomic_store_n(place, object, __ATOMIC_SEQ_CST);
-    return carry_patch_applied ? carry_commit_object(object, false) : CARRY_OK;
+    return carry_patch_applied ? carry_commit_object(object) : CARRY_OK;
 }
 
 /* Frees an object once nobody can be reading it who found it before it left the list. */
@@ -155,11 +155,11 @@ void carry_patch_import(struct carry_key *import, struct carry_key *key) {
     if (key->original)
         key = key->original;
     import->original = key;
+    if (carry_patch_applied)
+        carry_commit_import(import);
     import->imports = key->imports;
     key->imports = import;
     __atomic_store_n(&import->value, key->value, __ATOMIC_RELEASE);
-    if (carry_patch_applied)
-        carry_commit_key(import);
     carry_host_text()->unlock();
 }
 

@@ -57,9 +57,11 @@ void carry_sort(void *array, size_t count, size_t size, bool (*before)(const voi
 
 /* --- Commits: src/patch/commit.c; all with the lock held --- */
 
-/* Patches all sites of an object, or all that name a key. Returns as carry_patch_apply(). */
-int carry_commit_object(const struct carry_object *object, bool quiet);
-int carry_commit_key(struct carry_key *key);
+/* Patches all sites of an object. Returns as carry_patch_apply(). */
+int carry_commit_object(const struct carry_object *object);
+
+/* Patches the sites of an import to the value of its original; its own is still the one before. */
+int carry_commit_import(const struct carry_key *import);
 
 /* Whether sites of objects are patched as they are loaded. */
 extern bool carry_patch_applied;

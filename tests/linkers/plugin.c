@@ -15,6 +15,7 @@ static __attribute__((constructor)) void run_early(void) {
 CARRY_KEY_DEFINE(mode, true);
 CARRY_OP_IMPORT(share_op);
 CARRY_KEY_IMPORT(share_key);
+CARRY_OP_IMPORT(share_choice);
 
 static long run(long a) {
     return carry_unlikely(share_key) ? -carry_call(share_op)(a) : carry_call(share_op)(a);
@@ -39,9 +40,14 @@ static int set_share(bool negate) {
     return carry_patch_commit(&patch);
 }
 
+static long choice(long a) {
+    return carry_call(share_choice)(a);
+}
+
 static long get_early(void) {
     return early;
 }
 
 CARRY_API const struct plugin plugin;
-const struct plugin plugin = {run, get_early, get_mode, set_mode, set_share, carry_patch_apply};
+const struct plugin plugin = {run,      choice,    get_early,        get_mode,
+                              set_mode, set_share, carry_patch_apply};

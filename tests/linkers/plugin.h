@@ -7,6 +7,7 @@
 
 struct plugin {
     long (*run)(long a); /* as share_run() */
+    long (*choice)(long a);
     long (*early)(void); /* the operation's result for 10, before main() or the end of dlopen() */
     bool (*mode)(void);
     int (*set_mode)(bool on);
@@ -14,7 +15,8 @@ struct plugin {
     int (*apply)(unsigned flags); /* of the library that the object is linked with */
 };
 
-/* Its records: of the two in run(), the one in run_early(), and that of mode(); run() has three. */
-#define PLUGIN_SITES 5
+/* Calls in run_early() and choice(), two in run(), and branches in run() and mode(). */
+#define PLUGIN_CALLS 4
+#define PLUGIN_SITES 6
 
 #endif

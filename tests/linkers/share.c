@@ -11,6 +11,17 @@ static long share_subtract(long a) {
     return a - 1;
 }
 
+/* To be chosen before sites are patched; there is none in this object. */
+static long undecided(long a) {
+    (void)a;
+    return -1;
+}
+static uintptr_t choose(void) {
+    return (uintptr_t)share_subtract;
+}
+
+CARRY_OP_DEFINE_RESOLVED(share_choice, undecided, choose);
+CARRY_OP_EXPORT(share_choice);
 CARRY_OP_DEFINE(share_op, share_add);
 CARRY_KEY_DEFINE(share_key, false);
 CARRY_KEY_DEFINE(mode, false);

@@ -7,6 +7,7 @@
 
 CARRY_OP(long, share_op, long);
 CARRY_KEY(share_key);
+CARRY_OP(long, share_choice, long);
 
 /* a + 1 or a - 1, by the operation; negative if the key is on. */
 CARRY_API long share_run(long a);

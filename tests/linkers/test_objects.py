@@ -104,3 +104,23 @@ def test_unwinding(compiler: str, level: str, library: Library, tmp_path: Path) 
     source = FOLDER / "unwind.cc"
     call(compiler, level, *CXX17, source, *["-x", "none"], *library.shared, "-o", program)
     assert call(program) == "ok\n"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_patched_before_import(compiler: str, library: Library, tmp_path: Path) -> None:
+    share, program = tmp_path / "libshare.so", tmp_path / "importer"
+    flags = [compiler, "-O2", *C11]
+    call(
+        *flags,
+        "-fPIC",
+        "-shared",
+        "-DSHARE_APPLIES",
+        FOLDER / "share.c",
+        *library.shared,
+        "-o",
+        share,
+    )
+    call(
+        *flags, "-fno-pie", "-no-pie", FOLDER / "importer.c", share, *library.shared, "-o", program
+    )
+    assert call(program) == "ok\n"
