@@ -232,7 +232,7 @@ CARRY_END_DECLS
 #define carry_set(patch, name, function) carry_set_##name(patch, function)
 
 /* A function for operations that do nothing for now; its result is 0, or nothing in particular. */
-#define CARRY_OP_NOTHING(name) ((carry_fn_##name *)carry_patch_nothing)
+#define CARRY_OP_NOTHING(name) ((carry_fn_##name *)(void (*)(void))carry_patch_nothing)
 
 /*
  * CARRY_KEY(name)                    declares a key.
