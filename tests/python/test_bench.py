@@ -56,7 +56,7 @@ def test_bench_alone_lists_the_benchmarks(carry: Run) -> None:
     for arguments in ([], ["--help"], ["-h"]):
         done = carry("bench", *arguments)
         assert (done.returncode, done.stderr) == (CLEAN, "")
-        assert all(f"\n  {name} " in done.stdout for name in ("sum", "crc", "capture"))
+        assert all(f"\n  {name} " in done.stdout for name in ("sum", "crc", "capture", "patch"))
 
 
 def test_unknown_benchmark(carry: Run) -> None:
@@ -292,5 +292,85 @@ def test_capture_wrong_usage(carry: Run, arguments: list[str]) -> None:
 
 def test_capture_help(carry: Run) -> None:
     done = carry("bench", "capture", "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+# --- carry bench patch ---
+
+CALLS = ["inlined", "direct", "pointer", "plt", "retpoline"]
+PATCHED = ["patched-call", "patched-inline", "patched-nop"]
+BRANCHES = ["flag", "branch-off", "branch-on"]
+NEVER_OF_EIGHT = {"patched-inline", "patched-nop", *BRANCHES}
+
+
+def patch_report(carry: Run, *arguments: str) -> dict[str, Any]:
+    done = carry("bench", "patch", "--quick", "--json", *arguments, env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    report = json.loads(done.stdout)
+    assert report["bench"] == "patch"
+    if not report["sites"]:
+        assert report["cases"] == report["commits"] == report["synchronisation"] == []
+        pytest.skip("there are no sites on this architecture")
+    return report
+
+
+def test_patch_times_every_form_in_every_cell(carry: Run) -> None:
+    cases = patch_report(carry, "--sites=100", "--batch=70")["cases"]
+    assert [(case["cell"], case["form"], case["sites"]) for case in cases] == [
+        (cell, form, sites)
+        for cell, sites in (("one", 1), ("many", 64), ("eight", 1), ("cold", 100))
+        for form in [*CALLS, *PATCHED, *BRANCHES]
+        if cell != "eight" or form not in NEVER_OF_EIGHT
+    ]
+    for case in cases:
+        assert 0 < case["min"] <= case["q1"] <= case["ns"] <= case["q3"]
+        assert case["to_inlined"] > 0
+        assert ("added_ns" in case) == (case["form"] in BRANCHES)
+        assert ("to_direct" in case) == (case["form"] not in BRANCHES)
+    ratios = {(case["cell"], case["form"]): case.get("to_direct") for case in cases}
+    assert all(ratios[cell, "direct"] == 1 for cell in ("one", "many", "eight", "cold"))
+
+
+def test_patch_times_commits_of_every_back_end(carry: Run) -> None:
+    report = patch_report(carry, "--sites=1", "--batch=70")
+    commits = report["commits"]
+    assert [(c["backend"], c["work"], c["thread"], c["sites"]) for c in commits] == [
+        (backend, work, thread, sites)
+        for backend in ("procmem", "alias", "mprotect")
+        for work, sites in (("call", 1), ("branch", 1), ("batch", 70))
+        for thread in (False, True)
+    ]
+    measured = [commit for commit in commits if commit["available"]]
+    for commit in measured:
+        assert 0 < commit["min"] <= commit["q1"] <= commit["ns"] <= commit["q3"]
+        assert commit["ns_a_site"] == pytest.approx(commit["ns"] / commit["sites"], rel=1e-4)
+        live = "trap" if commit["backend"] == "procmem" else "jump"
+        assert commit["guard"] == (live if commit["thread"] else "none")
+    assert {commit["backend"] for commit in measured} >= {"mprotect"}
+    assert len(report["synchronisation"]) == 2
+
+
+def test_patch_tables_for_people(carry: Run) -> None:
+    done = carry("bench", "patch", "--quick", env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    if "There are no sites" in done.stdout:
+        pytest.skip("there are no sites on this architecture")
+    for text in ("retpoline", "patched inline", "flag, off", "1,024 cold", "1,000 calls"):
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--nosuch"], ["file"], ["--sites=0"], ["--sites"], ["--batch=x"], ["--batch=2G"]]
+)
+def test_patch_wrong_usage(carry: Run, arguments: list[str]) -> None:
+    done = carry("bench", "patch", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith("carry bench patch: ") and done.stderr.count("\n") == 1
+
+
+def test_patch_help(carry: Run) -> None:
+    done = carry("bench", "patch", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80

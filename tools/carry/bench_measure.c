@@ -109,6 +109,7 @@ struct bench_stats bench_stats(const double *samples, size_t count) {
         .median = quantile(sorted, count, 0.5),
         .q1 = quantile(sorted, count, 0.25),
         .q3 = quantile(sorted, count, 0.75),
+        .min = sorted[0],
     };
 }
 

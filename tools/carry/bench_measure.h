@@ -46,6 +46,7 @@ static inline const double *bench_samples(const struct bench_plan *plan, const d
 struct bench_stats {
     double median;
     double q1, q3; /* the quartiles */
+    double min;
 };
 
 struct bench_stats bench_stats(const double *samples, size_t count);

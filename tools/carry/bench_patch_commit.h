@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What commits cost, by each way in which the system lets text be written. */
+#ifndef CARRY_TOOLS_BENCH_PATCH_COMMIT_H
+#define CARRY_TOOLS_BENCH_PATCH_COMMIT_H
+
+#include "bench_measure.h"
+#include "bench_patch_text.h"
+
+/* What is committed: sites of one key or operation, back and forth. */
+struct commit_work {
+    const char *name;
+    const char *title;
+    struct patch_shape shape; /* no sites: as many as asked for */
+    size_t rounds;
+};
+
+#define COMMIT_WORKS 3
+extern const struct commit_work commit_works[COMMIT_WORKS];
+
+/* Back ends, by the names that carry_patch_stats() gives them. */
+#define COMMIT_BACKENDS 3
+extern const char *const commit_backends[COMMIT_BACKENDS];
+
+struct commit_result {
+    bool measured;
+    char guard[8];
+    struct bench_stats ns; /* a commit */
+};
+
+struct commit_results {
+    struct commit_result of[COMMIT_BACKENDS][COMMIT_WORKS][2]; /* alone, and with a thread */
+    struct bench_stats synchronisation[2];                     /* of all cores, likewise */
+    bool failed;                                               /* a process died */
+};
+
+/*
+ * Measures in processes of their own, as one that committed once stays with what it found. False,
+ * with errno, if there is no memory.
+ */
+bool commit_measure(struct commit_results *results, const struct patch_text *texts, size_t divisor);
+
+#endif

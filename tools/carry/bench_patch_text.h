@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text to time: a loop around calls or branches of one form, made at run time, so that all forms
+ * stand at the same addresses within their pages and lines, and differ in nothing but themselves.
+ * Sites in it have records like those that compilers make, and are registered.
+ */
+#ifndef CARRY_TOOLS_BENCH_PATCH_TEXT_H
+#define CARRY_TOOLS_BENCH_PATCH_TEXT_H
+
+#include <carry/patch.h>
+
+enum patch_form {
+    FORM_INLINED,   /* the callee's instructions; of branches: none */
+    FORM_DIRECT,    /* call rel32 */
+    FORM_POINTER,   /* call *pointer(%rip) */
+    FORM_PLT,       /* call of a jump through a pointer: what PLTs, when bound, and ifuncs are */
+    FORM_RETPOLINE, /* call of a thunk that returns to the callee */
+    FORM_PATCHED_CALL,
+    FORM_PATCHED_INLINE,
+    FORM_PATCHED_NOP,
+    FORM_FLAG,       /* cmpb $0, flag(%rip); jne */
+    FORM_BRANCH_OFF, /* carry_unlikely() of a key that is off */
+    FORM_BRANCH_ON,
+    FORM_COUNT,
+};
+
+struct patch_shape {
+    enum patch_form form;
+    size_t sites;
+    bool eight;    /* the callee has eight instructions and not one */
+    bool spread;   /* each site has a cache line of its own ... */
+    bool separate; /* ... and so have its callee, and its pointer, flag or key */
+};
+
+struct patch_text {
+    void (*run)(size_t passes); /* each through all sites */
+    struct patch_shape shape;
+    struct patch_line *lines; /* pointers, flags and keys */
+    size_t line_count;
+    uintptr_t callees;
+    const struct carry_site *records;
+    size_t record_count; /* 0: nothing to patch */
+    void *memory;
+    size_t bytes;
+};
+
+/* Whether there is anything to make on this architecture. */
+bool patch_text_supported(void);
+
+/* Makes the text and registers its sites; false, with errno, if the system does not let it. */
+bool patch_text_make(struct patch_text *text, const struct patch_shape *shape);
+void patch_text_release(struct patch_text *text);
+
+/*
+ * Notes the change of all sites to one of two states: of calls, that callee (the registered body
+ * of an inlined one is that of state 0); of branches, off and on.
+ */
+void patch_text_set(const struct patch_text *text, struct carry_patch *patch, unsigned state);
+
+#endif
