@@ -65,69 +65,75 @@ static bool make_room(void) {
     return true;
 }
 
-static int plan_pieces(uintptr_t address, size_t length, const uint8_t *to) {
-    for (size_t done = 0; done < length; done += PIECE_BYTES) {
+static int plan_pieces(const struct carry_site *site, const uint8_t *from, const uint8_t *to) {
+    for (size_t done = 0; done < site->length; done += PIECE_BYTES) {
         if (!make_room())
             return CARRY_ERROR_MEMORY;
+        size_t left = site->length - done;
         struct piece *piece = &plan.pieces[plan.count++];
-        piece->address = address + done;
+        piece->address = carry_site_address(site) + done;
         piece->guard = CARRY_GUARD_NONE;
-        piece->length = (uint8_t)(length - done < PIECE_BYTES ? length - done : PIECE_BYTES);
-        __builtin_memcpy(piece->from, (const void *)piece->address, piece->length);
-        __builtin_memcpy(piece->to, to + done, piece->length);
+        piece->length = (uint8_t)(left < PIECE_BYTES ? left : PIECE_BYTES);
+        __builtin_memcpy(piece->from, from + done, PIECE_BYTES);
+        __builtin_memcpy(piece->to, to + done, PIECE_BYTES);
     }
     plan.sites++;
     return CARRY_OK;
 }
 
-static bool holds(const struct carry_site *site, const uint8_t *bytes) {
-    return !__builtin_memcmp((const void *)carry_site_address(site), bytes, site->length);
+/* What a site is patched to: a value, and if that is a function, its registered body, or NULL. */
+struct target {
+    uintptr_t value;
+    const struct carry_site *body;
+};
+
+static struct target target_of(uintptr_t value) {
+    return (struct target){value, carry_body_of(value)};
 }
 
-static bool holds_value(const struct carry_site *site, uintptr_t value,
-                        const struct carry_site *body) {
-    uint8_t bytes[CARRY_SITE_BYTES_MAX];
-    return carry_encode(site, value, body, bytes) && holds(site, bytes);
-}
-
-/* Is the site in a state that it was patched to? */
-static bool is_patched(const struct carry_site *site) {
-    uintptr_t value = carry_site_value(site);
-    if (site->kind != CARRY_SITE_CALL && site->kind != CARRY_SITE_JUMP)
-        return holds_value(site, value, NULL) || holds_value(site, !value, NULL);
-    return holds_value(site, value, NULL) || holds_value(site, value, carry_body_of(value));
+/* Is the site in a state that it was patched to, and which? */
+static bool find_state(const struct carry_site *site, const struct target *target, uint8_t *bytes) {
+    bool calls = site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
+    if (carry_encode(site, target->value, NULL, bytes) && carry_site_holds(site, bytes))
+        return true;
+    if (calls && !target->body)
+        return false;
+    return carry_encode(site, calls ? target->value : !target->value, target->body, bytes) &&
+           carry_site_holds(site, bytes);
 }
 
 static bool may_change(const struct carry_site *site) {
     return site->kind != CARRY_SITE_ALTERNATIVE || site->flags & CARRY_SITE_SINGLE || plan.quiet;
 }
 
-/* Plans to patch a site to `value`, or to leave it original where that does not fit. */
-static int plan_site(const struct carry_site *site, uintptr_t value,
-                     const struct carry_site *body) {
-    uint8_t original[CARRY_SITE_BYTES_MAX];
-    uint8_t wanted[CARRY_SITE_BYTES_MAX];
+/* Plans to patch a site from one state to another, or to leave it original where that does not fit.
+ */
+static int plan_site(const struct carry_site *site, const struct target *from,
+                     const struct target *to) {
+    uint8_t present[CARRY_SITE_BYTES_MAX] = {0};
+    uint8_t wanted[CARRY_SITE_BYTES_MAX] = {0};
     if (!carry_encode_knows(site) || !may_change(site))
         return CARRY_OK;
-    carry_encode_original(site, original);
-    if (!carry_encode(site, value, body, wanted))
-        __builtin_memcpy(wanted, original, site->length);
-    if (holds(site, wanted))
+    if (!carry_encode(site, to->value, to->body, wanted))
+        carry_encode_original(site, wanted);
+    if (carry_site_holds(site, wanted))
         return CARRY_OK;
-    if (!holds(site, original)) {
-        if (!is_patched(site))
+    carry_encode_original(site, present);
+    if (!carry_site_holds(site, present)) {
+        if (!find_state(site, from, present))
             return CARRY_ERROR_BYTES;
         plan.moves_patched = true;
     }
-    return plan_pieces(carry_site_address(site), site->length, wanted);
+    return plan_pieces(site, present, wanted);
 }
 
 static int plan_key(const struct carry_key *key, uintptr_t value) {
-    const struct carry_site *body = carry_body_of(value);
+    const struct target from = target_of(key->value);
+    const struct target to = target_of(value);
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         struct carry_sites sites = carry_object_sites(object, (uintptr_t)key);
         for (size_t i = 0; i < sites.count; i++) {
-            int error = plan_site(sites.first[i], value, body);
+            int error = plan_site(sites.first[i], &from, &to);
             if (error)
                 return error;
         }
@@ -140,8 +146,8 @@ static int plan_object(const struct carry_object *object) {
         const struct carry_site *site = object->by_address[i];
         if (!carry_encode_knows(site))
             continue;
-        uintptr_t value = carry_site_value(site);
-        int error = plan_site(site, value, carry_body_of(value));
+        const struct target target = target_of(carry_site_value(site));
+        int error = plan_site(site, &target, &target);
         if (error)
             return error;
     }

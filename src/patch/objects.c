@@ -195,10 +195,6 @@ uintptr_t carry_site_value(const struct carry_site *site) {
 
 /* --- How sites stand --- */
 
-static bool holds(const struct carry_site *site, const uint8_t *bytes) {
-    return !__builtin_memcmp((const void *)carry_site_address(site), bytes, site->length);
-}
-
 static enum carry_patch_reason why_unpatched(const struct carry_site *site) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     if (!carry_encode(site, carry_site_value(site), NULL, bytes))
@@ -218,7 +214,7 @@ static void count_site(const struct carry_site *site, struct carry_patch_stats *
     }
     carry_encode_original(site, bytes);
     bool wants_original = site->kind == CARRY_SITE_ALTERNATIVE && !carry_site_value(site);
-    if (holds(site, bytes) && !wants_original)
+    if (carry_site_holds(site, bytes) && !wants_original)
         stats->unpatched[why_unpatched(site)]++;
     else if (site->kind == CARRY_SITE_ALTERNATIVE)
         stats->alternatives++;

@@ -23,6 +23,15 @@ static inline uintptr_t carry_site_key(const struct carry_site *site) {
     return carry_site_target(&site->key);
 }
 
+/* Does its text hold these bytes? (They are few, and those that differ do so early.) */
+static inline bool carry_site_holds(const struct carry_site *site, const uint8_t *bytes) {
+    const uint8_t *text = (const uint8_t *)carry_site_address(site);
+    size_t i = 0;
+    while (i < site->length && text[i] == bytes[i])
+        i++;
+    return i == site->length;
+}
+
 /* --- Objects: src/patch/objects.c --- */
 
 struct carry_object {
