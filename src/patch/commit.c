@@ -209,64 +209,64 @@ static size_t find_runs(void) {
 
 /* --- Writing --- */
 
-/* What is written to a page, collected, as each call of the host costs far more than its bytes. */
-static struct {
-    uintptr_t start;
-    size_t size;
-    uint8_t bytes[PAGE_BYTES + PIECE_BYTES];
-} span;
-
-static bool flush(void) {
-    size_t size = span.size;
-    span.size = 0;
-    return !size || carry_host_text()->write(span.start, span.bytes, size);
-}
-
-static bool collect(uintptr_t address, const uint8_t *bytes, size_t size) {
-    bool ok = address / PAGE_BYTES == span.start / PAGE_BYTES || flush();
-    if (!span.size)
-        span.start = address;
-    size_t offset = address - span.start;
-    /* What lies between two sites is written as it is. */
-    __builtin_memcpy(span.bytes + span.size, (const void *)(span.start + span.size),
-                     offset - span.size);
-    __builtin_memcpy(span.bytes + offset, bytes, size);
-    span.size = offset + size;
-    return ok;
-}
-
 enum step { GUARDS, TAILS, HEADS, WHOLE };
 
-/* One step for one piece: the part of its bytes that the step writes. */
-static bool write_piece(const struct piece *piece, const uint8_t *bytes, enum step step,
-                        bool (*put)(uintptr_t, const uint8_t *, size_t)) {
+/* What a step writes of a piece. */
+struct part {
+    uintptr_t address;
+    size_t size;
+    const uint8_t *bytes;
     uint8_t guard[2];
-    size_t size = carry_encode_guard_bytes((enum carry_guard)piece->guard, guard);
-    if (step == GUARDS)
-        return put(piece->address, guard, size);
-    if (step == TAILS)
-        return size == piece->length ||
-               put(piece->address + size, bytes + size, piece->length - size);
-    return put(piece->address, bytes, step == HEADS ? size : piece->length);
-}
+};
 
-static bool write_now(uintptr_t address, const uint8_t *bytes, size_t size) {
-    return carry_host_text()->write(address, bytes, size);
+static void find_part(struct part *part, const struct piece *piece, enum step step, bool forward) {
+    const uint8_t *bytes = forward ? piece->to : piece->from;
+    size_t guard = carry_encode_guard_bytes((enum carry_guard)piece->guard, part->guard);
+    size_t skip = step == TAILS ? guard : 0;
+    part->address = piece->address + skip;
+    part->size = step == GUARDS || step == HEADS ? guard : piece->length - skip;
+    part->bytes = step == GUARDS ? part->guard : bytes + skip;
 }
 
 /*
- * One step for all. Pairs go by themselves: within a span they would not be written at once. The
+ * All parts within a page at once, as a call of the host costs far more than their bytes. What lies
+ * between them is written as it is.
+ */
+static bool write_page(const struct piece *pieces, size_t count, enum step step, bool forward) {
+    static uint8_t bytes[PAGE_BYTES + PIECE_BYTES];
+    struct part part;
+    find_part(&part, &pieces[count - 1], step, forward);
+    if (count == 1)
+        return !part.size || carry_host_text()->write(part.address, part.bytes, part.size);
+    uintptr_t end = part.address + part.size;
+    find_part(&part, &pieces[0], step, forward);
+    uintptr_t start = part.address;
+    __builtin_memcpy(bytes, (const void *)start, end - start);
+    for (size_t i = 0; i < count; i++) {
+        find_part(&part, &pieces[i], step, forward);
+        __builtin_memcpy(bytes + (part.address - start), part.bytes, part.size);
+    }
+    return carry_host_text()->write(start, bytes, end - start);
+}
+
+static size_t count_in_page(const struct piece *pieces, size_t count) {
+    size_t i = 1;
+    while (i < count && pieces[i].address / PAGE_BYTES == pieces[0].address / PAGE_BYTES)
+        i++;
+    return i;
+}
+
+/*
+ * One step for all. Pairs go by themselves: among others they would not be written at once. The
  * way back goes on where a write fails: what cannot be restored did not change, and the rest must.
  */
 static bool write_step(enum step step, bool forward, bool writes_pairs) {
     bool ok = true;
-    for (size_t i = 0; i < plan.count && (ok || !forward); i++) {
-        const struct piece *piece = &plan.pieces[i];
-        ok = write_piece(piece, forward ? piece->to : piece->from, step,
-                         writes_pairs ? write_now : collect) &&
-             ok;
+    for (size_t i = 0, count; i < plan.count && (ok || !forward); i += count) {
+        const struct piece *pieces = &plan.pieces[i];
+        count = writes_pairs ? 1 : count_in_page(pieces, plan.count - i);
+        ok = write_page(pieces, count, step, forward) && ok;
     }
-    ok = flush() && ok;
     if (step != HEADS) /* nothing waits for these: see the top of this file */
         carry_host_text()->synchronise();
     return ok;
