@@ -22,11 +22,17 @@
 #include "harness/check_patch.h"
 #include "harness/child.h"
 #include "harness/effort.h"
+#include "harness/fault.h"
 #include "harness/tap.h"
 #include "hosted/patch.h"
 
 static const struct effort *effort;
 static const char *writer; /* NULL: the best */
+
+/* Emulators may keep what they once read of the text. */
+static bool emulated(void) {
+    return fault_under_valgrind() || placed_in_qemu();
+}
 
 /* --- Each kind --- */
 
@@ -198,13 +204,14 @@ static bool flips_go_right(void) {
 static bool foreign_gets_its_traps(void) {
     foreign.count = 0;
     __asm__ __volatile__("int3" ::: "memory");
-    bool ok = foreign.count == 1 && foreign.code == SI_KERNEL;
-    __asm__ __volatile__(".byte 0xcd, 3" ::: "memory"); /* int $3, in two bytes */
-    ok = ok && foreign.count == 2;
+    bool ok = foreign.count == 1 && foreign.code > 0;
     raise(SIGTRAP);
-    ok = ok && foreign.count == 3 && foreign.code == SI_TKILL;
+    ok = ok && foreign.count == 2 && foreign.code == SI_TKILL;
     kill(getpid(), SIGTRAP);
-    return ok && foreign.count == 4 && foreign.code == SI_USER;
+    ok = ok && foreign.count == 3 && foreign.code == SI_USER;
+    if (!fault_under_valgrind()) /* which does not know the instruction */
+        __asm__ __volatile__(".byte 0xcd, 3" ::: "memory"); /* int $3, in two bytes */
+    return ok && foreign.count == (fault_under_valgrind() ? 3 : 4);
 }
 
 static bool foreign_before_ours(void) {
@@ -222,10 +229,12 @@ static bool foreign_over_ours(void) {
 static struct sigaction found;
 
 static void on_polite(int signal, siginfo_t *info, void *context) {
-    if (info->si_code == SI_KERNEL && found.sa_flags & SA_SIGINFO)
+    if (info->si_code <= 0)
+        on_foreign(signal, info, context);
+    else if (found.sa_flags & SA_SIGINFO)
         found.sa_sigaction(signal, info, context);
     else
-        on_foreign(signal, info, context);
+        sigaction(signal, &found, NULL), raise(signal);
 }
 
 static bool polite_over_ours(void) {
@@ -326,7 +335,7 @@ static void test_traps(void) {
     tap_ok(child_says(NULL, foreign_over_ours), "a handler installed over ours gets its traps");
     tap_ok(child_says(NULL, polite_over_ours), "a handler that passes on to ours");
     tap_ok(child_says(NULL, foreign_leaps_out), "a handler that jumps out, three times");
-    if (placed_emulated())
+    if (emulated())
         tap_skip("single steps", "this emulator makes none");
     else
         tap_ok(child_says(NULL, steps_go_right), "single steps through sites");
@@ -342,7 +351,7 @@ static void test_written(void) {
     struct carry_patch_stats stats;
     carry_patch_stats(&stats);
     size_t refused = stats.unpatched[CARRY_PATCH_PERMISSION] + stats.unpatched[CARRY_PATCH_NO_SYNC];
-    if (refused && placed_emulated()) {
+    if (refused && emulated()) {
         tap_skip("the text was written", "this emulator runs what it read before");
         tap_ok(stats.written == 0, "then nothing is written");
         return;
@@ -364,7 +373,10 @@ int main(int argc, char **argv) {
     test_parked();
     test_many_threads();
     test_beside(make_storm, "signals to all threads, whose handler runs sites");
-    test_beside(fork_children, "children that patch, as their parent goes on");
+    if (placed_in_qemu())
+        tap_skip("children that patch", "this emulator gives children of threads no threads");
+    else
+        test_beside(fork_children, "children that patch, as their parent goes on");
     test_beside(come_and_go, "threads that come and go");
     test_written();
     return tap_done();

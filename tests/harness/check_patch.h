@@ -31,6 +31,7 @@ struct placed_state {
 struct placed_kind {
     const char *name;
     size_t length; /* of a site */
+    bool in_text;  /* sites that cannot be patched do not follow the key, but stay as they begin */
     struct carry_key *key;
     const struct placed *sites;
     size_t count;
@@ -49,8 +50,8 @@ const struct placed_kind *placed_kinds(void);
  */
 struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t threads);
 
-/* Runs and judges the sites once more while check_flips() is under way: for other threads, and for
- * signal handlers. */
+/* Runs and judges the sites of the last check_flips() or the present one: for other threads, and
+ * for signal handlers. */
 void placed_run(void);
 
 /*
@@ -65,7 +66,7 @@ placed_fn *placed_far(placed_fn *function);
 /* Sets a key, and commits. */
 int placed_commit(struct carry_key *key, uintptr_t value);
 
-/* Is this program run by an emulator, which may not see what is written to text? */
-bool placed_emulated(void);
+/* Is this program run by QEMU? */
+bool placed_in_qemu(void);
 
 #endif
