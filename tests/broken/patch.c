@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "broken/patch.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "patch/patch.h"
+
+enum broken_patch broken_patch;
+
+bool __real_carry_encode(const struct carry_site *site, uintptr_t value,
+                         const struct carry_site *body, uint8_t *bytes);
+bool __wrap_carry_encode(const struct carry_site *site, uintptr_t value,
+                         const struct carry_site *body, uint8_t *bytes);
+bool __real_carry_patch_is_site(uintptr_t address);
+bool __wrap_carry_patch_is_site(uintptr_t address);
+const struct carry_text_host *__real_carry_host_text(void);
+const struct carry_text_host *__wrap_carry_host_text(void);
+
+/* cs call f  ->  call f; nop */
+static void split_call(uint8_t *bytes) {
+    int32_t rel32;
+    memcpy(&rel32, bytes + 2, sizeof rel32);
+    rel32++; /* from an end that is a byte nearer */
+    bytes[0] = 0xe8;
+    memcpy(bytes + 1, &rel32, sizeof rel32);
+    bytes[5] = 0x90;
+}
+
+bool __wrap_carry_encode(const struct carry_site *site, uintptr_t value,
+                         const struct carry_site *body, uint8_t *bytes) {
+    bool fits = __real_carry_encode(site, value, body, bytes);
+    bool direct = site->kind == CARRY_SITE_CALL && bytes[0] == 0x2e && bytes[1] == 0xe8;
+    if (fits && direct && broken_patch == BROKEN_PATCH_CALL_NOP)
+        split_call(bytes);
+    return fits;
+}
+
+bool __wrap_carry_patch_is_site(uintptr_t address) {
+    return broken_patch != BROKEN_PATCH_LOST_SITES && __real_carry_patch_is_site(address);
+}
+
+/* --- The host --- */
+
+enum { GUARDS, TAILS, HEADS }; /* the steps of a commit, by the times that it synchronised */
+
+static int step;
+
+static struct {
+    uintptr_t address;
+    size_t size;
+    uint8_t bytes[16];
+} late[256];
+static size_t late_count;
+
+static bool alone(void) {
+    return broken_patch == BROKEN_PATCH_NO_GUARD || __real_carry_host_text()->alone();
+}
+
+static int open_session(const struct carry_text_run *runs, size_t count, bool alone_now,
+                        bool *writes_pairs) {
+    step = GUARDS;
+    return __real_carry_host_text()->open(runs, count, alone_now, writes_pairs);
+}
+
+/* Long enough for a thread to come by, also where it has to share its core. */
+static void wait_for_thread(void) {
+    const struct timespec pause = {0, 50000};
+    nanosleep(&pause, NULL);
+}
+
+static bool write_bytewise(uintptr_t address, const uint8_t *bytes, size_t size) {
+    bool ok = true;
+    for (size_t i = 0; i < size && ok; i++) {
+        ok = __real_carry_host_text()->write(address + i, bytes + i, 1);
+        wait_for_thread();
+    }
+    return ok;
+}
+
+static bool write_text(uintptr_t address, const void *bytes, size_t size) {
+    if (broken_patch == BROKEN_PATCH_NOT_WRITTEN)
+        return true;
+    if (broken_patch == BROKEN_PATCH_NO_GUARD)
+        return write_bytewise(address, bytes, size);
+    if (broken_patch != BROKEN_PATCH_TAIL_LAST || step != TAILS)
+        return __real_carry_host_text()->write(address, bytes, size);
+    late[late_count].address = address;
+    late[late_count].size = size;
+    memcpy(late[late_count++].bytes, bytes, size);
+    return true;
+}
+
+static void synchronise(void) {
+    wait_for_thread();
+    for (size_t i = 0; step == HEADS && i < late_count; i++)
+        __real_carry_host_text()->write(late[i].address, late[i].bytes, late[i].size);
+    if (step++ == HEADS)
+        late_count = 0;
+    __real_carry_host_text()->synchronise();
+}
+
+const struct carry_text_host *__wrap_carry_host_text(void) {
+    static struct carry_text_host host;
+    const struct carry_text_host *right = __real_carry_host_text();
+    if (broken_patch == BROKEN_PATCH_NOT)
+        return right;
+    if (!host.lock) {
+        struct carry_text_host twin = *right;
+        twin.alone = alone;
+        twin.open = open_session;
+        twin.write = write_text;
+        twin.synchronise = synchronise;
+        host = twin;
+    }
+    return &host;
+}

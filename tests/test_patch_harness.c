@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Do the checks of live patching find what is broken? */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "broken/patch.h"
+#include "harness/check_patch.h"
+#include "harness/fault.h"
+#include "harness/tap.h"
+#include "hosted/patch.h"
+
+#define FLIPS         1000
+#define CHILD_SECONDS 30
+
+static struct verdict flips_of_calls(void) {
+    return check_flips(&placed_kinds()[0], FLIPS, 1);
+}
+
+static struct verdict flips_of_alternatives(void) {
+    return check_flips(&placed_kinds()[PLACED_KINDS - 2], FLIPS, 1);
+}
+
+static struct verdict parked(void) {
+    return check_parked(5);
+}
+
+static const struct twin {
+    const char *name;
+    enum broken_patch twin;
+    struct verdict (*check)(void);
+} twins[] = {
+    {"call_nop", BROKEN_PATCH_CALL_NOP, parked},
+    {"no_guard", BROKEN_PATCH_NO_GUARD, flips_of_calls},
+    {"tail_last", BROKEN_PATCH_TAIL_LAST, flips_of_calls},
+    {"lost_sites", BROKEN_PATCH_LOST_SITES, flips_of_calls},
+    {"not_written", BROKEN_PATCH_NOT_WRITTEN, flips_of_alternatives},
+};
+
+/* How a child ends that makes a check of a twin: broken ones crash, hang or give wrong results. */
+static int ends(enum broken_patch twin, struct verdict (*check)(void)) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        alarm(CHILD_SECONDS);
+        broken_patch = twin;
+        struct verdict verdict = check();
+        if (!verdict.ok && twin == BROKEN_PATCH_NOT)
+            tap_note("%s", verdict.text);
+        _exit(verdict.ok ? 0 : 1);
+    }
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child ? status : 0;
+}
+
+static void test_twin(const struct twin *twin) {
+    int status = ends(twin->twin, twin->check);
+    if (WIFSIGNALED(status))
+        tap_ok(true, "%s is caught: %s", twin->name, strsignal(WTERMSIG(status)));
+    else
+        tap_ok(WEXITSTATUS(status) != 0, "%s is caught: wrong results", twin->name);
+    status = ends(BROKEN_PATCH_NOT, twin->check);
+    tap_ok(status == 0, "what it is a twin of passes");
+}
+
+int main(void) {
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind runs the text that it read before");
+    carry_text_only("mprotect"); /* which works in emulators too */
+    placed_kinds();
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        test_twin(&twins[i]);
+    return tap_done();
+}
