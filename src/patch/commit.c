@@ -339,7 +339,8 @@ static void resolve_key(struct carry_key *key) {
 static void resolve_keys(const struct carry_object *object) {
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_key[i];
-        if (site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP)
+        bool is_call = site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
+        if (is_call && carry_encode_knows(site))
             resolve_key((struct carry_key *)carry_site_key(site));
     }
 }

@@ -181,7 +181,8 @@ const struct carry_site *carry_body_of(uintptr_t function) {
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         struct carry_sites sites = carry_object_sites(object, function);
         for (size_t i = 0; i < sites.count; i++)
-            if (sites.first[i]->kind == CARRY_SITE_BODY)
+            if (sites.first[i]->kind == CARRY_SITE_BODY &&
+                sites.first[i]->version == CARRY_SITE_VERSION)
                 return sites.first[i];
     }
     return NULL;
