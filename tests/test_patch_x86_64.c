@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* The sites of x86-64: their bytes in each state, what is refused, and the compiler's part. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <carry/cpu.h>
+
+#include "harness/check_patch.h"
+#include "harness/fault.h"
+#include "harness/tap.h"
+#include "patch/patch.h"
+
+enum { CALL, JUMP, UNLIKELY, LIKELY, BYTES1, BYTES2, BYTES4, BYTES5, BYTES10 };
+
+static const struct placed_kind *kinds;
+
+static struct carry_patch_stats stats(void) {
+    struct carry_patch_stats now;
+    carry_patch_stats(&now);
+    return now;
+}
+
+/* --- Bytes --- */
+
+/*
+ * What a site is to hold: bytes in hexadecimal, and 32-bit offsets: K to its key, F to the
+ * function, S with a digit of base 36 to so many bytes behind the site's beginning, * to anywhere.
+ */
+static bool holds(const struct placed_kind *kind, size_t site, size_t state, const char *pattern) {
+    const uint8_t *bytes = kind->sites[site].site;
+    size_t at = 0;
+    for (char *end; *pattern; pattern += *pattern == ' ') {
+        int32_t offset;
+        memcpy(&offset, bytes + at, sizeof offset);
+        uintptr_t target = (uintptr_t)bytes + at + 4 + (uintptr_t)(intptr_t)offset;
+        uintptr_t wanted = target;
+        char what = *pattern++;
+        if (what == 'K')
+            wanted = (uintptr_t)kind->key;
+        else if (what == 'F')
+            wanted = kind->states[state].value;
+        else if (what == 'S')
+            wanted = (uintptr_t)bytes + strtoul((char[]){*pattern++, 0}, NULL, 36);
+        else if (what != '*') {
+            if (bytes[at++] != strtoul(pattern - 1, &end, 16))
+                return false;
+            pattern = end;
+            continue;
+        }
+        if (target != wanted)
+            return false;
+        at += 4;
+    }
+    return at == kind->length;
+}
+
+static void expect_bytes(size_t kind, size_t state, const char *pattern, const char *name) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < kinds[kind].count; i++)
+        wrong += !holds(&kinds[kind], i, state, pattern) ||
+                 kinds[kind].sites[i].function(PLACED_ARGUMENT) != kinds[kind].states[state].result;
+    tap_ok(!wrong, "%s: %s: %s", kinds[kind].name, name, pattern);
+}
+
+/* Each state that there is, in an order in which every one is reached from another. */
+static const struct {
+    size_t kind;
+    size_t state;
+    const char *bytes;
+    const char *name;
+} states[] = {
+    {CALL, 1, "2e e8 F", "direct"},
+    {CALL, 2, "2e 2e 48 8d 47 03", "inlined"},
+    {CALL, 3, "8b 05 *", "inlined, with an operand in memory"},
+    {CALL, 4, "66 0f 1f 44 00 00", "nothing"},
+    {CALL, 0, "ff 15 K", "out of range"},
+    {CALL, 2, "2e 2e 48 8d 47 03", "inlined again"},
+    {CALL, 5, "2e e8 F", "direct again"},
+    {JUMP, 1, "2e e9 F", "direct"},
+    {JUMP, 0, "ff 25 K", "out of range"},
+    {JUMP, 2, "2e e9 F", "never inlined"},
+    {UNLIKELY, 1, "e9 S6", "on"},
+    {UNLIKELY, 0, "0f 1f 44 00 00", "off"},
+    {LIKELY, 1, "0f 1f 44 00 00", "on"},
+    {LIKELY, 0, "e9 S6", "off"},
+    {BYTES1, 1, "f9", "replaced"},
+    {BYTES1, 0, "f8", "restored"},
+    {BYTES2, 1, "ff c8", "replaced"},
+    {BYTES2, 0, "31 c0", "restored"},
+    {BYTES4, 1, "2e 8d 40 02", "replaced"},
+    {BYTES4, 0, "8d 44 00 01", "restored"},
+    {BYTES5, 1, "b8 02 00 00 00", "replaced"},
+    {BYTES5, 0, "b8 01 00 00 00", "restored"},
+    {BYTES10, 1, "2e 2e 2e 2e 2e b8 02 00 00 00", "replaced"},
+    {BYTES10, 0, "48 b8 88 77 66 55 44 33 22 11", "restored"},
+};
+
+static void test_original(void) {
+    expect_bytes(CALL, 0, "ff 15 K", "original");
+    expect_bytes(JUMP, 0, "ff 25 K", "original");
+    expect_bytes(UNLIKELY, 0, "e9 Sc", "original");
+    expect_bytes(LIKELY, 0, "e9 Sc", "original");
+}
+
+static void test_states(void) {
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        const struct placed_kind *kind = &kinds[states[i].kind];
+        if (placed_commit(kind->key, kind->states[states[i].state].value))
+            tap_ok(false, "%s: commit", kind->name);
+        expect_bytes(states[i].kind, states[i].state, states[i].bytes, states[i].name);
+    }
+}
+
+static size_t sites_of(const struct placed_kind *kind) {
+    return carry_object_sites(carry_objects, (uintptr_t)kind->key).count;
+}
+
+static void test_stats(void) {
+    const struct placed_kind *call = &kinds[CALL];
+    const size_t count = sites_of(call); /* those in C too */
+    placed_commit(call->key, call->states[1].value);
+    struct carry_patch_stats one = stats();
+    placed_commit(call->key, call->states[2].value);
+    struct carry_patch_stats two = stats();
+    placed_commit(call->key, call->states[0].value);
+    struct carry_patch_stats three = stats();
+    tap_ok(count > call->count && one.direct == two.direct + count, "direct calls are counted");
+    tap_ok(!one.inlined && two.inlined == count && !three.inlined, "inlined calls are counted");
+    tap_ok(three.unpatched[CARRY_PATCH_RANGE] == two.unpatched[CARRY_PATCH_RANGE] + count,
+           "calls out of range are counted");
+    tap_ok(three.branches == sites_of(&kinds[UNLIKELY]) + sites_of(&kinds[LIKELY]),
+           "branches are counted");
+    tap_ok(two.commits == one.commits + 1 && two.written == one.written + count,
+           "commits and written sites are counted");
+    tap_ok(one.sites == two.sites && one.sites == three.sites, "the sum stays");
+}
+
+/* --- Sites that hold something else --- */
+
+extern const uint8_t __executable_start[];
+extern const uint8_t etext[];
+
+static uint8_t *copy_text(void) {
+    size_t size = (size_t)(etext - __executable_start);
+    uint8_t *copy = malloc(size);
+    memcpy(copy, __executable_start, size);
+    return copy;
+}
+
+static bool text_is(const uint8_t *copy) {
+    return !memcmp(copy, __executable_start, (size_t)(etext - __executable_start));
+}
+
+static void corrupt(const uint8_t *byte) {
+    uint8_t *page = (uint8_t *)((uintptr_t)byte & ~UINT64_C(4095));
+    mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+    *(uint8_t *)(uintptr_t)byte ^= 0x40;
+    mprotect(page, 4096, PROT_READ | PROT_EXEC);
+}
+
+/* Each byte of the first site in memory, of the last, and of one between. */
+static bool refuses(const struct placed_kind *kind, size_t state) {
+    const size_t sites[] = {0, kind->count / 2, kind->count - 1};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        for (size_t byte = 0; byte < kind->length; byte++) {
+            const uint8_t *place = kind->sites[sites[i]].site + byte;
+            uintptr_t value = kind->key->value;
+            corrupt(place);
+            uint8_t *before = copy_text();
+            int error = placed_commit(kind->key, kind->states[state].value);
+            ok = ok && error == CARRY_ERROR_BYTES && text_is(before) && kind->key->value == value;
+            free(before);
+            corrupt(place);
+        }
+    return ok;
+}
+
+static void test_corrupted(void) {
+    for (size_t i = 0; i < PLACED_KINDS; i++) {
+        const struct placed_kind *kind = &kinds[i];
+        placed_commit(kind->key, kind->states[0].value);
+        bool ok = refuses(kind, 1);
+        placed_commit(kind->key, kind->states[1].value);
+        ok = refuses(kind, 0) && ok;
+        ok = placed_commit(kind->key, kind->states[0].value) == 0 && ok;
+        tap_ok(ok, "%s: unknown bytes are refused, nothing is written", kind->name);
+    }
+}
+
+/* One bad site spoils the whole commit, also for other keys. */
+static void test_all_or_nothing(void) {
+    struct carry_patch patch;
+    const uint8_t *bad = kinds[JUMP].sites[kinds[JUMP].count - 1].site;
+    corrupt(bad);
+    uint8_t *before = copy_text();
+    carry_patch_begin(&patch);
+    for (size_t i = 0; i < PLACED_KINDS; i++)
+        carry_patch_set(&patch, kinds[i].key, kinds[i].states[1].value);
+    tap_ok(carry_patch_commit(&patch) == CARRY_ERROR_BYTES && text_is(before),
+           "one bad site of nine kinds: nothing is written");
+    bool kept = true;
+    for (size_t i = 0; i < PLACED_KINDS; i++)
+        kept = kept && kinds[i].key->value == kinds[i].states[0].value;
+    tap_ok(kept, "and no key changes");
+    free(before);
+    corrupt(bad);
+}
+
+/* --- Records of newer libraries --- */
+
+static unsigned resolved;
+
+static uintptr_t must_not_be_asked(void) {
+    resolved++;
+    return 0;
+}
+
+static struct carry_key other_key = {.resolve = must_not_be_asked};
+
+static int32_t offset_to(const void *target, const int32_t *place) {
+    return (int32_t)((intptr_t)target - (intptr_t)place);
+}
+
+static uint64_t add9(uint64_t number) {
+    return number + 9;
+}
+
+static void test_unknown(void) {
+    static const uint8_t body[] = {4, 0x48, 0x8d, 0x47, 0x63}; /* lea 99(%rdi), %rax */
+    static struct carry_site made[] = {
+        {.kind = 99, .length = 6, .version = CARRY_SITE_VERSION},
+        {.kind = 0, .length = 6, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_CALL, .length = 6, .version = CARRY_SITE_VERSION + 1},
+        {.kind = CARRY_SITE_CALL, .length = 5, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_JUMP, .length = 7, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_BRANCH, .length = 2, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ALTERNATIVE, .length = 3, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_BODY, .version = CARRY_SITE_VERSION + 1},
+    };
+    const size_t count = sizeof made / sizeof *made;
+    for (size_t i = 0; i < count; i++) {
+        bool is_body = made[i].kind == CARRY_SITE_BODY;
+        made[i].site = offset_to((const void *)(uintptr_t)add9, &made[i].site);
+        made[i].key = offset_to(is_body ? (const void *)(uintptr_t)add9 : &other_key, &made[i].key);
+        made[i].aux = offset_to(body, &made[i].aux);
+    }
+    struct carry_patch_stats before = stats();
+    tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
+    struct carry_patch_stats after = stats();
+    tap_ok(after.objects == before.objects + 1 &&
+               after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
+                   before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count - 1,
+           "are counted");
+    uint8_t *text = copy_text();
+    tap_ok(placed_commit(&other_key, 1) == 0 && text_is(text), "and left alone");
+    free(text);
+    other_key.resolve = must_not_be_asked;
+    carry_patch_apply(0);
+    tap_ok(resolved == 0, "nor are their keys asked");
+    placed_commit(kinds[CALL].key, (uintptr_t)add9);
+    tap_ok(kinds[CALL].sites[0].function(1) == 10, "nor their bodies put in");
+    placed_commit(kinds[CALL].key, kinds[CALL].states[0].value);
+    carry_patch_unregister(made);
+    tap_ok(stats().objects == before.objects && stats().sites == before.sites,
+           "until their object goes");
+}
+
+/* --- Alternatives of several instructions, and by feature --- */
+
+CARRY_KEY(several);
+CARRY_KEY_DEFINE(several, false);
+
+__asm__(".text\nalt_seven: movl $7, %eax\nret\n");
+
+#define ALTERNATIVE(name, text)                                                                    \
+    static int name(void) {                                                                        \
+        int result;                                                                                \
+        __asm__ __volatile__("subq $136, %%rsp\n\t" text "addq $136, %%rsp"                        \
+                             : "=a"(result)                                                        \
+                             :                                                                     \
+                             : "rcx", "cc", "memory");                                             \
+        return result;                                                                             \
+    }
+
+ALTERNATIVE(by_feature, CARRY_ALT("call alt_seven", avx2, "movl $8, %%eax"))
+ALTERNATIVE(by_no_feature, CARRY_ALT("call alt_seven", nonesuch, "movl $8, %%eax"))
+ALTERNATIVE(by_feature_one, CARRY_ALT_ONE("movq $1, %%rax", avx2, "movl $2, %%eax"))
+ALTERNATIVE(by_key, CARRY_ALT_KEY("movl $1, %%eax\n\tincl %%eax", several,
+                                  "movl $10, %%eax\n\tincl %%eax\n\tincl %%eax"))
+ALTERNATIVE(to_call, CARRY_ALT_KEY("movl $1, %%eax", several, "call alt_seven\n\tincl %%eax"))
+ALTERNATIVE(from_call, CARRY_ALT_KEY("call alt_seven\n\tincl %%eax", several, "movl $1, %%eax"))
+ALTERNATIVE(longest, CARRY_ALT_KEY("movl $1, %%eax", several,
+                                   "movl $2, %%eax\n\t.skip 57, 0x90\n\tincl %%eax"))
+ALTERNATIVE(too_long, CARRY_ALT_KEY("movl $1, %%eax", several,
+                                    "movl $2, %%eax\n\t.skip 58, 0x90\n\tincl %%eax"))
+
+static bool alternatives_are(bool on) {
+    return by_key() == (on ? 12 : 2) && to_call() == (on ? 8 : 1) && from_call() == (on ? 1 : 8) &&
+           longest() == (on ? 3 : 1) && too_long() == 1;
+}
+
+static void *nap(void *unused) {
+    return unused;
+}
+
+static void test_alternatives(void) {
+    tap_ok(stats().unpatched[CARRY_PATCH_UNKNOWN_KIND] == 1, "an alternative that is too long");
+    tap_ok(by_feature() == 7 && by_no_feature() == 7 && by_feature_one() == 1,
+           "alternatives by feature before they are patched");
+    carry_patch_apply(0);
+    bool has = carry_cpu_has("avx2");
+    tap_ok(by_feature() == 7 + has && by_no_feature() == 7 && by_feature_one() == 1 + has,
+           "alternatives by feature");
+    tap_ok(alternatives_are(false), "alternatives by key");
+    placed_commit(&carry_key_several, 1);
+    tap_ok(alternatives_are(true), "of several instructions, replaced");
+    placed_commit(&carry_key_several, 0);
+    tap_ok(alternatives_are(false), "and restored");
+}
+
+/* From now on there may be other threads. */
+static void test_quiescence(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, nap, NULL);
+    pthread_join(thread, NULL);
+    tap_ok(placed_commit(&carry_key_several, 1) == 0 && alternatives_are(false),
+           "with threads, alternatives of several instructions wait");
+    tap_ok(stats().unpatched[CARRY_PATCH_QUIESCENCE] == 4, "and are counted");
+    tap_ok(carry_patch_apply(CARRY_PATCH_QUIET) == 0 && alternatives_are(true),
+           "until the program says that it is quiet");
+    tap_ok(!stats().unpatched[CARRY_PATCH_QUIESCENCE], "and are no longer counted");
+    placed_commit(&carry_key_several, 0);
+    tap_ok(alternatives_are(true), "nor do they go back");
+    carry_patch_apply(CARRY_PATCH_QUIET);
+    tap_ok(alternatives_are(false), "before it is quiet again");
+}
+
+/* --- What the compiler makes around a call --- */
+
+uint64_t patch_dirty(uint64_t vectors);
+
+static uint64_t clean(uint64_t vectors) {
+    (void)vectors;
+    return 8;
+}
+
+CARRY_OP(uint64_t, dirty, uint64_t);
+CARRY_OP_DEFINE(dirty, clean);
+
+static uint64_t has_avx512;
+
+/* A leaf, as the compiler sees it: its array would be in the red zone, its frame not aligned. */
+__attribute__((noinline)) static bool leaf_keeps_stack(uint64_t seed) {
+    volatile uint64_t kept[13];
+    for (size_t i = 0; i < 13; i++)
+        kept[i] = seed * (i + 3);
+    bool aligned = carry_call(dirty)(has_avx512) == 8;
+    for (size_t i = 0; i < 13; i++)
+        if (kept[i] != seed * (i + 3))
+            return false;
+    return aligned;
+}
+
+/* No frame at all, but for the call. */
+__attribute__((noinline)) static uint64_t bare_leaf(uint64_t vectors) {
+    return carry_call(dirty)(vectors);
+}
+
+/* More values than there are registers that a function keeps. */
+__attribute__((noinline)) static bool keeps_integers(uint64_t s) {
+    uint64_t a = s * 3, b = s * 5, c = s * 7, d = s * 11, e = s * 13, f = s * 17, g = s * 19,
+             h = s * 23, i = s * 29, j = s * 31, k = s * 37, l = s * 41, m = s * 43;
+    __asm__("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h));
+    __asm__("" : "+r"(i), "+r"(j), "+r"(k), "+r"(l), "+r"(m));
+    bool aligned = carry_call(dirty)(has_avx512) == 8;
+    return aligned && a == s * 3 && b == s * 5 && c == s * 7 && d == s * 11 && e == s * 13 &&
+           f == s * 17 && g == s * 19 && h == s * 23 && i == s * 29 && j == s * 31 && k == s * 37 &&
+           l == s * 41 && m == s * 43;
+}
+
+__attribute__((noinline)) static bool keeps_vectors(double s) {
+    double a = s * 3, b = s * 5, c = s * 7, d = s * 11, e = s * 13, f = s * 17, g = s * 19,
+           h = s * 23;
+    __asm__("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d), "+x"(e), "+x"(f), "+x"(g), "+x"(h));
+    bool aligned = carry_call(dirty)(has_avx512) == 8;
+    return aligned && a + b + c + d + e + f + g + h == s * 98;
+}
+
+static void test_compiler(const char *state) {
+    bool ok = true;
+    for (uint64_t seed = 1; seed < 10; seed++)
+        ok = ok && leaf_keeps_stack(seed) && bare_leaf(has_avx512) == 8 && keeps_integers(seed) &&
+             keeps_vectors((double)seed);
+    tap_ok(ok, "leaf functions keep stack, red zone and registers: %s", state);
+}
+
+static void test_callees(void) {
+    has_avx512 = carry_cpu_has("avx512bw") && !fault_under_valgrind();
+    test_compiler("before");
+    placed_commit(&carry_op_dirty, (uintptr_t)placed_far((placed_fn *)patch_dirty));
+    test_compiler("out of range");
+    placed_commit(&carry_op_dirty, (uintptr_t)patch_dirty);
+    test_compiler("direct");
+}
+
+int main(void) {
+    kinds = placed_kinds();
+    test_original();
+    placed_commit(kinds[CALL].key, kinds[CALL].states[1].value);
+    if (carry_patch_refusal) {
+        tap_skip("states", "no text can be written here: %s",
+                 carry_patch_reason_name(carry_patch_refusal));
+        test_callees();
+        return tap_done();
+    }
+    test_alternatives();
+    test_states();
+    test_stats();
+    test_corrupted();
+    test_all_or_nothing();
+    test_unknown();
+    test_callees();
+    test_quiescence();
+    return tap_done();
+}
