@@ -7,6 +7,7 @@
 
 #include <carry/patch.h>
 
+#include "harness/fault.h"
 #include "harness/tap.h"
 
 /* --- Operations of each count and type; two functions for each --- */
@@ -269,7 +270,9 @@ static void test_resolve(bool has_sites) {
     carry_set(&patch, answer_set_before, answer_first);
     carry_patch_commit(&patch);
     tap_ok(carry_call(answer)() == 1 && resolved == 0, "who tells the value is not asked early");
-    tap_ok(carry_patch_apply(CARRY_PATCH_QUIET) == 0, "all sites are patched");
+    /* Valgrind runs the text that it read before: no writer is seen to work. */
+    int refused = fault_under_valgrind() ? CARRY_ERROR_PERMISSION : 0;
+    tap_ok(carry_patch_apply(CARRY_PATCH_QUIET) == refused, "all sites are patched, or none");
     if (has_sites)
         tap_ok(carry_call(answer)() == 2 && resolved > 0, "who tells the value was asked");
     tap_ok(carry_call(answer_set_before)() == 1, "but not for what was set before");

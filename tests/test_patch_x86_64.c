@@ -276,7 +276,7 @@ CARRY_KEY_DEFINE(several, false);
 __asm__(".text\nalt_seven: movl $7, %eax\nret\n");
 
 #define ALTERNATIVE(name, text)                                                                    \
-    static int name(void) {                                                                        \
+    __attribute__((noinline)) static int name(void) {                                              \
         int result;                                                                                \
         __asm__ __volatile__("subq $136, %%rsp\n\t" text "addq $136, %%rsp"                        \
                              : "=a"(result)                                                        \
@@ -400,8 +400,13 @@ static void test_compiler(const char *state) {
 static void test_callees(void) {
     has_avx512 = carry_cpu_has("avx512bw") && !fault_under_valgrind();
     test_compiler("before");
-    placed_commit(&carry_op_dirty, (uintptr_t)placed_far((placed_fn *)patch_dirty));
-    test_compiler("out of range");
+    placed_fn *far = placed_far(patch_dirty);
+    if (far) {
+        placed_commit(&carry_op_dirty, (uintptr_t)far);
+        test_compiler("out of range");
+    } else {
+        tap_skip("leaf functions", "no memory out of range of direct calls");
+    }
     placed_commit(&carry_op_dirty, (uintptr_t)patch_dirty);
     test_compiler("direct");
 }
