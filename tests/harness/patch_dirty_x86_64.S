@@ -16,9 +16,11 @@ CARRY_FUNCTION patch_dirty
     andl    $15, %r11d
     movl    %edi, %r10d
     movq    $-1, %rax
-    leaq    -512(%rsp), %rdi
+    subq    $512, %rsp
+    movq    %rsp, %rdi
     movl    $64, %ecx
     rep stosq
+    addq    $512, %rsp
     pcmpeqd %xmm0, %xmm0
     .irp number, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
     movdqa  %xmm0, %xmm\number
