@@ -69,7 +69,11 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
 #define CARRY_REAL 8 /* the class of floating point; those above it are complex, unions, ... */
 
-/* What else a function may change by the System V ABI; the compiler knows only what it may use. */
+/*
+ * What else a function may change by the System V ABI. GCC refuses the names of registers that the
+ * file is not compiled for: functions that are given AVX-512 by an attribute alone must not call
+ * operations, as GCC would keep values in its registers meanwhile. -mavx512f makes it right.
+ */
 #ifdef __SSE__
 #define CARRY_SPARE_XMM                                                                            \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",       \
@@ -77,7 +81,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 #else
 #define CARRY_SPARE_XMM
 #endif
-#ifdef __AVX512F__
+#if defined(__AVX512F__) || defined(__clang__)
 #define CARRY_SPARE_AVX512                                                                         \
     "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",      \
         "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",  \
