@@ -10,14 +10,18 @@
 #include <carry/patch.h>
 
 enum patch_form {
-    FORM_INLINED,   /* the callee's instructions; of branches: none */
-    FORM_DIRECT,    /* call rel32 */
-    FORM_POINTER,   /* call *pointer(%rip) */
-    FORM_PLT,       /* call of a jump through a pointer: what PLTs, when bound, and ifuncs are */
-    FORM_RETPOLINE, /* call of a thunk that returns to the callee */
+    FORM_INLINED, /* the callee's instructions; of branches: none */
+    FORM_DIRECT,  /* call rel32 */
+    FORM_POINTER, /* call *pointer(%rip) */
+    FORM_PLT,     /* call of a jump through a pointer: what PLTs, when bound, and ifuncs are */
     FORM_PATCHED_CALL,
     FORM_PATCHED_INLINE,
     FORM_PATCHED_NOP,
+    /*
+     * A call of a thunk that returns to the callee. Behind all other calls, as the form that is
+     * timed next is slowed down now and then: a patched call by 3 to 10 % (Zen 5).
+     */
+    FORM_RETPOLINE,
     FORM_FLAG,       /* cmpb $0, flag(%rip); jne */
     FORM_BRANCH_OFF, /* carry_unlikely() of a key that is off */
     FORM_BRANCH_ON,
