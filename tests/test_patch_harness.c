@@ -20,6 +20,11 @@ static struct verdict flips_of_calls(void) {
     return check_flips(&placed_kinds()[0], FLIPS, 1);
 }
 
+/* Until a thread meets one of the few traps: most guards of this writer are jumps. */
+static struct verdict many_flips_of_calls(void) {
+    return check_flips(&placed_kinds()[0], 20 * FLIPS, 1);
+}
+
 static struct verdict flips_of_alternatives(void) {
     return check_flips(&placed_kinds()[PLACED_KINDS - 2], FLIPS, 1);
 }
@@ -36,7 +41,7 @@ static const struct twin {
     {"call_nop", BROKEN_PATCH_CALL_NOP, parked},
     {"no_guard", BROKEN_PATCH_NO_GUARD, flips_of_calls},
     {"tail_last", BROKEN_PATCH_TAIL_LAST, flips_of_calls},
-    {"lost_sites", BROKEN_PATCH_LOST_SITES, flips_of_calls},
+    {"lost_sites", BROKEN_PATCH_LOST_SITES, many_flips_of_calls},
     {"not_written", BROKEN_PATCH_NOT_WRITTEN, flips_of_alternatives},
 };
 

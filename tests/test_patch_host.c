@@ -563,6 +563,7 @@ static void test_is_site(void) {
 
 /* --- Records that no compiler makes --- */
 
+/* Linkers that fold functions leave two records of one site: it is written once. */
 static void test_duplicates(const struct mode *mode) {
     start(100);
     size_t one = 0;
@@ -574,9 +575,7 @@ static void test_duplicates(const struct mode *mode) {
     require(!carry_patch_register(data->records, data->records + records), "registering fails");
     set_mode(mode);
     choose_all();
-    require(commit_chosen() == CARRY_ERROR_BYTES, "two records of a site are not found");
-    require(!sim.writes, "something is written");
-    compare_with_model();
+    commit_both(false, CARRY_OK);
     report(mode->name);
 }
 
