@@ -477,6 +477,32 @@ static void test_stuck_page(const struct mode *mode) {
     report(mode->name);
 }
 
+/* A page is lost once guards stand on it: all others are restored. */
+static void test_lost_page(const struct mode *mode) {
+    unsigned lost = 0;
+    for (size_t after = 1; after < 60; after += 4) {
+        start_registered(400);
+        set_mode(mode);
+        choose_all();
+        commit_both(false, 0);
+        sim.stuck = sim.text + 2 * SIM_PAGE_BYTES;
+        sim.fail_at = sim.writes + after;
+        choose_all();
+        int error = commit_chosen();
+        model_commit(changed, wanted, error != 0, error);
+        lost += error != 0;
+        for (size_t i = 0; i < sites; i++) {
+            size_t offset = offset_of_site(i);
+            size_t end = offset + data->records[i].length;
+            if (offset / SIM_PAGE_BYTES != 2 && (end - 1) / SIM_PAGE_BYTES != 2)
+                require(!memcmp(sim.text + offset, model.text + offset, end - offset),
+                        "a site of another page is not restored");
+        }
+    }
+    require(lost, "no page is lost");
+    report(mode->name);
+}
+
 static void test_refusals(void) {
     static const int refusals[] = {CARRY_ERROR_PERMISSION, CARRY_ERROR_NO_SYNC};
     for (size_t i = 0; i < 2; i++) {
@@ -697,6 +723,9 @@ int main(void) {
     with_all_modes("each write fails, sites patched", rollback_patched);
     with_all_modes("each write fails halfway", rollback_halfway);
     with_all_modes("a page cannot be written", test_stuck_page);
+    tap_note("a page is lost while guards stand");
+    test_lost_page(&modes[2]);
+    test_lost_page(&modes[3]);
     test_refusals();
     test_foreign_bytes();
     test_is_site();

@@ -27,7 +27,7 @@ struct sim {
     size_t fail_at;       /* the number of the write that fails, from 1; 0: none */
     bool fails_on;        /* ... and all after it */
     bool fails_halfway;   /* it has written its first half by then, unless it is a pair */
-    const uint8_t *stuck; /* writes to this page fail, or NULL */
+    const uint8_t *stuck; /* writes to this page fail, from fail_at on; or NULL */
     size_t allocations;   /* how many succeed */
 
     /* What the host saw since sim_reset(). */
