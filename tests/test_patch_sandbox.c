@@ -593,6 +593,25 @@ static void child_has_no_memory(void) {
     require(wait_for(child) == PASSED, "a child may write its parent's memory");
 }
 
+static size_t open_descriptors(void) {
+    size_t count = 0;
+    for (int number = 0; number < 1024; number++)
+        count += fcntl(number, F_GETFD) >= 0;
+    return count;
+}
+
+/* One at most, of /proc/self/mem. */
+static void few_descriptors(void) {
+    size_t before = open_descriptors();
+    require_patching("procmem");
+    require(open_descriptors() <= before + 1, "descriptors are left open");
+    closefrom(3);
+    REFUSE(no_procmem);
+    before = open_descriptors();
+    require_patching("alias");
+    require(open_descriptors() == before, "descriptors are left open");
+}
+
 static void no_descriptors(void) {
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_NOFILE, &none);
@@ -796,10 +815,10 @@ static void fill_own(void) {
     require(!mprotect(own.text, HUGE_PAGE_BYTES, PROT_READ | PROT_EXEC), "no text");
 }
 
-static int set_own(uintptr_t value) {
+static int set_key(struct carry_key *key, uintptr_t value) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
-    carry_patch_set(&patch, own.key, value);
+    carry_patch_set(&patch, key, value);
     return carry_patch_commit(&patch);
 }
 
@@ -816,7 +835,7 @@ static bool own_jumps_to(uintptr_t target) {
 }
 
 static void require_own(uintptr_t target) {
-    require(!set_own(target), "a commit fails");
+    require(!set_key(own.key, target), "a commit fails");
     require(own_jumps_to(target), "a commit is not in the text");
 }
 
@@ -850,25 +869,42 @@ static void text_goes_mprotect(void) {
     text_goes();
 }
 
-/* Runs of later commits overlap those of earlier ones: single pages, then what lies between. */
+/* Ten pages from `page` on, with a site each beside the others', of a key of their own. */
+static void make_ten(size_t page, size_t at, struct carry_key *key, struct carry_site *records) {
+    key->value = (uintptr_t)own.text;
+    for (size_t i = 0; i < 10; i++) {
+        records[i] = (struct carry_site){.kind = CARRY_SITE_JUMP, .length = 6, .version = 1};
+        uintptr_t site = (uintptr_t)own.text + (page + i) * OWN_STRIDE + at;
+        records[i].site = from_here(&records[i].site, site);
+        records[i].key = from_here(&records[i].key, (uintptr_t)key);
+        carry_encode_original(&records[i], (uint8_t *)site);
+    }
+    require(!carry_patch_register(records, records + 10), "no memory");
+}
+
+static bool ten_are_patched(const struct carry_site *records) {
+    bool patched = true;
+    for (size_t i = 0; i < 10; i++)
+        patched = patched && *(const uint8_t *)carry_site_address(&records[i]) == 0x2e;
+    return patched;
+}
+
+/* Runs of later commits reach into those of earlier ones, at their beginning, end and middle. */
 static void overlapping_runs(void) {
+    static const size_t pages[] = {40, 35, 44, 60, 52, 30};
     only("alias");
     reserve_own();
-    fill_own();
-    for (size_t part = 1; part <= OWN_SITES; part *= 4) {
-        const struct carry_site *middle = own.records + (OWN_SITES - part) / 2;
-        struct carry_site *some = own.records + OWN_SITES;
-        for (size_t i = 0; i < part; i++) {
-            uintptr_t site = carry_site_address(middle + i);
-            some[i] = middle[i];
-            some[i].site = from_here(&some[i].site, site);
-            some[i].key = from_here(&some[i].key, (uintptr_t)own.key);
+    struct carry_key *keys = own.key + 1000;
+    struct carry_site *records = (struct carry_site *)(keys + COUNT(pages));
+    memset(own.text, 0xc3, HUGE_PAGE_BYTES);
+    for (size_t i = 0; i < COUNT(pages); i++)
+        make_ten(pages[i], 100 + 100 * i, &keys[i], records + 10 * i);
+    require(!mprotect(own.text, HUGE_PAGE_BYTES, PROT_READ | PROT_EXEC), "no text");
+    for (size_t round = 1; round < 4; round++)
+        for (size_t i = 0; i < COUNT(pages); i++) {
+            require(!set_key(&keys[i], (uintptr_t)own.text + round), "a commit fails");
+            require(ten_are_patched(records + 10 * i), "a commit is not in the text");
         }
-        require(!carry_patch_register(some, some + part), "no memory");
-        require(!set_own((uintptr_t)own.text + part), "a commit fails");
-        carry_patch_unregister(some);
-    }
-    require(own_jumps_to((uintptr_t)own.text + OWN_SITES), "a commit is not in the text");
 }
 
 /* How much of our text is in huge pages, in kB. */
@@ -950,6 +986,8 @@ static void leaves_state(void) {
     REFUSE(no_memfd);
     REFUSE(no_new_code);
     require_refusal(false, CARRY_ERROR_PERMISSION);
+    closefrom(3); /* not even opened */
+    require_refusal(false, CARRY_ERROR_PERMISSION);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     require(sigismember(&after, SIGUSR1) && !sigismember(&after, SIGUSR2) &&
                 !sigismember(&after, SIGTERM),
@@ -989,6 +1027,7 @@ static void test_changes(void) {
 
 static void test_resources(void) {
     run_both("descriptors closed and used by others: procmem", reused_descriptors);
+    run_case("no descriptor stays open but one: procmem, alias", few_descriptors);
     run_native("no descriptors left: mprotect", no_descriptors);
     run_native("no descriptors left, filter against new code: nothing", no_descriptors_no_code);
     run_native("no address space left: procmem", no_address_space);
