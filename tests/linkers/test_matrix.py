@@ -97,6 +97,10 @@ LTO = Link("", drops=True)
 PARTITIONS = [
     Link(how, (f"-flto-partition={how}",), drops=True) for how in ("balanced", "max", "one")
 ]
+LTO_OF_GCC = (
+    *linkers(*PARTITIONS, only=("bfd",)),
+    *linkers(PARTITIONS[0], only=("gold",)),
+)
 
 
 def variants() -> Iterator[Variant]:
@@ -138,7 +142,7 @@ def variants() -> Iterator[Variant]:
             yield variant("lto", "-O2", "-flto", links=linkers(LTO, only=("gold", "lld")))
             yield variant("thin lto", "-O2", "-flto=thin", links=linkers(LTO, only=("lld",)))
         else:
-            yield variant("lto", "-O2", "-flto", links=linkers(*PARTITIONS, only=("bfd", "gold")))
+            yield variant("lto", "-O2", "-flto", links=LTO_OF_GCC)
             yield variant("lto O0", "-O0", "-flto")
 
 
