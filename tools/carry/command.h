@@ -12,8 +12,8 @@
 /* Exit statuses of every subcommand; the gravest one wins. */
 enum status {
     STATUS_CLEAN = 0,   /* nothing wrong */
-    STATUS_BAD = 1,     /* a checksum is bad or illegal */
-    STATUS_DAMAGED = 2, /* a capture is damaged; what could be read was checked */
+    STATUS_BAD = 1,     /* a checksum is bad or illegal, a site is wrong */
+    STATUS_DAMAGED = 2, /* a file is damaged; of a capture, what could be read was checked */
     STATUS_ERROR = 3,   /* wrong usage, or input or output failed */
 };
 

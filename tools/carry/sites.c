@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* carry sites: the patchable sites of a program, as a file or as it runs. */
+#include "sites.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+#include "command.h"
+
+static const char usage[] =
+    "Usage: carry sites [OPTION]... FILE|PID\n"
+    "\n"
+    "Lists the patchable sites (<carry/patch.h>) of an executable or shared object for\n"
+    "x86-64, or of all objects of a running process: where each stands, of which\n"
+    "operation, key or CPU feature it is, its present instruction, and why it is not\n"
+    "patched. A number is a process; write ./123 for a file of that name.\n"
+    "\n"
+    "  -c, --check    list what is wrong instead: lost records, unknown bytes, targets out\n"
+    "                 of reach, states that threads must not run, and more\n"
+    "  -J, --json     print a JSON object for each site, or finding, and for their counts\n"
+    "  -h, --help     print this\n"
+    "\n"
+    "Exit status:\n"
+    "  0  listed; nothing wrong     1  --check found something\n"
+    "  2  not an ELF file for x86-64, or a damaged one\n"
+    "  3  wrong usage, or the file or process may not be read\n"
+    "\n"
+    "Examples:\n"
+    "  carry sites ./server\n"
+    "  carry sites --check libengine.so\n"
+    "  carry sites $(pidof server)      the states of its sites as it runs\n";
+
+static const struct option long_options[] = {
+    {"check", no_argument, NULL, 'c'},
+    {"json", no_argument, NULL, 'J'},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static int parse(int argc, char **argv, struct sites_options *options) {
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":cJh", long_options, NULL)) != -1) {
+        if (option == 'c')
+            options->check = true;
+        else if (option == 'J')
+            options->json = true;
+        else if (option == 'h')
+            options->help = true;
+        else
+            return command_bad_option(argv, option);
+    }
+    if (options->help)
+        return STATUS_CLEAN;
+    if (argc - optind != 1)
+        return command_usage("sites", "one file, or the number of one process, is needed");
+    options->name = argv[optind];
+    return STATUS_CLEAN;
+}
+
+int command_sites(int argc, char **argv) {
+    struct sites_options options = {0};
+    int status = parse(argc, argv, &options);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (options.help) {
+        fputs(usage, stdout);
+        return STATUS_CLEAN;
+    }
+    return sites_run(&options);
+}
