@@ -44,7 +44,7 @@ static void check_relative(const struct checked *checked, const struct alternati
             return;
         }
         bool moved = done == 0 && (bytes[0] == 0xe8 || bytes[0] == 0xe9);
-        if (instruction.relative && !moved && instruction.target - start >= size)
+        if (instruction.relative && !moved && instruction.target - start > size)
             FINDING(checked, FINDING_RELATIVE,
                     "its %s counts from where it stands at byte %zu: only a call or jump at the "
                     "start may",

@@ -61,6 +61,14 @@ static bool header_fits(const struct object *object, const Elf64_Ehdr *header, c
     if (type != ET_EXEC && type != ET_DYN)
         return refuse(problem, "neither an executable nor a shared object: type %u at offset 16",
                       type);
+    uint64_t segments = object_little((const uint8_t *)&header->e_phoff, 8);
+    uint64_t sections = object_little((const uint8_t *)&header->e_shoff, 8);
+    if (segments >= object->size)
+        return refuse(problem, "truncated: program headers at offset %llu are beyond the end",
+                      (unsigned long long)segments);
+    if (sections >= object->size)
+        return refuse(problem, "truncated: section headers at offset %llu are beyond the end",
+                      (unsigned long long)sections);
     return true;
 }
 
@@ -133,7 +141,10 @@ static bool find_loads(struct object *object, char *problem) {
         if (segment.p_type == PT_LOAD && !add_load(object, &segment, &total, problem))
             return false;
     }
-    return object->loads || refuse(problem, "no memory");
+    if (!object->loads)
+        return refuse(problem, "no memory");
+    return object->loads_count ||
+           refuse(problem, "damaged: the program headers at offset %llu load nothing", table);
 }
 
 /* --- Symbols --- */

@@ -1,0 +1,854 @@
+# SPDX-License-Identifier: MIT
+"""`carry sites`: the sites of programs that these tests compile, run, and damage."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import re
+import resource
+import struct
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Run, in_terminal
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="sites are of x86-64, and so is this compiler"
+)
+
+Build = Callable[..., Path]
+
+RECORD = struct.Struct("<iiiBBBB")
+
+DECLARATIONS = """
+#include <carry/patch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+CARRY_OP(uint64_t, route, uint64_t);
+CARRY_OP(uint64_t, step, uint64_t);
+CARRY_OP(uint64_t, idle, uint64_t);
+CARRY_KEY(tracing);
+"""
+
+# One site of each kind, or two.
+SITES = (
+    DECLARATIONS
+    + """
+#define HERE __attribute__((noinline, used))
+
+HERE static uint64_t route_plain(uint64_t x) { return 3 * x; }
+HERE static uint64_t route_fast(uint64_t x) { return 5 * x; }
+HERE static uint64_t before(uint64_t x) { return x - 1; }
+HERE static uint64_t after(uint64_t x) {
+    CARRY_BODY(after, "lea 1(%%rdi), %%rax");
+    return x + 1;
+}
+
+CARRY_OP_DEFINE(route, route_plain);
+CARRY_OP_DEFINE(step, before);
+CARRY_OP_DEFINE(idle, before);
+CARRY_KEY_DEFINE(tracing, false);
+
+HERE uint64_t forward(uint64_t x) {
+    if (carry_unlikely(tracing))
+        x++;
+    return carry_call(route)(x) + carry_call(step)(x) + carry_call(idle)(x);
+}
+
+HERE uint64_t alternatives(uint64_t x) {
+    __asm__(CARRY_ALT("add $1, %0; add $2, %0", avx2, "add $3, %0") : "+r"(x));
+    __asm__(CARRY_ALT_KEY_ONE("add $1, %0", tracing, "sub $1, %0") : "+r"(x));
+    return x;
+}
+
+__asm__(".pushsection .text\\n"
+        "tail: .byte 0xff, 0x25\\n.long carry_op_route - . - 4\\n"
+        ".pushsection carry_sites, \\"ao\\", @progbits, tail\\n"
+        ".long tail - ., carry_op_route - ., 0\\n.byte 2, 6, 0, 1\\n"
+        ".popsection\\n.popsection\\n");
+"""
+)
+
+# Does what it reads, and says when it is done.
+MAIN = """
+static int change(const char *what) {
+    struct carry_patch patch;
+    if (strcmp(what, "apply\\n") == 0)
+        return carry_patch_apply(CARRY_PATCH_QUIET);
+    if (strcmp(what, "poke\\n") == 0) {
+        carry_op_route.value = (uintptr_t)before;
+        return 0;
+    }
+    carry_patch_begin(&patch);
+    if (strcmp(what, "on\\n") == 0) {
+        carry_set(&patch, route, route_fast);
+        carry_set(&patch, step, after);
+        carry_set(&patch, idle, CARRY_OP_NOTHING(idle));
+        carry_enable(&patch, tracing);
+    } else {
+        carry_set(&patch, step, before);
+        carry_disable(&patch, tracing);
+    }
+    return carry_patch_commit(&patch);
+}
+
+int main(void) {
+    char line[64];
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    for (puts("ready"); fflush(stdout), fgets(line, sizeof line, stdin);)
+        printf("%d\\n", change(line));
+    return (int)(forward(1) + alternatives(1)) & 0;
+}
+"""
+
+PROGRAM = SITES + MAIN
+
+MODES = {
+    "pie": ["-pie", "-fPIE"],
+    "no-pie": ["-no-pie", "-fno-pie"],
+    "static": ["-static"],
+    "static-pie": ["-static-pie", "-fPIE"],
+    "shared": ["-shared", "-fPIC"],
+}
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The module `patch`, without the sanitizers that the build of the tool may have."""
+    folder = tmp_path_factory.mktemp("library")
+    sources = [
+        *(SOURCE / "src/patch").glob("*.c"),
+        *(SOURCE / "src/patch/x86_64").glob("*"),
+        *(SOURCE / "src/cpu").glob("*.c"),
+        *(SOURCE / "src/cpu/x86_64").glob("*.c"),
+        *(SOURCE / "src/hosted").glob("*.c"),
+        *(SOURCE / "src/hosted/x86_64").glob("*.c"),
+    ]
+    include = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
+    compile_it = ["gcc", "-O1", "-fPIC", "-fvisibility=hidden", "-c", *include]
+    subprocess.run([*compile_it, *map(str, sources)], cwd=folder, check=True, timeout=120)
+    return sorted(map(str, folder.glob("*.o")))
+
+
+@pytest.fixture
+def build(library: list[str], tmp_path: Path) -> Build:
+    """Compiles a program or a shared object."""
+
+    def run(source: str, mode: str = "pie", *flags: str, name: str = "program") -> Path:
+        path = tmp_path / name
+        (tmp_path / "source.c").write_text(source)
+        options = [*MODES[mode], *flags, f"-I{SOURCE / 'include'}"]
+        subprocess.run(
+            [
+                "gcc",
+                "-O2",
+                "-g",
+                "-o",
+                path,
+                tmp_path / "source.c",
+                *options,
+                *library,
+                "-lpthread",
+            ],
+            check=True,
+            timeout=120,
+        )
+        return path
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def can_do_sites(carry: Run, tool: str) -> None:
+    if "built without" in carry("sites", tool).stderr:
+        pytest.skip("the tool was built without libelf or Zydis")
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def show(carry: Run, what: Path | int) -> list[dict[str, Any]]:
+    """The sites; the summary is compared to them."""
+    done = carry("sites", "--json", str(what))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    *sites, summary = lines(done.stdout)
+    assert {site["type"] for site in sites} <= {"site"}
+    states = [site["state"] for site in sites]
+    assert {state: count for state, count in summary["states"].items() if count} == {
+        state: states.count(state) for state in states
+    }
+    assert summary["sites"] == len(states) - states.count("body")
+    return sites
+
+
+def check(carry: Run, what: Path | int) -> tuple[int, list[dict[str, Any]]]:
+    """The exit status, and what was found."""
+    done = carry("sites", "--check", "--json", str(what))
+    assert done.stderr == ""
+    *found, summary = lines(done.stdout)
+    kinds = [each["type"] for each in found]
+    assert (summary["findings"], summary["notes"]) == (kinds.count("finding"), kinds.count("note"))
+    return done.returncode, found
+
+
+def named(sites: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(site["kind"], site["name"]): site for site in sites}
+
+
+def states(sites: list[dict[str, Any]]) -> dict[str, str]:
+    return {f"{site['kind']} {site['name']}": site["state"] for site in sites}
+
+
+# --- Files ---
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_kind_of_site(carry: Run, build: Build, mode: str) -> None:
+    sites = show(carry, build(PROGRAM, mode))
+    found = named(sites)
+    assert set(found) == {
+        ("call", "route"),
+        ("call", "step"),
+        ("call", "idle"),
+        ("jump", "route"),
+        ("branch", "tracing"),
+        ("alternative", "avx2"),
+        ("alternative", "tracing"),
+        ("body", "after"),
+        ("body", "carry_patch_nothing"),
+    }
+    assert {site["state"] for site in sites} == {"original", "body"}
+    call = found["call", "route"]
+    assert (call["symbol"], call["target_name"], call["reason"]) == ("forward", "route_plain", None)
+    assert call["bytes"].startswith("ff15")
+    assert call["instructions"] == ["call *carry_op_route(%rip)"]
+    assert found["jump", "route"]["instructions"] == ["jmp *carry_op_route(%rip)"]
+    assert found["jump", "route"]["target_name"] == "route_plain"
+    assert found["branch", "tracing"]["bytes"].startswith("e9")
+    assert [text.split()[0] for text in found["alternative", "avx2"]["instructions"]] == ["add"] * 2
+    assert found["body", "after"]["instructions"] == ["lea 0x1(%rdi), %rax"]
+    assert [site["address"] for site in sites] == sorted(site["address"] for site in sites)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_wrong(carry: Run, build: Build, mode: str) -> None:
+    assert check(carry, build(PROGRAM, mode)) == (CLEAN, [])
+
+
+def test_addresses_are_those_of_other_tools(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    site = named(show(carry, path))["call", "route"]
+    listing = subprocess.run(
+        ["objdump", "-d", path], check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+    assert re.search(rf"^ +{site['address']:x}:\tff 15 .*<carry_op_route>", listing, re.MULTILINE)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stripped(carry: Run, build: Build, mode: str) -> None:
+    path = build(PROGRAM, mode)
+    whole = show(carry, path)
+    subprocess.run(["strip", path], check=True, timeout=60)
+    sites = show(carry, path)
+    assert [site["address"] for site in sites] == [site["address"] for site in whole]
+    names = {site["name"] for site in sites}
+    assert "avx2" in names
+    assert not names & {"route", "step", "idle", "tracing", "after"}
+    status, found = check(carry, path)
+    assert (status, found) == (CLEAN, [])
+
+
+def test_this_project(carry: Run, tool: str) -> None:
+    library = Path(tool).parent.parent.parent / "src/libcarry.so"
+    for path in [Path(tool), *([library] if library.exists() else [])]:
+        status, found = check(carry, path)
+        assert [each for each in found if each["type"] == "finding"] == []
+        assert status == CLEAN
+
+
+def test_no_sites(carry: Run) -> None:
+    done = carry("sites", "/bin/true")
+    assert (done.returncode, done.stdout) == (CLEAN, "/bin/true: no records of sites\n")
+
+
+def test_function_of_another_object(carry: Run, build: Build) -> None:
+    source = SITES.replace("route_plain);", "(carry_fn_route *)puts);")
+    found = named(show(carry, build(source + MAIN, "pie", "-w")))
+    assert found["call", "route"]["target_name"] == "puts"
+
+
+# --- Processes ---
+
+
+class Process:
+    """A program that does what it is told."""
+
+    def __init__(self, child: subprocess.Popen[str]) -> None:
+        self.child = child
+        self.pid = child.pid
+        assert self.hear() == "ready"
+
+    def hear(self) -> str:
+        assert self.child.stdout
+        return self.child.stdout.readline().strip()
+
+    def tell(self, what: str) -> None:
+        assert self.child.stdin
+        self.child.stdin.write(what + "\n")
+        self.child.stdin.flush()
+        assert self.hear() == "0"
+
+
+@contextmanager
+def running(path: Path, **variables: str) -> Iterator[Process]:
+    with subprocess.Popen(
+        [path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **variables},
+    ) as child:
+        try:
+            yield Process(child)
+        finally:
+            child.stdin.close()
+            assert child.wait(timeout=60) == 0
+
+
+ORIGINAL = {
+    "call route": "original",
+    "call step": "original",
+    "call idle": "original",
+    "jump route": "original",
+    "branch tracing": "original",
+    "alternative avx2": "original",
+    "alternative tracing": "original",
+    "body after": "body",
+    "body carry_patch_nothing": "body",
+}
+ON = {
+    "call route": "direct",
+    "call step": "inline",
+    "call idle": "nop",
+    "jump route": "direct",
+    "branch tracing": "jump",
+    "alternative tracing": "replacement",
+}
+OFF = {"call step": "direct", "branch tracing": "nop", "alternative tracing": "original"}
+
+
+@pytest.mark.parametrize("mode", ["pie", "no-pie", "static"])
+def test_states_of_a_process(carry: Run, build: Build, mode: str) -> None:
+    with running(build(PROGRAM, mode)) as process:
+        first = show(carry, process.pid)
+        assert states(first) == ORIGINAL
+        assert named(first)["call", "route"]["reason"] == "not asked"
+        assert named(first)["alternative", "tracing"]["reason"] is None  # its key is off
+
+        process.tell("on")
+        second = show(carry, process.pid)
+        assert states(second) == ORIGINAL | ON
+        found = named(second)
+        assert found["call", "route"]["target_name"] == "route_fast"
+        assert found["call", "route"]["instructions"] == ["call route_fast"]
+        assert found["jump", "route"]["instructions"] == ["jmp route_fast"]
+        assert found["call", "step"]["target_name"] == "after"
+        assert found["call", "step"]["bytes"].endswith("488d4701")
+        assert found["call", "idle"]["instructions"] == ["nop"]
+        assert found["branch", "tracing"]["target_name"].startswith("forward")
+        assert found["alternative", "avx2"]["reason"] in {None, "not asked"}
+        assert all(site["reason"] is None for site in second if site["state"] != "original")
+
+        process.tell("off")
+        assert states(show(carry, process.pid)) == ORIGINAL | ON | OFF
+        assert check(carry, process.pid) == (CLEAN, [])
+
+
+def test_a_feature_decides(carry: Run, build: Build) -> None:
+    """The tool asks this CPU, under the mask that the program has."""
+    for mask in ["", "all"]:
+        with running(build(PROGRAM), CARRY_CPU_MASK=mask) as process:
+            process.tell("apply")
+            done = carry("cpu", "--json", env={**os.environ, "CARRY_CPU_MASK": mask})
+            features = {each["name"]: each["state"] for each in json.loads(done.stdout)["features"]}
+            state = "replacement" if features["avx2"] == "present" else "original"
+            assert states(show(carry, process.pid))["alternative avx2"] == state
+
+
+def test_stripped_process(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    subprocess.run(["strip", path], check=True, timeout=60)
+    with running(path) as process:
+        process.tell("on")
+        found = [site["state"] for site in show(carry, process.pid)]
+        assert sorted(found) == sorted((ORIGINAL | ON).values())
+
+
+def test_key_and_site_disagree(carry: Run, build: Build) -> None:
+    with running(build(PROGRAM)) as process:
+        process.tell("on")
+        process.tell("poke")
+        status, found = check(carry, process.pid)
+        assert (status, {each["what"] for each in found}) == (BAD, {"key"})
+        assert {each["kind"] for each in found} == {"call", "jump"}
+
+
+def test_several_objects(carry: Run, build: Build, tmp_path: Path) -> None:
+    build(SITES, "shared", name="libother.so")
+    linked = [str(tmp_path / "libother.so"), f"-Wl,-rpath,{tmp_path}"]
+    with running(build(PROGRAM, "pie", *linked, "-Wl,--no-as-needed")) as process:
+        sites = show(carry, process.pid)
+        objects = {Path(site["object"]).name for site in sites}
+        assert objects == {"program", "libother.so"}
+        done = carry("sites", process.pid)
+        assert str(tmp_path / "libother.so") in done.stdout.splitlines()
+        assert "in 2 objects" in done.stdout
+
+
+def test_a_file_that_changed(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    with running(path) as process:
+        path.unlink()
+        build(PROGRAM.replace("__asm__(CARRY_ALT(", "x++; __asm__(CARRY_ALT("))
+        done = carry("sites", process.pid)
+        readable = os.access(f"/proc/{process.pid}/map_files", os.R_OK) and os.geteuid() == 0
+        if readable and done.returncode == CLEAN:
+            assert "forward" in done.stdout  # the kernel still had what runs
+        else:
+            assert str(path) in done.stderr
+
+
+# --- What --check finds ---
+
+
+def edit(path: Path, offset: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def section(path: Path, name: str) -> tuple[int, int, int]:
+    """Address, offset and size of a section."""
+    listing = subprocess.run(
+        ["readelf", "-SW", path], check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+    match = re.search(rf" {re.escape(name)} +\w+ +(\w+) (\w+) (\w+)", listing)
+    assert match
+    return int(match[1], 16), int(match[2], 16), int(match[3], 16)
+
+
+def record_of(path: Path, address: int) -> tuple[int, tuple[int, ...]]:
+    """Where in the file the record of a site stands, and its fields."""
+    start, offset, size = section(path, "carry_sites")
+    data = path.read_bytes()[offset : offset + size]
+    for at in range(0, size, RECORD.size):
+        fields = RECORD.unpack_from(data, at)
+        if start + at + fields[0] == address:
+            return offset + at, fields
+    raise AssertionError("no record")
+
+
+def site_of(carry: Run, path: Path, kind: str, name: str) -> dict[str, Any]:
+    return named(show(carry, path))[kind, name]
+
+
+def text_offset(path: Path, address: int) -> int:
+    start, offset, _ = section(path, ".text")
+    return address - start + offset
+
+
+def plant(source: str) -> str:
+    """The program with more in it."""
+    return SITES + source + MAIN
+
+
+PLANTED = {
+    "lost call": (
+        '__asm__(".pushsection .text; call *carry_op_route(%rip); .popsection");',
+        "lost",
+    ),
+    "lost jump": ('__asm__(".pushsection .text; jmp *carry_op_route(%rip); .popsection");', "lost"),
+    "two instructions": (
+        "void f(void) { __asm__ volatile(CARRY_ALT_KEY_ONE("
+        '"lea 1(%%rax), %%rax", tracing, "inc %%eax; nop") ::: "rax"); }',
+        "instructions",
+    ),
+    "no instruction": (
+        "void f(void) { __asm__ volatile(CARRY_ALT_KEY_ONE("
+        '"lea 1(%%rax), %%rax", tracing, "") ::: "rax"); }',
+        "instructions",
+    ),
+    "body of two": (
+        'uint64_t f(uint64_t x) { CARRY_BODY(route_fast, "mov %%rdi, %%rax; nop"); return x; }',
+        "body",
+    ),
+    "body too long": (
+        'uint64_t f(uint64_t x) { CARRY_BODY(route_fast, "lea 0x12345(%%rdi), %%rax"); return x; }',
+        "body",
+    ),
+    "body relative": (
+        "int counter; int f(void) "
+        '{ CARRY_BODY(route_fast, "mov counter(%%rip), %%eax"); return counter; }',
+        "relative",
+    ),
+    "body not relative": (
+        "uint64_t f(uint64_t x) "
+        '{ CARRY_BODY_RELATIVE(route_fast, "lea 1(%%rdi), %%rax"); return x; }',
+        "relative",
+    ),
+    "call not at the start": (
+        'void f(void) { __asm__ volatile(CARRY_ALT("nop; call forward", avx2, "nop") ::: "rax"); }',
+        "relative",
+    ),
+    "relative memory": (
+        "void f(void) { __asm__ volatile(CARRY_ALT_ONE("
+        '"mov carry_op_route(%%rip), %%rax", avx2, "nop") ::: "rax"); }',
+        "relative",
+    ),
+    "unknown feature": (
+        'void f(void) { __asm__ volatile(CARRY_ALT("nop", popcorn, "nop") :::); }',
+        "feature",
+    ),
+    "odd section": (
+        '__asm__(".pushsection carry_sites, \\"ao\\", @progbits, main; .long 0; .popsection");',
+        "section",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", PLANTED)
+def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
+    source, what = PLANTED[defect]
+    path = build(plant(source), "no-pie", "-w")
+    status, found = check(carry, path)
+    assert status == BAD
+    assert {each["what"] for each in found} >= {what}
+    if defect != "odd section":  # which leaves all records behind it in disorder
+        # What counts from where it stands is not what the record expects there.
+        assert {each["what"] for each in found} - {"bytes"} == {what}
+    done = carry("sites", "--check", path)
+    assert (done.returncode, done.stderr) == (BAD, "")
+    assert "wrong\n" in done.stdout
+
+
+def test_what_the_body_may(carry: Run, build: Build) -> None:
+    source = (
+        "int counter; int f(void) "
+        '{ CARRY_BODY_RELATIVE(route_fast, "mov counter(%%rip), %%eax"); return counter; }'
+    )
+    assert check(carry, build(plant(source), "pie", "-w")) == (CLEAN, [])
+
+
+def test_an_alternative_may_jump_within(carry: Run, build: Build) -> None:
+    source = (
+        'void f(void) { __asm__ volatile(CARRY_ALT("test %%eax, %%eax; jz 1f; nop; 1:", avx2, '
+        '"nop") ::: "cc"); }'
+    )
+    assert check(carry, build(plant(source), "pie", "-w")) == (CLEAN, [])
+
+
+def test_records_that_were_dropped(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    wanted = {
+        (site["kind"], site["name"], site["address"])
+        for site in show(carry, path)
+        if site["kind"] in {"call", "jump", "branch"}
+    }
+    subprocess.run(["strip", "--strip-debug", "-R", "carry_sites", path], check=True, timeout=60)
+    status, found = check(carry, path)
+    assert (status, {each["what"] for each in found}) == (BAD, {"lost"})
+    assert {(each["kind"], each["name"], each["address"]) for each in found} == wanted
+
+
+def test_bytes_that_nobody_wrote(carry: Run, build: Build) -> None:
+    for kind, name in [("call", "route"), ("branch", "tracing"), ("alternative", "avx2")]:
+        path = build(PROGRAM)
+        site = site_of(carry, path, kind, name)
+        edit(path, text_offset(path, site["address"]), b"\x0f\x0b")
+        assert site_of(carry, path, kind, name)["state"] == "unknown bytes"
+        status, found = check(carry, path)
+        assert (status, [each["what"] for each in found]) == (BAD, ["bytes"])
+        assert found[0]["address"] == site["address"]
+
+
+def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
+    source = PROGRAM.replace(
+        "HERE static uint64_t route_plain",
+        '__attribute__((section(".far"))) HERE uint64_t route_plain',
+    )
+    path = build(
+        source, "no-pie", "-Wl,--section-start=.far=0x200000000", "-fno-asynchronous-unwind-tables"
+    )
+    site = site_of(carry, path, "call", "route")
+    assert (site["state"], site["target_name"], site["reason"]) == (
+        "original",
+        "route_plain",
+        "range",
+    )
+    status, found = check(carry, path)
+    assert (status, {each["what"] for each in found}) == (BAD, {"range"})
+    with running(path) as process:
+        process.tell("apply")
+        site = named(show(carry, process.pid))["call", "route"]
+        assert (site["state"], site["reason"]) == ("original", "range")
+
+
+@pytest.mark.parametrize(
+    ("index", "value", "text"),
+    [(3, 9, "kind 9"), (3, 0, "kind 0"), (6, 2, "version 2"), (4, 5, "a length of 5 bytes")],
+)
+def test_records_of_another_library(
+    carry: Run, build: Build, index: int, value: int, text: str
+) -> None:
+    path = build(PROGRAM)
+    at, fields = record_of(path, site_of(carry, path, "call", "route")["address"])
+    changed = [*fields[:index], value, *fields[index + 1 :]]
+    edit(path, at, RECORD.pack(*changed))
+    assert "unknown kind" in {site["state"] for site in show(carry, path)}
+    status, found = check(carry, path)
+    assert status == BAD
+    assert any(each["what"] == "record" and text in each["text"] for each in found)
+
+
+@pytest.mark.parametrize("field", [0, 1, 2])
+@pytest.mark.parametrize("value", [0x7FFFFFF0, -0x80000000])
+def test_records_that_point_nowhere(carry: Run, build: Build, field: int, value: int) -> None:
+    path = build(PROGRAM)
+    for kind, name in [("branch", "tracing"), ("alternative", "avx2")]:
+        at, fields = record_of(path, site_of(carry, path, kind, name)["address"])
+        edit(path, at, RECORD.pack(*[*fields[:field], value, *fields[field + 1 :]]))
+    status, found = check(carry, path)
+    assert status == BAD
+    assert "record" in {each["what"] for each in found}
+
+
+def test_a_stub_that_is_none(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    address = site_of(carry, path, "branch", "tracing")["address"]
+    at, fields = record_of(path, address)
+    stub = section(path, "carry_sites")[0] + at - section(path, "carry_sites")[1] + 8 + fields[2]
+    edit(path, text_offset(path, stub), b"\x90")
+    status, found = check(carry, path)
+    assert (status, [each["what"] for each in found]) == (BAD, ["record"])
+    assert "stub" in found[0]["text"]
+
+
+def test_two_records_of_one_site(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    first, fields = record_of(path, site_of(carry, path, "call", "route")["address"])
+    second, _ = record_of(path, site_of(carry, path, "call", "step")["address"])
+    moved = [offset + first - second for offset in fields[:3]]
+    edit(path, second, RECORD.pack(*moved, *fields[3:]))
+    status, found = check(carry, path)
+    assert (status, {each["what"] for each in found}) == (BAD, {"overlap", "lost"})
+
+
+def test_nobody_registers(carry: Run, build: Build) -> None:
+    source = (
+        "#include <carry/patch.h>\n"
+        'void f(void) { __asm__ volatile(CARRY_ALT("nop", avx2, "nop") :::); }\n'
+    )
+    path = build(source, "shared", "-Wl,--as-needed", name="libquiet.so")
+    status, found = check(carry, path)
+    if status == CLEAN:  # the library within it does: leave that out
+        object_file = path.with_suffix(".o")
+        (path.parent / "source.c").write_text(source)
+        command = ["gcc", "-O2", "-shared", "-fPIC", f"-I{SOURCE / 'include'}"]
+        subprocess.run(
+            [*command, "-o", object_file, path.parent / "source.c"], check=True, timeout=60
+        )
+        status, found = check(carry, object_file)
+    assert (status, [each["what"] for each in found]) == (BAD, ["registration"])
+
+
+def test_notes(carry: Run, build: Build) -> None:
+    """A site on two cache lines, and two pages: nothing wrong, but worth to know."""
+    source = (
+        '__attribute__((aligned(4096))) void f(void) { __asm__ volatile(".skip 4095, 0x90\\n"'
+        'CARRY_ALT_KEY_ONE("add $1, %%rax", tracing, "sub $1, %%rax") ::: "rax"); }'
+    )
+    status, found = check(carry, build(plant(source), "pie", "-fcf-protection=none"))
+    assert (status, [each["what"] for each in found]) == (CLEAN, ["trap", "pages"])
+    assert {each["type"] for each in found} == {"note"}
+
+
+# --- Files that are damaged, and those that are something else ---
+
+
+def refused(carry: Run, path: Path | str, status: int = DAMAGED) -> str:
+    """The one line on standard error."""
+    done = carry("sites", path)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert re.fullmatch(r"carry: [^\n]+\n", done.stderr)
+    return done.stderr
+
+
+def test_not_an_elf_file(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for data in [b"", b"\x7fEL", b"#!/bin/sh\n" * 20]:
+        path.write_bytes(data)
+        assert "not an ELF file: no ELF header at offset 0" in refused(carry, path)
+    assert "not a regular file" in refused(carry, tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    assert "not a regular file" in refused(carry, tmp_path / "pipe")
+    assert "No such file" in refused(carry, tmp_path / "none", ERROR)
+
+
+@pytest.mark.parametrize(
+    ("offset", "data", "text"),
+    [
+        (4, b"\1", "class 1 at offset 4"),
+        (5, b"\2", "byte order 2 at offset 5"),
+        (16, b"\1\0", "relocatable object"),
+        (16, b"\4\0", "type 4 at offset 16"),
+        (18, b"\xb7\0", "machine 183 at offset 18"),
+        (32, b"\xff" * 7, "program headers at offset"),
+        (40, b"\xff" * 7, "section headers at offset"),
+        (40, bytes(8), "no section headers"),
+        (56, b"\xff\xff", "program headers at offset 64 load nothing"),
+        (60, b"\xff\xff", "section headers at offset"),
+    ],
+)
+def test_header(carry: Run, build: Build, offset: int, data: bytes, text: str) -> None:
+    path = build(PROGRAM)
+    edit(path, offset, data)
+    assert text in refused(carry, path)
+
+
+def test_truncated_everywhere(carry: Run, build: Build, tmp_path: Path) -> None:
+    data = build(PROGRAM).read_bytes()
+    path = tmp_path / "cut"
+    sizes = [*range(0, 72, 5), *range(72, len(data), len(data) // 40), len(data) - 1]
+    for size in sizes:
+        path.write_bytes(data[:size])
+        assert re.search("truncated|not an ELF|damaged", refused(carry, path))
+
+
+def section_headers(data: bytes) -> dict[str, int]:
+    """The offset of each section's header, by its name."""
+    table, count, names = (
+        struct.unpack_from("<Q", data, 40)[0],
+        *struct.unpack_from("<2H", data, 60),
+    )
+    strings = struct.unpack_from("<Q", data, table + 64 * names + 24)[0]
+    found = {}
+    for at in range(table, table + 64 * count, 64):
+        start = strings + struct.unpack_from("<I", data, at)[0]
+        found[data[start : data.index(b"\0", start)].decode()] = at
+    return found
+
+
+@pytest.mark.parametrize("name", ["carry_sites", ".symtab", ".strtab", ".rela.dyn", ".shstrtab"])
+@pytest.mark.parametrize("field", [24, 32, 40, 56])  # offset, size, link and info, size of entries
+@pytest.mark.parametrize("value", [0, 1, 17, (1 << 31) - 1, (1 << 63) + 5, (1 << 64) - 1])
+def test_section_headers(carry: Run, build: Build, name: str, field: int, value: int) -> None:
+    path = build(PROGRAM)
+    edit(path, section_headers(path.read_bytes())[name] + field, struct.pack("<Q", value))
+    survives(carry, path)
+
+
+def limited() -> None:
+    """Not for sanitizers, which take terabytes of addresses."""
+    if not os.environ.get("CARRY_SANITIZED"):
+        resource.setrlimit(resource.RLIMIT_AS, (256 * MIB, 256 * MIB))
+
+
+def survives(carry: Run, path: Path) -> None:
+    """Whatever the file holds, the tool ends with a status of its own, in little memory."""
+    tool = carry("sites", "--help") and os.environ.get(
+        "CARRY_TOOL", SOURCE / "build/tools/carry/carry"
+    )
+    for option in [[], ["--check"], ["--json"]]:
+        done = subprocess.run(
+            [tool, "sites", *option, path], capture_output=True, timeout=60, preexec_fn=limited
+        )
+        assert done.returncode in {CLEAN, BAD, DAMAGED}, done.stderr
+        assert done.stderr.count(b"\n") == (done.returncode == DAMAGED)
+
+
+def test_damaged_at_random(carry: Run, build: Build, tmp_path: Path) -> None:
+    data = build(PROGRAM).read_bytes()
+    original = tmp_path / "program"
+    headers = section_headers(data)
+    _, sites, size = section(original, "carry_sites")
+    _, bytes_at, bytes_size = section(original, "carry_bytes")
+    dice = random.Random(1)
+    areas = [
+        (16, 48),
+        (64, 13 * 56),
+        (min(headers.values()), 64 * len(headers)),
+        (sites, size),
+        (bytes_at, bytes_size),
+    ]
+    path = tmp_path / "damaged"
+    for _ in range(150):
+        damaged = bytearray(data)
+        start, length = dice.choice(areas)
+        for _ in range(dice.choice([1, 1, 2, 8])):
+            damaged[start + dice.randrange(length)] = dice.choice([0, 1, 127, 128, 255])
+        path.write_bytes(damaged)
+        survives(carry, path)
+
+
+# --- The command ---
+
+
+def test_usage(carry: Run) -> None:
+    done = carry("sites", "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for arguments in [[], ["a", "b"], ["--no"]]:
+        done = carry("sites", *arguments)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert "see carry sites --help" in done.stderr
+
+
+def test_no_such_process(carry: Run) -> None:
+    for number in ["4194305", "0", "99999999999999999999"]:
+        assert "there is no process" in refused(carry, number, ERROR)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_not_permitted(tool: str, build: Build) -> None:
+    with running(build(PROGRAM)) as process:
+        try:
+            done = subprocess.run(
+                [tool, "sites", str(process.pid)], capture_output=True, timeout=60, user=65534
+            )
+        except PermissionError:
+            pytest.skip("another user cannot run the tool where it stands")
+        assert (done.returncode, done.stdout) == (ERROR, b"")
+        assert b"may not read process" in done.stderr
+        assert done.stderr.count(b"\n") == 1
+
+
+def test_a_process_without_a_program(carry: Run) -> None:
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert "process" in refused(carry, str(child.pid), ERROR)
+
+
+def test_text(tool: str, carry: Run, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = build(PROGRAM)
+    monkeypatch.chdir(path.parent)
+    shown = in_terminal([tool, "sites", "program"])
+    assert "\033[1mforward\033[0m" in shown
+    assert "\033" not in in_terminal([tool, "sites", "program"], NO_COLOR="1")
+    done = carry("sites", "program")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout.splitlines()[-1] == "program: 7 sites: 7 original; 2 bodies"
+    with running(path) as process:
+        process.tell("on")
+        shown = in_terminal([tool, "sites", str(process.pid)])
+        assert "\033[32mdirect\033[0m -> route_fast" in shown
+        assert "\033[33moriginal\033[0m" in shown or "replacement" in shown
