@@ -149,6 +149,9 @@ static bool find_loads(struct object *object, char *problem) {
 
 /* --- Symbols --- */
 
+/* Names of templates are long, but no longer than this. */
+#define NAME_MAX_BYTES 4096
+
 static int by_address(const void *a, const void *b) {
     const struct object_symbol *symbol_a = a, *symbol_b = b;
     if (symbol_a->address != symbol_b->address)
@@ -160,7 +163,8 @@ static bool is_useful(const GElf_Sym *symbol, const char *name) {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
     bool typed =
         type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC;
-    return typed && symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && name && *name;
+    return typed && symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && name && *name &&
+           strnlen(name, NAME_MAX_BYTES) < NAME_MAX_BYTES;
 }
 
 static bool read_symbols(struct object *object, Elf_Scn *section, const GElf_Shdr *header,
@@ -237,6 +241,9 @@ static int by_site(const void *a, const void *b) {
     const struct record *record_a = a, *record_b = b;
     if (record_a->site != record_b->site)
         return record_a->site < record_b->site ? -1 : 1;
+    bool body_a = record_a->kind == CARRY_SITE_BODY, body_b = record_b->kind == CARRY_SITE_BODY;
+    if (body_a != body_b)
+        return body_a - body_b;
     return (record_a->at > record_b->at) - (record_a->at < record_b->at);
 }
 
@@ -423,12 +430,13 @@ bool object_read(const struct object *object, uint64_t address, void *buffer, si
     return read_file(object, here->offset + start, buffer, in_file);
 }
 
-/* The first symbol at `address` or behind. */
-static size_t symbol_from(const struct object *object, uint64_t address) {
+/* The first symbol at `address` by this name or a later one, or behind. */
+static size_t symbol_from(const struct object *object, uint64_t address, const char *name) {
+    const struct object_symbol wanted = {.address = address, .name = name};
     size_t low = 0;
     for (size_t high = object->symbols_count; low < high;) {
         size_t middle = low + (high - low) / 2;
-        if (object->symbols[middle].address < address)
+        if (by_address(&object->symbols[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -438,10 +446,10 @@ static size_t symbol_from(const struct object *object, uint64_t address) {
 
 const struct object_symbol *object_symbol_at(const struct object *object, uint64_t address,
                                              const char *prefix) {
-    for (size_t i = symbol_from(object, address);
-         i < object->symbols_count && object->symbols[i].address == address; i++)
-        if (strncmp(object->symbols[i].name, prefix, strlen(prefix)) == 0)
-            return &object->symbols[i];
+    size_t i = symbol_from(object, address, prefix);
+    if (i < object->symbols_count && object->symbols[i].address == address &&
+        strncmp(object->symbols[i].name, prefix, strlen(prefix)) == 0)
+        return &object->symbols[i];
     return NULL;
 }
 
@@ -449,7 +457,7 @@ const struct object_symbol *object_symbol_at(const struct object *object, uint64
 #define SYMBOLS_BACK 16
 
 const struct object_symbol *object_symbol_around(const struct object *object, uint64_t address) {
-    size_t end = symbol_from(object, address + 1);
+    size_t end = symbol_from(object, address + 1, "");
     for (size_t i = end; i > 0 && end - i < SYMBOLS_BACK; i--) {
         const struct object_symbol *symbol = &object->symbols[i - 1];
         if (address - symbol->address < symbol->size || (i == end && !symbol->size))

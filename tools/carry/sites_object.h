@@ -54,7 +54,7 @@ struct object {
     size_t symbols_count;
     struct object_relocation *relocations; /* by address */
     size_t relocations_count;
-    struct record *records; /* by the site's address */
+    struct record *records; /* by the site's address, sites before bodies */
     size_t records_count;
     uint64_t section; /* address of carry_sites; 0: there is none */
     uint64_t section_bytes;

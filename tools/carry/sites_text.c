@@ -21,6 +21,7 @@ struct scan {
     size_t keys_count;
     const struct object_symbol *function; /* which was disassembled up to `step` */
     uint64_t step;
+    uint64_t steps_left; /* symbols that overlap must not make it long */
     bool registered;
 };
 
@@ -51,23 +52,21 @@ static bool is_key(const struct scan *scan, uint64_t address, const char *prefix
 /* --- Lost records --- */
 
 static bool has_record(const struct object *object, uint64_t site) {
-    for (size_t i = object_record_from(object, site);
-         i < object->records_count && object->records[i].site == site; i++)
-        if (object->records[i].kind != CARRY_SITE_BODY)
-            return true;
-    return false;
+    size_t i = object_record_from(object, site);
+    return i < object->records_count && object->records[i].site == site &&
+           object->records[i].kind != CARRY_SITE_BODY;
 }
 
 /* Does an instruction begin here? Only where a symbol tells where instructions begin at all. */
 static bool is_instruction(struct scan *scan, uint64_t address) {
     const struct object_symbol *function = object_symbol_around(scan->object, address);
-    if (!function)
+    if (!function || !scan->steps_left)
         return true;
     if (function != scan->function || address < scan->step) {
         scan->function = function;
         scan->step = function->address;
     }
-    while (scan->step < address) {
+    for (; scan->step < address && scan->steps_left; scan->steps_left--) {
         uint8_t bytes[16];
         struct instruction instruction;
         uint64_t rest = function->address + function->size - scan->step;
@@ -78,7 +77,7 @@ static bool is_instruction(struct scan *scan, uint64_t address) {
         else
             scan->step += instruction.length;
     }
-    return scan->step == address;
+    return scan->step == address || !scan->steps_left;
 }
 
 static void report_lost(struct scan *scan, uint64_t site, uint64_t key, uint8_t kind) {
@@ -158,7 +157,7 @@ static void scan_load(struct scan *scan, const struct object_load *load) {
 }
 
 void sites_check_text(struct sites_report *report, const struct object *object) {
-    struct scan scan = {.report = report, .object = object};
+    struct scan scan = {.report = report, .object = object, .steps_left = 4 * object->size};
     collect_keys(&scan);
     scan.registered = is_relocated(&scan);
     for (size_t i = 0; i < object->loads_count; i++)
