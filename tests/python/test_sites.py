@@ -416,17 +416,38 @@ def test_several_objects(carry: Run, build: Build, tmp_path: Path) -> None:
         assert "in 2 objects" in done.stdout
 
 
-def test_a_file_that_changed(carry: Run, build: Build) -> None:
+def replace(build: Build, path: Path) -> None:
+    path.unlink()
+    build(
+        PROGRAM.replace("uint64_t forward(", 'void more(void) { puts("more"); } uint64_t forward(')
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="who may read what was removed is root")
+def test_a_file_that_was_replaced_and_is_still_there(carry: Run, build: Build) -> None:
     path = build(PROGRAM)
     with running(path) as process:
-        path.unlink()
-        build(PROGRAM.replace("__asm__(CARRY_ALT(", "x++; __asm__(CARRY_ALT("))
-        done = carry("sites", process.pid)
-        readable = os.access(f"/proc/{process.pid}/map_files", os.R_OK) and os.geteuid() == 0
-        if readable and done.returncode == CLEAN:
-            assert "forward" in done.stdout  # the kernel still had what runs
-        else:
-            assert str(path) in done.stderr
+        before = show(carry, process.pid)
+        replace(build, path)
+        after = [site | {"object": str(path)} for site in show(carry, process.pid)]
+        assert after == before
+
+
+def test_a_file_that_was_replaced(tool: str, build: Build) -> None:
+    path = build(PROGRAM)
+    command = [tool, "sites"]
+    if os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-sys_admin,-checkpoint_restore", *command]
+    with running(path) as process:
+        replace(build, path)
+        done = subprocess.run(
+            [*command, str(process.pid)], capture_output=True, text=True, timeout=60
+        )
+        assert done.stderr == (
+            f"carry: process {process.pid}: {path} (deleted): has changed since it was loaded; "
+            "its sites are left out\n"
+        )
+        assert done.stdout == f"{process.pid}: no records of sites\n"
 
 
 # --- What --check finds ---
@@ -630,15 +651,26 @@ def test_records_that_point_nowhere(carry: Run, build: Build, field: int, value:
         edit(path, at, RECORD.pack(*[*fields[:field], value, *fields[field + 1 :]]))
     status, found = check(carry, path)
     assert status == BAD
-    assert "record" in {each["what"] for each in found}
+    said = " ".join(each["text"] for each in found if each["what"] == "record")
+    for text in NOWHERE[field]:
+        assert text in said
 
 
-def test_a_stub_that_is_none(carry: Run, build: Build) -> None:
+NOWHERE = [
+    ["outside of the text"],
+    ["its key is outside", "its feature is not where"],
+    ["is not the stub", "its instructions are not where"],
+]
+
+
+# The test of the key, which one; the branch, which way, and the jump back.
+@pytest.mark.parametrize("at_byte", [0, 1, 2, 7, 8, 13, 14])
+def test_a_stub_that_is_none(carry: Run, build: Build, at_byte: int) -> None:
     path = build(PROGRAM)
     address = site_of(carry, path, "branch", "tracing")["address"]
     at, fields = record_of(path, address)
     stub = section(path, "carry_sites")[0] + at - section(path, "carry_sites")[1] + 8 + fields[2]
-    edit(path, text_offset(path, stub), b"\x90")
+    edit(path, text_offset(path, stub + at_byte), b"\x93")
     status, found = check(carry, path)
     assert (status, [each["what"] for each in found]) == (BAD, ["record"])
     assert "stub" in found[0]["text"]
@@ -654,22 +686,53 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
     assert (status, {each["what"] for each in found}) == (BAD, {"overlap", "lost"})
 
 
-def test_nobody_registers(carry: Run, build: Build) -> None:
+def compile_alone(folder: Path, source: str, *options: str) -> Path:
+    """Without the library, which is in another object."""
+    (folder / "source.c").write_text(source)
+    command = ["gcc", "-O2", "-w", f"-I{SOURCE / 'include'}", *options]
+    path = folder / "alone"
+    subprocess.run([*command, "-o", path, folder / "source.c"], check=True, timeout=60)
+    return path
+
+
+def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
+    """An alternative by a feature has no key whose definition would do it."""
     source = (
         "#include <carry/patch.h>\n"
         'void f(void) { __asm__ volatile(CARRY_ALT("nop", avx2, "nop") :::); }\n'
     )
-    path = build(source, "shared", "-Wl,--as-needed", name="libquiet.so")
-    status, found = check(carry, path)
-    if status == CLEAN:  # the library within it does: leave that out
-        object_file = path.with_suffix(".o")
-        (path.parent / "source.c").write_text(source)
-        command = ["gcc", "-O2", "-shared", "-fPIC", f"-I{SOURCE / 'include'}"]
-        subprocess.run(
-            [*command, "-o", object_file, path.parent / "source.c"], check=True, timeout=60
-        )
-        status, found = check(carry, object_file)
+    status, found = check(carry, compile_alone(tmp_path, source, "-shared", "-fPIC"))
     assert (status, [each["what"] for each in found]) == (BAD, ["registration"])
+
+
+@pytest.mark.parametrize("mode", ["shared", "no-pie"])
+def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
+    """Kernels, and whoever loads objects by themselves, keep the section in a table."""
+    source = SITES.replace("DEFINE(", "DEFINE_QUIETLY(").replace(
+        "#define HERE",
+        """
+        #define CARRY_OP_DEFINE_QUIETLY(name, function) struct carry_key carry_op_##name
+        #define CARRY_KEY_DEFINE_QUIETLY(name, on) struct carry_key carry_key_##name
+        const struct carry_site *const table[] = {__start_carry_sites, __stop_carry_sites};
+        #define HERE""",
+        1,
+    )
+    main = "void carry_patch_never(void) { __builtin_trap(); } int main(void) { return 0; }"
+    options = ["-shared", "-fPIC"] if mode == "shared" else ["-no-pie"]
+    for text, status, what in [
+        (source, CLEAN, set()),
+        (source.replace("__start_carry_sites, ", ""), BAD, {"registration"}),
+    ]:
+        path = compile_alone(tmp_path, text + main, *options)
+        result, found = check(carry, path)
+        assert (result, {each["what"] for each in found}) == (status, what)
+
+
+def test_what_only_looks_like_a_call(carry: Run, build: Build) -> None:
+    """The bytes of one in an immediate operand, in a function that a symbol tells of."""
+    number = ".byte 0x48, 0xb8, 0xff, 0x15\\n .long carry_op_route - . - 4\\n .byte 0, 0\\n"
+    source = f'HERE void f(void) {{ __asm__ volatile("{number}" ::: "rax"); }}'
+    assert check(carry, build(plant(source), "no-pie")) == (CLEAN, [])
 
 
 def test_notes(carry: Run, build: Build) -> None:
@@ -756,6 +819,35 @@ def test_section_headers(tool: str, build: Build, name: str, field: int, value: 
     path = build(PROGRAM)
     edit(path, section_headers(path.read_bytes())[name] + field, struct.pack("<Q", value))
     survives(tool, path)
+
+
+def program_headers(data: bytes, kind: int) -> list[int]:
+    """The offsets of those of one type."""
+    table, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    places = range(table, table + 56 * count, 56)
+    return [at for at in places if struct.unpack_from("<I", data, at)[0] == kind]
+
+
+def test_parts_that_overlap(carry: Run, build: Build) -> None:
+    """Many that are each as large as the file would make it work without an end."""
+    path = build(PROGRAM)
+    data = path.read_bytes()
+    edit(path, section_headers(data)[".comment"] + 24, struct.pack("<2Q", 0, len(data)))
+    assert "damaged: the section at offset" in refused(carry, path)
+    path.write_bytes(data)
+    last = program_headers(data, 1)[-1]
+    edit(path, last + 8, struct.pack("<Q", 0))
+    edit(path, last + 32, struct.pack("<2Q", len(data), len(data)))
+    assert "damaged: the segment at offset 0 overlaps others" in refused(carry, path)
+
+
+def test_loads_out_of_order(carry: Run, build: Build) -> None:
+    path = build(PROGRAM)
+    data = path.read_bytes()
+    first, second = program_headers(data, 1)[:2]
+    edit(path, first, data[second : second + 56])
+    edit(path, second, data[first : first + 56])
+    assert "is not behind the one before" in refused(carry, path)
 
 
 def limited() -> None:

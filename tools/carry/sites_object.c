@@ -125,19 +125,18 @@ static bool find_loads(struct object *object, char *problem) {
     GElf_Ehdr header;
     if (!gelf_getehdr(object->elf, &header) || elf_getphdrnum(object->elf, &count))
         return refuse(problem, "damaged: %s", elf_errmsg(-1));
-    object->is_executable = header.e_type == ET_EXEC;
+    object->is_fixed = header.e_type == ET_EXEC;
     unsigned long long table = header.e_phoff;
     if (!within_file(object, table, (uint64_t)count * sizeof(Elf64_Phdr)))
         return refuse(problem, "truncated: %zu program headers at offset %llu go beyond the end",
                       count, table);
+    object->headers_end = table + count * sizeof(Elf64_Phdr);
     object->loads = calloc(count + 1, sizeof *object->loads);
     for (size_t i = 0; object->loads && i < count; i++) {
         GElf_Phdr segment;
         if (!gelf_getphdr(object->elf, (int)i, &segment))
             return refuse(problem, "damaged: the program headers at offset %llu: %s", table,
                           elf_errmsg(-1));
-        if (segment.p_type == PT_INTERP)
-            object->is_executable = true;
         if (segment.p_type == PT_LOAD && !add_load(object, &segment, &total, problem))
             return false;
     }

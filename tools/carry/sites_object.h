@@ -58,7 +58,8 @@ struct object {
     size_t records_count;
     uint64_t section; /* address of carry_sites; 0: there is none */
     uint64_t section_bytes;
-    bool is_executable; /* or a shared object */
+    uint64_t headers_end; /* offset behind the program headers */
+    bool is_fixed; /* it stands where it was linked to, so that instructions may hold addresses */
     /* What the rest comes from. */
     int file;
     uint64_t size;

@@ -70,14 +70,22 @@ static bool is_executable_at(const struct map *map, uint64_t address) {
 
 /* --- Objects --- */
 
-/* The file behind a mapping: by the kernel's own link, else by its name where the process is. */
+#define DELETED " (deleted)"
+
+/*
+ * The file behind a mapping: by the kernel's own link, which takes a capability, else by its name
+ * where the process is. Of a file that was removed, another may have taken the name.
+ */
 static int open_mapped(const struct program *program, const struct mapping *mapping) {
     char link[96];
     char *path = NULL;
+    int length = (int)strlen(mapping->path), mark = (int)strlen(DELETED);
+    if (length > mark && strcmp(mapping->path + length - mark, DELETED) == 0)
+        length -= mark;
     snprintf(link, sizeof link, "/proc/%ld/map_files/%" PRIx64 "-%" PRIx64, program->pid,
              mapping->start, mapping->end);
     int file = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 && asprintf(&path, "/proc/%ld/root%s", program->pid, mapping->path) > 0)
+    if (file < 0 && asprintf(&path, "/proc/%ld/root%.*s", program->pid, length, mapping->path) > 0)
         file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     free(path);
     return file;

@@ -117,8 +117,10 @@ static bool refers(const struct scan *scan, const struct object_load *load, uint
                    const uint8_t *bytes) {
     if (load->executable)
         return object_relative(bytes, address + 4) == scan->object->section ||
-               object_little(bytes, 4) == scan->object->section;
-    return address % 8 == 0 && object_little(bytes, 8) == scan->object->section;
+               (scan->object->is_fixed && object_little(bytes, 4) == scan->object->section);
+    /* Program headers are loaded, and hold such words of their own. */
+    bool is_header = load->offset + (address - load->address) < scan->object->headers_end;
+    return address % 8 == 0 && !is_header && object_little(bytes, 8) == scan->object->section;
 }
 
 static bool is_relocated(const struct scan *scan) {
