@@ -9,6 +9,7 @@ import platform
 import random
 import re
 import resource
+import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
@@ -119,7 +120,16 @@ MODES = {
     "static-pie": ["-static-pie", "-fPIE"],
     "shared": ["-shared", "-fPIC"],
     "relr": ["-pie", "-fPIE", "-Wl,-z,pack-relative-relocs"],
+    "gold": ["-pie", "-fPIE", "-fuse-ld=gold"],
+    "lld": ["-pie", "-fPIE", "-fuse-ld=lld"],
 }
+
+
+def options_of(mode: str) -> list[str]:
+    """How to link, where there is that linker."""
+    if mode in {"gold", "lld"} and not shutil.which(f"ld.{mode}"):
+        pytest.skip(f"there is no ld.{mode}")
+    return MODES[mode]
 
 
 @pytest.fixture(scope="session")
@@ -147,7 +157,7 @@ def build(library: list[str], tmp_path: Path) -> Build:
     def run(source: str, mode: str = "pie", *flags: str, name: str = "program") -> Path:
         path = tmp_path / name
         (tmp_path / "source.c").write_text(source)
-        options = [*MODES[mode], *flags, f"-I{SOURCE / 'include'}"]
+        options = [*options_of(mode), *flags, f"-I{SOURCE / 'include'}"]
         subprocess.run(
             [
                 "gcc",
@@ -705,7 +715,7 @@ def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
     assert (status, [each["what"] for each in found]) == (BAD, ["registration"])
 
 
-@pytest.mark.parametrize("mode", ["shared", "no-pie"])
+@pytest.mark.parametrize("mode", ["shared", "no-pie", "lld"])
 def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
     """Kernels, and whoever loads objects by themselves, keep the section in a table."""
     source = SITES.replace("DEFINE(", "DEFINE_QUIETLY(").replace(
@@ -718,12 +728,11 @@ def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
         1,
     )
     main = "void carry_patch_never(void) { __builtin_trap(); } int main(void) { return 0; }"
-    options = ["-shared", "-fPIC"] if mode == "shared" else ["-no-pie"]
     for text, status, what in [
         (source, CLEAN, set()),
         (source.replace("__start_carry_sites, ", ""), BAD, {"registration"}),
     ]:
-        path = compile_alone(tmp_path, text + main, *options)
+        path = compile_alone(tmp_path, text + main, *options_of(mode))
         result, found = check(carry, path)
         assert (result, {each["what"] for each in found}) == (status, what)
 
