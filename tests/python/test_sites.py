@@ -120,6 +120,7 @@ MODES = {
     "static-pie": ["-static-pie", "-fPIE"],
     "shared": ["-shared", "-fPIC"],
     "relr": ["-pie", "-fPIE", "-Wl,-z,pack-relative-relocs"],
+    "one segment": ["-pie", "-fPIE", "-Wl,-z,noseparate-code"],
     "gold": ["-pie", "-fPIE", "-fuse-ld=gold"],
     "lld": ["-pie", "-fPIE", "-fuse-ld=lld"],
 }
@@ -715,7 +716,7 @@ def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
     assert (status, [each["what"] for each in found]) == (BAD, ["registration"])
 
 
-@pytest.mark.parametrize("mode", ["shared", "no-pie", "lld"])
+@pytest.mark.parametrize("mode", ["shared", "no-pie", "one segment", "lld"])
 def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
     """Kernels, and whoever loads objects by themselves, keep the section in a table."""
     source = SITES.replace("DEFINE(", "DEFINE_QUIETLY(").replace(

@@ -112,22 +112,18 @@ static void look_for_branch(struct scan *scan, uint64_t address, const uint8_t *
 
 /* --- Registration --- */
 
-/* Is this, in text or data, the address of the section, as an operand or as a word? */
+/*
+ * Is this the address of the section: as an operand, or as a word in data or in what the loader
+ * puts there? Program headers are loaded too, and hold such words of their own.
+ */
 static bool refers(const struct scan *scan, const struct object_load *load, uint64_t address,
                    const uint8_t *bytes) {
-    if (load->executable)
-        return object_relative(bytes, address + 4) == scan->object->section ||
-               (scan->object->is_fixed && object_little(bytes, 4) == scan->object->section);
-    /* Program headers are loaded, and hold such words of their own. */
+    uint64_t section = scan->object->section;
     bool is_header = load->offset + (address - load->address) < scan->object->headers_end;
-    return address % 8 == 0 && !is_header && object_little(bytes, 8) == scan->object->section;
-}
-
-static bool is_relocated(const struct scan *scan) {
-    for (size_t i = 0; i < scan->object->relocations_count; i++)
-        if (scan->object->relocations[i].value == scan->object->section)
-            return true;
-    return false;
+    if (address % 8 == 0 && !is_header && object_little(bytes, 8) == section)
+        return true;
+    return load->executable && (object_relative(bytes, address + 4) == section ||
+                                (scan->object->is_fixed && object_little(bytes, 4) == section));
 }
 
 /* --- The scan --- */
@@ -161,7 +157,6 @@ static void scan_load(struct scan *scan, const struct object_load *load) {
 void sites_check_text(struct sites_report *report, const struct object *object) {
     struct scan scan = {.report = report, .object = object, .steps_left = 4 * object->size};
     collect_keys(&scan);
-    scan.registered = is_relocated(&scan);
     for (size_t i = 0; i < object->loads_count; i++)
         scan_load(&scan, &object->loads[i]);
     if (object->records_count && !scan.registered)
