@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -151,30 +152,30 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return sorted(map(str, folder.glob("*.o")))
 
 
+@pytest.fixture(scope="session")
+def compiled(library: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles each program once."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    @functools.cache
+    def run(source: str, mode: str, *flags: str) -> Path:
+        path = folder / f"{run.cache_info().currsize}"
+        text = path.with_suffix(".c")
+        text.write_text(source)
+        options = [*options_of(mode), *flags, f"-I{SOURCE / 'include'}"]
+        command = ["gcc", "-O2", "-g", "-o", path, text, *options, *library, "-lpthread"]
+        subprocess.run(command, check=True, timeout=120)
+        return path
+
+    return run
+
+
 @pytest.fixture
-def build(library: list[str], tmp_path: Path) -> Build:
-    """Compiles a program or a shared object."""
+def build(compiled: Callable[..., Path], tmp_path: Path) -> Build:
+    """Makes a program or a shared object, to do with as one likes."""
 
     def run(source: str, mode: str = "pie", *flags: str, name: str = "program") -> Path:
-        path = tmp_path / name
-        (tmp_path / "source.c").write_text(source)
-        options = [*options_of(mode), *flags, f"-I{SOURCE / 'include'}"]
-        subprocess.run(
-            [
-                "gcc",
-                "-O2",
-                "-g",
-                "-o",
-                path,
-                tmp_path / "source.c",
-                *options,
-                *library,
-                "-lpthread",
-            ],
-            check=True,
-            timeout=120,
-        )
-        return path
+        return Path(shutil.copy(compiled(source, mode, *flags), tmp_path / name))
 
     return run
 
