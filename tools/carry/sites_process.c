@@ -120,35 +120,41 @@ static bool is_unchanged(const struct program *program, const struct object *obj
     return true;
 }
 
-static int skip(const struct program *program, const struct mapping *mapping, const char *reason) {
-    return command_error("process %ld: %s: %s; its sites are left out", program->pid, mapping->path,
-                         reason);
+static void skip(const struct program *program, const struct mapping *mapping, const char *reason) {
+    command_error("process %ld: %s: %s; its sites are left out", program->pid, mapping->path,
+                  reason);
+}
+
+/* Moves an object to where it is mapped. True if its sites are the process's. */
+static bool is_wanted(const struct program *program, const struct map *map,
+                      const struct mapping *mapping, struct object *object) {
+    object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
+    if (!is_loaded(object, map))
+        return false;
+    if (is_unchanged(program, object))
+        return true;
+    skip(program, mapping, "has changed since it was loaded");
+    return false;
 }
 
 /* An object that cannot be read is told of and left out: its sites are not in what follows. */
-static int add_mapped(struct program *program, const struct map *map,
-                      const struct mapping *mapping) {
+static void add_mapped(struct program *program, const struct map *map,
+                       const struct mapping *mapping) {
     char problem[OBJECT_PROBLEM_SIZE];
     int file = open_mapped(program, mapping);
-    if (file < 0)
-        return skip(program, mapping, strerror(errno));
-    char *path = strdup(mapping->path);
-    struct object *object = path ? object_open(file, path, problem) : NULL;
-    if (!object) {
-        free(path);
-        return path ? skip(program, mapping, problem) : command_error("no memory");
+    if (file < 0) {
+        skip(program, mapping, strerror(errno));
+        return;
     }
-    if (object->loads_count)
-        object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
-    const char *reason = NULL;
-    bool loaded = is_loaded(object, map);
-    if (loaded && !is_unchanged(program, object))
-        reason = "has changed since it was loaded";
-    if (loaded && !reason && program_add(program, object, path))
-        return STATUS_CLEAN;
-    object_close(object);
+    char *path = strdup(mapping->path);
+    struct object *object = object_open(file, path, problem);
+    if (!object)
+        skip(program, mapping, problem);
+    else if (path && is_wanted(program, map, mapping, object) && program_add(program, object, path))
+        return;
+    else
+        object_close(object);
     free(path);
-    return reason ? skip(program, mapping, reason) : STATUS_CLEAN;
 }
 
 static void add_objects(struct program *program, const struct map *map) {
