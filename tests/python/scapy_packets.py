@@ -168,6 +168,10 @@ class CAPWAP(Own):
     fields_desc: ClassVar = [IntField("first", 0x00100000), IntField("second", 0)]
 
 
+class SCTPInUDP(Own):
+    """No bytes: what tells SCTP behind UDP from other traffic on the port (RFC 6951)."""
+
+
 class TeredoAuthentication(Own):
     fields_desc: ClassVar = [IntField("sizes", 0x00010000), StrFixedLenField("nonce", b"", 9)]
 
@@ -221,6 +225,7 @@ NAMES: dict[type[Packet], str] = {cls: rule.protocol for cls, rule in RULES.item
     **{Ether: "ethernet", Dot3: "ethernet", Dot1Q: "vlan", LLC: "llc", SNAP: ""},
     **{CookedLinux: "sll", CookedLinuxV2: "sll2", Loopback: "loopback", CHDLC: "chdlc"},
     **{HDLC: "ppp", PPP: "ppp", PPPoE: "pppoe", MPLS: "mpls", EoMCW: "", NSH: "nsh"},
+    SCTPInUDP: "sctp_udp",
     **{RadioTap: "radiotap", PPI: "ppi", Dot11: "ieee80211", Dot11QoS: ""},
     **{IPv6: "ipv6", IPv6ExtHdrHopByHop: "ipv6_options", IPv6ExtHdrDestOpt: "ipv6_options"},
     **{IPv6ExtHdrRouting: "ipv6_routing", IPv6ExtHdrSegmentRouting: "ipv6_routing"},
@@ -778,6 +783,11 @@ def sctp(draw: DrawFn) -> list[Packet]:
     return [SCTP(sport=draw(ports), dport=draw(ports), tag=draw(seeds)), chunk]
 
 
+def sctp_udp(draw: DrawFn) -> list[Packet]:
+    source, destination = draw(st.permutations([9899, draw(ports)]))
+    return [UDP(sport=source, dport=destination), SCTPInUDP(), *sctp(draw)]
+
+
 def icmp(draw: DrawFn) -> list[Packet]:
     return [ICMP(type=draw(st.sampled_from([0, 8, 13])), id=draw(words), seq=draw(words))]
 
@@ -881,6 +891,7 @@ TRANSPORTS = {
     "udplite": Transport(BOTH, udplite),
     "dccp": Transport(BOTH, dccp),
     "sctp": Transport(BOTH, sctp, carries=False),
+    "sctp in udp": Transport(BOTH, sctp_udp, carries=False),
     "icmp": Transport(V4, icmp),
     "icmpv6": Transport(V6, icmpv6),
     "igmp": Transport(V4, igmp),
