@@ -287,14 +287,16 @@ static bool others_are_called(void) {
 }
 
 static bool counted(void) {
+    struct sigaction before;
     struct sigaction after;
+    sigaction(SIGBUS, NULL, &before);
     bool ok = !carry_fault_acquire() && !carry_fault_acquire();
     carry_fault_release();
     sigaction(SIGBUS, NULL, &after);
-    ok = ok && after.sa_handler != SIG_DFL;
+    ok = ok && after.sa_sigaction != before.sa_sigaction;
     carry_fault_release();
     sigaction(SIGBUS, NULL, &after);
-    ok = ok && after.sa_handler == SIG_DFL;
+    ok = ok && after.sa_sigaction == before.sa_sigaction;
     carry_fault_release(); /* one too many does nothing */
     return ok && !carry_fault_acquire();
 }

@@ -12,6 +12,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
+#include <ucontext.h>
+
+/* Emulators call handlers with a stack that is less aligned than the ABI says. */
+#if defined(__has_attribute) && __has_attribute(force_align_arg_pointer)
+#define CARRY_SIGNAL_ENTRY __attribute__((force_align_arg_pointer))
+#else
+#define CARRY_SIGNAL_ENTRY
+#endif
 
 #define LEVELS 4
 
@@ -37,20 +46,31 @@ static void act_by_default(int number, const siginfo_t *info) {
         raise(number);
 }
 
-static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
-    bool sent = info->si_code <= 0;
+/* What would be blocked if the library's handler, which blocks all, were not there. */
+static void restore_mask(const struct sigaction *to, int number, void *context) {
     sigset_t mask = to->sa_mask;
+    sigset_t interrupted;
+    sigemptyset(&interrupted);
+    /* The kernel's set is shorter than the C library's. */
+    memcpy(&interrupted, &((ucontext_t *)context)->uc_sigmask, _NSIG / 8);
+    sigorset(&mask, &mask, &interrupted);
     if (!(to->sa_flags & SA_NODEFER))
         sigaddset(&mask, number);
-    if (to->sa_flags & SA_SIGINFO) {
-        pthread_sigmask(SIG_BLOCK, &mask, NULL); /* until this handler returns */
-        to->sa_sigaction(number, info, context);
-    } else if (to->sa_handler == SIG_DFL || (to->sa_handler == SIG_IGN && !sent)) {
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
+    bool sent = info->si_code <= 0;
+    bool is_simple = !(to->sa_flags & SA_SIGINFO);
+    if (is_simple && to->sa_handler == SIG_IGN && sent)
+        return;
+    restore_mask(to, number, context);
+    if (is_simple && (to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN))
         act_by_default(number, info);
-    } else if (to->sa_handler != SIG_IGN) {
-        pthread_sigmask(SIG_BLOCK, &mask, NULL);
+    else if (is_simple)
         to->sa_handler(number);
-    }
+    else
+        to->sa_sigaction(number, info, context);
 }
 
 static void handle(unsigned level, int number, siginfo_t *info, void *context) {
@@ -61,19 +81,19 @@ static void handle(unsigned level, int number, siginfo_t *info, void *context) {
     errno = saved;
 }
 
-static void level_0(int number, siginfo_t *info, void *context) {
+CARRY_SIGNAL_ENTRY static void level_0(int number, siginfo_t *info, void *context) {
     handle(0, number, info, context);
 }
 
-static void level_1(int number, siginfo_t *info, void *context) {
+CARRY_SIGNAL_ENTRY static void level_1(int number, siginfo_t *info, void *context) {
     handle(1, number, info, context);
 }
 
-static void level_2(int number, siginfo_t *info, void *context) {
+CARRY_SIGNAL_ENTRY static void level_2(int number, siginfo_t *info, void *context) {
     handle(2, number, info, context);
 }
 
-static void level_3(int number, siginfo_t *info, void *context) {
+CARRY_SIGNAL_ENTRY static void level_3(int number, siginfo_t *info, void *context) {
     handle(3, number, info, context);
 }
 
@@ -103,8 +123,10 @@ bool carry_signal_install(const struct carry_signal *signal) {
         return false;
     struct sigaction action = {
         .sa_sigaction = levels[chain->levels],
-        .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART,
+        .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
     };
+    /* While a thread waits, handlers that would trap again, and wait, would pile up. */
+    sigfillset(&action.sa_mask);
     chain->handle = signal->handle;
     chain->previous[chain->levels] = present;
     if (sigaction(signal->number, &action, NULL))

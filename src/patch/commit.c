@@ -374,7 +374,7 @@ static int apply(bool quiet) {
 int carry_patch_apply(unsigned flags) {
     /* Of the library itself, which has no start-up code. */
     int error = CARRY_OK;
-    if (&__start_carry_sites[0] != &__stop_carry_sites[0])
+    if ((uintptr_t)__start_carry_sites != (uintptr_t)__stop_carry_sites)
         error = carry_patch_register(__start_carry_sites, __stop_carry_sites);
     if (error)
         return error;
