@@ -20,7 +20,8 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users;
 
-static _Thread_local struct carry_fault_frame *innermost;
+/* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
+static _Thread_local struct carry_fault_frame *innermost __attribute__((tls_model("initial-exec")));
 
 /* The system does not say an address if the CPU does not, as for one that is none. */
 static uintptr_t faulting_address(const siginfo_t *info) {
