@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static bool companion_stop;
 static size_t companion_rounds;
 
 static bool companion_goes_on(void) {
-    companion_rounds++;
+    __atomic_fetch_add(&companion_rounds, 1, __ATOMIC_SEQ_CST);
     return !__atomic_load_n(&companion_stop, __ATOMIC_SEQ_CST);
 }
 
@@ -76,6 +77,8 @@ static struct verdict flips_beside(void *(*companion)(void *), size_t flips) {
     companion_rounds = 0;
     if (pthread_create(&thread, NULL, companion, NULL))
         abort();
+    while (!__atomic_load_n(&companion_rounds, __ATOMIC_SEQ_CST))
+        sched_yield();
     struct verdict verdict = check_flips(&placed_kinds()[0], flips, 2);
     __atomic_store_n(&companion_stop, true, __ATOMIC_SEQ_CST);
     pthread_join(thread, &content);
@@ -268,16 +271,16 @@ static void set_trap_flag(bool on) {
     __builtin_ia32_writeeflags_u64(on ? flags | 0x100 : flags & ~UINT64_C(0x100));
 }
 
-/* As under a debugger that steps through sites. */
+/* As under a debugger that steps through sites: as long as they are flipped, but not for so short
+ * that it proves nothing. The child's alarm ends it where no step is made. */
 static void *step_through(void *unused) {
     (void)unused;
-    size_t before = foreign.count;
-    while (companion_goes_on()) {
+    while (companion_goes_on() || foreign.count < 100) {
         set_trap_flag(true);
         placed_run();
         set_trap_flag(false);
     }
-    return foreign.count > before + 100 ? &companion_stop : NULL;
+    return &companion_stop;
 }
 
 static bool steps_go_right(void) {
