@@ -140,10 +140,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("library")
     sources = [
         *(SOURCE / "src/patch").glob("*.c"),
-        *(SOURCE / "src/patch/x86_64").glob("*"),
+        *(SOURCE / "src/patch/x86_64").glob("*.[cS]"),
         *(SOURCE / "src/cpu").glob("*.c"),
         *(SOURCE / "src/cpu/x86_64").glob("*.c"),
-        *(SOURCE / "src/hosted").glob("*.c"),
+        *(path for path in (SOURCE / "src/hosted").glob("*.c") if path.stem != "fault"),
         *(SOURCE / "src/hosted/x86_64").glob("*.c"),
     ]
     include = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
