@@ -13,7 +13,7 @@
 #include "harness/tap.h"
 #include "patch/patch.h"
 
-enum { CALL, JUMP, UNLIKELY, LIKELY, BYTES1, BYTES2, BYTES4, BYTES5, BYTES10 };
+enum { CALL, JUMP, UNLIKELY, LIKELY, BYTES1, BYTES2, BYTES4, BYTES5, BYTES10, EMPTY10 };
 
 static const struct placed_kind *kinds;
 
@@ -96,6 +96,8 @@ static const struct {
     {BYTES5, 0, "b8 01 00 00 00", "restored"},
     {BYTES10, 1, "2e 2e 2e 2e 2e b8 02 00 00 00", "replaced"},
     {BYTES10, 0, "48 b8 88 77 66 55 44 33 22 11", "restored"},
+    {EMPTY10, 1, "2e 66 0f 1f 84 00 00 00 00 00", "replaced by nothing"},
+    {EMPTY10, 0, "48 b8 88 77 66 55 44 33 22 11", "restored"},
 };
 
 static void test_original(void) {
@@ -201,7 +203,7 @@ static void test_all_or_nothing(void) {
     for (size_t i = 0; i < PLACED_KINDS; i++)
         carry_patch_set(&patch, kinds[i].key, kinds[i].states[1].value);
     tap_ok(carry_patch_commit(&patch) == CARRY_ERROR_BYTES && text_is(before),
-           "one bad site of nine kinds: nothing is written");
+           "one bad site of ten kinds: nothing is written");
     bool kept = true;
     for (size_t i = 0; i < PLACED_KINDS; i++)
         kept = kept && kinds[i].key->value == kinds[i].states[0].value;

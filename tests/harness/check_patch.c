@@ -23,6 +23,7 @@ CARRY_KEY(placed_bytes2);
 CARRY_KEY(placed_bytes4);
 CARRY_KEY(placed_bytes5);
 CARRY_KEY(placed_bytes10);
+CARRY_KEY(placed_empty10);
 
 /* --- What the sites do --- */
 
@@ -56,6 +57,7 @@ CARRY_KEY_DEFINE(placed_bytes2, false);
 CARRY_KEY_DEFINE(placed_bytes4, false);
 CARRY_KEY_DEFINE(placed_bytes5, false);
 CARRY_KEY_DEFINE(placed_bytes10, false);
+CARRY_KEY_DEFINE(placed_empty10, false);
 
 /* --- Out of reach --- */
 
@@ -90,6 +92,7 @@ PLACED(bytes2)
 PLACED(bytes4)
 PLACED(bytes5)
 PLACED(bytes10)
+PLACED(empty10)
 
 #define KIND(name, prefix, length, in_text, ...)                                                   \
     {                                                                                              \
@@ -120,6 +123,7 @@ const struct placed_kind *placed_kinds(void) {
         KIND(bytes4, key, 4, true, {0, 1}, {1, 2}),
         KIND(bytes5, key, 5, true, {0, 1}, {1, 2}),
         KIND(bytes10, key, 10, true, {0, UINT64_C(0x1122334455667788)}, {1, 2}),
+        KIND(empty10, key, 10, true, {0, UINT64_C(0x1122334455667788)}, {1, 0}),
     };
     memcpy(kinds, all, sizeof kinds);
     return kinds;

@@ -39,7 +39,7 @@ struct placed_kind {
     struct placed_state states[PLACED_STATES_MAX]; /* the first is how they begin */
 };
 
-#define PLACED_KINDS 9
+#define PLACED_KINDS 10
 
 /* All kinds. The first call must come before the first commit. */
 const struct placed_kind *placed_kinds(void);

@@ -167,6 +167,11 @@ placed_\kind\()_count:
 .macro bytes10_new
     movl    $2, %eax
 .endm
+.macro empty10_old
+    movabsq $0x1122334455667788, %rax
+.endm
+.macro empty10_new
+.endm
 
 .irp boundary, 64, 4096
     .irp inside, 0, 1, 2, 3, 4, 5
@@ -180,6 +185,7 @@ placed_\kind\()_count:
     .endr
     .irp inside, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
         ALTERNATIVE_SITE bytes10, \boundary, \inside, 10
+        ALTERNATIVE_SITE empty10, \boundary, \inside, 10
     .endr
     .irp inside, 0, 1, 2, 3
         ALTERNATIVE_SITE bytes4, \boundary, \inside, 4
@@ -190,7 +196,7 @@ placed_\kind\()_count:
     ALTERNATIVE_SITE bytes1, \boundary, 0, 1
 .endr
 
-.irp kind, call, jump, unlikely, likely, bytes1, bytes2, bytes4, bytes5, bytes10
+.irp kind, call, jump, unlikely, likely, bytes1, bytes2, bytes4, bytes5, bytes10, empty10
     LIST_ENDS \kind
 .endr
 

@@ -407,6 +407,21 @@ def test_stripped_process(carry: Run, build: Build) -> None:
         assert sorted(found) == sorted((ORIGINAL | ON).values())
 
 
+@pytest.mark.parametrize("original", ["inc %%eax", "movabs $0x1122334455667788, %%rax"])
+def test_replaced_by_nothing(carry: Run, build: Build, original: str) -> None:
+    """One NOP of the whole length, as long as it is."""
+    alternative = f'CARRY_ALT_KEY_ONE("{original}", tracing, "")'
+    source = f'void f(void) {{ __asm__ volatile({alternative} ::: "rax"); }}\n'
+    with running(build(plant(source))) as process:
+        assert check(carry, process.pid) == (CLEAN, [])
+        process.tell("on")
+        found = [site for site in show(carry, process.pid) if site["name"] == "tracing"]
+        assert [site["state"] for site in found].count("replacement") == 2
+        nops = [site for site in found if "nop" in " ".join(site["instructions"])]
+        assert [len(site["instructions"]) for site in nops] == [1]
+        assert check(carry, process.pid) == (CLEAN, [])
+
+
 def test_key_and_site_disagree(carry: Run, build: Build) -> None:
     with running(build(PROGRAM)) as process:
         process.tell("on")
@@ -515,11 +530,6 @@ PLANTED = {
     "two instructions": (
         "void f(void) { __asm__ volatile(CARRY_ALT_KEY_ONE("
         '"lea 1(%%rax), %%rax", tracing, "inc %%eax; nop") ::: "rax"); }',
-        "instructions",
-    ),
-    "no instruction": (
-        "void f(void) { __asm__ volatile(CARRY_ALT_KEY_ONE("
-        '"lea 1(%%rax), %%rax", tracing, "") ::: "rax"); }',
         "instructions",
     ),
     "body of two": (

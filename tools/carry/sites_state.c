@@ -144,9 +144,11 @@ bool site_inline(const struct program *program, uint64_t site, const struct reco
     return site_reaches(site, target);
 }
 
+#define LONGEST_NOP 9
+
 /* Fills up what one state leaves of a site. */
 static void put_nops(uint8_t *bytes, size_t size) {
-    static const uint8_t nops[9][9] = {
+    static const uint8_t nops[LONGEST_NOP][LONGEST_NOP] = {
         {0x90},
         {0x66, 0x90},
         {0x0f, 0x1f, 0x00},
@@ -167,7 +169,9 @@ static void put_state(const struct record *record, const struct alternative *fro
                       uint8_t *text) {
     size_t size = from->sizes[replaced];
     const uint8_t *bytes = from->bytes[replaced];
-    size_t start = record->flags & CARRY_SITE_SINGLE ? record->length - size : 0;
+    bool single = record->flags & CARRY_SITE_SINGLE;
+    size_t most = size ? size : LONGEST_NOP; /* of nothing one NOP is made */
+    size_t start = single && record->length > most ? record->length - most : 0;
     memset(text, CS_PREFIX, start);
     memcpy(text + start, bytes, size);
     if (replaced)

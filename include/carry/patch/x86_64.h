@@ -201,7 +201,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
  *     __asm__(CARRY_ALT("call popcount", popcnt, "popcnt %1, %0") : "=a"(count) : "D"(word) : ...);
  *
  * CARRY_ALT_ONE and CARRY_ALT_KEY_ONE promise one instruction each, the second no longer than the
- * first, and may then change while threads run.
+ * first or none at all, and may then change while threads run.
  */
 #define CARRY_ALT(original, feature, replacement)                                                  \
     CARRY_ALT_TEXT(original, CARRY_ALT_PAD, replacement, CARRY_ALT_NAME(#feature), "1")

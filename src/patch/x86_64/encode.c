@@ -59,9 +59,11 @@ static bool put_instruction(uint8_t *bytes, size_t length, const uint8_t *from, 
     return true;
 }
 
-/* NOPs by the recommendation of the SDM, the longest first. */
-static void put_nops(uint8_t *bytes, size_t length) {
-    static const uint8_t nops[9][9] = {
+#define NOP_BYTES_MAX 9
+
+/* One NOP, by the recommendation of the SDM; behind prefixes where that has none so long. */
+static void put_nop(uint8_t *bytes, size_t length) {
+    static const uint8_t nops[NOP_BYTES_MAX][NOP_BYTES_MAX] = {
         {0x90},
         {0x66, 0x90},
         {0x0f, 0x1f, 0x00},
@@ -72,11 +74,15 @@ static void put_nops(uint8_t *bytes, size_t length) {
         {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
         {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
     };
-    while (length) {
-        size_t size = length < sizeof *nops ? length : sizeof *nops;
-        __builtin_memcpy(bytes, nops[size - 1], size);
-        bytes += size;
-        length -= size;
+    size_t size = length < NOP_BYTES_MAX ? length : NOP_BYTES_MAX;
+    put_instruction(bytes, length, nops[size - 1], size);
+}
+
+/* NOPs, the longest first. */
+static void put_nops(uint8_t *bytes, size_t length) {
+    for (size_t size; length; bytes += size, length -= size) {
+        size = length < NOP_BYTES_MAX ? length : NOP_BYTES_MAX;
+        put_nop(bytes, size);
     }
 }
 
@@ -98,7 +104,7 @@ static bool put_body(const struct carry_site *site, const struct carry_site *bod
     const uint8_t *from = aux_bytes(body) + 1;
     size_t size = from[-1];
     if (!size) {
-        put_nops(bytes, CALL_BYTES);
+        put_nop(bytes, CALL_BYTES);
         return true;
     }
     if (!put_instruction(bytes, CALL_BYTES, from, size))
@@ -131,7 +137,7 @@ static void put_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
         put_jump(carry_site_address(site),
                  rel32_target(stub + STUB_TARGET, (uintptr_t)stub + STUB_AFTER), bytes);
     else
-        put_nops(bytes, BRANCH_BYTES);
+        put_nop(bytes, BRANCH_BYTES);
 }
 
 /* --- Alternatives --- */
@@ -142,7 +148,9 @@ static bool put_alternative(const struct carry_site *site, bool replaced, uint8_
     size_t size = aux[replaced];
     const uint8_t *from = aux + 2 + (replaced ? aux[0] : 0);
     size_t start = 0;
-    if (site->flags & CARRY_SITE_SINGLE) {
+    if (site->flags & CARRY_SITE_SINGLE && !size) {
+        put_nop(bytes, site->length); /* not prefixes alone: they would be of what comes behind */
+    } else if (site->flags & CARRY_SITE_SINGLE) {
         if (!put_instruction(bytes, site->length, from, size))
             return false;
         start = site->length - size;
@@ -162,7 +170,8 @@ static bool put_alternative(const struct carry_site *site, bool replaced, uint8_
 
 static bool alternative_fits(const struct carry_site *site) {
     const uint8_t *aux = aux_bytes(site);
-    return site->length <= CARRY_SITE_BYTES_MAX && aux[0] <= site->length && aux[1] <= site->length;
+    return site->length && site->length <= CARRY_SITE_BYTES_MAX && aux[0] <= site->length &&
+           aux[1] <= site->length;
 }
 
 /* --- What the rest of the module asks --- */
