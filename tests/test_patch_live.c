@@ -174,6 +174,7 @@ static volatile struct {
     int code;     /* of the last */
     uintptr_t pc; /* behind it */
     bool at_site; /* one that was not for this handler */
+    bool masked;  /* other signals wait */
 } foreign;
 
 static bool in_sites(uintptr_t address) {
@@ -188,6 +189,9 @@ static void on_foreign(int signal, siginfo_t *info, void *context) {
     (void)signal;
     foreign.count++;
     foreign.code = info->si_code;
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    foreign.masked = sigismember(&mask, SIGUSR1);
     foreign.pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
     if (info->si_code == SI_KERNEL && in_sites(foreign.pc - 1))
         foreign.at_site = true;
@@ -288,6 +292,34 @@ static bool steps_go_right(void) {
     return flips_beside(step_through, 300).ok && !foreign.at_site;
 }
 
+/* --- What a signal might interrupt --- */
+
+static bool interruptible;
+
+bool __real_carry_patch_is_site(uintptr_t address);
+bool __wrap_carry_patch_is_site(uintptr_t address);
+
+/* A handler that jumped out of the look-up would leave it counted for ever, and whoever unloads
+ * an object waits for those who look for sites. */
+bool __wrap_carry_patch_is_site(uintptr_t address) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    if (!sigismember(&mask, SIGUSR1))
+        __atomic_store_n(&interruptible, true, __ATOMIC_SEQ_CST);
+    return __real_carry_patch_is_site(address);
+}
+
+/* A trap that is not the library's; afterwards signals are as they were. */
+static bool looks_up_undisturbed(void) {
+    sigset_t mask;
+    install_foreign(on_foreign, NULL);
+    bool ok = flips_go_right();
+    __asm__ __volatile__("int3" ::: "memory");
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    return ok && foreign.count == 1 && !interruptible && !foreign.masked &&
+           !sigismember(&mask, SIGUSR1);
+}
+
 /* The signal that ended the child that did this, or 0. */
 static int dies_of(void (*deed)(void)) {
     fflush(stdout);
@@ -338,6 +370,7 @@ static void test_traps(void) {
     tap_ok(child_says(NULL, foreign_over_ours), "a handler installed over ours gets its traps");
     tap_ok(child_says(NULL, polite_over_ours), "a handler that passes on to ours");
     tap_ok(child_says(NULL, foreign_leaps_out), "a handler that jumps out, three times");
+    tap_ok(child_says(NULL, looks_up_undisturbed), "no handler interrupts the look-up of sites");
     if (emulated())
         tap_skip("single steps", "this emulator makes none");
     else

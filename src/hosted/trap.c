@@ -62,9 +62,20 @@ static bool waited_for_guard(uintptr_t address) {
     }
 }
 
+/* No handler may come in between: one that jumped out would leave this thread counted as a reader
+ * of the list of objects, or as a sleeper. */
+static bool waited_undisturbed(uintptr_t address) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool was_guard = waited_for_guard(address);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return was_guard;
+}
+
 static bool handle_trap(siginfo_t *info, void *context) {
     uintptr_t *pc = carry_context_pc(context);
-    if (info->si_code != SI_KERNEL || !waited_for_guard(*pc - CARRY_TRAP_BYTES))
+    if (info->si_code != SI_KERNEL || !waited_undisturbed(*pc - CARRY_TRAP_BYTES))
         return false;
     *pc -= CARRY_TRAP_BYTES;
     return true;
