@@ -36,6 +36,9 @@
 #endif
 #define REFUSE_EXEC_GAIN 1
 #define SYSCALL_MSEAL    462
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10
+#endif
 
 /* --- What is patched --- */
 
@@ -380,6 +383,28 @@ static void filter_procmem(void) {
 static void filter_alias(void) {
     REFUSE(no_new_code);
     REFUSE(no_procmem);
+    require_patching("alias");
+}
+
+/* As the kernel's setting vm.memfd_noexec has it, and as older kernels do. */
+static const struct sandbox_rule no_plain_memfd[] = {
+    {SYS_memfd_create, EACCES, 1, MFD_EXEC, 0},
+};
+static const struct sandbox_rule no_exec_memfd[] = {
+    {SYS_memfd_create, EINVAL, 1, MFD_EXEC, MFD_EXEC},
+};
+
+static void plain_memfd_refused(void) {
+    if (memfd_create("code", MFD_EXEC) < 0)
+        skip("this kernel has no MFD_EXEC");
+    REFUSE(no_procmem);
+    REFUSE(no_plain_memfd);
+    require_patching("alias");
+}
+
+static void exec_memfd_refused(void) {
+    REFUSE(no_procmem);
+    REFUSE(no_exec_memfd);
     require_patching("alias");
 }
 
@@ -1000,6 +1025,8 @@ static void test_refusals(void) {
     run_both("nothing refused: procmem", plain);
     run_both("/proc/self/mem refused: alias", plain_alias);
     run_both("/proc/self/mem and memfd refused: mprotect", plain_mprotect);
+    run_case("memfd refused unless for execution: alias", plain_memfd_refused);
+    run_case("memfd for execution refused: alias", exec_memfd_refused);
     run_both("PR_SET_MDWE: procmem", mdwe);
     run_both("PR_SET_MDWE, /proc/self/mem refused: alias", mdwe_alias);
     run_both("PR_SET_MDWE, /proc/self/mem and memfd refused: nothing", mdwe_nothing);

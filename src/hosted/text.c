@@ -25,6 +25,10 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
+#ifndef MFD_EXEC /* since Linux 6.3 */
+#define MFD_EXEC 0x0010U
+#endif
+
 typedef uint16_t unaligned_pair __attribute__((aligned(1), may_alias));
 
 /*
@@ -90,12 +94,18 @@ static bool are_aliased(const struct carry_text_run *runs, size_t count, bool sh
     return false;
 }
 
+/* Systems may be set to refuse files that do not say they will be executed, or those that do. */
+static int open_file(void) {
+    int fd = memfd_create("carry-text", MFD_CLOEXEC | MFD_EXEC);
+    return fd < 0 ? memfd_create("carry-text", MFD_CLOEXEC) : fd;
+}
+
 /* Maps `text` of the run's size in the run's place and, writable, somewhere else. */
 static uint8_t *map_twice(const struct carry_text_run *run, const void *text) {
     size_t size = run_bytes(run);
     uint8_t *writable = MAP_FAILED;
     void *place = MAP_FAILED;
-    int fd = memfd_create("carry-text", MFD_CLOEXEC);
+    int fd = open_file();
     if (fd < 0)
         return NULL;
     if (!ftruncate(fd, (off_t)size))
