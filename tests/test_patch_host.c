@@ -685,6 +685,23 @@ static void test_imports(void) {
     report("imports follow, those of imports too");
 }
 
+/* Sites that were patched before they followed a key of another value. */
+static void test_late_import(void) {
+    for (int patched = 0; patched < 2; patched++) {
+        start_registered(200);
+        data->keys[0].value = function_at(NEARER);
+        carry_patch_applied = true;
+        require(!patched || !carry_patch_apply(0), "apply fails");
+        sim.refusal = CARRY_ERROR_PERMISSION;
+        require(carry_patch_import(&data->keys[1], &data->keys[0]) == patched * sim.refusal,
+                "an error that there is not, or one that is kept secret");
+        require(data->keys[1].value == function_at(NEARER), "the key does not follow");
+        carry_patch_unimport(&data->keys[1]);
+        report(patched ? "an import whose patched sites cannot change says so"
+                       : "an import whose sites are original cannot fail");
+    }
+}
+
 static void with_all_modes(const char *what, void (*test)(const struct mode *)) {
     tap_note("%s", what);
     for (size_t i = 0; i < MODES; i++)
@@ -734,5 +751,6 @@ int main(void) {
     test_resolve();
     test_resolve_at_load();
     test_imports();
+    test_late_import();
     return tap_done();
 }

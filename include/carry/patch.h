@@ -164,13 +164,22 @@ CARRY_API const char *carry_patch_reason_name(enum carry_patch_reason reason);
 /*
  * Makes the sites of an object known, or forgets them: start and end of its section carry_sites.
  * CARRY_OP_DEFINE and its like call it when the object is loaded and unloaded; kernels call it
- * themselves. Returns 0, or CARRY_ERROR_MEMORY: the sites then stay unpatched, and are counted.
+ * themselves. Returns 0, or a negative error: CARRY_ERROR_MEMORY, and nothing is known of the
+ * sites; or, after carry_patch_apply(), one of carry_patch_commit(). They stay unpatched then.
+ *
+ * What is unloaded must not be in use: before, set operations that are functions of the object to
+ * something else. Once its bodies are forgotten, so are the states that were made of them: commits
+ * of such an operation then fail, by CARRY_ERROR_BYTES.
  */
 CARRY_API int carry_patch_register(const struct carry_site *start, const struct carry_site *stop);
 CARRY_API void carry_patch_unregister(const struct carry_site *start);
 
-/* Makes `import` follow `key` of another object, or no longer. See CARRY_KEY_IMPORT. */
-CARRY_API void carry_patch_import(struct carry_key *import, struct carry_key *key);
+/*
+ * Makes `import` follow `key` of another object, or no longer. See CARRY_KEY_IMPORT. Returns 0, or
+ * a negative error of carry_patch_commit(): sites of `import` that were patched before, to a value
+ * of its own, could not be brought up to date.
+ */
+CARRY_API int carry_patch_import(struct carry_key *import, struct carry_key *key);
 CARRY_API void carry_patch_unimport(struct carry_key *import);
 
 /* Does nothing, in no instructions at all where it is patched in: see CARRY_OP_NOTHING. */

@@ -320,6 +320,12 @@ static int carry_out_plan(void) {
     return error;
 }
 
+/* The same for keys that change: where all their sites are original, memory is all it takes. */
+static int carry_out_changes(void) {
+    int error = carry_out_plan();
+    return error == CARRY_ERROR_BYTES || plan.moves_patched ? error : CARRY_OK;
+}
+
 /* --- Sites without a change of their keys --- */
 
 /* A new value for a key and for all that follow it. It is not asked for any more. */
@@ -356,7 +362,7 @@ int carry_commit_import(const struct carry_key *import) {
     start_plan(false);
     resolve_key(import->original);
     int error = plan_key(import, import->original->value);
-    return error ? error : carry_out_plan();
+    return error ? error : carry_out_changes();
 }
 
 static int apply(bool quiet) {
@@ -435,12 +441,8 @@ static void close_transaction(struct carry_patch *patch) {
 
 int carry_patch_commit(struct carry_patch *patch) {
     int error = plan_changes(patch);
-    if (!error) {
-        error = carry_out_plan();
-        /* Where all sites are in their original state, their keys in memory are all it takes. */
-        if (error != CARRY_ERROR_BYTES && !plan.moves_patched)
-            error = CARRY_OK;
-    }
+    if (!error)
+        error = carry_out_changes();
     if (!error) {
         set_values(patch);
         commits++;

@@ -148,19 +148,21 @@ void carry_patch_unregister(const struct carry_site *start) {
 
 /* --- Keys of other objects --- */
 
-void carry_patch_import(struct carry_key *import, struct carry_key *key) {
+int carry_patch_import(struct carry_key *import, struct carry_key *key) {
+    int error = CARRY_OK;
     if (import == key) /* exporter and importer were linked into one object */
-        return;
+        return error;
     carry_host_text()->lock();
     if (key->original)
         key = key->original;
     import->original = key;
     if (carry_patch_applied)
-        carry_commit_import(import);
+        error = carry_commit_import(import);
     import->imports = key->imports;
     key->imports = import;
     __atomic_store_n(&import->value, key->value, __ATOMIC_RELEASE);
     carry_host_text()->unlock();
+    return error;
 }
 
 void carry_patch_unimport(struct carry_key *import) {
