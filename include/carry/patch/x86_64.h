@@ -198,7 +198,9 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
  * first. Either may start with a call or a jump by a 32-bit offset; nothing else may be relative
  * to where it stands. At most 64 bytes.
  *
- *     __asm__(CARRY_ALT("call popcount", popcnt, "popcnt %1, %0") : "=a"(count) : "D"(word) : ...);
+ *     __asm__(CARRY_ALT("call crc_of_word", sse42, "crc32q %1, %0") : "+a"(crc) : "D"(word) : ...);
+ *
+ * The statement has a colon at least, as in __asm__(CARRY_ALT(...) :), or its labels are not made.
  *
  * CARRY_ALT_ONE and CARRY_ALT_KEY_ONE promise one instruction each, the second no longer than the
  * first or none at all, and may then change while threads run.
