@@ -292,6 +292,12 @@ CARRY_END_DECLS
 /* (The definition is weak since a static link may bring the original itself.) */
 
 /*
+ * CARRY_PATCH_OBJECT;   in one source file of an object that defines and imports no operation or
+ *                       key, but has alternatives by feature: makes its sites known as those do.
+ */
+#define CARRY_PATCH_OBJECT CARRY_PATCH_AT_LOAD(carry_patch_object, (void)0, (void)0)
+
+/*
  * Kernels register by themselves and define CARRY_NO_CONSTRUCTORS. Elsewhere this comes before all
  * other constructors of the object, and after its destructors: they may use what it imports.
  */

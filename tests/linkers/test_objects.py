@@ -67,6 +67,53 @@ def test_scenario(objects: Objects, scenario: str, plugin: str) -> None:
     assert call(objects.program, scenario, *plugins) == "ok\n"
 
 
+ALTERNATIVES = """
+#include <carry/patch.h>
+CARRY_C_LINKAGE CARRY_API int alternative(void);
+int alternative(void) {
+    int result;
+    __asm__(CARRY_ALT("mov $1, %0", sse42, "mov $2, %0") : "=r"(result));
+    return result;
+}
+"""
+
+ALTERNATIVES_HOST = """
+#include "expect.h"
+#include <carry/cpu.h>
+#include <carry/patch.h>
+#include <dlfcn.h>
+int main(int count, char **paths) {
+    struct carry_patch_stats before, loaded, after;
+    EXPECT(count, 2);
+    EXPECT(carry_patch_apply(0), CARRY_OK);
+    carry_patch_stats(&before);
+    void *handle = dlopen(paths[1], RTLD_NOW);
+    int (*alternative)(void) = (int (*)(void))dlsym(handle, "alternative");
+    EXPECT(alternative(), carry_cpu_has("sse42") ? 2 : 1);
+    carry_patch_stats(&loaded);
+    EXPECT(loaded.objects, before.objects + 1);
+    EXPECT(loaded.alternatives, before.alternatives + 1);
+    dlclose(handle);
+    carry_patch_stats(&after);
+    EXPECT(after.objects, before.objects);
+    EXPECT(after.sites, before.sites);
+    return result();
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
+def test_alternatives_alone(compiler: str, library: Library, tmp_path: Path) -> None:
+    """An object without an operation or key says itself that it has sites."""
+    (tmp_path / "alone.c").write_text(f"{ALTERNATIVES}CARRY_PATCH_OBJECT;\n")
+    (tmp_path / "host.c").write_text(ALTERNATIVES_HOST)
+    language = CXX17 if compiler.endswith("++") else C11
+    flags = ["-O2", *language, "-fPIC", "-shared", "alone.c", "-x", "none", *library.shared]
+    call(compiler, *flags, "-o", "alone.so", cwd=tmp_path)
+    call("gcc", "-O2", *C11, "host.c", *library.shared, "-ldl", "-o", "host", cwd=tmp_path)
+    assert call(tmp_path / "host", tmp_path / "alone.so") == "ok\n"
+
+
 DISCARD = "SECTIONS { /DISCARD/ : { *(carry_sites) } } INSERT AFTER .text;\n"
 
 

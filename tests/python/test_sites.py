@@ -725,6 +725,10 @@ def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
     )
     status, found = check(carry, compile_alone(tmp_path, source, "-shared", "-fPIC"))
     assert (status, [each["what"] for each in found]) == (BAD, ["registration"])
+    assert "CARRY_PATCH_OBJECT" in found[0]["text"]
+    source += "CARRY_PATCH_OBJECT;\n"
+    path = compile_alone(tmp_path, source, "-shared", "-fPIC")
+    assert check(carry, path) == (CLEAN, [])
 
 
 @pytest.mark.parametrize("mode", ["shared", "no-pie", "one segment", "lld"])

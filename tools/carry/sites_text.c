@@ -161,7 +161,8 @@ void sites_check_text(struct sites_report *report, const struct object *object) 
         scan_load(&scan, &object->loads[i]);
     if (object->records_count && !scan.registered)
         sites_report_finding(report, FINDING_REGISTRATION, object, 0, NULL,
-                             "nothing in it registers its sites: no CARRY_OP_DEFINE or "
-                             "CARRY_KEY_DEFINE, nor a use of __start_carry_sites");
+                             "nothing in it registers its sites: no CARRY_OP_DEFINE, "
+                             "CARRY_KEY_DEFINE or CARRY_PATCH_OBJECT, nor a use of "
+                             "__start_carry_sites");
     free(scan.keys);
 }
