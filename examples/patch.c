@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
         all.counted += workers[i].counted;
         all.wrong += workers[i].wrong;
     }
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     printf("%" PRIu64 " flips under %" PRIu64 " packets, %" PRIu64 " counted, %" PRIu64 " wrong\n",
            flips, all.packets, all.counted, all.wrong);

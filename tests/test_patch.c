@@ -224,7 +224,7 @@ static void test_same_key_twice(void) {
 
 static void test_nothing(void) {
     struct carry_patch patch;
-    struct carry_patch_stats before, after;
+    struct carry_patch_counts before, after;
     unsigned calls_before = calls;
     carry_patch_begin(&patch);
     carry_set(&patch, nothing, CARRY_OP_NOTHING(nothing));
@@ -280,7 +280,7 @@ static void test_resolve(bool has_sites) {
 }
 
 int main(void) {
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     bool has_sites = stats.sites > 0;
     tap_note("%zu sites in %zu objects", stats.sites, stats.objects);

@@ -121,7 +121,7 @@ static void check_abort(void) {
 }
 
 static void check_stats(void) {
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     if (HAS_SITES) {
         tap_ok(stats.objects && !stats.unrecorded, "the program's sites are known");

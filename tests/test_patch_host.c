@@ -382,7 +382,7 @@ static void test_steps(const struct mode *mode) {
     require(sim.opens == 1, "another number of sessions");
     require(!sim.jumps == (mode->alone || !mode->writes_pairs), "jumps as guards, or none");
     require(!sim.traps == mode->alone, "traps as guards, or none");
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     require(!strcmp(stats.guard, mode->alone ? "none" : "trap"), "another guard is reported");
     report(mode->name);
@@ -510,7 +510,7 @@ static void test_refusals(void) {
         sim.refusal = refusals[i];
         choose_all();
         commit_both(true, refusals[i]);
-        struct carry_patch_stats stats;
+        struct carry_patch_counts stats;
         carry_patch_stats(&stats);
         enum carry_patch_reason reason =
             refusals[i] == CARRY_ERROR_NO_SYNC ? CARRY_PATCH_NO_SYNC : CARRY_PATCH_PERMISSION;

@@ -384,7 +384,7 @@ static void test_traps(void) {
 
 /* What stands in the text, so that a library that patches nothing does not pass. */
 static void test_written(void) {
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     size_t refused = stats.unpatched[CARRY_PATCH_PERMISSION] + stats.unpatched[CARRY_PATCH_NO_SYNC];
     if (refused && emulated()) {

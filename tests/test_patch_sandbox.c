@@ -237,8 +237,8 @@ static void only(const char *backend) {
 
 /* --- What a case finds --- */
 
-static struct carry_patch_stats stats_now(void) {
-    struct carry_patch_stats stats;
+static struct carry_patch_counts stats_now(void) {
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     return stats;
 }
@@ -253,7 +253,7 @@ static void require_patching(const char *backend) {
     }
     if (!is_there(backend))
         return;
-    struct carry_patch_stats stats = stats_now();
+    struct carry_patch_counts stats = stats_now();
     require(stats.direct + stats.inlined && stats.branches, "sites are left unpatched");
     require(!strcmp(stats.backend, backend), "written by %s", stats.backend);
 }
@@ -266,7 +266,7 @@ static void require_following(enum carry_patch_reason reason) {
         require(!error, "commit %d returns %d", i, error);
         require(on ? is_on() : is_off(), "commit %d is not in effect", i);
     }
-    struct carry_patch_stats stats = stats_now();
+    struct carry_patch_counts stats = stats_now();
     require(!stats.direct && !stats.inlined && !stats.branches, "sites are patched");
     require(stats.unpatched[reason] >= 2, "%zu sites for the reason \"%s\"",
             stats.unpatched[reason], carry_patch_reason_name(reason));

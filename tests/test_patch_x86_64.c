@@ -17,8 +17,8 @@ enum { CALL, JUMP, UNLIKELY, LIKELY, BYTES1, BYTES2, BYTES4, BYTES5, BYTES10, EM
 
 static const struct placed_kind *kinds;
 
-static struct carry_patch_stats stats(void) {
-    struct carry_patch_stats now;
+static struct carry_patch_counts stats(void) {
+    struct carry_patch_counts now;
     carry_patch_stats(&now);
     return now;
 }
@@ -124,11 +124,11 @@ static void test_stats(void) {
     const struct placed_kind *call = &kinds[CALL];
     const size_t count = sites_of(call); /* those in C too */
     placed_commit(call->key, call->states[1].value);
-    struct carry_patch_stats one = stats();
+    struct carry_patch_counts one = stats();
     placed_commit(call->key, call->states[2].value);
-    struct carry_patch_stats two = stats();
+    struct carry_patch_counts two = stats();
     placed_commit(call->key, call->states[0].value);
-    struct carry_patch_stats three = stats();
+    struct carry_patch_counts three = stats();
     tap_ok(count > call->count && one.direct == two.direct + count, "direct calls are counted");
     tap_ok(!one.inlined && two.inlined == count && !three.inlined, "inlined calls are counted");
     tap_ok(three.unpatched[CARRY_PATCH_RANGE] == two.unpatched[CARRY_PATCH_RANGE] + count,
@@ -250,9 +250,9 @@ static void test_unknown(void) {
         made[i].key = offset_to(is_body ? (const void *)(uintptr_t)add9 : &other_key, &made[i].key);
         made[i].aux = offset_to(body, &made[i].aux);
     }
-    struct carry_patch_stats before = stats();
+    struct carry_patch_counts before = stats();
     tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
-    struct carry_patch_stats after = stats();
+    struct carry_patch_counts after = stats();
     tap_ok(after.objects == before.objects + 1 &&
                after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
                    before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count - 1,

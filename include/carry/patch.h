@@ -109,7 +109,7 @@ enum carry_patch_reason {
     CARRY_PATCH_REASONS,
 };
 
-struct carry_patch_stats {
+struct carry_patch_counts {
     size_t objects;    /* with sites: the executable, shared objects */
     size_t unrecorded; /* operations and keys of objects that have none, or whose link lost them */
     size_t sites;      /* all below, bodies not counted */
@@ -156,7 +156,7 @@ CARRY_API void carry_patch_abort(struct carry_patch *patch);
 CARRY_API int carry_patch_apply(unsigned flags);
 
 /* Counts the sites and their states, as they stand in the text. */
-CARRY_API void carry_patch_stats(struct carry_patch_stats *stats);
+CARRY_API void carry_patch_stats(struct carry_patch_counts *stats);
 
 /* "range", "permission", ... for people. */
 CARRY_API const char *carry_patch_reason_name(enum carry_patch_reason reason);

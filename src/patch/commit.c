@@ -457,7 +457,7 @@ void carry_patch_abort(struct carry_patch *patch) {
 
 /* --- Accounts --- */
 
-void carry_patch_stats(struct carry_patch_stats *stats) {
+void carry_patch_stats(struct carry_patch_counts *stats) {
     static const char *const guards[] = {"none", "jump", "trap"};
     __builtin_memset(stats, 0, sizeof *stats);
     carry_host_text()->lock();

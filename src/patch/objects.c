@@ -208,7 +208,7 @@ static enum carry_patch_reason why_unpatched(const struct carry_site *site) {
     return several && carry_patch_applied ? CARRY_PATCH_QUIESCENCE : CARRY_PATCH_NOT_ASKED;
 }
 
-static void count_site(const struct carry_site *site, struct carry_patch_stats *stats) {
+static void count_site(const struct carry_site *site, struct carry_patch_counts *stats) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     stats->sites++;
     if (!carry_encode_knows(site)) {
@@ -229,7 +229,7 @@ static void count_site(const struct carry_site *site, struct carry_patch_stats *
         stats->direct++;
 }
 
-void carry_count_sites(struct carry_patch_stats *stats) {
+void carry_count_sites(struct carry_patch_counts *stats) {
     stats->unrecorded = unrecorded;
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         stats->objects++;

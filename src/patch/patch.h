@@ -59,7 +59,7 @@ const struct carry_site *carry_body_of(uintptr_t function);
 uintptr_t carry_site_value(const struct carry_site *site);
 
 /* Adds all sites and their states to `stats`. */
-void carry_count_sites(struct carry_patch_stats *stats);
+void carry_count_sites(struct carry_patch_counts *stats);
 
 /* Sorts elements of at most 64 bytes; an array that is in order costs one pass. */
 void carry_sort(void *array, size_t count, size_t size, bool (*before)(const void *, const void *));

@@ -130,7 +130,7 @@ static void check_records(bool has_dead, bool folded) {
     EXPECT(counts[CARRY_SITE_BODY], HAS_SITES * BODIES + dead * DEAD_BODIES);
 }
 
-static size_t unpatched_sites(const struct carry_patch_stats *stats) {
+static size_t unpatched_sites(const struct carry_patch_counts *stats) {
     size_t sum = 0;
     for (size_t i = 0; i < CARRY_PATCH_REASONS; i++)
         sum += stats->unpatched[i];
@@ -138,7 +138,7 @@ static size_t unpatched_sites(const struct carry_patch_stats *stats) {
 }
 
 static void check_stats(size_t inlined, size_t unpatched, enum carry_patch_reason reason) {
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     EXPECT(stats.direct + stats.inlined + stats.branches + stats.alternatives +
                unpatched_sites(&stats),

@@ -23,7 +23,7 @@ __attribute__((noinline)) static long run(long a) {
 
 int main(void) {
     struct carry_patch patch;
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     EXPECT(run(5), 10);
     EXPECT(carry_patch_apply(0), CARRY_OK);
     EXPECT(run(5), 10);

@@ -45,8 +45,8 @@ static struct loaded load(const char *path) {
     return loaded;
 }
 
-static struct carry_patch_stats stats(void) {
-    struct carry_patch_stats now;
+static struct carry_patch_counts stats(void) {
+    struct carry_patch_counts now;
     carry_patch_stats(&now);
     return now;
 }
@@ -64,7 +64,7 @@ static void expect_success_of(pid_t child) {
 /* --- Scenarios --- */
 
 static void check_unpatched_then_patched(void) {
-    struct carry_patch_stats first = stats();
+    struct carry_patch_counts first = stats();
     struct loaded loaded = load(paths[0]);
     EXPECT(stats().objects, first.objects + 1);
     EXPECT(stats().sites, first.sites + PLUGIN_SITES);

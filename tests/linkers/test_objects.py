@@ -83,7 +83,7 @@ ALTERNATIVES_HOST = """
 #include <carry/patch.h>
 #include <dlfcn.h>
 int main(int count, char **paths) {
-    struct carry_patch_stats before, loaded, after;
+    struct carry_patch_counts before, loaded, after;
     EXPECT(count, 2);
     EXPECT(carry_patch_apply(0), CARRY_OK);
     carry_patch_stats(&before);

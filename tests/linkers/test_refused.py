@@ -37,7 +37,7 @@ CARRY_OP(long, op, long);
 static long same(long a) { return a; }
 CARRY_OP_DEFINE(op, same);
 int main(void) {
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     long result_of_alternative;
     EXPECT(carry_patch_apply(0), CARRY_OK);
     __asm__(CARRY_ALT_ONE("lea 4(%1), %0", sse42, "lea 0x12345(%1), %0")
@@ -65,6 +65,13 @@ def errors_of(folder: Path, compiler: str, source: str, *flags: str) -> str:
 def test_refused(compiler: str, case: str, tmp_path: Path) -> None:
     source, message = REFUSED[case]
     assert message in errors_of(tmp_path, compiler, source)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
+def test_no_warnings(compiler: str, tmp_path: Path) -> None:
+    source = OPERATION.format(result="long", argument="long")
+    source += "CARRY_KEY(key);\nint ask(void);\nint ask(void) { return carry_unlikely(key); }\n"
+    assert errors_of(tmp_path, compiler, source, "-Wshadow", "-Wconversion") == ""
 
 
 def test_longer_replacement_clang(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ struct shortfall {
 };
 
 static struct shortfall shortfall(void) {
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     struct shortfall now = {0};
     carry_patch_stats(&stats);
     now.called = stats.direct;

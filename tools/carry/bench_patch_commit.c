@@ -125,7 +125,7 @@ static bool time_commits(const struct patch_text *text, struct runner *runner, s
 static void measure_work(struct commit_result *result, const struct patch_text *text,
                          struct runner *runner, size_t rounds, const char *backend) {
     double samples[FLIPS];
-    struct carry_patch_stats stats;
+    struct carry_patch_counts stats;
     if (!time_commits(text, runner, rounds, samples))
         return;
     carry_patch_stats(&stats);
