@@ -91,9 +91,13 @@ static struct target target_of(uintptr_t value) {
     return (struct target){value, carry_body_of(value)};
 }
 
+static bool is_call(const struct carry_site *site) {
+    return site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
+}
+
 /* Is the site in a state that it was patched to, and which? */
 static bool find_state(const struct carry_site *site, const struct target *target, uint8_t *bytes) {
-    bool calls = site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
+    bool calls = is_call(site);
     if (carry_encode(site, target->value, NULL, bytes) && carry_site_holds(site, bytes))
         return true;
     if (calls && !target->body)
@@ -142,11 +146,17 @@ static int plan_key(const struct carry_key *key, uintptr_t value) {
 }
 
 static int plan_object(const struct carry_object *object) {
+    struct target last = {0, NULL}; /* of the call before: those of one function come in rows */
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_address[i];
         if (!carry_encode_knows(site))
             continue;
-        const struct target target = target_of(carry_site_value(site));
+        struct target target = {carry_site_value(site), NULL};
+        if (is_call(site)) {
+            if (target.value != last.value)
+                last = target_of(target.value);
+            target = last;
+        }
         int error = plan_site(site, &target, &target);
         if (error)
             return error;
@@ -345,8 +355,7 @@ static void resolve_key(struct carry_key *key) {
 static void resolve_keys(const struct carry_object *object) {
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_key[i];
-        bool is_call = site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
-        if (is_call && carry_encode_knows(site))
+        if (is_call(site) && carry_encode_knows(site))
             resolve_key((struct carry_key *)carry_site_key(site));
     }
 }
