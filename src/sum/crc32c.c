@@ -5,7 +5,7 @@
 #include "sum/choice.h"
 
 #define CARRY_CRC32C_KERNEL(arch, name, needs, vector_bits)                                        \
-    CARRY_ROWS_##arch({#name, carry_crc32c_##name, needs, vector_bits}, )
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_crc32c_##name, needs, vector_bits}, )
 static const struct carry_kernel_row rows[] = {
 #include "sum/crc32c_kernels.def"
 };
@@ -16,15 +16,16 @@ static const struct carry_kernels kernels = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_crc32c,
-    .undecided = choose_and_run,
+    .undecided = (uintptr_t)choose_and_run,
 };
 
 static uint32_t choose_and_run(const void *data, size_t size, uint32_t crc) {
-    return carry_kernels_choose(&kernels)(data, size, crc);
+    carry_sum_fn *kernel = (carry_sum_fn *)carry_kernels_choose(&kernels);
+    return kernel(data, size, crc);
 }
 
 static uintptr_t resolve(void) {
-    return (uintptr_t)carry_kernels_in_use(&kernels);
+    return carry_kernels_in_use(&kernels);
 }
 
 struct carry_key carry_op_carry_crc32c = {.value = (uintptr_t)choose_and_run, .resolve = resolve};
@@ -35,7 +36,7 @@ int carry_crc32c_select(const char *name) {
 }
 
 bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel) {
-    return carry_kernels_describe(&kernels, index, kernel);
+    return carry_sum_describe(&kernels, index, kernel);
 }
 
 const char *carry_crc32c_kernel_need(size_t index, size_t need) {

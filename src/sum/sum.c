@@ -5,7 +5,7 @@
 #include "sum/choice.h"
 
 #define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
-    CARRY_ROWS_##arch({#name, carry_sum_##name, needs, vector_bits}, )
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_##name, needs, vector_bits}, )
 static const struct carry_kernel_row rows[] = {
 #include "sum/kernels.def"
 };
@@ -16,15 +16,20 @@ static const struct carry_kernels kernels = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_sum,
-    .undecided = choose_and_sum,
+    .undecided = (uintptr_t)choose_and_sum,
 };
 
 static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum) {
-    return carry_kernels_choose(&kernels)(data, size, sum);
+    carry_sum_fn *kernel = (carry_sum_fn *)carry_kernels_choose(&kernels);
+    return kernel(data, size, sum);
+}
+
+static carry_sum_fn *kernel_in_use(void) {
+    return (carry_sum_fn *)carry_kernels_in_use(&kernels);
 }
 
 static uintptr_t resolve(void) {
-    return (uintptr_t)carry_kernels_in_use(&kernels);
+    return carry_kernels_in_use(&kernels);
 }
 
 struct carry_key carry_op_carry_sum = {.value = (uintptr_t)choose_and_sum, .resolve = resolve};
@@ -35,7 +40,7 @@ int carry_sum_select(const char *name) {
 }
 
 bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
-    return carry_kernels_describe(&kernels, index, kernel);
+    return carry_sum_describe(&kernels, index, kernel);
 }
 
 const char *carry_sum_kernel_need(size_t index, size_t need) {
@@ -48,7 +53,7 @@ const char *carry_sum_kernel_need(size_t index, size_t need) {
 uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
     unsigned char *to = dst;
     const unsigned char *from = src;
-    carry_sum_fn *kernel = carry_kernels_in_use(&kernels);
+    carry_sum_fn *kernel = kernel_in_use();
     while (size) {
         size_t block = size < COPY_BLOCK_BYTES ? size : COPY_BLOCK_BYTES;
         __builtin_memcpy(to, from, block);
@@ -62,7 +67,7 @@ uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
 
 uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip, size_t size,
                        uint32_t sum) {
-    carry_sum_fn *kernel = carry_kernels_in_use(&kernels);
+    carry_sum_fn *kernel = kernel_in_use();
     size_t done = 0;
     for (; count && size; slices++, count--) {
         if (skip >= slices->size) {
@@ -80,7 +85,7 @@ uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t sk
 }
 
 void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums) {
-    carry_sum_fn *kernel = carry_kernels_in_use(&kernels);
+    carry_sum_fn *kernel = kernel_in_use();
     for (size_t i = 0; i < count; i++)
         sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
 }

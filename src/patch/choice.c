@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sum/choice.h"
+#include "patch/choice.h"
 
 static bool available(const struct carry_kernel_row *row) {
     return (row->needs & ~carry_cpu_bits()) == 0;
@@ -17,20 +17,20 @@ static const struct carry_kernel_row *best_row(const struct carry_kernels *kerne
     return best;
 }
 
-carry_sum_fn *carry_kernels_choose(const struct carry_kernels *kernels) {
-    uintptr_t best = (uintptr_t)best_row(kernels)->run;
-    uintptr_t run = (uintptr_t)kernels->undecided;
+uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
+    uintptr_t best = best_row(kernels)->run;
+    uintptr_t run = kernels->undecided;
     /* Unless it was decided in the meantime: patched calls may have gone to that kernel. */
     if (__atomic_compare_exchange_n(&kernels->chosen->value, &run, best, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED))
         run = best;
-    return (carry_sum_fn *)run;
+    return run;
 }
 
-static int set_choice(const struct carry_kernels *kernels, carry_sum_fn *run) {
+static int set_choice(const struct carry_kernels *kernels, uintptr_t run) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
-    carry_patch_set(&patch, kernels->chosen, (uintptr_t)run);
+    carry_patch_set(&patch, kernels->chosen, run);
     return carry_patch_commit(&patch);
 }
 
@@ -53,16 +53,16 @@ int carry_kernels_select(const struct carry_kernels *kernels, const char *name) 
 }
 
 bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,
-                            struct carry_sum_kernel *kernel) {
+                            struct carry_kernel_state *state) {
     if (index >= kernels->count)
         return false;
     const struct carry_kernel_row *row = &kernels->rows[index];
-    kernel->name = row->name;
-    kernel->sum = row->run;
-    kernel->missing = carry_cpu_first_name(row->needs & ~carry_cpu_bits());
-    kernel->vector_bits = row->vector_bits;
-    kernel->preferred = preferred(row);
-    kernel->chosen = row->run == carry_kernels_in_use(kernels);
+    *state = (struct carry_kernel_state){
+        .row = row,
+        .missing = carry_cpu_first_name(row->needs & ~carry_cpu_bits()),
+        .preferred = preferred(row),
+        .chosen = row->run == carry_kernels_in_use(kernels),
+    };
     return true;
 }
 
