@@ -9,28 +9,36 @@ static bool preferred(const struct carry_kernel_row *row) {
     return row->vector_bits < 512 || carry_cpu_has("prefer512");
 }
 
-static const struct carry_kernel_row *best_row(const struct carry_kernels *kernels) {
-    const struct carry_kernel_row *best = kernels->rows;
+static size_t best_row(const struct carry_kernels *kernels) {
+    size_t best = 0;
     for (size_t i = 1; i < kernels->count; i++)
         if (available(&kernels->rows[i]) && preferred(&kernels->rows[i]))
-            best = &kernels->rows[i];
+            best = i;
     return best;
 }
 
-uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
-    uintptr_t best = best_row(kernels)->run;
-    uintptr_t run = kernels->undecided;
-    /* Unless it was decided in the meantime: patched calls may have gone to that kernel. */
-    if (__atomic_compare_exchange_n(&kernels->chosen->value, &run, best, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED))
-        run = best;
-    return run;
+/* The form behind `form` in the ring that starts and ends with `first`, or NULL. */
+static const struct carry_kernels *next_form(const struct carry_kernels *form,
+                                             const struct carry_kernels *first) {
+    return form->other == first ? NULL : form->other;
 }
 
-static int set_choice(const struct carry_kernels *kernels, uintptr_t run) {
+uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
+    const size_t best = best_row(kernels);
+    for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels)) {
+        /* Unless it was decided in the meantime: patched calls may have gone to that kernel. */
+        uintptr_t undecided = form->undecided;
+        __atomic_compare_exchange_n(&form->chosen->value, &undecided, form->rows[best].run, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    return __atomic_load_n(&kernels->chosen->value, __ATOMIC_RELAXED);
+}
+
+static int set_choice(const struct carry_kernels *kernels, size_t row) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
-    carry_patch_set(&patch, kernels->chosen, run);
+    for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels))
+        carry_patch_set(&patch, form->chosen, form->rows[row].run);
     return carry_patch_commit(&patch);
 }
 
@@ -41,15 +49,14 @@ static bool same(const char *a, const char *b) {
 }
 
 int carry_kernels_select(const struct carry_kernels *kernels, const char *name) {
-    const struct carry_kernel_row *row = name ? NULL : best_row(kernels);
-    for (size_t i = 0; i < kernels->count && !row; i++)
-        if (same(name, kernels->rows[i].name))
-            row = &kernels->rows[i];
-    if (!row)
+    size_t row = name ? 0 : best_row(kernels);
+    while (name && row < kernels->count && !same(name, kernels->rows[row].name))
+        row++;
+    if (row == kernels->count)
         return CARRY_ERROR_UNKNOWN;
-    if (!available(row))
+    if (!available(&kernels->rows[row]))
         return CARRY_ERROR_UNSUPPORTED;
-    return set_choice(kernels, row->run);
+    return set_choice(kernels, row);
 }
 
 bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,

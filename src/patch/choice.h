@@ -24,6 +24,7 @@ struct carry_kernels {
     size_t count;
     struct carry_key *chosen; /* the operation that holds the choice, at first `undecided` */
     uintptr_t undecided;
+    const struct carry_kernels *other; /* form of the same kernels, in a ring of forms; or NULL */
 };
 
 /* A row as it counts here and now; the public structures of the modules have the same members. */
@@ -34,7 +35,7 @@ struct carry_kernel_state {
     bool chosen;
 };
 
-/* The best kernel by the present features, which becomes the choice. */
+/* The best kernel by the present features, which becomes the choice, in its other forms too. */
 uintptr_t carry_kernels_choose(const struct carry_kernels *kernels);
 
 static inline uintptr_t carry_kernels_in_use(const struct carry_kernels *kernels) {
