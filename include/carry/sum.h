@@ -44,10 +44,25 @@ struct carry_slice {
 CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
 
 /*
- * Copies `size` bytes from `src` to `dst` and returns the partial sum of them, added to `sum`.
- * The ranges must not overlap.
+ * Copies `size` bytes from `src` to `dst` and returns the partial sum of them, added to `sum`, in
+ * one pass: each byte is loaded once. The ranges must not overlap, nor be the same; nothing outside
+ * [dst, dst + size) is written.
+ *
+ * Data that comes in chunks: where each but the last has an even size, the sum of one is the seed
+ * of the next. Otherwise sum each chunk on its own, and join them where they stand in the whole:
+ *
+ *     sum = carry_sum_combine(sum, carry_sum_copy(dst + at, chunk, chunk_size, 0), at);
  */
 CARRY_API uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
+
+/*
+ * The same from slices to slices, each of any size, empty ones too: copies the bytes that the `src`
+ * hold one after the other to the places that the `dst` hold one after the other, until either end,
+ * and adds their sum, as that of one run, to *sum. Returns how many bytes it copied. The memory
+ * that `dst` point to is written; no slice of it overlaps one of `src`.
+ */
+CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_count,
+                                    const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
 /*
  * The sum of `size` bytes, from `skip` bytes on, of the bytes that `slices` hold one after the
@@ -147,6 +162,9 @@ CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
  */
 CARRY_API extern struct carry_key *const carry_op_carry_sum_export;
 
+/* The same behind carry_sum_copy(). */
+CARRY_API extern struct carry_key *const carry_op_carry_sum_copy_export;
+
 /*
  * The pseudo-header of IPv4 (RFC 793, 768): `src` and `dst` point to 4 address bytes each;
  * `size` is the transport header and data, as a number. It has 16 bits in any packet that is sent;
@@ -190,6 +208,7 @@ CARRY_API inline uint16_t carry_sum_update128(uint16_t check, const void *from, 
 /* --- Kernels: which there are, which was chosen, and why --- */
 
 typedef uint32_t carry_sum_fn(const void *data, size_t size, uint32_t sum);
+typedef uint32_t carry_sum_copy_fn(void *dst, const void *src, size_t size, uint32_t sum);
 
 struct carry_sum_kernel {
     const char *name;     /* "avx512" */
@@ -198,6 +217,7 @@ struct carry_sum_kernel {
     unsigned vector_bits; /* width of the widest register it uses; 64 for scalar code */
     bool preferred;       /* false: available, but it uses 512 bits where they are not preferred */
     bool chosen;          /* what carry_sum() calls */
+    carry_sum_copy_fn *copy; /* the same for carry_sum_copy(); NULL for kernels of CRC32c */
 };
 
 /* The name of the CPU feature number `need` that kernel `index` needs; NULL beyond the last. */
@@ -207,9 +227,9 @@ CARRY_API const char *carry_sum_kernel_need(size_t index, size_t need);
 CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
 
 /*
- * Chooses the kernel called by carry_sum(): by name, or with NULL the best by the present features
- * (call it so after carry_cpu_set_mask()). Threads that sum meanwhile use the old or the new one.
- * Returns 0, CARRY_ERROR_UNKNOWN, or CARRY_ERROR_UNSUPPORTED.
+ * Chooses the kernel called by all functions here: by name, or with NULL the best by the present
+ * features (call it so after carry_cpu_set_mask()). Threads that sum meanwhile use the old or the
+ * new one. Returns 0, CARRY_ERROR_UNKNOWN, or CARRY_ERROR_UNSUPPORTED.
  */
 CARRY_API int carry_sum_select(const char *name);
 

@@ -9,7 +9,13 @@
 
 /* What holds the choices, so that a program may have the calls of the kernels patched. */
 CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
+CARRY_OP(uint32_t, carry_sum_copy, void *, const void *, size_t, uint32_t);
+CARRY_HIDDEN extern struct carry_key carry_op_carry_sum_copy_try;
 CARRY_OP(uint32_t, carry_crc32c, const void *, size_t, uint32_t);
+
+/* The forms of the kernels of carry_sum(): sum.h. */
+extern const struct carry_kernels carry_sum_kernels, carry_sum_copy_kernels,
+    carry_sum_copy_try_kernels;
 
 static inline bool carry_sum_describe(const struct carry_kernels *kernels, size_t index,
                                       struct carry_sum_kernel *kernel) {

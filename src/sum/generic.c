@@ -2,41 +2,61 @@
 /*
  * The portable kernel, for either byte order. 32-bit words go into a 64-bit accumulator: no carry
  * can be lost before 16 GiB, and size_t sized runs are summed in parts below that.
+ *
+ * Both forms are one text: where `to` is NULL, which is known when it is compiled, nothing is
+ * copied. Words are loaded whole, never put together from bytes in memory: those stall.
  */
 #include "sum/sum.h"
 
 #define PART_BYTES ((size_t)1 << 30)
 
-static uint64_t load32(const unsigned char *p) {
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE uint64_t take32(unsigned char *to, const unsigned char *p, size_t at) {
     uint32_t word;
-    __builtin_memcpy(&word, p, sizeof word);
+    __builtin_memcpy(&word, p + at, sizeof word);
+    if (to)
+        __builtin_memcpy(to + at, &word, sizeof word);
     return word;
 }
 
-/* Up to 3 bytes, followed by zeros. Loaded whole: words put together from bytes in memory stall. */
-static uint64_t load_tail(const unsigned char *p, size_t size) {
-    uint16_t pair = 0, last = 0;
-    if (size & 2)
-        __builtin_memcpy(&pair, p, 2);
-    if (size & 1)
-        __builtin_memcpy(&last, p + (size & 2), 1);
-    return (uint64_t)pair + last;
+/* One byte or two, followed by a zero. */
+INLINE uint64_t take16(unsigned char *to, const unsigned char *p, size_t at, size_t size) {
+    uint16_t word = 0;
+    __builtin_memcpy(&word, p + at, size);
+    if (to)
+        __builtin_memcpy(to + at, &word, size);
+    return word;
 }
 
-static uint64_t sum_part(const unsigned char *p, size_t size, uint64_t sum) {
+INLINE uint64_t sum_part(unsigned char *restrict to, const unsigned char *restrict p, size_t size,
+                         uint64_t sum) {
     uint64_t other = 0; /* a second chain, so that additions overlap */
-    for (; size >= 16; p += 16, size -= 16) {
-        sum += load32(p) + load32(p + 4);
-        other += load32(p + 8) + load32(p + 12);
+    size_t at = 0;
+    for (; size - at >= 16; at += 16) {
+        sum += take32(to, p, at) + take32(to, p, at + 4);
+        other += take32(to, p, at + 8) + take32(to, p, at + 12);
     }
-    for (; size >= 4; p += 4, size -= 4)
-        sum += load32(p);
-    return sum + other + load_tail(p, size);
+    for (; size - at >= 4; at += 4)
+        sum += take32(to, p, at);
+    if (size & 2)
+        sum += take16(to, p, at, 2);
+    if (size & 1)
+        sum += take16(to, p, size - 1, 1);
+    return sum + other;
 }
 
 uint32_t carry_sum_generic(const void *data, size_t size, uint32_t sum) {
     const unsigned char *p = data;
     for (; size > PART_BYTES; p += PART_BYTES, size -= PART_BYTES)
-        sum = carry_sum_fold64(sum_part(p, PART_BYTES, sum));
-    return carry_sum_fold64(sum_part(p, size, sum));
+        sum = carry_sum_fold64(sum_part(NULL, p, PART_BYTES, sum));
+    return carry_sum_fold64(sum_part(NULL, p, size, sum));
+}
+
+uint32_t carry_sum_copy_generic(void *dst, const void *src, size_t size, uint32_t sum) {
+    unsigned char *to = dst;
+    const unsigned char *p = src;
+    for (; size > PART_BYTES; to += PART_BYTES, p += PART_BYTES, size -= PART_BYTES)
+        sum = carry_sum_fold64(sum_part(to, p, PART_BYTES, sum));
+    return carry_sum_fold64(sum_part(to, p, size, sum));
 }

@@ -12,57 +12,43 @@ static const struct carry_kernel_row rows[] = {
 #undef CARRY_SUM_KERNEL
 
 static carry_sum_fn choose_and_sum;
-static const struct carry_kernels kernels = {
+const struct carry_kernels carry_sum_kernels = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_sum,
     .undecided = (uintptr_t)choose_and_sum,
+    .other = &carry_sum_copy_kernels,
 };
 
 static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum) {
-    carry_sum_fn *kernel = (carry_sum_fn *)carry_kernels_choose(&kernels);
+    carry_sum_fn *kernel = (carry_sum_fn *)carry_kernels_choose(&carry_sum_kernels);
     return kernel(data, size, sum);
 }
 
 static carry_sum_fn *kernel_in_use(void) {
-    return (carry_sum_fn *)carry_kernels_in_use(&kernels);
+    return (carry_sum_fn *)carry_kernels_in_use(&carry_sum_kernels);
 }
 
 static uintptr_t resolve(void) {
-    return carry_kernels_in_use(&kernels);
+    return carry_kernels_in_use(&carry_sum_kernels);
 }
 
 struct carry_key carry_op_carry_sum = {.value = (uintptr_t)choose_and_sum, .resolve = resolve};
 CARRY_OP_EXPORT(carry_sum);
 
 int carry_sum_select(const char *name) {
-    return carry_kernels_select(&kernels, name);
+    return carry_kernels_select(&carry_sum_kernels, name);
 }
 
 bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
-    return carry_sum_describe(&kernels, index, kernel);
+    if (!carry_sum_describe(&carry_sum_kernels, index, kernel))
+        return false;
+    kernel->copy = (carry_sum_copy_fn *)carry_sum_copy_kernels.rows[index].run;
+    return true;
 }
 
 const char *carry_sum_kernel_need(size_t index, size_t need) {
-    return carry_kernels_need(&kernels, index, need);
-}
-
-/* Blocks that stay in the first-level cache between the copy and the sum. */
-#define COPY_BLOCK_BYTES 4096
-
-uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
-    unsigned char *to = dst;
-    const unsigned char *from = src;
-    carry_sum_fn *kernel = kernel_in_use();
-    while (size) {
-        size_t block = size < COPY_BLOCK_BYTES ? size : COPY_BLOCK_BYTES;
-        __builtin_memcpy(to, from, block);
-        sum = kernel(from, block, sum);
-        to += block;
-        from += block;
-        size -= block;
-    }
-    return sum;
+    return carry_kernels_need(&carry_sum_kernels, index, need);
 }
 
 uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip, size_t size,

@@ -7,9 +7,28 @@
 
 #include "base/arch.h"
 
-#define CARRY_SUM_KERNEL(arch, name, ...) CARRY_ROWS_##arch(carry_sum_fn carry_sum_##name;)
+/* What a copy has done that survives faults. */
+struct carry_sum_tried {
+    size_t left;  /* the bytes from the first one on that could not be reached; all before it are
+                     copied, it and those behind it are untouched */
+    uint64_t sum; /* the partial sum if none is left; else it has no meaning */
+};
+
+typedef struct carry_sum_tried carry_sum_copy_try_fn(void *dst, const void *src, size_t size,
+                                                     uint32_t sum);
+
+/* Each kernel in its forms. */
+#define CARRY_SUM_KERNEL(arch, name, ...)                                                          \
+    CARRY_ROWS_##arch(carry_sum_fn carry_sum_##name; carry_sum_copy_fn carry_sum_copy_##name;      \
+                      carry_sum_copy_try_fn carry_sum_copy_try_##name;)
 #include "sum/kernels.def"
 #undef CARRY_SUM_KERNEL
+
+/*
+ * carry_sum_copy() by that form of the chosen kernel that survives faults, if whoever handles them
+ * keeps to base/fault.h. Where all kernels are in C, none does: nothing is copied, all is left.
+ */
+carry_sum_copy_try_fn carry_sum_copy_try_call;
 
 /* 64 bits to 32, with the carry added back. */
 static inline uint32_t carry_sum_fold64(uint64_t sum) {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * uint32_t carry_sum_adc(const void *data, size_t size, uint32_t sum);
- *
- * Equation, registers and clobbers: scalar.h.
- */
-#include "base/asm.h"
+/* Scalar code: add with carry. Equation, registers and clobbers: scalar.h. */
+#define KERNEL adc
 #include "sum/x86_64/scalar.h"
 
-CARRY_FUNCTION carry_sum_adc
+CARRY_FUNCTION FUNCTION
+    TAKE_ARGUMENTS
     SUM_SCALAR
-CARRY_END carry_sum_adc
+    RECOVER
+CARRY_END FUNCTION
 
 CARRY_NOTES

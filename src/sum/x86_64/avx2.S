@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_avx2: AVX2: pmaddwd and an addition. Equation, registers and clobbers: template.h. */
-#define KERNEL       carry_sum_avx2
+/* AVX2: pmaddwd and an addition. Equation, registers and clobbers: template.h. */
+#define KERNEL       avx2
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_avx512: AVX-512 VNNI on full vectors. Equation, registers and clobbers: template.h. */
-#define KERNEL       carry_sum_avx512
+/* AVX-512 VNNI on full vectors. Equation, registers and clobbers: template.h. */
+#define KERNEL       avx512
 #define VECTOR_BYTES 64
 #define V(n)         %zmm##n
 #define MASKED       1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_avx512_vl256: AVX-512 kept to 256 bits, for CPUs without VNNI (Skylake-X).
+/* AVX-512 kept to 256 bits, for CPUs without VNNI (Skylake-X).
    Equation, registers and clobbers: template.h. */
-#define KERNEL       carry_sum_avx512_vl256
+#define KERNEL       avx512_vl256
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       1

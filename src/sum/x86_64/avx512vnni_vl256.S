@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_avx512vnni_vl256: AVX-512 VNNI kept to 256 bits, where 512 slow the core down (Ice
+/* AVX-512 VNNI kept to 256 bits, where 512 slow the core down (Ice
    Lake). Equation, registers and clobbers: template.h. */
-#define KERNEL       carry_sum_avx512vnni_vl256
+#define KERNEL       avx512vnni_vl256
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       1

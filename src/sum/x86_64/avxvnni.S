@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_avxvnni: AVX-VNNI: dot products on 256 bits, in their VEX form.
+/* AVX-VNNI: dot products on 256 bits, in their VEX form.
    Equation, registers and clobbers: template.h. */
-#define KERNEL       carry_sum_avxvnni
+#define KERNEL       avxvnni
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       0

@@ -3,12 +3,12 @@
 /*
  * The body of every vector kernel. The file that includes it defines
  *
- *     KERNEL          the function's name
+ *     KERNEL          the kernel's name
  *     VECTOR_BYTES    32 or 64, and V(n) the register of that width
  *     MASKED          1 if loads can be masked by byte (AVX-512BW and VL), 0 if not
  *     DOT ones, words, acc    acc.32[i] += words.16[2i] + words.16[2i + 1], signed; may spoil words
  *
- * uint32_t KERNEL(const void *data, size_t size, uint32_t sum);
+ * Prototypes of the three forms: form.h.
  *
  * A dot product with ones adds two words into each 32-bit lane, but takes them as signed. So their
  * sign bits are flipped, which turns each word w into w - 0x8000, and 0x8000 is given back for
@@ -19,12 +19,12 @@
  * The words of one part, at most 128 KiB, add up to less than 2^32. So arithmetic modulo 2^32 is
  * exact, and there is no carry to lose. The parts are added with end-around carry.
  *
- * In:       rdi data, rsi size, edx sum (upper half undefined)
- * Out:      eax
- * Clobbers: rcx, rdx, rsi, rdi, r8, r9, r10, k1, k2, flags, V(0) to V(15), their uppers left clean
+ * In:       DATA, SIZE, SUM: see form.h
+ * Out:      eax; or rax and edx
+ * Clobbers: rcx, rdx, rsi, rdi, r8 to r11, k1, k2, flags, V(0) to V(15), their uppers left clean
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
+ * Writes:   if it copies, [dst, dst + size) and nothing else, in the same way
  */
-#include "base/asm.h"
 #include "sum/x86_64/scalar.h"
 
 #define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
@@ -35,16 +35,20 @@
 
 #if VECTOR_BYTES == 64
 #define VPXOR       vpxord
+#define VMOVDQU     vmovdqu64
 #define BLOCK_SHIFT 9                   /* eight vectors are 512 bytes */
 #define ALIGNED_MIN 1024                /* from here on lines that loads straddle cost more */
 #else
 #define VPXOR       vpxor
+#define VMOVDQU     vmovdqu
 #define BLOCK_SHIFT 8
 #define ALIGNED_MIN 0                   /* only every other load straddles: never worth it */
 #endif
 
 /* Above these sizes vectors are ahead in latency too; a scalar tail delays them. */
-#if MASKED
+#if COPIES
+#define SCALAR_MAX 128                  /* its stores hold scalar code up sooner */
+#elif MASKED
 #define SCALAR_MAX 256
 #else
 #define SCALAR_MAX 384
@@ -81,19 +85,40 @@
     vpsrlw $15, ONES, ONES
 .endm
 
-#define LOAD(i, n) VPXOR (i) * VECTOR_BYTES(%rdi), FLIP, V(n)
+/* V(n) = the words of vector i, their sign bits flipped; copied where words are. */
+#if COPIES
+#define TAKE(i, n)                                                                                 \
+    CARRY_LOAD VMOVDQU (i) * VECTOR_BYTES(%rsi), V(n);                                             \
+    CARRY_STORE VMOVDQU V(n), (i) * VECTOR_BYTES(%rdi);                                            \
+    VPXOR V(n), FLIP, V(n)
+#else
+#define TAKE(i, n) VPXOR (i) * VECTOR_BYTES(%rdi), FLIP, V(n)
+#endif
 
 #define ADD_VECTOR(a)                                                                              \
-    LOAD(0, 8);                                                                                    \
+    TAKE(0, 8);                                                                                    \
     DOT ONES, V(8), V(a)
 
 #define ADD_2_VECTORS(a, b)                                                                        \
-    LOAD(0, 8); LOAD(1, 9);                                                                        \
+    TAKE(0, 8); TAKE(1, 9);                                                                        \
     DOT ONES, V(8), V(a); DOT ONES, V(9), V(b)
 
 #define ADD_4_VECTORS(at, a, b, c, d)                                                              \
-    LOAD(at + 0, 8); LOAD(at + 1, 9); LOAD(at + 2, 10); LOAD(at + 3, 11);                          \
+    TAKE(at + 0, 8); TAKE(at + 1, 9); TAKE(at + 2, 10); TAKE(at + 3, 11);                          \
     DOT ONES, V(8), V(a); DOT ONES, V(9), V(b); DOT ONES, V(10), V(c); DOT ONES, V(11), V(d)
+
+/* V(n) = the bytes at DATA + index that the mask k names, and zeros; copied where bytes are. */
+#if COPIES
+#define TAKE_MASKED(index, k, n)                                                                   \
+    CARRY_LOAD vmovdqu8 (%rsi, index), V(n){k}{z};                                                 \
+    CARRY_STORE vmovdqu8 V(n), (%rdi, index){k}
+#else
+#define TAKE_MASKED(index, k, n) vmovdqu8 (%rdi, index), V(n){k}{z}
+#endif
+
+#define ADD_TAKEN(n, a)                                                                            \
+    VPXOR V(n), FLIP, V(n);                                                                        \
+    DOT ONES, V(n), V(a)
 
 /* eax = the sum of all lanes of V(0); spoils rcx, r9, V(1). */
 .macro SUM_LANES
@@ -114,12 +139,13 @@
     addl %ecx, %eax
 .endm
 
-CARRY_FUNCTION KERNEL
-    cmpq $SCALAR_MAX, %rsi
+CARRY_FUNCTION FUNCTION
+    TAKE_ARGUMENTS
+    cmpq $SCALAR_MAX, SIZE
     ja .Lvectors
 #if MASKED
     leaq .Lscalar_sizes(%rip), %rax
-    cmpb $0, (%rax, %rsi)
+    cmpb $0, (%rax, SIZE)
     je .Lmasked
 #endif
     .balign 8                           /* one cycle better than unaligned or at 32, at 8 bytes */
@@ -127,34 +153,37 @@ CARRY_FUNCTION KERNEL
     SUM_SCALAR_FROM_8
 
 .Lmasked:
-    cmpl $64, %esi
+    cmpl $64, SIZE32
     ja .Lvectors
     movq $-1, %rax
-    bzhiq %rsi, %rax, %rax
+    bzhiq SIZE, %rax, %rax
     SET_CONSTANTS
     vpxor %xmm0, %xmm0, %xmm0
+    xorl %ecx, %ecx
 #if VECTOR_BYTES == 64
     kmovq %rax, %k1
-    vmovdqu8 (%rdi), V(8){%k1}{z}
-    VPXOR V(8), FLIP, V(8)
-    DOT ONES, V(8), V(0)
+    TAKE_MASKED(%rcx, %k1, 8)
+    ADD_TAKEN(8, 0)
 #else
     kmovd %eax, %k1
     shrq $32, %rax
     kmovd %eax, %k2
-    vmovdqu8 (%rdi), V(8){%k1}{z}
-    vmovdqu8 32(%rdi), V(9){%k2}{z}
-    VPXOR V(8), FLIP, V(8)
-    VPXOR V(9), FLIP, V(9)
-    DOT ONES, V(8), V(0)
-    DOT ONES, V(9), V(0)
+    /* Nothing of a second vector stays with the first: beyond it there may be no page, and to find
+       that out costs hundreds of cycles even where all is masked out. */
+    movl $32, %r9d
+    cmpl %r9d, SIZE32
+    cmovbel %ecx, %r9d
+    TAKE_MASKED(%rcx, %k1, 8)
+    TAKE_MASKED(%r9, %k2, 9)
+    ADD_TAKEN(8, 0)
+    ADD_TAKEN(9, 0)
 #endif
     SUM_LANES
     addl $64 << BIAS_SHIFT, %eax
-    addl %edx, %eax
+    addl SUM, %eax
     adcl $0, %eax
     vzeroupper
-    ret
+    RETURN_SUM
 
 #else
 .Lscalar:
@@ -174,39 +203,24 @@ CARRY_FUNCTION KERNEL
     jnz .Lmisaligned
 .Laligned:
 #endif
-    movq %rsi, %r9
+    movq SIZE, %r9
 #if !MASKED
     andq $-VECTOR_BYTES, %r9            /* the rest is for the scalar code */
 #endif
     movl $PART_BYTES, %eax
     cmpq %rax, %r9
     cmovaq %rax, %r9
-    subq %r9, %rsi
     leal VECTOR_BYTES - 1(%r9, %r8), %r8d
     andl $-VECTOR_BYTES, %r8d
     shll $BIAS_SHIFT, %r8d
 
-#if MASKED
-    movl %r9d, %ecx
-    andl $VECTOR_BYTES - 1, %ecx
-    jz .Lfull
-    movq $-1, %rax
-    bzhiq %rcx, %rax, %rax
-    kmovq %rax, %k1
-    movl %r9d, %ecx
-    andl $-VECTOR_BYTES, %ecx
-    vmovdqu8 (%rdi, %rcx), V(8){%k1}{z}
-    VPXOR V(8), FLIP, V(8)
-    DOT ONES, V(8), V(6)
-.Lfull:
-#endif
     movl %r9d, %ecx
     shrl $BLOCK_SHIFT, %ecx
     jz .L4vectors
 .Lvblock:
     ADD_4_VECTORS(0, 0, 1, 2, 3)
     ADD_4_VECTORS(4, 4, 5, 6, 7)
-    addq $8 * VECTOR_BYTES, %rdi
+    ADVANCE 8 * VECTOR_BYTES
     decl %ecx
     jnz .Lvblock
 
@@ -214,19 +228,29 @@ CARRY_FUNCTION KERNEL
     testl $4 * VECTOR_BYTES, %r9d
     jz .L2vectors
     ADD_4_VECTORS(0, 0, 1, 2, 3)
-    addq $4 * VECTOR_BYTES, %rdi
+    ADVANCE 4 * VECTOR_BYTES
 .L2vectors:
     testl $2 * VECTOR_BYTES, %r9d
     jz .L1vector
     ADD_2_VECTORS(4, 5)
-    addq $2 * VECTOR_BYTES, %rdi
+    ADVANCE 2 * VECTOR_BYTES
 .L1vector:
     testl $VECTOR_BYTES, %r9d
-    jz .Lmerge
+    jz .Ltail
     ADD_VECTOR(6)
-    addq $VECTOR_BYTES, %rdi
-
+    ADVANCE VECTOR_BYTES
+.Ltail:
+#if MASKED
+    andl $VECTOR_BYTES - 1, %r9d
+    jz .Lmerge
+    movq $-1, %rax
+    bzhiq %r9, %rax, %rax
+    kmovq %rax, %k1
+    TAKE_MASKED(%rcx, %k1, 8)           /* rcx is 0 */
+    ADD_TAKEN(8, 7)
+    subq %r9, SIZE
 .Lmerge:
+#endif
     vpaddd V(1), V(0), V(0)
     vpaddd V(3), V(2), V(2)
     vpaddd V(5), V(4), V(4)
@@ -240,16 +264,16 @@ CARRY_FUNCTION KERNEL
     movl %r10d, %ecx
     roll %cl, %eax
 #endif
-    addl %eax, %edx
-    adcl $0, %edx
+    addl %eax, SUM
+    adcl $0, SUM
 #if MASKED
-    testq %rsi, %rsi
+    testq SIZE, SIZE
     jnz .Lpart
-    movl %edx, %eax
+    movl SUM, %eax
     vzeroupper
-    ret
+    RETURN_SUM
 #else
-    cmpq $VECTOR_BYTES, %rsi
+    cmpq $VECTOR_BYTES, SIZE
     jae .Lpart
     vzeroupper
     jmp .Lscalar
@@ -257,29 +281,32 @@ CARRY_FUNCTION KERNEL
 
 #if ALIGNED_MIN
     /*
-     * The vector that data starts in, with what stands before it masked out. Words are now taken
-     * where addresses are even: if data starts at an odd one, their sum is that of swapped words.
+     * What stands before the next multiple of a vector of rdi. If it is odd, words are taken from
+     * odd offsets on from here: their sum is that of swapped words, and so must this one's be.
      */
 .Lmisaligned:
-    cmpq $ALIGNED_MIN, %rsi
+    cmpq $ALIGNED_MIN, SIZE
     jb .Laligned
     movl %edi, %ecx
-    movl %edi, %r10d
+    negl %ecx
     andl $VECTOR_BYTES - 1, %ecx
+    movl %ecx, %r10d
     andl $1, %r10d
     shll $3, %r10d
     movq $-1, %rax
-    shlxq %rcx, %rax, %rax
+    bzhiq %rcx, %rax, %rax
     kmovq %rax, %k1
-    subq %rcx, %rdi
-    vmovdqu8 (%rdi), V(8){%k1}{z}
-    VPXOR V(8), FLIP, V(8)
-    DOT ONES, V(8), V(7)
-    addq $VECTOR_BYTES, %rdi
-    leaq -VECTOR_BYTES(%rsi, %rcx), %rsi
+    xorl %eax, %eax
+    TAKE_MASKED(%rax, %k1, 8)
+    vpbroadcastd %r10d, V(9)
+    vprolvd V(9), V(8), V(8)
+    ADD_TAKEN(8, 7)
+    ADVANCE_BY %rcx
     movl $VECTOR_BYTES, %r8d
     jmp .Laligned
 #endif
-CARRY_END KERNEL
+
+    RECOVER vzeroupper
+CARRY_END FUNCTION
 
 CARRY_NOTES

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The copying forms of the kernels, and the public functions that call them. */
+#include "sum/choice.h"
+#include "sum/sum.h"
+
+#define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_copy_##name, needs, vector_bits}, )
+static const struct carry_kernel_row rows[] = {
+#include "sum/kernels.def"
+};
+#undef CARRY_SUM_KERNEL
+
+#define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_copy_try_##name, needs, vector_bits}, )
+static const struct carry_kernel_row try_rows[] = {
+#include "sum/kernels.def"
+};
+#undef CARRY_SUM_KERNEL
+
+static carry_sum_copy_fn choose_and_copy;
+const struct carry_kernels carry_sum_copy_kernels = {
+    .rows = rows,
+    .count = sizeof rows / sizeof *rows,
+    .chosen = &carry_op_carry_sum_copy,
+    .undecided = (uintptr_t)choose_and_copy,
+    .other = &carry_sum_copy_try_kernels,
+};
+
+static uint32_t choose_and_copy(void *dst, const void *src, size_t size, uint32_t sum) {
+    carry_sum_copy_fn *kernel = (carry_sum_copy_fn *)carry_kernels_choose(&carry_sum_copy_kernels);
+    return kernel(dst, src, size, sum);
+}
+
+static uintptr_t resolve(void) {
+    return carry_kernels_in_use(&carry_sum_copy_kernels);
+}
+
+struct carry_key carry_op_carry_sum_copy = {.value = (uintptr_t)choose_and_copy,
+                                            .resolve = resolve};
+CARRY_OP_EXPORT(carry_sum_copy);
+
+static carry_sum_copy_try_fn choose_and_try;
+const struct carry_kernels carry_sum_copy_try_kernels = {
+    .rows = try_rows,
+    .count = sizeof try_rows / sizeof *try_rows,
+    .chosen = &carry_op_carry_sum_copy_try,
+    .undecided = (uintptr_t)choose_and_try,
+    .other = &carry_sum_kernels,
+};
+
+static struct carry_sum_tried choose_and_try(void *dst, const void *src, size_t size,
+                                             uint32_t sum) {
+    carry_sum_copy_try_fn *kernel =
+        (carry_sum_copy_try_fn *)carry_kernels_choose(&carry_sum_copy_try_kernels);
+    return kernel(dst, src, size, sum);
+}
+
+static uintptr_t resolve_try(void) {
+    return carry_kernels_in_use(&carry_sum_copy_try_kernels);
+}
+
+struct carry_key carry_op_carry_sum_copy_try = {.value = (uintptr_t)choose_and_try,
+                                                .resolve = resolve_try};
+
+/* The slices that are left of a chain; the first one from byte `at` on. */
+struct chain {
+    const struct carry_slice *slices;
+    size_t count;
+    size_t at;
+};
+
+static size_t left_in_first(const struct chain *chain) {
+    return chain->slices->size - chain->at;
+}
+
+static void advance(struct chain *chain, size_t size) {
+    chain->at += size;
+    if (chain->at == chain->slices->size) {
+        chain->slices++;
+        chain->count--;
+        chain->at = 0;
+    }
+}
+
+size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_count,
+                          const struct carry_slice *src, size_t src_count, uint32_t *sum) {
+    carry_sum_copy_fn *kernel = (carry_sum_copy_fn *)carry_kernels_in_use(&carry_sum_copy_kernels);
+    struct chain to = {dst, dst_count, 0}, from = {src, src_count, 0};
+    size_t done = 0;
+    while (to.count && from.count) {
+        const size_t room = left_in_first(&to), held = left_in_first(&from);
+        const size_t part = room < held ? room : held;
+        if (part) {
+            unsigned char *target = (unsigned char *)to.slices->data + to.at;
+            const unsigned char *source = (const unsigned char *)from.slices->data + from.at;
+            *sum = carry_sum_combine(*sum, kernel(target, source, part, 0), done);
+            done += part;
+        }
+        advance(&to, part);
+        advance(&from, part);
+    }
+    return done;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * The three forms of each kernel, of one text:
+ *
+ *     COPIES 0              uint32_t carry_sum_<KERNEL>(const void *data, size_t size, uint32_t sum)
+ *     COPIES 1              uint32_t carry_sum_copy_<KERNEL>(void *dst, const void *src, size_t size,
+ *                                                            uint32_t sum)
+ *     COPIES 1, RECOVERS 1  struct carry_sum_tried carry_sum_copy_try_<KERNEL>(the same)
+ *
+ * A kernel's file defines KERNEL and is the first form; copy_<KERNEL>.S and copy_try_<KERNEL>.S
+ * define the others and include it.
+ *
+ * The form that recovers survives a fault at any byte of src or dst. It returns rax = the bytes
+ * left, edx = the sum, which has a meaning only if none are left. To make that so, the copying
+ * forms keep to this: [rsi, rsi + rdx) is to go to [rdi, rdi + rdx), and what stood before it is
+ * copied, whenever a load or a store may fault; and stores go upwards.
+ *
+ * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM (its upper
+ *           half is undefined)
+ * Out:      eax; or rax and edx
+ */
+#ifndef COPIES
+#define COPIES 0
+#endif
+#ifndef RECOVERS
+#define RECOVERS 0
+#endif
+
+#include "base/asm.h"
+#include "base/fault.h"
+
+#define FORM_OF(prefix, kernel) prefix##kernel
+#define FORM(prefix, kernel)    FORM_OF(prefix, kernel)
+#if RECOVERS
+#define FUNCTION FORM(carry_sum_copy_try_, KERNEL)
+#elif COPIES
+#define FUNCTION FORM(carry_sum_copy_, KERNEL)
+#else
+#define FUNCTION FORM(carry_sum_, KERNEL)
+#endif
+
+#if COPIES
+#define DATA   %rsi
+#define SIZE   %rdx
+#define SIZE32 %edx
+#define SIZE8  %dl
+#define SUM    %r11d
+#else
+#define DATA   %rdi
+#define SIZE   %rsi
+#define SIZE32 %esi
+#define SIZE8  %sil
+#define SUM    %edx
+#endif
+
+.macro TAKE_ARGUMENTS
+#if COPIES
+    movl %ecx, SUM
+#endif
+.endm
+
+/* Over bytes that are done with. */
+.macro ADVANCE bytes:vararg
+    subq $-(\bytes), %rdi
+#if COPIES
+    subq $-(\bytes), %rsi
+#endif
+    addq $-(\bytes), SIZE
+.endm
+
+.macro ADVANCE_BY register
+    addq \register, %rdi
+#if COPIES
+    addq \register, %rsi
+#endif
+    subq \register, SIZE
+.endm
+
+.macro RETURN_SUM
+#if RECOVERS
+    movl %eax, %edx
+    xorl %eax, %eax
+#endif
+    ret
+.endm
+
+/*
+ * Where a kernel goes on after a fault; rax is the page that could not be reached, or 0 for one
+ * that nobody knows, which counts as far away. What can be copied up to there is copied by bytes:
+ * if they fault, it is on the other side. Spoils r8.
+ */
+.macro RECOVER clean:vararg
+#if RECOVERS
+.Lload_faulted:
+    movq %rsi, %r8
+    jmp .Lfaulted
+.Lstore_faulted:
+    movq %rdi, %r8
+.Lfaulted:
+    \clean
+    cmpq $1, %rax
+    sbbq %rcx, %rcx
+    orq %rcx, %rax
+    xorl %ecx, %ecx
+    subq %r8, %rax
+    cmovaq %rax, %rcx
+    cmpq %rdx, %rcx
+    cmovaq %rdx, %rcx
+    subq %rcx, %rdx
+    CARRY_BYTES rep movsb
+.Lbytes_faulted:
+    leaq (%rdx, %rcx), %rax
+    ret
+#endif
+.endm
