@@ -22,9 +22,7 @@ static unsigned char data[DATA_BYTES];
 /* The functions that call the chosen kernel, by each that can be chosen. */
 static void test_functions_by(const char *kernel) {
     tap_ok(carry_sum_select(kernel) == CARRY_OK, "select %s", kernel);
-    struct verdict verdict = check_copy(carry_sum_copy, effort);
-    verdict_report(&verdict, "carry_sum_copy by %s", kernel);
-    verdict = check_iov(carry_sum_iov, effort);
+    struct verdict verdict = check_iov(carry_sum_iov, effort);
     verdict_report(&verdict, "carry_sum_iov by %s", kernel);
     verdict = check_burst(carry_sum_burst, effort);
     verdict_report(&verdict, "carry_sum_burst by %s", kernel);

@@ -34,7 +34,7 @@ AT(result, FRAME_RESULT);
 AT(caller_stack, FRAME_CALLER_STACK);
 AT(garbage, FRAME_GARBAGE);
 
-void call_aarch64(struct frame *frame, carry_sum_fn *fn);
+void call_aarch64(struct frame *frame, uintptr_t fn);
 
 static struct frame frame;
 
@@ -46,11 +46,8 @@ static void prepare_once(void) {
     rng_fill(frame.garbage, sizeof frame.garbage);
 }
 
-static void prepare(const void *data, size_t size, uint32_t sum, bool dirty) {
+static void prepare(bool dirty) {
     prepare_once();
-    frame.arguments[0] = (uintptr_t)data;
-    frame.arguments[1] = size;
-    frame.arguments[2] = call_extend(sum, dirty);
     frame.stack = call_stack_top();
     if (!dirty)
         return;
@@ -72,13 +69,30 @@ static void judge_registers(struct verdict *verdict) {
         verdict_fail(verdict, "changes FPCR; ");
 }
 
-uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
-                      struct verdict *verdict) {
-    prepare(data, size, sum, dirty);
+static uint32_t call_and_judge(uintptr_t fn, struct verdict *verdict) {
     call_aarch64(&frame, fn);
     judge_registers(verdict);
     call_stack_judge(verdict);
     return (uint32_t)frame.result;
+}
+
+uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
+                      struct verdict *verdict) {
+    prepare(dirty);
+    frame.arguments[0] = (uintptr_t)data;
+    frame.arguments[1] = size;
+    frame.arguments[2] = call_extend(sum, dirty);
+    return call_and_judge((uintptr_t)fn, verdict);
+}
+
+uint32_t call_checked_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
+                           uint32_t sum, struct verdict *verdict) {
+    prepare(true);
+    frame.arguments[0] = (uintptr_t)dst;
+    frame.arguments[1] = (uintptr_t)src;
+    frame.arguments[2] = size;
+    frame.clobbered[0] = call_extend(sum, true); /* x3 */
+    return call_and_judge((uintptr_t)fn, verdict);
 }
 
 const char *call_limits(void) {

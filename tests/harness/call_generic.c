@@ -4,14 +4,26 @@
 
 #include <fenv.h>
 
+static void judge_rounding(int before, struct verdict *verdict) {
+    if (fegetround() != before)
+        verdict_fail(verdict, "changes the rounding mode; ");
+    fesetround(before);
+}
+
 uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
                       struct verdict *verdict) {
     (void)dirty;
     const int rounding = fegetround();
     uint32_t result = fn(data, size, sum);
-    if (fegetround() != rounding)
-        verdict_fail(verdict, "changes the rounding mode; ");
-    fesetround(rounding);
+    judge_rounding(rounding, verdict);
+    return result;
+}
+
+uint32_t call_checked_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
+                           uint32_t sum, struct verdict *verdict) {
+    const int rounding = fegetround();
+    uint32_t result = fn(dst, src, size, sum);
+    judge_rounding(rounding, verdict);
     return result;
 }
 

@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "harness/fault.h"
-#include "harness/guard.h"
 #include "harness/rng.h"
 #include "oracle.h"
 
 /* A check under way: the function, and the case it is at, for the message. */
 struct trial {
-    copy_fn *copy;
     iov_fn *iov;
     combine_fn *combine;
     burst_fn *burst;
@@ -46,89 +44,6 @@ static void note_case(struct trial *trial, size_t a, size_t b, size_t c) {
 
 static bool fail(struct trial *trial, const char *what) {
     return verdict_fail(&trial->verdict, "%s", what);
-}
-
-#define ALIGNMENTS     64
-#define COPY_SMALL_MAX 130
-#define COPY_MAX       20000
-#define MARGIN         64
-
-struct copy_buffer {
-    unsigned char bytes[MARGIN + ALIGNMENTS + COPY_MAX + MARGIN] __attribute__((aligned(64)));
-};
-
-static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to) {
-    static struct copy_buffer source, target, noise, wanted;
-    static bool filled;
-    if (!filled) {
-        rng_fill(&source, sizeof source);
-        rng_fill(&noise, sizeof noise);
-        filled = true;
-    }
-    const size_t window = MARGIN + to + size + MARGIN;
-    const unsigned char *src = source.bytes + MARGIN + from;
-    const uint32_t seed = (uint32_t)rng_next();
-    memcpy(target.bytes, noise.bytes, window);
-    memcpy(wanted.bytes, noise.bytes, window);
-    memcpy(wanted.bytes + MARGIN + to, src, size);
-
-    note_case(trial, size, from, to);
-    uint32_t sum = trial->copy(target.bytes + MARGIN + to, src, size, seed);
-    if (memcmp(target.bytes + MARGIN + to, src, size))
-        return fail(trial, "copies wrongly");
-    if (memcmp(target.bytes, wanted.bytes, window))
-        return fail(trial, "writes outside the target");
-    return oracle_fold(sum) == oracle_sum(src, size, seed) || fail(trial, "sums wrongly");
-}
-
-static bool copy_alignments(struct trial *trial) {
-    for (size_t size = 0; size <= COPY_SMALL_MAX; size++)
-        for (size_t from = 0; from < ALIGNMENTS; from += trial->effort->stride)
-            for (size_t to = 0; to < ALIGNMENTS; to += trial->effort->stride)
-                if (!copy_case(trial, size, from, to))
-                    return false;
-    return true;
-}
-
-static bool copy_sampled(struct trial *trial) {
-    for (size_t i = 0; i < trial->effort->rounds / 10; i++)
-        if (!copy_case(trial, rng_below(COPY_MAX), rng_below(ALIGNMENTS), rng_below(ALIGNMENTS)))
-            return false;
-    return true;
-}
-
-static bool copy_between(struct trial *trial, void *dst, const void *src, size_t size) {
-    note_case(trial, size, (uintptr_t)src % ALIGNMENTS, (uintptr_t)dst % ALIGNMENTS);
-    uint32_t sum = trial->copy(dst, src, size, 1);
-    if (memcmp(dst, src, size))
-        return fail(trial, "copies wrongly");
-    return oracle_fold(sum) == oracle_sum(src, size, 1) || fail(trial, "sums wrongly");
-}
-
-static bool copy_edges(struct trial *trial) {
-    static struct guard from, to;
-    if (!from.start) {
-        from = guard_open(COPY_MAX);
-        to = guard_open(COPY_MAX);
-    }
-    rng_fill(from.start, (size_t)(from.end - from.start));
-    for (size_t size = 0; size <= COPY_MAX; size = effort_next_size(trial->effort, size))
-        if (!copy_between(trial, to.end - size, from.end - size, size) ||
-            !copy_between(trial, to.start, from.start, size))
-            return false;
-    return true;
-}
-
-static void try_copy(void *argument) {
-    struct trial *trial = argument;
-    (void)(copy_alignments(trial) && copy_sampled(trial) && copy_edges(trial));
-}
-
-struct verdict check_copy(copy_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy = copy,
-                              .effort = effort,
-                              .labels = {"size", "source offset", "target offset"}},
-               try_copy);
 }
 
 #define ARENA_BYTES 8192

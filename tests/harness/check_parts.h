@@ -8,16 +8,11 @@
 #include "harness/effort.h"
 #include "harness/verdict.h"
 
-typedef uint32_t copy_fn(void *dst, const void *src, size_t size, uint32_t sum);
 typedef uint32_t iov_fn(const struct carry_slice *slices, size_t count, size_t skip, size_t size,
                         uint32_t sum);
 typedef uint32_t combine_fn(uint32_t a, uint32_t b, size_t offset_of_b);
 typedef void burst_fn(const struct carry_slice *slices, size_t count, uint32_t *sums);
 typedef uint16_t update_fn(uint16_t check, const void *from, const void *to, size_t size);
-
-/* All 64 x 64 alignments at small sizes, some at large ones: copied exactly, nothing else written,
- * nothing else read, the sum right. */
-struct verdict check_copy(copy_fn *copy, const struct effort *effort);
 
 /* Random chunkings with empty and odd chunks, skips and sizes beyond the last chunk. */
 struct verdict check_iov(iov_fn *iov, const struct effort *effort);
