@@ -3,10 +3,15 @@
 /*
  * The three forms of each kernel, of one text:
  *
- *     COPIES 0              uint32_t carry_sum_<KERNEL>(const void *data, size_t size, uint32_t sum)
- *     COPIES 1              uint32_t carry_sum_copy_<KERNEL>(void *dst, const void *src, size_t size,
- *                                                            uint32_t sum)
- *     COPIES 1, RECOVERS 1  struct carry_sum_tried carry_sum_copy_try_<KERNEL>(the same)
+ *     uint32_t carry_sum_<KERNEL>(const void *data, size_t size, uint32_t sum)
+ *
+ * with COPIES 1
+ *
+ *     uint32_t carry_sum_copy_<KERNEL>(void *dst, const void *src, size_t size, uint32_t sum)
+ *
+ * and with RECOVERS 1 too, of the same arguments,
+ *
+ *     struct carry_sum_tried carry_sum_copy_try_<KERNEL>(...)
  *
  * A kernel's file defines KERNEL and is the first form; copy_<KERNEL>.S and copy_try_<KERNEL>.S
  * define the others and include it.
