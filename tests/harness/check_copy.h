@@ -46,8 +46,8 @@ typedef size_t copy_try_fn(void *dst, const void *src, size_t size, uint32_t *su
 
 /*
  * A forbidden page at every byte of the source and of the target, for sizes to 1,024, and at some
- * bytes of larger ones, while faults are handled. Bytes before the first one that cannot be
- * reached are copied, those from it on are untouched, their number is returned.
+ * bytes of larger ones, while faults are handled, if they can be. Bytes before the first one that
+ * cannot be reached are copied, those from it on are untouched, their number is returned.
  */
 struct verdict check_copy_try(copy_try_fn *copy, const struct effort *effort);
 
