@@ -58,35 +58,38 @@ static void test_parts(void) {
     expect_caught(check_update(broken_update_1141, 2, effort), "update_1141", "not as recomputed");
 }
 
-struct copy_twin {
+struct sum_copy_twin {
     const char *name;
     carry_sum_copy_fn *copy;
-    copy_check *check;
+    sum_copy_check *check;
     const char *message;
 };
 
-static const struct copy_twin copy_twins[] = {
-    {"copy_stride", broken_copy_stride, check_copy_alignments, "copies wrongly"},
-    {"copy_whole_word", broken_copy_whole_word, check_copy_alignments, "writes outside"},
-    {"copy_reads_words", broken_copy_reads_words, check_copy_edges, "touches what it must not"},
-    {"copy_fails_at_128k", broken_copy_fails_at_128k, check_copy_patterns, "sums wrongly"},
-    {"copy_keeps_parity", broken_copy_keeps_parity, check_copy_chunks, "sums wrongly"},
-    {"copy_rounds_up", broken_copy_rounds_up, check_copy_abi, "changes "},
+static const struct sum_copy_twin sum_copy_twins[] = {
+    {"sum_copy_stride", broken_sum_copy_stride, check_sum_copy_alignments, "copies wrongly"},
+    {"sum_copy_whole_word", broken_sum_copy_whole_word, check_sum_copy_alignments,
+     "writes outside"},
+    {"sum_copy_reads_words", broken_sum_copy_reads_words, check_sum_copy_edges,
+     "touches what it must not"},
+    {"sum_copy_fails_at_128k", broken_sum_copy_fails_at_128k, check_sum_copy_patterns,
+     "sums wrongly"},
+    {"sum_copy_keeps_parity", broken_sum_copy_keeps_parity, check_sum_copy_chunks, "sums wrongly"},
+    {"sum_copy_rounds_up", broken_sum_copy_rounds_up, check_sum_copy_abi, "changes "},
 };
 
-static void test_copies(void) {
+static void test_sum_copies(void) {
     const struct effort *effort = &effort_short;
-    for (size_t i = 0; i < sizeof copy_twins / sizeof *copy_twins; i++) {
-        const struct copy_twin *twin = &copy_twins[i];
+    for (size_t i = 0; i < sizeof sum_copy_twins / sizeof *sum_copy_twins; i++) {
+        const struct sum_copy_twin *twin = &sum_copy_twins[i];
         expect_caught(twin->check(twin->copy, effort), twin->name, twin->message);
     }
-    expect_caught(check_copy_iov(broken_copy_iov_odd_chunk, effort), "copy_iov_odd_chunk",
-                  "sums wrongly");
-    expect_caught(check_copy_iov(broken_copy_iov_drops, effort), "copy_iov_drops",
+    expect_caught(check_sum_copy_iov(broken_sum_copy_iov_odd_chunk, effort),
+                  "sum_copy_iov_odd_chunk", "sums wrongly");
+    expect_caught(check_sum_copy_iov(broken_sum_copy_iov_drops, effort), "sum_copy_iov_drops",
                   "counts wrongly");
-    expect_caught(check_copy_try(broken_copy_try_words, effort), "copy_try_words",
+    expect_caught(check_sum_copy_try(broken_sum_copy_try_words, effort), "sum_copy_try_words",
                   "returns the wrong number of bytes left");
-    expect_caught(check_copy_try(broken_copy_try_behind, effort), "copy_try_behind",
+    expect_caught(check_sum_copy_try(broken_sum_copy_try_behind, effort), "sum_copy_try_behind",
                   "behind the fault");
 }
 
@@ -100,6 +103,6 @@ int main(void) {
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);
     test_parts();
-    test_copies();
+    test_sum_copies();
     return tap_done();
 }

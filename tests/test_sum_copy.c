@@ -7,7 +7,7 @@
 #include <carry/sum.h>
 
 #include "harness/call.h"
-#include "harness/check_copy.h"
+#include "harness/check_sum_copy.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
 #include "harness/rng.h"
@@ -46,8 +46,10 @@ static struct verdict check_abi_after_fault(void) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && verdict.ok; i++)
         for (size_t left = 1; left <= sizes[i] && verdict.ok; left++) {
             unsigned char *end = guard.end - (sizes[i] - left);
-            if (call_checked_copy(copy_returning_left, data, end, sizes[i], 1, &verdict) != left ||
-                call_checked_copy(copy_returning_left, end, data, sizes[i], 1, &verdict) != left)
+            if (call_checked_sum_copy(copy_returning_left, data, end, sizes[i], 1, &verdict) !=
+                    left ||
+                call_checked_sum_copy(copy_returning_left, end, data, sizes[i], 1, &verdict) !=
+                    left)
                 verdict_fail(&verdict, "returns the wrong number of bytes left");
         }
     carry_fault_release();
@@ -76,12 +78,12 @@ static void test_try(size_t index, const char *name) {
         return;
     }
     carry_fault_release();
-    copy_check_all(copy_without_fault, effort, name);
+    sum_copy_check_all(copy_without_fault, effort, name);
     if (fault_under_valgrind()) {
         tap_skip(name, "valgrind reports every fault as an error");
         return;
     }
-    struct verdict verdict = check_copy_try(copy_try, effort);
+    struct verdict verdict = check_sum_copy_try(copy_try, effort);
     verdict_report(&verdict, "%s: faults", name);
     verdict = check_abi_after_fault();
     verdict_report(&verdict, "%s: calling convention after faults", name);
@@ -113,12 +115,12 @@ static void test_kernels(void) {
             continue;
         }
         snprintf(name, sizeof name, "copy by %s", kernel.name);
-        copy_check_all(kernel.copy, effort, name);
+        sum_copy_check_all(kernel.copy, effort, name);
         snprintf(name, sizeof name, "surviving copy by %s", kernel.name);
         test_try(i, name);
         tap_ok(carry_sum_select(kernel.name) == CARRY_OK && chosen_together(i) && chosen_copies(),
                "select %s in all its forms", kernel.name);
-        struct verdict verdict = check_copy_iov(carry_sum_copy_iov, effort);
+        struct verdict verdict = check_sum_copy_iov(carry_sum_copy_iov, effort);
         verdict_report(&verdict, "carry_sum_copy_iov by %s", kernel.name);
     }
     carry_sum_select(NULL);
@@ -131,7 +133,7 @@ int main(void) {
     if (call_limits())
         tap_note("calling convention: %s", call_limits());
     test_kernels();
-    struct verdict verdict = check_copy_alignments(carry_sum_copy, &effort_short);
+    struct verdict verdict = check_sum_copy_alignments(carry_sum_copy, &effort_short);
     verdict_report(&verdict, "carry_sum_copy by the best kernel");
     return tap_done();
 }

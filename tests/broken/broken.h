@@ -6,8 +6,8 @@
 #include <carry/sum.h>
 
 #include "base/arch.h"
-#include "harness/check_copy.h"
 #include "harness/check_parts.h"
+#include "harness/check_sum_copy.h"
 
 /* Right, and independent of the library. */
 carry_sum_fn broken_not;
@@ -20,19 +20,19 @@ carry_sum_fn broken_crc32c_not;
 #undef BROKEN_SUM
 #undef BROKEN_CRC32C
 
-carry_sum_copy_fn broken_copy_stride;        /* the target advances less than the source */
-carry_sum_copy_fn broken_copy_whole_word;    /* the last bytes are stored as a whole word */
-carry_sum_copy_fn broken_copy_reads_words;   /* the last bytes are loaded as a whole word */
-carry_sum_copy_fn broken_copy_fails_at_128k; /* lanes overflow */
-carry_sum_copy_fn broken_copy_keeps_parity;  /* what follows an odd chunk is swapped by itself */
-carry_sum_copy_fn broken_copy_rounds_up;     /* leaves another rounding mode */
-copy_iov_fn broken_copy_iov_odd_chunk;       /* what follows an odd chunk is not swapped */
-copy_iov_fn broken_copy_iov_drops;           /* what does not fit into a target slice is lost */
-copy_try_fn broken_copy_try_words;           /* counts what is left in words */
-copy_try_fn broken_copy_try_behind;          /* spoils the first byte that is left */
-iov_fn broken_iov_odd_chunk;                 /* what follows an odd chunk is not swapped */
-combine_fn broken_combine_odd;               /* offsets count as even */
-burst_fn broken_burst_shared;                /* one packet's sum seeds the next */
-update_fn broken_update_1141;                /* RFC 1141, equation 2: ends at 0xffff for 0x0000 */
+carry_sum_copy_fn broken_sum_copy_stride;        /* the target advances less than the source */
+carry_sum_copy_fn broken_sum_copy_whole_word;    /* the last bytes are stored as a whole word */
+carry_sum_copy_fn broken_sum_copy_reads_words;   /* the last bytes are loaded as a whole word */
+carry_sum_copy_fn broken_sum_copy_fails_at_128k; /* lanes overflow */
+carry_sum_copy_fn broken_sum_copy_keeps_parity; /* what follows an odd chunk is swapped by itself */
+carry_sum_copy_fn broken_sum_copy_rounds_up;    /* leaves another rounding mode */
+sum_copy_iov_fn broken_sum_copy_iov_odd_chunk;  /* what follows an odd chunk is not swapped */
+sum_copy_iov_fn broken_sum_copy_iov_drops;      /* what does not fit into a target slice is lost */
+sum_copy_try_fn broken_sum_copy_try_words;      /* counts what is left in words */
+sum_copy_try_fn broken_sum_copy_try_behind;     /* spoils the first byte that is left */
+iov_fn broken_iov_odd_chunk;                    /* what follows an odd chunk is not swapped */
+combine_fn broken_combine_odd;                  /* offsets count as even */
+burst_fn broken_burst_shared;                   /* one packet's sum seeds the next */
+update_fn broken_update_1141; /* RFC 1141, equation 2: ends at 0xffff for 0x0000 */
 
 #endif

@@ -8,7 +8,7 @@
 
 #define STEP 32
 
-uint32_t broken_copy_stride(void *dst, const void *src, size_t size, uint32_t sum) {
+uint32_t broken_sum_copy_stride(void *dst, const void *src, size_t size, uint32_t sum) {
     unsigned char *to = dst;
     const unsigned char *from = src;
     size_t left = size;
@@ -21,7 +21,7 @@ uint32_t broken_copy_stride(void *dst, const void *src, size_t size, uint32_t su
     return broken_not(src, size, sum);
 }
 
-uint32_t broken_copy_whole_word(void *dst, const void *src, size_t size, uint32_t sum) {
+uint32_t broken_sum_copy_whole_word(void *dst, const void *src, size_t size, uint32_t sum) {
     unsigned char *end = (unsigned char *)dst + size;
     memcpy(dst, src, size);
     if (size % 8)
@@ -35,25 +35,25 @@ static uint32_t copy_rightly(void *dst, const void *src, size_t size, uint32_t s
     return broken_not(src, size, sum);
 }
 
-uint32_t broken_copy_reads_words(void *dst, const void *src, size_t size, uint32_t sum) {
+uint32_t broken_sum_copy_reads_words(void *dst, const void *src, size_t size, uint32_t sum) {
     if (size % 8)
         (void)*((const volatile unsigned char *)src + (size | 7));
     return copy_rightly(dst, src, size, sum);
 }
 
-uint32_t broken_copy_fails_at_128k(void *dst, const void *src, size_t size, uint32_t sum) {
+uint32_t broken_sum_copy_fails_at_128k(void *dst, const void *src, size_t size, uint32_t sum) {
     uint32_t right = copy_rightly(dst, src, size, sum);
     return size > 1 << 17 ? broken_not(src, size % (1 << 17), sum) : right;
 }
 
-uint32_t broken_copy_keeps_parity(void *dst, const void *src, size_t size, uint32_t sum) {
+uint32_t broken_sum_copy_keeps_parity(void *dst, const void *src, size_t size, uint32_t sum) {
     static bool odd;
     sum = carry_sum_combine(sum, copy_rightly(dst, src, size, 0), odd);
     odd ^= size & 1;
     return sum;
 }
 
-uint32_t broken_copy_rounds_up(void *dst, const void *src, size_t size, uint32_t sum) {
+uint32_t broken_sum_copy_rounds_up(void *dst, const void *src, size_t size, uint32_t sum) {
     fesetround(FE_UPWARD);
     return copy_rightly(dst, src, size, sum);
 }
@@ -63,8 +63,8 @@ static size_t smaller(size_t a, size_t b) {
 }
 
 /* As if both sides were cut at the same places. */
-size_t broken_copy_iov_drops(const struct carry_slice *dst, size_t dst_count,
-                             const struct carry_slice *src, size_t src_count, uint32_t *sum) {
+size_t broken_sum_copy_iov_drops(const struct carry_slice *dst, size_t dst_count,
+                                 const struct carry_slice *src, size_t src_count, uint32_t *sum) {
     size_t done = 0;
     for (size_t i = 0; i < smaller(dst_count, src_count); i++) {
         size_t part = smaller(dst[i].size, src[i].size);
@@ -76,8 +76,9 @@ size_t broken_copy_iov_drops(const struct carry_slice *dst, size_t dst_count,
 }
 
 /* Copies rightly, and sums the chunks as if each started at an even offset. */
-size_t broken_copy_iov_odd_chunk(const struct carry_slice *dst, size_t dst_count,
-                                 const struct carry_slice *src, size_t src_count, uint32_t *sum) {
+size_t broken_sum_copy_iov_odd_chunk(const struct carry_slice *dst, size_t dst_count,
+                                     const struct carry_slice *src, size_t src_count,
+                                     uint32_t *sum) {
     uint32_t right = *sum;
     size_t done = carry_sum_copy_iov(dst, dst_count, src, src_count, &right);
     size_t left = done;
@@ -90,13 +91,13 @@ size_t broken_copy_iov_odd_chunk(const struct carry_slice *dst, size_t dst_count
     return done;
 }
 
-size_t broken_copy_try_words(void *dst, const void *src, size_t size, uint32_t *sum) {
+size_t broken_sum_copy_try_words(void *dst, const void *src, size_t size, uint32_t *sum) {
     size_t left = carry_copy_try(dst, src, size);
     *sum = broken_not(src, left ? 0 : size, *sum);
     return smaller((left + 7) & ~(size_t)7, size);
 }
 
-size_t broken_copy_try_behind(void *dst, const void *src, size_t size, uint32_t *sum) {
+size_t broken_sum_copy_try_behind(void *dst, const void *src, size_t size, uint32_t *sum) {
     size_t left = carry_copy_try(dst, src, size);
     unsigned char *first = (unsigned char *)dst + (size - left);
     if (left)

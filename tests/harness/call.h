@@ -25,8 +25,8 @@ uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t 
                       struct verdict *verdict);
 
 /* The same for fn(dst, src, size, sum). */
-uint32_t call_checked_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
-                           uint32_t sum, struct verdict *verdict);
+uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
+                               uint32_t sum, struct verdict *verdict);
 
 /* What cannot be judged on this machine, or NULL. */
 const char *call_limits(void);

@@ -85,8 +85,8 @@ uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t 
     return call_and_judge((uintptr_t)fn, verdict);
 }
 
-uint32_t call_checked_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
-                           uint32_t sum, struct verdict *verdict) {
+uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
+                               uint32_t sum, struct verdict *verdict) {
     prepare(true);
     frame.arguments[0] = (uintptr_t)dst;
     frame.arguments[1] = (uintptr_t)src;

@@ -19,8 +19,8 @@ uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t 
     return result;
 }
 
-uint32_t call_checked_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
-                           uint32_t sum, struct verdict *verdict) {
+uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
+                               uint32_t sum, struct verdict *verdict) {
     const int rounding = fegetround();
     uint32_t result = fn(dst, src, size, sum);
     judge_rounding(rounding, verdict);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "harness/check_copy.h"
+#include "harness/check_sum_copy.h"
 
 #include <string.h>
 
@@ -22,8 +22,8 @@
 /* A check under way, and the case it is at, for the message. */
 struct trial {
     carry_sum_copy_fn *copy;
-    copy_iov_fn *copy_iov;
-    copy_try_fn *copy_try;
+    sum_copy_iov_fn *copy_iov;
+    sum_copy_try_fn *copy_try;
     const struct effort *effort;
     struct verdict verdict;
     const char *labels[3];
@@ -118,7 +118,7 @@ static void try_alignments(void *argument) {
             return;
 }
 
-struct verdict check_copy_alignments(carry_sum_copy_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_alignments(carry_sum_copy_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_alignments);
 }
 
@@ -149,7 +149,7 @@ static void try_patterns(void *argument) {
     }
 }
 
-struct verdict check_copy_patterns(carry_sum_copy_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_patterns(carry_sum_copy_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_patterns);
 }
 
@@ -186,7 +186,7 @@ static void try_edges(void *argument) {
             return;
 }
 
-struct verdict check_copy_edges(carry_sum_copy_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_edges(carry_sum_copy_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_edges);
 }
 
@@ -217,7 +217,7 @@ static void try_chunks(void *argument) {
             return;
 }
 
-struct verdict check_copy_chunks(carry_sum_copy_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_chunks(carry_sum_copy_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_chunks);
 }
 
@@ -226,7 +226,7 @@ static bool abi_case(struct trial *trial, size_t size) {
     unsigned char *dst = target.bytes + rng_below(ALIGNMENTS);
     const uint32_t seed = (uint32_t)rng_next();
     note_copy(trial, dst, src, size);
-    uint32_t sum = call_checked_copy(trial->copy, dst, src, size, seed, &trial->verdict);
+    uint32_t sum = call_checked_sum_copy(trial->copy, dst, src, size, seed, &trial->verdict);
     if (memcmp(dst, src, size))
         return fail(trial, "copies wrongly");
     if (oracle_fold(sum) != oracle_sum(src, size, seed))
@@ -243,25 +243,25 @@ static void try_abi(void *argument) {
                 return;
 }
 
-struct verdict check_copy_abi(carry_sum_copy_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_abi(carry_sum_copy_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_abi);
 }
 
 struct copy_check_row {
     const char *name;
-    copy_check *check;
+    sum_copy_check *check;
 };
 
 static const struct copy_check_row copy_checks[] = {
-    {"alignments", check_copy_alignments},
-    {"patterns", check_copy_patterns},
-    {"edges", check_copy_edges},
-    {"chunks", check_copy_chunks},
-    {"calling convention", check_copy_abi},
+    {"alignments", check_sum_copy_alignments},
+    {"patterns", check_sum_copy_patterns},
+    {"edges", check_sum_copy_edges},
+    {"chunks", check_sum_copy_chunks},
+    {"calling convention", check_sum_copy_abi},
     {NULL, NULL},
 };
 
-void copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, const char *name) {
+void sum_copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, const char *name) {
     for (const struct copy_check_row *row = copy_checks; row->name; row++) {
         struct verdict verdict = row->check(copy, effort);
         verdict_report(&verdict, "%s: %s", name, row->name);
@@ -335,7 +335,7 @@ static void try_iov(void *argument) {
             return;
 }
 
-struct verdict check_copy_iov(copy_iov_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy_iov = copy,
                               .effort = effort,
                               .labels = {"source slices", "target slices", "bytes"}},
@@ -401,7 +401,7 @@ static void try_faults(void *argument) {
         carry_fault_release();
 }
 
-struct verdict check_copy_try(copy_try_fn *copy, const struct effort *effort) {
+struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort) {
     return run((struct trial){.copy_try = copy,
                               .effort = effort,
                               .labels = {"size", "missing of the source", "of the target"}},

@@ -3,52 +3,52 @@
  * Checks of copies that sum what they copy. Like check_sum.h, they judge by the oracle and by
  * traps, and return what they found.
  */
-#ifndef CARRY_TESTS_CHECK_COPY_H
-#define CARRY_TESTS_CHECK_COPY_H
+#ifndef CARRY_TESTS_CHECK_SUM_COPY_H
+#define CARRY_TESTS_CHECK_SUM_COPY_H
 
 #include <carry/sum.h>
 
 #include "harness/effort.h"
 #include "harness/verdict.h"
 
-typedef struct verdict copy_check(carry_sum_copy_fn *copy, const struct effort *effort);
+typedef struct verdict sum_copy_check(carry_sum_copy_fn *copy, const struct effort *effort);
 
 /* Sizes 0 to 1,024 at all 64 x 64 alignments: copied exactly, nothing else written, the sum right.
  */
-copy_check check_copy_alignments;
+sum_copy_check check_sum_copy_alignments;
 
 /* Sizes to 4,096 on every pattern, and some to 3 MiB: what makes carries, and loses them. */
-copy_check check_copy_patterns;
+sum_copy_check check_sum_copy_patterns;
 
 /* Nothing outside the source is read, nor outside the target written: forbidden pages around. */
-copy_check check_copy_edges;
+sum_copy_check check_sum_copy_edges;
 
 /* A run in chunks of any size, joined by carry_sum_combine(). */
-copy_check check_copy_chunks;
+sum_copy_check check_sum_copy_chunks;
 
 /* The calling convention is kept: see call.h. */
-copy_check check_copy_abi;
+sum_copy_check check_sum_copy_abi;
 
 /* All of them, with a test point each. */
-void copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, const char *name);
+void sum_copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, const char *name);
 
-typedef size_t copy_iov_fn(const struct carry_slice *dst, size_t dst_count,
-                           const struct carry_slice *src, size_t src_count, uint32_t *sum);
+typedef size_t sum_copy_iov_fn(const struct carry_slice *dst, size_t dst_count,
+                               const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
 /* Random slices on both sides, with empty and odd ones: either side may be the longer one. */
-struct verdict check_copy_iov(copy_iov_fn *copy, const struct effort *effort);
+struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *effort);
 
 /*
  * What a copy that survives faults did: the bytes left, and the sum in *sum if none is left, which
  * is the seed before.
  */
-typedef size_t copy_try_fn(void *dst, const void *src, size_t size, uint32_t *sum);
+typedef size_t sum_copy_try_fn(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
  * A forbidden page at every byte of the source and of the target, for sizes to 1,024, and at some
  * bytes of larger ones, while faults are handled, if they can be. Bytes before the first one that
  * cannot be reached are copied, those from it on are untouched, their number is returned.
  */
-struct verdict check_copy_try(copy_try_fn *copy, const struct effort *effort);
+struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort);
 
 #endif
