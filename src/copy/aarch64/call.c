@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* AArch64 has none of its own yet. */
+#include "copy/generic/call.c"

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of `copy`: the operations that hold the choices of kernels. */
+#ifndef CARRY_COPY_CHOICE_H
+#define CARRY_COPY_CHOICE_H
+
+#include "copy/copy.h"
+#include "patch/choice.h"
+
+CARRY_OP(void, carry_copy, void *, const void *, size_t);
+CARRY_OP(size_t, carry_copy_try, void *, const void *, size_t);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "patch/x86_64/jump.h"
+
+/*
+ * A copy by the chosen kernel, and by its twin that survives faults
+ *
+ * void carry_copy(void *dst, const void *src, size_t size)
+ * size_t carry_copy_try_call(void *dst, const void *src, size_t size)
+ */
+CARRY_PATCHED_JUMP carry_copy, carry_op_carry_copy
+CARRY_PATCHED_JUMP carry_copy_try_call, carry_op_carry_copy_try
+    .hidden carry_copy_try_call
+
+CARRY_NOTES

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the x86-64 kernels of `copy` share. Each stands in one file, <name>.S, which defines NAME and
+ * is assembled twice: as it is, and with RECOVERS set to 1 by the file try_<name>.S that includes
+ * it. Both do
+ *
+ *     dst[i] = src[i]    for i from 0 to size - 1
+ *
+ * void carry_copy_<name>(void *dst, const void *src, size_t size);
+ * size_t carry_copy_try_<name>(void *dst, const void *src, size_t size);
+ *
+ * and the second returns how many bytes it has left: 0, or those from the first one on that it
+ * could not load or store. Bytes before that one are copied, it and those behind it are untouched.
+ *
+ * In:       rdi dst, rsi src, rdx size
+ * Out:      eax 0, or rax the bytes left, in a surviving kernel
+ *
+ * Whenever a load or a store may fault, all bytes before rdi and rsi are copied and rdx are left,
+ * and nothing was written to a page behind the one that faults. So what can still be copied are
+ * the bytes up to that page.
+ */
+/* clang-format off */
+#ifndef CARRY_COPY_X86_64_KERNEL_H
+#define CARRY_COPY_X86_64_KERNEL_H
+
+#include "base/asm.h"
+
+#ifndef RECOVERS
+#define RECOVERS 0
+#endif
+
+#include "base/fault.h"
+
+#if RECOVERS
+#define COPY_PREFIX carry_copy_try_
+#else
+#define COPY_PREFIX carry_copy_
+#endif
+#define COPY_PASTE(prefix, name)  prefix##name
+#define COPY_EXPAND(prefix, name) COPY_PASTE(prefix, name)
+#define KERNEL                    COPY_EXPAND(COPY_PREFIX, NAME)
+
+.macro COPY_RETURN
+#if RECOVERS
+    xorl %eax, %eax
+#endif
+    ret
+.endm
+
+/* Copies what is left by rep movsb. Spoils rcx. */
+.macro COPY_BYTES
+    movq %rdx, %rcx
+#if RECOVERS
+    xorl %edx, %edx                     /* left beyond those of rcx */
+#endif
+    CARRY_BYTES rep movsb
+.endm
+
+/*
+ * Where faults lead, with rax = the start of the page, or 0. Ends the function; `clean` leaves the
+ * upper halves of vectors clean. Spoils rcx, r8, r9.
+ */
+.macro COPY_RECOVERY clean:vararg
+#if RECOVERS
+.Lload_faulted:
+    movq %rsi, %r8
+    jmp .Lfaulted
+.Lstore_faulted:
+    movq %rdi, %r8
+.Lfaulted:
+    \clean
+    cmpq $1, %rax                       /* a page that nobody knows counts as far away */
+    sbbq %rcx, %rcx
+    orq %rax, %rcx
+    xorl %r9d, %r9d
+    subq %r8, %rcx
+    cmovcq %r9, %rcx
+    cmpq %rdx, %rcx
+    cmovaq %rdx, %rcx
+    subq %rcx, %rdx
+    CARRY_BYTES rep movsb
+.Lbytes_faulted:
+    leaq (%rcx, %rdx), %rax
+    ret
+#endif
+.endm
+
+#endif
