@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_copy_avx2_erms: AVX2, and rep movsb for large sizes. Equation, registers and clobbers: template.h. */
+/*
+ * carry_copy_avx2_erms: AVX2, and rep movsb for large sizes. Equation, registers and clobbers:
+ * template.h.
+ */
 #define NAME         avx2_erms
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carry_copy_avx512: AVX-512 on full vectors, and rep movsb for large sizes. Equation, registers and
- * clobbers: template.h. Registers from 16 on have no upper halves that could be left dirty.
+ * carry_copy_avx512: AVX-512 on full vectors, and rep movsb for large sizes. Equation, registers
+ * and clobbers: template.h. Registers from 16 on have no upper halves that could be left dirty.
  */
 #define NAME         avx512
 #define VECTOR_BYTES 64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the x86-64 kernels of `copy` share. Each stands in one file, <name>.S, which defines NAME and
- * is assembled twice: as it is, and with RECOVERS set to 1 by the file try_<name>.S that includes
- * it. Both do
+ * What the x86-64 kernels of `copy` share. Each stands in one file, <name>.S, which defines NAME
+ * and is assembled twice: as it is, and with RECOVERS set to 1 by the file try_<name>.S that
+ * includes it. Both do
  *
  *     dst[i] = src[i]    for i from 0 to size - 1
  *
