@@ -7,6 +7,7 @@
 
 #include "broken/broken.h"
 #include "harness/call.h"
+#include "harness/check_copies.h"
 #include "harness/check_sum.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
@@ -24,11 +25,37 @@ struct twin {
     CARRY_ROWS_##arch({&oracle_internet, #name, needs, broken_##name, check_##check, message}, )
 #define BROKEN_CRC32C(name, check, message)                                                        \
     {&oracle_crc32c, "crc32c_" #name, "", broken_crc32c_##name, check_##check, message},
+#define BROKEN_COPY(...)
+#define BROKEN_TRY(...)
 static const struct twin twins[] = {
 #include "broken/broken.def"
 };
 #undef BROKEN_SUM
 #undef BROKEN_CRC32C
+#undef BROKEN_COPY
+#undef BROKEN_TRY
+
+struct copy_twin {
+    const char *name;
+    struct copier copier;
+    copies_check *check;
+    const char *message;
+};
+
+#define BROKEN_SUM(...)
+#define BROKEN_CRC32C(...)
+#define BROKEN_COPY(name, check, message)                                                          \
+    {"copy_" #name, {.copy = broken_copy_##name}, check_copies_##check, message},
+#define BROKEN_TRY(arch, name, message)                                                            \
+    CARRY_ROWS_##arch(                                                                             \
+        {"try_" #name, {.attempt = broken_try_##name}, check_copies_faults, message}, )
+static const struct copy_twin copy_twins[] = {
+#include "broken/broken.def"
+};
+#undef BROKEN_SUM
+#undef BROKEN_CRC32C
+#undef BROKEN_COPY
+#undef BROKEN_TRY
 
 static void expect_caught(struct verdict verdict, const char *name, const char *message) {
     bool caught = !verdict.ok && strstr(verdict.text, message);
@@ -48,6 +75,15 @@ static void test_twin(const struct twin *twin) {
 static void test_right_one(void) {
     sum_check_all(&oracle_internet, broken_not, &effort_short, "a right kernel passes");
     sum_check_all(&oracle_crc32c, carry_crc32c, &effort_short, "a right CRC32c passes");
+    copies_check_all((struct copier){.copy = broken_copy_not}, &effort_short,
+                     "a right copy passes");
+}
+
+static void test_copies(void) {
+    for (size_t i = 0; i < sizeof copy_twins / sizeof *copy_twins; i++) {
+        const struct copy_twin *twin = &copy_twins[i];
+        expect_caught(twin->check(twin->copier, &effort_short), twin->name, twin->message);
+    }
 }
 
 static void test_parts(void) {
@@ -102,6 +138,7 @@ int main(void) {
     test_right_one();
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);
+    test_copies();
     test_parts();
     test_sum_copies();
     return tap_done();

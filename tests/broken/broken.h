@@ -6,6 +6,7 @@
 #include <carry/sum.h>
 
 #include "base/arch.h"
+#include "copy/copy.h"
 #include "harness/check_parts.h"
 #include "harness/check_sum_copy.h"
 
@@ -14,11 +15,17 @@ carry_sum_fn broken_not;
 
 carry_sum_fn broken_crc32c_not;
 
+carry_copy_fn broken_copy_not;
+
 #define BROKEN_SUM(arch, name, ...) CARRY_ROWS_##arch(carry_sum_fn broken_##name;)
 #define BROKEN_CRC32C(name, ...)    carry_sum_fn broken_crc32c_##name;
+#define BROKEN_COPY(name, ...)      carry_copy_fn broken_copy_##name;
+#define BROKEN_TRY(arch, name, ...) CARRY_ROWS_##arch(carry_copy_try_fn broken_try_##name;)
 #include "broken/broken.def"
 #undef BROKEN_SUM
 #undef BROKEN_CRC32C
+#undef BROKEN_COPY
+#undef BROKEN_TRY
 
 carry_sum_copy_fn broken_sum_copy_stride;        /* the target advances less than the source */
 carry_sum_copy_fn broken_sum_copy_whole_word;    /* the last bytes are stored as a whole word */

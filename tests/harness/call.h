@@ -9,6 +9,7 @@
 #ifndef CARRY_TESTS_CALL_H
 #define CARRY_TESTS_CALL_H
 
+#include <carry/copy.h>
 #include <carry/sum.h>
 
 #include "harness/verdict.h"
@@ -24,9 +25,13 @@
 uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
                       struct verdict *verdict);
 
-/* The same for fn(dst, src, size, sum). */
+/* The same, always with garbage, for fn(dst, src, size, sum). */
 uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
                                uint32_t sum, struct verdict *verdict);
+
+/* And for fn(dst, src, size). Returns what the register of results holds. */
+uint64_t call_checked_copy(carry_copy_fn *fn, void *dst, const void *src, size_t size,
+                           struct verdict *verdict);
 
 /* What cannot be judged on this machine, or NULL. */
 const char *call_limits(void);

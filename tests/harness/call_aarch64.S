@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void call_aarch64(struct frame *frame, uintptr_t fn);
+ * void call_aarch64(struct frame *frame, call_fn *fn);
  *
  * Calls fn on the stack and with the registers that the frame holds, and writes down what it finds
  * when fn returns (AAPCS64, section 6.1). No register can be trusted then, not even sp, so the

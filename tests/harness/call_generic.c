@@ -27,6 +27,14 @@ uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src
     return result;
 }
 
+uint64_t call_checked_copy(carry_copy_fn *fn, void *dst, const void *src, size_t size,
+                           struct verdict *verdict) {
+    const int rounding = fegetround();
+    fn(dst, src, size);
+    judge_rounding(rounding, verdict);
+    return 0;
+}
+
 const char *call_limits(void) {
     return "no register check for this architecture";
 }

@@ -3,6 +3,8 @@
 #ifndef CARRY_TESTS_CALL_STACK_H
 #define CARRY_TESTS_CALL_STACK_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/verdict.h"
@@ -14,7 +16,12 @@ unsigned char *call_stack_top(void);
 /* Names what was overwritten, and repairs it. */
 void call_stack_judge(struct verdict *verdict);
 
-/* A register that holds a 32-bit argument; its upper half means nothing, so `dirty` fills it. */
-uint64_t call_extend(uint32_t value, bool dirty);
+/*
+ * What call_<arch>.c does: calls any function with `count` words, at most four, in the registers of
+ * its first arguments, judges it as call.h says, and returns the register of results.
+ */
+typedef void call_fn(void);
+uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty,
+                    struct verdict *verdict);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void call_x86_64(struct frame *frame, uintptr_t fn);
+ * void call_x86_64(struct frame *frame, call_fn *fn);
  *
  * Calls fn on the stack, with the registers and the flags that the frame holds, and writes down
  * what it finds when fn returns. No register can be trusted then, not even rsp, so the frame's

@@ -56,7 +56,7 @@ AT(result, FRAME_RESULT);
 AT(caller_stack, FRAME_CALLER_STACK);
 AT(garbage, FRAME_GARBAGE);
 
-void call_x86_64(struct frame *frame, uintptr_t fn);
+void call_x86_64(struct frame *frame, call_fn *fn);
 bool call_x86_64_xinuse_works(void);
 
 static struct frame frame;
@@ -129,32 +129,24 @@ static void judge_float(struct verdict *verdict) {
         verdict_fail(verdict, "leaves x87 registers in use; ");
 }
 
-static uint32_t call_and_judge(uintptr_t fn, struct verdict *verdict) {
+/* Three registers are for arguments alone; the next one is among those that any call may clobber.
+ */
+static uint64_t *argument(size_t index) {
+    const size_t rcx = 1;
+    return index < 3 ? &frame.arguments[index] : &frame.clobbered[rcx];
+}
+
+uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty,
+                    struct verdict *verdict) {
+    prepare(dirty);
+    for (size_t i = 0; i < count; i++)
+        *argument(i) = words[i];
     call_x86_64(&frame, fn);
     judge_registers(verdict);
     call_stack_judge(verdict);
     judge_vectors(verdict);
     judge_float(verdict);
-    return (uint32_t)frame.result;
-}
-
-uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
-                      struct verdict *verdict) {
-    prepare(dirty);
-    frame.arguments[0] = (uintptr_t)data;
-    frame.arguments[1] = size;
-    frame.arguments[2] = call_extend(sum, dirty);
-    return call_and_judge((uintptr_t)fn, verdict);
-}
-
-uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
-                               uint32_t sum, struct verdict *verdict) {
-    prepare(true);
-    frame.arguments[0] = (uintptr_t)dst;
-    frame.arguments[1] = (uintptr_t)src;
-    frame.arguments[2] = size;
-    frame.clobbered[1] = call_extend(sum, true); /* rcx */
-    return call_and_judge((uintptr_t)fn, verdict);
+    return frame.result;
 }
 
 const char *call_limits(void) {

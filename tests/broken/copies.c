@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "broken/broken.h"
+
+#include <string.h>
+
+#define VECTOR_BYTES 16
+
+void broken_copy_not(void *dst, const void *src, size_t size) {
+    unsigned char *to = dst;
+    const unsigned char *from = src;
+    while (size--)
+        *to++ = *from++;
+}
+
+/* The last vector does not end where the data does. */
+void broken_copy_tail_overlap(void *dst, const void *src, size_t size) {
+    unsigned char *to = dst;
+    const unsigned char *from = src;
+    const size_t whole = size / VECTOR_BYTES * VECTOR_BYTES;
+    const size_t tail = size - whole;
+    broken_copy_not(to, from, whole);
+    if (whole)
+        broken_copy_not(to + size - VECTOR_BYTES, from + size - VECTOR_BYTES, tail);
+    else
+        broken_copy_not(to, from, size);
+}
+
+void broken_copy_whole_words(void *dst, const void *src, size_t size) {
+    unsigned char *to = dst;
+    broken_copy_not(to, src, size);
+    if (size % 8)
+        memset(to + size, 0, 8 - size % 8);
+}
+
+void broken_copy_64_kib(void *dst, const void *src, size_t size) {
+    broken_copy_not(dst, src, size & 0xffff);
+}
+
+void broken_copy_reads_past(void *dst, const void *src, size_t size) {
+    broken_copy_not(dst, src, size);
+    (void)*((const volatile unsigned char *)src + size);
+}
+
+void broken_copy_reads_before(void *dst, const void *src, size_t size) {
+    broken_copy_not(dst, src, size);
+    (void)*((const volatile unsigned char *)src - 1);
+}
+
+/* What was there, so that nobody sees it who may write there. */
+void broken_copy_writes_before(void *dst, const void *src, size_t size) {
+    volatile unsigned char *before = (unsigned char *)dst - 1;
+    broken_copy_not(dst, src, size);
+    if (size)
+        *before = *before;
+}
+
+/* A move that is none where the target lies behind the source. */
+void broken_copy_upwards(void *dst, const void *src, size_t size) {
+    broken_copy_not(dst, src, size);
+}

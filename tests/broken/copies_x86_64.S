@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Twins of kernels that survive faults: right as long as nothing faults. */
+#define RECOVERS 1
+#include "copy/x86_64/kernel.h"
+
+/* All bytes by rep movsb. Returns what is left. */
+.macro BYTES left:vararg
+    movq %rdx, %rcx
+    CARRY_FAULT_ROW .Lleft_\@, rep movsb
+.Lleft_\@:
+    \left
+    ret
+.endm
+
+/* Sizes from 16 to 32 go on behind it, with both ends loaded; others are copied right. */
+.macro ENDS faulted
+    cmpq $16, %rdx
+    jb 1f
+    cmpq $32, %rdx
+    jbe 2f
+1:  BYTES movq %rcx, %rax
+2:  CARRY_FAULT_ROW \faulted, movdqu (%rsi), %xmm0
+    CARRY_FAULT_ROW \faulted, movdqu -16(%rsi, %rdx), %xmm1
+.endm
+
+.macro STORE_ENDS faulted
+    CARRY_FAULT_ROW \faulted, movdqu %xmm0, (%rdi)
+    CARRY_FAULT_ROW \faulted, movdqu %xmm1, -16(%rdi, %rdx)
+    xorl %eax, %eax
+    ret
+.endm
+
+CARRY_FUNCTION broken_try_says_more
+    movq %rdx, %rcx
+    CARRY_FAULT_ROW .Lsays_more, rep movsb
+    xorl %eax, %eax
+    ret
+.Lsays_more:
+    leaq 1(%rcx), %rax
+    ret
+CARRY_END broken_try_says_more
+
+/* The end of the target is stored before its start. */
+CARRY_FUNCTION broken_try_end_first
+    ENDS .Lload_faulted
+    CARRY_STORE movdqu %xmm1, -16(%rdi, %rdx)
+    CARRY_STORE movdqu %xmm0, (%rdi)
+    COPY_RETURN
+    COPY_RECOVERY
+CARRY_END broken_try_end_first
+
+/* Knows how many bytes are good, but does not copy them. */
+CARRY_FUNCTION broken_try_copies_none
+    ENDS .Lcopies_none
+    STORE_ENDS .Lnone_stored
+.Lcopies_none:
+    subq %rsi, %rax
+    jmp 1f
+.Lnone_stored:
+    subq %rdi, %rax
+1:  xorl %ecx, %ecx
+    testq %rax, %rax
+    cmovsq %rcx, %rax
+    subq %rax, %rdx
+    movq %rdx, %rax
+    ret
+CARRY_END broken_try_copies_none
+
+/* Finds out a second time. */
+CARRY_FUNCTION broken_try_two_signals
+    ENDS .Ltwo_signals
+    STORE_ENDS .Ltwo_signals
+.Ltwo_signals:
+    BYTES movq %rcx, %rax
+CARRY_END broken_try_two_signals
+
+/* Marks no row: the fault is anybody's. */
+CARRY_FUNCTION broken_try_unmarked
+    movq %rdx, %rcx
+    rep movsb
+    xorl %eax, %eax
+    ret
+CARRY_END broken_try_unmarked
+
+CARRY_NOTES

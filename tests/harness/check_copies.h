@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks that every kernel of carry_copy() has to pass, and its twin that survives faults. As
+ * those of check_sum.h they print nothing and return what they found.
+ */
+#ifndef CARRY_TESTS_CHECK_COPIES_H
+#define CARRY_TESTS_CHECK_COPIES_H
+
+#include "copy/copy.h"
+#include "harness/effort.h"
+#include "harness/verdict.h"
+
+/* One of both. */
+struct copier {
+    carry_copy_fn *copy;
+    carry_copy_try_fn *attempt;
+};
+
+typedef struct verdict copies_check(struct copier copier, const struct effort *effort);
+
+/* Every size from 0 to 1,024 at all 64 x 64 alignments: the bytes are right, those around as they
+ * were, and an attempt says that none is left. */
+copies_check check_copies_values;
+
+/* Sizes sampled up to some MiB, the thresholds among them. */
+copies_check check_copies_sampled;
+
+/* No byte outside is touched: forbidden pages lie behind both ranges, then before them. */
+copies_check check_copies_edges;
+
+/* The calling convention is kept: see call.h. */
+copies_check check_copies_abi;
+
+/* All of them, with a test point each. */
+void copies_check_all(struct copier copier, const struct effort *effort, const char *name);
+
+/* For moves: the same bytes, whatever the distance of the ranges. */
+copies_check check_copies_overlaps;
+
+/*
+ * For attempts, with pages that fault at every byte of the source or the target, of both, and
+ * between others: the bytes left, those before it right, those behind it as they were, and one
+ * signal for each page that faults.
+ */
+copies_check check_copies_faults;
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/check_copies.h"
+#include "harness/fault.h"
+#include "harness/guard.h"
+#include "harness/recover.h"
+#include "harness/rng.h"
+
+#define DENSE_MAX  1024
+#define ALIGNMENTS 64
+#define MARGIN     64
+#define PAGE_BYTES ((size_t)4096)
+#define PAGES      ((size_t)16)
+#define AREA_BYTES (PAGES * PAGE_BYTES)
+
+/* Memory for both ranges, each between forbidden pages, and copies of what they hold. */
+static struct guard source, target;
+static unsigned char pristine[AREA_BYTES], expected[AREA_BYTES];
+
+struct trial {
+    carry_copy_try_fn *attempt;
+    const struct effort *effort;
+    struct verdict verdict;
+    const char *where;
+    size_t size;
+    size_t good; /* bytes before the one that faults */
+};
+
+static bool fail(struct trial *trial, const char *what, size_t got, size_t wanted) {
+    return verdict_fail(&trial->verdict, "%s %zu, not %zu, in %zu bytes with a fault at %zu of %s",
+                        what, got, wanted, trial->size, trial->good, trial->where);
+}
+
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t size) {
+    size_t i = 0;
+    while (i < size && a[i] == b[i])
+        i++;
+    return i;
+}
+
+/*
+ * Copies between offsets of both areas, which may be negative or run over their ends, and judges
+ * what is left, the number of signals and the target. The caller says how many bytes will do.
+ */
+static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t size,
+                           size_t good, unsigned most_signals) {
+    const unsigned before = recover_count;
+    trial->size = size;
+    trial->good = good;
+    size_t left = trial->attempt(target.start + to, source.start + from, size);
+    if (left != size - good)
+        return fail(trial, "says bytes left are", left, size - good);
+    if (recover_count - before > most_signals)
+        return fail(trial, "took signals,", recover_count - before, most_signals);
+    return true;
+}
+
+/* Is the target as it was, but for `good` bytes from the source? Repairs it. */
+static bool target_holds(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t good, size_t low,
+                         size_t high) {
+    memcpy(expected + low, pristine + low, high - low);
+    if (good)
+        memcpy(expected + to, source.start + from, good);
+    bool ok = memcmp(expected + low, target.start + low, high - low) == 0;
+    if (!ok)
+        fail(trial, "target differs at offset",
+             low + first_difference(expected + low, target.start + low, high - low) - (size_t)to,
+             good);
+    memcpy(target.start + low, pristine + low, high - low);
+    return ok;
+}
+
+/* The bytes of the target around a run within one area. */
+static size_t low_end(size_t at) {
+    return at > MARGIN ? at - MARGIN : 0;
+}
+
+static size_t high_end(size_t at) {
+    return at + MARGIN < AREA_BYTES ? at + MARGIN : AREA_BYTES;
+}
+
+/* The page behind the source faults, or the one behind the target. */
+static bool fault_behind(struct trial *trial, size_t size, size_t good) {
+    const size_t at = (size + good) % ALIGNMENTS + MARGIN;
+    const ptrdiff_t last = (ptrdiff_t)(AREA_BYTES - good);
+    trial->where = "the source";
+    if (!attempt_leaves(trial, (ptrdiff_t)at, last, size, good, 1) ||
+        !target_holds(trial, (ptrdiff_t)at, last, good, low_end(at), high_end(at + size)))
+        return false;
+    trial->where = "the target";
+    return attempt_leaves(trial, last, (ptrdiff_t)at, size, good, 1) &&
+           target_holds(trial, last, (ptrdiff_t)at, good, low_end((size_t)last), AREA_BYTES);
+}
+
+/* The first byte faults; `reach` bytes lie behind the page that does. */
+static bool fault_before(struct trial *trial, size_t size, size_t reach) {
+    const size_t at = (size + reach) % ALIGNMENTS + MARGIN;
+    const ptrdiff_t first = (ptrdiff_t)reach - (ptrdiff_t)size;
+    trial->where = "the source, the page before";
+    if (!attempt_leaves(trial, (ptrdiff_t)at, first, size, 0, 1) ||
+        !target_holds(trial, (ptrdiff_t)at, 0, 0, low_end(at), high_end(at + size)))
+        return false;
+    trial->where = "the target, the page before";
+    return attempt_leaves(trial, first, (ptrdiff_t)at, size, 0, 1) &&
+           target_holds(trial, 0, 0, 0, 0, high_end(reach));
+}
+
+static bool try_each_byte(struct trial *trial) {
+    const size_t step = 200000 / trial->effort->rounds + 1;
+    for (size_t size = 1; size <= DENSE_MAX; size += size < 200 ? 1 : step)
+        for (size_t good = 0; good < size; good++)
+            if (!fault_behind(trial, size, good) || !fault_before(trial, size, good))
+                return false;
+    return true;
+}
+
+/* Both sides end too early. */
+static bool try_both(struct trial *trial) {
+    trial->where = "source or target";
+    for (size_t i = 0; i < trial->effort->rounds; i++) {
+        const size_t from_good = rng_below(DENSE_MAX), to_good = rng_below(DENSE_MAX);
+        const size_t good = from_good < to_good ? from_good : to_good;
+        const size_t size = (from_good > to_good ? from_good : to_good) + 1 + rng_below(100);
+        const ptrdiff_t to = (ptrdiff_t)(AREA_BYTES - to_good);
+        const ptrdiff_t from = (ptrdiff_t)(AREA_BYTES - from_good);
+        if (!attempt_leaves(trial, to, from, size, good, 2) ||
+            !target_holds(trial, to, from, good, low_end((size_t)to), AREA_BYTES))
+            return false;
+    }
+    return true;
+}
+
+static void protect(struct guard *area, size_t page, int protection) {
+    mprotect(area->start + page * PAGE_BYTES, PAGE_BYTES, protection);
+}
+
+/* Some pages fault, the first of them is `first`. Right bytes lie between them. */
+static bool pages_fault(struct trial *trial, struct guard *area, size_t first, int protection) {
+    const size_t from = rng_below(first * PAGE_BYTES), to = rng_below(first * PAGE_BYTES);
+    const size_t start = area == &source ? from : to;
+    const size_t good = first * PAGE_BYTES - start;
+    const size_t most = AREA_BYTES - (from > to ? from : to);
+    const size_t size = good + (most > good ? rng_below(most - good) + 1 : 0);
+    if (most <= good)
+        return true;
+    const size_t other = first + rng_below(PAGES - first);
+    protect(area, first, protection);
+    protect(area, other, protection);
+    bool ok = attempt_leaves(trial, (ptrdiff_t)to, (ptrdiff_t)from, size, good, 1);
+    protect(area, first, PROT_READ | PROT_WRITE);
+    protect(area, other, PROT_READ | PROT_WRITE);
+    return target_holds(trial, (ptrdiff_t)to, (ptrdiff_t)from, good, low_end(to),
+                        high_end(to + size)) &&
+           ok;
+}
+
+static bool try_pages(struct trial *trial) {
+    for (size_t i = 0; i < trial->effort->rounds / 4; i++) {
+        const size_t first = 1 + rng_below(rng_next() & 1 ? 2 : PAGES - 1);
+        trial->where = "pages of the source";
+        if (!pages_fault(trial, &source, first, PROT_NONE))
+            return false;
+        trial->where = "pages of the target";
+        if (!pages_fault(trial, &target, first, i & 1 ? PROT_READ : PROT_NONE))
+            return false;
+    }
+    return true;
+}
+
+/* Without the page, the bytes are tried one by one, which takes another signal. */
+static bool try_silent(struct trial *trial) {
+    trial->where = "the source, which nobody tells";
+    recover_tells_page = false;
+    bool ok = true;
+    for (size_t i = 0; i < trial->effort->rounds && ok; i++) {
+        const size_t good = rng_below(DENSE_MAX);
+        const ptrdiff_t from = (ptrdiff_t)(AREA_BYTES - good);
+        ok = attempt_leaves(trial, MARGIN, from, good + 1 + rng_below(DENSE_MAX), good, 2) &&
+             target_holds(trial, MARGIN, from, good, 0, 3 * DENSE_MAX);
+    }
+    recover_tells_page = true;
+    return ok;
+}
+
+static void try_faults(void *argument) {
+    struct trial *trial = argument;
+    recover_begin();
+    (void)(try_each_byte(trial) && try_both(trial) && try_pages(trial) && try_silent(trial));
+    recover_end();
+}
+
+static void open_areas(void) {
+    if (source.start)
+        return;
+    source = guard_open(AREA_BYTES);
+    target = guard_open(AREA_BYTES);
+    rng_fill(source.start, AREA_BYTES);
+    rng_fill(pristine, AREA_BYTES);
+    memcpy(target.start, pristine, AREA_BYTES);
+}
+
+struct verdict check_copies_faults(struct copier copier, const struct effort *effort) {
+    struct trial trial = {.attempt = copier.attempt, .effort = effort, .verdict.ok = true};
+    struct fault fault;
+    rng_restart();
+    open_areas();
+    if (!fault_catch(try_faults, &trial, &fault))
+        verdict_fail(&trial.verdict, "%s in %zu bytes with a fault at %zu of %s", fault.name,
+                     trial.size, trial.good, trial.where);
+    return trial.verdict;
+}

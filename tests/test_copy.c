@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* `copy`: every kernel by every check, the functions around them, and the choice among them. */
+#include <string.h>
+
+#include <carry/copy.h>
+#include <carry/cpu.h>
+
+#include "copy/choice.h"
+#include "harness/call.h"
+#include "harness/check_copies.h"
+#include "harness/child.h"
+#include "harness/tap.h"
+
+static const struct effort *effort;
+
+/* The functions that call the chosen kernel, by each that can be chosen. */
+static void test_functions_by(const char *kernel) {
+    tap_ok(carry_copy_select(kernel) == CARRY_OK, "select %s", kernel);
+    struct verdict verdict =
+        check_copies_overlaps((struct copier){.copy = carry_copy_move}, effort);
+    verdict_report(&verdict, "carry_copy_move by %s", kernel);
+    verdict = check_copies_sampled((struct copier){.copy = carry_copy_stream}, effort);
+    verdict_report(&verdict, "carry_copy_stream by %s: sizes to 5 MiB", kernel);
+    verdict = check_copies_edges((struct copier){.copy = carry_copy_stream}, effort);
+    verdict_report(&verdict, "carry_copy_stream by %s: edges", kernel);
+}
+
+static void test_kernels(void) {
+    struct carry_copy_kernel kernel;
+    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++) {
+        if (kernel.missing) {
+            tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
+            continue;
+        }
+        copies_check_all((struct copier){.copy = kernel.copy}, effort, kernel.name);
+        test_functions_by(kernel.name);
+    }
+    tap_ok(carry_copy_select(NULL) == CARRY_OK, "select the best again");
+}
+
+/* --- The choice of a kernel --- */
+
+static const char *chosen_name(void) {
+    struct carry_copy_kernel kernel;
+    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++)
+        if (kernel.chosen)
+            return kernel.name;
+    return "none";
+}
+
+/* The last row that is available and preferred. */
+static const char *best_name(void) {
+    const char *best = "none";
+    struct carry_copy_kernel kernel;
+    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++)
+        if (!kernel.missing && kernel.preferred)
+            best = kernel.name;
+    return best;
+}
+
+static bool copies(carry_copy_fn *copy) {
+    char to[20] = "";
+    copy(to, "nineteen characters", sizeof to);
+    return !strcmp(to, "nineteen characters");
+}
+
+static void by_operation(void *dst, const void *src, size_t size) {
+    carry_call(carry_copy)(dst, src, size);
+}
+
+static bool first_call(void) {
+    return copies(carry_copy) && !strcmp(chosen_name(), best_name());
+}
+
+static bool first_question(void) {
+    return !strcmp(chosen_name(), best_name()) && copies(carry_copy);
+}
+
+static void test_first_use(void) {
+    tap_ok(child_says(NULL, first_call) && child_says("all", first_call), "the first call chooses");
+    tap_ok(child_says(NULL, first_question), "so does the first question");
+    tap_ok(child_says("prefer512", first_call), "512 bits only where they are preferred");
+}
+
+static void test_choice(void) {
+    struct carry_copy_kernel kernel;
+    tap_ok(carry_copy_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
+           "the best kernel is chosen: %s", best_name());
+    tap_ok(carry_copy_select("no such kernel") == CARRY_ERROR_UNKNOWN, "an unknown name");
+    tap_ok(carry_copy_select("generic") == CARRY_OK && !strcmp(chosen_name(), "generic") &&
+               copies(carry_copy),
+           "select by name");
+    tap_ok(copies(by_operation) && carry_get_carry_copy() == carry_copy_generic,
+           "the operation does the same");
+    carry_cpu_set_mask("all");
+    bool ok = true;
+    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++)
+        if (kernel.missing)
+            ok = ok && carry_copy_select(kernel.name) == CARRY_ERROR_UNSUPPORTED;
+    tap_ok(ok && carry_copy_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
+           "kernels without their features are refused");
+    carry_cpu_set_mask("");
+    carry_copy_select(NULL);
+    tap_ok(!carry_copy_kernel(1000, &kernel) && !carry_copy_kernel_need(1000, 0) &&
+               !carry_copy_kernel_need(0, 0),
+           "there is an end to the kernels and to what they need");
+}
+
+int main(void) {
+    effort = effort_chosen();
+    effort_note(effort);
+    if (call_limits())
+        tap_note("%s", call_limits());
+    test_first_use();
+    test_choice();
+    test_kernels();
+    return tap_done();
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* `copy`: the kernels that survive faults, by every check, and that they follow the choice. */
+#include <string.h>
+
+#include <carry/copy.h>
+
+#include "copy/choice.h"
+#include "harness/check_copies.h"
+#include "harness/fault.h"
+#include "harness/tap.h"
+
+static const struct {
+    const char *name;
+    carry_copy_try_fn *attempt;
+} twins[] = {
+#define CARRY_COPY_KERNEL(arch, name, ...) CARRY_ROWS_##arch({#name, carry_copy_try_##name}, )
+#include "copy/kernels.def"
+#undef CARRY_COPY_KERNEL
+};
+
+static void test_twin(size_t index, const struct effort *effort) {
+    const struct copier copier = {.attempt = twins[index].attempt};
+    copies_check_all(copier, effort, twins[index].name);
+    if (fault_under_valgrind()) {
+        tap_skip(twins[index].name, "valgrind reports faults as errors of the program");
+        return;
+    }
+    struct verdict verdict = check_copies_faults(copier, effort);
+    verdict_report(&verdict, "%s: faults", twins[index].name);
+}
+
+static bool follows(size_t index) {
+    char to[6] = "";
+    return carry_copy_select(twins[index].name) == CARRY_OK &&
+           carry_get_carry_copy_try() == twins[index].attempt &&
+           carry_copy_try_call(to, "right", sizeof to) == 0 && !strcmp(to, "right");
+}
+
+int main(void) {
+    const struct effort *effort = effort_chosen();
+    effort_note(effort);
+    struct carry_copy_kernel kernel;
+    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++) {
+        if (kernel.missing) {
+            tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
+            continue;
+        }
+        tap_ok(follows(i), "%s: the twin is chosen with it", kernel.name);
+        test_twin(i, effort);
+    }
+    return tap_done();
+}
