@@ -12,7 +12,11 @@ import pytest
 from conftest import CLEAN, ERROR, SOURCE, Run
 
 # What has kernels, and the table of them.
-TABLES = {"sum": "src/sum/kernels.def", "crc32c": "src/sum/crc32c_kernels.def"}
+TABLES = {
+    "sum": "src/sum/kernels.def",
+    "crc32c": "src/sum/crc32c_kernels.def",
+    "copy": "src/copy/kernels.def",
+}
 
 
 def masked(mask: str) -> dict[str, str]:

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_table.h"
 
+#include <carry/copy.h>
 #include <carry/crc.h>
+
+/* A kernel of copies sums nothing; all else is alike. */
+static bool copy_kernel(size_t index, struct carry_sum_kernel *kernel) {
+    struct carry_copy_kernel copy;
+    if (!carry_copy_kernel(index, &copy))
+        return false;
+    *kernel = (struct carry_sum_kernel){
+        .name = copy.name,
+        .missing = copy.missing,
+        .vector_bits = copy.vector_bits,
+        .preferred = copy.preferred,
+        .chosen = copy.chosen,
+    };
+    return true;
+}
 
 const struct kernel_table kernel_tables[KERNEL_TABLE_COUNT] = {
     [KERNEL_TABLE_SUM] = {"sum", "carry_sum()", carry_sum_kernel, carry_sum_kernel_need},
     [KERNEL_TABLE_CRC32C] = {"crc32c", "carry_crc32c()", carry_crc32c_kernel,
                              carry_crc32c_kernel_need},
+    [KERNEL_TABLE_COPY] = {"copy", "carry_copy()", copy_kernel, carry_copy_kernel_need},
 };
 
 size_t kernel_table_chosen(const struct kernel_table *table) {

@@ -9,11 +9,12 @@
 struct kernel_table {
     const char *name;     /* as JSON names it */
     const char *function; /* as people call it */
+    /* Whether or not it sums: `sum` is NULL if not. */
     bool (*kernel)(size_t index, struct carry_sum_kernel *kernel);
     const char *(*need)(size_t index, size_t need);
 };
 
-enum { KERNEL_TABLE_SUM, KERNEL_TABLE_CRC32C, KERNEL_TABLE_COUNT };
+enum { KERNEL_TABLE_SUM, KERNEL_TABLE_CRC32C, KERNEL_TABLE_COPY, KERNEL_TABLE_COUNT };
 extern const struct kernel_table kernel_tables[KERNEL_TABLE_COUNT];
 
 /* The index of the kernel in use; its name. */
