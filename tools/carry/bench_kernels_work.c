@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is timed: the subjects, the modes, and the memory they run over. */
 #define _DEFAULT_SOURCE
-#include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,6 @@
 #define MIX_BYTES ((size_t)1 << 20)
 #define MIX_CALLS ((size_t)1 << 17)
 
-#define PAGE_BYTES      4096
 #define HUGE_PAGE_BYTES ((size_t)1 << 21)
 #define VERIFY_SIZES    2048
 
@@ -219,16 +217,8 @@ __attribute__((noinline)) static uint32_t run_cell(const struct cell *cell, carr
     return cell->mode->dependent ? run_latency(cell, sum, calls) : run_hot(cell, sum, calls);
 }
 
-/*
- * Each call stores its return address, and loads from the same place of another page may wait for
- * that store. Where the stack lies differs from run to run, so it is first moved down to the end
- * of a page: cells start at the beginning of one.
- */
 static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
     const struct kernels_bench *bench = context;
-    size_t above = (uintptr_t)__builtin_frame_address(0) % PAGE_BYTES;
-    void *moved = alloca(above);
-    __asm__ volatile("" : : "r"(moved) : "memory");
     return run_cell(&bench->cells[cell], bench->subjects[subject].sum, first, calls);
 }
 
