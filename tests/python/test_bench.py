@@ -56,7 +56,8 @@ def test_bench_alone_lists_the_benchmarks(carry: Run) -> None:
     for arguments in ([], ["--help"], ["-h"]):
         done = carry("bench", *arguments)
         assert (done.returncode, done.stderr) == (CLEAN, "")
-        assert all(f"\n  {name} " in done.stdout for name in ("sum", "crc", "capture", "patch"))
+        names = ("sum", "crc", "copy", "capture", "patch")
+        assert all(f"\n  {name} " in done.stdout for name in names)
 
 
 def test_unknown_benchmark(carry: Run) -> None:

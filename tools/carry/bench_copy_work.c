@@ -25,7 +25,7 @@
 
 const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_HOT] = {"hot", "the same bytes again and again"},
-    [COPY_COLD] = {"cold", "other bytes each time, of more than caches hold"},
+    [COPY_COLD] = {"cold", "other bytes each time, too many for caches"},
     [COPY_MIXED] = {"mixed64", "0 to 64 bytes at changing addresses within 1 MiB"},
     [COPY_PIPE] = {"pipe", "32 KiB written to a pipe and read from it"},
 };

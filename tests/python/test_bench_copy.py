@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""`carry bench copy`: its options and the shape of what it prints; never the times."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from conftest import CLEAN, ERROR, Run
+
+BESIDE = ["stream", "readv", "sum+copy", "sum_copy"]
+PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
+MODES = ["hot", "cold", "mixed64", "pipe"]
+
+# As fast as the tool can be.
+ONE = ["--quick", "--mode", "hot", "--size", "64"]
+
+
+def masked(mask: str) -> dict[str, str]:
+    return {**os.environ, "CARRY_CPU_MASK": mask}
+
+
+def measure(carry: Run, *arguments: str, mask: str = "") -> dict[str, Any]:
+    done = carry("bench", "copy", "--json", *arguments, env=masked(mask))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    return json.loads(done.stdout)
+
+
+def available(carry: Run, mask: str = "") -> list[str]:
+    shown = json.loads(carry("cpu", "--json", env=masked(mask)).stdout)
+    return [kernel["name"] for kernel in shown["copy"]["kernels"] if kernel["available"]]
+
+
+def subjects(report: dict[str, Any], mode: str) -> list[str]:
+    return list(dict.fromkeys(c["subject"] for c in report["cells"] if c["mode"] == mode))
+
+
+def test_quick_times_everything_in_every_mode(carry: Run) -> None:
+    report = measure(carry, "--quick")
+    assert list(dict.fromkeys(cell["mode"] for cell in report["cells"])) == MODES
+    for mode in MODES[:3]:
+        assert subjects(report, mode) == ["memcpy", *available(carry), *BESIDE]
+    assert subjects(report, "pipe") == PIPE
+    assert all(0 < c["q1"] <= c["ns"] <= c["q3"] for c in report["cells"])
+
+
+@pytest.mark.parametrize("mask", ["", "all"])
+def test_the_chosen_kernel_is_judged(carry: Run, mask: str) -> None:
+    report = measure(carry, *ONE, mask=mask)
+    shown = json.loads(carry("cpu", "--json", env=masked(mask)).stdout)
+    assert report["focus"] == shown["copy"]["chosen"]
+    assert subjects(report, "hot") == ["memcpy", *available(carry, mask), *BESIDE]
+
+
+def test_alignments(carry: Run) -> None:
+    report = measure(carry, *ONE)
+    assert len({(cell["source"], cell["target"]) for cell in report["cells"]}) == 4
+    assert {cell["size"] for cell in report["cells"]} == {64}
+
+
+def test_text(carry: Run) -> None:
+    done = carry("bench", "copy", *ONE, "--mode", "pipe")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert "hot: the same bytes again and again; source at 13, target at 7" in done.stdout
+    assert "pipe: 32 KiB" in done.stdout and "memcpy" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help(carry: Run, option: str) -> None:
+    done = carry("bench", "copy", option)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert all(f" {mode} " in done.stdout for mode in MODES)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--size", "0"], "1 to 1073741824, not '0'"),
+        (["--size", "x"], "not 'x'"),
+        (["--size"], "--size"),
+        (["--size", "1"] * 33, "32 times at most"),
+        (["--mode", "warm"], "no mode 'warm'"),
+        (["--nosuch"], "nosuch"),
+        (["64"], "unexpected argument '64'"),
+    ],
+)
+def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
+    done = carry("bench", "copy", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert message in done.stderr and done.stderr.count("\n") == 1
