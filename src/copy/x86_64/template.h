@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off */
 /*
  * A copy by vectors: the body of every vector kernel. The file that includes it defines
  *
