@@ -41,4 +41,38 @@
     CARRY_FAULT_ROW .Lbytes_faulted, \instruction
 .endm
 
+/*
+ * The end of a copy that survives: those labels, for kernels in which, whenever something may
+ * fault, [rsi, rsi + rdx) is to go to [rdi, rdi + rdx), what stood before it is copied, and nothing
+ * is written to a page behind the one that faults. So what can still be copied are the bytes up to
+ * that page; a page that nobody knows counts as far away. They are copied one by one: if they
+ * fault, it is on the other side. Returns rax = the bytes left.
+ *
+ * `clean` leaves the upper halves of vectors clean. Clobbers: rcx, rdx, rsi, rdi, r8, flags
+ */
+.macro CARRY_RECOVER clean:vararg
+#if RECOVERS
+.Lload_faulted:
+    movq    %rsi, %r8
+    jmp     .Lfaulted
+.Lstore_faulted:
+    movq    %rdi, %r8
+.Lfaulted:
+    \clean
+    cmpq    $1, %rax
+    sbbq    %rcx, %rcx
+    orq     %rcx, %rax
+    xorl    %ecx, %ecx
+    subq    %r8, %rax
+    cmovaq  %rax, %rcx
+    cmpq    %rdx, %rcx
+    cmovaq  %rdx, %rcx
+    subq    %rcx, %rdx
+    CARRY_BYTES rep movsb
+.Lbytes_faulted:
+    leaq    (%rdx, %rcx), %rax
+    ret
+#endif
+.endm
+
 #endif

@@ -46,7 +46,7 @@ CARRY_FUNCTION broken_try_end_first
     CARRY_STORE movdqu %xmm1, -16(%rdi, %rdx)
     CARRY_STORE movdqu %xmm0, (%rdi)
     COPY_RETURN
-    COPY_RECOVERY
+    CARRY_RECOVER
 CARRY_END broken_try_end_first
 
 /* Knows how many bytes are good, but does not copy them. */

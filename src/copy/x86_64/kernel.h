@@ -15,9 +15,7 @@
  * In:       rdi dst, rsi src, rdx size
  * Out:      eax 0, or rax the bytes left, in a surviving kernel
  *
- * Whenever a load or a store may fault, all bytes before rdi and rsi are copied and rdx are left,
- * and nothing was written to a page behind the one that faults. So what can still be copied are
- * the bytes up to that page.
+ * Whenever a load or a store may fault, both keep to what CARRY_RECOVER asks for (base/fault.h).
  */
 /* clang-format off */
 #ifndef CARRY_COPY_X86_64_KERNEL_H
@@ -54,35 +52,6 @@
     xorl %edx, %edx                     /* left beyond those of rcx */
 #endif
     CARRY_BYTES rep movsb
-.endm
-
-/*
- * Where faults lead, with rax = the start of the page, or 0. Ends the function; `clean` leaves the
- * upper halves of vectors clean. Spoils rcx, r8, r9.
- */
-.macro COPY_RECOVERY clean:vararg
-#if RECOVERS
-.Lload_faulted:
-    movq %rsi, %r8
-    jmp .Lfaulted
-.Lstore_faulted:
-    movq %rdi, %r8
-.Lfaulted:
-    \clean
-    cmpq $1, %rax                       /* a page that nobody knows counts as far away */
-    sbbq %rcx, %rcx
-    orq %rax, %rcx
-    xorl %r9d, %r9d
-    subq %r8, %rcx
-    cmovcq %r9, %rcx
-    cmpq %rdx, %rcx
-    cmovaq %rdx, %rcx
-    subq %rcx, %rdx
-    CARRY_BYTES rep movsb
-.Lbytes_faulted:
-    leaq (%rcx, %rdx), %rax
-    ret
-#endif
 .endm
 
 #endif

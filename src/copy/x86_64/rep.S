@@ -2,7 +2,7 @@
 /*
  * carry_copy_rep: the CPU's own copy. Equation, prototypes, registers: kernel.h.
  *
- * Clobbers: rcx, rdx, rsi, rdi, flags; when it recovers, r8 and r9 too.
+ * Clobbers: rcx, rdx, rsi, rdi, flags; when it recovers, rax and r8 too.
  */
 #ifndef NAME
 #define NAME rep
@@ -12,7 +12,7 @@
 CARRY_FUNCTION KERNEL
     COPY_BYTES
     COPY_RETURN
-    COPY_RECOVERY
+    CARRY_RECOVER
 CARRY_END KERNEL
 
 CARRY_NOTES

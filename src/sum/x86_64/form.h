@@ -18,8 +18,7 @@
  *
  * The form that recovers survives a fault at any byte of src or dst. It returns rax = the bytes
  * left, edx = the sum, which has a meaning only if none are left. To make that so, the copying
- * forms keep to this: [rsi, rsi + rdx) is to go to [rdi, rdi + rdx), and what stood before it is
- * copied, whenever a load or a store may fault; and stores go upwards.
+ * forms keep to what CARRY_RECOVER asks for (base/fault.h).
  *
  * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM (its upper
  *           half is undefined)
@@ -88,34 +87,4 @@
     xorl %eax, %eax
 #endif
     ret
-.endm
-
-/*
- * Where a kernel goes on after a fault; rax is the page that could not be reached, or 0 for one
- * that nobody knows, which counts as far away. What can be copied up to there is copied by bytes:
- * if they fault, it is on the other side. Spoils r8.
- */
-.macro RECOVER clean:vararg
-#if RECOVERS
-.Lload_faulted:
-    movq %rsi, %r8
-    jmp .Lfaulted
-.Lstore_faulted:
-    movq %rdi, %r8
-.Lfaulted:
-    \clean
-    cmpq $1, %rax
-    sbbq %rcx, %rcx
-    orq %rcx, %rax
-    xorl %ecx, %ecx
-    subq %r8, %rax
-    cmovaq %rax, %rcx
-    cmpq %rdx, %rcx
-    cmovaq %rdx, %rcx
-    subq %rcx, %rdx
-    CARRY_BYTES rep movsb
-.Lbytes_faulted:
-    leaq (%rdx, %rcx), %rax
-    ret
-#endif
 .endm

@@ -306,7 +306,7 @@ CARRY_FUNCTION FUNCTION
     jmp .Laligned
 #endif
 
-    RECOVER vzeroupper
+    CARRY_RECOVER vzeroupper
 CARRY_END FUNCTION
 
 CARRY_NOTES
