@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `copy`: the kernels that survive faults, by every check, and that they follow the choice. */
+/* `copy`: the kernels that survive faults, by every check, and that they are chosen together. */
 #include <string.h>
 
 #include <carry/copy.h>

@@ -9,12 +9,22 @@ static const struct carry_kernel_row rows[] = {
 };
 #undef CARRY_COPY_KERNEL
 
+#define CARRY_COPY_KERNEL(arch, name, needs, vector_bits)                                          \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_try_##name, needs, vector_bits}, )
+static const struct carry_kernel_row try_rows[] = {
+#include "copy/kernels.def"
+};
+#undef CARRY_COPY_KERNEL
+
+static const struct carry_kernels try_kernels;
+
 static carry_copy_fn choose_and_copy;
 static const struct carry_kernels kernels = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_copy,
     .undecided = (uintptr_t)choose_and_copy,
+    .other = &try_kernels,
 };
 
 static void choose_and_copy(void *dst, const void *src, size_t size) {
@@ -29,9 +39,29 @@ static uintptr_t resolve(void) {
 struct carry_key carry_op_carry_copy = {.value = (uintptr_t)choose_and_copy, .resolve = resolve};
 CARRY_OP_EXPORT(carry_copy);
 
+static carry_copy_try_fn choose_and_try;
+static const struct carry_kernels try_kernels = {
+    .rows = try_rows,
+    .count = sizeof try_rows / sizeof *try_rows,
+    .chosen = &carry_op_carry_copy_try,
+    .undecided = (uintptr_t)choose_and_try,
+    .other = &kernels,
+};
+
+static size_t choose_and_try(void *dst, const void *src, size_t size) {
+    carry_copy_try_fn *kernel = (carry_copy_try_fn *)carry_kernels_choose(&try_kernels);
+    return kernel(dst, src, size);
+}
+
+static uintptr_t resolve_try(void) {
+    return carry_kernels_in_use(&try_kernels);
+}
+
+struct carry_key carry_op_carry_copy_try = {.value = (uintptr_t)choose_and_try,
+                                            .resolve = resolve_try};
+
 int carry_copy_select(const char *name) {
-    int error = carry_kernels_select(&kernels, name);
-    return error ? error : carry_copy_try_select(name);
+    return carry_kernels_select(&kernels, name);
 }
 
 bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel) {

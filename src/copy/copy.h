@@ -15,11 +15,11 @@ typedef size_t carry_copy_try_fn(void *dst, const void *src, size_t size);
 #include "copy/kernels.def"
 #undef CARRY_COPY_KERNEL
 
-/* By the surviving twin of the chosen kernel. Only where kernels have such twins. */
+/*
+ * By the surviving form of the chosen kernel, if whoever handles faults keeps to base/fault.h. The
+ * forms in C leave surviving to the system.
+ */
 carry_copy_try_fn carry_copy_try_call;
-
-/* Chooses the surviving twin of a kernel as carry_copy_select() chooses the kernel. */
-int carry_copy_try_select(const char *name);
 
 /* `size` bytes, a multiple of 64, to a multiple of 64, past the caches; then the fence. */
 carry_copy_fn carry_copy_lines;

@@ -3,7 +3,7 @@
 #include "patch/x86_64/jump.h"
 
 /*
- * A copy by the chosen kernel, and by its twin that survives faults
+ * A copy by the chosen kernel, and by its form that survives faults
  *
  * void carry_copy(void *dst, const void *src, size_t size)
  * size_t carry_copy_try_call(void *dst, const void *src, size_t size)

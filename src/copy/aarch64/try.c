@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* AArch64 has none of its own yet. */
-#include "copy/generic/try.c"
