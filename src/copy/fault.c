@@ -2,6 +2,8 @@
 /* The look-up of the instructions that may fault, and the functions that survive it. */
 #include "copy/fault.h"
 
+#include "copy/copy.h"
+
 #define PAGE_BYTES UINT64_C(4096)
 
 extern const struct carry_fault_row __start_carry_faults[]
@@ -63,5 +65,6 @@ uint64_t carry_load_zeropad(const void *src) {
 }
 
 size_t carry_copy_try(void *dst, const void *src, size_t size) {
-    return carry_host_copy(dst, src, size);
+    return carry_host_recovers() ? carry_copy_try_call(dst, src, size)
+                                 : carry_host_copy(dst, src, size);
 }
