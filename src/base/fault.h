@@ -9,8 +9,9 @@
  *
  * When one of them faults, whoever handles faults looks for the instruction in the rows
  * (carry_fault_find()) and goes on at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted
- * of the file, with rax = the start of the page of 4,096 bytes that could not be reached, or 0 if
- * the CPU did not say, and all else as it was.
+ * of the file, with all else as it was, but rax = the start of the page of 4,096 bytes that could
+ * not be reached; CARRY_NO_ADDRESS, the lowest address that is none, where the CPU does not say; or
+ * UINTPTR_MAX if nobody knows.
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_H
@@ -45,8 +46,8 @@
  * The end of a copy that survives: those labels, for kernels in which, whenever something may
  * fault, [rsi, rsi + rdx) is to go to [rdi, rdi + rdx), what stood before it is copied, and nothing
  * is written to a page behind the one that faults. So what can still be copied are the bytes up to
- * that page; a page that nobody knows counts as far away. They are copied one by one: if they
- * fault, it is on the other side. Returns rax = the bytes left.
+ * that page. They are copied one by one: if they fault, it is on the other side. Returns rax = the
+ * bytes left.
  *
  * `clean` leaves the upper halves of vectors clean. Clobbers: rcx, rdx, rsi, rdi, r8, flags
  */
@@ -59,9 +60,6 @@
     movq    %rdi, %r8
 .Lfaulted:
     \clean
-    cmpq    $1, %rax
-    sbbq    %rcx, %rcx
-    orq     %rcx, %rax
     xorl    %ecx, %ecx
     subq    %r8, %rax
     cmovaq  %rax, %rcx

@@ -10,9 +10,16 @@
 #include <carry/base.h>
 
 /*
- * Where to go on after a fault of the instruction at `instruction`, with the start of the page that
- * could not be reached in rax; 0 if that is none of the library's, so a fault like any other. For
- * fault handlers: takes no lock, and reads nothing but the table.
+ * The lowest address of x86-64 that is none (not canonical). The CPU does not say which one it was:
+ * it raises #GP. Below it, or where page tables of five levels end, nothing is mapped in a process,
+ * so a copy that meets such addresses starts there or ends before.
+ */
+#define CARRY_NO_ADDRESS ((uintptr_t)(UINT64_C(1) << 47))
+
+/*
+ * Where to go on after a fault of the instruction at `instruction`, with rax as base/fault.h tells;
+ * 0 if that is none of the library's, so a fault like any other. For fault handlers: takes no lock,
+ * and reads nothing but the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction);
 

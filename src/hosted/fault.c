@@ -23,9 +23,13 @@ static unsigned users;
 /* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
 static _Thread_local struct carry_fault_frame *innermost __attribute__((tls_model("initial-exec")));
 
-/* The system does not say an address if the CPU does not, as for one that is none. */
-static uintptr_t faulting_address(const siginfo_t *info) {
-    return info->si_code == SI_KERNEL ? 0 : (uintptr_t)info->si_addr;
+/* The system does not say an address if the CPU does not: when it is none. */
+static bool is_no_address(const siginfo_t *info) {
+    return info->si_code == SI_KERNEL;
+}
+
+static uintptr_t faulting_page(const siginfo_t *info) {
+    return is_no_address(info) ? CARRY_NO_ADDRESS : (uintptr_t)info->si_addr & ~(PAGE_BYTES - 1);
 }
 
 static bool handle_fault(siginfo_t *info, void *context) {
@@ -33,14 +37,14 @@ static bool handle_fault(siginfo_t *info, void *context) {
     if (info->si_code <= 0)
         return false;
     if (recovery) {
-        carry_context_recover(context, recovery, faulting_address(info) & ~(PAGE_BYTES - 1));
+        carry_context_recover(context, recovery, faulting_page(info));
         return true;
     }
     struct carry_fault_frame *frame = innermost;
     if (!frame)
         return false;
     innermost = frame->outer;
-    frame->address = (const void *)faulting_address(info);
+    frame->address = is_no_address(info) ? NULL : info->si_addr;
     frame->signal = info->si_signo;
     carry_context_resume(context, frame->registers);
     return true;

@@ -5,28 +5,18 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-#include "copy/fault.h"
+#include "base/fault_host.h"
 
 #define PAGE_BYTES 4096
-
-extern const struct carry_fault_row __start_carry_faults[] __attribute__((visibility("hidden")));
-extern const struct carry_fault_row __stop_carry_faults[] __attribute__((visibility("hidden")));
 
 volatile unsigned recover_count;
 volatile bool recover_tells_page = true;
 static struct sigaction before[2];
 static const int signals[2] = {SIGSEGV, SIGBUS};
 
-static uintptr_t recovery_of(uintptr_t instruction) {
-    for (const struct carry_fault_row *row = __start_carry_faults; row < __stop_carry_faults; row++)
-        if ((uintptr_t)&row->instruction + (uintptr_t)(intptr_t)row->instruction == instruction)
-            return (uintptr_t)&row->recovery + (uintptr_t)(intptr_t)row->recovery;
-    return 0;
-}
-
 static void on_fault(int signal, siginfo_t *info, void *context) {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    uintptr_t recovery = recovery_of((uintptr_t)registers[REG_RIP]);
+    uintptr_t recovery = carry_fault_find((uintptr_t)registers[REG_RIP]);
     if (!recovery) {
         sigaction(signal, &before[signal == SIGBUS], NULL); /* it will fault again */
         return;
@@ -34,7 +24,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
     recover_count++;
     registers[REG_RIP] = (greg_t)recovery;
     uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
-    registers[REG_RAX] = recover_tells_page ? (greg_t)page : 0;
+    registers[REG_RAX] = recover_tells_page ? (greg_t)page : -1;
 }
 
 void recover_begin(void) {
