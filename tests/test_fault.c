@@ -4,6 +4,7 @@
  * carry_fault_acquire(), and without them, where the system copies.
  */
 #include <carry/fault.h>
+#include <carry/sum.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,22 +14,68 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fault_host.h"
 #include "harness/child.h"
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
 #include "harness/rng.h"
 #include "harness/tap.h"
+#include "oracle.h"
 
 static const struct effort *effort;
 static const char *way; /* "handlers" or "system" */
+
+/* --- Signals: each asks once where to go on --- */
+
+static _Thread_local unsigned signals;
+
+uintptr_t __real_carry_fault_find(uintptr_t instruction);
+uintptr_t __wrap_carry_fault_find(uintptr_t instruction);
+
+uintptr_t __wrap_carry_fault_find(uintptr_t instruction) {
+    signals++;
+    return __real_carry_fault_find(instruction);
+}
+
+/* --- What copies --- */
+
+struct copier {
+    const char *name;
+    size_t (*copy)(void *dst, const void *src, size_t size, uint32_t *sum);
+    bool sums;
+};
+
+static size_t copy_alone(void *dst, const void *src, size_t size, uint32_t *sum) {
+    (void)sum;
+    return carry_copy_try(dst, src, size);
+}
+
+static const struct copier copiers[] = {
+    {"carry_copy_try", copy_alone, false},
+    {"carry_sum_copy_try", carry_sum_copy_try, true},
+};
+static const struct copier *const copiers_end = copiers + sizeof copiers / sizeof *copiers;
+
+/* Copies `good` bytes, sums them, says how many are left, and takes one signal if there are any. */
+static bool copies(const struct copier *copier, void *dst, const void *src, size_t size,
+                   size_t good) {
+    const uint32_t seed = (uint32_t)rng_next();
+    const unsigned expected = carry_host_recovers() && good < size;
+    const unsigned before = signals;
+    uint32_t sum = seed;
+    return copier->copy(dst, src, size, &sum) == size - good && signals - before == expected &&
+           (!good || !memcmp(dst, src, good)) &&
+           (!copier->sums || oracle_fold(sum) == oracle_sum(src, good, seed));
+}
 
 /* --- Copies: every distance of the fault from the start --- */
 
 enum side { SOURCE, DESTINATION };
 
 /* A copy of `size` bytes of which `good` can be reached on one side, the other being whole. */
-static bool copy_faults(enum side side, size_t size, size_t good, size_t alignment) {
+static bool copy_faults(const struct copier *copier, enum side side, size_t size, size_t good,
+                        size_t alignment) {
     unsigned char whole[2048];
     unsigned char before[2048];
     struct guard guard = guard_open(4096);
@@ -40,33 +87,31 @@ static bool copy_faults(enum side side, size_t size, size_t good, size_t alignme
     unsigned char *dst = side == SOURCE ? other : cut;
     const unsigned char *src = side == SOURCE ? cut : other;
 
-    size_t left = carry_copy_try(dst, src, size);
-    size_t done = size < good ? size : good;
-    bool ok = left == size - done && !memcmp(dst, src, done);
+    bool ok = copies(copier, dst, src, size, good);
     if (side == SOURCE)
         ok = ok &&
-             !memcmp(other + done, before + alignment + done, sizeof whole - alignment - done) &&
+             !memcmp(other + good, before + alignment + good, sizeof whole - alignment - good) &&
              !memcmp(whole, before, alignment);
     guard_close(&guard);
     return ok;
 }
 
-static void test_copies(void) {
+static void test_copies(const struct copier *copier) {
     for (enum side side = SOURCE; side <= DESTINATION; side++) {
         bool ok = true;
         size_t bad_size = 0;
         for (size_t size = 0; ok && size <= 1024; size = effort_next_size(effort, size))
             for (size_t good = 0; ok && good <= size; good += 1 + size / 32) {
-                ok = copy_faults(side, size, good, good % 64);
+                ok = copy_faults(copier, side, size, good, good % 64);
                 bad_size = size;
             }
-        if (!tap_ok(ok, "%s: a fault at every distance in the %s", way,
+        if (!tap_ok(ok, "%s: %s: a fault at every distance in the %s", way, copier->name,
                     side == SOURCE ? "source" : "destination"))
             tap_note("size %zu", bad_size);
     }
 }
 
-static void test_far_pages(void) {
+static void test_far_pages(const struct copier *copier) {
     /* The third of five pages is taken away: larger than any vector, both sides at odd places. */
     size_t size = 5 * 4096;
     unsigned char *from =
@@ -74,25 +119,56 @@ static void test_far_pages(void) {
     unsigned char *to = calloc(1, size);
     rng_fill(from, size);
     mprotect(from + 2 * 4096, 4096, PROT_NONE);
-    size_t left = carry_copy_try(to, from + 3, size - 3);
     size_t done = 2 * 4096 - 3;
-    tap_ok(left == size - 3 - done && !memcmp(to, from + 3, done) && to[done] == 0,
-           "%s: a page without permission", way);
-    left = carry_copy_try(from + 1, to, size - 1);
-    tap_ok(left == size - 1 - (2 * 4096 - 1), "%s: nor is it written", way);
+    tap_ok(copies(copier, to, from + 3, size - 3, done) && to[done] == 0,
+           "%s: %s: a page without permission", way, copier->name);
+    tap_ok(copies(copier, from + 1, to, size - 1, 2 * 4096 - 1), "%s: %s: nor is it written", way,
+           copier->name);
     free(to);
     munmap(from, size);
 }
 
-static void test_nonsense(void) {
-    unsigned char byte = 7;
-    void *noncanonical = (void *)(UINT64_C(1) << 62);
-    tap_ok(carry_copy_try(&byte, NULL, 1) == 1 && carry_copy_try(NULL, &byte, 1) == 1 && byte == 7,
-           "%s: NULL", way);
-    tap_ok(carry_copy_try(&byte, noncanonical, 1) == 1 &&
-               carry_copy_try(noncanonical, &byte, 1) == 1,
-           "%s: an address that is none", way);
-    tap_ok(carry_copy_try(NULL, NULL, 0) == 0, "%s: nothing to copy", way);
+/* The target's second page goes between the copy, which faults in the third one, and its sum. */
+static unsigned char *vanishing;
+
+size_t __real_carry_copy_try(void *dst, const void *src, size_t size);
+size_t __wrap_carry_copy_try(void *dst, const void *src, size_t size);
+
+size_t __wrap_carry_copy_try(void *dst, const void *src, size_t size) {
+    if (vanishing)
+        mprotect(vanishing, 4096, PROT_NONE);
+    vanishing = NULL;
+    return __real_carry_copy_try(dst, src, size);
+}
+
+static void test_vanishing_target(void) {
+    struct guard from = guard_open(2 * 4096), to = guard_open(3 * 4096);
+    unsigned char *src = from.end - 2 * 4096 + 1, *dst = to.end - 3 * 4096 + 1;
+    uint32_t sum = 7;
+    rng_fill(from.start, (size_t)(from.end - from.start));
+    vanishing = dst - 1 + 4096;
+    size_t left = carry_sum_copy_try(dst, src, 3 * 4096 - 1, &sum);
+    tap_ok(left == 2 * 4096 && oracle_fold(sum) == oracle_sum(src, 4095, 7),
+           "%s: a target that goes after it was written", way);
+    guard_close(&from);
+    guard_close(&to);
+}
+
+static void test_nonsense(const struct copier *copier) {
+    static const size_t sizes[] = {1, 7, 60, 300, 5000};
+    static unsigned char bytes[5000], before[5000];
+    void *noncanonical = (void *)(uintptr_t)(UINT64_C(1) << 62);
+    bool null = true, none = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        null = null && copies(copier, bytes, NULL, sizes[i], 0) &&
+               copies(copier, NULL, bytes, sizes[i], 0);
+        none = none && copies(copier, bytes, noncanonical, sizes[i], 0) &&
+               copies(copier, noncanonical, bytes, sizes[i], 0);
+    }
+    tap_ok(null, "%s: %s: NULL", way, copier->name);
+    tap_ok(none && !memcmp(bytes, before, sizeof bytes), "%s: %s: an address that is none", way,
+           copier->name);
+    tap_ok(copies(copier, NULL, NULL, 0, 0), "%s: %s: nothing to copy", way, copier->name);
 }
 
 /* --- Single accesses --- */
@@ -139,18 +215,18 @@ static void test_zeropad(void) {
 
 /* --- A file that shrinks under its mapping --- */
 
-static void test_truncated(void) {
+static void test_truncated(const struct copier *copier) {
     FILE *file = tmpfile();
     size_t size = 4 * 4096;
     unsigned char copy[4 * 4096] = {0};
     bool ok = file && !ftruncate(fileno(file), (off_t)size);
     unsigned char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     memset(shared, 0x5a, size);
-    ok = ok && carry_copy_try(copy, shared, size) == 0 && !ftruncate(fileno(file), 4096);
+    ok = ok && copies(copier, copy, shared, size, size) && !ftruncate(fileno(file), 4096);
     memset(copy, 0, size);
-    size_t left = carry_copy_try(copy, shared + 100, size - 100);
-    tap_ok(ok && left == 3 * 4096 && copy[4096 - 100 - 1] == 0x5a && copy[4096 - 100] == 0,
-           "%s: a file truncated under its mapping (SIGBUS)", way);
+    tap_ok(ok && copies(copier, copy, shared + 100, size - 100, 4096 - 100) &&
+               copy[4096 - 100 - 1] == 0x5a && copy[4096 - 100] == 0,
+           "%s: %s: a file truncated under its mapping (SIGBUS)", way, copier->name);
     munmap(shared, size);
     fclose(file);
 }
@@ -160,7 +236,7 @@ static void test_truncated(void) {
 static void *fault_often(void *argument) {
     bool *ok = argument;
     for (size_t i = 0; i < effort->rounds && *ok; i++)
-        *ok = copy_faults(i % 2 ? SOURCE : DESTINATION, 200, i % 200, i % 64);
+        *ok = copy_faults(&copiers[i / 2 % 2], i % 2 ? SOURCE : DESTINATION, 200, i % 200, i % 64);
     return NULL;
 }
 
@@ -193,12 +269,15 @@ static void test_signal_handler(void) {
 
 static void test_way(const char *name) {
     way = name;
-    test_copies();
-    test_far_pages();
-    test_nonsense();
+    for (const struct copier *copier = copiers; copier < copiers_end; copier++) {
+        test_copies(copier);
+        test_far_pages(copier);
+        test_nonsense(copier);
+        test_truncated(copier);
+    }
+    test_vanishing_target();
     test_accesses();
     test_zeropad();
-    test_truncated();
     test_threads();
     test_signal_handler();
 }

@@ -13,9 +13,9 @@
  *    copied exactly; the bytes of `dst` behind it are untouched. The number of bytes left is exact.
  *  - A fault costs one signal, and nothing is paid where there is none.
  *  - In a process, faults are handled by handlers of SIGSEGV and SIGBUS, which
- * carry_fault_acquire() installs before those that are there: faults of other code are passed on to
- * them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
- * signal handlers too, unless the thread blocks the signal: the system then ends the process.
+ *    carry_fault_acquire() installs before those that are there: faults of other code are passed on
+ *    to them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
+ *    signal handlers too, unless the thread blocks the signal: the system then ends the process.
  *  - Without carry_fault_acquire() copies survive by calls of the system (process_vm_readv), which
  *    takes half a microsecond or more for each. So does every architecture but x86-64.
  *  - In kernels, the handler of page faults asks carry_fault_find() of src/base/fault_host.h.
@@ -36,7 +36,10 @@ CARRY_BEGIN_DECLS
 CARRY_API int carry_fault_acquire(void);
 CARRY_API void carry_fault_release(void);
 
-/* Copies `size` bytes. Returns how many are left: 0 if all were copied. */
+/*
+ * Copies `size` bytes. Returns how many are left: 0 if all were copied. carry_sum_copy_try() of
+ * <carry/sum.h> sums them too.
+ */
 CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
 
 /*

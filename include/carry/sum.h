@@ -65,6 +65,14 @@ CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_co
                                     const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
 /*
+ * carry_sum_copy() that survives faults as carry_copy_try() of <carry/fault.h> does, by the same
+ * contract. Adds the sum of the bytes that it copied to *sum, and returns how many are left. After
+ * a fault, and without carry_fault_acquire(), they are summed where they were copied to, in a
+ * second pass.
+ */
+CARRY_API size_t carry_sum_copy_try(void *dst, const void *src, size_t size, uint32_t *sum);
+
+/*
  * The sum of `size` bytes, from `skip` bytes on, of the bytes that `slices` hold one after the
  * other; slices may be of any size, odd ones and empty ones too. Bytes beyond the last slice count
  * as absent.
