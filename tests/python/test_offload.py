@@ -322,7 +322,8 @@ def what_passes(
         sender.send(bytes(VNET_HEADER.size) + MARK)
         frames = list(iter(lambda: receive_frame(end), MARK))
         program.stop()
-    assert fate == PASSED or program.counts[ENDS[0]][fate] == 1
+    # The kernel sends frames of its own, too.
+    assert fate == PASSED or program.counts[ENDS[0]][fate] >= 1
     return [frame for frame in frames if frame[:12] == MAC]
 
 
