@@ -51,7 +51,7 @@ def api_symbols() -> set[str]:
 
 def host_functions() -> set[str]:
     headers = (ROOT / "src/base").glob("*host.h")
-    found = re.compile(r"\b(carry_host_\w+)\s*\(")
+    found = re.compile(r"\b(carry_host_\w+)")
     return {name for path in headers for name in found.findall(code(path))}
 
 

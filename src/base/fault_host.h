@@ -23,8 +23,13 @@
  */
 uintptr_t carry_fault_find(uintptr_t instruction);
 
-/* Do faults reach a handler that asks carry_fault_find()? */
-bool carry_host_recovers(void);
+/* How many users rely on a handler that asks carry_fault_find(). The host counts; copies look. */
+extern unsigned carry_host_recoverers __attribute__((visibility("hidden")));
+
+/* Do faults reach one? */
+static inline bool carry_host_recovers(void) {
+    return __atomic_load_n(&carry_host_recoverers, __ATOMIC_ACQUIRE) != 0;
+}
 
 /*
  * Where they do not: copies what can be copied, by a call of the system that survives faults by

@@ -18,7 +18,7 @@
 #define PAGE_BYTES UINT64_C(4096)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users;
+unsigned carry_host_recoverers;
 
 /* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
 static _Thread_local struct carry_fault_frame *innermost __attribute__((tls_model("initial-exec")));
@@ -68,22 +68,18 @@ int carry_fault_acquire(void) {
     pthread_mutex_lock(&mutex);
     int error = install(); /* again, in case that others came before it */
     if (!error)
-        __atomic_fetch_add(&users, 1, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&carry_host_recoverers, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&mutex);
     return error;
 }
 
 void carry_fault_release(void) {
     pthread_mutex_lock(&mutex);
-    if (users && !__atomic_sub_fetch(&users, 1, __ATOMIC_RELEASE)) {
+    if (carry_host_recoverers && !__atomic_sub_fetch(&carry_host_recoverers, 1, __ATOMIC_RELEASE)) {
         carry_signal_remove(&bus);
         carry_signal_remove(&segv);
     }
     pthread_mutex_unlock(&mutex);
-}
-
-bool carry_host_recovers(void) {
-    return __atomic_load_n(&users, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* --- Frames --- */
