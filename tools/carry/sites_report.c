@@ -111,7 +111,7 @@ static void print_heads(struct sites_report *report, const struct site *site, bo
 
 /* Ends a line of `used` columns so that what is `width` wide starts at `column`, or below it. */
 static void go_to(int used, int column, int width) {
-    if (used <= column && column + width <= TEXT_COLUMNS)
+    if (used < column && column + width <= TEXT_COLUMNS)
         printf("%*s", column - used, "");
     else if (used + 1 + width <= TEXT_COLUMNS)
         putchar(' ');
