@@ -92,7 +92,7 @@ static void put_interface(struct bad_file *file, const struct link *link) {
     put32(file, 0); /* no snap length */
     put_option(file, OPTION_TIME_RESOLUTION, &resolution, 1);
     put_option(file, OPTION_FCS_LENGTH, &fcs, 1);
-    put_option(file, 0, NULL, 0);
+    put_option(file, 0, "", 0);
     put32(file, size);
 }
 
@@ -130,7 +130,7 @@ void bad_file_add(struct bad_file *file, const char *source, const struct packet
     put32(file, packet->wire);
     put_padded(file, packet->data, packet->captured);
     put_option(file, OPTION_COMMENT, comment, comment_size);
-    put_option(file, 0, NULL, 0);
+    put_option(file, 0, "", 0);
     put32(file, size);
 }
 

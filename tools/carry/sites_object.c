@@ -182,7 +182,8 @@ static bool read_symbols(struct object *object, Elf_Scn *section, const GElf_Shd
             object->symbols[object->symbols_count++] =
                 (struct object_symbol){symbol.st_value, symbol.st_size, name};
     }
-    qsort(object->symbols, object->symbols_count, sizeof *object->symbols, by_address);
+    if (object->symbols_count)
+        qsort(object->symbols, object->symbols_count, sizeof *object->symbols, by_address);
     return true;
 }
 
@@ -274,7 +275,8 @@ static bool read_records(struct object *object, Elf_Scn *section, const GElf_Shd
             .version = bytes[15],
         };
     }
-    qsort(object->records, object->records_count, sizeof *object->records, by_site);
+    if (object->records_count)
+        qsort(object->records, object->records_count, sizeof *object->records, by_site);
     return true;
 }
 
@@ -324,7 +326,9 @@ static bool find_sections(struct object *object, char *problem) {
         if (!gelf_getshdr(section, &header) ||
             !read_section(object, section, &header, names, problem))
             return false;
-    qsort(object->relocations, object->relocations_count, sizeof *object->relocations, by_place);
+    if (object->relocations_count)
+        qsort(object->relocations, object->relocations_count, sizeof *object->relocations,
+              by_place);
     return !symbols || read_symbols(object, symbols, &symbols_header, problem);
 }
 
