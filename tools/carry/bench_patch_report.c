@@ -148,7 +148,7 @@ void patch_print_text(const struct patch_bench *bench) {
     bench_machine(&machine);
     printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s; medians of %zu rounds\n", machine.version, machine.compiler,
+    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
            machine.flags, bench->plan.rounds);
     print_cases(bench);
     print_commits(bench);
