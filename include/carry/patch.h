@@ -240,7 +240,10 @@ CARRY_END_DECLS
 #define carry_get(name)                  carry_get_##name()
 #define carry_set(patch, name, function) carry_set_##name(patch, function)
 
-/* A function for operations that do nothing for now; its result is 0, or nothing in particular. */
+/*
+ * A function for operations that are to do nothing. Called, it returns 0; where a NOP stands in for
+ * the call, the result is whatever the register of results held.
+ */
 #define CARRY_OP_NOTHING(name) ((carry_fn_##name *)(void (*)(void))carry_patch_nothing)
 
 /*

@@ -30,7 +30,7 @@ class Link:
     drops: bool = False  # sites in functions that nobody calls
     folds: bool = False  # functions of the same instructions, with their records
     shared: bool = False  # the sites are in a shared object
-    library: str = "static"
+    against: str = "static"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def linkers(*links: Link, only: tuple[str, ...] = LINKERS) -> tuple[Link, ...]:
             link.drops,
             link.folds,
             link.shared,
-            link.library,
+            link.against,
         )
         for link in links
         for linker in only
@@ -66,11 +66,11 @@ def linkers(*links: Link, only: tuple[str, ...] = LINKERS) -> tuple[Link, ...]:
 
 def collected(name: str, shared: bool = False) -> tuple[Link, ...]:
     """Without what is not used; GNU linkers count what has a __start_ symbol as used."""
-    library = "shared" if shared else "static"
+    against = "shared" if shared else "static"
     gc = ("-Wl,--gc-sections",)
-    kept = Link(name, gc, shared=shared, library=library)
-    dropped = Link(name, gc, drops=True, shared=shared, library=library)
-    told = Link(f"{name} told", (*gc, "-Wl,-z,start-stop-gc"), True, False, shared, library)
+    kept = Link(name, gc, shared=shared, against=against)
+    dropped = Link(name, gc, drops=True, shared=shared, against=against)
+    told = Link(f"{name} told", (*gc, "-Wl,-z,start-stop-gc"), True, False, shared, against)
     return (
         *linkers(kept, only=("bfd", "gold")),
         *linkers(dropped, only=("lld",)),
@@ -89,10 +89,10 @@ ICF = (
 STATIC = Link("static", ("-static",))
 STATIC_PIE = linkers(Link("static-pie", ("-static-pie",)), only=("bfd", "lld"))
 NO_PIE = Link("no-pie", ("-no-pie",))
-SHARED = Link("object", shared=True, library="shared")
+SHARED = Link("object", shared=True, against="shared")
 SHARED_WHOLE = Link("object with the library", shared=True)
 SHARED_GC = collected("object gc", shared=True)
-BY_SHARED = Link("by libcarry.so", library="shared")
+BY_SHARED = Link("by libcarry.so", against="shared")
 LTO = Link("", drops=True)
 PARTITIONS = [
     Link(how, (f"-flto-partition={how}",), drops=True) for how in ("balanced", "max", "one")
@@ -164,7 +164,7 @@ def link_program(variant: Variant, link: Link, folder: Path, library: Library) -
     objects = [f"{stem}.o" for stem in SITES]
     program = folder / f"program {link.name}"
     command = [variant.compiler, *variant.flags, *link.flags, "-pthread"]
-    carry = [library.static] if link.library == "static" else library.shared
+    carry = [library.static] if link.against == "static" else library.shared
     if link.shared:
         shared = folder / f"libsites {link.name}.so"
         call(*command, "-shared", *objects, *carry, "-o", shared, cwd=folder)
@@ -178,7 +178,7 @@ class Matrix:
     """The variants as they are compiled in the background, each by one job."""
 
     folder: Path
-    library: Library
+    libraries: Library
     compiled: dict[str, Future[None]] = field(default_factory=dict)
 
     def start(self, pool: ThreadPoolExecutor, wanted: list[Variant]) -> None:
@@ -189,7 +189,7 @@ class Matrix:
 
     def program(self, variant: Variant, link: Link) -> Path:
         self.compiled[variant.folder].result()
-        return link_program(variant, link, self.folder / variant.folder, self.library)
+        return link_program(variant, link, self.folder / variant.folder, self.libraries)
 
 
 @pytest.fixture(scope="session")

@@ -312,6 +312,13 @@ def receive_frame(sniffer: socket.socket) -> bytes:
     return data
 
 
+def what_is_left(sniffer: socket.socket) -> Iterator[bytes]:
+    sniffer.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            yield receive_frame(sniffer)
+
+
 def what_passes(
     wire: Wire, frame: bytes, fate: str, left_to_interface: bytes = bytes(VNET_HEADER.size)
 ) -> list[bytes]:
@@ -322,9 +329,11 @@ def what_passes(
         sender.send(bytes(VNET_HEADER.size) + MARK)
         frames = list(iter(lambda: receive_frame(end), MARK))
         program.stop()
-    # The kernel sends frames of its own, too.
-    assert fate == PASSED or program.counts[ENDS[0]][fate] >= 1
-    return [frame for frame in frames if frame[:12] == MAC]
+        frames += what_is_left(end)
+    # The kernel's own frames, such as a segment sent again, are filled in too, and arrive.
+    others = sum(found[:12] != MAC for found in frames) if fate == FILLED else 0
+    assert fate == PASSED or 1 <= program.counts[ENDS[0]][fate] <= 1 + others
+    return [found for found in frames if found[:12] == MAC]
 
 
 BAD_IP = bytearray(ethernet(packet(UDP)))
