@@ -31,6 +31,8 @@ enum carry_error {
     CARRY_ERROR_PERMISSION = -5,  /* the system does not let text be written */
     CARRY_ERROR_NO_SYNC = -6,     /* the system cannot synchronise the cores that run threads */
     CARRY_ERROR_MEMORY = -7,      /* no memory */
+    CARRY_ERROR_BUSY = -8,        /* in use by somebody else: do without it, or try again */
+    CARRY_ERROR_SIZE = -9,        /* a buffer is too small */
 };
 
 CARRY_END_DECLS

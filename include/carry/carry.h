@@ -19,5 +19,6 @@
 #include <carry/packet.h>
 #include <carry/patch.h>
 #include <carry/sum.h>
+#include <carry/xstate.h>
 
 #endif

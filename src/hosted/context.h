@@ -6,25 +6,25 @@
 #include <carry/base.h>
 
 /* Where the context of a signal handler keeps the address of the next instruction, or NULL. */
-uintptr_t *carry_context_pc(void *context);
+uintptr_t *carry_ucontext_pc(void *context);
 
 /* How far the program counter of a trap is behind the trap. */
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc
 
 /* Can the two below do what they say? */
-bool carry_context_can_recover(void);
+bool carry_ucontext_can_recover(void);
 
 /* Lets the thread go on at `recovery`, with `page` in rax: see base/fault.h. */
-void carry_context_recover(void *context, uintptr_t recovery, uintptr_t page);
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t page);
 
 /* Lets the thread return 1 from carry_fault_enter(), which saved `registers`. */
-void carry_context_resume(void *context, const uintptr_t *registers);
+void carry_ucontext_resume(void *context, const uintptr_t *registers);
 
 /* In a loop that waits for another core. */
-void carry_context_pause(void);
+void carry_ucontext_pause(void);
 
 /* Makes this core fetch its next instructions anew. */
-void carry_context_serialise(void);
+void carry_ucontext_serialise(void);
 
 #endif

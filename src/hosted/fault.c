@@ -33,11 +33,11 @@ static uintptr_t faulting_page(const siginfo_t *info) {
 }
 
 static bool handle_fault(siginfo_t *info, void *context) {
-    uintptr_t recovery = carry_fault_find(*carry_context_pc(context));
+    uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context));
     if (info->si_code <= 0)
         return false;
     if (recovery) {
-        carry_context_recover(context, recovery, faulting_page(info));
+        carry_ucontext_recover(context, recovery, faulting_page(info));
         return true;
     }
     struct carry_fault_frame *frame = innermost;
@@ -46,7 +46,7 @@ static bool handle_fault(siginfo_t *info, void *context) {
     innermost = frame->outer;
     frame->address = is_no_address(info) ? NULL : info->si_addr;
     frame->signal = info->si_signo;
-    carry_context_resume(context, frame->registers);
+    carry_ucontext_resume(context, frame->registers);
     return true;
 }
 
@@ -63,7 +63,7 @@ static int install(void) {
 }
 
 int carry_fault_acquire(void) {
-    if (!carry_context_can_recover())
+    if (!carry_ucontext_can_recover())
         return CARRY_ERROR_UNSUPPORTED;
     pthread_mutex_lock(&mutex);
     int error = install(); /* again, in case that others came before it */

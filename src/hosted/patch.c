@@ -103,7 +103,7 @@ static bool can_synchronise(void) {
 
 static void synchronise(void) {
     if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE))
-        carry_context_serialise();
+        carry_ucontext_serialise();
 }
 
 /* All but those that this thread brings upon itself, which nothing can put off. */

@@ -326,7 +326,7 @@ static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t 
     uintptr_t address = (uintptr_t)carry_patch_probe_byte;
     if (!writer->write(address, &value, 1))
         return false;
-    carry_context_serialise();
+    carry_ucontext_serialise();
     return probe() == value;
 }
 

@@ -40,7 +40,7 @@ static void wait_for_end_of(uint32_t guarded) {
     for (unsigned i = 0; i < SPINS; i++) {
         if (turn() != guarded)
             return;
-        carry_context_pause();
+        carry_ucontext_pause();
     }
     __atomic_fetch_add(&sleepers, 1, __ATOMIC_SEQ_CST);
     syscall(SYS_futex, &turns, FUTEX_WAIT_PRIVATE, guarded, NULL, NULL, 0);
@@ -74,7 +74,7 @@ static bool waited_undisturbed(uintptr_t address) {
 }
 
 static bool handle_trap(siginfo_t *info, void *context) {
-    uintptr_t *pc = carry_context_pc(context);
+    uintptr_t *pc = carry_ucontext_pc(context);
     if (info->si_code != SI_KERNEL || !waited_undisturbed(*pc - CARRY_TRAP_BYTES))
         return false;
     *pc -= CARRY_TRAP_BYTES;

@@ -11,6 +11,8 @@
 #define OPINION(name) OPINION_AS(name, name)
 
 enum cpu_opinion cpu_supports(const char *feature) {
+    OPINION("avx")
+    OPINION("avx512f")
     OPINION("bmi2")
     OPINION("avx2")
     OPINION("avx512bw")

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUID and XCR0 (Intel SDM vol. 2A, CPUID; vol. 1, 13.1; AMD APM vol. 3, appendix E). */
+#include "base/cpuid.h"
 #include "cpu/cpu.h"
 
-struct regs {
-    uint32_t reg[4]; /* EAX, EBX, ECX, EDX */
-};
-
-static struct regs cpuid(uint32_t leaf, uint32_t subleaf) {
-    struct regs r;
-    __asm__ volatile("cpuid"
-                     : "=a"(r.reg[0]), "=b"(r.reg[1]), "=c"(r.reg[2]), "=d"(r.reg[3])
-                     : "0"(leaf), "2"(subleaf));
-    return r;
-}
-
-/* Registers that the operating system saves; none while it has not set CR4.OSXSAVE. */
-static uint32_t enabled_state(void) {
-    if (!(cpuid(1, 0).reg[2] >> 27 & 1))
-        return 0;
-    uint32_t low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return low;
-}
-
 static bool leaf_exists(uint32_t leaf, uint32_t subleaf) {
-    return cpuid(0, 0).reg[0] >= leaf && (subleaf == 0 || cpuid(leaf, 0).reg[0] >= subleaf);
+    /* Leaf 0DH has a subleaf a component, and says so in other ways. */
+    return carry_cpuid_has_leaf(leaf) &&
+           (subleaf == 0 || leaf == 0xd || carry_cpuid(leaf, 0).reg[0] >= subleaf);
 }
 
 struct model {
@@ -34,8 +16,8 @@ struct model {
 };
 
 static struct model model(void) {
-    struct regs vendor = cpuid(0, 0);
-    uint32_t signature = cpuid(1, 0).reg[0];
+    struct carry_cpuid vendor = carry_cpuid(0, 0);
+    uint32_t signature = carry_cpuid(1, 0).reg[0];
     unsigned family = signature >> 8 & 15;
     unsigned extended_model = family == 6 || family == 15 ? signature >> 16 & 15 : 0;
     return (struct model){
@@ -68,15 +50,15 @@ bool carry_cpu_detect(const struct carry_cpu_row *row) {
     if (row->kind == CARRY_CPU_KIND_PREFERENCE)
         return prefers_512();
     return leaf_exists(row->leaf, row->subleaf) &&
-           cpuid(row->leaf, row->subleaf).reg[row->reg] >> row->bit & 1 &&
-           (row->state & ~enabled_state()) == 0;
+           carry_cpuid(row->leaf, row->subleaf).reg[row->reg] >> row->bit & 1 &&
+           (row->state & ~carry_xcr0()) == 0;
 }
 
 void carry_cpu_detect_model(char *name, size_t size) {
     size_t used = 0;
-    bool known = cpuid(0x80000000, 0).reg[0] >= 0x80000004;
+    bool known = carry_cpuid(0x80000000, 0).reg[0] >= 0x80000004;
     for (uint32_t i = 0; known && i < 48; i++) {
-        struct regs r = cpuid(0x80000002 + i / 16, 0);
+        struct carry_cpuid r = carry_cpuid(0x80000002 + i / 16, 0);
         char c = (char)(r.reg[i / 4 % 4] >> i % 4 * 8);
         bool skip = c == ' ' && (used == 0 || name[used - 1] == ' '); /* Intel pads in front */
         if (c == '\0' || used + 1 >= size)

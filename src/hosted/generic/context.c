@@ -4,28 +4,28 @@
 
 #include <carry/fault.h>
 
-uintptr_t *carry_context_pc(void *context) {
+uintptr_t *carry_ucontext_pc(void *context) {
     (void)context;
     return NULL;
 }
 
-void carry_context_serialise(void) {
+void carry_ucontext_serialise(void) {
 }
 
-void carry_context_pause(void) {
+void carry_ucontext_pause(void) {
 }
 
-bool carry_context_can_recover(void) {
+bool carry_ucontext_can_recover(void) {
     return false;
 }
 
-void carry_context_recover(void *context, uintptr_t recovery, uintptr_t page) {
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t page) {
     (void)context;
     (void)recovery;
     (void)page;
 }
 
-void carry_context_resume(void *context, const uintptr_t *registers) {
+void carry_ucontext_resume(void *context, const uintptr_t *registers) {
     (void)context;
     (void)registers;
 }

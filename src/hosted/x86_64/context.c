@@ -6,31 +6,31 @@
 
 #include <ucontext.h>
 
-uintptr_t *carry_context_pc(void *context) {
+uintptr_t *carry_ucontext_pc(void *context) {
     return (uintptr_t *)&((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
-void carry_context_serialise(void) {
+void carry_ucontext_serialise(void) {
     uint32_t eax = 0;
     uint32_t ecx = 0;
     __asm__ __volatile__("cpuid" : "+a"(eax), "+c"(ecx) : : "ebx", "edx", "memory");
 }
 
-void carry_context_pause(void) {
+void carry_ucontext_pause(void) {
     __builtin_ia32_pause();
 }
 
-bool carry_context_can_recover(void) {
+bool carry_ucontext_can_recover(void) {
     return true;
 }
 
-void carry_context_recover(void *context, uintptr_t recovery, uintptr_t page) {
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t page) {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     registers[REG_RAX] = (greg_t)page;
     registers[REG_RIP] = (greg_t)recovery;
 }
 
-void carry_context_resume(void *context, const uintptr_t *saved) {
+void carry_ucontext_resume(void *context, const uintptr_t *saved) {
     /* As carry_fault_enter() in enter.S saves them. */
     static const int order[] = {REG_RBX, REG_RBP, REG_R12, REG_R13,
                                 REG_R14, REG_R15, REG_RSP, REG_RIP};

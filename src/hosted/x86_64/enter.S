@@ -7,7 +7,7 @@
  *
  * int carry_fault_enter(struct carry_fault_frame *frame)
  *
- * Saves what functions keep for their callers, for carry_context_resume().
+ * Saves what functions keep for their callers, for carry_ucontext_resume().
  *
  * In:       rdi frame
  * Out:      eax

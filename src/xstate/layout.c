@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Layouts: names, sizes and offsets, and the cached one of this machine. */
+#include "xstate/xstate.h"
+
+#define WORDS ((sizeof(struct carry_xstate_layout) + 7) / 8)
+
+/* CPUID takes a microsecond in virtual machines. */
+static union {
+    struct carry_xstate_layout layout;
+    uint64_t words[WORDS];
+} cached;
+static bool is_cached;
+
+#define CARRY_COMPONENT(bit, name, description) [bit] = {#name, description},
+static const struct {
+    const char *name;
+    const char *description;
+} components[CARRY_XSTATE_COMPONENTS] = {
+#include <carry/components.def>
+};
+#undef CARRY_COMPONENT
+
+const char *carry_xstate_name(unsigned component) {
+    return component < CARRY_XSTATE_COMPONENTS ? components[component].name : NULL;
+}
+
+const char *carry_xstate_description(unsigned component) {
+    return component < CARRY_XSTATE_COMPONENTS ? components[component].description : NULL;
+}
+
+/* --- This machine --- */
+
+/* Threads that race find the same words, so each may store them. */
+static void find_layout(void) {
+    union {
+        struct carry_xstate_layout layout;
+        uint64_t words[WORDS];
+    } found = {.words = {0}};
+    carry_xstate_detect(&found.layout);
+    for (size_t i = 0; i < WORDS; i++)
+        __atomic_store_n(&cached.words[i], found.words[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&is_cached, true, __ATOMIC_RELEASE);
+}
+
+static void need_layout(void) {
+    if (!__atomic_load_n(&is_cached, __ATOMIC_ACQUIRE))
+        find_layout();
+}
+
+void carry_xstate_layout(struct carry_xstate_layout *layout) {
+    union {
+        struct carry_xstate_layout layout;
+        uint64_t words[WORDS];
+    } copy;
+    need_layout();
+    for (size_t i = 0; i < WORDS; i++)
+        copy.words[i] = __atomic_load_n(&cached.words[i], __ATOMIC_RELAXED);
+    *layout = copy.layout;
+}
+
+uint64_t carry_xstate_user(void) {
+    need_layout();
+    return __atomic_load_n(&cached.layout.user, __ATOMIC_RELAXED);
+}
+
+/* --- Any machine --- */
+
+static bool has(uint64_t mask, unsigned component) {
+    return mask >> component & 1;
+}
+
+static const struct carry_xstate_part *part_of(const struct carry_xstate_layout *layout,
+                                               uint64_t mask, unsigned component) {
+    bool is_there = component < CARRY_XSTATE_COMPONENTS && component > CARRY_XSTATE_SSE &&
+                    has(mask & (layout->user | layout->supervisor), component);
+    return is_there && layout->parts[component].size ? &layout->parts[component] : NULL;
+}
+
+/* The compact form: where `component` starts, or the image ends if it has no such component. */
+static size_t compact_offset(const struct carry_xstate_layout *layout, uint64_t mask,
+                             unsigned component) {
+    size_t offset = CARRY_XSTATE_EXTENDED;
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
+        const struct carry_xstate_part *part = part_of(layout, mask, i);
+        if (part && part->aligned)
+            offset = (offset + 63) & ~(size_t)63;
+        if (i == component)
+            return offset;
+        offset += part ? part->size : 0;
+    }
+    return offset;
+}
+
+/* Not in the order of the components: APX took the place of BNDREGS. */
+static size_t standard_end(const struct carry_xstate_layout *layout, uint64_t mask) {
+    size_t end = CARRY_XSTATE_EXTENDED;
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
+        const struct carry_xstate_part *part = part_of(layout, mask, i);
+        size_t last = part && part->offset ? (size_t)part->offset + part->size : 0;
+        end = last > end ? last : end;
+    }
+    return end;
+}
+
+size_t carry_xstate_size(const struct carry_xstate_layout *layout, uint64_t mask,
+                         enum carry_xstate_form form) {
+    if (!layout->user)
+        return CARRY_XSTATE_LEGACY;
+    return form == CARRY_XSTATE_COMPACT ? compact_offset(layout, mask, CARRY_XSTATE_COMPONENTS)
+                                        : standard_end(layout, mask);
+}
+
+size_t carry_xstate_offset(const struct carry_xstate_layout *layout, uint64_t mask,
+                           enum carry_xstate_form form, unsigned component) {
+    if (component == CARRY_XSTATE_SSE)
+        return CARRY_AREA_XMM;
+    const struct carry_xstate_part *part = part_of(layout, mask, component);
+    if (!part)
+        return 0;
+    return form == CARRY_XSTATE_COMPACT ? compact_offset(layout, mask, component) : part->offset;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* CPUID leaf 0DH (Intel SDM vol. 1, 13.2; vol. 2A, CPUID). */
+#include "base/cpuid.h"
+#include "xstate/xstate.h"
+
+#define LEAF 0xd
+
+enum { EAX, EBX, ECX, EDX };
+
+static bool bit(uint32_t word, unsigned index) {
+    return word >> index & 1;
+}
+
+/* Where FXSAVE leaves zero, the mask is that of the first CPUs with SSE (SDM vol. 1, 11.6.6). */
+static uint32_t mxcsr_mask(void) {
+    uint8_t area[CARRY_XSTATE_LEGACY] __attribute__((aligned(16))) = {0};
+    uint32_t mask;
+    __asm__ volatile("fxsave64 %0" : "+m"(area));
+    __builtin_memcpy(&mask, area + CARRY_AREA_MXCSR_MASK, sizeof mask);
+    return mask ? mask : 0xffbf;
+}
+
+static void detect_part(struct carry_xstate_part *part, unsigned component) {
+    struct carry_cpuid found = carry_cpuid(LEAF, component);
+    part->size = found.reg[EAX];
+    part->offset = found.reg[EBX];
+    part->supervisor = bit(found.reg[ECX], 0);
+    part->aligned = bit(found.reg[ECX], 1);
+    part->lazy = bit(found.reg[ECX], 2);
+}
+
+void carry_xstate_detect(struct carry_xstate_layout *layout) {
+    layout->mxcsr_mask = mxcsr_mask();
+    layout->user = carry_xcr0();
+    if (!layout->user || !carry_cpuid_has_leaf(LEAF))
+        return;
+    struct carry_cpuid options = carry_cpuid(LEAF, 1);
+    layout->supervisor = options.reg[ECX] | (uint64_t)options.reg[EDX] << 32;
+    layout->standard_size = carry_cpuid(LEAF, 0).reg[EBX];
+    layout->xsaveopt = bit(options.reg[EAX], 0);
+    layout->xsavec = bit(options.reg[EAX], 1);
+    layout->xgetbv1 = bit(options.reg[EAX], 2);
+    layout->xsaves = bit(options.reg[EAX], 3);
+    layout->xfd = bit(options.reg[EAX], 4);
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
+        if ((layout->user | layout->supervisor) >> i & 1)
+            detect_part(&layout->parts[i], i);
+}

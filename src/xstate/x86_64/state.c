@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The registers of this CPU: what is in use, saved, loaded, cleaned (SDM vol. 1, 13.6 to 13.10). */
+#include "base/cpuid.h"
+#include "cpu/cpu.h"
+#include "xstate/xstate.h"
+
+#define BIT(name) CARRY_XSTATE_BIT(name)
+
+/* What FXSAVE holds. */
+#define LEGACY_STATE (BIT(X87) | BIT(SSE))
+
+/* Vector registers, masks and tiles: what calls may change. */
+#define VECTOR_STATE                                                                               \
+    (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
+     BIT(TILEDATA))
+
+/* Registers that the compiler may hold values in; of others this file, built for every x86-64,
+ * knows nothing. */
+#define VECTOR_REGISTERS                                                                           \
+    "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",       \
+        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+
+struct legacy {
+    uint16_t fcw;
+    uint8_t x87_control[22];
+    uint32_t mxcsr;
+    uint32_t mxcsr_mask;
+    uint8_t x87_registers[128];
+    uint8_t xmm[256];
+    uint8_t available[96];
+};
+
+/* An area without extended components. */
+struct area {
+    struct legacy legacy;
+    uint64_t xstate_bv;
+    uint64_t xcomp_bv;
+    uint64_t reserved[6];
+} __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+
+_Static_assert(sizeof(struct legacy) == CARRY_XSTATE_LEGACY, "as FXSAVE writes it");
+_Static_assert(sizeof(struct area) == CARRY_XSTATE_EXTENDED, "legacy area and header");
+
+static bool uses(uint32_t feature) {
+    return carry_cpu_bits() & feature;
+}
+
+uint64_t carry_xstate_enabled(void) {
+    return uses(CARRY_CPU_BIT(xsave)) ? carry_xstate_user() : LEGACY_STATE;
+}
+
+uint64_t carry_xstate_default(void) {
+    return carry_xstate_enabled() & ~(BIT(PKRU) | BIT(TILEDATA));
+}
+
+uint64_t carry_xstate_in_use(void) {
+    return carry_xstate_enabled() & (uses(CARRY_CPU_BIT(xgetbv1)) ? carry_xgetbv(1) : ~UINT64_C(0));
+}
+
+size_t carry_xstate_area_size(uint64_t mask) {
+    struct carry_xstate_layout layout;
+    carry_xstate_layout(&layout);
+    enum carry_xstate_form form =
+        uses(CARRY_CPU_BIT(xsavec)) ? CARRY_XSTATE_COMPACT : CARRY_XSTATE_STANDARD;
+    size_t size = carry_xstate_size(&layout, mask & carry_xstate_enabled(), form);
+    size = size < sizeof(struct area) ? sizeof(struct area) : size;
+    return (size + CARRY_XSTATE_ALIGN - 1) & ~(size_t)(CARRY_XSTATE_ALIGN - 1);
+}
+
+/* --- Saving --- */
+
+/* XSAVE and XSAVEC leave parts of the header as they are. */
+static void clear_header(struct area *area) {
+    area->xstate_bv = 0;
+    area->xcomp_bv = 0;
+    __builtin_memset(area->reserved, 0, sizeof area->reserved);
+}
+
+uint64_t carry_xstate_save(void *to, uint64_t mask) {
+    struct area *area = to;
+    mask &= carry_xstate_enabled();
+    clear_header(area);
+    if (!uses(CARRY_CPU_BIT(xsave))) {
+        __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
+        area->xstate_bv = mask;
+    } else if (uses(CARRY_CPU_BIT(xsavec))) {
+        __asm__ volatile("xsavec64 (%0)"
+                         :
+                         : "r"(area), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
+                         : "memory");
+    } else {
+        __asm__ volatile("xsave64 (%0)"
+                         :
+                         : "r"(area), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
+                         : "memory");
+    }
+    return area->xstate_bv;
+}
+
+/* --- Loading --- */
+
+static const struct legacy initial = {
+    .fcw = CARRY_FCW_INITIAL,
+    .mxcsr = CARRY_MXCSR_INITIAL,
+};
+
+static void copy_x87(struct legacy *to, const struct legacy *from) {
+    to->fcw = from->fcw;
+    __builtin_memcpy(to->x87_control, from->x87_control, sizeof to->x87_control);
+    __builtin_memcpy(to->x87_registers, from->x87_registers, sizeof to->x87_registers);
+}
+
+static void copy_sse(struct legacy *to, const struct legacy *from) {
+    to->mxcsr = from->mxcsr;
+    __builtin_memcpy(to->xmm, from->xmm, sizeof to->xmm);
+}
+
+/* FXRSTOR has no mask: what is not to change is loaded as it is. */
+static void load_legacy(const struct area *area, uint64_t mask) {
+    struct legacy image __attribute__((aligned(16)));
+    __asm__ volatile("fxsave64 %0" : "=m"(image));
+    if (mask & BIT(X87))
+        copy_x87(&image, area->xstate_bv & BIT(X87) ? &area->legacy : &initial);
+    if (mask & BIT(SSE))
+        copy_sse(&image, area->xstate_bv & BIT(SSE) ? &area->legacy : &initial);
+    __asm__ volatile("fxrstor64 %0" : : "m"(image) : VECTOR_REGISTERS);
+}
+
+void carry_xstate_load(const void *from, uint64_t mask) {
+    mask &= carry_xstate_enabled();
+    if (!uses(CARRY_CPU_BIT(xsave)))
+        load_legacy(from, mask);
+    else
+        __asm__ volatile("xrstor64 (%0)"
+                         :
+                         : "r"(from), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
+                         : "memory", VECTOR_REGISTERS);
+}
+
+/* --- Cleaning --- */
+
+static void load_initial(uint64_t mask, uint32_t mxcsr) {
+    struct area area = {.legacy = initial};
+    area.legacy.mxcsr = mxcsr;
+    if (!uses(CARRY_CPU_BIT(xsave))) /* which loads MXCSR from areas that are in use only */
+        area.xstate_bv = LEGACY_STATE;
+    carry_xstate_load(&area, mask);
+}
+
+void carry_xstate_clean(enum carry_xstate_level level) {
+    uint32_t mxcsr;
+    if (level == CARRY_XSTATE_CLEAN_ALL) {
+        load_initial(~BIT(PKRU), CARRY_MXCSR_INITIAL);
+    } else if (level == CARRY_XSTATE_CLEAN_VECTORS) {
+        __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+        load_initial(VECTOR_STATE, mxcsr);
+    } else if (uses(CARRY_CPU_BIT(avx))) {
+        __asm__ volatile("vzeroupper" : : : VECTOR_REGISTERS);
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this module share. Bits of masks and the names of fields: carry/xstate.h. */
+#ifndef CARRY_XSTATE_XSTATE_H
+#define CARRY_XSTATE_XSTATE_H
+
+#include <carry/xstate.h>
+
+/* Of areas and images, in bytes (SDM vol. 1, 13.4). All fields are little-endian. */
+#define CARRY_AREA_FCW        0
+#define CARRY_AREA_MXCSR      24
+#define CARRY_AREA_MXCSR_MASK 28
+#define CARRY_AREA_XMM        160
+#define CARRY_AREA_XSTATE_BV  512
+#define CARRY_AREA_XCOMP_BV   520
+#define CARRY_AREA_RESERVED   528 /* to the end of the header: must be zero */
+
+#define CARRY_COMPACT_BIT (UINT64_C(1) << 63) /* of XCOMP_BV */
+
+/* As the CPU starts, and as the System V ABI starts processes. */
+#define CARRY_FCW_INITIAL   0x37f
+#define CARRY_MXCSR_INITIAL 0x1f80
+
+/* Each architecture provides: the layout of this machine. */
+void carry_xstate_detect(struct carry_xstate_layout *layout);
+
+/* The layout, by its facts alone: found once, then read from memory. */
+uint64_t carry_xstate_user(void);
+
+#endif
