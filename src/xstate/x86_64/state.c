@@ -14,11 +14,17 @@
     (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
      BIT(TILEDATA))
 
-/* Registers that the compiler may hold values in; of others this file, built for every x86-64,
- * knows nothing. */
+/*
+ * Registers that the compiler may hold values in: of others this file, built for every x86-64,
+ * knows nothing. Kernels are built for none.
+ */
+#ifdef __SSE__
 #define VECTOR_REGISTERS                                                                           \
-    "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",       \
+    , "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",     \
         "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+#else
+#define VECTOR_REGISTERS
+#endif
 
 struct legacy {
     uint16_t fcw;
@@ -123,7 +129,7 @@ static void load_legacy(const struct area *area, uint64_t mask) {
         copy_x87(&image, area->xstate_bv & BIT(X87) ? &area->legacy : &initial);
     if (mask & BIT(SSE))
         copy_sse(&image, area->xstate_bv & BIT(SSE) ? &area->legacy : &initial);
-    __asm__ volatile("fxrstor64 %0" : : "m"(image) : VECTOR_REGISTERS);
+    __asm__ volatile("fxrstor64 %0" : : "m"(image) : "memory" VECTOR_REGISTERS);
 }
 
 void carry_xstate_load(const void *from, uint64_t mask) {
@@ -134,7 +140,7 @@ void carry_xstate_load(const void *from, uint64_t mask) {
         __asm__ volatile("xrstor64 (%0)"
                          :
                          : "r"(from), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
-                         : "memory", VECTOR_REGISTERS);
+                         : "memory" VECTOR_REGISTERS);
 }
 
 /* --- Cleaning --- */
@@ -155,6 +161,6 @@ void carry_xstate_clean(enum carry_xstate_level level) {
         __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
         load_initial(VECTOR_STATE, mxcsr);
     } else if (uses(CARRY_CPU_BIT(avx))) {
-        __asm__ volatile("vzeroupper" : : : VECTOR_REGISTERS);
+        __asm__ volatile("vzeroupper" : : : "memory" VECTOR_REGISTERS);
     }
 }
