@@ -185,8 +185,11 @@ CARRY_API void carry_patch_unimport(struct carry_key *import);
 /* Does nothing, in no instructions at all where it is patched in: see CARRY_OP_NOTHING. */
 CARRY_API uintptr_t carry_patch_nothing(void);
 
-/* Never called. A call of it behind each site tells the compiler to make room for calls. */
-CARRY_API __attribute__((noreturn, cold)) void carry_patch_never(void);
+/*
+ * Never called. A call of it behind each site tells the compiler to make room for calls, and that
+ * anything may change there: of a function that does not return it would ignore what that changes.
+ */
+CARRY_API __attribute__((cold)) void carry_patch_never(void);
 
 /* The sites of the object that this is compiled into, by the linker; none if it has none. */
 extern const struct carry_site __start_carry_sites[] __attribute__((weak, visibility("hidden")));

@@ -486,7 +486,3 @@ const char *carry_patch_reason_name(enum carry_patch_reason reason) {
     };
     return (unsigned)reason < CARRY_PATCH_REASONS ? names[reason] : "unknown";
 }
-
-void carry_patch_never(void) {
-    __builtin_trap();
-}

@@ -58,6 +58,7 @@ static void check_calls(bool flipped) {
     EXPECT(call_bool(text), !flipped);
     EXPECT(call_bool(NULL), flipped);
     EXPECT(call_text(text) - text, 1);
+    EXPECT(counted_by_call(), 1);
     EXPECT(call_body(UINT64_C(0xfffffffd)), flipped ? 0x100000000 : 0xfffffffd);
 }
 

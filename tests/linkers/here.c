@@ -36,6 +36,12 @@ static uint64_t same(uint64_t a) {
     return a;
 }
 
+/* Nobody else can change this: a compiler may keep it across calls that do not. */
+static long counted;
+static void count(void) {
+    counted++;
+}
+
 CARRY_OP_DEFINE(op0, zero);
 CARRY_OP_DEFINE(op1, one);
 CARRY_OP_DEFINE(op2, two);
@@ -47,6 +53,7 @@ CARRY_OP_DEFINE(op_void, increment);
 CARRY_OP_DEFINE(op_bool, is_something);
 CARRY_OP_DEFINE(op_text, behind_first);
 CARRY_OP_DEFINE(op_body, same);
+CARRY_OP_DEFINE(op_static, count);
 CARRY_KEY_DEFINE(key_off, false);
 CARRY_KEY_DEFINE(key_on, true);
 CARRY_KEY_DEFINE(key_alt, false);
@@ -85,6 +92,14 @@ bool call_bool(const void *a) {
 }
 const char *call_text(const char *a) {
     return carry_call(op_text)(a);
+}
+void call_static(void) {
+    carry_call(op_static)();
+}
+long counted_by_call(void) {
+    long before = counted;
+    call_static();
+    return counted - before;
 }
 uint64_t call_body(uint64_t a) {
     return carry_call(op_body)(a);

@@ -25,13 +25,14 @@ CARRY_OP(void, op_void, long *);
 CARRY_OP(bool, op_bool, const void *);
 CARRY_OP(const char *, op_text, const char *);
 CARRY_OP(uint64_t, op_body, uint64_t);
+CARRY_OP(void, op_static);
 CARRY_KEY(key_off);
 CARRY_KEY(key_on);
 CARRY_KEY(key_alt);
 
 /* How many records the two files make, and how many of them in functions that nobody calls. */
 enum {
-    CALLS = 18,
+    CALLS = 19,
     BRANCHES = 7,
     ALTERNATIVES = 4,
     BODIES = 1,
@@ -66,6 +67,8 @@ ONCE void call_void(long *a);
 ONCE bool call_bool(const void *a);
 ONCE const char *call_text(const char *a);
 ONCE uint64_t call_body(uint64_t a);
+ONCE void call_static(void);
+ONCE long counted_by_call(void);
 ONCE long if_off(void);
 ONCE long if_on(void);
 ONCE long if_both(void);

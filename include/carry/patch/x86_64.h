@@ -148,6 +148,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
         return (result)(CARRY_IS_TYPE(result, bool) ? value & 0xff : value);                       \
     never:                                                                                         \
         carry_patch_never();                                                                       \
+        __builtin_unreachable();                                                                   \
     }                                                                                              \
     _Pragma("GCC diagnostic pop") struct carry_key
 

@@ -49,3 +49,7 @@ uint8_t carry_patch_probe(void) {
 uintptr_t carry_patch_nothing(void) {
     return 0;
 }
+
+void carry_patch_never(void) {
+    __builtin_trap();
+}

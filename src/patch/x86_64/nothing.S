@@ -32,4 +32,17 @@ CARRY_END carry_patch_nothing
     .byte   5, 0, 0, 1                          /* CARRY_SITE_BODY, length, flags, version */
     .popsection
 
+/*
+ * void carry_patch_never(void)
+ *
+ * In assembly, as compilers that optimise across files must not see that it changes nothing.
+ */
+    .globl carry_patch_never
+    .type carry_patch_never, @function
+carry_patch_never:
+    .cfi_startproc
+    endbr64
+    ud2
+CARRY_END carry_patch_never
+
 CARRY_NOTES
