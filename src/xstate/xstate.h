@@ -16,6 +16,9 @@
 
 #define CARRY_COMPACT_BIT (UINT64_C(1) << 63) /* of XCOMP_BV */
 
+/* What FXSAVE holds. */
+#define CARRY_LEGACY_STATE (CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE))
+
 /* As the CPU starts, and as the System V ABI starts processes. */
 #define CARRY_FCW_INITIAL   0x37f
 #define CARRY_MXCSR_INITIAL 0x1f80

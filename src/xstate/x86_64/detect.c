@@ -20,29 +20,41 @@ static uint32_t mxcsr_mask(void) {
     return mask ? mask : 0xffbf;
 }
 
-static void detect_part(struct carry_xstate_part *part, unsigned component) {
+/* A component that nobody can name or give room to is left alone (LWP of old AMD CPUs is 62). */
+static bool detect_part(struct carry_xstate_part *part, unsigned component) {
     struct carry_cpuid found = carry_cpuid(LEAF, component);
     part->size = found.reg[EAX];
     part->offset = found.reg[EBX];
     part->supervisor = bit(found.reg[ECX], 0);
     part->aligned = bit(found.reg[ECX], 1);
     part->lazy = bit(found.reg[ECX], 2);
+    return part->size;
 }
 
+/* Those of `mask` that have parts. */
+static uint64_t detect_parts(struct carry_xstate_layout *layout, uint64_t mask) {
+    uint64_t found = 0;
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
+        if (mask >> i & 1 && detect_part(&layout->parts[i], i))
+            found |= UINT64_C(1) << i;
+    return found;
+}
+
+/* Firmware may hide leaves beyond the third: what FXSAVE holds can then be saved by XSAVE too. */
 void carry_xstate_detect(struct carry_xstate_layout *layout) {
+    uint64_t xcr0 = carry_xcr0();
     layout->mxcsr_mask = mxcsr_mask();
-    layout->user = carry_xcr0();
-    if (!layout->user || !carry_cpuid_has_leaf(LEAF))
+    layout->user = xcr0 & CARRY_LEGACY_STATE;
+    layout->standard_size = xcr0 ? CARRY_XSTATE_EXTENDED : 0;
+    if (!xcr0 || !carry_cpuid_has_leaf(LEAF))
         return;
     struct carry_cpuid options = carry_cpuid(LEAF, 1);
-    layout->supervisor = options.reg[ECX] | (uint64_t)options.reg[EDX] << 32;
+    layout->user |= detect_parts(layout, xcr0);
+    layout->supervisor = detect_parts(layout, options.reg[ECX] | (uint64_t)options.reg[EDX] << 32);
     layout->standard_size = carry_cpuid(LEAF, 0).reg[EBX];
     layout->xsaveopt = bit(options.reg[EAX], 0);
     layout->xsavec = bit(options.reg[EAX], 1);
     layout->xgetbv1 = bit(options.reg[EAX], 2);
     layout->xsaves = bit(options.reg[EAX], 3);
     layout->xfd = bit(options.reg[EAX], 4);
-    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
-        if ((layout->user | layout->supervisor) >> i & 1)
-            detect_part(&layout->parts[i], i);
 }

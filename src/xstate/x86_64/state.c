@@ -6,9 +6,6 @@
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* What FXSAVE holds. */
-#define LEGACY_STATE (BIT(X87) | BIT(SSE))
-
 /* Vector registers, masks and tiles: what calls may change. */
 #define VECTOR_STATE                                                                               \
     (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
@@ -52,7 +49,7 @@ static bool uses(uint32_t feature) {
 }
 
 uint64_t carry_xstate_enabled(void) {
-    return uses(CARRY_CPU_BIT(xsave)) ? carry_xstate_user() : LEGACY_STATE;
+    return uses(CARRY_CPU_BIT(xsave)) ? carry_xstate_user() : CARRY_LEGACY_STATE;
 }
 
 uint64_t carry_xstate_default(void) {
@@ -149,7 +146,7 @@ static void load_initial(uint64_t mask, uint32_t mxcsr) {
     struct area area = {.legacy = initial};
     area.legacy.mxcsr = mxcsr;
     if (!uses(CARRY_CPU_BIT(xsave))) /* which loads MXCSR from areas that are in use only */
-        area.xstate_bv = LEGACY_STATE;
+        area.xstate_bv = CARRY_LEGACY_STATE;
     carry_xstate_load(&area, mask);
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Machines with and without XSAVE, as CPUID and the kernels that ran on them told of them. */
+#ifndef CARRY_TESTS_MACHINES_H
+#define CARRY_TESTS_MACHINES_H
+
+#include <carry/xstate.h>
+
+struct machine {
+    const char *name;
+    struct carry_xstate_layout layout;
+    uint32_t compact_size; /* of an image of all of `layout.user`; 0 if it has no such form */
+};
+
+/* NULL if there are no more. */
+const struct machine *machine_at(size_t index);
+
+#endif

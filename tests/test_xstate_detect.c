@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* `xstate`: what is made of CPUID, on this CPU and on others, whose answers are given here. */
+#include <string.h>
+
+#include <carry/xstate.h>
+
+#include "harness/machines.h"
+#include "harness/tap.h"
+
+/* In place of base/cpuid.h. */
+#define CARRY_BASE_CPUID_H
+
+struct carry_cpuid {
+    uint32_t reg[4];
+};
+
+/* The CPU that is asked. */
+static struct {
+    struct carry_xstate_layout layout;
+    uint64_t xcr0;
+    bool no_leaf;
+    bool real;
+} cpu;
+
+static struct carry_cpuid real_cpuid(uint32_t leaf, uint32_t subleaf) {
+    struct carry_cpuid r;
+    __asm__ volatile("cpuid"
+                     : "=a"(r.reg[0]), "=b"(r.reg[1]), "=c"(r.reg[2]), "=d"(r.reg[3])
+                     : "0"(leaf), "2"(subleaf));
+    return r;
+}
+
+static uint64_t real_xcr0(void) {
+    uint32_t low, high;
+    if (!(real_cpuid(1, 0).reg[2] >> 27 & 1))
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low | (uint64_t)high << 32;
+}
+
+static struct carry_cpuid given_part(unsigned component) {
+    if (component >= CARRY_XSTATE_COMPONENTS)
+        return (struct carry_cpuid){{128, 832, 0, 0}};
+    const struct carry_xstate_part *part = &cpu.layout.parts[component];
+    uint32_t flags = part->supervisor | (uint32_t)part->aligned << 1 | (uint32_t)part->lazy << 2;
+    return (struct carry_cpuid){{part->size, part->offset, flags, 0}};
+}
+
+static struct carry_cpuid given_options(const struct carry_xstate_layout *layout) {
+    uint32_t options = layout->xsaveopt | (uint32_t)layout->xsavec << 1 |
+                       (uint32_t)layout->xgetbv1 << 2 | (uint32_t)layout->xsaves << 3 |
+                       (uint32_t)layout->xfd << 4;
+    return (struct carry_cpuid){
+        {options, 0, (uint32_t)layout->supervisor, (uint32_t)(layout->supervisor >> 32)}};
+}
+
+static struct carry_cpuid carry_cpuid(uint32_t leaf, uint32_t subleaf) {
+    if (cpu.real)
+        return real_cpuid(leaf, subleaf);
+    if (cpu.no_leaf)
+        return (struct carry_cpuid){{0x16, 0x16, 0x16, 0x16}}; /* those of the last leaf */
+    if (subleaf == 0)
+        return (struct carry_cpuid){{0, cpu.layout.standard_size, 0, 0}};
+    return subleaf == 1 ? given_options(&cpu.layout) : given_part(subleaf);
+}
+
+static bool carry_cpuid_has_leaf(uint32_t leaf) {
+    return cpu.real ? real_cpuid(0, 0).reg[0] >= leaf : !cpu.no_leaf;
+}
+
+static uint64_t carry_xcr0(void) {
+    return cpu.real ? real_xcr0() : cpu.xcr0;
+}
+
+#define carry_xstate_detect detect_given
+#include "xstate/x86_64/detect.c"
+
+static struct carry_xstate_layout detected(void) {
+    struct carry_xstate_layout layout;
+    memset(&layout, 0, sizeof layout);
+    detect_given(&layout);
+    return layout;
+}
+
+static bool same_part(const struct carry_xstate_part *a, const struct carry_xstate_part *b) {
+    return a->size == b->size && a->offset == b->offset && a->supervisor == b->supervisor &&
+           a->aligned == b->aligned && a->lazy == b->lazy;
+}
+
+/* All but mxcsr_mask, which no CPUID tells. */
+static bool same_layout(const struct carry_xstate_layout *a, const struct carry_xstate_layout *b) {
+    bool same = a->user == b->user && a->supervisor == b->supervisor &&
+                a->standard_size == b->standard_size && a->xsaveopt == b->xsaveopt &&
+                a->xsavec == b->xsavec && a->xgetbv1 == b->xgetbv1 && a->xsaves == b->xsaves &&
+                a->xfd == b->xfd;
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        same &= same_part(&a->parts[i], &b->parts[i]);
+    return same;
+}
+
+static void given(const struct machine *machine) {
+    memset(&cpu, 0, sizeof cpu);
+    cpu.layout = machine->layout;
+    cpu.xcr0 = machine->layout.user;
+}
+
+static void test_machines(void) {
+    const struct machine *machine;
+    for (size_t i = 0; (machine = machine_at(i)); i++) {
+        given(machine);
+        struct carry_xstate_layout layout = detected();
+        tap_ok(same_layout(&layout, &machine->layout), "%s is known by its CPUID", machine->name);
+    }
+}
+
+/* XSAVE of a component that has no room in an area would write behind it. */
+static void test_nameless(const struct machine *machine) {
+    given(machine);
+    cpu.xcr0 |= UINT64_C(1) << 62 | UINT64_C(1) << CARRY_XSTATE_COMPONENTS;
+    cpu.layout.supervisor |= UINT64_C(1) << 40;
+    struct carry_xstate_layout layout = detected();
+    tap_ok(layout.user == machine->layout.user, "components without a name are not enabled");
+    tap_ok(layout.supervisor == machine->layout.supervisor, "nor those of supervisor state");
+}
+
+static void test_no_size(const struct machine *machine) {
+    given(machine);
+    cpu.layout.parts[CARRY_XSTATE_AVX].size = 0;
+    tap_ok(detected().user == (machine->layout.user & ~CARRY_XSTATE_BIT(AVX)),
+           "nor those without a size");
+}
+
+static void test_no_leaf(const struct machine *machine) {
+    given(machine);
+    cpu.no_leaf = true;
+    struct carry_xstate_layout layout = detected();
+    tap_ok(layout.user == 3 && layout.standard_size == CARRY_XSTATE_EXTENDED && !layout.xsavec,
+           "where leaf 0DH is hidden, x87 and SSE are enabled");
+    tap_ok(!layout.supervisor && !layout.parts[CARRY_XSTATE_AVX].size, "and nothing else");
+}
+
+/* CPUID.0DH.1:EBX: with XSAVES, of XCR0 | IA32_XSS, which only kernels can read. */
+static bool is_total(const struct carry_xstate_layout *layout, size_t total) {
+    uint64_t supervisor = layout->xsaves ? layout->supervisor : 0, some = supervisor;
+    for (;; some = (some - 1) & supervisor) {
+        if (carry_xstate_size(layout, layout->user | some, CARRY_XSTATE_COMPACT) == total)
+            return true;
+        if (!some)
+            return false;
+    }
+}
+
+static void test_this_cpu(void) {
+    memset(&cpu, 0, sizeof cpu);
+    cpu.real = true;
+    struct carry_xstate_layout layout = detected(), told;
+    carry_xstate_layout(&told);
+    tap_ok(same_layout(&layout, &told) && layout.mxcsr_mask == told.mxcsr_mask,
+           "carry_xstate_layout() says the same");
+    if (!layout.user) {
+        tap_skip("totals", "this CPU has no XSAVE");
+        return;
+    }
+    tap_ok(layout.user == real_xcr0(), "every component of XCR0 is known");
+    tap_ok(carry_xstate_size(&layout, ~UINT64_C(0), CARRY_XSTATE_STANDARD) == layout.standard_size,
+           "the standard form has %u bytes, as CPUID says", layout.standard_size);
+    if (layout.xsavec)
+        tap_ok(is_total(&layout, real_cpuid(0xd, 1).reg[1]),
+               "so has the compact form, of %u bytes with supervisor state",
+               real_cpuid(0xd, 1).reg[1]);
+    else
+        tap_skip("the compact form", "this CPU has none");
+}
+
+int main(void) {
+    const struct machine *machine = machine_at(3);
+    test_machines();
+    test_nameless(machine);
+    test_no_size(machine);
+    test_no_leaf(machine);
+    test_this_cpu();
+    return tap_done();
+}
