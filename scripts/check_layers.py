@@ -29,6 +29,7 @@ PUBLIC = {
     "fault.h": "copy",
     "image.h": "xstate",
     "protocols.def": "packet",
+    "refusals.def": "xstate",
     "section.h": "xstate",
     "thunk.h": "xstate",
 }

@@ -16,6 +16,7 @@
 #include <carry/cpu.h>
 #include <carry/crc.h>
 #include <carry/fault.h>
+#include <carry/image.h>
 #include <carry/packet.h>
 #include <carry/patch.h>
 #include <carry/sum.h>

@@ -30,7 +30,7 @@
 #define INTEL_AVX512 AVX(576), OPMASK(1088), ZMM_HI256(1152), HI16_ZMM(1664), PKRU(2688)
 #define AMD_AVX512   AVX(576), OPMASK(832), ZMM_HI256(896), HI16_ZMM(1408), PKRU(2432)
 
-static const struct machine machines[] = {
+static const struct machine machines[MACHINES] = {
     {"Nehalem", {INTEL}, 0},
     {"Haswell",
      {.user = 0x7, .standard_size = 832, INTEL, SINCE_SANDY_BRIDGE, .parts = {AVX(576)}},
@@ -103,5 +103,5 @@ static const struct machine machines[] = {
 };
 
 const struct machine *machine_at(size_t index) {
-    return index < sizeof machines / sizeof *machines ? &machines[index] : NULL;
+    return index < MACHINES ? &machines[index] : NULL;
 }

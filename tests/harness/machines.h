@@ -11,6 +11,8 @@ struct machine {
     uint32_t compact_size; /* of an image of all of `layout.user`; 0 if it has no such form */
 };
 
+#define MACHINES 11
+
 /* NULL if there are no more. */
 const struct machine *machine_at(size_t index);
 

@@ -11,13 +11,12 @@ static bool bit(uint32_t word, unsigned index) {
     return word >> index & 1;
 }
 
-/* Where FXSAVE leaves zero, the mask is that of the first CPUs with SSE (SDM vol. 1, 11.6.6). */
 static uint32_t mxcsr_mask(void) {
     uint8_t area[CARRY_XSTATE_LEGACY] __attribute__((aligned(16))) = {0};
     uint32_t mask;
     __asm__ volatile("fxsave64 %0" : "+m"(area));
     __builtin_memcpy(&mask, area + CARRY_AREA_MXCSR_MASK, sizeof mask);
-    return mask ? mask : 0xffbf;
+    return mask ? mask : CARRY_MXCSR_MASK_OLDEST;
 }
 
 /* A component that nobody can name or give room to is left alone (LWP of old AMD CPUs is 62). */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files on images share: their bytes, by the contract of carry/image.h. */
+#ifndef CARRY_XSTATE_IMAGE_H
+#define CARRY_XSTATE_IMAGE_H
+
+#include <carry/image.h>
+
+#include "xstate/xstate.h"
+
+/* Components of user state; those of FXSAVE where there is no XSAVE. */
+static inline uint64_t carry_image_user(const struct carry_xstate_layout *layout) {
+    return layout->user ? layout->user : CARRY_LEGACY_STATE;
+}
+
+static inline uint64_t carry_image_get(const uint8_t *bytes, unsigned size) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < size; i++)
+        value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static inline void carry_image_put(uint8_t *bytes, unsigned size, uint64_t value) {
+    for (unsigned i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static inline bool carry_image_is_zero(const uint8_t *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static inline uint64_t carry_image_xcomp_bv(const uint8_t *image) {
+    return carry_image_get(image + CARRY_AREA_XCOMP_BV, 8);
+}
+
+static inline bool carry_image_is_compact(const struct carry_xstate_layout *layout,
+                                          const uint8_t *image) {
+    return layout->user && carry_image_xcomp_bv(image) & CARRY_COMPACT_BIT;
+}
+
+static inline size_t carry_image_offset(const struct carry_xstate_layout *layout,
+                                        const uint8_t *image, unsigned component) {
+    if (carry_image_is_compact(layout, image))
+        return carry_xstate_offset(layout, carry_image_xcomp_bv(image), CARRY_XSTATE_COMPACT,
+                                   component);
+    return carry_xstate_offset(layout, layout->user, CARRY_XSTATE_STANDARD, component);
+}
+
+/* The value that loads would give MXCSR. The compact form has none unless SSE is in use. */
+static inline uint32_t carry_image_mxcsr(const struct carry_xstate_layout *layout,
+                                         const uint8_t *image) {
+    bool is_there = !carry_image_is_compact(layout, image) ||
+                    carry_xstate_image_in_use(layout, image) & CARRY_XSTATE_BIT(SSE);
+    return is_there ? (uint32_t)carry_image_get(image + CARRY_AREA_MXCSR, 4) : CARRY_MXCSR_INITIAL;
+}
+
+static inline bool carry_image_mxcsr_fits(const struct carry_xstate_layout *layout,
+                                          uint32_t mxcsr) {
+    return !(mxcsr & ~(layout->mxcsr_mask ? layout->mxcsr_mask : CARRY_MXCSR_MASK_OLDEST));
+}
+
+static inline bool carry_image_has_compact(const struct carry_xstate_layout *layout) {
+    return layout->xsavec || layout->xsaves;
+}
+
+#endif
