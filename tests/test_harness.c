@@ -129,6 +129,27 @@ static void test_sum_copies(void) {
                   "behind the fault");
 }
 
+static void test_images(void) {
+    const struct effort *effort = &effort_short;
+    expect_caught(check_initial(broken_initial_avx), "initial_avx", "XSTATE_BV names components");
+    expect_caught(check_initial(broken_initial_zero), "initial_zero", "MXCSR is not");
+    expect_caught(check_initial(broken_initial_form), "initial_form", "XCOMP_BV is not");
+    expect_caught(check_initial(broken_initial_rounds), "initial_rounds",
+                  "touches what it must not");
+    expect_caught(check_refusals(broken_check_xcomp_bv), "check_xcomp_bv",
+                  "NONE instead of NOT_COMPACTED");
+    expect_caught(check_random_images(broken_check_xcomp_bv, effort), "check_xcomp_bv, at random",
+                  "XRSTOR faults on");
+    expect_caught(check_random_images(broken_check_mxcsr, effort), "check_mxcsr, at random",
+                  "XRSTOR faults on");
+    expect_caught(check_refusals(broken_check_size), "check_size", "touches what it must not");
+    expect_caught(check_random_images(broken_check_truncated, effort), "check_truncated, at random",
+                  "touches what it must not");
+    expect_caught(check_conversions(broken_convert_offsets), "convert_offsets", "registers differ");
+    expect_caught(check_conversions(broken_convert_mxcsr), "convert_mxcsr", "registers differ");
+    expect_caught(check_conversions(broken_convert_loses), "convert_loses", "NONE");
+}
+
 int main(void) {
     effort_note(&effort_short);
     if (fault_under_valgrind())
@@ -141,5 +162,6 @@ int main(void) {
     test_copies();
     test_parts();
     test_sum_copies();
+    test_images();
     return tap_done();
 }

@@ -14,8 +14,9 @@
  *    address. What is written for this CPU may be loaded, at an address of CARRY_XSTATE_ALIGN.
  *  - Images are of user state, in the standard or the compact form: which one, XCOMP_BV tells. A
  *    layout whose `user` is 0 is of a machine without XSAVE: its images are FXSAVE's 512 bytes.
- *  - Whatever the bytes are, nothing outside [image, image + size) is read, and what is not refused
- *    faults no XRSTOR of the machine whose layout it is, nor of one that it was converted for.
+ *  - Whatever the bytes are, nothing outside [image, image + size) is read. What is not refused
+ *    faults no XRSTOR for its header or MXCSR, of the machine whose layout it is, or of one that it
+ *    was converted for. What other registers hold is not judged.
  *  - Nothing is kept or allocated: callable anywhere.
  *
  * Source: Intel SDM vol. 1, 13.4, 13.7 to 13.12; Linux, arch/x86/include/uapi/asm/sigcontext.h.

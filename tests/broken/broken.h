@@ -7,6 +7,7 @@
 
 #include "base/arch.h"
 #include "copy/copy.h"
+#include "harness/check_images.h"
 #include "harness/check_parts.h"
 #include "harness/check_sum_copy.h"
 
@@ -41,5 +42,17 @@ iov_fn broken_iov_odd_chunk;                    /* what follows an odd chunk is 
 combine_fn broken_combine_odd;                  /* offsets count as even */
 burst_fn broken_burst_shared;                   /* one packet's sum seeds the next */
 update_fn broken_update_1141; /* RFC 1141, equation 2: ends at 0xffff for 0x0000 */
+
+initial_fn broken_initial_avx;         /* XSTATE_BV names AVX, though it is zero */
+initial_fn broken_initial_zero;        /* MXCSR is zero: every exception is unmasked */
+initial_fn broken_initial_form;        /* XCOMP_BV is zero in the compact form */
+initial_fn broken_initial_rounds;      /* sizes are rounded up to multiples of 64 */
+image_check_fn broken_check_xcomp_bv;  /* what XCOMP_BV lacks may be in use */
+image_check_fn broken_check_mxcsr;     /* MXCSR may have any bits set */
+image_check_fn broken_check_size;      /* the header is read before the size is looked at */
+image_check_fn broken_check_truncated; /* components may end beyond the image */
+convert_fn broken_convert_offsets;     /* components stay where they were */
+convert_fn broken_convert_mxcsr;       /* MXCSR is kept only while SSE is in use */
+convert_fn broken_convert_loses;       /* what the target lacks is dropped, in use or not */
 
 #endif

@@ -157,16 +157,25 @@ bool image_same_state(const struct carry_xstate_layout *a_layout, const uint8_t 
     return true;
 }
 
+/* Of the reserved bytes the standard form needs only the first eight to be zero. */
+static bool has_reserved(const uint8_t *image, bool compact) {
+    bool ok = image_get(image, IMAGE_RESERVED, 8) == 0;
+    for (size_t at = IMAGE_RESERVED + 8; compact && at < CARRY_XSTATE_EXTENDED; at += 8)
+        ok &= image_get(image, at, 8) == 0;
+    return !ok;
+}
+
 bool image_faults(const struct carry_xstate_layout *layout, const uint8_t *image) {
-    uint64_t in_use = in_use_of(layout, image), xcomp_bv = xcomp_bv_of(layout, image);
-    uint32_t mask = layout->mxcsr_mask ? layout->mxcsr_mask : 0xffbf;
+    const uint64_t in_use = in_use_of(layout, image), xcomp_bv = xcomp_bv_of(layout, image);
+    const uint32_t mask = layout->mxcsr_mask ? layout->mxcsr_mask : 0xffbf;
+    const bool compact = xcomp_bv & IMAGE_COMPACT;
     if (mxcsr_of(layout, image) & ~mask)
         return true;
     if (!layout->user)
         return false;
-    bool compact = xcomp_bv & IMAGE_COMPACT;
-    return in_use & ~layout->user || image_get(image, IMAGE_RESERVED, 8) ||
-           (!compact && xcomp_bv) || (compact && !layout->xsavec) ||
-           (compact && (in_use | IMAGE_COMPACT) & ~xcomp_bv) ||
-           (compact && xcomp_bv & ~(layout->user | IMAGE_COMPACT));
+    if (in_use & ~layout->user || has_reserved(image, compact))
+        return true;
+    if (!compact)
+        return xcomp_bv;
+    return !layout->xsavec || in_use & ~xcomp_bv || xcomp_bv & ~(layout->user | IMAGE_COMPACT);
 }
