@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/call.h"
 
-#include <cpuid.h>
 #include <string.h>
 
 #include "harness/call_stack.h"
 #include "harness/call_x86_64.h"
+#include "harness/cpu.h"
 #include "harness/rng.h"
 
 struct snapshot {
@@ -57,7 +57,6 @@ AT(caller_stack, FRAME_CALLER_STACK);
 AT(garbage, FRAME_GARBAGE);
 
 void call_x86_64(struct frame *frame, call_fn *fn);
-bool call_x86_64_xinuse_works(void);
 
 static struct frame frame;
 
@@ -65,19 +64,12 @@ static struct frame frame;
 #define FLAGS_ARITHMETIC 0x8d5 /* carry, parity, adjust, zero, sign, overflow */
 #define FLAGS_ALWAYS     0x202 /* bit 1 reads as 1; interrupts stay on */
 #define XINUSE_UPPERS    0x44  /* upper halves of ymm0 to ymm15, and of zmm0 to zmm15 */
-#define XGETBV1_BIT      4     /* CPUID.(EAX=0DH,ECX=1):EAX */
-
-static bool has_xgetbv1(void) {
-    unsigned a, b, c, d;
-    return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & XGETBV1_BIT);
-}
 
 static uint64_t find_has(void) {
     if (!__builtin_cpu_supports("avx"))
         return 0;
-    bool xinuse = has_xgetbv1() && call_x86_64_xinuse_works();
     bool avx512 = __builtin_cpu_supports("avx512bw");
-    return HAS_AVX | (xinuse ? HAS_XINUSE : 0) | (avx512 ? HAS_AVX512 : 0);
+    return HAS_AVX | (cpu_tracks_use() ? HAS_XINUSE : 0) | (avx512 ? HAS_AVX512 : 0);
 }
 
 static void prepare_once(void) {

@@ -10,6 +10,10 @@ enum cpu_opinion { CPU_SAYS_NO, CPU_SAYS_YES, CPU_SAYS_NOTHING };
 /* Is the feature there, and enabled by the operating system? */
 enum cpu_opinion cpu_supports(const char *feature);
 
+/* Does XGETBV(1) tell that upper halves of vectors are out of use? Emulators have it say no more
+ * than XCR0. */
+bool cpu_tracks_use(void);
+
 #define CPU_BRAND_BYTES 49
 
 /* The CPU's name as it stands in its registers, blanks and all; "" if there is none. */

@@ -9,3 +9,7 @@ enum cpu_opinion cpu_supports(const char *feature) {
 void cpu_brand(char brand[CPU_BRAND_BYTES]) {
     brand[0] = '\0';
 }
+
+bool cpu_tracks_use(void) {
+    return false;
+}

@@ -31,3 +31,14 @@ void cpu_brand(char brand[CPU_BRAND_BYTES]) {
             return;
     memcpy(brand, words, sizeof words);
 }
+
+#define XGETBV1_BIT 4 /* CPUID.(EAX=0DH,ECX=1):EAX */
+
+/* In call_x86_64.S. */
+bool call_x86_64_xinuse_works(void);
+
+bool cpu_tracks_use(void) {
+    unsigned a, b, c, d;
+    return __builtin_cpu_supports("avx") && __get_cpuid_count(0xd, 1, &a, &b, &c, &d) &&
+           (a & XGETBV1_BIT) && call_x86_64_xinuse_works();
+}
