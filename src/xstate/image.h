@@ -48,12 +48,17 @@ static inline size_t carry_image_offset(const struct carry_xstate_layout *layout
     return carry_xstate_offset(layout, layout->user, CARRY_XSTATE_STANDARD, component);
 }
 
-/* The value that loads would give MXCSR. The compact form has none unless SSE is in use. */
+/*
+ * The value that loads would give MXCSR: it is a part of SSE, but the standard form has it whether
+ * SSE is in use or not.
+ */
 static inline uint32_t carry_image_mxcsr(const struct carry_xstate_layout *layout,
                                          const uint8_t *image) {
-    bool is_there = !carry_image_is_compact(layout, image) ||
-                    carry_xstate_image_in_use(layout, image) & CARRY_XSTATE_BIT(SSE);
-    return is_there ? (uint32_t)carry_image_get(image + CARRY_AREA_MXCSR, 4) : CARRY_MXCSR_INITIAL;
+    uint64_t there = carry_image_is_compact(layout, image)
+                         ? carry_xstate_image_in_use(layout, image)
+                         : carry_image_user(layout);
+    return there & CARRY_XSTATE_BIT(SSE) ? (uint32_t)carry_image_get(image + CARRY_AREA_MXCSR, 4)
+                                         : CARRY_MXCSR_INITIAL;
 }
 
 static inline bool carry_image_mxcsr_fits(const struct carry_xstate_layout *layout,

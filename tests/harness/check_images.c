@@ -609,6 +609,16 @@ static bool try_mxcsr_alone(struct trial *trial) {
     return is_refused(trial, &way, &source, REFUSED(LACKED));
 }
 
+/* Where XCR0 has no SSE, MXCSR is nobody's. */
+static bool try_x87_alone(struct trial *trial) {
+    const struct machine *zen = machine_at(MACHINES - 1);
+    struct machine old = {.name = "x87 alone", .layout = {.user = BIT(X87)}};
+    struct way way = {.from = &old, .to = zen, .in_use = BIT(X87), .mask = UINT64_MAX};
+    struct victim source = victim_of(trial, &old, CARRY_XSTATE_STANDARD, BIT(X87));
+    image_put(source.image, IMAGE_MXCSR, 4, UINT32_MAX);
+    return arrives(trial, &way, &source);
+}
+
 static bool try_bad_targets(struct trial *trial) {
     const struct machine *zen = machine_at(MACHINES - 1), *haswell = machine_at(1);
     struct way way = {.from = zen, .to = zen, .mask = UINT64_MAX};
@@ -644,7 +654,7 @@ static void try_conversions(void *argument) {
         for (size_t to = 0; to < MACHINES; to++)
             if (!try_pair(trial, machine_at(from), machine_at(to)))
                 return;
-    if (try_mxcsr_alone(trial))
+    if (try_mxcsr_alone(trial) && try_x87_alone(trial))
         try_bad_targets(trial);
 }
 

@@ -116,9 +116,11 @@ static uint64_t in_use_of(const struct carry_xstate_layout *layout, const uint8_
     return layout->user ? image_get(image, IMAGE_XSTATE_BV, 8) : X87 | SSE;
 }
 
-/* What XRSTOR makes of MXCSR. */
+/* What XRSTOR of all components makes of MXCSR. */
 static uint32_t mxcsr_of(const struct carry_xstate_layout *layout, const uint8_t *image) {
-    bool is_loaded = !xcomp_bv_of(layout, image) || in_use_of(layout, image) & SSE;
+    bool is_loaded = xcomp_bv_of(layout, image) & IMAGE_COMPACT
+                         ? in_use_of(layout, image) & SSE
+                         : !layout->user || layout->user & SSE;
     return is_loaded ? (uint32_t)image_get(image, IMAGE_MXCSR, 4) : 0x1f80;
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The input of the target that takes an image of extended state: a head, the image, the note.
+ *
+ *     0  where the image comes from: enum origin
+ *     1  the machine that it is of, for an area
+ *     2  the machine to convert it for, and in bit 7 whether to the compact form
+ *     3  entries of 16 bytes that the note has, at the end of the input
+ */
+#ifndef CARRY_FUZZ_IMAGE_H
+#define CARRY_FUZZ_IMAGE_H
+
+#include <carry/image.h>
+
+#include "harness/images.h"
+#include "harness/machines.h"
+
+#define HEAD_BYTES 4
+#define NOTE_ENTRY 16
+
+enum { HEAD_ORIGIN = 0, HEAD_FROM = 1, HEAD_TO = 2, HEAD_NOTE = 3 };
+enum origin { ORIGIN_AREA, ORIGIN_REGSET, ORIGIN_FRAME, ORIGIN_CORE, ORIGINS };
+
+#define TO_COMPACT 0x80
+
+#endif
