@@ -422,7 +422,7 @@ static const char *dump_core(const char *folder) {
 static void test_core(void) {
     char folder[] = "/tmp/test_xstate_XXXXXX";
     if (emulated) {
-        tap_skip("core file", "it would be of the emulator");
+        tap_skip("core file", "without tracers, it may be that of an emulator");
         return;
     }
     const char *reason = mkdtemp(folder) ? dump_core(folder) : strerror(errno);

@@ -70,9 +70,9 @@ struct carry_xstate_part {
 
 /* What a machine has, and where it keeps it. All zero where there is no XSAVE but FXSAVE. */
 struct carry_xstate_layout {
-    uint64_t user;          /* components that XCR0 enables */
-    uint64_t supervisor;    /* that IA32_XSS may enable */
-    uint32_t standard_size; /* of an image of all of `user`, as CPUID tells */
+    uint64_t user;       /* components that XCR0 enables, as far as they have a name and a size */
+    uint64_t supervisor; /* that IA32_XSS may enable */
+    uint32_t standard_size; /* of an image of all that XCR0 enables, as CPUID tells */
     uint32_t mxcsr_mask;    /* the bits that MXCSR may have set */
     bool xsaveopt;
     bool xsavec;
