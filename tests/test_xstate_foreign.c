@@ -124,6 +124,8 @@ static void test_nameless(const struct machine *machine) {
            "core with a component that has no name");
     image_put(source.image, IMAGE_XSTATE_BV, 8, UINT64_C(1) << 40);
     tap_ok(read_source(&source, &layout) == REFUSED(XSTATE_BV), "and with it in use");
+    image_put(source.image, IMAGE_SOFTWARE, 8, UINT64_C(1) << 40);
+    tap_ok(read_source(&source, &layout) == REFUSED(LAYOUT_XCR0), "and with nothing else in XCR0");
 }
 
 /* --- Refusals --- */

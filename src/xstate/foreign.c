@@ -85,6 +85,8 @@ static void restrict_layout(struct carry_xstate_layout *layout,
 static enum carry_xstate_refusal find_layout(const uint8_t *image, size_t size, uint64_t user,
                                              struct carry_xstate_layout *layout) {
     struct carry_xstate_layout all;
+    if (!(user & CARRY_XSTATE_BIT(X87)))
+        return CARRY_XSTATE_REFUSED_LAYOUT_XCR0;
     for (size_t i = 0; i <= MACHINES; i++) {
         candidate(i, &all);
         if (user & ~all.user || carry_xstate_size(&all, user, CARRY_XSTATE_STANDARD) != size)
@@ -114,10 +116,7 @@ enum carry_xstate_refusal carry_xstate_from_regset(const void *image, size_t siz
         return legacy_layout(image, layout);
     if (size < CARRY_XSTATE_EXTENDED)
         return CARRY_XSTATE_REFUSED_SHORT;
-    uint64_t xcr0 = carry_image_get(bytes + REGSET_XCR0, 8);
-    if (!xcr0)
-        return CARRY_XSTATE_REFUSED_LAYOUT_XCR0;
-    return find_layout(image, size, xcr0, layout);
+    return find_layout(image, size, carry_image_get(bytes + REGSET_XCR0, 8), layout);
 }
 
 /* --- The layout note of core files --- */
@@ -155,7 +154,7 @@ enum carry_xstate_refusal carry_xstate_from_core(const void *image, size_t size,
             return refusal;
     }
     uint64_t xcr0 = carry_image_get(bytes + REGSET_XCR0, 8);
-    if (!xcr0)
+    if (!(xcr0 & CARRY_XSTATE_BIT(X87)))
         return CARRY_XSTATE_REFUSED_LAYOUT_XCR0;
     if (xcr0 & ~seen)
         return CARRY_XSTATE_REFUSED_NOTE_LACKS;
@@ -196,7 +195,5 @@ enum carry_xstate_refusal carry_xstate_from_frame(const void *frame, size_t size
         return CARRY_XSTATE_REFUSED_FRAME_CUT;
     if (carry_image_get(bytes + xstate_size, MAGIC2_BYTES) != MAGIC2)
         return CARRY_XSTATE_REFUSED_FRAME_MAGIC2;
-    if (!xfeatures)
-        return CARRY_XSTATE_REFUSED_LAYOUT_XCR0;
     return find_layout(frame, (size_t)xstate_size, xfeatures, layout);
 }
