@@ -33,6 +33,7 @@ enum carry_error {
     CARRY_ERROR_MEMORY = -7,      /* no memory */
     CARRY_ERROR_BUSY = -8,        /* in use by somebody else: do without it, or try again */
     CARRY_ERROR_SIZE = -9,        /* a buffer is too small */
+    CARRY_ERROR_CONTEXT = -10,    /* never to be called from where it was */
 };
 
 CARRY_END_DECLS

@@ -19,6 +19,7 @@
 #include <carry/image.h>
 #include <carry/packet.h>
 #include <carry/patch.h>
+#include <carry/section.h>
 #include <carry/sum.h>
 #include <carry/xstate.h>
 

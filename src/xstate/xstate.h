@@ -37,4 +37,7 @@ void carry_xstate_detect(struct carry_xstate_layout *layout);
 /* The layout, by its facts alone: found once, then read from memory. */
 uint64_t carry_xstate_user(void);
 
+/* Each architecture provides: MXCSR, and if asked x87, as the CPU starts with them. */
+void carry_xstate_start(bool x87);
+
 #endif

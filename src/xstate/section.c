@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sections: who has the vector registers of a CPU.
+ *
+ * All is done while the CPU's word `section` points to something, by whoever set it. What comes in
+ * between, at any instruction, leaves without changing anything, or saves all registers as they
+ * are and puts them back; in either case it looks at no other word. So a thread never sees a state
+ * that is half saved or half loaded.
+ */
+#include <carry/section.h>
+
+#include "base/section_host.h"
+#include "xstate/xstate.h"
+
+/* What sections may change. */
+static uint64_t section_mask(void) {
+    return carry_xstate_default() & ~CARRY_XSTATE_BIT(TILECFG);
+}
+
+/* --- The word "in use" --- */
+
+/* Interrupts are of this CPU: the compiler must keep to the order, the CPU does anyway. */
+static void use(struct carry_section_cpu *cpu, struct carry_section *section) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&cpu->section, section, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* With preemption off. An interrupt between look and store has ended its sections by the store. */
+static int claim(struct carry_section *section, void *area) {
+    struct carry_section_cpu *cpu = carry_host_section_cpu();
+    if (!cpu)
+        return CARRY_ERROR_UNSUPPORTED;
+    struct carry_section *outer = __atomic_load_n(&cpu->section, __ATOMIC_RELAXED);
+    if (outer && !area)
+        return CARRY_ERROR_BUSY;
+    *section = (struct carry_section){.outer = outer, .cpu = cpu, .area = area};
+    use(cpu, section);
+    carry_host_vectors_allow();
+    return CARRY_OK;
+}
+
+static void release(struct carry_section *section) {
+    use(section->cpu, section->outer);
+}
+
+/* First of all: an NMI changes nothing, and where nothing can be saved nobody may begin. */
+static int refusal(void) {
+    if (!carry_xstate_enabled())
+        return CARRY_ERROR_UNSUPPORTED;
+    return carry_host_in_nmi() ? CARRY_ERROR_CONTEXT : CARRY_OK;
+}
+
+/* --- Owners, in a claimed CPU --- */
+
+static void save_owner(struct carry_section_cpu *cpu) {
+    if (cpu->owner)
+        carry_xstate_save(cpu->owner->area, cpu->owner->mask);
+}
+
+/* Its state is in its area and still in the registers. */
+static void disown(struct carry_section_cpu *cpu) {
+    if (!cpu->owner)
+        return;
+    save_owner(cpu);
+    cpu->kept = cpu->owner;
+    cpu->owner = NULL;
+}
+
+/* Both words: another thread may have come to the address of one that is no more, and this one may
+ * have been on another CPU meanwhile. */
+static bool keeps(const struct carry_section_cpu *cpu, const struct carry_section_thread *thread) {
+    return cpu->kept == thread && thread->cpu == cpu;
+}
+
+static void own(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
+    if (!keeps(cpu, thread))
+        carry_xstate_load(thread->area, thread->mask);
+    thread->cpu = cpu;
+    cpu->kept = NULL;
+    cpu->owner = thread;
+}
+
+static void own_later(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
+    if (keeps(cpu, thread) || !carry_host_section_defer(thread))
+        own(cpu, thread);
+}
+
+/* --- Sections --- */
+
+int carry_section_begin(struct carry_section *section, void *area, unsigned flags) {
+    int error = refusal();
+    if (error)
+        return error;
+    carry_host_preempt_off();
+    error = claim(section, area);
+    if (error) {
+        carry_host_preempt_on();
+        return error;
+    }
+    if (section->outer) {
+        carry_xstate_save(area, section_mask());
+    } else {
+        section->thread = section->cpu->owner;
+        disown(section->cpu);
+        section->cpu->kept = NULL;
+    }
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_UPPERS);
+    carry_xstate_start(flags & CARRY_SECTION_X87);
+    return CARRY_OK;
+}
+
+void carry_section_end(struct carry_section *section) {
+    if (section->outer)
+        carry_xstate_load(section->area, section_mask());
+    else if (section->thread)
+        own_later(section->cpu, section->thread);
+    release(section);
+    carry_host_preempt_on();
+}
+
+/* --- Threads --- */
+
+/* A claim for as long as one of the functions below runs. */
+static int enter(struct carry_section *section) {
+    int error = refusal();
+    return error ? error : claim(section, NULL);
+}
+
+int carry_section_switch(struct carry_section_thread *next) {
+    struct carry_section section;
+    int error = enter(&section);
+    if (error)
+        return error;
+    if (section.cpu->owner != next) {
+        disown(section.cpu);
+        if (next)
+            own_later(section.cpu, next);
+    }
+    release(&section);
+    return CARRY_OK;
+}
+
+int carry_section_reload(struct carry_section_thread *thread) {
+    struct carry_section section;
+    int error = enter(&section);
+    if (error)
+        return error;
+    if (section.cpu->owner != thread) {
+        disown(section.cpu);
+        own(section.cpu, thread);
+    }
+    release(&section);
+    return CARRY_OK;
+}
+
+int carry_section_sync(struct carry_section_thread *thread) {
+    struct carry_section section;
+    int error = enter(&section);
+    if (error)
+        return error;
+    if (section.cpu->owner == thread)
+        save_owner(section.cpu);
+    release(&section);
+    return CARRY_OK;
+}
+
+void carry_section_forget(struct carry_section_thread *thread) {
+    struct carry_section_cpu *cpu = carry_host_section_cpu();
+    if (cpu && cpu->owner == thread)
+        cpu->owner = NULL;
+    thread->cpu = NULL;
+}
+
+/* Of the standard form, which any XRSTOR takes; with XSTATE_BV 0 it reads no more than MXCSR. */
+void carry_section_create(struct carry_section_thread *thread, void *area, uint64_t mask) {
+    static const uint16_t fcw = CARRY_FCW_INITIAL;
+    static const uint32_t mxcsr = CARRY_MXCSR_INITIAL;
+    uint8_t *bytes = area;
+    __builtin_memset(bytes, 0, carry_xstate_area_size(mask));
+    __builtin_memcpy(bytes + CARRY_AREA_FCW, &fcw, sizeof fcw);
+    __builtin_memcpy(bytes + CARRY_AREA_MXCSR, &mxcsr, sizeof mxcsr);
+    *thread = (struct carry_section_thread){.area = area, .mask = mask};
+}
