@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from conftest import CLEAN, ERROR, Run
 
-BESIDE = ["stream", "readv", "sum+copy", "sum_copy"]
+BESIDE = ["try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
+MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
-MODES = ["hot", "cold", "mixed64", "pipe"]
+MODES = ["hot", "cold", "mixed64", "move", "pipe"]
 
 # As fast as the tool can be.
 ONE = ["--quick", "--mode", "hot", "--size", "64"]
@@ -42,6 +43,7 @@ def test_quick_times_everything_in_every_mode(carry: Run) -> None:
     assert list(dict.fromkeys(cell["mode"] for cell in report["cells"])) == MODES
     for mode in MODES[:3]:
         assert subjects(report, mode) == ["memcpy", *available(carry), *BESIDE]
+    assert subjects(report, "move") == MOVE
     assert subjects(report, "pipe") == PIPE
     assert all(0 < c["q1"] <= c["ns"] <= c["q3"] for c in report["cells"])
 
@@ -60,11 +62,31 @@ def test_alignments(carry: Run) -> None:
     assert {cell["size"] for cell in report["cells"]} == {64}
 
 
-def test_text(carry: Run) -> None:
-    done = carry("bench", "copy", *ONE, "--mode", "pipe")
+def test_moves_overlap(carry: Run) -> None:
+    cells = measure(carry, "--quick", "--mode", "move", "--size", "1500")["cells"]
+    starts = {(cell["source"], cell["target"]) for cell in cells}
+    assert starts == {(target, source) for source, target in starts} and len(starts) == 4
+    assert all(0 < abs(source - target) < 1500 for source, target in starts)
+
+
+def test_text_fits_into_a_terminal(carry: Run) -> None:
+    done = carry("bench", "copy", "--quick", "--size", "64", "--size", str(1 << 20))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    assert "hot: the same bytes again and again; source at 13, target at 7" in done.stdout
-    assert "pipe: 32 KiB" in done.stdout and "memcpy" in done.stdout
+    quick = carry("bench", "copy", "--quick", "--mode", "mixed64", "--mode", "pipe").stdout
+    lines = [*done.stdout.splitlines(), *quick.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert [line.split(":")[0] for line in lines if line.endswith("; ns")] == [
+        "hot", "cold", "mixed64", "pipe"]  # fmt: skip
+    assert sum(line.startswith("   1 MiB  ") for line in lines) == 8
+
+
+def test_table_of_moves(carry: Run) -> None:
+    done = carry("bench", "copy", "--quick", "--mode", "move", "--size", "300")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    title, _, header, row = done.stdout.split("\n\n")[-1].splitlines()
+    assert title.startswith("move: ")
+    assert " ".join(header.split()) == "bytes 13 to 0 0 to 13 1000 to 0 0 to 1000"
+    assert row.split()[0] == "300" and row.count("x") == 4
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])

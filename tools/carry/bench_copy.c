@@ -29,9 +29,10 @@ static const size_t normal_sizes[] = {16, 64, 256, 1500, 4096, 9000, 65536, 1 <<
 static void print_usage(void) {
     puts("Usage: carry bench copy [OPTION]...\n"
          "\n"
-         "Times copies on this machine: every kernel of carry_copy(), carry_copy_stream(),\n"
-         "memcpy of the C library, process_vm_readv() within this process, a sum with a\n"
-         "copy after it, and carry_sum_copy(). Takes half a minute.\n"
+         "Times copies on this machine: every kernel of carry_copy(), memcpy of the C\n"
+         "library, those that survive faults, that sum in the same pass, or go past the\n"
+         "caches, process_vm_readv() within this process, and moves beside memmove. Takes\n"
+         "half a minute.\n"
          "\n"
          "  --quick       fewer sizes and rounds: some seconds\n"
          "  --size BYTES  only this size (may be repeated)\n"
@@ -121,31 +122,35 @@ static void add_cell(struct copy_set *set, struct copy_cell cell) {
 }
 
 static void add_sized_cells(struct copy_set *set, const struct options *options,
-                            enum copy_mode mode) {
-    for (size_t i = 0; i < COPY_ALIGNMENTS; i++) {
-        for (size_t j = 0; j < options->size_count; j++) {
-            struct copy_cell cell = {mode, options->sizes[j], copy_alignments[i], 0};
-            if (mode == COPY_COLD && cell.size > COLD_SIZE_MAX)
-                continue;
-            if (mode == COPY_COLD)
-                cell.stride = (cell.size / LINE_BYTES + 2) * LINE_BYTES;
-            add_cell(set, cell);
-        }
+                            enum copy_mode mode, struct copy_alignment align) {
+    for (size_t i = 0; i < options->size_count; i++) {
+        struct copy_cell cell = {mode, options->sizes[i], align, 0};
+        if (mode != COPY_HOT && cell.size > COLD_SIZE_MAX)
+            continue;
+        if (mode == COPY_COLD)
+            cell.stride = (cell.size / LINE_BYTES + 2) * LINE_BYTES;
+        add_cell(set, cell);
     }
 }
 
+/* Room for the cells of all modes, whichever are asked for. */
+static bool make_cells(struct copy_set *set, size_t count) {
+    set->cells = calloc(count, sizeof *set->cells);
+    return set->cells != NULL;
+}
+
 static bool add_cells(struct copy_bench *bench, const struct options *options) {
-    const size_t most = 2 * COPY_ALIGNMENTS * options->size_count + 1;
-    bench->memory.cells = calloc(most, sizeof *bench->memory.cells);
-    bench->pipe.cells = calloc(1, sizeof *bench->pipe.cells);
-    if (!bench->memory.cells || !bench->pipe.cells)
+    const size_t sizes = options->size_count;
+    if (!make_cells(&bench->memory, 2 * COPY_ALIGNMENTS * sizes + 1) ||
+        !make_cells(&bench->move, COPY_OVERLAPS * sizes) || !make_cells(&bench->pipe, 1))
         return false;
-    if (options->modes >> COPY_HOT & 1)
-        add_sized_cells(&bench->memory, options, COPY_HOT);
-    if (options->modes >> COPY_COLD & 1)
-        add_sized_cells(&bench->memory, options, COPY_COLD);
+    for (enum copy_mode mode = COPY_HOT; mode <= COPY_COLD; mode++)
+        for (size_t i = 0; i < COPY_ALIGNMENTS && options->modes >> mode & 1; i++)
+            add_sized_cells(&bench->memory, options, mode, copy_alignments[i]);
     if (options->modes >> COPY_MIXED & 1)
         add_cell(&bench->memory, (struct copy_cell){.mode = COPY_MIXED});
+    for (size_t i = 0; i < COPY_OVERLAPS && options->modes >> COPY_MOVE & 1; i++)
+        add_sized_cells(&bench->move, options, COPY_MOVE, copy_overlaps[i]);
     if (options->modes >> COPY_PIPE & 1)
         add_cell(&bench->pipe, (struct copy_cell){.mode = COPY_PIPE});
     return true;
@@ -167,9 +172,7 @@ static int run_bench(struct copy_bench *bench, const struct options *options) {
         command_error("%s is WRONG: it copies %zu bytes to others", wrong, size);
         return STATUS_BAD;
     }
-    bench->memory.plan.rounds = bench->pipe.plan.rounds = options->quick ? 15 : 61;
-    bench->memory.plan.sample_ns = bench->pipe.plan.sample_ns = options->quick ? 20e3 : 50e3;
-    if (!copy_measure(bench, &bench->memory) || !copy_measure(bench, &bench->pipe))
+    if (!copy_measure(bench, options->quick ? 15 : 61, options->quick ? 20e3 : 50e3))
         return command_error("not enough memory");
     if (options->json)
         return copy_print_json(bench) ? STATUS_CLEAN : command_error("not enough memory");

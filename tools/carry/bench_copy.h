@@ -24,7 +24,7 @@ struct copy_subject {
     copy_work_fn *work;
 };
 
-enum copy_mode { COPY_HOT, COPY_COLD, COPY_MIXED, COPY_PIPE, COPY_MODES };
+enum copy_mode { COPY_HOT, COPY_COLD, COPY_MIXED, COPY_MOVE, COPY_PIPE, COPY_MODES };
 
 struct copy_mode_row {
     const char *name;
@@ -32,12 +32,14 @@ struct copy_mode_row {
 };
 extern const struct copy_mode_row copy_modes[COPY_MODES];
 
-/* Of the first bytes, from the start of a page. */
+/* Of the first bytes, from the start of a page; for moves, of the same one. */
 struct copy_alignment {
     uint16_t source, target;
 };
 #define COPY_ALIGNMENTS 4
 extern const struct copy_alignment copy_alignments[COPY_ALIGNMENTS];
+#define COPY_OVERLAPS 4
+extern const struct copy_alignment copy_overlaps[COPY_OVERLAPS];
 
 struct copy_cell {
     enum copy_mode mode;
@@ -58,12 +60,16 @@ struct copy_set {
 
 struct copy_bench {
     struct copy_set memory; /* copies from place to place */
+    struct copy_set move;   /* between ranges that overlap: libc's memmove and carry_copy_move() */
     struct copy_set pipe;   /* blocks through a pipe, and what is done with them then */
     size_t focus;           /* among the subjects of `memory`: the chosen kernel, */
-    size_t memcpy, rep;     /* libc's, and the kernel that is `rep movsb`, or `memcpy` again */
+    size_t memcpy, rep;     /* libc's, and the kernel that is `rep movsb`, or `memcpy` again, */
+    size_t kernels_end;     /* and what follows the kernels: */
+    size_t copy_try, sum_copy, sum_try, sum_then_copy, stream, readv;
     unsigned char *source, *target;
     uint8_t *sizes; /* of a mix */
     int pipes[2];
+    bool survives; /* faults are handled */
 };
 
 /* Fills in the subjects; false where a pipe or memory is missing. */
@@ -72,8 +78,8 @@ bool copy_prepare(struct copy_bench *bench, size_t largest);
 /* Names the subject that copies wrongly and the size; NULL if none does. */
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size);
 
-/* Measures a set. False when there is too little memory. */
-bool copy_measure(struct copy_bench *bench, struct copy_set *set);
+/* Measures all cells. False when there is too little memory. */
+bool copy_measure(struct copy_bench *bench, size_t rounds, double sample_ns);
 
 void copy_release(struct copy_bench *bench);
 

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <carry/fault.h>
 #include <carry/sum.h>
 
 #include "bench_copy.h"
@@ -27,10 +28,12 @@ const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_HOT] = {"hot", "the same bytes again and again"},
     [COPY_COLD] = {"cold", "other bytes each time, too many for caches"},
     [COPY_MIXED] = {"mixed64", "0 to 64 bytes at changing addresses within 1 MiB"},
+    [COPY_MOVE] = {"move", "the same bytes between ranges that overlap"},
     [COPY_PIPE] = {"pipe", "32 KiB written to a pipe and read from it"},
 };
 
 const struct copy_alignment copy_alignments[COPY_ALIGNMENTS] = {{0, 0}, {1, 0}, {0, 3}, {13, 7}};
+const struct copy_alignment copy_overlaps[COPY_OVERLAPS] = {{13, 0}, {0, 13}, {1000, 0}, {0, 1000}};
 
 /* --- Subjects --- */
 
@@ -50,6 +53,12 @@ static uint32_t sum_copy(void *dst, const void *src, size_t size) {
     return carry_sum_copy(dst, src, size, 0);
 }
 
+static uint32_t sum_copy_try(void *dst, const void *src, size_t size) {
+    uint32_t sum = 0;
+    carry_sum_copy_try(dst, src, size, &sum);
+    return sum;
+}
+
 static uint32_t nothing_more(void *dst, const void *src, size_t size) {
     (void)src, (void)size;
     return *(unsigned char *)dst;
@@ -65,30 +74,45 @@ static uint32_t copy_of_block(void *dst, const void *src, size_t size) {
     return *(unsigned char *)dst;
 }
 
-static void add(struct copy_set *set, struct copy_subject subject) {
-    if (set->subject_count < COPY_SUBJECTS)
-        set->subjects[set->subject_count++] = subject;
+/* Returns the subject's place. */
+static size_t add(struct copy_set *set, struct copy_subject subject) {
+    if (set->subject_count == COPY_SUBJECTS)
+        abort();
+    set->subjects[set->subject_count] = subject;
+    return set->subject_count++;
 }
 
-/* The result of memcpy() is where results are, and nobody looks there. */
-static void add_subjects(struct copy_bench *bench) {
+/* What such a function returns is where results are, and nobody looks there. */
+#define AS_COPY(function) ((carry_copy_fn *)(void (*)(void))(function))
+
+static void add_kernels(struct copy_bench *bench) {
     struct copy_set *set = &bench->memory;
-    bench->rep = bench->memcpy = set->subject_count;
-    add(set, (struct copy_subject){"memcpy", .copy = (carry_copy_fn *)(void (*)(void))memcpy});
+    bench->rep = bench->memcpy = add(set, (struct copy_subject){"memcpy", .copy = AS_COPY(memcpy)});
     struct carry_copy_kernel kernel;
     for (size_t i = 0; carry_copy_kernel(i, &kernel); i++) {
         if (kernel.missing)
             continue;
+        const size_t place = add(set, (struct copy_subject){kernel.name, .copy = kernel.copy});
         if (kernel.chosen)
-            bench->focus = set->subject_count;
+            bench->focus = place;
         if (strcmp(kernel.name, "rep") == 0)
-            bench->rep = set->subject_count;
-        add(set, (struct copy_subject){kernel.name, .copy = kernel.copy});
+            bench->rep = place;
     }
-    add(set, (struct copy_subject){"stream", .copy = carry_copy_stream});
-    add(set, (struct copy_subject){"readv", .work = copy_by_kernel_of_system});
-    add(set, (struct copy_subject){"sum+copy", .work = sum_then_copy});
-    add(set, (struct copy_subject){"sum_copy", .work = sum_copy});
+    bench->kernels_end = set->subject_count;
+}
+
+static void add_subjects(struct copy_bench *bench) {
+    struct copy_set *set = &bench->memory;
+    add_kernels(bench);
+    bench->copy_try = add(set, (struct copy_subject){"try", .copy = AS_COPY(carry_copy_try)});
+    bench->sum_copy = add(set, (struct copy_subject){"sum_copy", .work = sum_copy});
+    bench->sum_try = add(set, (struct copy_subject){"sum_try", .work = sum_copy_try});
+    bench->sum_then_copy = add(set, (struct copy_subject){"sum+copy", .work = sum_then_copy});
+    bench->stream = add(set, (struct copy_subject){"stream", .copy = carry_copy_stream});
+    bench->readv = add(set, (struct copy_subject){"readv", .work = copy_by_kernel_of_system});
+
+    add(&bench->move, (struct copy_subject){"memmove", .copy = AS_COPY(memmove)});
+    add(&bench->move, (struct copy_subject){"move", .copy = carry_copy_move});
 
     add(&bench->pipe, (struct copy_subject){"plain", .work = nothing_more});
     add(&bench->pipe, (struct copy_subject){"sum", .work = sum_of_block});
@@ -123,6 +147,7 @@ static uint8_t *make_sizes(void) {
 bool copy_prepare(struct copy_bench *bench, size_t largest) {
     const size_t most = largest > COLD_BYTES ? largest : COLD_BYTES;
     const size_t size = (most + PAGE_BYTES + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    bench->survives = carry_fault_acquire() == CARRY_OK;
     add_subjects(bench);
     bench->source = make_area(size);
     bench->target = make_area(size);
@@ -134,10 +159,13 @@ void copy_release(struct copy_bench *bench) {
     free(bench->source);
     free(bench->target);
     free(bench->sizes);
-    free(bench->memory.cells);
-    free(bench->memory.samples);
-    free(bench->pipe.cells);
-    free(bench->pipe.samples);
+    struct copy_set *const sets[] = {&bench->memory, &bench->move, &bench->pipe};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        free(sets[i]->cells);
+        free(sets[i]->samples);
+    }
+    if (bench->survives)
+        carry_fault_release();
     for (int i = 0; i < 2; i++)
         if (bench->pipes[i] > 0)
             close(bench->pipes[i]);
@@ -153,17 +181,28 @@ static uint32_t run_one(const struct copy_subject *subject, void *dst, const voi
     return 0;
 }
 
-static bool copies(const struct copy_bench *bench, const struct copy_subject *subject,
-                   const struct copy_cell *cell) {
-    unsigned char *to = bench->target + cell->align.target;
-    const unsigned char *from = bench->source + cell->align.source;
-    memset(to, 0, cell->size);
-    run_one(subject, to, from, cell->size);
-    return memcmp(to, from, cell->size) == 0;
+/* Where the ranges of a cell start. Those of moves lie in one area. */
+static unsigned char *target_of(const struct copy_bench *bench, const struct copy_cell *cell) {
+    return bench->target + cell->align.target;
 }
 
-const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
-    const struct copy_set *set = &bench->memory;
+static unsigned char *source_of(const struct copy_bench *bench, const struct copy_cell *cell) {
+    return (cell->mode == COPY_MOVE ? bench->target : bench->source) + cell->align.source;
+}
+
+static bool copies(const struct copy_bench *bench, const struct copy_subject *subject,
+                   const struct copy_cell *cell) {
+    unsigned char *to = target_of(bench, cell), *from = source_of(bench, cell);
+    const unsigned char *wanted = bench->source + cell->align.source;
+    memset(to, 0, cell->size);
+    if (cell->mode == COPY_MOVE)
+        memcpy(from, wanted, cell->size);
+    run_one(subject, to, from, cell->size);
+    return memcmp(to, wanted, cell->size) == 0;
+}
+
+static const char *find_wrong(const struct copy_bench *bench, const struct copy_set *set,
+                              size_t *size) {
     for (size_t i = 0; i < set->cell_count; i++) {
         *size = set->cells[i].size;
         for (size_t j = 0; j < set->subject_count; j++)
@@ -171,6 +210,11 @@ const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
                 return set->subjects[j].name;
     }
     return NULL;
+}
+
+const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
+    const char *wrong = find_wrong(bench, &bench->memory, size);
+    return wrong ? wrong : find_wrong(bench, &bench->move, size);
 }
 
 /* --- The loops that are timed --- */
@@ -186,8 +230,8 @@ static size_t place(const struct copy_cell *cell, size_t index) {
 
 static uint32_t run_sized(const struct copy_bench *bench, const struct copy_cell *cell,
                           const struct copy_subject *subject, size_t first, size_t calls) {
-    unsigned char *to = bench->target + cell->align.target;
-    const unsigned char *from = bench->source + cell->align.source;
+    unsigned char *to = target_of(bench, cell);
+    const unsigned char *from = source_of(bench, cell);
     uint32_t total = 0;
     if (subject->copy) {
         for (size_t i = first; i < first + calls; i++)
@@ -236,6 +280,12 @@ static uint32_t run_memory(const void *context, size_t cell, size_t subject, siz
     return run_sized(bench, row, chosen, first, calls);
 }
 
+static uint32_t run_moves(const void *context, size_t cell, size_t subject, size_t first,
+                          size_t calls) {
+    const struct copy_bench *bench = context;
+    return run_sized(bench, &bench->move.cells[cell], &bench->move.subjects[subject], first, calls);
+}
+
 static uint32_t run_through_pipe(const void *context, size_t cell, size_t subject, size_t first,
                                  size_t calls) {
     (void)cell, (void)first;
@@ -254,7 +304,7 @@ static size_t calls_in_memory(const void *context, size_t cell) {
     return COLD_SAMPLE / row->stride + 1;
 }
 
-static size_t calls_through_pipe(const void *context, size_t cell) {
+static size_t calls_that_fit(const void *context, size_t cell) {
     (void)context, (void)cell;
     return 0;
 }
@@ -265,18 +315,27 @@ static void show_progress(size_t done, size_t total) {
         progress_draw(done);
 }
 
-bool copy_measure(struct copy_bench *bench, struct copy_set *set) {
-    const bool memory = set == &bench->memory;
+static bool measure_set(const struct copy_bench *bench, struct copy_set *set) {
     set->plan.cells = set->cell_count;
     set->plan.subjects = set->subject_count;
-    set->plan.run = memory ? run_memory : run_through_pipe;
-    set->plan.fixed_calls = memory ? calls_in_memory : calls_through_pipe;
     set->plan.context = bench;
     set->plan.progress = show_progress;
     progress_begin_steps(set->plan.cells * set->plan.rounds);
     set->samples = bench_measure(&set->plan);
     progress_end();
     return set->samples != NULL;
+}
+
+bool copy_measure(struct copy_bench *bench, size_t rounds, double sample_ns) {
+    const struct bench_plan plan = {
+        .rounds = rounds, .sample_ns = sample_ns, .fixed_calls = calls_that_fit};
+    bench->memory.plan = bench->move.plan = bench->pipe.plan = plan;
+    bench->memory.plan.run = run_memory;
+    bench->memory.plan.fixed_calls = calls_in_memory;
+    bench->move.plan.run = run_moves;
+    bench->pipe.plan.run = run_through_pipe;
+    return measure_set(bench, &bench->memory) && measure_set(bench, &bench->move) &&
+           measure_set(bench, &bench->pipe);
 }
 
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject) {
