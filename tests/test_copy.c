@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `copy`: every kernel by every check, the functions around them, and the choice among them. */
+#include <stdio.h>
 #include <string.h>
 
 #include <carry/copy.h>
@@ -18,11 +19,32 @@ static void test_functions_by(const char *kernel) {
     tap_ok(carry_copy_select(kernel) == CARRY_OK, "select %s", kernel);
     struct verdict verdict =
         check_copies_overlaps((struct copier){.copy = carry_copy_move}, effort);
-    verdict_report(&verdict, "carry_copy_move by %s", kernel);
+    verdict_report(&verdict, "carry_copy_move by %s: distances", kernel);
+    verdict = check_copies_overlap_edges((struct copier){.copy = carry_copy_move}, effort);
+    verdict_report(&verdict, "carry_copy_move by %s: edges of both", kernel);
     verdict = check_copies_sampled((struct copier){.copy = carry_copy_stream}, effort);
     verdict_report(&verdict, "carry_copy_stream by %s: sizes to 5 MiB", kernel);
     verdict = check_copies_edges((struct copier){.copy = carry_copy_stream}, effort);
     verdict_report(&verdict, "carry_copy_stream by %s: edges", kernel);
+}
+
+/* Moves are right copies too. */
+static const struct {
+    const char *name;
+    carry_copy_fn *move;
+} moves[] = {
+#define CARRY_COPY_KERNEL(arch, name, ...) CARRY_ROWS_##arch({#name, carry_copy_move_##name}, )
+#include "copy/kernels.def"
+#undef CARRY_COPY_KERNEL
+};
+
+static void test_move_of(size_t index) {
+    char name[64];
+    snprintf(name, sizeof name, "move by %s", moves[index].name);
+    copies_check_all((struct copier){.copy = moves[index].move}, effort, name);
+    tap_ok(carry_copy_select(moves[index].name) == CARRY_OK &&
+               carry_get_carry_copy_move() == moves[index].move,
+           "%s: chosen with the kernel", name);
 }
 
 static void test_kernels(void) {
@@ -33,6 +55,7 @@ static void test_kernels(void) {
             continue;
         }
         copies_check_all((struct copier){.copy = kernel.copy}, effort, kernel.name);
+        test_move_of(i);
         test_functions_by(kernel.name);
     }
     tap_ok(carry_copy_select(NULL) == CARRY_OK, "select the best again");

@@ -7,6 +7,7 @@
 #include "patch/choice.h"
 
 CARRY_OP(void, carry_copy, void *, const void *, size_t);
+CARRY_OP(void, carry_copy_move, void *, const void *, size_t);
 CARRY_OP(size_t, carry_copy_try, void *, const void *, size_t);
 
 #endif

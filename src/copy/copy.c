@@ -16,7 +16,14 @@ static const struct carry_kernel_row try_rows[] = {
 };
 #undef CARRY_COPY_KERNEL
 
-static const struct carry_kernels try_kernels;
+#define CARRY_COPY_KERNEL(arch, name, needs, vector_bits)                                          \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_move_##name, needs, vector_bits}, )
+static const struct carry_kernel_row move_rows[] = {
+#include "copy/kernels.def"
+};
+#undef CARRY_COPY_KERNEL
+
+static const struct carry_kernels try_kernels, move_kernels;
 
 static carry_copy_fn choose_and_copy;
 static const struct carry_kernels kernels = {
@@ -45,7 +52,7 @@ static const struct carry_kernels try_kernels = {
     .count = sizeof try_rows / sizeof *try_rows,
     .chosen = &carry_op_carry_copy_try,
     .undecided = (uintptr_t)choose_and_try,
-    .other = &kernels,
+    .other = &move_kernels,
 };
 
 static size_t choose_and_try(void *dst, const void *src, size_t size) {
@@ -59,6 +66,27 @@ static uintptr_t resolve_try(void) {
 
 struct carry_key carry_op_carry_copy_try = {.value = (uintptr_t)choose_and_try,
                                             .resolve = resolve_try};
+
+static carry_copy_fn choose_and_move;
+static const struct carry_kernels move_kernels = {
+    .rows = move_rows,
+    .count = sizeof move_rows / sizeof *move_rows,
+    .chosen = &carry_op_carry_copy_move,
+    .undecided = (uintptr_t)choose_and_move,
+    .other = &kernels,
+};
+
+static void choose_and_move(void *dst, const void *src, size_t size) {
+    carry_copy_fn *kernel = (carry_copy_fn *)carry_kernels_choose(&move_kernels);
+    kernel(dst, src, size);
+}
+
+static uintptr_t resolve_move(void) {
+    return carry_kernels_in_use(&move_kernels);
+}
+
+struct carry_key carry_op_carry_copy_move = {.value = (uintptr_t)choose_and_move,
+                                             .resolve = resolve_move};
 
 int carry_copy_select(const char *name) {
     return carry_kernels_select(&kernels, name);

@@ -11,7 +11,8 @@
 typedef size_t carry_copy_try_fn(void *dst, const void *src, size_t size);
 
 #define CARRY_COPY_KERNEL(arch, name, ...)                                                         \
-    CARRY_ROWS_##arch(carry_copy_fn carry_copy_##name; carry_copy_try_fn carry_copy_try_##name;)
+    CARRY_ROWS_##arch(carry_copy_fn carry_copy_##name, carry_copy_move_##name;                     \
+                      carry_copy_try_fn carry_copy_try_##name;)
 #include "copy/kernels.def"
 #undef CARRY_COPY_KERNEL
 

@@ -58,3 +58,29 @@ void broken_copy_writes_before(void *dst, const void *src, size_t size) {
 void broken_copy_upwards(void *dst, const void *src, size_t size) {
     broken_copy_not(dst, src, size);
 }
+
+/* Blocks to aligned addresses, but what alignment cuts is stored before them, not after. */
+void broken_copy_first_vector(void *dst, const void *src, size_t size) {
+    unsigned char first[VECTOR_BYTES];
+    const size_t cut = VECTOR_BYTES - (uintptr_t)dst % VECTOR_BYTES;
+    if ((uintptr_t)dst >= (uintptr_t)src || size < 2 * VECTOR_BYTES) {
+        memmove(dst, src, size);
+        return;
+    }
+    memcpy(first, src, VECTOR_BYTES);
+    memcpy(dst, first, VECTOR_BYTES);
+    memmove((unsigned char *)dst + cut, (const unsigned char *)src + cut, size - cut);
+}
+
+/* A move that is none from a page on. */
+void broken_copy_pages_upwards(void *dst, const void *src, size_t size) {
+    if (size < 4096)
+        memmove(dst, src, size);
+    else
+        broken_copy_not(dst, src, size);
+}
+
+void broken_copy_move_reads_past(void *dst, const void *src, size_t size) {
+    memmove(dst, src, size);
+    (void)*((const volatile unsigned char *)src + size);
+}

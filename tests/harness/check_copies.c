@@ -222,20 +222,60 @@ static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to
     return true;
 }
 
+/* To a lower and to a higher address. */
+static bool moves_by(struct trial *trial, size_t size, size_t distance, size_t at) {
+    return moves_right(trial, size, at + distance, at) &&
+           moves_right(trial, size, at, at + distance);
+}
+
 static void try_overlaps(void *argument) {
     struct trial *trial = argument;
-    const size_t middle = 300;
+    const size_t every = 2 * ALIGNMENTS; /* of larger distances some */
     fill_windows();
-    for (size_t size = 0; size <= middle; size += trial->effort->stride)
-        for (size_t from = middle - size; from <= middle + size; from++)
-            if (!moves_right(trial, size, from + MARGIN, middle + MARGIN))
+    for (size_t size = 0; size <= DENSE_MAX; size += trial->effort->stride)
+        for (size_t distance = 0; distance <= size + 1;
+             distance += distance < every ? 1 : 1 + rng_below(ALIGNMENTS))
+            if (!moves_by(trial, size, distance, MARGIN + rng_below(ALIGNMENTS)))
                 return;
-    for (size_t i = 0; i < trial->effort->rounds; i++)
-        if (!moves_right(trial, rng_below(OVERLAP_MAX), rng_below(OVERLAP_MAX),
-                         rng_below(OVERLAP_MAX)))
+    for (size_t i = 0; i < trial->effort->rounds; i++) {
+        const size_t size = rng_below(OVERLAP_MAX);
+        const size_t distance = rng_below(i & 1 ? size + 1 : ALIGNMENTS);
+        if (!moves_by(trial, size, distance, MARGIN + rng_below(ALIGNMENTS)))
             return;
+    }
 }
 
 struct verdict check_copies_overlaps(struct copier copier, const struct effort *effort) {
     return run(copier, effort, try_overlaps);
+}
+
+/* Both ranges are all that there is between forbidden pages. */
+static bool moves_between(struct trial *trial, unsigned char *start, size_t size, size_t from,
+                          size_t to) {
+    memcpy(start, noise.bytes, size + from + to);
+    return copy(trial, start + to, start + from, size) &&
+           (memcmp(start + to, noise.bytes + from, size) == 0 || fail(trial, "moves wrongly"));
+}
+
+static void try_overlap_edges(void *argument) {
+    static const size_t distances[] = {1, 13, 64, 300, 5000};
+    static struct guard area;
+    struct trial *trial = argument;
+    if (!area.start)
+        area = guard_open(EDGES_MAX);
+    fill_windows();
+    for (size_t size = 0; size <= OVERLAP_MAX; size = effort_next_size(trial->effort, size))
+        for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
+            const size_t distance = distances[i];
+            unsigned char *last = area.end - size - distance;
+            if (!moves_between(trial, area.start, size, 0, distance) ||
+                !moves_between(trial, area.start, size, distance, 0) ||
+                !moves_between(trial, last, size, 0, distance) ||
+                !moves_between(trial, last, size, distance, 0))
+                return;
+        }
+}
+
+struct verdict check_copies_overlap_edges(struct copier copier, const struct effort *effort) {
+    return run(copier, effort, try_overlap_edges);
 }

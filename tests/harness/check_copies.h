@@ -34,8 +34,10 @@ copies_check check_copies_abi;
 /* All of them, with a test point each. */
 void copies_check_all(struct copier copier, const struct effort *effort, const char *name);
 
-/* For moves: the same bytes, whatever the distance of the ranges. */
+/* For moves: the same bytes, whatever the distance of the ranges, to lower and higher addresses;
+ * and forbidden pages on both sides of the two. */
 copies_check check_copies_overlaps;
+copies_check check_copies_overlap_edges;
 
 /*
  * For attempts, with pages that fault at every byte of the source or the target, of both, and

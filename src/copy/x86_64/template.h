@@ -19,7 +19,11 @@
  * eight vectors, which lie on two pages: there the first store that meets a bad page is the first
  * one on it.
  *
- * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm3, V(0) to V(7)
+ * A move is the same up to eight vectors. Beyond, blocks go from the end that may be overwritten,
+ * and what is stored out of their order is loaded before them and stored after them: the vectors of
+ * the other end, and the one that alignment cuts.
+ *
+ * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm3, V(0) to V(8)
  */
 #include "copy/x86_64/kernel.h"
 
@@ -64,9 +68,15 @@
 #define BLOCK_BYTES (4 * VECTOR_BYTES)
 #define PAGE_BYTES  4096
 
-/* Stores the first vector and goes on to the first aligned address of the target behind it. */
+#define FIRST       V(8)
+
+/* Goes on to the first aligned address of the target behind its start, with the first vector. */
 .macro COPY_ALIGN
-    STORE(V(0), (%rdi))
+#if MOVES
+    movq %rdi, %r8
+#else
+    STORE(FIRST, (%rdi))
+#endif
     movl %edi, %ecx
     orq $-VECTOR_BYTES, %rcx
     negq %rcx                           /* 1 to VECTOR_BYTES */
@@ -75,14 +85,19 @@
     subq %rcx, %rdx
 .endm
 
-/* Copies blocks until one or less is left. */
-.macro COPY_BLOCKS
+/* Copies blocks until one or less is left, from the start or from the end. */
+.macro COPY_BLOCKS from
     .balign 64
 .Lblock_\@:
+    .ifc \from, start
     LOAD_4((%rsi), 0, 0, 1, 2, 3)
     STORE_4((%rdi), 0, 0, 1, 2, 3)
     addq $BLOCK_BYTES, %rsi
     addq $BLOCK_BYTES, %rdi
+    .else
+    LOAD_4((%rsi, %rdx), -BLOCK_BYTES, 0, 1, 2, 3)
+    STORE_4((%rdi, %rdx), -BLOCK_BYTES, 0, 1, 2, 3)
+    .endif
     subq $BLOCK_BYTES, %rdx
     cmpq $BLOCK_BYTES, %rdx
     ja .Lblock_\@
@@ -188,16 +203,48 @@ CARRY_FUNCTION KERNEL
     COPY_RETURN
 
 .Lmany:
-    LOAD((%rsi), V(0))
+#if MOVES
+    movq %rdi, %rcx
+    subq %rsi, %rcx
+    cmpq %rdx, %rcx
+    jb .Lupwards
+#endif
+    LOAD((%rsi), FIRST)
     cmpq $PAGE_BYTES, %rdx
     ja .Lpages
+.Lend_first:
     LOAD_4((%rsi, %rdx), -BLOCK_BYTES, 4, 5, 6, 7)
     COPY_ALIGN
-    COPY_BLOCKS
+    COPY_BLOCKS start
     STORE_4((%rdi, %rdx), -BLOCK_BYTES, 4, 5, 6, 7)
+#if MOVES
+    STORE(FIRST, (%r8))
+#endif
     CLEAN
     COPY_RETURN
 
+#if MOVES
+    /* Does the source start within the target? */
+.Lpages:
+    negq %rcx
+    cmpq %rdx, %rcx
+    jb .Lend_first
+    jmp COPY_EXPAND(carry_copy_, NAME)
+
+    /* The target starts within the source. */
+.Lupwards:
+    LOAD(-VECTOR_BYTES(%rsi, %rdx), FIRST)
+    LOAD_4((%rsi), 0, 4, 5, 6, 7)
+    leaq (%rdi, %rdx), %r8
+    movl %r8d, %ecx
+    andl $VECTOR_BYTES - 1, %ecx
+    subq %rcx, %rdx
+    COPY_BLOCKS end
+    STORE_4((%rdi), 0, 4, 5, 6, 7)
+    STORE(FIRST, -VECTOR_BYTES(%r8))
+    CLEAN
+    COPY_RETURN
+#else
     /* The end must not be loaded first here: pages between may fault before it. */
 .Lpages:
     COPY_ALIGN
@@ -205,7 +252,7 @@ CARRY_FUNCTION KERNEL
     cmpq $REP_MIN, %rdx
     jae .Lrep
 #endif
-    COPY_BLOCKS
+    COPY_BLOCKS start
     LOAD_4((%rsi, %rdx), -BLOCK_BYTES, 4, 5, 6, 7)
     STORE_4((%rdi, %rdx), -BLOCK_BYTES, 4, 5, 6, 7)
     CLEAN
@@ -216,6 +263,7 @@ CARRY_FUNCTION KERNEL
     CLEAN
     COPY_BYTES
     COPY_RETURN
+#endif
 #endif
     CARRY_RECOVER CLEAN
 CARRY_END KERNEL
