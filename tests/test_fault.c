@@ -6,20 +6,25 @@
 #include <carry/fault.h>
 #include <carry/sum.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fault_host.h"
 #include "harness/child.h"
+#include "harness/cpu.h"
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
 #include "harness/rng.h"
+#include "harness/sandbox.h"
 #include "harness/tap.h"
 #include "oracle.h"
 
@@ -33,8 +38,11 @@ static _Thread_local unsigned signals;
 uintptr_t __real_carry_fault_find(uintptr_t instruction);
 uintptr_t __wrap_carry_fault_find(uintptr_t instruction);
 
+static _Thread_local uintptr_t handler_stack;
+
 uintptr_t __wrap_carry_fault_find(uintptr_t instruction) {
     signals++;
+    handler_stack = (uintptr_t)__builtin_frame_address(0);
     return __real_carry_fault_find(instruction);
 }
 
@@ -282,6 +290,29 @@ static void test_way(const char *name) {
     test_signal_handler();
 }
 
+/* --- Where the system refuses --- */
+
+static bool refuse_readv(void) {
+    static const struct sandbox_rule rule = {.call = SYS_process_vm_readv, .error = EPERM};
+    return sandbox_filter(&rule, 1);
+}
+
+static bool copies_without_readv(void) {
+    bool ok = refuse_readv();
+    for (size_t good = 0; ok && good < 100; good += 9)
+        for (const struct copier *copier = copiers; copier < copiers_end; copier++)
+            ok = copy_faults(copier, SOURCE, 100, good, good) &&
+                 copy_faults(copier, DESTINATION, 100, good, good);
+    return ok;
+}
+
+static void test_refused(void) {
+    if (!child_says(NULL, refuse_readv))
+        tap_skip("pipe", "the system has no filters of system calls");
+    else
+        tap_ok(child_says(NULL, copies_without_readv), "without process_vm_readv() a pipe copies");
+}
+
 /* --- Frames --- */
 
 static volatile int sink;
@@ -325,10 +356,21 @@ static bool frame_left(void) {
     return ok;
 }
 
+static bool frame_goes_up(void) {
+    struct carry_fault_frame frame;
+    if (carry_fault_enter(&frame) == 0) {
+        cpu_load_downwards(nowhere);
+        carry_fault_leave(&frame);
+        return false;
+    }
+    return !cpu_goes_down();
+}
+
 static void test_frames(void) {
     tap_ok(frame_tells(), "a frame tells address and signal");
     tap_ok(depth_reached(0) == 0, "frames nest, each is left once");
     tap_ok(frame_left(), "a frame that was left catches nothing more");
+    tap_ok(frame_goes_up(), "after a frame the direction flag is clear");
     unsigned char to[8];
     struct carry_fault_frame frame;
     volatile size_t left = 0;
@@ -337,6 +379,37 @@ static void test_frames(void) {
         carry_fault_leave(&frame);
     }
     tap_ok(left == 8, "a copy in a frame recovers by itself");
+}
+
+/* --- What else there is on x86-64: stacks and keys --- */
+
+static void test_alternate_stack(void) {
+    static unsigned char memory[64 * 1024];
+    const stack_t alternate = {.ss_sp = memory, .ss_size = sizeof memory};
+    stack_t old;
+    unsigned char to[8];
+    sigaltstack(&alternate, &old);
+    bool ok = carry_copy_try(to, NULL, sizeof to) == sizeof to;
+    tap_ok(ok && handler_stack - (uintptr_t)memory < sizeof memory,
+           "handlers run on the alternate stack");
+    sigaltstack(&old, NULL);
+}
+
+static void test_protection_keys(void) {
+    unsigned char *page =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char to[8] = {0};
+    int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+    if (key < 0) {
+        tap_skip("protection keys", "this system has none");
+        return;
+    }
+    page[0] = 1;
+    pkey_mprotect(page, 4096, PROT_READ | PROT_WRITE, key);
+    tap_ok(copies(copiers, to, page, 8, 0) && copies(copiers, page, to, 8, 0) && to[0] == 0,
+           "a page behind a protection key is neither read nor written");
+    munmap(page, 4096);
+    pkey_free(key);
 }
 
 /* --- Handlers of others --- */
@@ -398,11 +471,58 @@ static bool dies(void) {
     return true;
 }
 
+/* Such a handler expects to be gone when the fault comes again. */
+static unsigned *once_called;
+
+static void on_first_fault(int signal) {
+    (void)signal;
+    if (++*once_called > 1)
+        _exit(0);
+}
+
+static bool dies_behind_one(void) {
+    struct sigaction action = {.sa_handler = on_first_fault, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGSEGV, &action, NULL);
+    return dies();
+}
+
+static void test_handler_for_one(void) {
+    once_called = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool dead = !child_says(NULL, dies_behind_one);
+    tap_ok(dead && *once_called == 1, "a handler for one signal is called for one");
+    munmap(once_called, 4096);
+}
+
+/* Stands in every program that is built with that sanitizer. */
+extern void __asan_init(void) __attribute__((weak));
+
+static void test_sanitizer(void) {
+    int ends[2];
+    char report[256] = "";
+    if (!__asan_init || pipe(ends)) {
+        tap_skip("a sanitizer's handler", "this is no build with AddressSanitizer");
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        dies();
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t size = read(ends[0], report, sizeof report - 1);
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    tap_ok(size > 0 && strstr(report, "AddressSanitizer"), "a sanitizer reports faults of others");
+}
+
 static void test_others(void) {
     tap_ok(child_says(NULL, others_are_called), "faults of others reach their handlers");
     tap_ok(child_says(NULL, counted), "handlers go when the last user does");
     tap_ok(child_says(NULL, plain_faults_stay), "handlers installed later come first");
     tap_ok(!child_says(NULL, dies), "a fault of nobody ends the process");
+    test_handler_for_one();
+    test_sanitizer();
 }
 
 int main(void) {
@@ -411,6 +531,7 @@ int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind reports every fault as an error");
     test_way("system");
+    test_refused();
     struct carry_fault_frame frame;
     tap_ok(carry_fault_enter(&frame) < 0, "no frame without handlers");
     int error = carry_fault_acquire();
@@ -423,6 +544,8 @@ int main(void) {
     tap_ok(carry_fault_acquire() == CARRY_OK, "handlers are installed");
     test_way("handlers");
     test_frames();
+    test_alternate_stack();
+    test_protection_keys();
     carry_fault_release();
     return tap_done();
 }

@@ -59,23 +59,30 @@ static void restore_mask(const struct sigaction *to, int number, void *context) 
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
+/* Handlers of both kinds share a place, so SIG_DFL and SIG_IGN mean the same with SA_SIGINFO. */
+static sighandler_t take_handler(struct sigaction *to) {
+    if (to->sa_flags & (int)SA_RESETHAND && to->sa_handler != SIG_IGN)
+        return __atomic_exchange_n(&to->sa_handler, SIG_DFL, __ATOMIC_RELAXED);
+    return to->sa_handler;
+}
+
+static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *context) {
+    sighandler_t handler = take_handler(to);
     bool sent = info->si_code <= 0;
-    bool is_simple = !(to->sa_flags & SA_SIGINFO);
-    if (is_simple && to->sa_handler == SIG_IGN && sent)
+    if (handler == SIG_IGN && sent)
         return;
     restore_mask(to, number, context);
-    if (is_simple && (to->sa_handler == SIG_DFL || to->sa_handler == SIG_IGN))
+    if (handler == SIG_DFL || handler == SIG_IGN)
         act_by_default(number, info);
-    else if (is_simple)
-        to->sa_handler(number);
+    else if (to->sa_flags & SA_SIGINFO)
+        ((void (*)(int, siginfo_t *, void *))(void (*)(void))handler)(number, info, context);
     else
-        to->sa_sigaction(number, info, context);
+        handler(number);
 }
 
 static void handle(unsigned level, int number, siginfo_t *info, void *context) {
     int saved = errno;
-    const struct chain *chain = chain_of(number);
+    struct chain *chain = chain_of(number);
     if (!chain->handle(info, context))
         pass_on(&chain->previous[level], number, info, context);
     errno = saved;

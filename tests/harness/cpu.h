@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What somebody else says of this CPU: the compiler's run-time library, and the CPU's own name. */
+/* What somebody else says of this CPU: the compiler's run-time library, and the CPU's own name. And
+ * what compilers do not say to it. */
 #ifndef CARRY_TESTS_CPU_H
 #define CARRY_TESTS_CPU_H
 
@@ -18,5 +19,9 @@ bool cpu_tracks_use(void);
 
 /* The CPU's name as it stands in its registers, blanks and all; "" if there is none. */
 void cpu_brand(char brand[CPU_BRAND_BYTES]);
+
+/* Loads from there while strings go down (DF), where there is such a flag; and do they? */
+void cpu_load_downwards(const volatile int *address);
+bool cpu_goes_down(void);
 
 #endif

@@ -13,3 +13,11 @@ void cpu_brand(char brand[CPU_BRAND_BYTES]) {
 bool cpu_tracks_use(void) {
     return false;
 }
+
+void cpu_load_downwards(const volatile int *address) {
+    (void)*address;
+}
+
+bool cpu_goes_down(void) {
+    return false;
+}

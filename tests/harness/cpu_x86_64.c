@@ -2,6 +2,7 @@
 #include "harness/cpu.h"
 
 #include <cpuid.h>
+#include <stdint.h>
 #include <string.h>
 
 /* The builtin takes literals only. */
@@ -41,4 +42,17 @@ bool cpu_tracks_use(void) {
     unsigned a, b, c, d;
     return __builtin_cpu_supports("avx") && __get_cpuid_count(0xd, 1, &a, &b, &c, &d) &&
            (a & XGETBV1_BIT) && call_x86_64_xinuse_works();
+}
+
+void cpu_load_downwards(const volatile int *address) {
+    int value;
+    __asm__ volatile("std; movl %1, %0; cld" : "=r"(value) : "m"(*address) : "cc");
+}
+
+#define DIRECTION (UINT64_C(1) << 10)
+
+bool cpu_goes_down(void) {
+    const uint64_t flags = __builtin_ia32_readeflags_u64();
+    __asm__ volatile("cld" : : : "cc");
+    return flags & DIRECTION;
 }

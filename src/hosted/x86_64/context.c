@@ -6,6 +6,8 @@
 
 #include <ucontext.h>
 
+#define DIRECTION ((greg_t)1 << 10)
+
 uintptr_t *carry_ucontext_pc(void *context) {
     return (uintptr_t *)&((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
@@ -38,4 +40,5 @@ void carry_ucontext_resume(void *context, const uintptr_t *saved) {
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         registers[order[i]] = (greg_t)saved[i];
     registers[REG_RAX] = 1;
+    registers[REG_EFL] &= ~DIRECTION; /* functions return with it clear; what faulted may not */
 }
