@@ -4,7 +4,7 @@
  * guest or a peer may be taken away at any time. A plain copy would end the program with SIGBUS;
  * carry_copy_try() says how many bytes were left.
  *
- * usage: truncate [ROUNDS]
+ * usage: truncate [PACKETS]    reads until so many packets were cut short, or 1,000
  */
 #include <carry/carry.h>
 
@@ -17,30 +17,30 @@
 
 enum { FILE_BYTES = 64 * 4096, PACKET_BYTES = 1500 };
 
-/* The peer: makes the file short and long again, until it is killed. */
-static void keep_truncating(int file) {
-    for (unsigned i = 0;; i++)
+/* The peer: makes the file short and long again, until it is killed or alone. */
+static void keep_truncating(int file, pid_t reader) {
+    for (unsigned i = 0; getppid() == reader; i++)
         if (ftruncate(file, i % 2 ? FILE_BYTES : (off_t)(i % 64) * 4096))
             _exit(1);
+    _exit(0);
 }
 
-static void read_packets(const unsigned char *shared, unsigned rounds) {
+static void read_packets(const unsigned char *shared, unsigned long wanted) {
     unsigned char packet[PACKET_BYTES];
     unsigned long whole = 0;
     unsigned long cut = 0;
     unsigned long bytes_left = 0;
-    for (unsigned round = 0; round < rounds; round++)
-        for (size_t at = 0; at + PACKET_BYTES <= FILE_BYTES; at += PACKET_BYTES) {
-            size_t left = carry_copy_try(packet, shared + at, PACKET_BYTES);
-            whole += !left;
-            cut += left != 0;
-            bytes_left += left;
-        }
+    for (size_t at = 0; cut < wanted; at = (at + PACKET_BYTES) % (FILE_BYTES - PACKET_BYTES)) {
+        size_t left = carry_copy_try(packet, shared + at, PACKET_BYTES);
+        whole += !left;
+        cut += left != 0;
+        bytes_left += left;
+    }
     printf("%lu packets read, %lu cut short by %lu bytes\n", whole, cut, bytes_left);
 }
 
 int main(int argc, char **argv) {
-    unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
+    unsigned long wanted = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     FILE *file = tmpfile();
     if (!file || ftruncate(fileno(file), FILE_BYTES))
         return 1;
@@ -49,12 +49,13 @@ int main(int argc, char **argv) {
         return 1;
     if (carry_fault_acquire())
         puts("no handlers here: each copy is a call of the system");
+    pid_t reader = getpid();
     pid_t peer = fork();
     if (peer < 0)
         return 1;
     if (peer == 0)
-        keep_truncating(fileno(file));
-    read_packets(shared, rounds);
+        keep_truncating(fileno(file), reader);
+    read_packets(shared, wanted);
     kill(peer, SIGKILL);
     waitpid(peer, NULL, 0);
     carry_fault_release();
