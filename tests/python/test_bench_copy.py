@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import CLEAN, ERROR, Run
 
-BESIDE = ["try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
+BESIDE = ["copy", "try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
 MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
 MODES = ["hot", "cold", "mixed64", "move", "pipe"]

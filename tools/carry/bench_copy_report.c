@@ -98,7 +98,7 @@ static void print_functions(const struct copy_bench *bench, struct selection tab
     const struct {
         size_t subject, base;
     } columns[] = {
-        {bench->copy_try, bench->focus},   {bench->sum_copy, bench->memcpy},
+        {bench->copy_try, bench->copy},    {bench->sum_copy, bench->memcpy},
         {bench->sum_try, bench->sum_copy}, {bench->sum_then_copy, SIZE_MAX},
         {bench->stream, SIZE_MAX},         {bench->readv, SIZE_MAX},
     };
@@ -250,14 +250,13 @@ static void print_losses(const struct copy_bench *bench) {
 static void print_head(const struct copy_bench *bench) {
     struct bench_machine machine;
     bench_machine(&machine);
-    const char *focus = bench->memory.subjects[bench->focus].name;
     printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
     printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
     printf("  of best   the time of %s, the chosen kernel, in that of memcpy or rep,\n"
            "            whichever takes less\n"
-           "  try       carry_copy_try()%s, and its time in that of %s\n",
-           focus, bench->survives ? "" : " without handlers", focus);
+           "  try       carry_copy_try()%s, and its time in that of carry_copy()\n",
+           bench->memory.subjects[bench->focus].name, bench->survives ? "" : " without handlers");
     printf("  sum_copy  carry_sum_copy(), and its time in that of memcpy\n"
            "  sum_try   carry_sum_copy_try(), and its time in that of sum_copy\n"
            "  sum+copy  carry_sum(), then carry_copy()\n"

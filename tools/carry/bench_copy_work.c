@@ -104,6 +104,7 @@ static void add_kernels(struct copy_bench *bench) {
 static void add_subjects(struct copy_bench *bench) {
     struct copy_set *set = &bench->memory;
     add_kernels(bench);
+    bench->copy = add(set, (struct copy_subject){"copy", .copy = carry_copy});
     bench->copy_try = add(set, (struct copy_subject){"try", .copy = AS_COPY(carry_copy_try)});
     bench->sum_copy = add(set, (struct copy_subject){"sum_copy", .work = sum_copy});
     bench->sum_try = add(set, (struct copy_subject){"sum_try", .work = sum_copy_try});
