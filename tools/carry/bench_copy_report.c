@@ -67,8 +67,8 @@ static void print_title(enum copy_mode mode) {
            text_colour(COLOUR_NONE), copy_modes[mode].title);
 }
 
-static void begin_header(const char *label) {
-    printf("%s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, label);
+static void begin_header(const char *first) {
+    printf("%s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, first);
 }
 
 static void end_header(void) {
@@ -230,18 +230,25 @@ static void print_pipe(const struct copy_bench *bench) {
     putchar('\n');
 }
 
+static void print_loss(const struct copy_cell *cell, double loss) {
+    print_label(cell);
+    printf("  %s", copy_modes[cell->mode].name);
+    if (cell->size)
+        printf(" from %u to %u", cell->align.source, cell->align.target);
+    printf(": by %.0f%%\n", 100 * loss);
+}
+
 static void print_losses(const struct copy_bench *bench) {
     const struct copy_set *set = &bench->memory;
     bool any = false;
     printf("\n%s is slower than the better one of memcpy and rep by more than %.0f%%:",
            set->subjects[bench->focus].name, 100 * LOSS_TOLERATED);
     for (size_t i = 0; i < set->cell_count; i++) {
-        const struct copy_cell *cell = &set->cells[i];
         double loss = copy_ratio(set, i, bench->focus, copy_best(bench, i)) - 1;
         if (loss <= LOSS_TOLERATED)
             continue;
-        printf("%s  %zu bytes %s from %u to %u: by %.0f%%\n", any ? "" : "\n", cell->size,
-               copy_modes[cell->mode].name, cell->align.source, cell->align.target, 100 * loss);
+        printf("%s", any ? "" : "\n");
+        print_loss(&set->cells[i], loss);
         any = true;
     }
     printf("%s", any ? "" : " nowhere\n");

@@ -70,7 +70,8 @@
 
 #define FIRST       V(8)
 
-/* Goes on to the first aligned address of the target behind its start, with the first vector. */
+/* Goes on to the first aligned address of the target behind its start, of which the first vector
+ * takes what lies before. Moves store that one last, as bytes of blocks may lie under it. */
 .macro COPY_ALIGN
 #if MOVES
     movq %rdi, %r8
@@ -240,7 +241,7 @@ CARRY_FUNCTION KERNEL
     COPY_RETURN
 
 #if MOVES
-    /* Does the source start within the target? */
+    /* Unless the source starts within the target, both are apart. */
 .Lpages:
     negq %rcx
     cmpq %rdx, %rcx
