@@ -21,6 +21,7 @@
 #include <carry/patch.h>
 #include <carry/section.h>
 #include <carry/sum.h>
+#include <carry/thunk.h>
 #include <carry/xstate.h>
 
 #endif

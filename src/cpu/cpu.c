@@ -15,8 +15,8 @@
 #define CPUID(leaf_, subleaf_, reg_, bit_, state_)                                                 \
     .kind = CARRY_CPU_KIND_CPUID, .leaf = leaf_, .subleaf = subleaf_, .reg = reg_, .bit = bit_,    \
     .state = state_
-#define BASE       .kind = CARRY_CPU_KIND_BASE
-#define PREFERENCE .kind = CARRY_CPU_KIND_PREFERENCE
+#define BASE              .kind = CARRY_CPU_KIND_BASE
+#define PREFERENCE(which) .kind = CARRY_CPU_KIND_PREFERENCE, .preference = CARRY_CPU_##which
 
 #define CARRY_FEATURE(arch, name_, found, builds_on_, description_)                                \
     CARRY_ROWS_##arch(                                                                             \

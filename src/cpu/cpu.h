@@ -19,13 +19,17 @@ enum {
 
 enum carry_cpu_kind { CARRY_CPU_KIND_CPUID, CARRY_CPU_KIND_BASE, CARRY_CPU_KIND_PREFERENCE };
 
+/* What PREFERENCE rows name. */
+enum carry_cpu_preference { CARRY_CPU_PREFERS_512, CARRY_CPU_PREFERS_XGETBV1 };
+
 /* A row of features.def. */
 struct carry_cpu_row {
     const char *name;
     const char *description;
     uint32_t builds_on;
-    uint32_t state; /* XCR0 bits */
-    uint8_t kind;   /* enum carry_cpu_kind; the rest only for CPUID */
+    uint32_t state;     /* XCR0 bits */
+    uint8_t kind;       /* enum carry_cpu_kind */
+    uint8_t preference; /* enum carry_cpu_preference, for preferences; the rest only for CPUID */
     uint8_t leaf;
     uint8_t subleaf;
     uint8_t reg; /* 0 to 3: EAX, EBX, ECX, EDX */

@@ -46,9 +46,18 @@ static bool prefers_512(void) {
     return true;
 }
 
+/*
+ * XGETBV with ECX = 1 takes 6 to 9 ns on Sapphire Rapids and 15 on Zen 5, where looking at the
+ * values of eight vectors takes 4. Looking runs 512-bit instructions, which slow the older of
+ * Intel's cores, and none of AMD's.
+ */
+static bool prefers_xgetbv1(void) {
+    return model().intel;
+}
+
 bool carry_cpu_detect(const struct carry_cpu_row *row) {
     if (row->kind == CARRY_CPU_KIND_PREFERENCE)
-        return prefers_512();
+        return row->preference == CARRY_CPU_PREFERS_512 ? prefers_512() : prefers_xgetbv1();
     return leaf_exists(row->leaf, row->subleaf) &&
            carry_cpuid(row->leaf, row->subleaf).reg[row->reg] >> row->bit & 1 &&
            (row->state & ~carry_xcr0()) == 0;

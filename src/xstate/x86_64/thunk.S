@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * Thunks (carry/thunk.h): callbacks around a call, or at any point of the text.
+ *
+ * In: r11 = const struct carry_thunk *, all else as where a function starts. rbp is the frame, as
+ * the stack pointer is aligned to 64; the CFI holds at each instruction. Jumps to targets are
+ * notrack: a target may start with the NOPs of a patched entry, without a landing pad.
+ *
+ * Vectors are as wide as in use: by XGETBV(1) where that is fast (fast_xgetbv1), else as wide as
+ * their values. Looking writes zmm8, so VZEROUPPER follows before any SSE instruction. After
+ * VZEROUPPER the upper halves of narrow vectors are zero, as they were.
+ */
+#include "base/asm.h"
+#include "xstate/x86_64/thunk.h"
+
+/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. */
+#define FRAME_RAX      104
+#define FRAME_R10      112
+#define FRAME_THUNK    120
+#define FRAME_VECTORS  128
+#define FRAME_BYTES    640
+
+#define XINUSE_AVX       4
+#define XINUSE_ZMM_HI256 64
+
+.macro THUNK_FUNCTION name
+    .text
+    .globl \name
+    .type \name, @function
+    .balign 64
+\name:
+    .cfi_startproc
+    endbr64
+.endm
+
+/* Makes a frame, and keeps in it what arguments may be in. Its address is at -8(rbp) for those who
+ * move the stack pointer. Clobbers rax. */
+.macro OPEN
+    pushq   %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    movq    %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    subq    $FRAME_BYTES + 8, %rsp
+    andq    $-64, %rsp
+    movq    %rsp, -8(%rbp)
+    movq    %rdi, CALL_INTEGER(%rsp)
+    movq    %rsi, CALL_INTEGER + 8(%rsp)
+    movq    %rdx, CALL_INTEGER + 16(%rsp)
+    movq    %rcx, CALL_INTEGER + 24(%rsp)
+    movq    %r8, CALL_INTEGER + 32(%rsp)
+    movq    %r9, CALL_INTEGER + 40(%rsp)
+    movq    %rax, FRAME_RAX(%rsp)
+    movq    %r10, FRAME_R10(%rsp)
+    movq    %r11, FRAME_THUNK(%rsp)
+    leaq    16(%rbp), %rax
+    movq    %rax, CALL_STACK(%rsp)
+    movq    8(%rbp), %rax
+    movq    %rax, CALL_RETURN(%rsp)
+    movq    $0, CALL_WORD(%rsp)
+.endm
+
+/* Undoes OPEN, for those who have not moved the stack pointer. */
+.macro LOAD_ARGUMENTS
+    movq    CALL_INTEGER(%rsp), %rdi
+    movq    CALL_INTEGER + 8(%rsp), %rsi
+    movq    CALL_INTEGER + 16(%rsp), %rdx
+    movq    CALL_INTEGER + 24(%rsp), %rcx
+    movq    CALL_INTEGER + 32(%rsp), %r8
+    movq    CALL_INTEGER + 40(%rsp), %r9
+    movq    FRAME_RAX(%rsp), %rax
+    movq    FRAME_R10(%rsp), %r10
+.endm
+
+.macro CLOSE
+    leave
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+.endm
+
+.macro CALL_BACK function
+    movq    FRAME_THUNK(%rsp), %rdi
+    movq    %rsp, %rsi
+    call    *\function
+.endm
+
+/* zmm8 or ymm8 = all of \vector together; by pairs, as a chain would take twice the time. */
+.macro MERGE_8 instruction, vector
+    \instruction %\vector\()0, %\vector\()1, %\vector\()8
+    \instruction %\vector\()2, %\vector\()3, %\vector\()9
+    \instruction %\vector\()4, %\vector\()5, %\vector\()10
+    \instruction %\vector\()6, %\vector\()7, %\vector\()11
+    \instruction %\vector\()8, %\vector\()9, %\vector\()8
+    \instruction %\vector\()10, %\vector\()11, %\vector\()10
+    \instruction %\vector\()8, %\vector\()10, %\vector\()8
+.endm
+
+.macro MERGE_2 instruction, vector
+    \instruction %\vector\()0, %\vector\()1, %\vector\()8
+.endm
+
+/* Keeps \count vectors (2 or 8: those of \list), and cleans. Clobbers rax, rcx, rdx, r8, r9. */
+.macro KEEP count, list:vararg
+    leaq    FRAME_VECTORS(%rsp), %r8
+    movq    %r8, CALL_VECTORS(%rsp)
+    movl    carry_thunk_machine(%rip), %r9d
+    testl   $MACHINE_AVX, %r9d
+    jz      .Lsse\@
+    testl   $MACHINE_XGETBV1, %r9d
+    jz      .Llook\@
+
+    movl    $1, %ecx
+    xgetbv
+    testl   $XINUSE_AVX | XINUSE_ZMM_HI256, %eax
+    jz      .Lsse\@
+    testl   $MACHINE_AVX512, %r9d
+    jz      .Lymm\@
+    testl   $XINUSE_ZMM_HI256, %eax
+    jz      .Lymm\@
+    jmp     .Lzmm\@
+
+.Llook\@:
+    testl   $MACHINE_AVX512, %r9d
+    jz      .Llook_ymm\@
+    MERGE_\count vporq, zmm
+    vptestmq %zmm8, %zmm8, %k1
+    kmovw   %k1, %eax                           /* a bit for 8 bytes */
+    testl   $0xf0, %eax
+    jnz     .Lzmm\@
+    testl   $0x0c, %eax
+    jnz     .Lymm\@
+    vzeroupper
+    jmp     .Lsse\@
+.Llook_ymm\@:
+    MERGE_\count vorps, ymm
+    vextractf128 $1, %ymm8, %xmm8
+    vptest  %xmm8, %xmm8
+    jnz     .Lymm\@
+    vzeroupper
+
+.Lsse\@:
+    movq    $16, CALL_VECTOR_SIZE(%rsp)
+    .irp n, \list
+    movaps  %xmm\n, FRAME_VECTORS + 16 * \n(%rsp)
+    .endr
+    jmp     .Lkept\@
+.Lymm\@:
+    movq    $32, CALL_VECTOR_SIZE(%rsp)
+    .irp n, \list
+    vmovaps %ymm\n, FRAME_VECTORS + 32 * \n(%rsp)
+    .endr
+    vzeroupper
+    jmp     .Lkept\@
+.Lzmm\@:
+    movq    $64, CALL_VECTOR_SIZE(%rsp)
+    .irp n, \list
+    vmovaps %zmm\n, FRAME_VECTORS + 64 * \n(%rsp)
+    .endr
+    vzeroupper
+.Lkept\@:
+.endm
+
+/* The reverse. What the callback has left in upper halves is not the target's. */
+.macro LOAD_VECTORS list:vararg
+    movq    CALL_VECTOR_SIZE(%rsp), %rax
+    testl   $MACHINE_AVX, carry_thunk_machine(%rip)
+    jz      .Lload_sse\@
+    vzeroupper
+    cmpl    $32, %eax
+    ja      .Lload_zmm\@
+    je      .Lload_ymm\@
+.Lload_sse\@:
+    .irp n, \list
+    movaps  FRAME_VECTORS + 16 * \n(%rsp), %xmm\n
+    .endr
+    jmp     .Lloaded\@
+.Lload_ymm\@:
+    .irp n, \list
+    vmovaps FRAME_VECTORS + 32 * \n(%rsp), %ymm\n
+    .endr
+    jmp     .Lloaded\@
+.Lload_zmm\@:
+    .irp n, \list
+    vmovaps FRAME_VECTORS + 64 * \n(%rsp), %zmm\n
+    .endr
+.Lloaded\@:
+.endm
+
+/*
+ * thunk->enter(thunk, &call), then thunk->target(arguments) in the place of the thunk
+ *
+ * Clobbers r11, zmm8 to zmm15, k1, the flags. Stack: 720 bytes.
+ */
+THUNK_FUNCTION carry_thunk_enter
+    cmpl    $0, carry_thunk_machine(%rip)
+    je      .Ltarget
+    OPEN
+    movq    THUNK_ENTER(%r11), %r10
+    testq   %r10, %r10
+    jz      .Lentered
+    KEEP    8, 0, 1, 2, 3, 4, 5, 6, 7
+    CALL_BACK %r10
+    LOAD_VECTORS 0, 1, 2, 3, 4, 5, 6, 7
+.Lentered:
+    LOAD_ARGUMENTS
+    movq    FRAME_THUNK(%rsp), %r11
+    CLOSE
+.Ltarget:
+    movq    THUNK_TARGET(%r11), %r11
+    notrack jmp *%r11
+CARRY_END carry_thunk_enter
+
+/*
+ * thunk->enter(thunk, &call); thunk->target(arguments); thunk->leave(thunk, &call)
+ *
+ * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words.
+ */
+THUNK_FUNCTION carry_thunk_around
+    cmpl    $0, carry_thunk_machine(%rip)
+    je      .Ltarget_alone
+    OPEN
+    movq    THUNK_ENTER(%r11), %r10
+    testq   %r10, %r10
+    jz      .Laround_entered
+    KEEP    8, 0, 1, 2, 3, 4, 5, 6, 7
+    CALL_BACK %r10
+    LOAD_VECTORS 0, 1, 2, 3, 4, 5, 6, 7
+.Laround_entered:
+    LOAD_ARGUMENTS
+
+    /* Below them, the stack's arguments. The last go first: so the stack grows page by page. */
+    movq    FRAME_THUNK(%rsp), %r11
+    movq    THUNK_STACK_WORDS(%r11), %r11
+    leaq    16 + 56(, %r11, 8), %rax
+    andq    $-64, %rax
+    subq    %rax, %rsp
+    addq    $2, %r11
+1:  movq    8(%rbp, %r11, 8), %rax
+    movq    %rax, -8(%rsp, %r11, 8)
+    decq    %r11
+    jnz     1b
+    movq    -8(%rbp), %r11
+    movq    FRAME_RAX(%r11), %rax
+    movq    FRAME_THUNK(%r11), %r11
+    movq    THUNK_TARGET(%r11), %r11
+    notrack call *%r11
+
+    movq    -8(%rbp), %rsp
+    movq    FRAME_THUNK(%rsp), %r11
+    movq    THUNK_LEAVE(%r11), %r10
+    testq   %r10, %r10
+    jz      .Lleft
+    movq    %rax, CALL_RESULT(%rsp)
+    movq    %rdx, CALL_RESULT + 8(%rsp)
+    KEEP    2, 0, 1
+    CALL_BACK %r10
+    LOAD_VECTORS 0, 1
+    movq    CALL_RESULT(%rsp), %rax
+    movq    CALL_RESULT + 8(%rsp), %rdx
+.Lleft:
+    CLOSE
+    ret
+.Ltarget_alone:
+    movq    THUNK_TARGET(%r11), %r11
+    notrack jmp *%r11
+CARRY_END carry_thunk_around
+
+/* The frame at any point, below rbp; the area is below all that. */
+#define ANY_FLAGS    -8
+#define ANY_RAX      -16
+#define ANY_R10      -24
+#define ANY_THUNK    -32
+#define ANY_MASK     -40
+#define ANY_MACHINE  -48
+#define ANY_CALL     (ANY_MACHINE - CALL_BYTES)
+
+/* Of areas */
+#define AREA_FSW       2
+#define AREA_FTW       4
+#define AREA_XSTATE_BV 512
+
+#define FSW_PENDING 0x80
+
+/*
+ * thunk->enter(thunk, &call); all registers are as before
+ *
+ * In: (rsp) = r11, 8(rsp) = where to return to. Clobbers nothing. Stack: 280 bytes and an area.
+ * What the text around holds in registers, its CFA among them, the CFI finds too.
+ */
+THUNK_FUNCTION carry_thunk_any
+    .cfi_def_cfa_offset 16
+    .cfi_offset r11, -16
+    pushq   %rbp
+    .cfi_def_cfa_offset 24
+    .cfi_offset rbp, -24
+    movq    %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    pushfq
+    cld
+    pushq   %rax
+    pushq   %r10
+    pushq   %r11
+    movq    carry_thunk_any_mask(%rip), %rax
+    pushq   %rax
+    movl    carry_thunk_machine(%rip), %eax
+    pushq   %rax
+    subq    $CALL_BYTES, %rsp
+    movq    %rdi, ANY_CALL + CALL_INTEGER(%rbp)
+    movq    %rsi, ANY_CALL + CALL_INTEGER + 8(%rbp)
+    movq    %rdx, ANY_CALL + CALL_INTEGER + 16(%rbp)
+    movq    %rcx, ANY_CALL + CALL_INTEGER + 24(%rbp)
+    movq    %r8, ANY_CALL + CALL_INTEGER + 32(%rbp)
+    movq    %r9, ANY_CALL + CALL_INTEGER + 40(%rbp)
+    .cfi_offset rax, ANY_RAX - 24
+    .cfi_offset r10, ANY_R10 - 24
+    .cfi_offset rdi, ANY_CALL + CALL_INTEGER - 24
+    .cfi_offset rsi, ANY_CALL + CALL_INTEGER + 8 - 24
+    .cfi_offset rdx, ANY_CALL + CALL_INTEGER + 16 - 24
+    .cfi_offset rcx, ANY_CALL + CALL_INTEGER + 24 - 24
+    .cfi_offset r8, ANY_CALL + CALL_INTEGER + 32 - 24
+    .cfi_offset r9, ANY_CALL + CALL_INTEGER + 40 - 24
+    movq    THUNK_ENTER(%r11), %r10
+    testq   %r10, %r10
+    jz      .Lany_done
+    testl   %eax, %eax
+    jz      .Lany_done
+
+    leaq    24(%rbp), %rcx
+    movq    %rcx, ANY_CALL + CALL_STACK(%rbp)
+    movq    16(%rbp), %rcx
+    movq    %rcx, ANY_CALL + CALL_RETURN(%rbp)
+    xorl    %ecx, %ecx
+    movq    %rcx, ANY_CALL + CALL_VECTORS(%rbp)
+    movq    %rcx, ANY_CALL + CALL_VECTOR_SIZE(%rbp)
+    movq    %rcx, ANY_CALL + CALL_WORD(%rbp)
+    subq    carry_thunk_any_size(%rip), %rsp
+    andq    $-64, %rsp
+
+    movl    %eax, %esi
+    testl   $MACHINE_XSAVE, %esi
+    jz      .Lany_fxsave
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    movq    %rcx, AREA_XSTATE_BV + 8 * \n(%rsp)
+    .endr
+    movl    ANY_MASK(%rbp), %eax
+    movl    ANY_MASK + 4(%rbp), %edx
+    testl   $MACHINE_XSAVEC, %esi
+    jz      .Lany_xsave
+    xsavec64 (%rsp)
+    jmp     .Lany_saved
+.Lany_xsave:
+    xsave64 (%rsp)
+.Lany_saved:
+    testb   $1, AREA_XSTATE_BV(%rsp)            /* otherwise x87 is not in the area */
+    jz      .Lany_clean
+    jmp     .Lany_x87
+.Lany_fxsave:
+    fxsave64 (%rsp)
+.Lany_x87:
+    testb   $FSW_PENDING, AREA_FSW(%rsp)
+    jnz     .Lany_empty
+    cmpb    $0, AREA_FTW(%rsp)
+    je      .Lany_clean
+.Lany_empty:
+    fnclex
+    emms
+.Lany_clean:
+    testl   $MACHINE_AVX, %esi
+    jz      .Lany_call
+    vzeroupper
+.Lany_call:
+    movq    ANY_THUNK(%rbp), %rdi
+    leaq    ANY_CALL(%rbp), %rsi
+    call    *%r10
+
+    movl    ANY_MASK(%rbp), %eax
+    movl    ANY_MASK + 4(%rbp), %edx
+    testl   $MACHINE_XSAVE, ANY_MACHINE(%rbp)
+    jz      .Lany_fxrstor
+    xrstor64 (%rsp)
+    jmp     .Lany_done
+.Lany_fxrstor:
+    fxrstor64 (%rsp)
+
+.Lany_done:
+    movq    ANY_CALL + CALL_INTEGER(%rbp), %rdi
+    movq    ANY_CALL + CALL_INTEGER + 8(%rbp), %rsi
+    movq    ANY_CALL + CALL_INTEGER + 16(%rbp), %rdx
+    movq    ANY_CALL + CALL_INTEGER + 24(%rbp), %rcx
+    movq    ANY_CALL + CALL_INTEGER + 32(%rbp), %r8
+    movq    ANY_CALL + CALL_INTEGER + 40(%rbp), %r9
+    movq    ANY_R10(%rbp), %r10
+    movq    ANY_RAX(%rbp), %rax
+    .cfi_same_value rdi
+    .cfi_same_value rsi
+    .cfi_same_value rdx
+    .cfi_same_value rcx
+    .cfi_same_value r8
+    .cfi_same_value r9
+    .cfi_same_value r10
+    .cfi_same_value rax
+    leaq    ANY_FLAGS(%rbp), %rsp
+    popfq
+    popq    %rbp
+    .cfi_def_cfa rsp, 16
+    .cfi_restore rbp
+    popq    %r11
+    .cfi_def_cfa_offset 8
+    .cfi_restore r11
+    ret
+CARRY_END carry_thunk_any
+
+CARRY_NOTES

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What the thunks have to know of this CPU: words, as assembly cannot ask. */
+#include "xstate/x86_64/thunk.h"
+
+#include <carry/thunk.h>
+
+#include "cpu/cpu.h"
+#include "xstate/xstate.h"
+
+#define THUNK_AT(field, offset)                                                                    \
+    _Static_assert(offsetof(struct carry_thunk, field) == (offset), #field)
+THUNK_AT(enter, THUNK_ENTER);
+THUNK_AT(leave, THUNK_LEAVE);
+THUNK_AT(target, THUNK_TARGET);
+THUNK_AT(stack_words, THUNK_STACK_WORDS);
+
+#define CALL_AT(field, offset)                                                                     \
+    _Static_assert(offsetof(struct carry_thunk_call, field) == (offset), #field)
+CALL_AT(integer, CALL_INTEGER);
+CALL_AT(result, CALL_RESULT);
+CALL_AT(stack, CALL_STACK);
+CALL_AT(return_address, CALL_RETURN);
+CALL_AT(vectors, CALL_VECTORS);
+CALL_AT(vector_size, CALL_VECTOR_SIZE);
+CALL_AT(word, CALL_WORD);
+_Static_assert(sizeof(struct carry_thunk_call) == CALL_BYTES, "what follows is the thunk's own");
+
+uint32_t carry_thunk_machine;
+uint64_t carry_thunk_any_mask;
+uint64_t carry_thunk_any_size; /* of an area in any form, as features may be masked meanwhile */
+
+static uint64_t area_size(uint64_t mask) {
+    struct carry_xstate_layout layout;
+    carry_xstate_layout(&layout);
+    size_t standard = carry_xstate_size(&layout, mask, CARRY_XSTATE_STANDARD);
+    size_t compact = carry_xstate_size(&layout, mask, CARRY_XSTATE_COMPACT);
+    return standard > compact ? standard : compact;
+}
+
+int carry_thunk_prepare(void) {
+    static const struct {
+        uint32_t feature;
+        uint32_t machine;
+    } rows[] = {
+        {CARRY_CPU_BIT(avx), MACHINE_AVX},
+        {CARRY_CPU_BIT(avx512f), MACHINE_AVX512},
+        {CARRY_CPU_BIT(fast_xgetbv1), MACHINE_XGETBV1},
+        {CARRY_CPU_BIT(xsave), MACHINE_XSAVE},
+        {CARRY_CPU_BIT(xsavec), MACHINE_XSAVEC},
+    };
+    uint32_t machine = MACHINE_KNOWN;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (carry_cpu_bits() & rows[i].feature)
+            machine |= rows[i].machine;
+    uint64_t mask = carry_xstate_default();
+    __atomic_store_n(&carry_thunk_any_size, area_size(mask), __ATOMIC_RELAXED);
+    __atomic_store_n(&carry_thunk_any_mask, mask, __ATOMIC_RELAXED);
+    __atomic_store_n(&carry_thunk_machine, machine, __ATOMIC_RELEASE);
+    return CARRY_OK;
+}

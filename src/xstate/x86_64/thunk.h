@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What thunk.S and thunk.c share: offsets, and the word that says which registers there are. */
+#ifndef CARRY_XSTATE_X86_64_THUNK_H
+#define CARRY_XSTATE_X86_64_THUNK_H
+
+/* struct carry_thunk */
+#define THUNK_ENTER       0
+#define THUNK_LEAVE       8
+#define THUNK_TARGET      16
+#define THUNK_STACK_WORDS 24
+
+/* struct carry_thunk_call, and what the thunk keeps behind it */
+#define CALL_INTEGER     0
+#define CALL_RESULT      48
+#define CALL_STACK       64
+#define CALL_RETURN      72
+#define CALL_VECTORS     80
+#define CALL_VECTOR_SIZE 88
+#define CALL_WORD        96
+#define CALL_BYTES       104
+
+/* Bits of carry_thunk_machine; 0 before carry_thunk_prepare(). */
+#define MACHINE_KNOWN   1
+#define MACHINE_AVX     2
+#define MACHINE_AVX512  4
+#define MACHINE_XGETBV1 8 /* asking what is in use is faster than looking */
+#define MACHINE_XSAVE   16
+#define MACHINE_XSAVEC  32
+
+#endif
