@@ -31,7 +31,6 @@
     .balign 64
 \name:
     .cfi_startproc
-    endbr64
 .endm
 
 /* Makes a frame, and keeps in it what arguments may be in. Its address is at -8(rbp) for those who
@@ -193,6 +192,7 @@
  * Clobbers r11, zmm8 to zmm15, k1, the flags. Stack: 720 bytes.
  */
 THUNK_FUNCTION carry_thunk_enter
+    endbr64
     cmpl    $0, carry_thunk_machine(%rip)
     je      .Ltarget
     OPEN
@@ -217,6 +217,7 @@ CARRY_END carry_thunk_enter
  * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words.
  */
 THUNK_FUNCTION carry_thunk_around
+    endbr64
     cmpl    $0, carry_thunk_machine(%rip)
     je      .Ltarget_alone
     OPEN
@@ -291,6 +292,7 @@ CARRY_END carry_thunk_around
 THUNK_FUNCTION carry_thunk_any
     .cfi_def_cfa_offset 16
     .cfi_offset r11, -16
+    endbr64
     pushq   %rbp
     .cfi_def_cfa_offset 24
     .cfi_offset rbp, -24

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Thunks: what they keep, what callbacks see, and who can look through them. */
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "harness/check_thunk.h"
+#include "harness/fault.h"
+#include "harness/registers.h"
+#include "harness/tap.h"
+
+/* Each way to find out what is in use, and to keep it. */
+static const char *const masks[] = {
+    "",        "+fast_xgetbv1", "fast_xgetbv1", "avx512f", "avx512f,+fast_xgetbv1",
+    "xgetbv1", "xsavec",        "avx",          "xsave",   "all",
+};
+
+static void test_registers(const char *mask) {
+    struct verdict verdict = check_thunk_enter(carry_thunk_enter);
+    verdict_report(&verdict, "mask \"%s\": enter keeps arguments, and cleans", mask);
+    verdict = check_thunk_around(carry_thunk_around);
+    verdict_report(&verdict, "mask \"%s\": around keeps arguments and results, and cleans", mask);
+    verdict = check_thunk_any(carry_thunk_any);
+    verdict_report(&verdict, "mask \"%s\": any keeps everything, and cleans", mask);
+}
+
+static void test_unwinding(const char *mask) {
+    struct verdict verdict = check_thunk_unwind(carry_thunk_enter, false);
+    verdict_report(&verdict, "mask \"%s\": backtraces from each instruction of enter", mask);
+    verdict = check_thunk_unwind(carry_thunk_around, false);
+    verdict_report(&verdict, "mask \"%s\": backtraces from each instruction of around", mask);
+    verdict = check_thunk_unwind(carry_thunk_any, true);
+    verdict_report(&verdict, "mask \"%s\": backtraces from each instruction of any", mask);
+}
+
+/* --- Stubs made by the compiler --- */
+
+static unsigned calls;
+
+static void count_call(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+    (void)call;
+    calls += thunk->user == &calls;
+}
+
+static double weigh(long a, long b, long c, long d, long e, long f, long g, long h, double x,
+                    float y) {
+    return (double)(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h) + x * (double)y;
+}
+
+extern struct carry_thunk entered, surrounded, pierced;
+struct carry_thunk entered = {.enter = count_call, .target = (const void *)weigh, .user = &calls};
+struct carry_thunk surrounded = {
+    .enter = count_call, .leave = count_call, .target = (const void *)weigh, .user = &calls};
+struct carry_thunk pierced = {.enter = count_call, .user = &calls};
+
+double weigh_entered(long, long, long, long, long, long, long, long, double, float);
+double weigh_surrounded(long, long, long, long, long, long, long, long, double, float);
+void pierce(void);
+
+CARRY_THUNK(weigh_entered, entered)
+CARRY_THUNK_AROUND(weigh_surrounded, surrounded)
+CARRY_THUNK_ANY(pierce, pierced)
+
+static void test_stubs(void) {
+    const double wanted = weigh(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4);
+    calls = 0;
+    tap_ok(weigh_entered(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted && calls == 1, "CARRY_THUNK");
+    tap_ok(weigh_surrounded(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted && calls == 3,
+           "CARRY_THUNK_AROUND");
+    registers_dirty(&registers_in, registers_components() & carry_xstate_default(), false);
+    registers_call((const void *)pierce, RED_ZONE);
+    struct verdict verdict = {.ok = true};
+    registers_compare(&registers_in, &registers_out, carry_xstate_default(), &verdict);
+    registers_compare_gpr(&registers_in, &registers_out, 0xffff, &verdict);
+    tap_ok(calls == 4, "CARRY_THUNK_ANY calls back");
+    verdict_report(&verdict, "CARRY_THUNK_ANY keeps everything");
+}
+
+int main(void) {
+    registers_prepare();
+    struct verdict verdict = check_thunk_unprepared(carry_thunk_enter);
+    verdict_report(&verdict, "enter hands calls on until thunks are prepared");
+    verdict = check_thunk_unprepared(carry_thunk_around);
+    verdict_report(&verdict, "around hands calls on until thunks are prepared");
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        tap_ok(carry_cpu_set_mask(masks[i]) == CARRY_OK && carry_thunk_prepare() == CARRY_OK,
+               "mask \"%s\": prepared", masks[i]);
+        test_registers(masks[i]);
+        if (fault_under_valgrind())
+            tap_skip("backtraces", "valgrind does not know the trap flag");
+        else
+            test_unwinding(masks[i]);
+    }
+    tap_note("%zu instructions of thunks stepped through", check_thunk_steps());
+    carry_cpu_set_mask("");
+    carry_thunk_prepare();
+    test_stubs();
+    return tap_done();
+}
