@@ -77,6 +77,8 @@ static void test_stubs(void) {
 }
 
 int main(void) {
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind keeps less of the registers than CPUs do");
     registers_prepare();
     struct verdict verdict = check_thunk_unprepared(carry_thunk_enter);
     verdict_report(&verdict, "enter hands calls on until thunks are prepared");
@@ -86,8 +88,8 @@ int main(void) {
         tap_ok(carry_cpu_set_mask(masks[i]) == CARRY_OK && carry_thunk_prepare() == CARRY_OK,
                "mask \"%s\": prepared", masks[i]);
         test_registers(masks[i]);
-        if (fault_under_valgrind())
-            tap_skip("backtraces", "valgrind does not know the trap flag");
+        if (!registers_tell_use())
+            tap_skip("backtraces", "an emulator's signal frames cannot be looked through");
         else
             test_unwinding(masks[i]);
     }

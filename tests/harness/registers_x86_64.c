@@ -54,6 +54,9 @@ static uint8_t stack[65536] __attribute__((aligned(64)));
 
 #define XSAVE_BITS (1u << 26 | 1u << 27) /* CPUID.1:ECX: XSAVE, OSXSAVE */
 
+/* Gone from CPUs; emulators keep the reserved bytes in its place. */
+#define MPX (BIT(BNDREGS) | BIT(BNDCSR))
+
 #define ARCH_REQ_XCOMP_PERM 0x1023
 
 static uint64_t xcr0(void) {
@@ -85,7 +88,7 @@ static bool tells_use(void) {
 void registers_prepare(void) {
     unsigned a, b, c, d;
     registers_by_xsave = __get_cpuid(1, &a, &b, &c, &d) && (c & XSAVE_BITS) == XSAVE_BITS;
-    registers_mask = registers_by_xsave ? xcr0() : BIT(X87) | BIT(SSE);
+    registers_mask = registers_by_xsave ? xcr0() & ~MPX : BIT(X87) | BIT(SSE);
     if ((registers_mask & BIT(TILEDATA)) &&
         syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, CARRY_XSTATE_TILEDATA) != 0)
         registers_mask &= ~BIT(TILEDATA);
