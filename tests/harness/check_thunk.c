@@ -133,22 +133,23 @@ static void vector(const struct registers *registers, size_t index, uint8_t to[6
                    rows[i].bytes);
 }
 
+/* After a callback that has seen, and changed, vectors of some size. */
 static bool compare_vectors(const struct registers *a, const struct registers *b, size_t count,
-                            uint8_t changed, const char *where, struct verdict *verdict) {
-    const size_t size = width(registers_in_use(a));
+                            const struct seen *by, const char *where, struct verdict *verdict) {
+    const size_t size = by->call.vector_size;
     for (size_t i = 0; i < count; i++) {
         uint8_t left[64], right[64];
         vector(a, i, left);
         vector(b, i, right);
         for (size_t j = 0; j < size; j++)
-            left[j] ^= changed;
+            left[j] ^= change_vectors;
         for (size_t j = 0; j < 64; j++)
             if (left[j] != right[j])
                 return verdict_fail(verdict, "vector %zu differs %s at byte %zu; ", i, where, j);
     }
     /* Who loads a wide vector loads all below it. */
     uint64_t loaded = size == 64 ? UPPERS : size == 32 ? BIT(AVX) : 0;
-    uint64_t more = registers_in_use(b) & ~loaded & UPPERS;
+    uint64_t more = registers_in_use(b) & ~(loaded | registers_in_use(a)) & UPPERS;
     return !more || !registers_tell_use() ||
            verdict_fail(verdict, "puts %#llx in use %s; ", (unsigned long long)more, where);
 }
@@ -209,7 +210,7 @@ static struct registers changed_in(void) {
 static bool target_sees(size_t words, struct verdict *verdict) {
     const struct registers in = changed_in();
     return registers_compare_gpr(&in, &registers_seen, ARGUMENTS, verdict) &&
-           compare_vectors(&registers_in, &registers_seen, 8, change_vectors, "in the target",
+           compare_vectors(&registers_in, &registers_seen, 8, &seen[ENTER], "in the target",
                            verdict) &&
            registers_compare(&registers_in, &registers_seen, BIT(X87), verdict) &&
            (memcmp(registers_in.words, registers_seen.words + 1, words * 8) == 0 ||
@@ -275,7 +276,7 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
            (seen[LEAVE].call.return_address == seen[ENTER].call.return_address ||
             verdict_fail(verdict, "leave sees another return address; ")) &&
            registers_compare_gpr(&given, &registers_out, 1 << RAX | 1 << RDX, verdict) &&
-           compare_vectors(&registers_given, &registers_out, 2, change_vectors, "in the caller",
+           compare_vectors(&registers_given, &registers_out, 2, &seen[LEAVE], "in the caller",
                            verdict) &&
            registers_compare(&registers_given, &registers_out, BIT(X87), verdict) &&
            registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict) &&

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "base/asm.h"
+
+/*
+ * Twins of thunks: see thunk.h.
+ *
+ * In: r11 = const struct carry_thunk *, all else as where a function starts; of those at any point,
+ * (rsp) = r11. What they change is what a thunk may not.
+ */
+CARRY_FUNCTION broken_thunk_not
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_not
+
+CARRY_FUNCTION broken_thunk_forgets_uppers
+    vzeroupper
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_forgets_uppers
+
+CARRY_FUNCTION broken_thunk_forgets_xmm7
+    pxor    %xmm7, %xmm7
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_forgets_xmm7
+
+CARRY_FUNCTION broken_thunk_forgets_chain
+    xorl    %r10d, %r10d
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_forgets_chain
+
+    .local twin
+    .comm twin, 40, 8                           /* struct carry_thunk */
+
+CARRY_FUNCTION dirty_enter
+    vcmpps  $15, %ymm9, %ymm9, %ymm9            /* always true: all ones */
+    leaq    check_thunk_descriptor(%rip), %rdi
+    jmp     *(%rdi)
+CARRY_END dirty_enter
+
+/* By another struct carry_thunk, whose `enter` is the above. */
+CARRY_FUNCTION broken_thunk_stays_dirty
+    pushq   %rax
+    leaq    dirty_enter(%rip), %rax
+    movq    %rax, twin(%rip)
+    movq    16(%r11), %rax
+    movq    %rax, twin + 16(%rip)
+    popq    %rax
+    leaq    twin(%rip), %r11
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_stays_dirty
+
+CARRY_FUNCTION broken_thunk_moves_stack
+    subq    $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    call    carry_thunk_enter
+    addq    $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    ret
+CARRY_END broken_thunk_moves_stack
+
+/* Two instructions where the stack pointer is not where the CFI says. */
+CARRY_FUNCTION broken_thunk_wrong_cfi
+    pushq   %rax
+    popq    %rax
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_wrong_cfi
+
+CARRY_FUNCTION broken_thunk_forgets_leave
+    jmp     carry_thunk_enter
+CARRY_END broken_thunk_forgets_leave
+
+.macro ANY name, change:vararg
+CARRY_FUNCTION broken_thunk_any_\name
+    \change
+    jmp     carry_thunk_any
+CARRY_END broken_thunk_any_\name
+.endm
+
+ANY flags, cmc
+ANY rdi, incq %rdi
+ANY x87, fninit
+ANY xmm15, pxor %xmm15, %xmm15
+ANY k1, kxorw %k1, %k1, %k1
+ANY red_zone, movq %rax, 24(%rsp)
+
+CARRY_NOTES
