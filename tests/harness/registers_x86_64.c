@@ -108,12 +108,15 @@ bool registers_tell_use(void) {
 /* --- Parts --- */
 
 uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size) {
-    *size = component == CARRY_XSTATE_X87   ? 8 * 16
-            : component == CARRY_XSTATE_SSE ? 16 * 16
-                                            : parts[component].size;
-    return (uint8_t *)area + (component == CARRY_XSTATE_X87   ? ST
-                              : component == CARRY_XSTATE_SSE ? XMM
-                                                              : parts[component].offset);
+    size_t offset = parts[component].offset;
+    *size = parts[component].size;
+    if (component == CARRY_XSTATE_X87)
+        offset = ST, *size = 8 * 16;
+    else if (component == CARRY_XSTATE_SSE)
+        offset = XMM, *size = 16 * 16;
+    else if (component == CARRY_XSTATE_PKRU)
+        *size = 4; /* of 8 */
+    return (uint8_t *)area + offset;
 }
 
 static uint64_t word(const uint8_t *area, size_t offset, size_t size) {

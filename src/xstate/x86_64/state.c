@@ -72,11 +72,17 @@ size_t carry_xstate_area_size(uint64_t mask) {
 
 /* --- Saving --- */
 
-/* XSAVE and XSAVEC leave parts of the header as they are. */
-static void clear_header(struct area *area) {
+/*
+ * XSAVE and XSAVEC leave parts of the header as they are, and MXCSR if the mask has no vectors,
+ * which XRSTOR then loads all the same. Volatile: compilers would clear by a register that is to be
+ * saved.
+ */
+static void clear_header(volatile struct area *area) {
+    area->legacy.mxcsr = CARRY_MXCSR_INITIAL;
     area->xstate_bv = 0;
     area->xcomp_bv = 0;
-    __builtin_memset(area->reserved, 0, sizeof area->reserved);
+    for (size_t i = 0; i < sizeof area->reserved / sizeof area->reserved[0]; i++)
+        area->reserved[i] = 0;
 }
 
 uint64_t carry_xstate_save(void *to, uint64_t mask) {

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* Extended state: what is saved, loaded and cleaned, by each way that CPUs have for it. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <carry/cpu.h>
+#include <carry/xstate.h>
+
+#include "harness/fault.h"
+#include "harness/registers.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+
+static const char *const masks[] = {"",    "xsavec", "xgetbv1", "xsavec,xgetbv1",
+                                    "avx", "xsave",  "all"};
+
+#define VECTORS                                                                                    \
+    (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
+     BIT(TILEDATA))
+
+#define AREA_MAX  16384
+#define STALE     0xa5
+#define XSTATE_BV 512
+#define RESERVED  528
+#define ROUNDS    8 /* random masks for each set of components in use */
+
+static uint8_t area[AREA_MAX] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+
+static uint64_t tested(void) {
+    return registers_components() & carry_xstate_enabled();
+}
+
+/* Next subset of `set` after `subset`; 0 after the last. */
+static uint64_t next_subset(uint64_t subset, uint64_t set) {
+    return (subset - set) & set;
+}
+
+static uint64_t random_mask(size_t round) {
+    return round ? rng_next() & rng_next() : ~UINT64_C(0);
+}
+
+static void call(const void *function, uint64_t first, uint64_t second) {
+    registers_in.gpr[RDI] = first;
+    registers_in.gpr[RSI] = second;
+    registers_call(function, 0);
+}
+
+static uint64_t address(const void *object) {
+    return (uint64_t)(uintptr_t)object;
+}
+
+/* --- Saving --- */
+
+static bool saved_part(const struct registers *registers, unsigned component,
+                       struct verdict *verdict) {
+    size_t size;
+    const uint8_t *wanted = registers_part(registers->area, component, &size);
+    const uint8_t *found = registers_saved_part(area, component);
+    if (!found)
+        return verdict_fail(verdict, "%s is not saved; ", carry_xstate_name(component));
+    /* Of x87 registers, 10 bytes of 16. */
+    const size_t step = component == CARRY_XSTATE_X87 ? 16 : size;
+    for (size_t i = 0; i < size; i += step)
+        if (memcmp(wanted + i, found + i, step == 16 ? 10 : size) != 0)
+            return verdict_fail(verdict, "%s is saved wrongly; ", carry_xstate_name(component));
+    return true;
+}
+
+static bool saved_parts(uint64_t saved, uint64_t mask, struct verdict *verdict) {
+    const uint64_t in_use = registers_in_use(&registers_in);
+    if (saved & ~mask)
+        return verdict_fail(verdict, "saves more than the mask; ");
+    if (carry_cpu_has("xsave") && registers_tell_use() && (saved & ~in_use))
+        return verdict_fail(verdict, "saves more than is in use; ");
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        if ((mask & in_use & tested()) >> i & 1 && !saved_part(&registers_in, i, verdict))
+            return false;
+    return true;
+}
+
+static bool area_is_sound(size_t size, struct verdict *verdict) {
+    for (size_t i = size; i < AREA_MAX; i++)
+        if (area[i] != STALE)
+            return verdict_fail(verdict, "writes behind the area; ");
+    for (size_t i = RESERVED; i < CARRY_XSTATE_EXTENDED; i++)
+        if (area[i])
+            return verdict_fail(verdict, "leaves garbage in the header; ");
+    return true;
+}
+
+static bool save_once(uint64_t mask, struct verdict *verdict) {
+    uint64_t written;
+    memset(area, STALE, sizeof area);
+    call((const void *)carry_xstate_save, address(area), mask);
+    memcpy(&written, area + XSTATE_BV, sizeof written);
+    return (written == registers_out.gpr[RAX] ||
+            verdict_fail(verdict, "returns another set than is in the area; ")) &&
+           saved_parts(written, mask, verdict) &&
+           area_is_sound(carry_xstate_area_size(mask), verdict) &&
+           registers_compare(&registers_in, &registers_out, tested(), verdict) &&
+           registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict);
+}
+
+/* --- Loading --- */
+
+static void copy_part(struct registers *to, const struct registers *from, unsigned component) {
+    static const struct {
+        size_t offset, size;
+    } control[] = {[CARRY_XSTATE_X87] = {0, 24}, [CARRY_XSTATE_SSE] = {24, 4}};
+    size_t size;
+    uint8_t *part = registers_part(to->area, component, &size);
+    memcpy(part, registers_part(from->area, component, &size), size);
+    if (component <= CARRY_XSTATE_SSE)
+        memcpy(to->area + control[component].offset, from->area + control[component].offset,
+               control[component].size);
+}
+
+static void set_in_use(struct registers *registers, uint64_t in_use) {
+    if (registers_in_use(registers) != registers_components() || registers_tell_use())
+        memcpy(registers->area + XSTATE_BV, &in_use, sizeof in_use);
+}
+
+/* `to`, with the components of `mask` as they are in `from`. */
+static void replace(struct registers *to, const struct registers *from, uint64_t mask) {
+    uint64_t in_use = registers_in_use(to) & ~mask;
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        if ((mask & registers_components()) >> i & 1)
+            copy_part(to, from, i);
+    set_in_use(to, in_use | (registers_in_use(from) & mask));
+}
+
+/* MXCSR may come with AVX, and then counts as SSE in use. */
+static bool same_use(const struct registers *wanted, const struct registers *found,
+                     struct verdict *verdict) {
+    const uint64_t more = registers_in_use(found) & ~registers_in_use(wanted) & ~BIT(SSE);
+    return !more || !registers_tell_use() ||
+           verdict_fail(verdict, "puts %#llx in use; ", (unsigned long long)more);
+}
+
+/* SSE without AVX, or AVX without SSE. */
+static bool one_of(uint64_t mask) {
+    return !(mask & BIT(SSE)) != !(mask & BIT(AVX));
+}
+
+static bool load_once(const struct registers *saved, uint64_t saved_mask, uint64_t mask,
+                      struct verdict *verdict) {
+    static struct registers initial, wanted;
+    /* In the standard form, MXCSR is saved and loaded with AVX too. */
+    const bool one_alone = one_of(saved_mask) || one_of(mask);
+    const uint64_t compared = one_alone ? tested() & ~BIT(SSE) : tested();
+    registers_dirty(&initial, 0, true);
+    registers_dirty(&registers_in, rng_next() & tested(), false);
+    wanted = registers_in;
+    replace(&wanted, &initial, mask & tested() & ~saved_mask);
+    replace(&wanted, saved, mask & tested() & saved_mask);
+    call((const void *)carry_xstate_load, address(area), mask);
+    return registers_compare(&wanted, &registers_out, compared, verdict) &&
+           same_use(&wanted, &registers_out, verdict) &&
+           registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict);
+}
+
+static bool save_and_load(uint64_t in_use, struct verdict *verdict) {
+    static struct registers saved;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        const uint64_t mask = random_mask(round), load = random_mask(round & 3);
+        registers_dirty(&registers_in, in_use, false);
+        saved = registers_in;
+        if (!save_once(mask, verdict) || !load_once(&saved, mask, load, verdict))
+            return verdict_fail(verdict, "(in use %#llx, saved %#llx, loaded %#llx)",
+                                (unsigned long long)in_use, (unsigned long long)mask,
+                                (unsigned long long)load);
+    }
+    return true;
+}
+
+static void test_save_and_load(const char *mask) {
+    struct verdict verdict = {.ok = true};
+    uint64_t in_use = 0;
+    rng_restart();
+    while (save_and_load(in_use, &verdict) && (in_use = next_subset(in_use, tested())) != 0)
+        ;
+    verdict_report(&verdict, "mask \"%s\": all sets of components are saved and loaded", mask);
+}
+
+/* --- Cleaning --- */
+
+static uint64_t cleaned(enum carry_xstate_level level) {
+    if (level == CARRY_XSTATE_CLEAN_ALL)
+        return tested() & ~BIT(PKRU);
+    if (level == CARRY_XSTATE_CLEAN_VECTORS)
+        return tested() & VECTORS;
+    return carry_cpu_has("avx") ? BIT(AVX) | BIT(ZMM_HI256) : 0;
+}
+
+static bool clean_once(enum carry_xstate_level level, uint64_t in_use, struct verdict *verdict) {
+    enum { MXCSR = 24 };
+    static struct registers initial, wanted;
+    registers_dirty(&registers_in, in_use, false);
+    registers_dirty(&initial, 0, true);
+    if (level != CARRY_XSTATE_CLEAN_ALL)
+        memcpy(initial.area + MXCSR, registers_in.area + MXCSR, 4);
+    wanted = registers_in;
+    replace(&wanted, &initial, cleaned(level));
+    call((const void *)carry_xstate_clean, level, 0);
+    return (registers_compare(&wanted, &registers_out, registers_components(), verdict) &&
+            same_use(&wanted, &registers_out, verdict) &&
+            registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict)) ||
+           verdict_fail(verdict, "(in use %#llx)", (unsigned long long)in_use);
+}
+
+static void test_clean(const char *mask, enum carry_xstate_level level, const char *name) {
+    struct verdict verdict = {.ok = true};
+    uint64_t in_use = 0;
+    rng_restart();
+    while (clean_once(level, in_use, &verdict) && (in_use = next_subset(in_use, tested())) != 0)
+        ;
+    verdict_report(&verdict, "mask \"%s\": clean(%s)", mask, name);
+}
+
+/* --- Threads --- */
+
+/* x87 registers, which no compiled code here touches between the calls. */
+static bool keeps_x87(uint64_t seed) {
+    enum { XCOMP_BV = 520, ST = 32, FTW = 4 };
+    static _Thread_local uint8_t mine[AREA_MAX] __attribute__((aligned(64)));
+    static _Thread_local uint8_t again[AREA_MAX] __attribute__((aligned(64)));
+    bool ok = true;
+    for (uint64_t round = 0; round < 1000 && ok; round++) {
+        uint64_t value = seed + round;
+        carry_xstate_save(mine, BIT(X87));
+        mine[XSTATE_BV] |= BIT(X87);
+        mine[FTW] = 0xff;
+        memcpy(mine + ST, &value, sizeof value);
+        carry_xstate_load(mine, BIT(X87));
+        carry_xstate_save(again, BIT(X87));
+        ok = memcmp(again + ST, &value, sizeof value) == 0;
+    }
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    return ok;
+}
+
+static void *run_thread(void *seed) {
+    return keeps_x87((uint64_t)(uintptr_t)seed << 32) ? seed : NULL;
+}
+
+static void test_threads(void) {
+    pthread_t threads[4];
+    bool ok = true;
+    for (uintptr_t i = 0; i < 4; i++)
+        ok = pthread_create(&threads[i], NULL, run_thread, (void *)(i + 1)) == 0 && ok;
+    for (uintptr_t i = 0; i < 4; i++) {
+        void *result = NULL;
+        pthread_join(threads[i], &result);
+        ok = result && ok;
+    }
+    tap_ok(ok, "threads save and load their own");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(keeps_x87(UINT64_C(99) << 32) ? 0 : 1);
+    int status = 1;
+    tap_ok(child > 0 && waitpid(child, &status, 0) == child && status == 0,
+           "a child process saves and loads its own");
+}
+
+/* --- What the CPU has --- */
+
+static void test_masks(const char *mask) {
+    const uint64_t rights = BIT(PKRU) | BIT(TILEDATA);
+    const uint64_t enabled = carry_xstate_enabled();
+    tap_ok((carry_xstate_default() & rights) == 0 &&
+               (carry_xstate_default() | rights) == (enabled | rights),
+           "mask \"%s\": the default is all but PKRU and TILEDATA", mask);
+    tap_ok((carry_xstate_in_use() & ~enabled) == 0,
+           "mask \"%s\": nothing is in use that is not enabled", mask);
+    tap_ok(carry_xstate_area_size(0) == 576 && carry_xstate_area_size(~UINT64_C(0)) <= AREA_MAX &&
+               carry_xstate_area_size(enabled) % CARRY_XSTATE_ALIGN == 0,
+           "mask \"%s\": sizes of areas", mask);
+}
+
+/* XINUSE as XSAVE sees it and as the library tells. */
+static void test_in_use(void) {
+    struct verdict verdict = {.ok = true};
+    uint64_t in_use = 0;
+    rng_restart();
+    do {
+        registers_dirty(&registers_in, in_use, false);
+        call((const void *)carry_xstate_in_use, 0, 0);
+        const uint64_t told = registers_out.gpr[RAX] & tested();
+        if (told != (in_use & tested()))
+            verdict_fail(&verdict, "in use %#llx, told %#llx", (unsigned long long)in_use,
+                         (unsigned long long)told);
+        in_use = next_subset(in_use, tested());
+    } while (in_use && verdict.ok);
+    if (registers_tell_use() && carry_cpu_has("xgetbv1"))
+        verdict_report(&verdict, "what is in use is told");
+    else
+        tap_skip("what is in use is told", "this CPU does not tell");
+}
+
+int main(void) {
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind keeps less of the registers than CPUs do");
+    registers_prepare();
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        carry_cpu_set_mask(masks[i]);
+        test_masks(masks[i]);
+        test_save_and_load(masks[i]);
+        test_clean(masks[i], CARRY_XSTATE_CLEAN_UPPERS, "uppers");
+        test_clean(masks[i], CARRY_XSTATE_CLEAN_VECTORS, "vectors");
+        test_clean(masks[i], CARRY_XSTATE_CLEAN_ALL, "all");
+        test_threads();
+    }
+    carry_cpu_set_mask("");
+    test_in_use();
+    return tap_done();
+}

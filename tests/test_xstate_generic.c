@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Extended state and thunks where there are none: everything says so, and does nothing. */
+#include <string.h>
+
+#include <carry/thunk.h>
+#include <carry/xstate.h>
+
+#include "harness/tap.h"
+
+int main(void) {
+    static const uint8_t zeroes[CARRY_XSTATE_EXTENDED];
+    uint8_t area[CARRY_XSTATE_EXTENDED + CARRY_XSTATE_ALIGN];
+    struct carry_xstate_layout layout;
+    memset(area, 0xa5, sizeof area);
+    carry_xstate_layout(&layout);
+    tap_ok(!layout.user && !layout.supervisor, "the machine has no components");
+    tap_ok(!carry_xstate_enabled() && !carry_xstate_default() && !carry_xstate_in_use(),
+           "none is enabled, none in use");
+    tap_ok(carry_xstate_area_size(~UINT64_C(0)) <= sizeof area, "areas have a size all the same");
+    tap_ok(carry_xstate_save(area, ~UINT64_C(0)) == 0 && memcmp(area, zeroes, sizeof zeroes) == 0,
+           "nothing is saved, in an area that is defined");
+    carry_xstate_load(area, ~UINT64_C(0));
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    tap_ok(!CARRY_HAS_THUNKS && carry_thunk_prepare() == CARRY_ERROR_UNSUPPORTED,
+           "there are no thunks");
+    return tap_done();
+}
