@@ -65,6 +65,19 @@ const char *carry_host_cpu_mask(void) {
     return getenv("CARRY_CPU_MASK");
 }
 
+/* Compilers call them, and those of the C library use vector registers. */
+void *memcpy(void *to, const void *from, size_t size) {
+    void *start = to;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+    return start;
+}
+
+void *memset(void *to, int value, size_t size) {
+    void *start = to;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(value) : "memory");
+    return start;
+}
+
 static void require(bool ok, const char *what) {
     if (!ok && sim.verdict.ok)
         verdict_fail(&sim.verdict, "%s, at step %zu", what, sim.steps);
@@ -528,7 +541,9 @@ static void copy_registers(uint8_t *to, const uint8_t *from, uint64_t mask) {
     }
 }
 
-static void step(int signal, siginfo_t *info, void *context) {
+/* Emulators call handlers with a stack that is not aligned as the ABI says. */
+__attribute__((force_align_arg_pointer)) static void step(int signal, siginfo_t *info,
+                                                          void *context) {
     static struct image live; /* nothing may touch registers before they are saved */
     ucontext_t *interrupted = context;
     uint8_t *frame = (uint8_t *)interrupted->uc_mcontext.fpregs;
