@@ -12,6 +12,7 @@
 #define CARRY_VERSION_PATCH 0
 
 #include <carry/base.h>
+#include <carry/context.h>
 #include <carry/copy.h>
 #include <carry/cpu.h>
 #include <carry/crc.h>

@@ -13,6 +13,7 @@
 #define CARRY_AREA_ST         32
 #define CARRY_AREA_XMM        160
 #define CARRY_AREA_XMM_END    416
+#define CARRY_AREA_SOFTWARE   464 /* to the end of the legacy area: the system's to use */
 #define CARRY_AREA_XSTATE_BV  512
 #define CARRY_AREA_XCOMP_BV   520
 #define CARRY_AREA_RESERVED   528 /* to the end of the header: must be zero */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Where contexts cannot be preempted. */
+#include <carry/context.h>
+
+int carry_context_preempt(struct carry_context *from, struct carry_context *to, void *ucontext) {
+    (void)from;
+    (void)to;
+    (void)ucontext;
+    return CARRY_ERROR_UNSUPPORTED;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts of AArch64: what they start with. */
+#include "xstate/switch.h"
+
+/* As carry_context_switch() leaves it on a stack: the first fields are x19 to x30. */
+struct frame {
+    uint64_t x[12];
+    uint64_t d[8];
+    uint64_t fpcr;
+    uint64_t unused;
+};
+
+_Static_assert(sizeof(struct frame) == 176 && offsetof(struct frame, d) == 96 &&
+                   offsetof(struct frame, fpcr) == 160 &&
+                   offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_POINTER,
+               "as assembly knows them");
+
+/* In switch.S. */
+void carry_context_start(void);
+
+bool carry_context_supported(void) {
+    return true;
+}
+
+uint32_t carry_context_cpu_flags(void) {
+    return 0;
+}
+
+void *carry_context_first_frame(struct carry_context *context, void *end, carry_context_fn *entry,
+                                void *argument) {
+    struct frame *frame = (struct frame *)end - 1;
+    *frame = (struct frame){
+        .x = {(uintptr_t)entry, (uintptr_t)argument, (uintptr_t)context},
+    };
+    frame->x[11] = (uintptr_t)carry_context_start;
+    return frame;
+}
+
+int carry_context_exchange(struct carry_context *from, struct carry_context *to,
+                           struct carry_context_registers *registers, void *image,
+                           uint64_t components) {
+    (void)from;
+    (void)to;
+    (void)registers;
+    (void)image;
+    (void)components;
+    return CARRY_ERROR_UNSUPPORTED;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What C and assembly share of contexts: offsets in struct carry_context, and its flags. */
+#ifndef CARRY_XSTATE_SWITCH_H
+#define CARRY_XSTATE_SWITCH_H
+
+#define CONTEXT_STACK_POINTER 0
+#define CONTEXT_AREA          8
+#define CONTEXT_MASK          16
+#define CONTEXT_FLAGS         24
+#define CONTEXT_FULL_MASK     56
+#define CONTEXT_REGISTERS     64
+
+/* In struct carry_context_registers. */
+#define REGISTERS_RSP    120
+#define REGISTERS_RIP    128
+#define REGISTERS_RFLAGS 136
+#define REGISTERS_SIZE   144
+
+/* What the CPU can do, and whether `mask` holds anything. */
+#define FLAG_AVX       1
+#define FLAG_XSAVE     2
+#define FLAG_XSAVEC    4
+#define FLAG_XGETBV1   8
+#define FLAG_KEEPS     16
+#define FLAG_PREEMPTED 32
+
+/* Below the stack pointer a function may keep what it likes (System V ABI, 3.2.2). */
+#define RED_ZONE 128
+
+#ifndef __ASSEMBLER__
+
+#include <carry/context.h>
+
+/* Each architecture provides: can it switch, here and now? */
+bool carry_context_supported(void);
+
+/* What of the flags the CPU has. */
+uint32_t carry_context_cpu_flags(void);
+
+/* Stores what a new context pops when it is first switched to; returns its stack pointer. */
+void *carry_context_first_frame(struct carry_context *context, void *end, carry_context_fn *entry,
+                                void *argument);
+
+#endif
+
+#endif

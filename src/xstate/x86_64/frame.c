@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts of x86-64: what they start with, and how they are exchanged under an interrupt. */
+#include "cpu/cpu.h"
+#include "xstate/switch.h"
+#include "xstate/xstate.h"
+
+_Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_POINTER &&
+                   offsetof(struct carry_context, area) == CONTEXT_AREA &&
+                   offsetof(struct carry_context, mask) == CONTEXT_MASK &&
+                   offsetof(struct carry_context, flags) == CONTEXT_FLAGS &&
+                   offsetof(struct carry_context, full_mask) == CONTEXT_FULL_MASK &&
+                   offsetof(struct carry_context, registers) == CONTEXT_REGISTERS &&
+                   offsetof(struct carry_context_registers, rsp) == REGISTERS_RSP &&
+                   offsetof(struct carry_context_registers, rip) == REGISTERS_RIP &&
+                   offsetof(struct carry_context_registers, rflags) == REGISTERS_RFLAGS &&
+                   sizeof(struct carry_context_registers) == REGISTERS_SIZE,
+               "as assembly knows them");
+
+/* In RFLAGS: what System V calls expect clear, and nobody else cleared. */
+#define DIRECTION       (UINT64_C(1) << 10)
+#define ALIGNMENT_CHECK (UINT64_C(1) << 18)
+
+/* As carry_context_switch() leaves it on a stack. */
+struct frame {
+    uint32_t mxcsr;
+    uint16_t fcw;
+    uint16_t unused;
+    uint64_t r15, r14, r13, r12, rbx, rbp;
+    uintptr_t pc;
+};
+
+/* In switch.S. */
+extern const char carry_context_switching[], carry_context_switched[];
+void carry_context_start(void);
+void carry_context_resume(void);
+
+/* RDSSPQ does nothing where there is no shadow stack. */
+static bool has_shadow_stack(void) {
+    uint64_t pointer = 0;
+    __asm__ volatile("rdsspq %0" : "+r"(pointer));
+    return pointer;
+}
+
+bool carry_context_supported(void) {
+    return !has_shadow_stack();
+}
+
+uint32_t carry_context_cpu_flags(void) {
+    uint32_t bits = carry_cpu_bits();
+    return (bits & CARRY_CPU_BIT(avx) ? FLAG_AVX : 0) |
+           (bits & CARRY_CPU_BIT(xsave) ? FLAG_XSAVE : 0) |
+           (bits & CARRY_CPU_BIT(xsavec) ? FLAG_XSAVEC : 0) |
+           (bits & CARRY_CPU_BIT(xgetbv1) ? FLAG_XGETBV1 : 0);
+}
+
+void *carry_context_first_frame(struct carry_context *context, void *end, carry_context_fn *entry,
+                                void *argument) {
+    struct frame *frame = (struct frame *)end - 1;
+    *frame = (struct frame){
+        .mxcsr = CARRY_MXCSR_INITIAL,
+        .fcw = CARRY_FCW_INITIAL,
+        .r12 = (uintptr_t)entry,
+        .r13 = (uintptr_t)argument,
+        .r14 = (uintptr_t)context,
+        .pc = (uintptr_t)carry_context_start,
+    };
+    return frame;
+}
+
+/* --- Under an interrupt --- */
+
+#define BIT(name)    CARRY_XSTATE_BIT(name)
+#define LEGACY_STATE (BIT(X87) | BIT(SSE))
+
+static uint64_t load64(const unsigned char *at) {
+    uint64_t value;
+    __builtin_memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static void store64(unsigned char *at, uint64_t value) {
+    __builtin_memcpy(at, &value, sizeof value);
+}
+
+/* Where the CPU has the legacy components alone, images may be as FXSAVE writes them. */
+static bool has_header(uint64_t components) {
+    return components & ~LEGACY_STATE;
+}
+
+static bool is_zero(const unsigned char *bytes, size_t size) {
+    while (size && !*bytes)
+        bytes++, size--;
+    return size == 0;
+}
+
+/* Systems say that x87 is in use in all their frames, and it would be from then on. */
+static bool is_x87_initial(const unsigned char *image) {
+    uint16_t fcw;
+    __builtin_memcpy(&fcw, image + CARRY_AREA_FCW, sizeof fcw);
+    return fcw == CARRY_FCW_INITIAL && is_zero(image + 2, CARRY_AREA_MXCSR - 2) &&
+           is_zero(image + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
+}
+
+static uint64_t in_use(const unsigned char *image, uint64_t components) {
+    uint64_t used = has_header(components) ? load64(image + CARRY_AREA_XSTATE_BV) : LEGACY_STATE;
+    return is_x87_initial(image) ? used & ~BIT(X87) : used;
+}
+
+/* The legacy area, and the extended components of `mask`. */
+static void copy_image(const struct carry_xstate_layout *layout, unsigned char *to,
+                       const unsigned char *from, uint64_t mask) {
+    __builtin_memcpy(to, from, CARRY_AREA_SOFTWARE);
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
+        if (mask >> i & 1)
+            __builtin_memcpy(to + layout->parts[i].offset, from + layout->parts[i].offset,
+                             layout->parts[i].size);
+}
+
+static void suspend(const struct carry_xstate_layout *layout, struct carry_context *from,
+                    const struct carry_context_registers *registers, const unsigned char *image,
+                    uint64_t used) {
+    unsigned char *area = from->area;
+    copy_image(layout, area, image, used);
+    __builtin_memset(area + CARRY_AREA_XSTATE_BV, 0, CARRY_XSTATE_EXTENDED - CARRY_AREA_XSTATE_BV);
+    store64(area + CARRY_AREA_XSTATE_BV, used);
+    from->registers = *registers;
+    from->flags |= FLAG_PREEMPTED;
+}
+
+/* What the context does not keep stays: it is the thread's. */
+static void set_in_use(const struct carry_context *to, unsigned char *image, uint64_t components,
+                       uint64_t used) {
+    if (has_header(components))
+        store64(image + CARRY_AREA_XSTATE_BV,
+                used | (load64(image + CARRY_AREA_XSTATE_BV) & ~to->full_mask));
+}
+
+static void resume_preempted(const struct carry_xstate_layout *layout, struct carry_context *to,
+                             struct carry_context_registers *registers, unsigned char *image,
+                             uint64_t components) {
+    uint64_t used = load64((unsigned char *)to->area + CARRY_AREA_XSTATE_BV);
+    copy_image(layout, image, to->area, used);
+    set_in_use(to, image, components, used);
+    *registers = to->registers;
+    to->flags &= ~(uint32_t)FLAG_PREEMPTED;
+}
+
+/* In the middle of carry_context_switch(), which loads what the context keeps. */
+static void resume_suspended(const struct carry_context *to,
+                             struct carry_context_registers *registers, unsigned char *image,
+                             uint64_t components) {
+    const struct frame *frame = to->stack_pointer;
+    __builtin_memset(image, 0, CARRY_AREA_SOFTWARE);
+    __builtin_memcpy(image + CARRY_AREA_FCW, &frame->fcw, sizeof frame->fcw);
+    __builtin_memcpy(image + CARRY_AREA_MXCSR, &frame->mxcsr, sizeof frame->mxcsr);
+    set_in_use(to, image, components, is_x87_initial(image) ? BIT(SSE) : LEGACY_STATE);
+    registers->rsi = (uintptr_t)to;
+    registers->rdx = 0;
+    registers->rsp = (uintptr_t)to->stack_pointer;
+    registers->rip = (uintptr_t)carry_context_resume;
+    registers->rflags &= ~(DIRECTION | ALIGNMENT_CHECK);
+}
+
+static bool is_in_switch(const struct carry_context_registers *registers) {
+    return registers->rip >= (uintptr_t)carry_context_switching &&
+           registers->rip < (uintptr_t)carry_context_switched;
+}
+
+static bool is_on_stack(const struct carry_context *context, uint64_t stack_pointer) {
+    uintptr_t stack = (uintptr_t)context->stack;
+    return !stack || (stack_pointer >= stack && stack_pointer <= stack + context->stack_size);
+}
+
+/* For what carry_context_switch() stores below the red zone. */
+static bool has_room(const struct carry_context *context, uint64_t stack_pointer) {
+    return !context->stack ||
+           stack_pointer - (uintptr_t)context->stack >= RED_ZONE + REGISTERS_SIZE;
+}
+
+static bool is_preempted(const struct carry_context *context) {
+    return context->flags & FLAG_PREEMPTED;
+}
+
+static int why_not(const struct carry_context *from, const struct carry_context *to,
+                   const struct carry_context_registers *registers, uint64_t used,
+                   uint64_t components) {
+    /* Threads that may not use tiles have frames without them. */
+    if (has_shadow_stack() || from->full_mask & ~(components | BIT(TILEDATA)) ||
+        used >> CARRY_XSTATE_COMPONENTS)
+        return CARRY_ERROR_UNSUPPORTED;
+    if (to == from || (!to->stack_pointer && !is_preempted(to)))
+        return CARRY_ERROR_INVALID;
+    if (is_in_switch(registers) || !is_on_stack(from, registers->rsp))
+        return CARRY_ERROR_BUSY;
+    if (!from->area || from->area_size < carry_context_area_size(used))
+        return CARRY_ERROR_SIZE;
+    if (!has_room(from, registers->rsp))
+        return CARRY_ERROR_SIZE;
+    if (is_preempted(to) && load64((unsigned char *)to->area + CARRY_AREA_XSTATE_BV) & ~components)
+        return CARRY_ERROR_SIZE;
+    return CARRY_OK;
+}
+
+int carry_context_exchange(struct carry_context *from, struct carry_context *to,
+                           struct carry_context_registers *registers, void *image,
+                           uint64_t components) {
+    struct carry_xstate_layout layout;
+    uint64_t used = in_use(image, components) & from->full_mask;
+    int error = why_not(from, to, registers, used, components);
+    if (error)
+        return error;
+    carry_xstate_layout(&layout);
+    suspend(&layout, from, registers, image, used);
+    if (is_preempted(to))
+        resume_preempted(&layout, to, registers, image, components);
+    else
+        resume_suspended(to, registers, image, components);
+    return CARRY_OK;
+}

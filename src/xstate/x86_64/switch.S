@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "base/asm.h"
+#include "xstate/switch.h"
+
+#define AREA_MXCSR     24
+#define AREA_XMM       160
+#define AREA_XSTATE_BV 512
+
+/* Components. */
+#define SSE    0x02
+#define UPPERS 0x44 /* AVX, ZMM_HI256 */
+
+/* What of a preempted context is popped: all general registers but rsp, rflags, rip. */
+#define POPPED 17
+
+/* The frame of a suspended context, below its return address: see struct frame. */
+.macro PUSH_FRAME
+    .irp register, rbp, rbx, r12, r13, r14, r15
+    pushq   %\register
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset \register, 0
+    .endr
+    subq    $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    stmxcsr (%rsp)
+    fnstcw  4(%rsp)
+.endm
+
+.macro POP_FRAME
+    addq    $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    .irp register, r15, r14, r13, r12, rbx, rbp
+    popq    %\register
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore \register
+    .endr
+.endm
+
+/* edx:eax = a mask of a context */
+.macro LOAD_MASK context, offset
+    movl    \offset(\context), %eax
+    movl    \offset + 4(\context), %edx
+.endm
+
+/* Components edx:eax = from the area at r9, of the context rsi. FXRSTOR knows no components. */
+.macro LOAD_AREA
+    testl   $FLAG_XSAVE, CONTEXT_FLAGS(%rsi)
+    jz      1f
+    xrstor64 (%r9)
+    jmp     2f
+1:  fxrstor64 (%r9)
+2:
+.endm
+
+/* All xmm = from the area `from`, or the other way round. */
+.macro XMM move, from, to
+    .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    .ifnb \from
+    \move  AREA_XMM + 16 * \number(\from), %xmm\number
+    .else
+    \move  %xmm\number, AREA_XMM + 16 * \number(\to)
+    .endif
+    .endr
+.endm
+
+/*
+ * rax = the value of the switch back
+ *
+ * uintptr_t carry_context_switch(struct carry_context *from, struct carry_context *to,
+ *                                uintptr_t value)
+ *
+ * Between `carry_context_switching` and `carry_context_switched` the registers belong to neither of
+ * the two contexts, and carry_context_exchange() refuses.
+ *
+ * In:       rdi from, rsi to, rdx value
+ * Uses:     r8 value, r9 area, r10 components in use, or -1 if that is not known
+ * Out:      rax; what calls keep as `to` had it
+ * Clobbers: all else
+ */
+    .globl carry_context_switching, carry_context_resume, carry_context_switched
+    .hidden carry_context_switching, carry_context_resume, carry_context_switched
+    .globl carry_context_switch
+    .type carry_context_switch, @function
+    .text
+    .balign 64
+carry_context_switching:
+carry_context_switch:
+    .cfi_startproc
+    endbr64
+    PUSH_FRAME
+    movq    %rsp, CONTEXT_STACK_POINTER(%rdi)
+    movl    CONTEXT_FLAGS(%rdi), %eax
+    orl     CONTEXT_FLAGS(%rsi), %eax
+    testl   $FLAG_KEEPS | FLAG_PREEMPTED, %eax
+    jnz     .Lextended
+.Lclean:
+    testl   $FLAG_AVX, CONTEXT_FLAGS(%rsi)
+    jz      .Lcontrol
+    vzeroupper
+.Lcontrol:
+    /* To load a control word takes long, and leaves x87 in use. */
+    movq    CONTEXT_STACK_POINTER(%rsi), %rcx
+    movl    (%rsp), %eax
+    cmpl    (%rcx), %eax
+    jne     .Lmxcsr
+.Lmxcsr_loaded:
+    movzwl  4(%rsp), %eax
+    cmpw    4(%rcx), %ax
+    jne     .Lfcw
+.Lfcw_loaded:
+    movq    %rcx, %rsp
+    .cfi_remember_state
+    POP_FRAME
+    movq    %rdx, %rax
+    ret
+    .cfi_restore_state
+
+.Lmxcsr:
+    ldmxcsr (%rcx)
+    jmp     .Lmxcsr_loaded
+.Lfcw:
+    fldcw   4(%rcx)
+    jmp     .Lfcw_loaded
+
+    /* Where signals lead to a context that was suspended here: rsp is its own. */
+carry_context_resume:
+    movq    %rdx, %r8
+    movq    $-1, %r10
+    jmp     .Lload
+
+.Lextended:
+    movq    %rdx, %r8
+    movq    $-1, %r10
+    testl   $FLAG_XGETBV1, %eax
+    jz      .Lsave
+    movl    $1, %ecx
+    xgetbv
+    movl    %eax, %r10d
+.Lsave:
+    testl   $FLAG_KEEPS, CONTEXT_FLAGS(%rdi)
+    jz      .Lload
+    movq    CONTEXT_AREA(%rdi), %r9
+    movl    CONTEXT_MASK(%rdi), %eax
+    movl    %eax, %edx
+    andl    %r10d, %eax
+    testl   $~SSE, %eax
+    jnz     .Lsave_more
+    XMM     movaps, , %r9
+    movl    (%rsp), %eax
+    movl    %eax, AREA_MXCSR(%r9)               /* which XRSTOR loads with xmm */
+    andl    $SSE, %edx
+    movq    %rdx, AREA_XSTATE_BV(%r9)
+    jmp     .Lload
+.Lsave_more:
+    LOAD_MASK %rdi, CONTEXT_MASK
+    testl   $FLAG_XSAVEC, CONTEXT_FLAGS(%rdi)
+    jz      .Lsave_standard
+    xsavec64 (%r9)
+    jmp     .Lload
+.Lsave_standard:
+    testl   $FLAG_XSAVE, CONTEXT_FLAGS(%rdi)
+    jz      .Lsave_legacy
+    xsave64 (%r9)
+    jmp     .Lload
+.Lsave_legacy:
+    fxsave64 (%r9)
+
+.Lload:
+    movq    CONTEXT_AREA(%rsi), %r9
+    testl   $FLAG_PREEMPTED, CONTEXT_FLAGS(%rsi)
+    jnz     .Lpreempted
+    testl   $FLAG_KEEPS, CONTEXT_FLAGS(%rsi)
+    jz      .Lloaded
+    cmpq    $SSE, AREA_XSTATE_BV(%r9)
+    jne     .Lload_more
+    movl    CONTEXT_MASK(%rsi), %eax
+    andl    %r10d, %eax
+    testl   $~SSE, %eax
+    jnz     .Lload_more
+    XMM     movaps, %r9
+    jmp     .Lloaded
+.Lload_more:
+    LOAD_MASK %rsi, CONTEXT_MASK
+    LOAD_AREA
+.Lloaded:
+    movq    %r8, %rdx
+    testl   $UPPERS, CONTEXT_MASK(%rsi)
+    jz      .Lclean
+    jmp     .Lcontrol
+
+.Lpreempted:
+    /* What is popped below, on the context's own stack: a signal may come at any instruction. */
+    movq    CONTEXT_REGISTERS + REGISTERS_RSP(%rsi), %r8
+    subq    $RED_ZONE + 8 * POPPED, %r8
+    .set    slot, 0
+    .rept   POPPED - 2
+    movq    CONTEXT_REGISTERS + 8 * slot(%rsi), %rax
+    movq    %rax, 8 * slot(%r8)
+    .set    slot, slot + 1
+    .endr
+    movq    CONTEXT_REGISTERS + REGISTERS_RFLAGS(%rsi), %rax
+    movq    %rax, 8 * (POPPED - 2)(%r8)
+    movq    CONTEXT_REGISTERS + REGISTERS_RIP(%rsi), %rax
+    movq    %rax, 8 * (POPPED - 1)(%r8)
+    LOAD_MASK %rsi, CONTEXT_FULL_MASK
+    LOAD_AREA
+    andl    $~FLAG_PREEMPTED, CONTEXT_FLAGS(%rsi)
+    movq    %r8, %rsp
+    .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
+    .cfi_offset rip, -RED_ZONE - 8
+    jmp     carry_context_restore
+carry_context_switched:
+CARRY_END carry_context_switch
+
+/*
+ * all registers = what stands at rsp
+ *
+ * The rest of the switch to a preempted context. An unwinder finds its caller where it was
+ * interrupted, not behind a call.
+ *
+ * In:  r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rflags, rip on the stack, below the red zone
+ */
+    .type carry_context_restore, @function
+    .balign 16
+carry_context_restore:
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
+    .cfi_offset rip, -RED_ZONE - 8
+    .set    slot, 0
+    .irp    register, r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx
+    .cfi_offset \register, 8 * slot - RED_ZONE - 8 * POPPED
+    .set    slot, slot + 1
+    .endr
+    .irp    register, r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx
+    popq    %\register                           /* what was popped stays in the red zone */
+    .cfi_adjust_cfa_offset -8
+    .endr
+    popfq
+    .cfi_adjust_cfa_offset -8
+    ret     $RED_ZONE
+CARRY_END carry_context_restore
+
+/*
+ * never returns
+ *
+ * Where a new context starts, by the return of a switch to it, and where it ends. There is no
+ * caller, and unwinders are told so; the first instruction is there for those that look for the one
+ * before a return address.
+ *
+ * In:  rax value, r12 entry, r13 argument, r14 the context
+ */
+    .globl carry_context_start
+    .hidden carry_context_start
+    .type carry_context_start, @function
+    .balign 16
+    .cfi_startproc
+    .cfi_undefined rip
+    nop
+carry_context_start:
+    movq    %r13, %rdi
+    movq    %rax, %rsi
+    call    *%r12
+    testq   %rax, %rax
+    jz      .Lnowhere
+    /* Switches away from a context that nobody switches to, whose few fields are on this stack. */
+    movq    $0, CONTEXT_STACK_POINTER(%r14)
+    subq    $CONTEXT_REGISTERS, %rsp
+    .cfi_adjust_cfa_offset CONTEXT_REGISTERS
+    movl    $0, CONTEXT_FLAGS(%rsp)
+    movq    %rsp, %rdi
+    movq    %rax, %rsi
+    xorl    %edx, %edx
+    call    carry_context_switch
+.Lnowhere:
+    ud2
+CARRY_END carry_context_start
+
+CARRY_NOTES
