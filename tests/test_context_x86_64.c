@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts of x86-64: every register, through switches and through signals. */
+#include <carry/cpu.h>
+#include <signal.h>
+#include <string.h>
+
+#include "harness/check_context.h"
+#include "harness/child.h"
+#include "harness/context_x86_64.h"
+#include "harness/effort.h"
+#include "harness/fault.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+
+#define BIT(name) CARRY_XSTATE_BIT(name)
+
+static unsigned char stacks[2][65536] __attribute__((aligned(64)));
+static unsigned char areas[3][16384] __attribute__((aligned(64)));
+static struct carry_context here;
+static struct carry_context there[2];
+
+/* --- Switches --- */
+
+static const struct keeping {
+    const char *name;
+    uint64_t mask;
+} keepings[] = {
+    {"nothing", 0},
+    {"SSE", BIT(SSE)},
+    {"x87", BIT(X87)},
+    {"AVX", BIT(AVX)},
+    {"SSE and AVX", BIT(SSE) | BIT(AVX)},
+    {"masks", BIT(OPMASK)},
+    {"all vectors", CHECKED_COMPONENTS & ~BIT(X87)},
+    {"everything", CHECKED_COMPONENTS},
+};
+
+/* Each component of the CPU's in use, and none, in all combinations. */
+static struct verdict check_keeping(const struct keeping *keeping) {
+    const uint64_t all = CHECKED_COMPONENTS & carry_xstate_enabled();
+    struct verdict verdict = {.ok = true};
+    uint64_t dirty = all;
+    do {
+        verdict = check_context_ring(&context_calls, keeping->mask, dirty, 8);
+        dirty = (dirty - 1) & all;
+    } while (verdict.ok && dirty != all);
+    return verdict;
+}
+
+static void test_switches(void) {
+    for (size_t i = 0; i < sizeof keepings / sizeof *keepings; i++) {
+        struct verdict verdict = check_keeping(&keepings[i]);
+        verdict_report(&verdict, "switches that keep %s", keepings[i].name);
+    }
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
+        if (!(carry_xstate_enabled() >> i & 1) && (CHECKED_COMPONENTS | BIT(TILEDATA)) >> i & 1)
+            tap_skip(carry_xstate_name(i), "this CPU has none, or may not use it");
+}
+
+/* A feature that is masked leads to the next worse way to save. */
+static bool ring_works(void) {
+    for (size_t i = 0; i < sizeof keepings / sizeof *keepings; i++)
+        if (!check_keeping(&keepings[i]).ok)
+            return false;
+    return true;
+}
+
+static void test_older(void) {
+    static const char *const masks[] = {"xgetbv1", "xsavec", "avx512f", "avx", "xsave"};
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++)
+        tap_ok(child_says(masks[i], ring_works), "switches without %s", masks[i]);
+}
+
+/* --- How a context starts --- */
+
+struct start {
+    uint64_t in_use;
+    uint32_t mxcsr;
+    uint16_t fcw;
+};
+
+static struct carry_context *look(void *argument, uintptr_t value) {
+    struct start *start = argument;
+    (void)value;
+    start->in_use = carry_xstate_in_use();
+    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(start->mxcsr), "=m"(start->fcw));
+    return &here;
+}
+
+/* From a context that has all in use, and rounds in another way. */
+static struct start started(uint64_t mask) {
+    static struct context_probe probe;
+    struct carry_xstate_layout layout;
+    struct start start;
+    const uint16_t fcw = 0xf7f;
+    const uint32_t mxcsr = 0x7f80;
+    carry_xstate_layout(&layout);
+    uint64_t all = layout.user & CHECKED_COMPONENTS;
+    memset(&probe, 0, sizeof probe);
+    memset(probe.before.image + 32, 0x55, sizeof probe.before.image - 32);
+    memset(probe.before.image + 512, 0, 64);
+    memcpy(probe.before.image + 512, &all, sizeof all);
+    memcpy(probe.before.image, &fcw, sizeof fcw);
+    memcpy(probe.before.image + 24, &mxcsr, sizeof mxcsr);
+    carry_context_adopt(&here, NULL, 0);
+    carry_context_create(&there[0], stacks[0], sizeof stacks[0], look, &start);
+    carry_context_keep(&there[0], areas[0], sizeof areas[0], mask);
+    probe.components = all;
+    probe.function = (void *)carry_context_switch;
+    probe.arguments[0] = (uintptr_t)&here;
+    probe.arguments[1] = (uintptr_t)&there[0];
+    context_probe_call(&probe);
+    return start;
+}
+
+/* A CPU may say that all is in use, and emulators do. */
+static bool tells_use(void) {
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_VECTORS);
+    return carry_cpu_has("xgetbv1") && carry_cpu_has("avx") &&
+           !(carry_xstate_in_use() & (BIT(AVX) | BIT(ZMM_HI256) | BIT(HI16_ZMM)));
+}
+
+static void test_start(void) {
+    struct start plain = started(0);
+    struct start full = started(CHECKED_COMPONENTS);
+    tap_ok(plain.mxcsr == 0x1f80 && plain.fcw == 0x37f && full.mxcsr == 0x1f80 && full.fcw == 0x37f,
+           "a context starts with MXCSR 0x1f80 and FCW 0x37f");
+    if (!tells_use()) {
+        tap_skip("what is in use when a context starts", "this CPU does not tell");
+        return;
+    }
+    tap_ok(!(plain.in_use & (BIT(AVX) | BIT(ZMM_HI256))), "it starts with clean upper halves");
+    tap_ok(!(full.in_use & CHECKED_COMPONENTS & ~BIT(SSE)),
+           "what it keeps starts as it is initially");
+}
+
+/* --- Signals --- */
+
+static int preempted_to = 1; /* an error, or 0 */
+
+HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
+    (void)number;
+    (void)info;
+    preempted_to = carry_context_preempt(&there[0], &there[1], ucontext);
+}
+
+static struct carry_context *raise_once(void *argument, uintptr_t value) {
+    (void)argument;
+    (void)value;
+    raise(SIGUSR1);
+    return &here;
+}
+
+static struct carry_context *return_here(void *argument, uintptr_t value) {
+    (void)argument;
+    return value == 0 ? &here : NULL;
+}
+
+/* Does the system's frame hold what the CPU has? */
+static int try_preemption(void) {
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    sigaction(SIGUSR1, &action, NULL);
+    carry_context_adopt(&here, NULL, 0);
+    carry_context_create(&there[0], stacks[0], sizeof stacks[0], raise_once, NULL);
+    carry_context_create(&there[1], stacks[1], sizeof stacks[1], return_here, NULL);
+    carry_context_keep(&there[0], areas[0], sizeof areas[0], 0);
+    carry_context_switch(&here, &there[0], 0);
+    return preempted_to;
+}
+
+static void test_preemption(void) {
+    tap_ok(try_preemption() == CARRY_OK && !there[1].stack_pointer, "a signal leads elsewhere");
+    carry_context_switch(&here, &there[0], 0);
+    tap_ok(!there[0].stack_pointer, "who was interrupted goes on");
+}
+
+static int refusal(struct carry_context *from, struct carry_context *to, uint64_t rip,
+                   uint64_t rsp) {
+    static unsigned char image[16384] __attribute__((aligned(64)));
+    struct carry_xstate_layout layout;
+    struct carry_context_registers registers = {.rip = rip, .rsp = rsp};
+    const uint64_t used = BIT(X87) | BIT(SSE) | BIT(AVX);
+    carry_xstate_layout(&layout);
+    memcpy(image + 512, &used, sizeof used);
+    struct carry_context_registers before = registers;
+    int error = carry_context_exchange(from, to, &registers, image,
+                                       layout.user ? layout.user : BIT(X87) | BIT(SSE));
+    return error && memcmp(&before, &registers, sizeof before) ? 1 : error;
+}
+
+static void test_refusals(void) {
+    struct carry_context *a = &there[0];
+    struct carry_context *b = &there[1];
+    uint64_t top = (uintptr_t)(stacks[0] + sizeof stacks[0]) - 64;
+    uint64_t bottom = (uintptr_t)stacks[0];
+    carry_context_create(a, stacks[0], sizeof stacks[0], raise_once, NULL);
+    carry_context_create(b, stacks[1], sizeof stacks[1], return_here, NULL);
+    tap_ok(refusal(a, b, 0, top) == CARRY_ERROR_SIZE, "no area");
+    carry_context_keep(a, areas[0], carry_context_area_size(0), 0);
+    if (carry_xstate_enabled() & BIT(AVX))
+        tap_ok(refusal(a, b, 0, top) == CARRY_ERROR_SIZE, "an area that AVX does not fit in");
+    else
+        tap_skip("an area that AVX does not fit in", "no AVX");
+    carry_context_keep(a, areas[0], sizeof areas[0], 0);
+    tap_ok(refusal(a, a, 0, top) == CARRY_ERROR_INVALID, "from a context to itself");
+    struct carry_context finished = *b;
+    finished.stack_pointer = NULL;
+    tap_ok(refusal(a, &finished, 0, top) == CARRY_ERROR_INVALID, "to a finished context");
+    tap_ok(refusal(a, b, (uintptr_t)carry_context_switch + 8, top) == CARRY_ERROR_BUSY,
+           "in a switch");
+    tap_ok(refusal(a, b, 0, (uintptr_t)stacks[1] + 8) == CARRY_ERROR_BUSY &&
+               refusal(a, b, 0, bottom - 8) == CARRY_ERROR_BUSY,
+           "on another stack");
+    tap_ok(refusal(a, b, 0, bottom + 200) == CARRY_ERROR_SIZE, "no room on the stack");
+    tap_ok(refusal(a, b, 0, bottom + 4096) == CARRY_OK &&
+               carry_context_keep(a, areas[1], sizeof areas[1], 0) == CARRY_ERROR_INVALID,
+           "a preempted context keeps its area");
+    tap_ok(refusal(b, a, 0, (uintptr_t)stacks[1] + 4096) == CARRY_ERROR_SIZE,
+           "a refusal leaves a preempted context as it was");
+}
+
+static void test_storms(const struct effort *effort) {
+    unsigned rounds = effort->rounds > 100 ? 300 : 20;
+    static const struct storm_options kinds[] = {
+        {1, 2, 0, 0, true},
+        {1, 2, 0, 0, false},
+        {1, 8, 0, CHECKED_COMPONENTS, true},
+        {1, 5, 0, BIT(SSE) | BIT(AVX), false},
+        {4, 4, 0, CHECKED_COMPONENTS & ~BIT(X87), true},
+        {4, 3, 0, 0, false},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct storm_options options = kinds[i];
+        options.rounds = rounds;
+        struct verdict verdict = check_context_storm(&context_calls, &options);
+        verdict_report(&verdict, "signals in %u threads of %u contexts, mask %#llx, %s",
+                       options.threads, options.contexts, (unsigned long long)options.mask,
+                       options.own_stack ? "handlers on a stack of their own"
+                                         : "handlers on the stacks of contexts");
+    }
+}
+
+static bool storm_works(void) {
+    const struct storm_options options = {1, 4, 20, CHECKED_COMPONENTS, true};
+    return check_context_storm(&context_calls, &options).ok;
+}
+
+int main(void) {
+    const struct effort *effort = effort_chosen();
+    effort_note(effort);
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind takes stacks that are near each other for one");
+    test_older();
+    if (carry_context_create(&there[0], stacks[0], sizeof stacks[0], look, NULL)) {
+        tap_skip("contexts", "the thread has a shadow stack");
+        return tap_done();
+    }
+    test_switches();
+    test_start();
+    if (try_preemption() == CARRY_ERROR_UNSUPPORTED) {
+        tap_skip("preemption", "signal frames do not hold what the CPU has");
+        return tap_done();
+    }
+    test_preemption();
+    test_refusals();
+    test_storms(effort);
+    tap_ok(child_says("xsavec,xgetbv1", storm_works), "signals without XSAVEC");
+    return tap_done();
+}
