@@ -129,7 +129,6 @@ static void compare_registers(struct verdict *verdict, const struct context_prob
 /* --- A ring --- */
 
 struct ring {
-    const struct context_calls *calls;
     struct carry_context start;
     struct unit units[CONTEXTS_MAX];
     uint64_t mask;
@@ -192,7 +191,6 @@ static bool make_unit(struct unit *unit, void *group, size_t number, carry_conte
 struct verdict check_context_ring(const struct context_calls *calls, uint64_t mask, uint64_t dirty,
                                   unsigned rounds) {
     static struct ring ring;
-    ring.calls = calls;
     /* Upper halves are kept together. */
     ring.mask = (mask & UPPERS ? mask | UPPERS : mask) & carry_xstate_enabled();
     ring.dirty = dirty & carry_xstate_enabled() & CHECKED_COMPONENTS;
@@ -205,7 +203,7 @@ struct verdict check_context_ring(const struct context_calls *calls, uint64_t ma
         ring.units[i].probe.function = (void *)calls->go;
     }
     if (ring.verdict.ok)
-        calls->go(&ring.start, &ring.units[0].context, 0);
+        carry_context_switch(&ring.start, &ring.units[0].context, 0);
     return ring.verdict;
 }
 
@@ -322,7 +320,7 @@ static void *run_storm(void *argument) {
     sigaddset(&signal, SIGUSR1);
     set_current(storm, &storm->units[0].context);
     pthread_sigmask(SIG_UNBLOCK, &signal, NULL);
-    storm->calls->go(&storm->start, &storm->units[0].context, 0);
+    carry_context_switch(&storm->start, &storm->units[0].context, 0);
     pthread_sigmask(SIG_BLOCK, &signal, NULL);
     __atomic_store_n(&storm->stop, true, __ATOMIC_SEQ_CST);
     return NULL;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Do the checks of contexts find what is broken? */
+#include <carry/cpu.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "broken/context.h"
+#include "harness/fault.h"
+#include "harness/tap.h"
+
+#define CHILD_SECONDS 30
+
+static struct verdict switches(const struct context_calls *calls) {
+    return check_context_ring(calls, 0, CHECKED_COMPONENTS, 8);
+}
+
+static struct verdict signals(const struct context_calls *calls) {
+    const struct storm_options options = {1, 3, 50, 0, true};
+    return check_context_storm(calls, &options);
+}
+
+static const struct twin {
+    const char *name;
+    const struct context_calls *calls;
+    struct verdict (*check)(const struct context_calls *calls);
+    const char *feature; /* without which it is not broken */
+} twins[] = {
+    {"r15", &broken_context_r15, switches, NULL},
+    {"fcw", &broken_context_fcw, switches, NULL},
+    {"mxcsr", &broken_context_mxcsr, switches, NULL},
+    {"uppers", &broken_context_uppers, switches, "avx"},
+    {"red_zone", &broken_context_red_zone, signals, NULL},
+    {"flags", &broken_context_flags, signals, NULL},
+    {"vectors", &broken_context_vectors, signals, "xsave"},
+};
+
+/* How a child ends that makes a check of a twin: broken ones crash, hang or give wrong results. */
+static int ends(const struct twin *twin, const struct context_calls *calls) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        alarm(CHILD_SECONDS);
+        struct verdict verdict = twin->check(calls);
+        if (!verdict.ok)
+            tap_note("%s", verdict.text);
+        _exit(verdict.ok ? 0 : 1);
+    }
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child ? status : 0;
+}
+
+static void test_twin(const struct twin *twin) {
+    if (twin->feature && !carry_cpu_has(twin->feature)) {
+        tap_skip(twin->name, "without %s it is not broken", twin->feature);
+        return;
+    }
+    int status = ends(twin, twin->calls);
+    tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%s is caught", twin->name);
+    status = ends(twin, &context_calls);
+    tap_ok(status == 0, "what it is a twin of passes");
+}
+
+int main(void) {
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind takes stacks that are near each other for one");
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        test_twin(&twins[i]);
+    return tap_done();
+}
