@@ -63,7 +63,8 @@ int carry_context_keep(struct carry_context *context, void *area, size_t size, u
     context->area = area;
     context->area_size = size;
     context->mask = kept(mask);
-    context->flags &= ~(uint32_t)FLAG_KEEPS;
+    context->flags &= ~(uint32_t)(FLAG_KEEPS | FLAG_WIDE);
     context->flags |= context->mask ? FLAG_KEEPS : 0;
+    context->flags |= context->mask & ~CARRY_XSTATE_BIT(SSE) ? FLAG_WIDE : 0;
     return CARRY_OK;
 }

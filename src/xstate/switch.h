@@ -16,13 +16,14 @@
 #define REGISTERS_RFLAGS 136
 #define REGISTERS_SIZE   144
 
-/* What the CPU can do, and whether `mask` holds anything. */
+/* What the CPU can do; whether `mask` holds anything, and whether more than SSE. */
 #define FLAG_AVX       1
 #define FLAG_XSAVE     2
 #define FLAG_XSAVEC    4
 #define FLAG_XGETBV1   8
 #define FLAG_KEEPS     16
-#define FLAG_PREEMPTED 32
+#define FLAG_WIDE      32
+#define FLAG_PREEMPTED 64
 
 /* Below the stack pointer a function may keep what it likes (System V ABI, 3.2.2). */
 #define RED_ZONE 128

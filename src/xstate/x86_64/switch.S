@@ -43,6 +43,14 @@
     movl    \offset + 4(\context), %edx
 .endm
 
+/* eax, r10d = components in use but SSE; clobbers ecx, edx. Those above 30 are none of vectors. */
+.macro XINUSE
+    movl    $1, %ecx
+    xgetbv
+    andl    $0x7fffffff & ~SSE, %eax
+    movl    %eax, %r10d
+.endm
+
 /* Components edx:eax = from the area at r9, of the context rsi. FXRSTOR knows no components. */
 .macro LOAD_AREA
     testl   $FLAG_XSAVE, CONTEXT_FLAGS(%rsi)
@@ -74,7 +82,7 @@
  * the two contexts, and carry_context_exchange() refuses.
  *
  * In:       rdi from, rsi to, rdx value
- * Uses:     r8 value, r9 area, r10 components in use, or -1 if that is not known
+ * Uses:     r8 value, r9 area, r10d components in use but SSE, or -1 if that is not known
  * Out:      rax; what calls keep as `to` had it
  * Clobbers: all else
  */
@@ -113,7 +121,10 @@ carry_context_switch:
     .cfi_remember_state
     POP_FRAME
     movq    %rdx, %rax
-    ret
+    popq    %rcx
+    .cfi_adjust_cfa_offset -8
+    .cfi_register rip, rcx
+    notrack jmp *%rcx                           /* `ret` would be predicted to go back to `from` */
     .cfi_restore_state
 
 .Lmxcsr:
@@ -132,25 +143,26 @@ carry_context_resume:
 .Lextended:
     movq    %rdx, %r8
     movq    $-1, %r10
-    testl   $FLAG_XGETBV1, %eax
-    jz      .Lsave
-    movl    $1, %ecx
-    xgetbv
-    movl    %eax, %r10d
-.Lsave:
     testl   $FLAG_KEEPS, CONTEXT_FLAGS(%rdi)
     jz      .Lload
     movq    CONTEXT_AREA(%rdi), %r9
-    movl    CONTEXT_MASK(%rdi), %eax
-    movl    %eax, %edx
-    andl    %r10d, %eax
-    testl   $~SSE, %eax
+    testl   $FLAG_WIDE, CONTEXT_FLAGS(%rdi)
+    jz      .Lsave_xmm
+    testl   $FLAG_XGETBV1, CONTEXT_FLAGS(%rdi)
+    jz      .Lsave_more
+    /* What was in use last time is likely to be again, and XSAVEC finds out. */
+    testl   $~SSE, AREA_XSTATE_BV(%r9)
     jnz     .Lsave_more
+    XINUSE
+    testl   CONTEXT_MASK(%rdi), %eax
+    jnz     .Lsave_more
+.Lsave_xmm:
     XMM     movaps, , %r9
     movl    (%rsp), %eax
     movl    %eax, AREA_MXCSR(%r9)               /* which XRSTOR loads with xmm */
-    andl    $SSE, %edx
-    movq    %rdx, AREA_XSTATE_BV(%r9)
+    movl    CONTEXT_MASK(%rdi), %eax
+    andl    $SSE, %eax
+    movq    %rax, AREA_XSTATE_BV(%r9)
     jmp     .Lload
 .Lsave_more:
     LOAD_MASK %rdi, CONTEXT_MASK
@@ -174,10 +186,17 @@ carry_context_resume:
     jz      .Lloaded
     cmpq    $SSE, AREA_XSTATE_BV(%r9)
     jne     .Lload_more
-    movl    CONTEXT_MASK(%rsi), %eax
-    andl    %r10d, %eax
-    testl   $~SSE, %eax
+    testl   $FLAG_WIDE, CONTEXT_FLAGS(%rsi)
+    jz      .Lload_xmm
+    testl   $FLAG_XGETBV1, CONTEXT_FLAGS(%rsi)
+    jz      .Lload_more
+    movl    %r10d, %eax
+    testl   %eax, %eax
+    jns     1f
+    XINUSE
+1:  testl   CONTEXT_MASK(%rsi), %eax
     jnz     .Lload_more
+.Lload_xmm:
     XMM     movaps, %r9
     jmp     .Lloaded
 .Lload_more:
