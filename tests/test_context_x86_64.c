@@ -3,6 +3,7 @@
 #include <carry/cpu.h>
 #include <signal.h>
 #include <string.h>
+#include <unwind.h>
 
 #include "harness/check_context.h"
 #include "harness/child.h"
@@ -240,6 +241,70 @@ static void test_storms(const struct effort *effort) {
     }
 }
 
+/* --- Unwinding --- */
+
+static struct {
+    unsigned steps;
+    unsigned broken;
+} trace;
+
+static _Unwind_Reason_Code count_frame(struct _Unwind_Context *frame, void *argument) {
+    unsigned *frames = argument;
+    (void)frame;
+    return ++*frames < 32 ? _URC_NO_REASON : _URC_NORMAL_STOP;
+}
+
+/* At each instruction. */
+HANDLER static void on_trap(int number, siginfo_t *info, void *ucontext) {
+    unsigned frames = 0;
+    (void)number;
+    (void)info;
+    (void)ucontext;
+    trace.steps++;
+    if (_Unwind_Backtrace(count_frame, &frames) != _URC_END_OF_STACK || frames < 2)
+        trace.broken++;
+}
+
+#define TRAP_FLAG 0x100
+
+static void set_stepping(bool on) {
+    uint64_t flags = __builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG;
+    __builtin_ia32_writeeflags_u64(on ? flags | TRAP_FLAG : flags);
+}
+
+static struct carry_context *give_back(void *argument, uintptr_t value) {
+    (void)argument;
+    (void)value;
+    carry_context_switch(&there[0], &here, 0);
+    return &here;
+}
+
+/* There, back, there, and back for good; then to one that a signal has interrupted. */
+static void test_unwinding(void) {
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    struct sigaction old;
+    unsigned frames = 0;
+    _Unwind_Backtrace(count_frame, &frames); /* which finds its tables at the first time */
+    sigaction(SIGTRAP, &action, &old);
+    carry_context_create(&there[0], stacks[0], sizeof stacks[0], give_back, NULL);
+    carry_context_keep(&there[0], areas[0], sizeof areas[0], CHECKED_COMPONENTS);
+    set_stepping(true);
+    carry_context_switch(&here, &there[0], 0);
+    carry_context_switch(&here, &there[0], 0);
+    set_stepping(false);
+    unsigned steps = trace.steps;
+    if (try_preemption() == CARRY_OK) {
+        set_stepping(true);
+        carry_context_switch(&here, &there[0], 0);
+        set_stepping(false);
+    }
+    sigaction(SIGTRAP, &old, NULL);
+    if (steps < 100)
+        tap_skip("unwinding at each instruction", "no trap flag");
+    else
+        tap_ok(!trace.broken, "unwinding at each of %u instructions", trace.steps);
+}
+
 static bool storm_works(void) {
     const struct storm_options options = {1, 4, 20, CHECKED_COMPONENTS, true};
     return check_context_storm(&context_calls, &options).ok;
@@ -262,6 +327,7 @@ int main(void) {
         return tap_done();
     }
     test_preemption();
+    test_unwinding();
     test_refusals();
     test_storms(effort);
     tap_ok(child_says("xsavec,xgetbv1", storm_works), "signals without XSAVEC");

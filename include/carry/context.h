@@ -23,6 +23,8 @@
  *    carry_context_keep(). Being preempted keeps every register.
  *  - What belongs to the thread stays with it: thread-local storage, PKRU, the signal mask, the
  *    alternate signal stack.
+ *  - Exceptions of C++ are caught in the context that throws them. A handler does not switch: the
+ *    language's run-time library counts those that are being handled by threads.
  *  - A suspended context may be resumed by any thread, once the switch away from it has returned
  *    on the other side. Code in it must then not hold addresses of thread-local variables across
  *    a switch; compilers do, in functions that use such variables before and after it.
