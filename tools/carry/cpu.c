@@ -94,14 +94,6 @@ static char *why_chosen(char *why, const struct kernel_table *table) {
 
 /* --- For people --- */
 
-static void print_field(const char *label, const char *text) {
-    printf("%s%-14s%s%s\n", text_colour(COLOUR_BOLD), label, text_colour(COLOUR_NONE), text);
-}
-
-static void print_title(const char *text) {
-    printf("\n%s%s%s\n", text_colour(COLOUR_BOLD), text, text_colour(COLOUR_NONE));
-}
-
 static void print_features(void) {
     static const enum colour colours[] = {
         [CARRY_CPU_ABSENT] = COLOUR_FAINT,
@@ -109,7 +101,7 @@ static void print_features(void) {
         [CARRY_CPU_PRESENT] = COLOUR_GREEN,
     };
     struct carry_cpu_feature feature;
-    print_title("Features");
+    text_print_title("Features");
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
         printf("  %-18s %s%-9s%s %s\n", feature.name, text_colour(colours[feature.state]),
                state_names[feature.state], text_colour(COLOUR_NONE), feature.description);
@@ -133,7 +125,7 @@ static void print_kernels(const struct kernel_table *table) {
     char title[TEXT_SIZE + WHY_BYTES], why[WHY_BYTES], sentence[WHY_BYTES + 64];
     snprintf(title, sizeof title, "Kernels of %s, from the most portable to the best",
              table->function);
-    print_title(title);
+    text_print_title(title);
     struct carry_sum_kernel kernel;
     for (size_t i = 0; table->kernel(i, &kernel); i++)
         print_kernel(&kernel);
@@ -146,9 +138,9 @@ static void print_kernels(const struct kernel_table *table) {
 static void print_text(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
-    print_field("CPU", model[0] ? model : "does not tell its name");
-    print_field("Architecture", carry_cpu_arch());
-    print_field("Mask", mask()[0] ? mask() : "none");
+    text_print_field("CPU", model[0] ? model : "does not tell its name");
+    text_print_field("Architecture", carry_cpu_arch());
+    text_print_field("Mask", mask()[0] ? mask() : "none");
     print_features();
     for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
         print_kernels(&kernel_tables[i]);

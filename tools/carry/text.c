@@ -119,6 +119,14 @@ const char *text_colour(enum colour colour) {
     return wanted ? sequences[colour] : "";
 }
 
+void text_print_field(const char *label, const char *text) {
+    printf("%s%-14s%s%s\n", text_colour(COLOUR_BOLD), label, text_colour(COLOUR_NONE), text);
+}
+
+void text_print_title(const char *text) {
+    printf("\n%s%s%s\n", text_colour(COLOUR_BOLD), text, text_colour(COLOUR_NONE));
+}
+
 const char *text_arrow(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\xe2\x86\x92" : "->";
 }

@@ -50,6 +50,10 @@ void text_wrap(FILE *stream, unsigned indent, const char *text);
 /* Begins a colour on standard output, or ends it with COLOUR_NONE; "" unless it is a terminal. */
 const char *text_colour(enum colour colour);
 
+/* "label    text", the label bold; a bold line with an empty one above it. On standard output. */
+void text_print_field(const char *label, const char *text);
+void text_print_title(const char *text);
+
 /* An arrow that the locale can show. */
 const char *text_arrow(void);
 
