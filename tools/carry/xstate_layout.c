@@ -13,6 +13,7 @@
 #include "bench_machine.h"
 #include "command.h"
 #include "text.h"
+#include "xstate_names.h"
 #include "xstate_parts.h"
 
 /* Of each xmm register; the legacy area holds sixteen, behind what is x87's. */
@@ -152,13 +153,8 @@ static void print_sizes(const struct carry_xstate_layout *layout) {
 }
 
 static void print_names(const char *label, uint64_t mask) {
-    char text[512] = "none";
-    size_t used = 0;
-    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (has(mask, i))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "",
-                                     carry_xstate_name(i));
-    printf("  %-13s %s\n", label, text);
+    char names[XSTATE_NAMES_SIZE];
+    printf("  %-13s %s\n", label, xstate_names(names, mask));
 }
 
 static void print_library(void) {
