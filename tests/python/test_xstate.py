@@ -8,13 +8,19 @@ import math
 import os
 import platform
 import re
+import shutil
+import signal
 import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CLEAN, ERROR, SOURCE, Run
+from conftest import BAD, CLEAN, ERROR, SOURCE, Run
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="extended state is of x86-64"
@@ -247,3 +253,276 @@ def test_wrong_aes_would_be_seen(text: str, wrong: str, tmp_path: Path) -> None:
     command = ["gcc", "-O1", *include, "-o", tmp_path / "aes", *sources]
     subprocess.run([str(word) for word in command], check=True)
     assert subprocess.run([tmp_path / "aes"], check=False).returncode == bool(text)
+
+
+# --- who ---
+
+Dirty = Callable[..., subprocess.Popen[str]]
+
+# What is in use after the helper has made these dirty.
+IN_USE = {
+    "none": set(),
+    "xmm": {"SSE"},
+    "ymm": {"SSE", "AVX"},
+    "zmm": {"SSE", "AVX", "ZMM_HI256"},
+    "k": {"OPMASK"},
+    "hi16": {"HI16_ZMM"},
+    "x87": {"X87"},
+    "xmm+x87": {"SSE", "X87"},
+    "ymm+k+hi16": {"SSE", "AVX", "OPMASK", "HI16_ZMM"},
+    "zmm+k+hi16+x87": {"X87", "SSE", "AVX", "OPMASK", "ZMM_HI256", "HI16_ZMM"},
+}
+VERDICTS = {"ZMM_HI256": "dirty ZMM", "AVX": "dirty YMM", "OPMASK": "masks", "HI16_ZMM": "masks"}
+NEEDS = {"ymm": "avx", "zmm": "avx512f", "k": "avx512f", "hi16": "avx512f"}
+
+
+def reachable(components: str) -> bool:
+    return all(NEEDS[word] in flags() for word in components.split("+") if word in NEEDS)
+
+
+def verdict(in_use: set[str]) -> str:
+    return next((VERDICTS[name] for name in VERDICTS if name in in_use), "clean")
+
+
+@pytest.fixture(scope="session")
+def dirty_program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Without the sanitizers that the build of the tool may have."""
+    if "xsave" not in flags():
+        pytest.skip("this CPU has no XSAVE")
+    program = tmp_path_factory.mktemp("dirty") / "dirty_threads"
+    source = SOURCE / "tests/dirty_threads.c"
+    command = ["gcc", "-O1", "-Wall", "-Werror", "-pthread", "-o", program, source]
+    subprocess.run([str(word) for word in command], check=True)
+    return str(program)
+
+
+@pytest.fixture
+def dirty(dirty_program: str) -> Iterator[Dirty]:
+    """Starts threads of known registers; at the end each must have kept its own."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*threads: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        child = subprocess.Popen([dirty_program, *threads], stdin=pipe, stdout=pipe, text=True)
+        started.append(child)
+        assert child.stdout and child.stdout.readline() == "ready\n"
+        return child
+
+    yield start
+    for child in started:
+        try:
+            child.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+        assert child.returncode == 0
+
+
+def states(pid: int) -> set[str]:
+    """The states of a process's threads, as /proc has them."""
+    folder = Path(f"/proc/{pid}/task")
+    return {
+        path.joinpath("stat").read_text().rsplit(")")[1].split()[0] for path in folder.iterdir()
+    }
+
+
+def workers(shown: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in shown["threads"] if row["tid"] != shown["process"]]
+
+
+@pytest.mark.parametrize("wait", ["sleep", "spin"])
+@pytest.mark.parametrize("components", IN_USE)
+def test_who_tells_what_is_in_use(carry: Run, dirty: Dirty, wait: str, components: str) -> None:
+    if not reachable(components):
+        pytest.skip(f"this CPU cannot have {components} in use")
+    child = dirty(f"worker:{wait}:{components}")
+    expected = IN_USE[components]
+    shown = show(carry, "who", str(child.pid), status=BAD if "AVX" in expected else CLEAN)
+    assert (shown["process"], shown["name"]) == (child.pid, "dirty_threads")
+    (worker,) = workers(shown)
+    assert worker["name"] == "worker"
+    assert set(worker["in_use"]) - {"PKRU"} == expected
+    assert worker["verdict"] == verdict(expected)
+    assert not set(worker["initial"]) & expected
+    assert is_time(worker["switch_ns"])
+    assert shown["dirty"] == ("AVX" in expected)
+    assert (shown["exp_ns"] is None) == ("AVX" not in expected)
+    assert all(map(is_time, (shown["exp_ns"] or {}).values()))
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_who_tells_what_is_in_use_but_initial(carry: Run, dirty: Dirty, form: str) -> None:
+    """A switch may put what holds zeroes out of use: only the first reading can see it."""
+    for _ in range(10):
+        child = dirty("worker:sleep:zero")
+        if form == "json":
+            (worker,) = workers(show(carry, "who", str(child.pid)))
+            in_use = "SSE" in worker["in_use"]
+            assert worker["initial"] == (["SSE"] if in_use else [])
+        else:
+            shown = carry("xstate", "who", child.pid).stdout.split(" worker ")[1]
+            in_use = "in use   SSE" in shown
+            assert ("\n           initial  SSE\n" in shown) == in_use
+        if in_use:
+            return
+    pytest.skip("this CPU puts what holds zeroes out of use at once")
+
+
+def test_who_tells_threads_apart(carry: Run, dirty: Dirty) -> None:
+    chosen = [name for name in IN_USE if reachable(name)]
+    child = dirty(*(f"t{i}:sleep:{name}" for i, name in enumerate(chosen)))
+    status = BAD if "avx" in flags() else CLEAN
+    shown = show(carry, "who", str(child.pid), status=status)
+    found = {row["name"]: set(row["in_use"]) - {"PKRU"} for row in workers(shown)}
+    assert found == {f"t{i}": IN_USE[name] for i, name in enumerate(chosen)}
+    done = carry("xstate", "who", child.pid)
+    assert done.returncode == status
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\033" not in done.stdout
+    for i, name in enumerate(chosen):
+        assert re.search(
+            rf"^ +1  t{i} +\d+ ns  {verdict(IN_USE[name])}$", done.stdout, re.MULTILINE
+        )
+    count = sum("AVX" in IN_USE[name] for name in chosen)
+    assert f"\n{count} of {len(chosen) + 1} threads have dirty uppers." in done.stdout or not count
+
+
+def test_who_groups_a_hundred_threads(carry: Run, dirty: Dirty) -> None:
+    child = dirty(*(f"w{i % 2}:sleep:x87" for i in range(100)))
+    shown = show(carry, "who", str(child.pid))
+    assert len(shown["threads"]) == 101
+    assert sum(set(row["in_use"]) - {"PKRU"} == {"X87"} for row in shown["threads"]) == 100
+    done = carry("xstate", "who", child.pid)
+    assert done.stdout.startswith(f"process {child.pid} (dirty_threads): 101 threads\n")
+    for name in ("w0", "w1"):
+        assert re.search(rf"^ +50  {name} ", done.stdout, re.MULTILINE)
+    assert " and 45 more\n" in done.stdout
+    assert done.stdout.endswith("No thread has dirty uppers.\n")
+
+
+def test_who_leaves_stopped_processes_stopped(carry: Run, dirty: Dirty) -> None:
+    child = dirty("one:sleep:x87", "two:spin:x87")
+    child.send_signal(signal.SIGSTOP)
+    while states(child.pid) != {"T"}:
+        time.sleep(0.01)
+    shown = show(carry, "who", str(child.pid))
+    assert len(shown["threads"]) == 3
+    assert states(child.pid) == {"T"}
+    child.send_signal(signal.SIGCONT)
+    while states(child.pid) & {"T", "t"}:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_who_lets_threads_go_when_it_is_ended(tool: str, dirty: Dirty, number: int) -> None:
+    child = dirty(*(["a:sleep:xmm", "b:spin:x87"] * 4))
+    for delay in range(10):
+        who = subprocess.Popen(
+            [tool, "xstate", "who", *[str(child.pid)] * 2000],
+            stdout=subprocess.DEVNULL,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        time.sleep(0.02 + delay / 1000)
+        who.send_signal(number)
+        assert who.wait(10) == -number
+        assert not states(child.pid) & {"T", "t"}
+
+
+def test_who_loses_no_signal(tool: str, dirty: Dirty) -> None:
+    child = dirty("worker:sleep:x87")
+    assert child.stdin and child.stdout
+    with subprocess.Popen(
+        [tool, "xstate", "who", *[str(child.pid)] * 1000], stdout=subprocess.DEVNULL
+    ) as who:
+        sent = 0
+        while who.poll() is None:
+            child.send_signal(signal.SIGRTMIN)
+            sent += 1
+            time.sleep(0.0002)
+    assert who.returncode == CLEAN and sent > 100
+    child.stdin.write("\n")
+    child.stdin.flush()
+    assert int(child.stdout.readline()) == sent
+
+
+def test_who_sees_several_processes(carry: Run, dirty: Dirty) -> None:
+    children = [dirty("w:sleep:x87"), dirty("w:sleep:xmm")]
+    done = carry("xstate", "who", "--json", *(child.pid for child in children))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    shown = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["process"] for row in shown] == [child.pid for child in children]
+
+
+def refusal(carry: Run, pid: int) -> str:
+    done = carry("xstate", "who", pid)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith("carry: ") and done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_who_without_a_process(carry: Run) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert refusal(carry, ended.pid) == f"carry: there is no process {ended.pid}\n"
+
+
+def test_who_of_a_zombie(carry: Run) -> None:
+    zombie = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    assert refusal(carry, zombie.pid) == f"carry: process {zombie.pid} has ended\n"
+    zombie.wait()
+
+
+def test_who_of_itself(tool: str) -> None:
+    command = ["sh", "-c", f"exec {tool} xstate who $$"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert "is this one" in done.stderr
+
+
+def test_who_of_what_a_debugger_holds(carry: Run, dirty: Dirty) -> None:
+    child = dirty("worker:sleep:x87")
+    seize = f"import ctypes; ctypes.CDLL(None).ptrace(0x4206, {child.pid}, 0, 0); print(); input()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", seize], stdin=pipe, stdout=pipe) as debugger:
+        assert debugger.stdout and debugger.stdout.readline()
+        done = carry("xstate", "who", "--json", child.pid)
+        debugger.communicate()
+    assert done.returncode == ERROR
+    shown = json.loads(done.stdout)
+    assert [row["name"] for row in shown["threads"]] == ["worker"]
+    (refused,) = shown["refused"]
+    assert refused["tid"] == child.pid
+    assert refused["reason"].startswith(f"process {debugger.pid} (")
+    assert "traces it already" in refused["reason"] and refused["reason"] in done.stderr
+
+
+def test_who_of_another_user(tool: str, dirty: Dirty) -> None:
+    """Root may trace everything, so it tests as nobody, in a folder that all may enter."""
+    root = os.geteuid() == 0
+    pid = dirty("worker:sleep:x87").pid if root else 1
+    with tempfile.TemporaryDirectory() as name:
+        copy = shutil.copy(tool, Path(name) / "carry")
+        Path(name).chmod(0o755)
+        done = subprocess.run(
+            [copy, "xstate", "who", str(pid)],
+            capture_output=True,
+            text=True,
+            user=65534 if root else None,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert "it is another user's: be that user, or root\n" in done.stderr
+
+
+@pytest.mark.parametrize("pid", ["", "0", "-1", "x", "12x", "99999999999", "+1"])
+def test_who_of_no_number(carry: Run, pid: str) -> None:
+    done = carry("xstate", "who", "--", "1", pid)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert f"'{pid}' is no number of a process" in done.stderr
+
+
+def test_who_needs_a_process(carry: Run) -> None:
+    done = carry("xstate", "who")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert "the number of a process is needed" in done.stderr

@@ -38,7 +38,7 @@
  * void xstate_dirty(uint64_t mask)
  *
  * Writes one register of each component in mask: xmm0, ymm15 (AVX), k1, zmm15 (ZMM_HI256), zmm16
- * (HI16_ZMM); fninit for X87. Other components are left as they are.
+ * (HI16_ZMM); for X87, pushes and pops. Other components are left as they are.
  *
  *   rdi  mask
  *
@@ -48,7 +48,8 @@ FUNCTION xstate_dirty
     pcmpeqd %xmm0, %xmm0
     test $1, %dil
     jz 1f
-    fninit
+    fldz
+    fstp %st
 1:  bt $AVX, %rdi
     jnc 1f
     DIRTY_ymm

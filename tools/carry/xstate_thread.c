@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of other processes, by ptrace(2). */
+#define _GNU_SOURCE
+#include "xstate_thread.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <carry/xstate.h>
+
+#include "signals.h"
+
+/* How long a thread may take to stop: one that sleeps uninterruptibly does not. */
+#define STOP_NS 500000000
+
+/* The regset NT_X86_XSTATE: the standard form of XSAVE (Linux, Documentation/arch/x86/xstate). */
+#define REGSET_BYTES      65536
+#define XSTATE_BV         512
+#define FCW_INITIAL       0x37f
+#define X87_REGISTERS     32
+#define X87_REGISTERS_END 160
+#define XMM_END           416
+
+/* --- What /proc says of a thread --- */
+
+static FILE *open_proc(pid_t tid, const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", tid, name);
+    return fopen(path, "re");
+}
+
+char *xstate_thread_name(char *name, size_t size, pid_t tid) {
+    FILE *file = open_proc(tid, "comm");
+    if (!file || !fgets(name, (int)size, file))
+        name[0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    if (file)
+        fclose(file);
+    return name;
+}
+
+struct status {
+    char state;
+    int tracer;
+    long user;
+    bool is_kernel;
+};
+
+/* False if there is no such thread any more. */
+static bool read_status(struct status *status, pid_t tid) {
+    char line[256];
+    FILE *file = open_proc(tid, "status");
+    *status = (struct status){.state = 'X', .is_kernel = true};
+    while (file && fgets(line, sizeof line, file)) {
+        sscanf(line, "State: %c", &status->state);
+        sscanf(line, "TracerPid: %d", &status->tracer);
+        sscanf(line, "Uid: %ld", &status->user);
+        if (strncmp(line, "VmSize:", 7) == 0)
+            status->is_kernel = false;
+    }
+    if (file)
+        fclose(file);
+    return status->state != 'X' && status->state != 'Z';
+}
+
+/* --- Why a thread may not be traced --- */
+
+static int ptrace_scope(void) {
+    int scope = 0;
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (file && fscanf(file, "%d", &scope) != 1)
+        scope = 0;
+    if (file)
+        fclose(file);
+    return scope;
+}
+
+static void explain_refusal(struct xstate_thread *thread, const struct status *status) {
+    static const char *const scopes[] = {
+        NULL,
+        "only its parent may trace it (kernel.yama.ptrace_scope is 1): be root, or set that to 0",
+        "only root may trace (kernel.yama.ptrace_scope is 2)",
+        "nobody may trace (kernel.yama.ptrace_scope is 3)",
+    };
+    const int scope = ptrace_scope();
+    const char *reason = "the system forbids to trace it: it shields itself, or a container or "
+                         "security module does";
+    char name[sizeof thread->name];
+    if (status->tracer) {
+        snprintf(thread->problem, sizeof thread->problem,
+                 "process %d (%s) traces it already, as debuggers do", status->tracer,
+                 xstate_thread_name(name, sizeof name, status->tracer));
+        return;
+    }
+    if (status->is_kernel)
+        reason = "it is of the kernel";
+    else if (geteuid() != 0 && status->user != (long)geteuid())
+        reason = "it is another user's: be that user, or root";
+    else if (scope > 0 && scope < (int)(sizeof scopes / sizeof *scopes))
+        reason = scopes[scope];
+    snprintf(thread->problem, sizeof thread->problem, "%s", reason);
+}
+
+static void fail(struct xstate_thread *thread, int error) {
+    struct status status;
+    const bool is_there = read_status(&status, thread->tid);
+    if (error == ESRCH || !is_there) {
+        thread->reading = XSTATE_GONE;
+        return;
+    }
+    thread->reading = XSTATE_REFUSED;
+    if (error == EPERM)
+        explain_refusal(thread, &status);
+    else if (error == ETIMEDOUT)
+        snprintf(thread->problem, sizeof thread->problem,
+                 "it does not stop: it sleeps uninterruptibly");
+    else if (error == ENODEV || error == EINVAL)
+        snprintf(thread->problem, sizeof thread->problem, "this CPU or kernel has no XSAVE");
+    else
+        snprintf(thread->problem, sizeof thread->problem, "%s", strerror(error));
+}
+
+/* --- Its registers --- */
+
+static bool is_zero(const uint8_t *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static bool is_x87_initial(const uint8_t *image) {
+    uint16_t control;
+    memcpy(&control, image, sizeof control);
+    return control == FCW_INITIAL && is_zero(image + sizeof control, 4) &&
+           is_zero(image + X87_REGISTERS, X87_REGISTERS_END - X87_REGISTERS);
+}
+
+static bool is_initial(const uint8_t *image, size_t size, unsigned component) {
+    struct carry_xstate_layout layout;
+    carry_xstate_layout(&layout);
+    const struct carry_xstate_part *part = &layout.parts[component];
+    if (component == CARRY_XSTATE_X87)
+        return is_x87_initial(image);
+    if (component == CARRY_XSTATE_SSE)
+        return is_zero(image + X87_REGISTERS_END, XMM_END - X87_REGISTERS_END);
+    return part->offset && (size_t)part->offset + part->size <= size &&
+           is_zero(image + part->offset, part->size);
+}
+
+static int get_registers(struct xstate_thread *thread) {
+    static uint8_t image[REGSET_BYTES];
+    struct iovec area = {image, sizeof image};
+    if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &area) != 0)
+        return errno;
+    if (area.iov_len < CARRY_XSTATE_EXTENDED)
+        return ENODEV;
+    memcpy(&thread->in_use, image + XSTATE_BV, sizeof thread->in_use);
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        if (thread->in_use >> i & 1 && is_initial(image, area.iov_len, i))
+            thread->initial |= UINT64_C(1) << i;
+    return 0;
+}
+
+/* --- Its stop --- */
+
+static int64_t now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* The kernel tells of each stop by SIGCHLD, which is blocked, so none is missed. */
+static int wait_for_stop(pid_t tid, int *status) {
+    const int64_t deadline = now_ns() + STOP_NS;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (;;) {
+        pid_t found = waitpid(tid, status, __WALL | WNOHANG);
+        if (found < 0)
+            return errno;
+        if (found == tid)
+            return WIFSTOPPED(*status) ? 0 : ESRCH;
+        const int64_t left = deadline - now_ns();
+        if (left <= 0)
+            return ETIMEDOUT;
+        const struct timespec timeout = {.tv_nsec = left};
+        sigtimedwait(&set, NULL, &timeout);
+    }
+}
+
+/* What is delivered to a thread that a signal stopped before this program could: that signal. */
+static int signal_of(int status) {
+    return status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
+}
+
+static int read_traced(struct xstate_thread *thread) {
+    int status;
+    if (ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0) != 0)
+        return errno;
+    int error = wait_for_stop(thread->tid, &status);
+    if (error)
+        return error;
+    error = get_registers(thread);
+    ptrace(PTRACE_DETACH, thread->tid, 0, signal_of(status));
+    return error;
+}
+
+void xstate_thread_prepare(void) {
+    sigset_t set;
+    signal(SIGCHLD, SIG_DFL); /* an ignored one is never sent */
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void xstate_thread_read(struct xstate_thread *thread, pid_t tid) {
+    sigset_t before;
+    *thread = (struct xstate_thread){.tid = tid, .reading = XSTATE_READ};
+    xstate_thread_name(thread->name, sizeof thread->name, tid);
+    signals_hold(&before);
+    int error = ptrace(PTRACE_SEIZE, tid, 0, 0) == 0 ? read_traced(thread) : errno;
+    signals_release(&before);
+    if (error)
+        fail(thread, error);
+}
