@@ -6,6 +6,7 @@
  */
 /* clang-format off */
 
+#define SSE       1
 #define AVX       2
 #define OPMASK    5
 #define ZMM_HI256 6
@@ -37,16 +38,19 @@
 /*
  * void xstate_dirty(uint64_t mask)
  *
- * Writes one register of each component in mask: xmm0, ymm15 (AVX), k1, zmm15 (ZMM_HI256), zmm16
- * (HI16_ZMM); for X87, pushes and pops. Other components are left as they are.
+ * Writes one register of each component in mask: xmm14, ymm15 (AVX), k1, zmm15 (ZMM_HI256), zmm16
+ * (HI16_ZMM); for X87, pushes and pops. Other components are left as they are. The low registers
+ * are left to the compiler, whose zeroes would put SSE out of use again.
  *
  *   rdi  mask
  *
  * Clobbers flags and those registers: their upper halves are left dirty.
  */
 FUNCTION xstate_dirty
-    pcmpeqd %xmm0, %xmm0
-    test $1, %dil
+    bt $SSE, %rdi
+    jnc 1f
+    pcmpeqd %xmm14, %xmm14
+1:  test $1, %dil
     jz 1f
     fldz
     fstp %st

@@ -118,17 +118,22 @@ struct saves {
     char *area;
 };
 
+/* Makes it dirty, and saves what is in use then. */
+static uint64_t save_dirty(char *area, uint64_t mask, uint64_t saved) {
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    xstate_dirty(mask);
+    return carry_xstate_save(area, saved);
+}
+
 static uint32_t run_save(const void *context, size_t cell, size_t subject, size_t first,
                          size_t calls) {
     const struct saves *saves = context;
     enum xstate_op op = saves->columns[subject];
     (void)first;
-    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    xstate_dirty(saves->masks[cell]);
-    uint64_t in_use = carry_xstate_save(saves->area, saves->saved);
+    save_dirty(saves->area, saves->masks[cell], saves->saved);
     ops[op].loop(saves->area, saves->saved, calls);
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    return (uint32_t)in_use;
+    return (uint32_t)calls;
 }
 
 /* Room for what any of the instructions writes. */
@@ -141,7 +146,7 @@ static size_t area_size(uint64_t mask) {
     return (bytes + CARRY_XSTATE_ALIGN - 1) & ~(size_t)(CARRY_XSTATE_ALIGN - 1);
 }
 
-bool xstate_measure_saves(struct xstate_grid *grid, const uint64_t *masks, size_t count,
+bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t count,
                           const struct xstate_effort *effort) {
     struct saves saves = {.masks = masks, .saved = carry_xstate_default()};
     struct bench_plan plan = {.cells = count, .run = run_save, .context = &saves};
@@ -155,11 +160,14 @@ bool xstate_measure_saves(struct xstate_grid *grid, const uint64_t *masks, size_
         return false;
     memset(saves.area, 0, bytes);
     bool ok = xstate_grid_measure(&found, &plan, effort);
-    free(saves.area);
     *grid = (struct xstate_grid){.rows = count, .columns = XSTATE_OPS};
-    for (size_t row = 0; ok && row < count; row++)
+    for (size_t row = 0; ok && row < count; row++) {
         for (size_t i = 0; i < plan.subjects; i++)
             grid->ns[row][saves.columns[i]] = found.ns[row][i];
+        masks[row] = save_dirty(saves.area, masks[row], saves.saved);
+    }
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    free(saves.area);
     return ok;
 }
 

@@ -55,9 +55,11 @@ bool xstate_has_op(enum xstate_op op);
 /* The one that saves what is in use. */
 enum xstate_op xstate_saving_op(void);
 
-/* With so many masks, GRID_ROWS at most, in use. Columns of instructions that this CPU lacks are
- * zero. */
-bool xstate_measure_saves(struct xstate_grid *grid, const uint64_t *masks, size_t count,
+/*
+ * With the components of so many masks, GRID_ROWS at most, made dirty; `masks` then tells what was
+ * in use. Columns of instructions that this CPU lacks are zero.
+ */
+bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t count,
                           const struct xstate_effort *effort);
 
 /* --- libm: a row for each function, a column for each state of uppers --- */
