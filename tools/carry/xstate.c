@@ -28,7 +28,8 @@ static const struct subcommands commands = {
              "  3  wrong usage, the CPU is no x86-64, or a process may not be read\n"
              "\n"
              "Examples:\n"
-             "  carry xstate layout\n",
+             "  carry xstate who $(pidof server)\n"
+             "  carry xstate cost\n",
     .rows = parts,
     .count = sizeof parts / sizeof *parts,
 };
