@@ -213,7 +213,8 @@ def test_cost_saves_with_what_the_cpu_has(carry: Run, mask: str) -> None:
             ["SSE", "AVX", "OPMASK", "ZMM_HI256", "HI16_ZMM"],
         ],
     }
-    if has:
+    # Sanitizers put vector registers to use on leaving a function.
+    if has and not os.environ.get("CARRY_SANITIZED"):
         assert [row["in_use"] for row in shown["saves"]] == rows[uppers(mask)[-1]]
     for row in shown["saves"]:
         assert list(row["ns"]) == [op for op, need in OPS.items() if need is None or need in has]

@@ -118,11 +118,19 @@ struct saves {
     char *area;
 };
 
-/* Makes it dirty, and saves what is in use then. */
+/*
+ * Makes it dirty, saves it and returns what was in use. Nothing runs between that might use vector
+ * registers, as the C library's memset() does.
+ */
 static uint64_t save_dirty(char *area, uint64_t mask, uint64_t saved) {
+    const enum xstate_op op = xstate_saving_op();
+    uint64_t in_use = saved;
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
     xstate_dirty(mask);
-    return carry_xstate_save(area, saved);
+    ops[op].loop(area, saved, 1);
+    if (op != XSTATE_FXSAVE)
+        memcpy(&in_use, area + CARRY_XSTATE_LEGACY, sizeof in_use);
+    return in_use;
 }
 
 static uint32_t run_save(const void *context, size_t cell, size_t subject, size_t first,
