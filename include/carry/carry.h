@@ -18,6 +18,7 @@
 #include <carry/crc.h>
 #include <carry/fault.h>
 #include <carry/image.h>
+#include <carry/hook.h>
 #include <carry/packet.h>
 #include <carry/patch.h>
 #include <carry/section.h>
