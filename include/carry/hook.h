@@ -74,13 +74,15 @@ struct carry_hook {
     bool (*wants)(const struct carry_hook_place *place, void *user);
 
     carry_hook_callback *enter; /* before the function, or NULL */
-    carry_hook_callback *leave; /* after it, or NULL */
+    carry_hook_callback *leave; /* after it, or NULL: unless it throws or jumps out */
     void *user;
+    size_t stack_words; /* with `leave`: see struct carry_thunk */
 
     /* Written by the library; zero before the first use. */
     size_t attached; /* places */
     size_t skipped;  /* that matched, and cannot be hooked: see carry_hook_attach_calls() */
     struct carry_hook_point *points;
+    struct carry_host_objects *objects; /* that stay loaded */
 };
 
 /*

@@ -76,12 +76,13 @@ enum carry_site_kind {
     CARRY_SITE_BRANCH = 3,      /* a branch on a key */
     CARRY_SITE_ALTERNATIVE = 4, /* instructions with a replacement */
     CARRY_SITE_BODY = 5,        /* no site: instructions that may stand for a call of a function */
+    CARRY_SITE_ENTRY = 6,       /* the NOPs at the start of a function: see <carry/hook.h> */
 };
 
 enum carry_site_flag {
     CARRY_SITE_JUMPS_IF_ON = 1, /* branch: a NOP while the key is off, else while it is on */
     CARRY_SITE_BY_FEATURE = 1,  /* alternative: `key` is the name of a CPU feature, in text */
-    CARRY_SITE_SINGLE = 2,      /* alternative: one instruction in each state */
+    CARRY_SITE_SINGLE = 2,      /* alternative, entry: one instruction in each state */
     CARRY_SITE_RELATIVE = 4,    /* body: its last four bytes are relative to its end */
 };
 
@@ -91,7 +92,8 @@ enum carry_site_flag {
 struct carry_site {
     int32_t site;
     int32_t key;
-    int32_t aux; /* branch: its stub; alternative and body: their bytes, in section carry_bytes */
+    int32_t aux; /* branch, entry: its stub; alternative and body: their bytes, in section
+                    carry_bytes */
     uint8_t kind;
     uint8_t length; /* of the site, in bytes */
     uint8_t flags;
@@ -117,6 +119,7 @@ struct carry_patch_counts {
     size_t inlined;    /* calls replaced by the function's own instruction */
     size_t branches;   /* branches on keys, as NOP or jump */
     size_t alternatives; /* patched, or rightly in their default */
+    size_t entries;      /* of functions, one instruction each: a NOP or a jump */
     size_t unpatched[CARRY_PATCH_REASONS];
     uint64_t commits;    /* that took effect */
     uint64_t written;    /* sites, by all of them */

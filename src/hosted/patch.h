@@ -25,6 +25,9 @@ const struct carry_text_writer *carry_text_open(const struct carry_text_run *run
  */
 void carry_text_only(const char *name);
 
+/* A file in memory that may be mapped executable, closed on exec; negative if there is none. */
+int carry_text_file(void);
+
 /* Text there is about to be unmapped. */
 void carry_text_forget(uintptr_t low, uintptr_t high);
 

@@ -95,7 +95,7 @@ static bool are_aliased(const struct carry_text_run *runs, size_t count, bool sh
 }
 
 /* Systems may be set to refuse files that do not say they will be executed, or those that do. */
-static int open_file(void) {
+int carry_text_file(void) {
     int fd = memfd_create("carry-text", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-text", MFD_CLOEXEC) : fd;
 }
@@ -105,7 +105,7 @@ static uint8_t *map_twice(const struct carry_text_run *run, const void *text) {
     size_t size = run_bytes(run);
     uint8_t *writable = MAP_FAILED;
     void *place = MAP_FAILED;
-    int fd = open_file();
+    int fd = carry_text_file();
     if (fd < 0)
         return NULL;
     if (!ftruncate(fd, (off_t)size))

@@ -34,6 +34,7 @@ static struct plan {
     size_t sites;
     bool moves_patched; /* a site of the plan is not in its original state */
     bool quiet;         /* several instructions may change at once */
+    bool loading;       /* the sites are of an object that is being loaded */
 } plan;
 
 bool carry_patch_applied;
@@ -106,8 +107,11 @@ static bool find_state(const struct carry_site *site, const struct target *targe
            carry_site_holds(site, bytes);
 }
 
+/* Entries are registered before anybody can run them; an alternative of an object may have run in
+ * its resolvers. */
 static bool may_change(const struct carry_site *site) {
-    return site->kind != CARRY_SITE_ALTERNATIVE || site->flags & CARRY_SITE_SINGLE || plan.quiet;
+    return plan.quiet || (plan.loading && site->kind == CARRY_SITE_ENTRY) ||
+           !carry_site_is_several(site);
 }
 
 /* Plans to patch a site from one state to another, or to leave it original where that does not fit.
@@ -169,6 +173,7 @@ static void start_plan(bool quiet) {
     plan.sites = 0;
     plan.moves_patched = false;
     plan.quiet = quiet || carry_host_text()->alone();
+    plan.loading = false;
 }
 
 static bool lies_before(const void *a, const void *b) {
@@ -362,6 +367,7 @@ static void resolve_keys(const struct carry_object *object) {
 
 int carry_commit_object(const struct carry_object *object) {
     start_plan(false);
+    plan.loading = true;
     resolve_keys(object);
     int error = plan_object(object);
     return error ? error : carry_out_plan();

@@ -198,14 +198,30 @@ uintptr_t carry_site_value(const struct carry_site *site) {
 
 /* --- How sites stand --- */
 
+bool carry_site_is_several(const struct carry_site *site) {
+    uint8_t original[CARRY_SITE_BYTES_MAX];
+    if (site->flags & CARRY_SITE_SINGLE)
+        return false;
+    if (site->kind != CARRY_SITE_ENTRY)
+        return site->kind == CARRY_SITE_ALTERNATIVE;
+    carry_encode_original(site, original);
+    return carry_site_holds(site, original); /* what it was patched to is one instruction */
+}
+
 static enum carry_patch_reason why_unpatched(const struct carry_site *site) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     if (!carry_encode(site, carry_site_value(site), NULL, bytes))
         return CARRY_PATCH_RANGE;
     if (carry_patch_refusal)
         return carry_patch_refusal;
-    bool several = site->kind == CARRY_SITE_ALTERNATIVE && !(site->flags & CARRY_SITE_SINGLE);
-    return several && carry_patch_applied ? CARRY_PATCH_QUIESCENCE : CARRY_PATCH_NOT_ASKED;
+    return carry_site_is_several(site) && carry_patch_applied ? CARRY_PATCH_QUIESCENCE
+                                                              : CARRY_PATCH_NOT_ASKED;
+}
+
+static bool wants_original(const struct carry_site *site) {
+    return !carry_site_value(site) &&
+           (site->kind == CARRY_SITE_ALTERNATIVE ||
+            (site->kind == CARRY_SITE_ENTRY && site->flags & CARRY_SITE_SINGLE));
 }
 
 static void count_site(const struct carry_site *site, struct carry_patch_counts *stats) {
@@ -216,13 +232,14 @@ static void count_site(const struct carry_site *site, struct carry_patch_counts 
         return;
     }
     carry_encode_original(site, bytes);
-    bool wants_original = site->kind == CARRY_SITE_ALTERNATIVE && !carry_site_value(site);
-    if (carry_site_holds(site, bytes) && !wants_original)
+    if (carry_site_holds(site, bytes) && !wants_original(site))
         stats->unpatched[why_unpatched(site)]++;
     else if (site->kind == CARRY_SITE_ALTERNATIVE)
         stats->alternatives++;
     else if (site->kind == CARRY_SITE_BRANCH)
         stats->branches++;
+    else if (site->kind == CARRY_SITE_ENTRY)
+        stats->entries++;
     else if (carry_encode_is_inline(site, (const uint8_t *)carry_site_address(site)))
         stats->inlined++;
     else

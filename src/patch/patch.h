@@ -34,6 +34,12 @@ static inline bool carry_site_holds(const struct carry_site *site, const uint8_t
 
 /* --- Objects: src/patch/objects.c --- */
 
+/*
+ * Is a site several instructions, as it stands? A thread may be between two of them, so it changes
+ * only while nobody runs it.
+ */
+bool carry_site_is_several(const struct carry_site *site);
+
 struct carry_object {
     struct carry_object *next;
     const struct carry_site *start;

@@ -9,6 +9,7 @@
 enum {
     CALL_BYTES = 6,
     BRANCH_BYTES = 5,
+    ENTRY_BYTES = 5,
     REL32_BYTES = 4,
     STUB_TARGET = 9, /* where the stub of a branch keeps the offset to the target */
     STUB_AFTER = 13, /* ... which counts from here */
@@ -140,6 +141,29 @@ static void put_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
         put_nop(bytes, BRANCH_BYTES);
 }
 
+/* --- Entries --- */
+
+/* The NOPs of the compiler: five from GCC, one from Clang, which is as good as ours. */
+static void put_compilers_nops(const struct carry_site *site, uint8_t *bytes) {
+    static const uint8_t one[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
+    if (site->flags & CARRY_SITE_SINGLE)
+        __builtin_memcpy(bytes, one, sizeof one);
+    else
+        __builtin_memset(bytes, 0x90, ENTRY_BYTES);
+}
+
+static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
+    if (!on && site->flags & CARRY_SITE_SINGLE)
+        put_compilers_nops(site, bytes);
+    else if (!on)
+        put_nop(bytes, ENTRY_BYTES);
+    if (!on)
+        return true;
+    bytes[0] = JUMP_REL32;
+    return put_rel32(bytes + 1, carry_site_address(site) + ENTRY_BYTES,
+                     carry_site_target(&site->aux));
+}
+
 /* --- Alternatives --- */
 
 /* Two sizes, then the bytes of the default, then those of the replacement. */
@@ -187,6 +211,8 @@ bool carry_encode_knows(const struct carry_site *site) {
         return site->length == BRANCH_BYTES;
     case CARRY_SITE_ALTERNATIVE:
         return alternative_fits(site);
+    case CARRY_SITE_ENTRY:
+        return site->length == ENTRY_BYTES;
     default:
         return false;
     }
@@ -197,6 +223,8 @@ void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
         put_jump(carry_site_address(site), carry_site_target(&site->aux), bytes);
     else if (site->kind == CARRY_SITE_ALTERNATIVE)
         put_alternative(site, false, bytes);
+    else if (site->kind == CARRY_SITE_ENTRY)
+        put_compilers_nops(site, bytes);
     else
         put_indirect(site, bytes);
 }
@@ -205,6 +233,8 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
                   uint8_t *bytes) {
     if (site->kind == CARRY_SITE_ALTERNATIVE)
         return put_alternative(site, value != 0, bytes);
+    if (site->kind == CARRY_SITE_ENTRY)
+        return put_entry(site, value != 0, bytes);
     if (site->kind != CARRY_SITE_BRANCH)
         return put_call(site, value, body, bytes);
     put_branch(site, value != 0, bytes);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `hook` asks of the process that it lives in: its objects, and memory. src/hosted/hook.c
+ * answers for Linux with glibc or musl.
+ */
+#ifndef CARRY_BASE_HOOK_HOST_H
+#define CARRY_BASE_HOOK_HOST_H
+
+#include <carry/base.h>
+
+/* A loaded object, as the dynamic linker tells of it. */
+struct carry_host_object {
+    const char *name;     /* "" for the executable */
+    uintptr_t base;       /* what is added to its addresses */
+    const void *segments; /* Elf64_Phdr */
+    size_t segment_count;
+    void *handle; /* keeps it loaded */
+    bool used;    /* for whoever asked */
+};
+
+/* Text of an object. */
+struct carry_host_text_range {
+    const char *object;
+    uintptr_t low, high;
+};
+
+struct carry_host_objects {
+    struct carry_host_objects *next; /* for whoever asked */
+    size_t count;
+    struct carry_host_object items[];
+};
+
+/* All but protect() and map() may take locks of the dynamic linker: hold none that a constructor
+ * takes. */
+struct carry_hook_host {
+    /* All loaded objects, in their order, which stay loaded; NULL if there is no memory. */
+    struct carry_host_objects *(*objects)(void);
+
+    /* Lets those go that are not used, or all and frees the list. */
+    void (*let_unused_go)(struct carry_host_objects *objects);
+    void (*let_go)(struct carry_host_objects *objects);
+
+    /*
+     * The function that the dynamic linker would bind an object's import to, or 0. `version` is
+     * "" if the object asks for none; `own_first` if its own functions come before all others.
+     */
+    uintptr_t (*find)(const struct carry_host_object *object, const char *symbol,
+                      const char *version, bool own_first);
+
+    /* The text that an address lies in; false if it is not that of an object. */
+    bool (*text_at)(uintptr_t address, struct carry_host_text_range *range);
+
+    /* Makes pages of data writable, or read-only again. */
+    bool (*protect)(uintptr_t low, uintptr_t high, bool writable);
+
+    /*
+     * Maps `text`, readable and executable and never written again, and zeroed data behind it: both
+     * of whole pages. Within 1 GiB of `near`, unless that is 0. Returns its address, or NULL.
+     */
+    void *(*map)(uintptr_t near, const void *text, size_t text_size, size_t data_size);
+};
+
+/* The host of this program. */
+const struct carry_hook_host *carry_host_hook(void);
+
+/* Where this thread keeps the error number of its system calls: callbacks leave it as it was. */
+int *carry_host_errno(void);
+
+/* Is this thread in a callback, or in the library? */
+extern _Thread_local bool carry_host_in_hook __attribute__((tls_model("initial-exec")));
+
+#endif

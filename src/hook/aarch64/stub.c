@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/generic/stub.c"

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hooks of calls. What asks the dynamic linker (which objects there are, where a function is) comes
+ * first and takes no lock: whoever loads an object holds the linker's lock, and its constructors
+ * take ours.
+ */
+#include "hook/hook.h"
+
+#include "hook/elf.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+
+/* --- What cannot be hooked --- */
+
+/*
+ * They return twice, the second time to where the thunk no longer is, or ask which object calls
+ * them, and would take the thunk for it.
+ */
+static bool needs_its_caller(const char *symbol) {
+    static const char *const names[] = {
+        "setjmp",  "_setjmp", "sigsetjmp",  "__sigsetjmp", "getcontext", "vfork",
+        "__vfork", "dlopen",  "dlmopen",    "dlsym",       "dlvsym",     "_dl_addr",
+        "mcount",  "_mcount", "__fentry__", "dlerror",
+    };
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && !carry_is_same(names[i], symbol))
+        i++;
+    return i < sizeof names / sizeof *names;
+}
+
+/* --- The imports of all objects --- */
+
+static struct carry_hook_place place_of(const struct carry_host_object *object,
+                                        const struct carry_elf_import *import) {
+    return (struct carry_hook_place){
+        .kind = CARRY_HOOK_CALL,
+        .object = object->name,
+        .symbol = import->symbol,
+        .version = import->version,
+        .function = import->bound ? import->value : 0,
+        .address = (uintptr_t)import->slot,
+    };
+}
+
+static void open_object(struct carry_elf *elf, const struct carry_host_object *object) {
+    carry_elf_open(elf, object->base, object->segments, object->segment_count);
+}
+
+int carry_call_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
+                      bool *goes_on) {
+    struct carry_host_objects *objects = carry_host_hook()->objects();
+    if (!objects)
+        return CARRY_ERROR_MEMORY;
+    for (size_t i = 0; i < objects->count && *goes_on; i++) {
+        struct carry_elf elf;
+        struct carry_elf_cursor cursor = {0, 0};
+        struct carry_elf_import import;
+        open_object(&elf, &objects->items[i]);
+        while (*goes_on && carry_elf_next(&elf, &cursor, &import)) {
+            const struct carry_hook_place place = place_of(&objects->items[i], &import);
+            *goes_on = tell(&place, user);
+        }
+    }
+    carry_host_hook()->let_go(objects);
+    return CARRY_OK;
+}
+
+/* --- What is to be hooked --- */
+
+/* A call that matches. */
+struct match {
+    struct carry_host_object *object;
+    struct carry_hook_place place;
+    uintptr_t seen; /* in the slot */
+    bool constant;
+};
+
+struct matches {
+    struct match *items;
+    size_t count, capacity;
+    size_t skipped;
+};
+
+static bool make_room(struct matches *matches) {
+    if (matches->count < matches->capacity)
+        return true;
+    size_t capacity = matches->capacity ? 2 * matches->capacity : 64;
+    struct match *items = carry_host_text()->allocate(capacity * sizeof *items);
+    if (!items)
+        return false;
+    __builtin_memcpy(items, matches->items, matches->count * sizeof *items);
+    if (matches->capacity)
+        carry_host_text()->release(matches->items, matches->capacity * sizeof *items);
+    matches->items = items;
+    matches->capacity = capacity;
+    return true;
+}
+
+static int add_match(struct matches *matches, const struct carry_hook *hook,
+                     struct carry_host_object *object, const struct carry_elf *elf,
+                     const struct carry_elf_import *import) {
+    struct match match = {object, place_of(object, import), import->value, import->constant};
+    if (!carry_hook_matches(hook, &match.place))
+        return CARRY_OK;
+    if (!import->bound)
+        match.place.function =
+            carry_host_hook()->find(object, import->symbol, import->version, elf->own_first);
+    if (!match.place.function || (hook->leave && needs_its_caller(import->symbol))) {
+        matches->skipped++;
+        return CARRY_OK;
+    }
+    if (!make_room(matches))
+        return CARRY_ERROR_MEMORY;
+    matches->items[matches->count++] = match;
+    return CARRY_OK;
+}
+
+static int find_matches(struct matches *matches, const struct carry_hook *hook,
+                        struct carry_host_objects *objects) {
+    int error = CARRY_OK;
+    for (size_t i = 0; i < objects->count && !error; i++) {
+        struct carry_elf elf;
+        struct carry_elf_cursor cursor = {0, 0};
+        struct carry_elf_import import;
+        open_object(&elf, &objects->items[i]);
+        while (!error && carry_elf_next(&elf, &cursor, &import))
+            error = add_match(matches, hook, &objects->items[i], &elf, &import);
+    }
+    return error;
+}
+
+/* --- Slots --- */
+
+/* The page that is open for writing, while points come in the order of their slots. */
+struct open_page {
+    uintptr_t address; /* 0: none */
+};
+
+static void close_page(struct open_page *page) {
+    if (page->address)
+        carry_host_hook()->protect(page->address, page->address + PAGE_BYTES, false);
+    page->address = 0;
+}
+
+static bool open_slot(struct open_page *page, const struct carry_hook_point *point) {
+    uintptr_t address = point->place.address & ~(PAGE_BYTES - 1);
+    if (!point->constant || address == page->address)
+        return true;
+    close_page(page);
+    if (!carry_host_hook()->protect(address, address + PAGE_BYTES, true))
+        return false;
+    page->address = address;
+    return true;
+}
+
+static uintptr_t *slot_of(const struct carry_hook_point *point) {
+    return (uintptr_t *)point->place.address;
+}
+
+static uintptr_t target_of(const struct carry_hook_point *point) {
+    return (uintptr_t)point->thunk.target;
+}
+
+static bool replace(const struct carry_hook_point *point, uintptr_t from, uintptr_t to) {
+    return __atomic_compare_exchange_n(slot_of(point), &from, to, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}
+
+/* The slot holds what it held when it was read, or the linker has bound it in between. What anybody
+ * else has put there stays. */
+static void put_stub(const struct carry_hook_point *point) {
+    if (!replace(point, point->seen, point->stub))
+        replace(point, target_of(point), point->stub);
+}
+
+/* False if the slot holds neither the stub nor the function. */
+static bool take_stub(const struct carry_hook_point *point) {
+    return replace(point, point->stub, target_of(point)) ||
+           __atomic_load_n(slot_of(point), __ATOMIC_RELAXED) == target_of(point);
+}
+
+int carry_slots_restore(const struct carry_hook_point *points) {
+    struct open_page page = {0};
+    int error = CARRY_OK;
+    for (const struct carry_hook_point *point = points; point; point = point->next) {
+        if (point->place.kind != CARRY_HOOK_CALL)
+            continue;
+        if (!open_slot(&page, point))
+            error = CARRY_ERROR_PERMISSION;
+        else if (!take_stub(point) && !error)
+            error = CARRY_ERROR_BYTES;
+    }
+    close_page(&page);
+    return error;
+}
+
+static int put_stubs(const struct carry_hook_point *points) {
+    struct open_page page = {0};
+    bool ok = true;
+    for (const struct carry_hook_point *point = points; point && ok; point = point->next) {
+        if (point->place.kind != CARRY_HOOK_CALL)
+            continue;
+        ok = open_slot(&page, point);
+        if (ok)
+            put_stub(point);
+    }
+    close_page(&page);
+    return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
+}
+
+/* --- Attaching --- */
+
+static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hook,
+                      const struct match *match) {
+    struct carry_hook_point *point = carry_point_at(match->place.address);
+    if (point) {
+        plan->present += point->hook == hook;
+        plan->skipped += point->hook != hook;
+        return CARRY_OK;
+    }
+    point = carry_point_make(match->place.address, match->place.function);
+    if (!point)
+        return CARRY_ERROR_PERMISSION;
+    if (point->planned) /* two relocations of one slot */
+        return CARRY_OK;
+    point->place = match->place;
+    point->seen = match->seen;
+    point->constant = match->constant;
+    match->object->used = true;
+    carry_plan_add(plan, point, hook);
+    return CARRY_OK;
+}
+
+static int attach(struct carry_hook *hook, const struct matches *matches) {
+    struct carry_hook_plan plan;
+    carry_plan_start(&plan);
+    plan.skipped = matches->skipped;
+    int error = put_stubs(hook->points); /* over what the linker may have bound since */
+    for (size_t i = 0; i < matches->count && !error; i++)
+        error = plan_match(&plan, hook, &matches->items[i]);
+    if (!error) {
+        error = put_stubs(plan.first);
+        if (error)
+            carry_slots_restore(plan.first);
+    }
+    return carry_plan_finish(&plan, hook, error);
+}
+
+static int find_and_attach(struct carry_hook *hook, struct carry_host_objects *objects) {
+    struct matches matches = {0};
+    int error = find_matches(&matches, hook, objects);
+    if (!error) {
+        carry_host_text()->lock();
+        error = attach(hook, &matches);
+        carry_host_text()->unlock();
+    }
+    if (matches.capacity)
+        carry_host_text()->release(matches.items, matches.capacity * sizeof *matches.items);
+    return error;
+}
+
+/* Those of hooked calls stay, for as long as they are. */
+static int attach_calls(struct carry_hook *hook) {
+    struct carry_host_objects *objects = carry_host_hook()->objects();
+    if (!objects)
+        return CARRY_ERROR_MEMORY;
+    int error = find_and_attach(hook, objects);
+    if (error) {
+        carry_host_hook()->let_go(objects);
+        return error;
+    }
+    carry_host_hook()->let_unused_go(objects);
+    objects->next = hook->objects;
+    hook->objects = objects;
+    return error;
+}
+
+int carry_hook_attach_calls(struct carry_hook *hook) {
+    int error = carry_hook_check(hook);
+    if (error)
+        return error;
+    carry_host_in_hook = true;
+    error = attach_calls(hook);
+    carry_host_in_hook = false;
+    return error;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/elf.h"
+
+#include "hook/stub.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+
+/* --- Structures, all of 64-bit ELF --- */
+
+struct segment {
+    uint32_t type;
+    uint32_t flags;
+    uint64_t offset;
+    uint64_t address;
+    uint64_t physical;
+    uint64_t file_size;
+    uint64_t size;
+    uint64_t align;
+};
+
+enum { SEGMENT_LOAD = 1, SEGMENT_DYNAMIC = 2, SEGMENT_RELRO = 0x6474e552 };
+enum { EXECUTABLE = 1, WRITABLE = 2, READABLE = 4 };
+
+struct entry {
+    uint64_t tag;
+    uint64_t value;
+};
+
+enum {
+    TAG_END = 0,
+    TAG_PLT_SIZE = 2,
+    TAG_STRINGS = 5,
+    TAG_SYMBOLS = 6,
+    TAG_RELOCATIONS = 7,
+    TAG_RELOCATIONS_SIZE = 8,
+    TAG_STRINGS_SIZE = 10,
+    TAG_SYMBOLIC = 16,
+    TAG_PLT_KIND = 20,
+    TAG_PLT = 23,
+    TAG_FLAGS = 30,
+    TAG_NAMED_MAX = TAG_FLAGS,
+    TAG_VERSIONS = 0x6ffffff0,
+    TAG_NEEDED_VERSIONS = 0x6ffffffe,
+};
+
+#define FLAG_SYMBOLIC 2
+
+struct relocation {
+    uint64_t slot;
+    uint32_t type;
+    uint32_t symbol;
+    int64_t addend;
+};
+
+struct symbol {
+    uint32_t name;
+    uint8_t info;
+    uint8_t other;
+    uint16_t section; /* 0: of another object */
+    uint64_t value;
+    uint64_t size;
+};
+
+enum { SYMBOL_FUNCTION = 2, SYMBOL_IFUNC = 10 };
+
+/* A file whose versions are needed, and one of them; `next` counts bytes from its own start. */
+struct needed_file {
+    uint16_t version;
+    uint16_t count;
+    uint32_t file;
+    uint32_t first;
+    uint32_t next;
+};
+
+struct needed_version {
+    uint32_t hash;
+    uint16_t flags;
+    uint16_t index;
+    uint32_t name;
+    uint32_t next;
+};
+
+#define VERSION_HIDDEN 0x8000
+
+/* --- Reading --- */
+
+static struct segment segment_at(const struct carry_elf *elf, size_t index) {
+    struct segment segment;
+    __builtin_memcpy(&segment, (const void *)(elf->segments + index * sizeof segment),
+                     sizeof segment);
+    return segment;
+}
+
+/* Do these bytes lie in one segment that allows for all of `flags`? */
+static bool lies_in(const struct carry_elf *elf, uintptr_t address, size_t size, uint32_t flags) {
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        struct segment segment = segment_at(elf, i);
+        if (segment.type != SEGMENT_LOAD || (segment.flags & flags) != flags)
+            continue;
+        uint64_t offset = address - (elf->base + segment.address);
+        if (offset < segment.size && size <= segment.size - offset)
+            return true;
+    }
+    return false;
+}
+
+bool carry_elf_is_text(const struct carry_elf *elf, uintptr_t address, size_t size) {
+    return lies_in(elf, address, size, EXECUTABLE);
+}
+
+/* Copies a structure; false if it is not in the object. */
+static bool get(const struct carry_elf *elf, uintptr_t address, void *to, size_t size) {
+    if (!lies_in(elf, address, size, READABLE))
+        return false;
+    __builtin_memcpy(to, (const void *)address, size);
+    return true;
+}
+
+/* The string at an offset, or "". */
+static const char *string_at(const struct carry_elf *elf, uint64_t offset) {
+    return offset < elf->strings.size ? (const char *)elf->strings.address + offset : "";
+}
+
+/* Some dynamic linkers relocate the addresses in the dynamic section, others leave them. */
+static uintptr_t relocated(const struct carry_elf *elf, uint64_t address) {
+    return lies_in(elf, address, 1, READABLE) ? address : elf->base + address;
+}
+
+/* --- The dynamic section --- */
+
+struct dynamic {
+    uint64_t named[TAG_NAMED_MAX + 1];
+    uint64_t versions;
+    uint64_t needed_versions;
+};
+
+static void read_dynamic(const struct carry_elf *elf, uintptr_t address, struct dynamic *dynamic) {
+    struct entry entry;
+    for (; get(elf, address, &entry, sizeof entry) && entry.tag != TAG_END;
+         address += sizeof entry) {
+        if (entry.tag <= TAG_NAMED_MAX)
+            dynamic->named[entry.tag] = entry.tag == TAG_SYMBOLIC ? 1 : entry.value;
+        else if (entry.tag == TAG_VERSIONS)
+            dynamic->versions = entry.value;
+        else if (entry.tag == TAG_NEEDED_VERSIONS)
+            dynamic->needed_versions = entry.value;
+    }
+}
+
+static struct carry_elf_table table(const struct carry_elf *elf, const struct dynamic *dynamic,
+                                    size_t address, size_t size) {
+    struct carry_elf_table table = {relocated(elf, dynamic->named[address]), dynamic->named[size]};
+    if (!lies_in(elf, table.address, table.size, READABLE))
+        table.size = 0;
+    return table;
+}
+
+/* The last string ends with the table, so all of them end within it. */
+static bool ends_strings(const struct carry_elf_table *strings) {
+    return strings->size && !((const char *)strings->address)[strings->size - 1];
+}
+
+static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
+    const uint64_t *named = dynamic->named;
+    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* those with addends, as x86-64 has them */
+        elf->relocations[0] = table(elf, dynamic, TAG_PLT, TAG_PLT_SIZE);
+    elf->relocations[1] = table(elf, dynamic, TAG_RELOCATIONS, TAG_RELOCATIONS_SIZE);
+    elf->strings = table(elf, dynamic, TAG_STRINGS, TAG_STRINGS_SIZE);
+    if (!ends_strings(&elf->strings))
+        elf->strings.size = 0;
+    elf->symbols = relocated(elf, named[TAG_SYMBOLS]);
+    elf->versions = dynamic->versions ? relocated(elf, dynamic->versions) : 0;
+    elf->needed_versions = dynamic->needed_versions ? relocated(elf, dynamic->needed_versions) : 0;
+    elf->own_first = named[TAG_SYMBOLIC] || named[TAG_FLAGS] & FLAG_SYMBOLIC;
+}
+
+/* The linker makes read-only what of it fills pages. */
+static struct carry_elf_table whole_pages(uintptr_t address, size_t size) {
+    uintptr_t low = address & ~(PAGE_BYTES - 1);
+    uintptr_t high = (address + size) & ~(PAGE_BYTES - 1);
+    return (struct carry_elf_table){low, high > low ? high - low : 0};
+}
+
+void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments, size_t count) {
+    struct dynamic dynamic = {0};
+    *elf =
+        (struct carry_elf){.base = base, .segments = (uintptr_t)segments, .segment_count = count};
+    for (size_t i = 0; i < count; i++) {
+        struct segment segment = segment_at(elf, i);
+        uintptr_t address = base + segment.address;
+        if (segment.type == SEGMENT_DYNAMIC)
+            read_dynamic(elf, address, &dynamic);
+        else if (segment.type == SEGMENT_RELRO && lies_in(elf, address, segment.size, 0))
+            elf->constant = whole_pages(address, segment.size);
+    }
+    use_dynamic(elf, &dynamic);
+}
+
+/* --- Imports --- */
+
+/* Their numbers have 16 bits: who finds more goes in circles. */
+#define VERSIONS_MAX 65536
+
+/* The name of the version that has this number. */
+static const char *version_name(const struct carry_elf *elf, uint16_t index) {
+    struct needed_file file = {.next = 0};
+    size_t seen = 0;
+    for (uintptr_t at = elf->needed_versions; get(elf, at, &file, sizeof file); at += file.next) {
+        struct needed_version version;
+        uintptr_t inner = at + file.first;
+        for (; seen++ < VERSIONS_MAX && get(elf, inner, &version, sizeof version);
+             inner += version.next) {
+            if (version.index == index)
+                return string_at(elf, version.name);
+            if (!version.next)
+                break;
+        }
+        if (!file.next || seen >= VERSIONS_MAX)
+            break;
+    }
+    return "";
+}
+
+static const char *version_of(const struct carry_elf *elf, uint32_t symbol) {
+    uint16_t index;
+    if (!elf->versions || !get(elf, elf->versions + symbol * sizeof index, &index, sizeof index))
+        return "";
+    return version_name(elf, index & (uint16_t)~VERSION_HIDDEN);
+}
+
+static bool is_constant(const struct carry_elf *elf, uintptr_t address) {
+    return address - elf->constant.address < elf->constant.size;
+}
+
+/* Slots of the PLT are of the first table, whose indexes binders know; the second may hold it. */
+static bool is_slot(const struct carry_elf *elf, const struct carry_elf_cursor *at,
+                    const struct relocation *relocation, uintptr_t slot) {
+    enum carry_slot_kind kind = carry_slot_kind(relocation->type);
+    return kind == (at->table ? CARRY_SLOT_OTHER : CARRY_SLOT_PLT) && slot % sizeof slot == 0 &&
+           lies_in(elf, slot, sizeof slot, READABLE | WRITABLE);
+}
+
+static bool is_function(const struct symbol *symbol) {
+    unsigned type = symbol->info & 0xf;
+    return type == SYMBOL_FUNCTION || type == SYMBOL_IFUNC;
+}
+
+/* Text that may not be read can be anything. */
+static bool may_be_binder(const struct carry_elf *elf, uintptr_t value, size_t index) {
+    return lies_in(elf, value, CARRY_BINDER_BYTES, EXECUTABLE) &&
+           (!lies_in(elf, value, CARRY_BINDER_BYTES, EXECUTABLE | READABLE) ||
+            carry_is_binder((const uint8_t *)value, index));
+}
+
+static bool read_import(const struct carry_elf *elf, const struct carry_elf_cursor *at,
+                        struct carry_elf_import *import) {
+    struct relocation relocation;
+    struct symbol symbol;
+    const uintptr_t place = elf->relocations[at->table].address + at->index * sizeof relocation;
+    if (!get(elf, place, &relocation, sizeof relocation) ||
+        !is_slot(elf, at, &relocation, elf->base + relocation.slot) ||
+        !get(elf, elf->symbols + relocation.symbol * sizeof symbol, &symbol, sizeof symbol))
+        return false;
+    /* A slot that is not of the PLT may be that of a variable. */
+    if (at->table && !is_function(&symbol))
+        return false;
+    import->slot = (uintptr_t *)(elf->base + relocation.slot);
+    import->value = __atomic_load_n(import->slot, __ATOMIC_RELAXED);
+    import->symbol = string_at(elf, symbol.name);
+    import->version = version_of(elf, relocation.symbol);
+    import->bound = at->table || !may_be_binder(elf, import->value, at->index);
+    import->constant = is_constant(elf, (uintptr_t)import->slot);
+    return *import->symbol && import->value; /* 0 if it is weak and nowhere */
+}
+
+bool carry_elf_next(const struct carry_elf *elf, struct carry_elf_cursor *cursor,
+                    struct carry_elf_import *import) {
+    for (; cursor->table < 2; cursor->table++, cursor->index = 0) {
+        size_t count = elf->relocations[cursor->table].size / sizeof(struct relocation);
+        while (cursor->index < count) {
+            bool found = read_import(elf, cursor, import);
+            cursor->index++;
+            if (found)
+                return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hooks of patchable entries. Each is a site of `patch` with a record and a key of its own, in
+ * memory near the function: so entries are verified, guarded and written as all sites are.
+ */
+#include "hook/hook.h"
+
+#include "patch/patch.h"
+
+#define ENTRY_BYTES 5
+
+/* An object's entries, in the order of their addresses. */
+struct entries {
+    struct entries *next;
+    const uintptr_t *start; /* of its section: its name here */
+    struct carry_hook_block *blocks;
+};
+
+static struct entries *all_entries;
+static struct carry_hook_block *free_blocks; /* of objects that are gone */
+
+/* --- Registration --- */
+
+static bool comes_before(const void *a, const void *b) {
+    return *(const uintptr_t *)a < *(const uintptr_t *)b;
+}
+
+/* Not what linkers leave of functions that they dropped. `text` is where the last one lay. */
+static bool is_entry(uintptr_t address, struct carry_host_text_range *text) {
+    if (address - text->low >= text->high - text->low && !carry_host_hook()->text_at(address, text))
+        return false;
+    return text->high - address >= ENTRY_BYTES && carry_entry_nops((const uint8_t *)address);
+}
+
+static bool reaches(uintptr_t from, uintptr_t to) {
+    intptr_t distance = (intptr_t)(to - from);
+    return (int32_t)distance == distance;
+}
+
+static int32_t offset_to(const int32_t *offset, uintptr_t target) {
+    return (int32_t)(target - (uintptr_t)offset);
+}
+
+static uintptr_t function_of(uintptr_t entry, const struct carry_host_text_range *text) {
+    const uintptr_t start = entry - CARRY_LANDING_BYTES;
+    return entry - text->low >= CARRY_LANDING_BYTES && carry_is_landing_pad((const uint8_t *)start)
+               ? start
+               : entry;
+}
+
+static void add_entry(struct carry_hook_block *block, uintptr_t address,
+                      const struct carry_host_text_range *text) {
+    struct carry_hook_point *point = &block->points[block->used];
+    struct carry_site *record = &block->records[block->used++];
+    *record = (struct carry_site){
+        .site = offset_to(&record->site, address),
+        .key = offset_to(&record->key, (uintptr_t)&point->key),
+        .aux = offset_to(&record->aux, point->stub),
+        .kind = CARRY_SITE_ENTRY,
+        .length = ENTRY_BYTES,
+        .flags = carry_entry_nops((const uint8_t *)address) == 1 ? CARRY_SITE_SINGLE : 0,
+        .version = CARRY_SITE_VERSION,
+    };
+    point->place = (struct carry_hook_place){
+        .kind = CARRY_HOOK_ENTRY,
+        .object = text->object,
+        .symbol = "",
+        .version = "",
+        .function = function_of(address, text),
+        .address = address,
+    };
+    point->thunk.target = (const void *)(address + ENTRY_BYTES);
+    point->site = record;
+    point->key.value = 0;
+}
+
+/* A whole block must be in reach of an address, and may be a mebibyte long. */
+static bool is_near(const struct carry_hook_block *block, uintptr_t address) {
+    return reaches((uintptr_t)block, address) && reaches((uintptr_t)(block + 1), address);
+}
+
+static struct carry_hook_block *take_block(uintptr_t near) {
+    for (struct carry_hook_block **place = &free_blocks; *place; place = &(*place)->next) {
+        struct carry_hook_block *block = *place;
+        if (is_near(block, near)) {
+            *place = block->next;
+            block->used = 0;
+            return block;
+        }
+    }
+    return carry_block_make(near);
+}
+
+static void give_blocks(struct carry_hook_block *block) {
+    for (struct carry_hook_block *next; block; block = next) {
+        next = block->next;
+        block->next = free_blocks;
+        free_blocks = block;
+    }
+}
+
+/* Fills blocks with the entries of a sorted list. */
+static int fill_blocks(struct entries *entries, const uintptr_t *list, size_t count) {
+    struct carry_host_text_range text = {"", 0, 0};
+    struct carry_hook_block *block = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if ((i && list[i] == list[i - 1]) || !is_entry(list[i], &text))
+            continue;
+        if (!block || block->used == CARRY_BLOCK_POINTS || !is_near(block, list[i])) {
+            block = take_block(list[i]);
+            if (!block)
+                return CARRY_ERROR_PERMISSION;
+            block->next = entries->blocks;
+            entries->blocks = block;
+        }
+        add_entry(block, list[i], &text);
+    }
+    return CARRY_OK;
+}
+
+/* Objects that are loaded after carry_patch_apply() have their entries patched to one NOP by it. */
+static int add_sites(struct entries *entries) {
+    int error = CARRY_OK;
+    for (struct carry_hook_block *block = entries->blocks; block && !error; block = block->next) {
+        error = carry_patch_register(block->records, block->records + block->used);
+        if (error !=
+            CARRY_ERROR_MEMORY) /* otherwise they are known, and as the compiler made them */
+            error = CARRY_OK;
+    }
+    return error;
+}
+
+static void remove_sites(const struct entries *entries) {
+    for (const struct carry_hook_block *block = entries->blocks; block; block = block->next)
+        carry_patch_unregister(block->records);
+}
+
+static void release(struct entries *entries) {
+    give_blocks(entries->blocks);
+    carry_host_text()->release(entries, sizeof *entries);
+}
+
+static int add_entries(const uintptr_t *start, const uintptr_t *list, size_t count) {
+    struct entries *entries = carry_host_text()->allocate(sizeof *entries);
+    if (!entries)
+        return CARRY_ERROR_MEMORY;
+    *entries = (struct entries){.next = all_entries, .start = start};
+    int error = fill_blocks(entries, list, count);
+    if (!error)
+        error = add_sites(entries);
+    if (!error) {
+        all_entries = entries;
+        return CARRY_OK;
+    }
+    remove_sites(entries);
+    release(entries);
+    return error;
+}
+
+int carry_hook_register(const uintptr_t *start, const uintptr_t *stop) {
+    const size_t size = (uintptr_t)stop - (uintptr_t)start;
+    if (!carry_stub_supported())
+        return CARRY_ERROR_UNSUPPORTED;
+    if (!size)
+        return CARRY_OK;
+    uintptr_t *list = carry_host_text()->allocate(size);
+    if (!list)
+        return CARRY_ERROR_MEMORY;
+    __builtin_memcpy(list, start, size);
+    carry_sort(list, size / sizeof *list, sizeof *list, comes_before);
+    carry_host_text()->lock();
+    int error = add_entries(start, list, size / sizeof *list);
+    carry_host_text()->unlock();
+    carry_host_text()->release(list, size);
+    return error;
+}
+
+static bool is_hooked(const struct carry_hook_block *block) {
+    size_t i = 0;
+    while (i < block->used && !carry_point_is_on(&block->points[i]))
+        i++;
+    return i < block->used;
+}
+
+/* Blocks of hooks that were left attached are not used again: those hooks still name their points.
+ */
+static void keep_hooked(struct entries *entries) {
+    for (struct carry_hook_block **place = &entries->blocks; *place;)
+        if (is_hooked(*place))
+            *place = (*place)->next;
+        else
+            place = &(*place)->next;
+}
+
+void carry_hook_unregister(const uintptr_t *start) {
+    carry_host_text()->lock();
+    struct entries **place = &all_entries;
+    while (*place && (*place)->start != start)
+        place = &(*place)->next;
+    struct entries *entries = *place;
+    if (entries) {
+        *place = entries->next;
+        remove_sites(entries);
+        keep_hooked(entries);
+        release(entries);
+    }
+    carry_host_text()->unlock();
+}
+
+/* --- Attaching --- */
+
+static bool holds_jump(const struct carry_hook_point *point) {
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    return carry_encode(point->site, 1, NULL, bytes) && carry_site_holds(point->site, bytes);
+}
+
+/* Is it one instruction, or can no thread stand among several? */
+static bool can_jump(const struct carry_hook_point *point) {
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    return carry_encode(point->site, 1, NULL, bytes) &&
+           (carry_host_text()->alone() || !carry_site_is_several(point->site));
+}
+
+static int commit(const struct carry_hook_point *points, uintptr_t value) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    for (const struct carry_hook_point *point = points; point; point = point->next)
+        if (point->place.kind == CARRY_HOOK_ENTRY)
+            carry_patch_set(&patch, (struct carry_key *)carry_site_key(point->site), value);
+    return carry_patch_commit(&patch);
+}
+
+/* A commit that may write nothing at all leaves sites to their keys: an entry follows none. */
+static int make_jumps(const struct carry_hook_point *points) {
+    int error = commit(points, 1);
+    const struct carry_hook_point *point = points;
+    while (point && holds_jump(point))
+        point = point->next;
+    if (error || !point)
+        return error;
+    commit(points, 0);
+    return carry_patch_refusal == CARRY_PATCH_NO_SYNC ? CARRY_ERROR_NO_SYNC
+                                                      : CARRY_ERROR_PERMISSION;
+}
+
+int carry_entries_restore(const struct carry_hook_point *points) {
+    return commit(points, 0);
+}
+
+static void plan_entry(struct carry_hook_plan *plan, struct carry_hook_point *point,
+                       const struct carry_hook *hook) {
+    if (carry_point_is_on(point) && point->hook == hook)
+        plan->present++;
+    else if (carry_point_is_on(point) || !can_jump(point))
+        plan->skipped++;
+    else
+        carry_plan_add(plan, point, hook);
+}
+
+/* All that match, or those of one function. */
+static void plan_entries(struct carry_hook_plan *plan, const struct carry_hook *hook,
+                         uintptr_t function) {
+    for (struct entries *entries = all_entries; entries; entries = entries->next)
+        for (struct carry_hook_block *block = entries->blocks; block; block = block->next)
+            for (size_t i = 0; i < block->used; i++) {
+                struct carry_hook_point *point = &block->points[i];
+                if (function ? point->place.function == function
+                             : carry_hook_matches(hook, &point->place))
+                    plan_entry(plan, point, hook);
+            }
+}
+
+static int attach(struct carry_hook *hook, uintptr_t function) {
+    struct carry_hook_plan plan;
+    int error = carry_hook_check(hook);
+    if (error)
+        return error;
+    carry_host_in_hook = true;
+    carry_host_text()->lock();
+    carry_plan_start(&plan);
+    plan_entries(&plan, hook, function);
+    error = carry_plan_finish(&plan, hook, plan.count ? make_jumps(plan.first) : CARRY_OK);
+    carry_host_text()->unlock();
+    carry_host_in_hook = false;
+    return error;
+}
+
+int carry_hook_attach_entries(struct carry_hook *hook) {
+    return attach(hook, 0);
+}
+
+int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(void)) {
+    return function ? attach(hook, (uintptr_t)function) : CARRY_ERROR_INVALID;
+}
+
+/* --- Lists --- */
+
+void carry_entry_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
+                        bool *goes_on) {
+    for (const struct entries *entries = all_entries; entries; entries = entries->next)
+        for (const struct carry_hook_block *block = entries->blocks; block; block = block->next)
+            for (size_t i = 0; i < block->used && *goes_on; i++)
+                *goes_on = tell(&block->points[i].place, user);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* No stubs: nothing can be hooked, and all is refused before any of the rest is called. */
+#include "hook/stub.h"
+
+bool carry_stub_supported(void) {
+    return false;
+}
+
+void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
+    (void)stub;
+    (void)distance;
+    (void)thunk_offset;
+}
+
+const void *carry_stub_thunk(bool around) {
+    (void)around;
+    return NULL;
+}
+
+enum carry_slot_kind carry_slot_kind(uint32_t relocation) {
+    (void)relocation;
+    return CARRY_SLOT_NONE;
+}
+
+bool carry_is_binder(const uint8_t *text, size_t index) {
+    (void)text;
+    (void)index;
+    return false;
+}
+
+unsigned carry_entry_nops(const uint8_t *text) {
+    (void)text;
+    return 0;
+}
+
+bool carry_is_landing_pad(const uint8_t *text) {
+    (void)text;
+    return false;
+}

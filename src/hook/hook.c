@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* What calls and entries have in common: what matches, plans, detaching, lists. */
+#include "hook/hook.h"
+
+/* --- What matches --- */
+
+bool carry_is_same(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+static const char *last_part(const char *path) {
+    const char *part = path;
+    for (; *path; path++)
+        if (*path == '/')
+            part = path + 1;
+    return part;
+}
+
+bool carry_hook_matches(const struct carry_hook *hook, const struct carry_hook_place *place) {
+    return (!hook->object || carry_is_same(hook->object, place->object) ||
+            (*hook->object && carry_is_same(hook->object, last_part(place->object)))) &&
+           (!hook->symbol || carry_is_same(hook->symbol, place->symbol)) &&
+           (!hook->wants || hook->wants(place, hook->user));
+}
+
+int carry_hook_check(const struct carry_hook *hook) {
+    if (!carry_stub_supported())
+        return CARRY_ERROR_UNSUPPORTED;
+    if (!hook->enter && !hook->leave)
+        return CARRY_ERROR_INVALID;
+    return carry_thunk_prepare();
+}
+
+/* --- Plans --- */
+
+void carry_plan_start(struct carry_hook_plan *plan) {
+    *plan = (struct carry_hook_plan){.first = NULL};
+    plan->end = &plan->first;
+}
+
+void carry_plan_add(struct carry_hook_plan *plan, struct carry_hook_point *point,
+                    const struct carry_hook *hook) {
+    carry_point_set(point, hook);
+    point->next = NULL;
+    point->planned = true;
+    *plan->end = point;
+    plan->end = &point->next;
+    plan->count++;
+}
+
+int carry_plan_finish(struct carry_hook_plan *plan, struct carry_hook *hook, int error) {
+    for (struct carry_hook_point *point = plan->first; point; point = point->next) {
+        point->planned = false;
+        if (!error)
+            carry_point_start(point);
+    }
+    hook->skipped = plan->skipped;
+    if (!error && !plan->count && !plan->present)
+        error = plan->skipped ? CARRY_ERROR_BUSY : CARRY_ERROR_UNKNOWN;
+    if (error)
+        return error;
+    *plan->end = hook->points;
+    hook->points = plan->first;
+    hook->attached += plan->count;
+    return CARRY_OK;
+}
+
+/* --- Detaching --- */
+
+static int detach(struct carry_hook_point *points) {
+    for (struct carry_hook_point *point = points; point; point = point->next)
+        carry_point_stop(point);
+    int error_of_calls = carry_slots_restore(points);
+    int error_of_entries = carry_entries_restore(points);
+    return error_of_calls ? error_of_calls : error_of_entries;
+}
+
+int carry_hook_detach(struct carry_hook *hook) {
+    carry_host_in_hook = true;
+    carry_host_text()->lock();
+    int error = detach(hook->points);
+    carry_host_text()->unlock();
+    hook->points = NULL;
+    hook->attached = 0;
+    for (struct carry_host_objects *next; hook->objects; hook->objects = next) {
+        next = hook->objects->next;
+        carry_host_hook()->let_go(hook->objects);
+    }
+    carry_host_in_hook = false;
+    return error;
+}
+
+/* --- Lists --- */
+
+int carry_hook_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user) {
+    bool goes_on = true;
+    if (!carry_stub_supported())
+        return CARRY_ERROR_UNSUPPORTED;
+    int error = carry_call_places(tell, user, &goes_on);
+    if (error)
+        return error;
+    carry_host_text()->lock();
+    carry_entry_places(tell, user, &goes_on);
+    carry_host_text()->unlock();
+    return CARRY_OK;
+}

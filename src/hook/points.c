@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Stubs, what they lead to, and the way from there to the callbacks of a hook. */
+#include "hook/hook.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+#define TEXT_BYTES (CARRY_BLOCK_POINTS * (size_t)CARRY_STUB_BYTES)
+#define DATA_BYTES ((sizeof(struct carry_hook_block) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1))
+
+#define BUCKETS 1024
+
+_Static_assert(TEXT_BYTES % PAGE_BYTES == 0, "stubs fill pages");
+
+static struct carry_hook_block *blocks; /* of calls */
+static struct carry_hook_point *buckets[BUCKETS];
+
+/* --- Callbacks --- */
+
+/* Of one hook. */
+struct callback {
+    uint32_t generation;
+    carry_hook_callback *enter;
+    carry_hook_callback *leave;
+    void *user;
+};
+
+/* The generation tells whether another hook came in between. False if there is none. */
+static bool take_callback(const struct carry_hook_point *point, struct callback *callback) {
+    callback->generation = __atomic_load_n(&point->generation, __ATOMIC_ACQUIRE);
+    callback->enter = __atomic_load_n(&point->enter, __ATOMIC_RELAXED);
+    callback->leave = __atomic_load_n(&point->leave, __ATOMIC_RELAXED);
+    callback->user = __atomic_load_n(&point->user, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return callback->generation % 2 &&
+           __atomic_load_n(&point->generation, __ATOMIC_RELAXED) == callback->generation;
+}
+
+/* Whatever the callback calls does not come by hooks, and the caller finds its own errno. */
+static void call_back(const struct carry_hook_point *point, carry_hook_callback *callback,
+                      struct carry_thunk_call *call, void *user) {
+    carry_host_in_hook = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    int saved = *carry_host_errno();
+    callback(&point->place, call, user);
+    *carry_host_errno() = saved;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    carry_host_in_hook = false;
+}
+
+/*
+ * What `enter` leaves in the call's word is the generation, for `leave` to be called by the hook
+ * that saw the call begin.
+ */
+static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+    const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
+    struct callback callback;
+    if (carry_host_in_hook || !take_callback(point, &callback))
+        return;
+    call->word = callback.generation;
+    if (callback.enter)
+        call_back(point, callback.enter, call, callback.user);
+}
+
+static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+    const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
+    struct callback callback;
+    if (!carry_host_in_hook && take_callback(point, &callback) && callback.generation == call->word)
+        call_back(point, callback.leave, call, callback.user);
+}
+
+void carry_point_set(struct carry_hook_point *point, const struct carry_hook *hook) {
+    __atomic_store_n(&point->enter, hook->enter, __ATOMIC_RELAXED);
+    __atomic_store_n(&point->leave, hook->leave, __ATOMIC_RELAXED);
+    __atomic_store_n(&point->user, hook->user, __ATOMIC_RELAXED);
+    __atomic_store_n(&point->thunk.stack_words, hook->stack_words, __ATOMIC_RELAXED);
+    point->hook = hook;
+    __atomic_store_n(&point->through, carry_stub_thunk(hook->leave != NULL), __ATOMIC_RELEASE);
+}
+
+void carry_point_start(struct carry_hook_point *point) {
+    __atomic_store_n(&point->generation, point->generation + 1, __ATOMIC_RELEASE);
+}
+
+void carry_point_stop(struct carry_hook_point *point) {
+    __atomic_store_n(&point->generation, point->generation + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* --- Blocks --- */
+
+/* Text comes first, so all stubs of all blocks lead as far. */
+static void write_stubs(uint8_t *text) {
+    size_t points = TEXT_BYTES + offsetof(struct carry_hook_block, points);
+    for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++)
+        carry_stub_write(
+            text + i * CARRY_STUB_BYTES,
+            (uint32_t)(points + i * sizeof(struct carry_hook_point) - i * CARRY_STUB_BYTES),
+            offsetof(struct carry_hook_point, through));
+}
+
+struct carry_hook_block *carry_block_make(uintptr_t near) {
+    uint8_t stubs[TEXT_BYTES];
+    write_stubs(stubs);
+    uint8_t *text = carry_host_hook()->map(near, stubs, TEXT_BYTES, DATA_BYTES);
+    if (!text)
+        return NULL;
+    struct carry_hook_block *block = (struct carry_hook_block *)(text + TEXT_BYTES);
+    for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++) {
+        block->points[i].stub = (uintptr_t)text + i * CARRY_STUB_BYTES;
+        block->points[i].thunk.enter = call_enter;
+        block->points[i].thunk.leave = call_leave;
+    }
+    return block;
+}
+
+/* --- Points of slots --- */
+
+static struct carry_hook_point **bucket_of(uintptr_t slot) {
+    return &buckets[slot / sizeof slot % BUCKETS];
+}
+
+struct carry_hook_point *carry_point_at(uintptr_t slot) {
+    struct carry_hook_point *point = *bucket_of(slot);
+    while (point && !(point->place.address == slot && carry_point_is_on(point)))
+        point = point->same_bucket;
+    return point;
+}
+
+static struct carry_hook_point *new_point(void) {
+    if (!blocks || blocks->used == CARRY_BLOCK_POINTS) {
+        struct carry_hook_block *block = carry_block_make(0);
+        if (!block)
+            return NULL;
+        block->next = blocks;
+        blocks = block;
+    }
+    return &blocks->points[blocks->used++];
+}
+
+struct carry_hook_point *carry_point_make(uintptr_t slot, uintptr_t target) {
+    struct carry_hook_point **bucket = bucket_of(slot);
+    for (struct carry_hook_point *point = *bucket; point; point = point->same_bucket)
+        if (point->place.address == slot && (uintptr_t)point->thunk.target == target)
+            return point;
+    struct carry_hook_point *point = new_point();
+    if (!point)
+        return NULL;
+    point->place.address = slot;
+    point->thunk.target = (const void *)target;
+    point->same_bucket = *bucket;
+    *bucket = point;
+    return point;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Stubs of x86-64 (Intel SDM vol. 2), and how its linkers bind functions (System V ABI, AMD64). */
+#include "hook/stub.h"
+
+#include <carry/thunk.h>
+
+enum { GLOB_DAT = 6, JUMP_SLOT = 7 };
+
+static const uint8_t endbr64[CARRY_LANDING_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+bool carry_stub_supported(void) {
+    return true;
+}
+
+/*
+ * Callers come by an indirect branch. r11 is no argument, and free at any call: PLTs use it.
+ *
+ *     endbr64
+ *     lea     distance(%rip), %r11        from the start of the stub
+ *     jmp     *thunk_offset(%r11)
+ */
+void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
+    enum { LEA_END = 11 };
+    uint32_t from_next = distance - LEA_END;
+    __builtin_memset(stub, 0xcc, CARRY_STUB_BYTES);
+    __builtin_memcpy(stub, endbr64, sizeof endbr64);
+    __builtin_memcpy(stub + 4, "\x4c\x8d\x1d", 3);
+    __builtin_memcpy(stub + 7, &from_next, sizeof from_next);
+    __builtin_memcpy(stub + LEA_END, "\x41\xff\x63", 3);
+    stub[LEA_END + 3] = thunk_offset;
+}
+
+const void *carry_stub_thunk(bool around) {
+    return around ? carry_thunk_around : carry_thunk_enter;
+}
+
+enum carry_slot_kind carry_slot_kind(uint32_t relocation) {
+    return relocation == JUMP_SLOT  ? CARRY_SLOT_PLT
+           : relocation == GLOB_DAT ? CARRY_SLOT_OTHER
+                                    : CARRY_SLOT_NONE;
+}
+
+bool carry_is_landing_pad(const uint8_t *text) {
+    return !__builtin_memcmp(text, endbr64, sizeof endbr64);
+}
+
+/* [endbr64], push $index */
+bool carry_is_binder(const uint8_t *text, size_t index) {
+    uint32_t pushed;
+    if (carry_is_landing_pad(text))
+        text += sizeof endbr64;
+    __builtin_memcpy(&pushed, text + 1, sizeof pushed);
+    return text[0] == 0x68 && pushed == index;
+}
+
+unsigned carry_entry_nops(const uint8_t *text) {
+    static const uint8_t gcc[] = {0x90, 0x90, 0x90, 0x90, 0x90};
+    static const uint8_t clang[] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
+    if (!__builtin_memcmp(text, gcc, sizeof gcc))
+        return sizeof gcc;
+    return !__builtin_memcmp(text, clang, sizeof clang);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* The host of `hook` in a Linux process: what the dynamic linker tells, and memory. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/hook_host.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hosted/patch.h"
+
+#define NEAR_BYTES (UINT64_C(1) << 30)
+#define NEAR_STEP  (UINT64_C(16) << 20)
+
+/*
+ * A static program has no objects, and should not get a dynamic linker for the sake of this: these
+ * are NULL there, and dlvsym() where the C library has no versions.
+ */
+#pragma weak dlopen
+#pragma weak dlclose
+#pragma weak dlinfo
+#pragma weak dlsym
+extern void *dlvsym(void *handle, const char *symbol, const char *version) __attribute__((weak));
+
+_Thread_local bool carry_host_in_hook;
+
+int *carry_host_errno(void) {
+    return &errno;
+}
+
+/* --- Objects --- */
+
+struct census {
+    struct carry_host_objects *objects; /* or NULL, to count */
+    char *names;
+    size_t capacity, name_capacity;
+    size_t count, name_bytes;
+};
+
+/*
+ * The dynamic linker holds a lock meanwhile that must not be held while others of its locks are
+ * taken. So the names are copied: once it is released, objects may go.
+ */
+static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
+    struct census *census = context;
+    const char *name = info->dlpi_name ? info->dlpi_name : "";
+    size_t bytes = strlen(name) + 1;
+    (void)size;
+    if (census->count < census->capacity && census->name_bytes + bytes <= census->name_capacity) {
+        char *copy = memcpy(census->names + census->name_bytes, name, bytes);
+        census->objects->items[census->objects->count++] = (struct carry_host_object){
+            .name = copy,
+            .base = info->dlpi_addr,
+            .segments = info->dlpi_phdr,
+            .segment_count = info->dlpi_phnum,
+        };
+    }
+    census->count++;
+    census->name_bytes += bytes;
+    return 0;
+}
+
+/* All objects at one time, and memory for their names behind them. */
+static struct carry_host_objects *list_objects(void) {
+    struct census census = {0};
+    dl_iterate_phdr(note_object, &census);
+    for (;;) {
+        const size_t items = census.count * sizeof(struct carry_host_object);
+        census = (struct census){
+            .objects = malloc(sizeof *census.objects + items + census.name_bytes),
+            .capacity = census.count,
+            .name_capacity = census.name_bytes,
+        };
+        if (!census.objects)
+            return NULL;
+        census.objects->next = NULL;
+        census.objects->count = 0;
+        census.names = (char *)census.objects->items + items;
+        dl_iterate_phdr(note_object, &census);
+        if (census.objects->count == census.count)
+            return census.objects;
+        free(census.objects); /* more have been loaded in between */
+    }
+}
+
+/* False if the object has gone since, or is out of reach: of another namespace, or the kernel's. */
+static bool keep(struct carry_host_object *object) {
+    const struct link_map *map;
+    object->handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (!object->handle)
+        return false;
+    if (!dlinfo(object->handle, RTLD_DI_LINKMAP, &map) && map->l_addr == object->base) {
+        object->name = map->l_name;
+        return true;
+    }
+    dlclose(object->handle);
+    return false;
+}
+
+static struct carry_host_objects *objects(void) {
+    struct carry_host_objects *objects = list_objects();
+    if (!objects)
+        return NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < objects->count && dlopen; i++)
+        if (keep(&objects->items[i]))
+            objects->items[kept++] = objects->items[i];
+    objects->count = kept;
+    return objects;
+}
+
+static void let_unused_go(struct carry_host_objects *objects) {
+    size_t kept = 0;
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].used)
+            objects->items[kept++] = objects->items[i];
+        else
+            dlclose(objects->items[i].handle);
+    objects->count = kept;
+}
+
+static void let_go(struct carry_host_objects *objects) {
+    for (size_t i = 0; i < objects->count; i++)
+        dlclose(objects->items[i].handle);
+    free(objects);
+}
+
+/* --- Functions --- */
+
+static uintptr_t look_up(void *handle, const char *symbol, const char *version) {
+    return (uintptr_t)(*version && dlvsym ? dlvsym(handle, symbol, version)
+                                          : dlsym(handle, symbol));
+}
+
+/*
+ * The scope of an object: what is global, then the object itself and what it needs; with
+ * DT_SYMBOLIC the other way round.
+ */
+static uintptr_t find(const struct carry_host_object *object, const char *symbol,
+                      const char *version, bool own_first) {
+    void *global = dlopen(NULL, RTLD_LAZY);
+    uintptr_t function = look_up(own_first ? object->handle : global, symbol, version);
+    if (!function)
+        function = look_up(own_first ? global : object->handle, symbol, version);
+    dlclose(global);
+    return function;
+}
+
+/* --- Text --- */
+
+struct search {
+    uintptr_t address;
+    struct carry_host_text_range *range;
+};
+
+static int search_object(struct dl_phdr_info *info, size_t size, void *context) {
+    const struct search *search = context;
+    (void)size;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t low = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && segment->p_flags & PF_R &&
+            search->address - low < segment->p_memsz) {
+            *search->range = (struct carry_host_text_range){info->dlpi_name ? info->dlpi_name : "",
+                                                            low, low + segment->p_memsz};
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static bool text_at(uintptr_t address, struct carry_host_text_range *range) {
+    struct search search = {address, range};
+    return dl_iterate_phdr(search_object, &search);
+}
+
+/* --- Memory --- */
+
+static bool protect(uintptr_t low, uintptr_t high, bool writable) {
+    return !mprotect((void *)low, high - low, writable ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+static uint8_t *reserve_at(uintptr_t address, size_t size) {
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    flags |= address ? MAP_FIXED_NOREPLACE : 0;
+    uint8_t *memory = mmap((void *)address, size, PROT_NONE, flags, -1, 0);
+    if (memory == MAP_FAILED || !address || (uintptr_t)memory == address)
+        return memory == MAP_FAILED ? NULL : memory;
+    munmap(memory, size); /* kernels before 4.17 do not know the flag */
+    return NULL;
+}
+
+/* Steps away from `near`, up and down in turn. */
+static uint8_t *reserve(uintptr_t near, size_t size) {
+    uint8_t *memory = near ? NULL : reserve_at(0, size);
+    for (uintptr_t away = NEAR_STEP; near && !memory && away < NEAR_BYTES; away += NEAR_STEP) {
+        uintptr_t middle = near & ~(NEAR_STEP - 1);
+        memory = reserve_at(middle + away, size);
+        if (!memory && middle > away)
+            memory = reserve_at(middle - away, size);
+    }
+    return memory;
+}
+
+/* Text is of a file that was written before: it is never writable where it is executable. */
+static bool map_text(uint8_t *place, const void *text, size_t size) {
+    int fd = carry_text_file();
+    if (fd < 0)
+        return false;
+    bool ok =
+        write(fd, text, size) == (ssize_t)size &&
+        mmap(place, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED;
+    close(fd);
+    return ok;
+}
+
+static void *map(uintptr_t near, const void *text, size_t text_size, size_t data_size) {
+    uint8_t *memory = reserve(near, text_size + data_size);
+    if (!memory)
+        return NULL;
+    if (map_text(memory, text, text_size) &&
+        !mprotect(memory + text_size, data_size, PROT_READ | PROT_WRITE))
+        return memory;
+    munmap(memory, text_size + data_size);
+    return NULL;
+}
+
+const struct carry_hook_host *carry_host_hook(void) {
+    static const struct carry_hook_host host = {
+        .objects = objects,
+        .let_unused_go = let_unused_go,
+        .let_go = let_go,
+        .find = find,
+        .text_at = text_at,
+        .protect = protect,
+        .map = map,
+    };
+    return &host;
+}
