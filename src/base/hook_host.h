@@ -63,10 +63,16 @@ struct carry_hook_host {
 /* The host of this program. */
 const struct carry_hook_host *carry_host_hook(void);
 
-/* Where this thread keeps the error number of its system calls: callbacks leave it as it was. */
-int *carry_host_errno(void);
+/* What is kept for each thread. */
+struct carry_host_hook_thread {
+    int *error_number; /* carry_host_errno() of this thread, once it was asked for */
+    bool inside;       /* of a callback, or of the library: hooks call nobody back */
+};
 
-/* Is this thread in a callback, or in the library? */
-extern _Thread_local bool carry_host_in_hook __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct carry_host_hook_thread carry_host_hook_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* Where this thread has the error number of its last system call: callbacks leave it as it was. */
+int *carry_host_errno(void);
 
 #endif

@@ -279,8 +279,8 @@ int carry_hook_attach_calls(struct carry_hook *hook) {
     int error = carry_hook_check(hook);
     if (error)
         return error;
-    carry_host_in_hook = true;
+    carry_host_hook_thread.inside = true;
     error = attach_calls(hook);
-    carry_host_in_hook = false;
+    carry_host_hook_thread.inside = false;
     return error;
 }

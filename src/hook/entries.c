@@ -275,13 +275,13 @@ static int attach(struct carry_hook *hook, uintptr_t function) {
     int error = carry_hook_check(hook);
     if (error)
         return error;
-    carry_host_in_hook = true;
+    carry_host_hook_thread.inside = true;
     carry_host_text()->lock();
     carry_plan_start(&plan);
     plan_entries(&plan, hook, function);
     error = carry_plan_finish(&plan, hook, plan.count ? make_jumps(plan.first) : CARRY_OK);
     carry_host_text()->unlock();
-    carry_host_in_hook = false;
+    carry_host_hook_thread.inside = false;
     return error;
 }
 

@@ -78,7 +78,7 @@ static int detach(struct carry_hook_point *points) {
 }
 
 int carry_hook_detach(struct carry_hook *hook) {
-    carry_host_in_hook = true;
+    carry_host_hook_thread.inside = true;
     carry_host_text()->lock();
     int error = detach(hook->points);
     carry_host_text()->unlock();
@@ -88,7 +88,7 @@ int carry_hook_detach(struct carry_hook *hook) {
         next = hook->objects->next;
         carry_host_hook()->let_go(hook->objects);
     }
-    carry_host_in_hook = false;
+    carry_host_hook_thread.inside = false;
     return error;
 }
 

@@ -34,16 +34,23 @@ static bool take_callback(const struct carry_hook_point *point, struct callback 
            __atomic_load_n(&point->generation, __ATOMIC_RELAXED) == callback->generation;
 }
 
+static int *error_number(void) {
+    if (!carry_host_hook_thread.error_number)
+        carry_host_hook_thread.error_number = carry_host_errno();
+    return carry_host_hook_thread.error_number;
+}
+
 /* Whatever the callback calls does not come by hooks, and the caller finds its own errno. */
 static void call_back(const struct carry_hook_point *point, carry_hook_callback *callback,
                       struct carry_thunk_call *call, void *user) {
-    carry_host_in_hook = true;
+    carry_host_hook_thread.inside = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    int saved = *carry_host_errno();
+    int *error = error_number();
+    int saved = *error;
     callback(&point->place, call, user);
-    *carry_host_errno() = saved;
+    *error = saved;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    carry_host_in_hook = false;
+    carry_host_hook_thread.inside = false;
 }
 
 /*
@@ -53,7 +60,7 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
     struct callback callback;
-    if (carry_host_in_hook || !take_callback(point, &callback))
+    if (carry_host_hook_thread.inside || !take_callback(point, &callback))
         return;
     call->word = callback.generation;
     if (callback.enter)
@@ -63,7 +70,8 @@ static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call 
 static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
     struct callback callback;
-    if (!carry_host_in_hook && take_callback(point, &callback) && callback.generation == call->word)
+    if (!carry_host_hook_thread.inside && take_callback(point, &callback) &&
+        callback.generation == call->word)
         call_back(point, callback.leave, call, callback.user);
 }
 

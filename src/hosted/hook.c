@@ -28,7 +28,7 @@
 #pragma weak dlsym
 extern void *dlvsym(void *handle, const char *symbol, const char *version) __attribute__((weak));
 
-_Thread_local bool carry_host_in_hook;
+_Thread_local struct carry_host_hook_thread carry_host_hook_thread;
 
 int *carry_host_errno(void) {
     return &errno;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of a shared object, which is called through slots: one for each way to pass values. */
+#ifndef CARRY_TESTS_HOOK_CALLEE_H
+#define CARRY_TESTS_HOOK_CALLEE_H
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHARED __attribute__((visibility("default")))
+
+struct callee_big {
+    uint64_t words[5];
+};
+
+struct callee_pair {
+    uint64_t integer;
+    double real;
+};
+
+typedef float callee_wide __attribute__((vector_size(32)));
+typedef float callee_widest __attribute__((vector_size(64)));
+
+SHARED uint64_t callee_add(uint64_t a, uint64_t b);
+SHARED double callee_variadic(int count, ...);
+SHARED struct callee_big callee_make_big(uint64_t first);
+SHARED struct callee_pair callee_make_pair(uint64_t integer, double real);
+SHARED long double callee_long_double(long double a, int b);
+SHARED uint64_t callee_eight(int a, int b, int c, int d, int e, int f, int g, int h);
+SHARED uint64_t callee_twelve(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
+                              int k, int l);
+__attribute__((target("avx"))) SHARED callee_wide callee_add_wide(callee_wide a, callee_wide b);
+__attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee_widest a,
+                                                                          callee_widest b);
+SHARED void callee_jump(jmp_buf place, int value);
+SHARED void callee_copy(void *to, const void *from, size_t size); /* by memcpy(), an IFUNC */
+SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
+
+/* All registers that a call may pass something in, and those that it must leave alone. */
+struct callee_registers {
+    uint64_t general[6]; /* rdi, rsi, rdx, rcx, r8, r9 */
+    uint64_t rax, r10;
+    uint64_t kept[6]; /* rbx, rbp, r12 to r15 */
+#define KEPT_RBP 1
+    unsigned char xmm[8][16];
+};
+
+/* What callee_registers() was given, and what it returns: rax, rdx, xmm0, xmm1. */
+extern SHARED struct callee_registers callee_seen;
+extern SHARED struct callee_registers callee_results;
+SHARED void callee_registers(void);
+
+/* The same with a patchable entry, in the program. */
+void entry_registers(void);
+
+/* Calls one of them, 0 or 1, with `in`; what it returned and left goes to `out`. */
+void call_with(int which, const struct callee_registers *in, struct callee_registers *out);
+
+#endif

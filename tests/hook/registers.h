@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#ifndef CARRY_TESTS_HOOK_REGISTERS_H
+#define CARRY_TESTS_HOOK_REGISTERS_H
+
+/* struct callee_registers, to and from memory at \base. */
+.macro GENERAL op, base, regs:vararg
+    .set .Lat, 0
+    .irp reg, \regs
+    .ifc \op, load
+    mov     .Lat(\base), %\reg
+    .else
+    mov     %\reg, .Lat(\base)
+    .endif
+    .set .Lat, .Lat + 8
+    .endr
+.endm
+
+.macro VECTORS op, base
+    .irp i, 0, 1, 2, 3, 4, 5, 6, 7
+    .ifc \op, load
+    movups  112 + \i * 16(\base), %xmm\i
+    .else
+    movups  %xmm\i, 112 + \i * 16(\base)
+    .endif
+    .endr
+.endm
+
+/* Notes all that it is given in callee_seen, and returns what callee_results holds. */
+.macro TAKE_REGISTERS
+    push    %r11
+    mov     callee_seen@GOTPCREL(%rip), %r11
+    GENERAL store, %r11, rdi, rsi, rdx, rcx, r8, r9, rax, r10, rbx, rbp, r12, r13, r14, r15
+    VECTORS store, %r11
+    mov     callee_results@GOTPCREL(%rip), %r11
+    GENERAL load, %r11, rdi, rsi, rdx, rcx, r8, r9, rax
+    VECTORS load, %r11
+    pop     %r11
+    ret
+.endm
+
+#endif

@@ -1,0 +1,739 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hooks of calls and of entries. Built three times: with slots that are bound at the first call,
+ * with slots in read-only memory (-z now), and without a PLT (-fno-plt).
+ */
+#include <carry/cpu.h>
+#include <carry/hook.h>
+#include <carry/patch.h>
+#include <carry/thunk.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/effort.h"
+#include "harness/rng.h"
+#include "harness/sandbox.h"
+#include "harness/tap.h"
+#include "hook/callee.h"
+
+CARRY_HOOK_ENTRIES;
+
+#define ENTRY __attribute__((noinline, noclone, patchable_function_entry(5)))
+
+static const char *plugin; /* a shared object that is loaded by some tests */
+
+/* --- Callbacks --- */
+
+static size_t enters, leaves;
+static const char *last_symbol;
+
+static void count_enter(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)call, (void)user;
+    last_symbol = place->symbol;
+    __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
+}
+
+static void count_leave(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)place, (void)call, (void)user;
+    __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+}
+
+static void start_counting(void) {
+    enters = leaves = 0;
+}
+
+/* --- Values --- */
+
+static bool adds(void) {
+    return callee_add(40, 2) == 42;
+}
+
+static bool is_variadic(void) {
+    return callee_variadic(6, 1, 2.5, 3, 4.25, 5, 6.125) == 21.875 &&
+           callee_variadic(3, 1, 0.5, 2) == 3.5;
+}
+
+static bool returns_big(void) {
+    struct callee_big big = callee_make_big(7);
+    return big.words[0] == 7 && big.words[4] == 11;
+}
+
+static bool returns_pair(void) {
+    struct callee_pair pair = callee_make_pair(7, 1.5);
+    return pair.integer == 8 && pair.real == 2.5;
+}
+
+static bool returns_long_double(void) {
+    return callee_long_double(1.25L, 3) == 3.75L;
+}
+
+static bool takes_eight(void) {
+    return callee_eight(1, 2, 3, 4, 5, 6, 7, 8) == 204;
+}
+
+static bool takes_twelve(void) {
+    return callee_twelve(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) == 650;
+}
+
+__attribute__((target("avx"))) static bool takes_wide(void) {
+    callee_wide a = {1, 2, 3, 4, 5, 6, 7, 8};
+    callee_wide sum = callee_add_wide(a, a);
+    bool ok = true;
+    for (int i = 0; i < 8; i++)
+        ok = ok && sum[i] == 2 * (float)(i + 1);
+    return ok;
+}
+
+__attribute__((target("avx512f"))) static bool takes_widest(void) {
+    callee_widest a = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+    callee_widest sum = callee_add_widest(a, a);
+    bool ok = true;
+    for (int i = 0; i < 16; i++)
+        ok = ok && sum[i] == 2 * (float)(i + 1);
+    return ok;
+}
+
+static bool jumps_out(void) {
+    jmp_buf place;
+    volatile int rounds = 0;
+    int value = setjmp(place);
+    rounds++;
+    if (!value)
+        callee_jump(place, 3);
+    return value == 3 && rounds == 2;
+}
+
+static const struct value {
+    const char *symbol;
+    bool (*is_right)(void);
+    size_t calls;
+    bool never_returns;
+    const char *feature;
+} values[] = {
+    {"callee_add", adds, 1, false, NULL},
+    {"callee_variadic", is_variadic, 2, false, NULL},
+    {"callee_make_big", returns_big, 1, false, NULL},
+    {"callee_make_pair", returns_pair, 1, false, NULL},
+    {"callee_long_double", returns_long_double, 1, false, NULL},
+    {"callee_eight", takes_eight, 1, false, NULL},
+    {"callee_twelve", takes_twelve, 1, false, NULL},
+    {"callee_add_wide", takes_wide, 1, false, "avx"},
+    {"callee_add_widest", takes_widest, 1, false, "avx512f"},
+    {"callee_jump", jumps_out, 1, true, NULL},
+};
+
+static bool comes_by(const struct value *value, bool leave) {
+    struct carry_hook hook = {.object = "",
+                              .symbol = value->symbol,
+                              .enter = count_enter,
+                              .leave = leave ? count_leave : NULL,
+                              .stack_words = 4};
+    start_counting();
+    bool ok = carry_hook_attach_calls(&hook) == CARRY_OK && hook.attached == 1;
+    ok = value->is_right() && ok && enters == value->calls && !strcmp(last_symbol, value->symbol);
+    ok = ok && leaves == (leave && !value->never_returns ? value->calls : 0);
+    ok = carry_hook_detach(&hook) == CARRY_OK && ok;
+    start_counting();
+    return value->is_right() && ok && !enters && !leaves;
+}
+
+static void test_values(void) {
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const struct value *value = &values[i];
+        if (value->feature && !carry_cpu_has(value->feature)) {
+            tap_skip(value->symbol, "no %s", value->feature);
+            continue;
+        }
+        tap_ok(comes_by(value, false), "%s, enter", value->symbol);
+        tap_ok(comes_by(value, true), "%s, enter and leave", value->symbol);
+        tap_ok(comes_by(value, true), "%s, once more", value->symbol);
+    }
+}
+
+/* --- Registers --- */
+
+/* With `leave` the function finds the frame pointer of the thunk, and its caller his own. */
+static bool passes_registers(int which, bool leave) {
+    struct callee_registers in, results, out;
+    rng_fill(&in, sizeof in);
+    rng_fill(&results, sizeof results);
+    callee_results = results;
+    memset(&callee_seen, 0, sizeof callee_seen);
+    call_with(which, &in, &out);
+    if (leave)
+        callee_seen.kept[KEPT_RBP] = in.kept[KEPT_RBP];
+    return !memcmp(&callee_seen, &in, sizeof in) && !memcmp(out.kept, in.kept, sizeof in.kept) &&
+           out.rax == results.rax && out.general[2] == results.general[2] &&
+           !memcmp(out.xmm[0], results.xmm[0], 2 * sizeof out.xmm[0]);
+}
+
+static int attach_registers(struct carry_hook *hook, int which) {
+    hook->object = "";
+    hook->symbol = "callee_registers";
+    return which ? carry_hook_attach_entry(hook, entry_registers) : carry_hook_attach_calls(hook);
+}
+
+static void test_registers(void) {
+    static const char *const names[] = {"call", "entry"};
+    for (int which = 0; which < 2; which++)
+        for (int leave = 0; leave < 2; leave++) {
+            struct carry_hook hook = {.enter = count_enter, .leave = leave ? count_leave : NULL};
+            start_counting();
+            callee_registers(); /* bound: what binds it changes r10 */
+            bool ok = passes_registers(which, false) && !attach_registers(&hook, which);
+            for (int i = 0; i < 10; i++)
+                ok = passes_registers(which, leave) && ok;
+            ok = !carry_hook_detach(&hook) && ok && passes_registers(which, false);
+            tap_ok(ok && enters == 10 && leaves == 10 * (size_t)leave,
+                   "%s, enter%s: registers of arguments, results and the caller", names[which],
+                   leave ? " and leave" : "");
+        }
+}
+
+/* --- What is refused --- */
+
+static void test_refused(void) {
+    struct carry_hook none = {.symbol = "callee_add"};
+    tap_ok(carry_hook_attach_calls(&none) == CARRY_ERROR_INVALID, "no callback");
+    struct carry_hook unknown = {.symbol = "no_such_function", .enter = count_enter};
+    tap_ok(carry_hook_attach_calls(&unknown) == CARRY_ERROR_UNKNOWN, "no such function");
+    struct carry_hook elsewhere = {
+        .object = "libc.so.6", .symbol = "callee_add", .enter = count_enter};
+    tap_ok(carry_hook_attach_calls(&elsewhere) == CARRY_ERROR_UNKNOWN, "not of that object");
+
+    struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    struct carry_hook second = first;
+    tap_ok(!carry_hook_attach_calls(&first), "a first hook");
+    tap_ok(carry_hook_attach_calls(&second) == CARRY_ERROR_BUSY && second.skipped == 1,
+           "a second one of the same call");
+    tap_ok(!carry_hook_attach_calls(&first) && first.attached == 1, "the first once more");
+    tap_ok(!carry_hook_detach(&second) && !carry_hook_detach(&first), "both go");
+
+    struct carry_hook twice = {.symbol = "_setjmp", .enter = count_enter, .leave = count_leave};
+    tap_ok(carry_hook_attach_calls(&twice) == CARRY_ERROR_BUSY && twice.skipped,
+           "leave of a function that returns twice");
+    struct carry_hook once = {.symbol = "_setjmp", .enter = count_enter};
+    start_counting();
+    tap_ok(!carry_hook_attach_calls(&once) && jumps_out() && enters == 1, "enter of one");
+    carry_hook_detach(&once);
+}
+
+/* --- Slots --- */
+
+struct wanted {
+    const char *symbol;
+    const char *object;
+    struct carry_hook_place place;
+    size_t count;
+};
+
+static bool is_object(const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    return !strcmp(slash ? slash + 1 : path, name);
+}
+
+static bool look_for(const struct carry_hook_place *place, void *user) {
+    struct wanted *wanted = user;
+    if (place->kind == CARRY_HOOK_CALL && !strcmp(place->symbol, wanted->symbol) &&
+        is_object(place->object, wanted->object)) {
+        wanted->place = *place;
+        wanted->count++;
+    }
+    return true;
+}
+
+static struct wanted find_place(const char *object, const char *symbol) {
+    struct wanted wanted = {.symbol = symbol, .object = object};
+    carry_hook_places(look_for, &wanted);
+    return wanted;
+}
+
+static uintptr_t slot_value(const struct wanted *wanted) {
+    return *(volatile uintptr_t *)wanted->place.address;
+}
+
+static void test_slots(void) {
+    struct wanted wanted = find_place("", "callee_add");
+    struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    adds();
+    uintptr_t function = slot_value(&wanted);
+    tap_ok(wanted.count == 1 && function == (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add"),
+           "a slot is found, and holds its function once it was called");
+    carry_hook_attach_calls(&hook);
+    uintptr_t stub = slot_value(&wanted);
+    tap_ok(stub != function, "attached, it holds a stub");
+    tap_ok(!carry_hook_detach(&hook) && slot_value(&wanted) == function,
+           "detached, the function again");
+    tap_ok(!carry_hook_attach_calls(&hook) && slot_value(&wanted) == stub,
+           "attached again, the same stub");
+    carry_hook_detach(&hook);
+}
+
+static bool can_write(uintptr_t address) {
+    pid_t child = fork();
+    int status = -1;
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        *(volatile uintptr_t *)address = *(volatile uintptr_t *)address;
+        _exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+}
+
+static void test_protection(void) {
+    struct wanted wanted = find_place("", "callee_add");
+    struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    bool before = can_write(wanted.place.address);
+    carry_hook_attach_calls(&hook);
+    bool attached = can_write(wanted.place.address);
+    carry_hook_detach(&hook);
+    tap_ok(attached == before && can_write(wanted.place.address) == before, "pages stay %s",
+           before ? "writable" : "read-only");
+}
+
+static uint64_t somebody_elses(uint64_t a, uint64_t b) {
+    return a * b;
+}
+
+static void test_foreign(void) {
+    struct wanted wanted = find_place("", "callee_add");
+    struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    if (!can_write(wanted.place.address)) {
+        tap_skip("somebody else's hook", "the slots are read-only");
+        return;
+    }
+    carry_hook_attach_calls(&hook);
+    uintptr_t stub = slot_value(&wanted);
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
+    start_counting();
+    tap_ok(carry_hook_detach(&hook) == CARRY_ERROR_BYTES && callee_add(6, 7) == 42 && !enters,
+           "what somebody else has put over a hook stays");
+    *(volatile uintptr_t *)wanted.place.address = stub;
+    tap_ok(adds() && !enters, "and what he calls leads to the function");
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
+
+    carry_hook_attach_calls(&hook);
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
+    tap_ok(!carry_hook_attach_calls(&hook) && slot_value(&wanted) == stub && adds() && enters,
+           "what the linker has bound over a hook is hooked again");
+    tap_ok(!carry_hook_detach(&hook), "and goes");
+}
+
+/* Before anything has called it, and with a version, and an IFUNC. */
+static void test_unbound(void) {
+    struct wanted wanted = find_place("libhook_callee.so", "memcpy");
+    struct carry_hook hook = {
+        .object = "libhook_callee.so", .symbol = "memcpy", .enter = count_enter};
+    char to[64] = "", from[64] = "a text of some length that is copied by memcpy";
+    tap_note("memcpy@%s of %s: %s", wanted.place.version, wanted.place.object,
+             wanted.place.function ? "bound" : "not bound yet");
+    start_counting();
+    tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1, "an IFUNC of a shared object");
+    callee_copy(to, from, sizeof to);
+    tap_ok(!strcmp(to, from) && enters == 1, "copies");
+    carry_hook_detach(&hook);
+    callee_copy(to, from, sizeof to);
+    tap_ok(!strncmp(wanted.place.version, "GLIBC_", 6) && enters == 1, "has a version");
+}
+
+static bool tells_once(const struct carry_hook_place *place, void *user) {
+    (void)place;
+    ++*(size_t *)user;
+    return false;
+}
+
+static bool wants_callees(const struct carry_hook_place *place, void *user) {
+    (void)user;
+    return !strncmp(place->symbol, "callee_", 7);
+}
+
+static void test_many(void) {
+    size_t told = 0;
+    tap_ok(!carry_hook_places(tells_once, &told) && told == 1, "a list ends when it is told to");
+    struct carry_hook all = {.enter = count_enter, .leave = count_leave, .stack_words = 64};
+    start_counting();
+    int error = carry_hook_attach_calls(&all);
+    size_t attached = all.attached;
+    bool right = true;
+    for (size_t i = 0; i < 7; i++)
+        right = values[i].is_right() && right;
+    char text[100];
+    snprintf(text, sizeof text, "%d %.2f %s %d %d %d %d %d", 1, 2.5, "three", 4, 5, 6, 7, 8);
+    right = right && !strcmp(text, "1 2.50 three 4 5 6 7 8");
+    tap_ok(!error && right && enters > 7 && leaves <= enters, "all %zu calls of all objects",
+           attached);
+    tap_ok(!carry_hook_detach(&all), "and back");
+
+    struct carry_hook chosen = {.object = "", .wants = wants_callees, .enter = count_enter};
+    tap_ok(!carry_hook_attach_calls(&chosen) && chosen.attached >= sizeof values / sizeof *values &&
+               chosen.attached < attached,
+           "those that a function chooses: %zu", chosen.attached);
+    carry_hook_detach(&chosen);
+}
+
+/* --- Callbacks that call --- */
+
+static void call_hooked(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)place, (void)call;
+    *(bool *)user = adds();
+    errno = EDOM;
+    enters++;
+}
+
+static void raise_in_callback(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                              void *user) {
+    (void)place, (void)call, (void)user;
+    enters++;
+    raise(SIGUSR1);
+}
+
+static volatile bool handler_was_right;
+
+static void handle(int number) {
+    (void)number;
+    handler_was_right = adds();
+}
+
+static void test_nested(void) {
+    bool right = false;
+    struct carry_hook hook = {.object = "",
+                              .symbol = "callee_add",
+                              .enter = call_hooked,
+                              .leave = call_hooked,
+                              .user = &right};
+    start_counting();
+    carry_hook_attach_calls(&hook);
+    errno = ERANGE;
+    tap_ok(adds() && right && enters == 2, "what a callback calls does not come by");
+    tap_ok(errno == ERANGE, "errno is as it was");
+    carry_hook_detach(&hook);
+
+    struct carry_hook raising = {.object = "", .symbol = "callee_add", .enter = raise_in_callback};
+    signal(SIGUSR1, handle);
+    start_counting();
+    carry_hook_attach_calls(&raising);
+    tap_ok(adds() && handler_was_right && enters == 1, "nor what a handler in it does");
+    carry_hook_detach(&raising);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+/* The arguments and the result are the callbacks' to change. */
+static void change(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                   void *user) {
+    (void)place, (void)user;
+    call->integer[0] += 100;
+}
+
+static void change_result(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                          void *user) {
+    (void)place, (void)user;
+    call->result[0] += 1000;
+}
+
+static void test_changes(void) {
+    struct carry_hook hook = {
+        .object = "", .symbol = "callee_add", .enter = change, .leave = change_result};
+    carry_hook_attach_calls(&hook);
+    tap_ok(callee_add(1, 2) == 1103, "arguments and results can be changed");
+    carry_hook_detach(&hook);
+    tap_ok(callee_add(1, 2) == 3, "until the hook goes");
+}
+
+/* --- Calls under way --- */
+
+static volatile int gate, inside;
+
+static void *wait_inside(void *unused) {
+    (void)unused;
+    return (void *)(uintptr_t)callee_wait(&gate, &inside);
+}
+
+static void test_under_way(bool attach_again) {
+    struct carry_hook *hook = calloc(1, sizeof *hook);
+    struct carry_hook other = {.object = "", .symbol = "callee_wait", .leave = count_leave};
+    pthread_t thread;
+    void *result = NULL;
+    *hook = other;
+    gate = inside = 0;
+    start_counting();
+    bool ok = !carry_hook_attach_calls(hook) && !pthread_create(&thread, NULL, wait_inside, NULL);
+    while (!inside)
+        ;
+    ok = !carry_hook_detach(hook) && ok;
+    memset(hook, 0xa5, sizeof *hook);
+    free(hook);
+    ok = !(attach_again && carry_hook_attach_calls(&other)) && ok;
+    gate = 1;
+    pthread_join(thread, &result);
+    tap_ok(ok && result == (void *)7 && !leaves, "a call that outlives its hook%s",
+           attach_again ? ", into the next one" : "");
+    carry_hook_detach(&other);
+}
+
+/* --- Objects that come and go --- */
+
+static bool is_loaded(void) {
+    void *handle = dlopen(plugin, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle)
+        dlclose(handle);
+    return handle != NULL;
+}
+
+static void test_plugin(void) {
+    struct carry_hook hook = {
+        .object = plugin, .symbol = "callee_add", .enter = count_enter, .leave = count_leave};
+    tap_ok(carry_hook_attach_calls(&hook) == CARRY_ERROR_UNKNOWN, "a plugin that is not loaded");
+    void *handle = dlopen(plugin, RTLD_LAZY | RTLD_LOCAL);
+    uint64_t (*add)(uint64_t) = handle ? (uint64_t(*)(uint64_t))dlsym(handle, "plugin_add") : NULL;
+    start_counting();
+    if (!tap_ok(add && !carry_hook_attach_calls(&hook) && add(1) == 3 && enters == 1, "now it is"))
+        return;
+    struct carry_hook entry = {.enter = count_enter};
+    tap_ok(!carry_hook_attach_entry(&entry, (void (*)(void))add) && add(1) == 3 && enters == 3,
+           "its entry");
+    carry_hook_detach(&entry);
+    dlclose(handle);
+    tap_ok(is_loaded() && add(2) == 4, "it stays loaded while it is hooked");
+    tap_ok(!carry_hook_detach(&hook) && !is_loaded(), "and goes afterwards");
+}
+
+/* --- Systems that refuse --- */
+
+static bool nothing_changes(int expected) {
+    struct wanted wanted = find_place("", "callee_eight");
+    uintptr_t before = slot_value(&wanted);
+    struct carry_hook hook = {.object = "", .symbol = "callee_eight", .enter = count_enter};
+    return carry_hook_attach_calls(&hook) == expected && slot_value(&wanted) == before &&
+           takes_eight() && !hook.attached && !hook.points && !carry_hook_detach(&hook);
+}
+
+static bool without_files(void) {
+    static const struct sandbox_rule rules[] = {{SYS_memfd_create, EPERM, 0, 0, 0}};
+    return sandbox_filter(rules, 1) && nothing_changes(CARRY_ERROR_PERMISSION);
+}
+
+/* As it is for pages that are sealed. */
+static bool without_protection(void) {
+    struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    static const struct sandbox_rule rules[] = {{SYS_mprotect, EPERM, 2, PROT_WRITE, PROT_WRITE}};
+    bool constant = !can_write(find_place("", "callee_eight").place.address);
+    bool ok = !carry_hook_attach_calls(&first); /* maps stubs */
+    ok = sandbox_filter(rules, 1) && ok;
+    if (!constant)
+        return ok && !carry_hook_detach(&first);
+    return nothing_changes(CARRY_ERROR_PERMISSION) &&
+           carry_hook_detach(&first) == CARRY_ERROR_PERMISSION && adds() && ok;
+}
+
+/* Nobody turns data into text, or makes text writable. */
+static bool with_separation(void) {
+    static const struct sandbox_rule rules[] = {
+        {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
+        {SYS_mmap, EPERM, 2, PROT_EXEC | PROT_WRITE, PROT_EXEC | PROT_WRITE}};
+    struct carry_hook hook = {.object = "", .symbol = "callee_eight", .enter = count_enter};
+    return sandbox_filter(rules, 2) && !carry_hook_attach_calls(&hook) && takes_eight() && enters;
+}
+
+static bool in_child(bool (*question)(void)) {
+    fflush(stdout);
+    pid_t child = fork();
+    int status = -1;
+    if (child == 0) {
+        alarm(30);
+        start_counting();
+        _exit(question() ? 0 : 1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Before anything has mapped stubs in this process. */
+static void test_sandboxes(void) {
+    static const struct sandbox_rule none[] = {{SYS_acct, EPERM, 0, 0, 0}};
+    fflush(stdout);
+    pid_t child = fork();
+    int status = -1;
+    if (child == 0)
+        _exit(!sandbox_filter(none, 1));
+    if (waitpid(child, &status, 0) != child || status) {
+        tap_skip("sandboxes", "the system has no filters");
+        return;
+    }
+    tap_ok(in_child(without_files), "no files in memory");
+    tap_ok(in_child(without_protection), "pages that stay as they are");
+    tap_ok(in_child(with_separation), "write and execute kept apart");
+}
+
+/* --- Entries --- */
+
+ENTRY static uint64_t entry_add(uint64_t a, uint64_t b) {
+    __asm__ volatile("");
+    return a + b;
+}
+
+ENTRY static uint64_t entry_other(uint64_t a) {
+    __asm__ volatile("");
+    return a ^ 1;
+}
+
+typedef void any_function(void);
+
+static void test_entries(void) {
+    struct carry_hook hook = {.enter = count_enter, .leave = count_leave};
+    start_counting();
+    tap_ok(carry_hook_attach_entry(&hook, (any_function *)test_entries) == CARRY_ERROR_UNKNOWN,
+           "a function without an entry");
+    tap_ok(carry_hook_attach_entry(&hook, NULL) == CARRY_ERROR_INVALID, "no function");
+    tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) && hook.attached == 1 &&
+               entry_add(1, 2) == 3 && entry_other(2) == 3 && enters == 1 && leaves == 1,
+           "one entry");
+    struct carry_hook all = {.enter = count_enter};
+    tap_ok(!carry_hook_attach_entries(&all) && all.skipped == 1 && entry_add(1, 2) == 3 &&
+               entry_other(2) == 3 && enters == 3 && leaves == 2,
+           "all others: %zu", all.attached);
+    tap_ok(!carry_hook_detach(&hook) && !carry_hook_detach(&all) && entry_add(1, 2) == 3 &&
+               entry_other(2) == 3 && enters == 3,
+           "and back");
+    struct carry_patch_counts stats;
+    carry_patch_stats(&stats);
+    tap_ok(stats.entries >= 3, "entries are counted as sites");
+}
+
+static void *sleep_long(void *unused) {
+    pause();
+    return unused;
+}
+
+/* Among the five NOPs that GCC makes a thread may stand. */
+static bool refused_under_threads(void) {
+    struct carry_hook hook = {.enter = count_enter};
+    uint8_t before[16], after[16];
+    pthread_t thread;
+    memcpy(before, (const void *)(uintptr_t)entry_registers, sizeof before);
+    pthread_create(&thread, NULL, sleep_long, NULL);
+    int error = carry_hook_attach_entry(&hook, entry_registers);
+    memcpy(after, (const void *)(uintptr_t)entry_registers, sizeof after);
+    return error == CARRY_ERROR_BUSY && hook.skipped == 1 && !memcmp(before, after, sizeof after) &&
+           passes_registers(1, false) && !enters;
+}
+
+static bool allowed_once_applied(void) {
+    struct carry_hook hook = {.enter = count_enter};
+    pthread_t thread;
+    bool ok = !carry_patch_apply(0);
+    pthread_create(&thread, NULL, sleep_long, NULL);
+    return !carry_hook_attach_entry(&hook, entry_registers) && passes_registers(1, false) &&
+           enters == 1 && !carry_hook_detach(&hook) && ok;
+}
+
+static void test_quiet(void) {
+    tap_ok(in_child(refused_under_threads), "several NOPs stay while threads run");
+    tap_ok(in_child(allowed_once_applied), "one NOP changes while threads run");
+}
+
+/* --- Threads --- */
+
+static volatile bool storm_over;
+
+static void *storm(void *unused) {
+    size_t wrong = 0;
+    (void)unused;
+    while (!storm_over)
+        for (uint64_t i = 0; i < 100; i++) {
+            wrong += callee_add(i, 5) != i + 5;
+            wrong += callee_eight(1, 2, 3, 4, 5, 6, 7, 8) != 204;
+            wrong += entry_add(i, 7) != i + 7;
+        }
+    return (void *)wrong;
+}
+
+static size_t told; /* by callbacks that were given this */
+
+static void check_user(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                       void *user) {
+    (void)place, (void)call;
+    if (user != &told)
+        abort();
+    __atomic_fetch_add(&told, 1, __ATOMIC_RELAXED);
+}
+
+static void check_other(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)place, (void)call;
+    if (user != &enters)
+        abort();
+    __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
+}
+
+static void test_storm(size_t rounds) {
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    size_t wrong = 0, errors = 0;
+    start_counting();
+    told = 0;
+    storm_over = false;
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, storm, NULL);
+    for (size_t i = 0; i < rounds; i++) {
+        struct carry_hook a = {.object = "", .wants = wants_callees, .enter = check_user};
+        struct carry_hook b = {.enter = check_other, .leave = count_leave, .user = &enters};
+        a.user = &told;
+        errors += carry_hook_attach_calls(&a) != CARRY_OK;
+        errors += carry_hook_attach_entry(&b, (any_function *)entry_add) != CARRY_OK;
+        if (i % 16 == 0)
+            sched_yield();
+        errors += carry_hook_detach(&a) != CARRY_OK;
+        errors += carry_hook_detach(&b) != CARRY_OK;
+        b.object = "", b.symbol = "callee_eight"; /* the same stubs, for another */
+        errors += carry_hook_attach_calls(&b) != CARRY_OK;
+        errors += carry_hook_detach(&b) != CARRY_OK;
+    }
+    storm_over = true;
+    for (size_t i = 0; i < THREADS; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        wrong += (size_t)result;
+    }
+    tap_note("%zu and %zu calls came by, %zu leaves", told, enters, leaves);
+    tap_ok(!wrong && !errors && told && enters && leaves <= enters,
+           "%zu times on and off while threads call: %zu wrong, %zu errors", rounds, wrong, errors);
+}
+
+int main(int argc, char **argv) {
+    plugin = argc > 1 ? argv[1] : "";
+    const struct effort *effort = effort_chosen();
+    effort_note(effort);
+    if (carry_thunk_prepare())
+        return tap_skip_all("there are no thunks here");
+    test_sandboxes();
+    test_quiet();
+    test_unbound();
+    carry_patch_apply(0);
+    test_values();
+    test_registers();
+    test_refused();
+    test_slots();
+    test_protection();
+    test_foreign();
+    test_many();
+    test_nested();
+    test_changes();
+    test_under_way(false);
+    test_under_way(true);
+    test_entries();
+    test_plugin();
+    test_storm(effort->rounds / 10);
+    return tap_done();
+}
