@@ -178,7 +178,7 @@ static void check_state(const struct checked *checked, const struct site *site) 
 static void check_unknown(const struct checked *checked) {
     const struct record *record = checked->record;
     if (record->version == CARRY_SITE_VERSION && record->kind >= CARRY_SITE_CALL &&
-        record->kind <= CARRY_SITE_BODY)
+        record->kind <= CARRY_SITE_ENTRY)
         FINDING(checked, FINDING_RECORD, "a length of %u bytes, which it cannot have",
                 record->length);
     else

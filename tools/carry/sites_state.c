@@ -35,7 +35,7 @@ char *site_kind_name(const struct record *record, char text[SITE_NAME_SIZE]) {
     static const char *const names[] = {
         [CARRY_SITE_CALL] = "call",     [CARRY_SITE_JUMP] = "jump",
         [CARRY_SITE_BRANCH] = "branch", [CARRY_SITE_ALTERNATIVE] = "alternative",
-        [CARRY_SITE_BODY] = "body",
+        [CARRY_SITE_BODY] = "body",     [CARRY_SITE_ENTRY] = "entry",
     };
     if (record->version != CARRY_SITE_VERSION)
         snprintf(text, SITE_NAME_SIZE, "version %u", record->version);
@@ -113,6 +113,8 @@ bool site_is_known(const struct record *record) {
         return record->length && record->length <= SITE_BYTES_MAX;
     case CARRY_SITE_BODY:
         return record->length == 0;
+    case CARRY_SITE_ENTRY:
+        return record->length == SITE_ENTRY_BYTES;
     default:
         return false;
     }
@@ -273,6 +275,21 @@ static void look_at_branch(const struct program *program, struct site *site) {
         set_target(site, SITE_JUMPS, target);
 }
 
+/* The compiler's five NOPs, or one of its own; ours; or a jump to its stub. */
+static void look_at_entry(const struct program *program, struct site *site) {
+    static const uint8_t five[SITE_ENTRY_BYTES] = {0x90, 0x90, 0x90, 0x90, 0x90};
+    static const uint8_t one[SITE_ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0, 8};
+    const bool single = (site->record->flags & CARRY_SITE_SINGLE) != 0;
+    const uint64_t target = object_relative(site->bytes + 1, site->record->site + SITE_ENTRY_BYTES);
+    read_value(program, site);
+    if (memcmp(site->bytes, single ? one : five, SITE_ENTRY_BYTES) == 0)
+        site->state = single ? SITE_NOP : SITE_ORIGINAL;
+    else if (!single && memcmp(site->bytes, nop5, sizeof nop5) == 0)
+        site->state = SITE_NOP;
+    else if (site->bytes[0] == JUMP_REL32 && target == site->record->aux)
+        set_target(site, SITE_JUMPS, target);
+}
+
 static void look_at_alternative(const struct program *program, struct site *site) {
     struct alternative alternative;
     char feature[SITE_NAME_SIZE];
@@ -307,7 +324,8 @@ static void find_reason(const struct program *program, struct site *site) {
         site->reason = CARRY_PATCH_RANGE;
     else if (program->refusal)
         site->reason = (enum carry_patch_reason)program->refusal;
-    else if (site_wants_quiet(site->record) && program->applied)
+    else if ((site_wants_quiet(site->record) || site->record->kind == CARRY_SITE_ENTRY) &&
+             program->applied)
         site->reason = CARRY_PATCH_QUIESCENCE;
 }
 
@@ -317,6 +335,8 @@ static void look_at_bytes(const struct program *program, struct site *site) {
         look_at_call(program, site);
     else if (site->record->kind == CARRY_SITE_BRANCH)
         look_at_branch(program, site);
+    else if (site->record->kind == CARRY_SITE_ENTRY)
+        look_at_entry(program, site);
     else
         look_at_alternative(program, site);
     if (site->state == SITE_FOREIGN && is_guard(program, site))

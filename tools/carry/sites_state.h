@@ -12,6 +12,7 @@
 
 #define SITE_CALL_BYTES   6
 #define SITE_BRANCH_BYTES 5
+#define SITE_ENTRY_BYTES  5
 
 enum site_state {
     SITE_ORIGINAL,

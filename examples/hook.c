@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which sizes does this program ask malloc() for? Its own calls are hooked, and those of the
+ * functions it is made of; nothing was compiled for it.
+ *
+ * usage: hook [ROUNDS]
+ */
+#include <carry/carry.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CLASSES 24
+
+struct sizes {
+    uint64_t calls;
+    uint64_t failures;
+    uint64_t classes[CLASSES]; /* of sizes up to 2^i bytes */
+};
+
+/* Threads call back at once: hence the atomic additions. */
+static void add(uint64_t *counter) {
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+/* Before the call. This may call malloc() itself, which is not counted. */
+static void note_size(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                      void *user) {
+    struct sizes *sizes = user;
+    size_t class = 0;
+    (void)place;
+    while (class < CLASSES - 1 && call->integer[0] > UINT64_C(1) << class)
+        class ++;
+    add(&sizes->calls);
+    add(&sizes->classes[class]);
+}
+
+/* After it: what the caller gets. */
+static void note_result(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    struct sizes *sizes = user;
+    (void)place;
+    if (!call->result[0])
+        add(&sizes->failures);
+}
+
+static void work(unsigned long rounds) {
+    for (unsigned long i = 0; i < rounds; i++) {
+        void *volatile memory = malloc(1 + i * 37 % 5000); /* or compilers leave it out */
+        free(memory);
+    }
+}
+
+static void print(const struct sizes *sizes) {
+    printf("%" PRIu64 " calls of malloc, %" PRIu64 " failed\n", sizes->calls, sizes->failures);
+    for (size_t i = 0; i < CLASSES; i++)
+        if (sizes->classes[i])
+            printf("  up to %7lu bytes: %6" PRIu64 "\n", 1UL << i, sizes->classes[i]);
+}
+
+int main(int argc, char **argv) {
+    static struct sizes sizes;
+    struct carry_hook hook = {.object = "", /* the executable's calls alone */
+                              .symbol = "malloc",
+                              .enter = note_size,
+                              .leave = note_result,
+                              .user = &sizes};
+    unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
+    int error = carry_hook_attach_calls(&hook);
+    if (error == CARRY_ERROR_UNSUPPORTED || error == CARRY_ERROR_UNKNOWN) {
+        puts("malloc is not called through a table here: nothing to hook");
+        return 0;
+    }
+    if (error) {
+        fprintf(stderr, "malloc cannot be hooked: error %d\n", error);
+        return 1;
+    }
+    work(rounds);
+    error = carry_hook_detach(&hook);
+    work(rounds); /* not counted any more */
+    print(&sizes);
+    return error || sizes.calls != rounds;
+}
