@@ -375,3 +375,43 @@ def test_patch_help(carry: Run) -> None:
     done = carry("bench", "patch", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+# --- carry bench hook ---
+
+
+def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
+    done = carry("bench", "hook", "--quick", "--json", env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    report = json.loads(done.stdout)
+    assert report["bench"] == "hook"
+    if not report["hooks"]:
+        assert (report["cases"], report["all"]) == ([], None)
+        pytest.skip("there are no hooks on this architecture")
+    cases = report["cases"]
+    assert [(case["hook"], case["place"]) for case in cases] == [
+        (hook, place)
+        for hook in ("none", "enter", "leave", "both")
+        for place in ("call", "entry")
+    ]
+    for case in [*cases, report["all"]]:
+        assert 0 < case["min"] <= case["q1"] <= case["ns"] <= case["q3"]
+    assert report["all"]["calls"] > 10
+
+
+def test_hook_table_for_people(carry: Run) -> None:
+    done = carry("bench", "hook", "--quick", env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+    if "There are no hooks" in done.stdout:
+        pytest.skip("there are no hooks on this architecture")
+    for text in ("no hook", "enter and leave", "patchable entry", "calls of this process"):
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--nosuch"], ["file"], ["--quick=1"]])
+def test_hook_wrong_usage(carry: Run, arguments: list[str]) -> None:
+    done = carry("bench", "hook", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
