@@ -55,7 +55,8 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
 
 /*
  * What `enter` leaves in the call's word is the generation, for `leave` to be called by the hook
- * that saw the call begin.
+ * that saw the call begin. That one may have no `leave`: a thread may have come by the stub while
+ * another hook with its other thunk was there.
  */
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
@@ -70,7 +71,7 @@ static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call 
 static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
     struct callback callback;
-    if (!carry_host_hook_thread.inside && take_callback(point, &callback) &&
+    if (!carry_host_hook_thread.inside && take_callback(point, &callback) && callback.leave &&
         callback.generation == call->word)
         call_back(point, callback.leave, call, callback.user);
 }
