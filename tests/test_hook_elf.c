@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader of imports, on a copy of a loaded object that is damaged in all its parts. Copies of
+ * the object's segments stand in front of pages that nobody may touch.
+ */
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/effort.h"
+#include "harness/fault.h"
+#include "harness/rng.h"
+#include "harness/tap.h"
+#include "hook/elf.h"
+#include "hook/stub.h"
+
+#define SEGMENTS_MAX 16
+#define PAGE_BYTES   UINT64_C(4096)
+
+/* An object, copied. */
+static struct {
+    ElfW(Phdr) segments[SEGMENTS_MAX];
+    size_t count;
+    uint8_t *base; /* where the copy of its address 0 is */
+    uint8_t *pristine;
+    size_t size;
+    size_t parts[4][2]; /* offset and size of what the reader reads */
+    size_t part_count;
+} copy;
+
+static int find_object(struct dl_phdr_info *info, size_t size, void *context) {
+    const struct dl_phdr_info **found = context;
+    static struct dl_phdr_info kept;
+    (void)size;
+    if (!strstr(info->dlpi_name, "libc.so") || info->dlpi_phnum > SEGMENTS_MAX)
+        return 0;
+    kept = *info;
+    *found = &kept;
+    return 1;
+}
+
+static size_t end_of(const ElfW(Phdr) * segment) {
+    return segment->p_vaddr + segment->p_memsz;
+}
+
+/* A segment as it is loaded; its copy may be read and written, also where it is text. */
+static void copy_segment(const struct dl_phdr_info *info, const ElfW(Phdr) * segment) {
+    size_t low = segment->p_vaddr & ~(PAGE_BYTES - 1);
+    size_t high = (end_of(segment) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    if (mprotect(copy.base + low, high - low, PROT_READ | PROT_WRITE))
+        abort();
+    if (segment->p_flags & PF_R)
+        memcpy(copy.base + segment->p_vaddr, (const uint8_t *)info->dlpi_addr + segment->p_vaddr,
+               segment->p_memsz);
+}
+
+static void add_part(size_t offset, size_t size) {
+    copy.parts[copy.part_count][0] = offset;
+    copy.parts[copy.part_count++][1] = size;
+}
+
+/* The dynamic linker relocates some of these addresses, and leaves others. */
+static uint8_t *address_in(const ElfW(Dyn) * entry) {
+    uintptr_t address = entry->d_un.d_ptr;
+    return address < copy.size ? copy.base + address : (uint8_t *)address;
+}
+
+/* Addresses in the dynamic section are those of the object: the copy's are its own. */
+static void move_dynamic(uintptr_t from, const ElfW(Phdr) * segment) {
+    ElfW(Dyn) *entry = (ElfW(Dyn) *)(copy.base + segment->p_vaddr);
+    add_part(segment->p_vaddr, segment->p_memsz);
+    for (; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_un.d_ptr >= from && entry->d_un.d_ptr - from < copy.size)
+            entry->d_un.d_ptr += (uintptr_t)copy.base - from;
+        size_t size = entry->d_tag == DT_SYMTAB                                 ? 2048
+                      : entry->d_tag == DT_JMPREL || entry->d_tag == DT_VERNEED ? 256
+                                                                                : 0;
+        if (size)
+            add_part((size_t)(address_in(entry) - copy.base), size);
+    }
+}
+
+static bool make_copy(void) {
+    const struct dl_phdr_info *info = NULL;
+    dl_iterate_phdr(find_object, &info);
+    if (!info)
+        return false;
+    copy.count = info->dlpi_phnum;
+    memcpy(copy.segments, info->dlpi_phdr, copy.count * sizeof *copy.segments);
+    for (size_t i = 0; i < copy.count; i++)
+        if (copy.segments[i].p_type == PT_LOAD && end_of(&copy.segments[i]) > copy.size)
+            copy.size = end_of(&copy.segments[i]);
+    copy.size = (copy.size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    copy.base = mmap(NULL, copy.size + PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; i < copy.count; i++)
+        if (copy.segments[i].p_type == PT_LOAD)
+            copy_segment(info, &copy.segments[i]);
+    for (size_t i = 0; i < copy.count; i++)
+        if (copy.segments[i].p_type == PT_DYNAMIC)
+            move_dynamic(info->dlpi_addr, &copy.segments[i]);
+    return true;
+}
+
+static size_t imports, longest;
+
+/* All imports, and all that is said of them. */
+static void read_all(void *unused) {
+    struct carry_elf elf;
+    struct carry_elf_cursor cursor = {0, 0};
+    struct carry_elf_import import;
+    (void)unused;
+    imports = longest = 0;
+    carry_elf_open(&elf, (uintptr_t)copy.base, copy.segments, copy.count);
+    while (carry_elf_next(&elf, &cursor, &import)) {
+        size_t length = strlen(import.symbol) + strlen(import.version);
+        imports++;
+        longest = length > longest ? length : longest;
+    }
+}
+
+static bool survives(void) {
+    struct fault fault;
+    if (fault_catch(read_all, NULL, &fault))
+        return true;
+    tap_note("%s at the copy's 0x%zx", fault.name, (size_t)(fault.address - (uintptr_t)copy.base));
+    return false;
+}
+
+/* One word of a part becomes something else. */
+static void damage(uint8_t *at) {
+    static const uint64_t words[] = {0, 1, 7, 0xffff, UINT32_MAX, UINT64_MAX, UINT64_C(1) << 63};
+    uint64_t word = words[rng_below(sizeof words / sizeof *words)];
+    size_t size = (size_t)1 << rng_below(4);
+    if (rng_below(2))
+        word = rng_next();
+    memcpy(at, &word, size);
+}
+
+static void test_part(size_t part, size_t rounds) {
+    static const char *const names[] = {"dynamic section", "a table", "a table", "a table"};
+    uint8_t *start = copy.base + copy.parts[part][0];
+    size_t size = copy.parts[part][1];
+    uint8_t *before = malloc(size);
+    size_t survived = 0, fewer = 0;
+    read_all(NULL);
+    const size_t all = imports;
+    memcpy(before, start, size);
+    for (size_t i = 0; i < rounds; i++) {
+        for (size_t times = 1 + rng_below(3); times; times--)
+            damage(start + rng_below(size - 8));
+        survived += survives();
+        fewer += imports < all;
+        memcpy(start, before, size);
+    }
+    free(before);
+    tap_ok(survived == rounds, "%s at 0x%zx damaged %zu times, with fewer imports in %zu",
+           names[part], copy.parts[part][0], rounds, fewer);
+}
+
+/* Segments are the dynamic linker's word; those that lie are still no reason to go in circles. */
+static void test_circles(void) {
+    ElfW(Phdr) dynamic = {0};
+    for (size_t i = 0; i < copy.count; i++)
+        if (copy.segments[i].p_type == PT_DYNAMIC)
+            dynamic = copy.segments[i];
+    const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(copy.base + dynamic.p_vaddr);
+    while (entry->d_tag != DT_VERNEED && entry->d_tag != DT_NULL)
+        entry++;
+    if (entry->d_tag == DT_NULL) {
+        tap_skip("versions in a circle", "the object needs none");
+        return;
+    }
+    ElfW(Verneed) *need = (ElfW(Verneed) *)address_in(entry);
+    ElfW(Verneed) before = *need;
+    need->vn_next = UINT32_MAX;
+    bool ok = survives();
+    *need = before;
+    need->vn_aux = 0; /* the file as its own version */
+    need->vn_next = 1;
+    tap_ok(survives() && ok, "versions that lead nowhere, or overlap");
+    *need = before;
+}
+
+int main(void) {
+    const struct effort *effort = effort_chosen();
+    effort_note(effort);
+    if (!carry_stub_supported())
+        return tap_skip_all("calls cannot be hooked here");
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind reports each fault");
+    if (!make_copy())
+        return tap_skip_all("no C library that is a shared object");
+    read_all(NULL);
+    tap_ok(imports > 3 && longest > 8, "%zu imports of a copy of the C library", imports);
+    for (size_t i = 0; i < copy.part_count; i++)
+        test_part(i, effort->rounds / 10);
+    test_circles();
+    return tap_done();
+}
