@@ -57,9 +57,10 @@ static bool make_room(void) {
     struct piece *pieces = carry_host_text()->allocate(plan_bytes(capacity));
     if (!pieces)
         return false;
-    __builtin_memcpy(pieces, plan.pieces, plan.count * sizeof *pieces);
-    if (plan.capacity)
+    if (plan.capacity) {
+        __builtin_memcpy(pieces, plan.pieces, plan.count * sizeof *pieces);
         carry_host_text()->release(plan.pieces, plan_bytes(plan.capacity));
+    }
     plan.pieces = pieces;
     plan.runs = (struct carry_text_run *)(pieces + capacity);
     plan.capacity = capacity;
