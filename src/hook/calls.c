@@ -88,9 +88,10 @@ static bool make_room(struct matches *matches) {
     struct match *items = carry_host_text()->allocate(capacity * sizeof *items);
     if (!items)
         return false;
-    __builtin_memcpy(items, matches->items, matches->count * sizeof *items);
-    if (matches->capacity)
+    if (matches->capacity) {
+        __builtin_memcpy(items, matches->items, matches->count * sizeof *items);
         carry_host_text()->release(matches->items, matches->capacity * sizeof *items);
+    }
     matches->items = items;
     matches->capacity = capacity;
     return true;
