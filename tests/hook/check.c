@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/check.h"
+
+#include <carry/hook.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/rng.h"
+
+CARRY_HOOK_ENTRIES;
+
+static size_t enters, leaves;
+
+static void count_enter(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)place, (void)call, (void)user;
+    enters++;
+}
+
+static void count_leave(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)place, (void)call, (void)user;
+    leaves++;
+}
+
+/* --- Registers --- */
+
+/* With `leave` the function finds the frame pointer of the thunk, and its caller his own. */
+static bool passes_registers(bool entry, bool leave) {
+    struct callee_registers in, results, out;
+    rng_fill(&in, sizeof in);
+    rng_fill(&results, sizeof results);
+    callee_results = results;
+    memset(&callee_seen, 0, sizeof callee_seen);
+    call_with(entry, &in, &out);
+    if (leave)
+        callee_seen.kept[KEPT_RBP] = in.kept[KEPT_RBP];
+    return !memcmp(&callee_seen, &in, sizeof in) && !memcmp(out.kept, in.kept, sizeof in.kept) &&
+           out.rax == results.rax && out.general[2] == results.general[2] &&
+           !memcmp(out.xmm[0], results.xmm[0], 2 * sizeof out.xmm[0]);
+}
+
+bool entry_is_intact(void) {
+    return passes_registers(true, false);
+}
+
+bool hook_keeps_registers(bool entry, bool leave) {
+    struct carry_hook hook = {.object = "",
+                              .symbol = "callee_registers",
+                              .enter = count_enter,
+                              .leave = leave ? count_leave : NULL};
+    enters = leaves = 0;
+    callee_registers(); /* bound: what binds it changes r10 */
+    bool ok = passes_registers(entry, false);
+    ok = !(entry ? carry_hook_attach_entry(&hook, entry_registers)
+                 : carry_hook_attach_calls(&hook)) &&
+         ok;
+    for (int i = 0; i < 10; i++)
+        ok = passes_registers(entry, leave) && ok;
+    ok = !carry_hook_detach(&hook) && ok && passes_registers(entry, false);
+    return ok && enters == 10 && leaves == 10 * (size_t)leave;
+}
+
+/* --- Slots --- */
+
+static bool note_slot(const struct carry_hook_place *place, void *user) {
+    if (place->kind == CARRY_HOOK_CALL && !*place->object && !strcmp(place->symbol, "callee_add"))
+        *(struct carry_hook_place *)user = *place;
+    return true;
+}
+
+bool hook_goes(void) {
+    struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    struct carry_hook_place place;
+    enters = 0;
+    bool ok = callee_add(1, 2) == 3;
+    carry_hook_places(note_slot, &place);
+    ok = !carry_hook_attach_calls(&hook) && callee_add(1, 2) == 3 && enters == 1 && ok;
+    ok = !carry_hook_detach(&hook) && callee_add(1, 2) == 3 && enters == 1 && ok;
+    return ok && *(const volatile uintptr_t *)place.address == place.function;
+}
+
+/* --- Quiescence --- */
+
+static void *wait_long(void *unused) {
+    pause();
+    return unused;
+}
+
+bool hook_waits_for_quiet(void) {
+    struct carry_hook hook = {.enter = count_enter};
+    const void *text = (const void *)(uintptr_t)entry_registers;
+    unsigned char before[16];
+    pthread_t thread;
+    enters = 0;
+    memcpy(before, text, sizeof before);
+    pthread_create(&thread, NULL, wait_long, NULL);
+    int error = carry_hook_attach_entry(&hook, entry_registers);
+    return error == CARRY_ERROR_BUSY && hook.skipped == 1 && !memcmp(text, before, sizeof before) &&
+           entry_is_intact() && !enters;
+}

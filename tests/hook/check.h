@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks of hooks that broken twins must fail. */
+#ifndef CARRY_TESTS_HOOK_CHECK_H
+#define CARRY_TESTS_HOOK_CHECK_H
+
+#include <stdbool.h>
+
+#include "hook/callee.h"
+
+/* Arguments, results and what the caller keeps, through a hooked call or entry. */
+bool hook_keeps_registers(bool entry, bool leave);
+
+/* entry_registers() works, whatever its entry is. */
+bool entry_is_intact(void);
+
+/* A hook that was taken off is not called, and the call leads straight to the function. */
+bool hook_goes(void);
+
+/* Of NOPs that threads may be among none is changed. For a child: leaves a thread behind. */
+bool hook_waits_for_quiet(void);
+
+#endif
