@@ -190,7 +190,7 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
         uintptr_t address = base + segment.address;
         if (segment.type == SEGMENT_DYNAMIC)
             read_dynamic(elf, address, &dynamic);
-        else if (segment.type == SEGMENT_RELRO && lies_in(elf, address, segment.size, 0))
+        else if (segment.type == SEGMENT_RELRO) /* may end behind the segment that it lies in */
             elf->constant = whole_pages(address, segment.size);
     }
     use_dynamic(elf, &dynamic);
