@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "harness/effort.h"
-#include "harness/rng.h"
+#include "harness/fault.h"
 #include "harness/sandbox.h"
 #include "harness/tap.h"
 #include "hook/check.h"
@@ -685,6 +685,8 @@ int main(int argc, char **argv) {
     plugin = argc > 1 ? argv[1] : "";
     const struct effort *effort = effort_chosen();
     effort_note(effort);
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind runs the text that it read before");
     if (carry_thunk_prepare())
         return tap_skip_all("there are no thunks here");
     test_sandboxes();

@@ -211,6 +211,12 @@ static int put_stubs(const struct carry_hook_point *points) {
 
 /* --- Attaching --- */
 
+/* The same, of an object that has not been unloaded in between. */
+static bool is_same_place(const struct carry_hook_place *a, const struct carry_hook_place *b) {
+    return a->object == b->object && a->symbol == b->symbol && a->version == b->version &&
+           a->function == b->function && a->address == b->address;
+}
+
 static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hook,
                       const struct match *match) {
     struct carry_hook_point *point = carry_point_at(match->place.address);
@@ -224,7 +230,8 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
         return CARRY_ERROR_PERMISSION;
     if (point->planned) /* two relocations of one slot */
         return CARRY_OK;
-    point->place = match->place;
+    if (!is_same_place(&point->place, &match->place)) /* callbacks may be reading it */
+        point->place = match->place;
     point->seen = match->seen;
     point->constant = match->constant;
     match->object->used = true;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Hooks where there are none: everything says so, and changes nothing. */
+#include <carry/hook.h>
+#include <carry/thunk.h>
+
+#include "harness/tap.h"
+
+CARRY_HOOK_ENTRIES;
+
+static void never(const struct carry_hook_place *place, struct carry_thunk_call *call, void *user) {
+    (void)place, (void)call, (void)user;
+    tap_ok(false, "no callback is called");
+}
+
+static bool tell(const struct carry_hook_place *place, void *user) {
+    (void)place, (void)user;
+    return tap_ok(false, "no place is told");
+}
+
+int main(void) {
+    static const uintptr_t entry[1];
+    struct carry_hook hook = {.enter = never, .leave = never};
+    tap_ok(carry_hook_attach_calls(&hook) == CARRY_ERROR_UNSUPPORTED, "calls");
+    tap_ok(carry_hook_attach_entries(&hook) == CARRY_ERROR_UNSUPPORTED, "entries");
+    tap_ok(carry_hook_attach_entry(&hook, (void (*)(void))main) == CARRY_ERROR_UNSUPPORTED,
+           "an entry");
+    tap_ok(carry_hook_places(tell, NULL) == CARRY_ERROR_UNSUPPORTED, "a list");
+    tap_ok(carry_hook_register(entry, entry + 1) == CARRY_ERROR_UNSUPPORTED, "registration");
+    carry_hook_unregister(entry);
+    tap_ok(!hook.attached && !hook.points && carry_hook_detach(&hook) == CARRY_OK,
+           "nothing to undo");
+    return tap_done();
+}
