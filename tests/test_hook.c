@@ -9,8 +9,8 @@
 #include <carry/thunk.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -647,6 +647,15 @@ static void check_other(const struct carry_hook_place *place, struct carry_thunk
     __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
 }
 
+/* Until threads have come by both hooks. */
+static void wait_for_calls(void) {
+    const size_t told_before = __atomic_load_n(&told, __ATOMIC_RELAXED);
+    const size_t enters_before = __atomic_load_n(&enters, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&told, __ATOMIC_RELAXED) == told_before ||
+           __atomic_load_n(&enters, __ATOMIC_RELAXED) == enters_before)
+        sched_yield();
+}
+
 static void test_storm(size_t rounds) {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
@@ -663,7 +672,7 @@ static void test_storm(size_t rounds) {
         errors += carry_hook_attach_calls(&a) != CARRY_OK;
         errors += carry_hook_attach_entry(&b, (any_function *)entry_add) != CARRY_OK;
         if (i % 16 == 0)
-            sched_yield();
+            wait_for_calls();
         errors += carry_hook_detach(&a) != CARRY_OK;
         errors += carry_hook_detach(&b) != CARRY_OK;
         b.object = "", b.symbol = "callee_eight"; /* the same stubs, for another */
