@@ -26,7 +26,12 @@
 #include "harness/tap.h"
 #include "hook/check.h"
 
+/* A clone of a function would have an entry of its own. */
+#ifdef __clang__
 #define ENTRY __attribute__((noinline, patchable_function_entry(5)))
+#else
+#define ENTRY __attribute__((noipa, patchable_function_entry(5)))
+#endif
 
 static const char *plugin; /* a shared object that is loaded by some tests */
 

@@ -390,9 +390,7 @@ def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
         pytest.skip("there are no hooks on this architecture")
     cases = report["cases"]
     assert [(case["hook"], case["place"]) for case in cases] == [
-        (hook, place)
-        for hook in ("none", "enter", "leave", "both")
-        for place in ("call", "entry")
+        (hook, place) for hook in ("none", "enter", "leave", "both") for place in ("call", "entry")
     ]
     for case in [*cases, report["all"]]:
         assert 0 < case["min"] <= case["q1"] <= case["ns"] <= case["q3"]
