@@ -17,7 +17,8 @@
  *    function, by its PLT or without (-fno-plt). Calls that stay within an object have none.
  *  - an entry: the NOPs at the start of a function compiled with -fpatchable-function-entry=5, in
  *    an object that says CARRY_HOOK_ENTRIES; they become a jump. While no hook is attached the
- *    function costs a NOP more.
+ *    function costs a NOP more. GCC needs -fno-ipa-ra too, or callers in the same file may keep
+ *    values in registers that they see the function leaves alone.
  *
  * Contract:
  *  - The function gets the arguments and the caller the result as without a hook, in all registers
@@ -33,7 +34,8 @@
  *    run in another thread: see there. Stubs are never unmapped, so calls under way are safe.
  *  - An object stays loaded while calls of it are hooked.
  *  - A place has one hook at a time. Attach and detach from ordinary code, not from signal
- *    handlers or callbacks.
+ *    handlers or callbacks. What chooses places (`wants`, `tell`) attaches nothing, and loads or
+ *    unloads no object.
  *
  * On x86-64 Linux; elsewhere everything answers CARRY_ERROR_UNSUPPORTED.
  *
