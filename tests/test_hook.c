@@ -464,6 +464,49 @@ static void test_under_way(bool attach_again) {
     carry_hook_detach(&other);
 }
 
+/* --- Callbacks under way --- */
+
+static volatile int callback_gate, in_callback, callback_done;
+
+static void wait_in_callback(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                             void *user) {
+    (void)place, (void)call, (void)user;
+    in_callback = 1;
+    while (!callback_gate)
+        sched_yield();
+    usleep(1000);
+    callback_done = 1;
+}
+
+static void *call_once(void *unused) {
+    return adds() ? unused : NULL;
+}
+
+static void *open_gate(void *unused) {
+    usleep(1000);
+    callback_gate = 1;
+    return unused;
+}
+
+static void test_callback_under_way(bool waits) {
+    struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = wait_in_callback};
+    pthread_t caller, opener;
+    hook.waits = waits;
+    callback_gate = in_callback = callback_done = 0;
+    bool ok = !carry_hook_attach_calls(&hook);
+    pthread_create(&caller, NULL, call_once, NULL);
+    while (!in_callback)
+        sched_yield();
+    if (waits)
+        pthread_create(&opener, NULL, open_gate, NULL);
+    ok = !carry_hook_detach(&hook) && callback_done == waits && ok;
+    callback_gate = 1;
+    pthread_join(caller, NULL);
+    if (waits)
+        pthread_join(opener, NULL);
+    tap_ok(ok, "detaching %s for a callback", waits ? "waits" : "does not wait");
+}
+
 /* --- Objects that come and go --- */
 
 static bool is_loaded(void) {
@@ -674,6 +717,7 @@ static void test_storm(size_t rounds) {
         struct carry_hook a = {.object = "", .wants = wants_callees, .enter = check_user};
         struct carry_hook b = {.enter = check_other, .leave = count_leave, .user = &enters};
         a.user = &told;
+        a.waits = b.waits = i % 2;
         errors += carry_hook_attach_calls(&a) != CARRY_OK;
         errors += carry_hook_attach_entry(&b, (any_function *)entry_add) != CARRY_OK;
         if (i % 16 == 0)
@@ -718,6 +762,8 @@ int main(int argc, char **argv) {
     test_changes();
     test_under_way(false);
     test_under_way(true);
+    test_callback_under_way(false);
+    test_callback_under_way(true);
     test_entries();
     test_plugin();
     test_storm(effort->rounds / 50);

@@ -79,6 +79,7 @@ struct carry_hook {
     carry_hook_callback *leave; /* after it, or NULL: unless it throws or jumps out */
     void *user;
     size_t stack_words; /* with `leave`: see struct carry_thunk */
+    bool waits;         /* carry_hook_detach() returns once no callback runs: see there */
 
     /* Written by the library; zero before the first use. */
     size_t attached; /* places */
@@ -120,9 +121,11 @@ CARRY_API int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(
 /*
  * Takes all hooks off again. No callback begins afterwards; those of calls under way are not told
  * of their end. The struct may be freed at once; what callbacks use, only when each thread that was
- * in one has returned from it. Returns 0, or negative, and the callbacks are not called either way:
- *  CARRY_ERROR_BYTES       another program's hook stands over one of these, and was left alone
- *  CARRY_ERROR_PERMISSION  slots or entries could not be written: they still lead through stubs
+ * in one has returned from it. With `waits` all have: a callback then takes two locked instructions
+ * more, and must not wait for whoever detaches. Returns 0, or negative, and the callbacks are not
+ * called either way: CARRY_ERROR_BYTES       another program's hook stands over one of these, and
+ * was left alone CARRY_ERROR_PERMISSION  slots or entries could not be written: they still lead
+ * through stubs
  */
 CARRY_API int carry_hook_detach(struct carry_hook *hook);
 

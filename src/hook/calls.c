@@ -228,8 +228,10 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
     point = carry_point_make(match->place.address, match->place.function);
     if (!point)
         return CARRY_ERROR_PERMISSION;
-    if (point->planned) /* two relocations of one slot */
+    if (point->planned) { /* by a second relocation of the slot, or somebody detaches */
+        plan->skipped += point->hook != hook;
         return CARRY_OK;
+    }
     if (!is_same_place(&point->place, &match->place)) /* callbacks may be reading it */
         point->place = match->place;
     point->seen = match->seen;

@@ -251,7 +251,7 @@ static void plan_entry(struct carry_hook_plan *plan, struct carry_hook_point *po
                        const struct carry_hook *hook) {
     if (carry_point_is_on(point) && point->hook == hook)
         plan->present++;
-    else if (carry_point_is_on(point) || !can_jump(point))
+    else if (carry_point_is_on(point) || point->planned || !can_jump(point))
         plan->skipped++;
     else
         carry_plan_add(plan, point, hook);

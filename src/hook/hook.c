@@ -69,19 +69,32 @@ int carry_plan_finish(struct carry_hook_plan *plan, struct carry_hook *hook, int
 
 /* --- Detaching --- */
 
-static int detach(struct carry_hook_point *points) {
-    for (struct carry_hook_point *point = points; point; point = point->next)
+/* Nobody else takes the points before they are freed. */
+static int stop(struct carry_hook_point *points) {
+    carry_host_text()->lock();
+    for (struct carry_hook_point *point = points; point; point = point->next) {
         carry_point_stop(point);
+        point->planned = true;
+    }
     int error_of_calls = carry_slots_restore(points);
     int error_of_entries = carry_entries_restore(points);
+    carry_host_text()->unlock();
     return error_of_calls ? error_of_calls : error_of_entries;
+}
+
+static void free_points(struct carry_hook_point *points) {
+    for (const struct carry_hook_point *point = points; point; point = point->next)
+        carry_point_wait(point);
+    carry_host_text()->lock();
+    for (struct carry_hook_point *point = points; point; point = point->next)
+        point->planned = false;
+    carry_host_text()->unlock();
 }
 
 int carry_hook_detach(struct carry_hook *hook) {
     carry_host_hook_thread.inside = true;
-    carry_host_text()->lock();
-    int error = detach(hook->points);
-    carry_host_text()->unlock();
+    int error = stop(hook->points);
+    free_points(hook->points);
     hook->points = NULL;
     hook->attached = 0;
     for (struct carry_host_objects *next; hook->objects; hook->objects = next) {

@@ -20,7 +20,9 @@ struct carry_hook_point {
     const char *through;      /* a thunk */
     uint32_t generation;      /* odd while callbacks are to be called; changes when they do */
     bool constant;            /* the slot is in read-only memory */
-    bool planned;             /* of an attachment under way */
+    uint32_t running;         /* callbacks, of hooks that wait for them */
+    bool counted;             /* ... as the present one does */
+    bool planned;             /* being attached or detached */
     carry_hook_callback *enter;
     carry_hook_callback *leave;
     void *user;
@@ -59,6 +61,9 @@ struct carry_hook_point *carry_point_at(uintptr_t slot);
 void carry_point_set(struct carry_hook_point *point, const struct carry_hook *hook);
 void carry_point_start(struct carry_hook_point *point);
 void carry_point_stop(struct carry_hook_point *point);
+
+/* Until none of its callbacks runs that are counted. Without the lock, which they may take. */
+void carry_point_wait(const struct carry_hook_point *point);
 
 static inline bool carry_point_is_on(const struct carry_hook_point *point) {
     return point->generation % 2;

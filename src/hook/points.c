@@ -21,6 +21,7 @@ struct callback {
     carry_hook_callback *enter;
     carry_hook_callback *leave;
     void *user;
+    bool counted;
 };
 
 /* The generation tells whether another hook came in between. False if there is none. */
@@ -29,6 +30,7 @@ static bool take_callback(const struct carry_hook_point *point, struct callback 
     callback->enter = __atomic_load_n(&point->enter, __ATOMIC_RELAXED);
     callback->leave = __atomic_load_n(&point->leave, __ATOMIC_RELAXED);
     callback->user = __atomic_load_n(&point->user, __ATOMIC_RELAXED);
+    callback->counted = __atomic_load_n(&point->counted, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return callback->generation % 2 &&
            __atomic_load_n(&point->generation, __ATOMIC_RELAXED) == callback->generation;
@@ -41,16 +43,33 @@ static int *error_number(void) {
 }
 
 /* Whatever the callback calls does not come by hooks, and the caller finds its own errno. */
-static void call_back(const struct carry_hook_point *point, carry_hook_callback *callback,
+static void call_back(const struct carry_hook_point *point, carry_hook_callback *function,
                       struct carry_thunk_call *call, void *user) {
     carry_host_hook_thread.inside = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     int *error = error_number();
     int saved = *error;
-    callback(&point->place, call, user);
+    function(&point->place, call, user);
     *error = saved;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     carry_host_hook_thread.inside = false;
+}
+
+/* For a hook that waits: who stops a point sees the count, or is seen here. */
+static void call_back_counted(struct carry_hook_point *point, carry_hook_callback *function,
+                              struct carry_thunk_call *call, const struct callback *callback) {
+    __atomic_fetch_add(&point->running, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&point->generation, __ATOMIC_SEQ_CST) == callback->generation)
+        call_back(point, function, call, callback->user);
+    __atomic_fetch_sub(&point->running, 1, __ATOMIC_RELEASE);
+}
+
+static void run(struct carry_hook_point *point, carry_hook_callback *function,
+                struct carry_thunk_call *call, const struct callback *callback) {
+    if (callback->counted)
+        call_back_counted(point, function, call, callback);
+    else
+        call_back(point, function, call, callback->user);
 }
 
 /*
@@ -59,27 +78,28 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
  * another hook with its other thunk was there.
  */
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
-    const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
+    struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
     if (carry_host_hook_thread.inside || !take_callback(point, &callback))
         return;
     call->word = callback.generation;
     if (callback.enter)
-        call_back(point, callback.enter, call, callback.user);
+        run(point, callback.enter, call, &callback);
 }
 
 static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
-    const struct carry_hook_point *point = (const struct carry_hook_point *)thunk;
+    struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
     if (!carry_host_hook_thread.inside && take_callback(point, &callback) && callback.leave &&
         callback.generation == call->word)
-        call_back(point, callback.leave, call, callback.user);
+        run(point, callback.leave, call, &callback);
 }
 
 void carry_point_set(struct carry_hook_point *point, const struct carry_hook *hook) {
     __atomic_store_n(&point->enter, hook->enter, __ATOMIC_RELAXED);
     __atomic_store_n(&point->leave, hook->leave, __ATOMIC_RELAXED);
     __atomic_store_n(&point->user, hook->user, __ATOMIC_RELAXED);
+    __atomic_store_n(&point->counted, hook->waits, __ATOMIC_RELAXED);
     __atomic_store_n(&point->thunk.stack_words, hook->stack_words, __ATOMIC_RELAXED);
     point->hook = hook;
     __atomic_store_n(&point->through, carry_stub_thunk(hook->leave != NULL), __ATOMIC_RELEASE);
@@ -92,6 +112,11 @@ void carry_point_start(struct carry_hook_point *point) {
 void carry_point_stop(struct carry_hook_point *point) {
     __atomic_store_n(&point->generation, point->generation + 1, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void carry_point_wait(const struct carry_hook_point *point) {
+    while (__atomic_load_n(&point->running, __ATOMIC_ACQUIRE))
+        carry_host_text()->yield();
 }
 
 /* --- Blocks --- */
