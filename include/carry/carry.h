@@ -17,8 +17,8 @@
 #include <carry/cpu.h>
 #include <carry/crc.h>
 #include <carry/fault.h>
-#include <carry/image.h>
 #include <carry/hook.h>
+#include <carry/image.h>
 #include <carry/packet.h>
 #include <carry/patch.h>
 #include <carry/section.h>
