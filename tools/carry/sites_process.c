@@ -2,93 +2,21 @@
 /* The objects of a process, by its map in /proc. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "process_map.h"
 #include "sites_program.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* A line of /proc/PID/maps. */
-struct mapping {
-    uint64_t start, end, offset, inode;
-    bool executable;
-    char *path;
-};
-
-struct map {
-    struct mapping *mappings;
-    size_t count;
-};
-
-/* --- The map --- */
-
-static bool parse_mapping(struct mapping *mapping, const char *line) {
-    char permissions[5];
-    int path = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n", &mapping->start,
-               &mapping->end, permissions, &mapping->offset, &mapping->inode, &path) != 5)
-        return false;
-    mapping->executable = permissions[2] == 'x';
-    mapping->path = strdup(line + path);
-    if (mapping->path)
-        mapping->path[strcspn(mapping->path, "\n")] = '\0';
-    return mapping->path;
-}
-
-static bool read_map(struct map *map, FILE *file) {
-    char *line = NULL;
-    size_t size = 0;
-    bool ok = true;
-    while (ok && getline(&line, &size, file) > 0) {
-        struct mapping *grown = reallocarray(map->mappings, map->count + 1, sizeof *map->mappings);
-        if (grown)
-            map->mappings = grown;
-        ok = grown && parse_mapping(&grown[map->count], line);
-        map->count += ok;
-    }
-    free(line);
-    return ok && !ferror(file);
-}
-
-static void free_map(struct map *map) {
-    for (size_t i = 0; i < map->count; i++)
-        free(map->mappings[i].path);
-    free(map->mappings);
-}
-
-static bool is_executable_at(const struct map *map, uint64_t address) {
-    for (size_t i = 0; i < map->count; i++)
-        if (address - map->mappings[i].start < map->mappings[i].end - map->mappings[i].start)
-            return map->mappings[i].executable;
-    return false;
-}
-
 /* --- Objects --- */
 
-#define DELETED " (deleted)"
-
-/*
- * The file behind a mapping: by the kernel's own link, which takes a capability, else by its name
- * where the process is. Of a file that was removed, another may have taken the name.
- */
-static int open_mapped(const struct program *program, const struct mapping *mapping) {
-    char link[96];
-    char *path = NULL;
-    int length = (int)strlen(mapping->path), mark = (int)strlen(DELETED);
-    if (length > mark && strcmp(mapping->path + length - mark, DELETED) == 0)
-        length -= mark;
-    snprintf(link, sizeof link, "/proc/%ld/map_files/%" PRIx64 "-%" PRIx64, program->pid,
-             mapping->start, mapping->end);
-    int file = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 && asprintf(&path, "/proc/%ld/root%.*s", program->pid, length, mapping->path) > 0)
-        file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    free(path);
-    return file;
+static bool is_executable_at(const struct process_map *map, uint64_t address) {
+    const struct process_mapping *mapping = process_map_find(map, address);
+    return mapping && mapping->executable;
 }
 
 static bool starts_as_elf(const struct program *program, uint64_t address) {
@@ -98,7 +26,7 @@ static bool starts_as_elf(const struct program *program, uint64_t address) {
 }
 
 /* Is it loaded to be run, rather than mapped to be read? */
-static bool is_loaded(const struct object *object, const struct map *map) {
+static bool is_loaded(const struct object *object, const struct process_map *map) {
     for (size_t i = 0; i < object->loads_count; i++)
         if (object->loads[i].executable)
             return is_executable_at(map, object->loads[i].address);
@@ -120,14 +48,15 @@ static bool is_unchanged(const struct program *program, const struct object *obj
     return true;
 }
 
-static void skip(const struct program *program, const struct mapping *mapping, const char *reason) {
+static void skip(const struct program *program, const struct process_mapping *mapping,
+                 const char *reason) {
     command_error("process %ld: %s: %s; its sites are left out", program->pid, mapping->path,
                   reason);
 }
 
 /* Moves an object to where it is mapped. True if its sites are the process's. */
-static bool is_wanted(const struct program *program, const struct map *map,
-                      const struct mapping *mapping, struct object *object) {
+static bool is_wanted(const struct program *program, const struct process_map *map,
+                      const struct process_mapping *mapping, struct object *object) {
     object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
     if (!is_loaded(object, map))
         return false;
@@ -138,10 +67,10 @@ static bool is_wanted(const struct program *program, const struct map *map,
 }
 
 /* An object that cannot be read is told of and left out: its sites are not in what follows. */
-static void add_mapped(struct program *program, const struct map *map,
-                       const struct mapping *mapping) {
+static void add_mapped(struct program *program, const struct process_map *map,
+                       const struct process_mapping *mapping) {
     char problem[OBJECT_PROBLEM_SIZE];
-    int file = open_mapped(program, mapping);
+    int file = process_map_open(mapping, program->pid);
     if (file < 0) {
         skip(program, mapping, strerror(errno));
         return;
@@ -157,9 +86,9 @@ static void add_mapped(struct program *program, const struct map *map,
     free(path);
 }
 
-static void add_objects(struct program *program, const struct map *map) {
+static void add_objects(struct program *program, const struct process_map *map) {
     for (size_t i = 0; i < map->count; i++) {
-        const struct mapping *mapping = &map->mappings[i];
+        const struct process_mapping *mapping = &map->mappings[i];
         if (mapping->inode && !mapping->offset && starts_as_elf(program, mapping->start))
             add_mapped(program, map, mapping);
     }
@@ -167,35 +96,16 @@ static void add_objects(struct program *program, const struct map *map) {
 
 /* --- The process --- */
 
-static int open_proc(long pid, const char *name) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-static int not_opened(const struct program *program) {
-    if (errno == ENOENT || errno == ESRCH)
-        return command_error("there is no process %ld", program->pid);
-    if (errno == EACCES || errno == EPERM)
-        return command_error("may not read process %ld: it takes the permission to trace it (be "
-                             "its user and see kernel.yama.ptrace_scope, or be root)",
-                             program->pid);
-    return command_error("process %ld: %s", program->pid, strerror(errno));
-}
-
 int program_open_process(struct program *program) {
-    struct map map = {0};
-    int file = open_proc(program->pid, "maps");
-    FILE *maps = file < 0 ? NULL : fdopen(file, "r");
-    if (!maps)
-        return not_opened(program);
-    program->memory = open_proc(program->pid, "mem");
-    bool ok = program->memory >= 0 && read_map(&map, maps);
+    struct process_map map;
+    bool ok = process_map_read(&map, program->pid);
+    if (ok)
+        program->memory = process_open(program->pid, "mem");
+    ok = ok && program->memory >= 0;
     if (ok)
         add_objects(program, &map);
-    int status = ok ? STATUS_CLEAN : not_opened(program);
-    fclose(maps);
-    free_map(&map);
+    int status = ok ? STATUS_CLEAN : process_error(program->pid);
+    process_map_free(&map);
     if (ok && !program->objects_count)
         status = command_error("process %ld runs no program that can be read", program->pid);
     return status;
