@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of `carry xstate prof`. */
+#ifndef CARRY_TOOLS_PROF_H
+#define CARRY_TOOLS_PROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct prof_options {
+    char **command; /* NULL if a process is given */
+    pid_t process;
+    unsigned rate;
+    unsigned seconds;
+    size_t show; /* functions */
+    bool all;    /* functions, those without dirty samples too */
+    bool json;
+    const char *output; /* NULL: standard error, or standard output for a process */
+};
+
+/* Returns an exit status. */
+int prof_run(const struct prof_options *options);
+
+#endif
