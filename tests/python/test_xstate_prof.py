@@ -351,6 +351,20 @@ def test_children(carry: Run, compiled: Build, tmp_path: Path, how: str) -> None
     assert summary["processes"] == (1 if how.startswith("exec") else 2)
 
 
+def test_another_program_at_the_same_place(carry: Run, compiled: Build, tmp_path: Path) -> None:
+    first = compiled(
+        LOOPS + "int main(int c, char **v) { both(); return execv(v[c - 1], v); }", "-no-pie"
+    )
+    second = shutil.copy(compiled(PLAIN, "-no-pie"), tmp_path / "second")
+    report = tmp_path / "report"
+    done = carry("xstate", "prof", "--all", "--json", "-o", report, "--", first, second)
+    assert done.returncode == 7
+    rows = [json.loads(line) for line in report.read_text().splitlines()]
+    dirty = {row["object"]: row for row in rows if row.get("function") == "dirty_loop"}
+    assert dirty.keys() == {str(first), str(second)}
+    assert all(row["dirty"] >= 0.9 * row["samples"] for row in dirty.values())
+
+
 def test_stripped(carry: Run, compiled: Build, tmp_path: Path) -> None:
     """Functions are told apart without symbols, too, by what unwinds them."""
     program = compiled(PLAIN)
