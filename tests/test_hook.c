@@ -343,6 +343,7 @@ static bool wants_callees(const struct carry_hook_place *place, void *user) {
 static void test_many(void) {
     size_t told = 0;
     tap_ok(!carry_hook_places(tells_once, &told) && told == 1, "a list ends when it is told to");
+    tap_ok(find_place("", "callee_add").place.by_plt == CALLS_BY_PLT, "calls by the PLT are told");
     struct carry_hook all = {.enter = count_enter, .leave = count_leave, .stack_words = 64};
     start_counting();
     int error = carry_hook_attach_calls(&all);

@@ -33,6 +33,10 @@
  *  - Once carry_hook_detach() returns, no callback of the hook begins. One that has begun may still
  *    run in another thread: see there. Stubs are never unmapped, so calls under way are safe.
  *  - An object stays loaded while calls of it are hooked.
+ *  - A slot that is not of the PLT also tells the object what the function's address is: while it
+ *    is hooked, that is another, and differs from what the function's own object and static data
+ *    have. OpenSSL compares such addresses, and calls itself for ever: hooks of all calls should
+ *    want places `by_plt` alone.
  *  - A place has one hook at a time. Attach and detach from ordinary code, not from signal
  *    handlers or callbacks. What chooses places (`wants`, `tell`) attaches nothing, and loads or
  *    unloads no object.
@@ -64,6 +68,7 @@ struct carry_hook_place {
     const char *version; /* that the object asks for; "" if none */
     uintptr_t function;  /* where calls go, 0 if that is not known yet; where the function starts */
     uintptr_t address;   /* of the slot, or of the NOPs */
+    bool by_plt;         /* a call by the PLT: nothing else reads the slot */
 };
 
 typedef void carry_hook_callback(const struct carry_hook_place *place,

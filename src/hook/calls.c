@@ -39,6 +39,7 @@ static struct carry_hook_place place_of(const struct carry_host_object *object,
         .version = import->version,
         .function = import->bound ? import->value : 0,
         .address = (uintptr_t)import->slot,
+        .by_plt = import->by_plt,
     };
 }
 

@@ -269,6 +269,7 @@ static bool read_import(const struct carry_elf *elf, const struct carry_elf_curs
     import->symbol = string_at(elf, symbol.name);
     import->version = version_of(elf, relocation.symbol);
     import->bound = at->table || !may_be_binder(elf, import->value, at->index);
+    import->by_plt = !at->table;
     import->constant = is_constant(elf, (uintptr_t)import->slot);
     return *import->symbol && import->value; /* 0 if it is weak and nowhere */
 }

@@ -38,6 +38,7 @@ struct carry_elf_import {
     const char *version; /* "" if none */
     bool bound;          /* the value is the function; else it is what binds it at the first call */
     bool constant;       /* the slot is read-only */
+    bool by_plt;         /* nothing but the PLT reads it */
 };
 
 /* Where one is in the tables. */
