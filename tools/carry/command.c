@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -53,6 +54,17 @@ int command_bad_option(char **argv, int result) {
     if (optopt && option != letter)
         return command_usage(argv[0], "option '%s' takes no value", option);
     return command_usage(argv[0], "unknown option '%s'", option);
+}
+
+int command_number(char **argv, const char *option, unsigned high, unsigned *number) {
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(optarg, &end, 10);
+    if (*optarg < '0' || *optarg > '9' || *end || errno || value < 1 || value > high)
+        return command_usage(argv[0], "--%s takes a number from 1 to %u, not '%s'", option, high,
+                             optarg);
+    *number = (unsigned)value;
+    return STATUS_CLEAN;
 }
 
 bool command_output_failed(void) {

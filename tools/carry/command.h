@@ -33,6 +33,12 @@ __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const 
 int command_bad_option(char **argv, int result);
 
 /*
+ * The number from 1 to `high` that an option was given (optarg). Returns STATUS_CLEAN, or says what
+ * the option takes and returns STATUS_ERROR.
+ */
+int command_number(char **argv, const char *option, unsigned high, unsigned *number);
+
+/*
  * True once standard output cannot be written; worth asking after each piece of a long output. The
  * message and the exit status are main's.
  */

@@ -64,6 +64,24 @@ void launch_go(struct launch *launch) {
     close(launch->go);
 }
 
+static volatile pid_t attended;
+
+static void pass_on(int signal, siginfo_t *info, void *context) {
+    (void)context;
+    if (info->si_code == SI_USER)
+        kill(attended, signal);
+}
+
+void launch_attend(const struct launch *launch) {
+    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction present;
+    attended = launch->process;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+}
+
 int launch_status(struct launch *launch, int wait_status) {
     int reason;
     launch->failed = read(launch->failure, &reason, sizeof reason) == sizeof reason;

@@ -24,6 +24,12 @@ int launch_start(struct launch *launch, char **command, char **environment, cons
 void launch_go(struct launch *launch);
 
 /*
+ * From here on Ctrl-C is for the program alone, and signals that would end this process are passed
+ * on, if they were sent to it rather than to all processes of a terminal.
+ */
+void launch_attend(const struct launch *launch);
+
+/*
  * What the subcommand exits with for a process that has ended so, as shells do: its own status, or
  * 128 and the signal. If it could not be executed, says why: 127 if it is not there, else 126.
  */

@@ -4,7 +4,6 @@
 #define CARRY_TOOLS_PROF_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 struct prof_options {
@@ -12,8 +11,8 @@ struct prof_options {
     pid_t process;
     unsigned rate;
     unsigned seconds;
-    size_t show; /* functions */
-    bool all;    /* functions, those without dirty samples too */
+    unsigned show; /* functions */
+    bool all;      /* of them, without dirty samples too */
     bool json;
     const char *output; /* NULL: standard error, or standard output for a process */
 };

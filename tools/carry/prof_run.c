@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs or follows a program, and reports. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <carry/xstate.h>
@@ -11,6 +9,7 @@
 #include "command.h"
 #include "prof.h"
 #include "prof_report.h"
+#include "report_file.h"
 
 static bool has_uppers(void) {
     struct carry_xstate_layout layout;
@@ -19,21 +18,6 @@ static bool has_uppers(void) {
 }
 
 /* --- The report --- */
-
-static FILE *open_output(const struct prof_options *options) {
-    if (options->output)
-        return fopen(options->output, "we");
-    return options->command ? stderr : stdout;
-}
-
-static int close_output(const struct prof_options *options, FILE *stream) {
-    if (!options->output)
-        return STATUS_CLEAN;
-    bool failed = ferror(stream);
-    return fclose(stream) != 0 || failed
-               ? command_file_error(options->output, "cannot write the report")
-               : STATUS_CLEAN;
-}
 
 static int report(const struct prof_options *options, const struct samples *samples,
                   const struct trace_result *result, FILE *stream) {
@@ -86,15 +70,14 @@ int prof_run(const struct prof_options *options) {
     sigset_t mask;
     if (!has_uppers())
         return command_error("this CPU has no AVX: there are no upper halves to be dirty");
-    FILE *stream = open_output(options);
+    FILE *stream = report_open(options->output, options->command ? stderr : stdout);
     if (!stream)
-        return command_file_error(options->output, strerror(errno));
+        return STATUS_ERROR;
     sigprocmask(SIG_SETMASK, NULL, &mask);
     int status = STATUS_CLEAN;
     if (options->command)
         status = launch_start(&launch, options->command, environ, &mask);
     if (status == STATUS_CLEAN)
         status = trace(options, &launch, stream);
-    int closed = close_output(options, stream);
-    return closed == STATUS_CLEAN ? status : closed;
+    return report_close(options->output, stream, status);
 }

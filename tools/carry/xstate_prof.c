@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry xstate prof`: the functions in which the upper halves of vector registers are dirty. */
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "command.h"
 #include "prof.h"
@@ -55,27 +53,9 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int parse_number(char **argv, const char *name, unsigned long high, unsigned *number) {
-    char *end;
-    errno = 0;
-    unsigned long value = strtoul(optarg, &end, 10);
-    if (*optarg < '0' || *optarg > '9' || *end || errno || value < 1 || value > high)
-        return command_usage(argv[0], "--%s takes a number from 1 to %lu, not '%s'", name, high,
-                             optarg);
-    *number = (unsigned)value;
-    return STATUS_CLEAN;
-}
-
-static int set_show(char **argv, struct prof_options *options) {
-    unsigned number = 0;
-    int status = parse_number(argv, "show", UINT_MAX, &number);
-    options->show = number;
-    return status;
-}
-
 static int set_process(char **argv, struct prof_options *options) {
     unsigned number = 0;
-    int status = parse_number(argv, "pid", INT_MAX, &number);
+    int status = command_number(argv, "pid", INT_MAX, &number);
     options->process = (pid_t)number;
     return status;
 }
@@ -86,16 +66,16 @@ static int set_option(char **argv, int option, struct prof_options *options) {
         options->all = true;
         return STATUS_CLEAN;
     case 'n':
-        return set_show(argv, options);
+        return command_number(argv, "show", UINT_MAX, &options->show);
     case 'o':
         options->output = optarg;
         return STATUS_CLEAN;
     case 'p':
         return set_process(argv, options);
     case 'r':
-        return parse_number(argv, "rate", RATE_MAX, &options->rate);
+        return command_number(argv, "rate", RATE_MAX, &options->rate);
     case 's':
-        return parse_number(argv, "seconds", SECONDS_MAX, &options->seconds);
+        return command_number(argv, "seconds", SECONDS_MAX, &options->seconds);
     case 'J':
         options->json = true;
         return STATUS_CLEAN;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "leavers_report.h"
+
+#include <string.h>
+
+#include "json.h"
+#include "text.h"
+
+static uint64_t dirty_of(const struct leavers_function *function) {
+    return function->ymm + function->zmm;
+}
+
+static size_t shown(const struct leavers_options *options,
+                    const struct leavers_findings *findings) {
+    return findings->leavers < options->show ? findings->leavers : options->show;
+}
+
+/* --- For people --- */
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_callers(FILE *stream, const struct leavers_findings *findings,
+                          const struct leavers_function *function) {
+    const char *between = "called by ";
+    fprintf(stream, "%41s", "");
+    for (size_t i = 0; i < function->count; i++) {
+        fputs(between, stream);
+        text_print_clean(stream, last_part(findings->calls[function->first + i].names.caller));
+        between = ", ";
+    }
+    fputc('\n', stream);
+}
+
+static void print_function(FILE *stream, const struct leavers_findings *findings,
+                           const struct leavers_function *function) {
+    char dirty[TEXT_SIZE], calls[TEXT_SIZE], zmm[TEXT_SIZE];
+    fprintf(stream, "%9s %11s %6.1f %% %8s  ", text_count(dirty, dirty_of(function)),
+            text_count(calls, function->calls),
+            100 * (double)dirty_of(function) / (double)function->calls,
+            text_count(zmm, function->zmm));
+    text_print_clean(stream, function->function);
+    fputs(", ", stream);
+    text_print_clean(stream, last_part(function->object));
+    fputc('\n', stream);
+    print_callers(stream, findings, function);
+}
+
+static void print_functions(const struct leavers_options *options,
+                            const struct leavers_findings *findings, FILE *stream) {
+    size_t count = shown(options, findings);
+    if (!findings->leavers)
+        return;
+    fputs("    dirty  of these calls         ZMM  function, object\n", stream);
+    for (size_t i = 0; i < count; i++)
+        print_function(stream, findings, &findings->functions[i]);
+    if (count < findings->leavers)
+        fprintf(stream, "%9s and %zu more; --show lists them\n", "", findings->leavers - count);
+    fputc('\n', stream);
+}
+
+static void print_rest(const struct leavers_findings *findings, FILE *stream) {
+    char count[TEXT_SIZE];
+    if (findings->sum.called_dirty)
+        fprintf(stream, "%s call%s began with dirty uppers, and cannot be judged.\n",
+                text_count(count, findings->sum.called_dirty),
+                text_plural(findings->sum.called_dirty));
+    if (findings->sum.unknown)
+        fprintf(stream, "%s call%s returned of which the beginning is not known any more.\n",
+                text_count(count, findings->sum.unknown), text_plural(findings->sum.unknown));
+    if (findings->lost)
+        fprintf(stream, "%s function%s found no room in the table.\n",
+                text_count(count, findings->lost), text_plural(findings->lost));
+}
+
+static void print_text(const struct leavers_options *options,
+                       const struct leavers_findings *findings, FILE *stream) {
+    char calls[TEXT_SIZE], functions[TEXT_SIZE], leavers[TEXT_SIZE];
+    text_count(calls, findings->sum.calls);
+    text_count(functions, findings->functions_count);
+    fputc('\n', stream);
+    print_functions(options, findings, stream);
+    if (findings->leavers)
+        fprintf(stream, "Leavers: %s of %s function%s returned with dirty uppers, in %s call%s.\n",
+                text_count(leavers, findings->leavers), functions,
+                text_plural(findings->functions_count), calls, text_plural(findings->sum.calls));
+    else
+        fprintf(stream, "No leaver seen in %s call%s of %s function%s.\n", calls,
+                text_plural(findings->sum.calls), functions,
+                text_plural(findings->functions_count));
+    print_rest(findings, stream);
+}
+
+/* --- For programs --- */
+
+static json_t *number(uint64_t value) {
+    return json_integer((json_int_t)value);
+}
+
+static json_t *callers_json(const struct leavers_findings *findings,
+                            const struct leavers_function *function) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < function->count; i++) {
+        const struct leavers_call *call = &findings->calls[function->first + i];
+        json_t *json = json_object();
+        json_object_set_new(json, "object", json_name(call->names.caller));
+        json_object_set_new(json, "calls", number(call->row->calls));
+        json_object_set_new(json, "dirty", number(call->row->ymm + call->row->zmm));
+        json_array_append_new(list, json);
+    }
+    return list;
+}
+
+static void set_counts(json_t *json, const struct leavers_function *counts) {
+    json_object_set_new(json, "calls", number(counts->calls));
+    json_object_set_new(json, "dirty", number(dirty_of(counts)));
+    json_object_set_new(json, "ymm", number(counts->ymm));
+    json_object_set_new(json, "zmm", number(counts->zmm));
+    json_object_set_new(json, "called_dirty", number(counts->called_dirty));
+    json_object_set_new(json, "unknown", number(counts->unknown));
+}
+
+static void print_json(const struct leavers_options *options,
+                       const struct leavers_findings *findings, FILE *stream) {
+    for (size_t i = 0; i < shown(options, findings); i++) {
+        const struct leavers_function *function = &findings->functions[i];
+        json_t *json = json_object();
+        json_object_set_new(json, "type", json_string("leaver"));
+        json_object_set_new(json, "function", json_name(function->function));
+        json_object_set_new(json, "object", json_name(function->object));
+        set_counts(json, function);
+        json_object_set_new(json, "callers", callers_json(findings, function));
+        json_print(stream, json);
+    }
+    json_t *json = json_object();
+    json_object_set_new(json, "type", json_string("summary"));
+    json_object_set_new(json, "leavers", number(findings->leavers));
+    json_object_set_new(json, "functions", number(findings->functions_count));
+    json_object_set_new(json, "processes", number(findings->processes));
+    json_object_set_new(json, "lost", number(findings->lost));
+    set_counts(json, &findings->sum);
+    json_print(stream, json);
+}
+
+void leavers_report(const struct leavers_options *options, const struct leavers_findings *findings,
+                    FILE *stream) {
+    if (options->json)
+        print_json(options, findings, stream);
+    else
+        print_text(options, findings, stream);
+}
