@@ -22,8 +22,8 @@ static const char usage[] =
     "Uppers that were left dirty are cleaned, so that what is called next is judged\n"
     "afresh: otherwise the first leaver hides those behind it.\n"
     "\n"
-    "  -a, --addresses      hook calls without a PLT, too (-fno-plt): functions then have\n"
-    "                       other addresses there, which not all programs bear\n"
+    "  -a, --addresses      hook calls without a PLT, too (-fno-plt): functions then\n"
+    "                       have other addresses there, which not all programs bear\n"
     "  -c, --check          exit with 1 if CMD succeeds, but something left uppers\n"
     "                       dirty\n"
     "  -k, --keep           leave uppers as they are, also for functions that return\n"
@@ -37,7 +37,7 @@ static const char usage[] =
     "could not be executed; 3 wrong usage, or nothing could be loaded into it.\n"
     "\n"
     "Examples:\n"
-    "  carry xstate leavers -- openssl enc -chacha20 -k secret -in FILE -out /dev/null\n"
+    "  carry xstate leavers -- openssl speed -seconds 1 -aead -evp chacha20-poly1305\n"
     "  carry xstate leavers --check -- ./test-suite\n";
 
 static const struct option long_options[] = {
