@@ -44,6 +44,7 @@ HEADER = """
 
 struct big { long words[24]; };
 struct pair { long integer; double real; };
+struct reals { double first, second; };
 typedef long wide __attribute__((vector_size(32)));
 
 #ifdef __cplusplus
@@ -56,10 +57,12 @@ void leave_nothing(void);
 void leave_by_turns(int turn);
 void call_leaver(void);
 void call_and_leave(void);
+void call_leaver_and_helper(void);
 void call_back(void (*function)(void));
 double leave_real(double x);
 long double leave_long_double(long double x);
 struct pair leave_pair(long integer, double real);
+struct reals leave_reals(double x);
 struct big take_big(struct big big, long add);
 long take_many(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j);
 long take_any(int count, ...);
@@ -100,12 +103,17 @@ void call_leaver(void) { leave_ymm(); }
 static volatile int none;
 void helper(void) { none++; }
 void call_and_leave(void) { dirty(); helper(); }
+void call_leaver_and_helper(void) { leave_ymm(); helper(); }
 void call_back(void (*function)(void)) { function(); none++; }
 double leave_real(double x) { dirty(); return 2 * x; }
 long double leave_long_double(long double x) { dirty(); return 2 * x; }
 struct pair leave_pair(long integer, double real) {
     dirty();
     return (struct pair){2 * integer, 2 * real};
+}
+struct reals leave_reals(double x) {
+    dirty();
+    return (struct reals){x, 2 * x};
 }
 struct big take_big(struct big big, long add) {
     for (int i = 0; i < 24; i++)
@@ -166,6 +174,8 @@ NESTED = (
 int main(void) {
     for (int i = 0; i < 10; i++) {
         call_leaver();
+        leave_nothing();
+        call_leaver_and_helper();
         call_and_leave();
         call_back(leave_nothing);
     }
@@ -198,6 +208,7 @@ int main(void) {
     CHECK(leave_real(1.5) == 3);
     CHECK(leave_long_double(1.25L) == 2.5L);
     CHECK(leave_pair(3, 0.5).integer == 6 && leave_pair(3, 0.5).real == 1);
+    CHECK(leave_reals(1.5).first == 1.5 && leave_reals(1.5).second == 3);
     CHECK(take_many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) == 385);
     CHECK(take_any(14, 1L, 2.0, 3L, 4.0, 5L, 6.0, 7L, 8.0, 9L, 10.0, 11L, 12.0, 13L, 14.0) == 105);
     snprintf(text, sizeof text, "%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d",
@@ -286,6 +297,32 @@ int main(int argc, char **argv) {
 """
 )
 
+# Whenever it sleeps in a hooked call, its child has the CPU, and with it the registers.
+SWITCHES = (
+    HEADER
+    + """
+#include <sched.h>
+static void dirty_and_sleep(void) {
+    __asm__ volatile("vcmptrueps %%ymm15, %%ymm15, %%ymm15" ::: "xmm15");
+    usleep(1000);
+}
+int main(void) {
+    cpu_set_t one;
+    volatile double work = 1;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    pid_t child = fork();
+    while (!child)
+        work *= 1.5;
+    for (int i = 0; i < 30; i++)
+        call_back(dirty_and_sleep);
+    kill(child, SIGKILL);
+    return 0;
+}
+"""
+)
+
 SIGNALS = (
     HEADER
     + """
@@ -314,15 +351,15 @@ JUMPS = (
     + """
 static jmp_buf place;
 static void leave_by_jump(void) { longjmp(place, 1); }
-int main(void) {
+static void jumps(void) {
     for (volatile int i = 0; i < 200; i++) {
         if (!setjmp(place))
             call_back(leave_by_jump);
         leave_ymm();
         leave_nothing();
     }
-    return 0;
 }
+int main(void) { call_back(jumps); return 0; }
 """
 )
 
@@ -518,7 +555,7 @@ def test_only_the_innermost_is_blamed(carry: Run, build: Build, folder: Path, op
     """A leaver's caller is none itself; what dirties uppers before it calls others is."""
     leavers, summary = find(carry, build(NESTED), option=option)
     hidden = {} if option == "--keep" else {"call_and_leave": 10}
-    assert dirt(leavers) == {"leave_ymm": 10, **hidden}
+    assert dirt(leavers) == {"leave_ymm": 20, **hidden}
     assert [row["object"] for row in leavers["leave_ymm"]["callers"]] == [f"{folder}/libleaving.so"]
     assert summary["called_dirty"] >= 10  # its call of a helper
 
@@ -552,6 +589,11 @@ def test_children(carry: Run, build: Build) -> None:
     leavers, summary = find(carry, build(CHILDREN))
     assert dirt(leavers) == {"leave_ymm": 5}
     assert summary["processes"] == 4  # a fork is not one more
+
+
+def test_dirt_outlasts_switches(carry: Run, build: Build) -> None:
+    leavers, _ = find(carry, build(SWITCHES))
+    assert dirt(leavers) == {"call_back": 30}
 
 
 def test_signals_and_callbacks(carry: Run, build: Build) -> None:
@@ -614,7 +656,12 @@ def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
 
 def test_values(carry: Run, build: Build) -> None:
     leavers, _ = find(carry, build(VALUES))
-    assert dirt(leavers) == {"leave_real": 1, "leave_long_double": 1, "leave_pair": 2}
+    assert dirt(leavers) == {
+        "leave_real": 1,
+        "leave_long_double": 1,
+        "leave_pair": 2,
+        "leave_reals": 2,
+    }
 
 
 def test_wide_results(carry: Run, build: Build) -> None:
@@ -673,14 +720,18 @@ def test_interrupted(tool: str, build: Build, tmp_path: Path, group: bool) -> No
     report = tmp_path / "report"
     command = [tool, "xstate", "leavers", "--json", "-o", report, "--", build(ENDLESS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
-        assert process.stdout and process.stdout.readline() == b"ready\n"
-        time.sleep(0.1)
-        if group:
-            os.killpg(process.pid, signal.SIGINT)
-        else:
-            process.terminate()
-        number = signal.SIGINT if group else signal.SIGTERM
-        assert process.wait(30) == 128 + number
+        try:
+            assert process.stdout and process.stdout.readline() == b"ready\n"
+            time.sleep(0.1)
+            if group:
+                os.killpg(process.pid, signal.SIGINT)
+            else:
+                process.terminate()
+            number = signal.SIGINT if group else signal.SIGTERM
+            assert process.wait(30) == 128 + number
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     assert parse(report.read_text())[0].keys() == {"leave_ymm"}
 
 

@@ -25,11 +25,7 @@ static struct leavers_table *table;
 
 /* --- Functions that are not hooked --- */
 
-/*
- * Those that cannot be called through a thunk, beside those that the library skips; and those that
- * take and return vectors, whose uppers are rightly dirty, and must stay. A name that ends in '*'
- * stands for all that begin so.
- */
+/* Those that cannot be called through a thunk, beside those that the library skips. */
 static const char *const not_hooked[] = {
     "__tls_get_addr",    /* compilers call it, some with the stack unaligned */
     "__morestack",       /* arguments in other registers, and it moves the stack */
@@ -38,23 +34,14 @@ static const char *const not_hooked[] = {
     "execl",             /* and so have these, */
     "execle",
     "execlp",
-    "_ZGV*",    /* vector functions of libmvec, and what compilers make so */
-    "__svml_*", /* of Intel's compilers */
-    "Sleef_*",  /* of SLEEF */
 };
 
 /* Words of arguments on the stack, beyond two: enough for 40 arguments in all. */
 #define STACK_WORDS 32
 
-static bool matches(const char *pattern, const char *name) {
-    size_t size = strlen(pattern);
-    return pattern[size - 1] == '*' ? strncmp(pattern, name, size - 1) == 0
-                                    : strcmp(pattern, name) == 0;
-}
-
 static bool may_be_hooked(const char *function) {
     for (size_t i = 0; i < sizeof not_hooked / sizeof *not_hooked; i++)
-        if (matches(not_hooked[i], function))
+        if (strcmp(not_hooked[i], function) == 0)
             return false;
     return true;
 }
@@ -164,8 +151,9 @@ static bool is_zero(const unsigned char *bytes, size_t size) {
 }
 
 /*
- * Has the thunk leave uppers dirty that were so in registers that it does not keep. If the last
- * vector that it keeps is an argument or a result, it is an xmm register: its upper is nobody's.
+ * Has uppers stay dirty that were so in registers that the thunk does not keep: zeroes that it
+ * loads count as in use, but on AMD only until the next switch of threads. If the last vector that
+ * it keeps is an argument or a result at all, it is an xmm register: its upper is nobody's.
  */
 static void stay_dirty(struct carry_thunk_call *call, size_t kept) {
     const size_t half = call->vector_size / 2;
