@@ -55,7 +55,8 @@ struct carry_thunk_call {
     void *return_address; /* for information: where the call goes back to */
     void *vectors;        /* xmm0 to xmm7 (in `leave` xmm0 and xmm1), each of `vector_size` bytes;
                            * NULL in carry_thunk_any. The pointer is not to change */
-    uint64_t vector_size; /* 16, 32 or 64: as wide as any of them is in use; not to change */
+    uint64_t vector_size; /* 16, 32 or 64: as wide as any of them is in use. `leave` may make it 16
+                           * and move xmm1 to where it then is: the caller finds clean uppers */
     uint64_t word;        /* 0 in `enter`; what it leaves there is found by `leave` */
 };
 
