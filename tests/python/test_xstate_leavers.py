@@ -498,14 +498,18 @@ def can_do_leavers() -> None:
 
 def parse(text: str) -> tuple[Leavers, dict[str, Any]]:
     *rows, summary = map(json.loads, text.splitlines())
-    assert {row["type"] for row in rows} <= {"leaver"} and summary["type"] == "summary"
-    assert summary["leavers"] == len(rows)
+    assert summary["type"] == "summary"
+    leavers = [row for row in rows if row["type"] == "leaver"]
+    victims = [row for row in rows if row["type"] == "called_dirty"]
+    assert leavers + victims == rows
+    assert (summary["leavers"], summary["victims"]) == (len(leavers), len(victims))
+    assert summary["called_dirty"] == sum(row["called_dirty"] for row in victims)
     for row in rows:
         assert row["dirty"] == row["ymm"] + row["zmm"] <= row["calls"]
-        for count in ("calls", "dirty"):
+        for count in ("calls", "dirty", "called_dirty"):
             assert row[count] == sum(caller[count] for caller in row["callers"])
-    assert summary["dirty"] == sum(row["dirty"] for row in rows)
-    return {row["function"]: row for row in rows}, summary
+    assert summary["dirty"] == sum(row["dirty"] for row in leavers)
+    return {row["function"]: row for row in leavers}, summary
 
 
 def find(
@@ -535,7 +539,8 @@ def test_leavers_are_counted(carry: Run, build: Build, folder: Path, binding: st
     row = leavers["leave_by_turns"]
     assert (row["calls"], row["ymm"], row["zmm"]) == (60, 20, 0)
     assert row["object"] == f"{folder}/libleaving.so"
-    assert row["callers"] == [{"object": str(program), "calls": 60, "dirty": 20}]
+    caller = {"object": str(program), "calls": 60, "dirty": 20, "called_dirty": 0}
+    assert row["callers"] == [caller]
     assert (summary["called_dirty"], summary["unknown"], summary["processes"]) == (0, 0, 1)
 
 
@@ -754,5 +759,7 @@ def test_report_for_people(carry: Run, build: Build) -> None:
     assert lines[3].strip() == f"called by {build(COUNTS).name}"
     assert lines[4].strip() == "and 2 more; --show lists them"
     assert re.match(r"Leavers: 3 of \d+ functions returned with dirty uppers, in ", lines[6])
+    done = carry("xstate", "leavers", "--", build(NESTED))
+    assert re.search(r"\ncalled dirty .*\n +10 +20 +50\.0 % +helper, libleaving\.so\n", done.stderr)
     done = carry("xstate", "leavers", "--", build(NOTHING))
     assert re.search(r"\nNo leaver seen in \d+ calls of \d+ functions\.\n", done.stderr)

@@ -62,23 +62,40 @@ static int by_dirt(const void *left, const void *right) {
     return (a->first > b->first) - (a->first < b->first);
 }
 
+static int by_victims(const void *left, const void *right) {
+    const struct leavers_function *a = left, *b = right;
+    if (a->called_dirty != b->called_dirty)
+        return a->called_dirty < b->called_dirty ? 1 : -1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static void sort(struct leavers_findings *findings) {
+    const size_t count = findings->functions_count, size = sizeof *findings->functions;
+    memcpy(findings->called_dirty, findings->functions, count * size);
+    qsort(findings->functions, count, size, by_dirt);
+    qsort(findings->called_dirty, count, size, by_victims);
+    for (size_t i = 0; i < count; i++) {
+        findings->leavers += findings->functions[i].ymm || findings->functions[i].zmm;
+        findings->victims += findings->functions[i].called_dirty != 0;
+    }
+}
+
 bool leavers_find(struct leavers_findings *findings, const struct leavers_table *table) {
     *findings = (struct leavers_findings){.processes = table->processes, .lost = table->lost};
     findings->calls = calloc(LEAVERS_ROWS + 1, sizeof *findings->calls);
     findings->functions = calloc(LEAVERS_ROWS + 1, sizeof *findings->functions);
-    if (!findings->calls || !findings->functions)
+    findings->called_dirty = calloc(LEAVERS_ROWS + 1, sizeof *findings->called_dirty);
+    if (!findings->calls || !findings->functions || !findings->called_dirty)
         return false;
     collect(findings, table);
     for (size_t i = 0; i < findings->calls_count; i++)
         add_call(findings, i);
-    qsort(findings->functions, findings->functions_count, sizeof *findings->functions, by_dirt);
-    while (findings->leavers < findings->functions_count &&
-           findings->functions[findings->leavers].ymm + findings->functions[findings->leavers].zmm)
-        findings->leavers++;
+    sort(findings);
     return true;
 }
 
 void leavers_free(struct leavers_findings *findings) {
     free(findings->calls);
     free(findings->functions);
+    free(findings->called_dirty);
 }

@@ -11,22 +11,30 @@ static uint64_t dirty_of(const struct leavers_function *function) {
     return function->ymm + function->zmm;
 }
 
-static size_t shown(const struct leavers_options *options,
-                    const struct leavers_findings *findings) {
-    return findings->leavers < options->show ? findings->leavers : options->show;
+static size_t shown(const struct leavers_options *options, size_t count) {
+    return count < options->show ? count : options->show;
 }
 
 /* --- For people --- */
+
+#define CALLERS_COLUMN 46
 
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static void print_name(FILE *stream, const struct leavers_function *function) {
+    text_print_clean(stream, function->function);
+    fputs(", ", stream);
+    text_print_clean(stream, last_part(function->object));
+    fputc('\n', stream);
+}
+
 static void print_callers(FILE *stream, const struct leavers_findings *findings,
                           const struct leavers_function *function) {
     const char *between = "called by ";
-    fprintf(stream, "%41s", "");
+    fprintf(stream, "%*s", CALLERS_COLUMN, "");
     for (size_t i = 0; i < function->count; i++) {
         fputs(between, stream);
         text_print_clean(stream, last_part(findings->calls[function->first + i].names.caller));
@@ -35,39 +43,56 @@ static void print_callers(FILE *stream, const struct leavers_findings *findings,
     fputc('\n', stream);
 }
 
-static void print_function(FILE *stream, const struct leavers_findings *findings,
-                           const struct leavers_function *function) {
-    char dirty[TEXT_SIZE], calls[TEXT_SIZE], zmm[TEXT_SIZE];
-    fprintf(stream, "%9s %11s %6.1f %% %8s  ", text_count(dirty, dirty_of(function)),
-            text_count(calls, function->calls),
-            100 * (double)dirty_of(function) / (double)function->calls,
-            text_count(zmm, function->zmm));
-    text_print_clean(stream, function->function);
-    fputs(", ", stream);
-    text_print_clean(stream, last_part(function->object));
-    fputc('\n', stream);
-    print_callers(stream, findings, function);
+static void print_part(FILE *stream, uint64_t part, uint64_t calls) {
+    char part_text[TEXT_SIZE], calls_text[TEXT_SIZE];
+    fprintf(stream, "%12s %12s %6.1f %%", text_count(part_text, part),
+            text_count(calls_text, calls), 100 * (double)part / (double)calls);
 }
 
-static void print_functions(const struct leavers_options *options,
-                            const struct leavers_findings *findings, FILE *stream) {
-    size_t count = shown(options, findings);
+static void print_more(FILE *stream, size_t count, size_t all) {
+    if (count < all)
+        fprintf(stream, "%12s and %zu more; --show lists them\n", "", all - count);
+}
+
+static void print_leavers(const struct leavers_options *options,
+                          const struct leavers_findings *findings, FILE *stream) {
+    char zmm[TEXT_SIZE];
+    size_t count = shown(options, findings->leavers);
     if (!findings->leavers)
         return;
-    fputs("    dirty  of these calls         ZMM  function, object\n", stream);
-    for (size_t i = 0; i < count; i++)
-        print_function(stream, findings, &findings->functions[i]);
-    if (count < findings->leavers)
-        fprintf(stream, "%9s and %zu more; --show lists them\n", "", findings->leavers - count);
-    fputc('\n', stream);
+    fputs("\n  left dirty     of calls                ZMM  function, object\n", stream);
+    for (size_t i = 0; i < count; i++) {
+        const struct leavers_function *function = &findings->functions[i];
+        print_part(stream, dirty_of(function), function->calls);
+        fprintf(stream, " %9s  ", text_count(zmm, function->zmm));
+        print_name(stream, function);
+        print_callers(stream, findings, function);
+    }
+    print_more(stream, count, findings->leavers);
+}
+
+static void print_victims(const struct leavers_options *options,
+                          const struct leavers_findings *findings, FILE *stream) {
+    size_t count = shown(options, findings->victims);
+    if (!findings->victims)
+        return;
+    fputs("\ncalled dirty     of calls                     function, object\n", stream);
+    for (size_t i = 0; i < count; i++) {
+        const struct leavers_function *function = &findings->called_dirty[i];
+        print_part(stream, function->called_dirty, function->calls);
+        fprintf(stream, "%12s", "");
+        print_name(stream, function);
+        print_callers(stream, findings, function);
+    }
+    print_more(stream, count, findings->victims);
 }
 
 static void print_rest(const struct leavers_findings *findings, FILE *stream) {
     char count[TEXT_SIZE];
-    if (findings->sum.called_dirty)
-        fprintf(stream, "%s call%s began with dirty uppers, and cannot be judged.\n",
-                text_count(count, findings->sum.called_dirty),
-                text_plural(findings->sum.called_dirty));
+    if (findings->victims)
+        fputs("Calls with dirty uppers come from code that uses ymm or zmm registers itself, or\n"
+              "follow a leaver that no hook sees; the functions are not judged by them.\n",
+              stream);
     if (findings->sum.unknown)
         fprintf(stream, "%s call%s returned of which the beginning is not known any more.\n",
                 text_count(count, findings->sum.unknown), text_plural(findings->sum.unknown));
@@ -81,8 +106,9 @@ static void print_text(const struct leavers_options *options,
     char calls[TEXT_SIZE], functions[TEXT_SIZE], leavers[TEXT_SIZE];
     text_count(calls, findings->sum.calls);
     text_count(functions, findings->functions_count);
+    print_leavers(options, findings, stream);
+    print_victims(options, findings, stream);
     fputc('\n', stream);
-    print_functions(options, findings, stream);
     if (findings->leavers)
         fprintf(stream, "Leavers: %s of %s function%s returned with dirty uppers, in %s call%s.\n",
                 text_count(leavers, findings->leavers), functions,
@@ -109,6 +135,7 @@ static json_t *callers_json(const struct leavers_findings *findings,
         json_object_set_new(json, "object", json_name(call->names.caller));
         json_object_set_new(json, "calls", number(call->row->calls));
         json_object_set_new(json, "dirty", number(call->row->ymm + call->row->zmm));
+        json_object_set_new(json, "called_dirty", number(call->row->called_dirty));
         json_array_append_new(list, json);
     }
     return list;
@@ -123,21 +150,31 @@ static void set_counts(json_t *json, const struct leavers_function *counts) {
     json_object_set_new(json, "unknown", number(counts->unknown));
 }
 
-static void print_json(const struct leavers_options *options,
-                       const struct leavers_findings *findings, FILE *stream) {
-    for (size_t i = 0; i < shown(options, findings); i++) {
-        const struct leavers_function *function = &findings->functions[i];
+static void print_rows_json(const struct leavers_findings *findings,
+                            const struct leavers_function *functions, size_t count,
+                            const char *type, FILE *stream) {
+    for (size_t i = 0; i < count; i++) {
+        const struct leavers_function *function = &functions[i];
         json_t *json = json_object();
-        json_object_set_new(json, "type", json_string("leaver"));
+        json_object_set_new(json, "type", json_string(type));
         json_object_set_new(json, "function", json_name(function->function));
         json_object_set_new(json, "object", json_name(function->object));
         set_counts(json, function);
         json_object_set_new(json, "callers", callers_json(findings, function));
         json_print(stream, json);
     }
+}
+
+static void print_json(const struct leavers_options *options,
+                       const struct leavers_findings *findings, FILE *stream) {
+    print_rows_json(findings, findings->functions, shown(options, findings->leavers), "leaver",
+                    stream);
+    print_rows_json(findings, findings->called_dirty, shown(options, findings->victims),
+                    "called_dirty", stream);
     json_t *json = json_object();
     json_object_set_new(json, "type", json_string("summary"));
     json_object_set_new(json, "leavers", number(findings->leavers));
+    json_object_set_new(json, "victims", number(findings->victims));
     json_object_set_new(json, "functions", number(findings->functions_count));
     json_object_set_new(json, "processes", number(findings->processes));
     json_object_set_new(json, "lost", number(findings->lost));

@@ -26,8 +26,10 @@ struct leavers_findings {
     size_t calls_count;
     struct leavers_function *functions; /* those that left uppers dirty most often first */
     size_t functions_count;
+    struct leavers_function
+        *called_dirty;           /* the same, those that were called so most often first */
     struct leavers_function sum; /* of all */
-    size_t leavers;
+    size_t leavers, victims;     /* how many of the two there are */
     uint64_t processes, lost;
 };
 
