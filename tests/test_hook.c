@@ -382,6 +382,14 @@ static void raise_in_callback(const struct carry_hook_place *place, struct carry
     raise(SIGUSR1);
 }
 
+static void attach_and_call(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                            void *user) {
+    (void)place, (void)call;
+    enters++;
+    carry_hook_attach_calls(user);
+    adds();
+}
+
 static volatile bool handler_was_right;
 
 static void handle(int number) {
@@ -410,6 +418,15 @@ static void test_nested(void) {
     tap_ok(adds() && handler_was_right && enters == 1, "nor what a handler in it does");
     carry_hook_detach(&raising);
     signal(SIGUSR1, SIG_DFL);
+
+    struct carry_hook other = {.object = "", .symbol = "callee_variadic", .enter = count_enter};
+    struct carry_hook attaching = {
+        .object = "", .symbol = "callee_add", .enter = attach_and_call, .user = &other};
+    start_counting();
+    carry_hook_attach_calls(&attaching);
+    tap_ok(adds() && other.attached == 1 && enters == 1, "a callback attaches, and calls unhooked");
+    carry_hook_detach(&attaching);
+    carry_hook_detach(&other);
 }
 
 /* The arguments and the result are the callbacks' to change. */

@@ -38,8 +38,9 @@
  *    have. OpenSSL compares such addresses, and calls itself for ever: hooks of all calls should
  *    want places `by_plt` alone.
  *  - A place has one hook at a time. Attach and detach from ordinary code, not from signal
- *    handlers or callbacks. What chooses places (`wants`, `tell`) attaches nothing, and loads or
- *    unloads no object.
+ *    handlers or callbacks; but a callback at calls of dlsym() may attach hooks to calls, to reach
+ *    what has been loaded: where a program may call the dynamic linker, so may it. What chooses
+ *    places (`wants`, `tell`) attaches nothing, and loads or unloads no object.
  *
  * On x86-64 Linux; elsewhere everything answers CARRY_ERROR_UNSUPPORTED.
  *

@@ -290,8 +290,9 @@ int carry_hook_attach_calls(struct carry_hook *hook) {
     int error = carry_hook_check(hook);
     if (error)
         return error;
+    bool inside = carry_host_hook_thread.inside; /* of a callback */
     carry_host_hook_thread.inside = true;
     error = attach_calls(hook);
-    carry_host_hook_thread.inside = false;
+    carry_host_hook_thread.inside = inside;
     return error;
 }
