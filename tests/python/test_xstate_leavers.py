@@ -405,6 +405,31 @@ int main() {
 """
 )
 
+# Has files in memory refused to what it executes.
+SANDBOX = (
+    HEADER
+    + """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+int main(int argc, char **argv) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog all = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))
+        return 77;
+    execv(argv[1], argv + 1);
+    return argc;
+}
+"""
+)
+
 CRASHES = HEADER + "int main(void) { leave_ymm(); abort(); }"
 ENDS = HEADER + "int main(void) { leave_ymm(); _exit(3); }"
 ENDLESS = (
@@ -626,6 +651,14 @@ def test_exceptions(carry: Run, build: Build) -> None:
     leavers, summary = find(carry, program)
     assert dirt(leavers) == {"leave_ymm": 20}
     assert not summary["unknown"]
+
+
+def test_refused(carry: Run, build: Build) -> None:
+    program = build(SANDBOX)
+    if subprocess.run([program, "/bin/true"], check=False).returncode == 77:
+        pytest.skip("the system has no filters")
+    _, summary = find(carry, program, build(ENDS), status=3)
+    assert (summary["processes"], summary["refused"], summary["dirty"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("source", "status"), [(CRASHES, 128 + signal.SIGABRT), (ENDS, 3)])

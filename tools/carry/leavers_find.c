@@ -81,7 +81,8 @@ static void sort(struct leavers_findings *findings) {
 }
 
 bool leavers_find(struct leavers_findings *findings, const struct leavers_table *table) {
-    *findings = (struct leavers_findings){.processes = table->processes, .lost = table->lost};
+    *findings = (struct leavers_findings){
+        .processes = table->processes, .refused = table->refused, .lost = table->lost};
     findings->calls = calloc(LEAVERS_ROWS + 1, sizeof *findings->calls);
     findings->functions = calloc(LEAVERS_ROWS + 1, sizeof *findings->functions);
     findings->called_dirty = calloc(LEAVERS_ROWS + 1, sizeof *findings->called_dirty);

@@ -275,15 +275,17 @@ static struct carry_hook lookups = {.wants = is_lookup, .enter = on_lookup};
 
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
-static void attach(void) {
+/* Returns 0, or what attaching does. */
+static int attach(void) {
     if (pthread_mutex_trylock(&attaching) != 0)
-        return;
+        return CARRY_OK;
     objects_count = 0;
     dl_iterate_phdr(note_object, NULL);
     own = object_at((uintptr_t)&table);
-    carry_hook_attach_calls(&calls);
+    int error = carry_hook_attach_calls(&calls);
     carry_hook_attach_calls(&lookups);
     pthread_mutex_unlock(&attaching);
+    return error;
 }
 
 /* What looks functions up has loaded them before: objects of dlopen() are found here. */
@@ -319,6 +321,5 @@ __attribute__((constructor)) static void begin(void) {
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
     carry_cpu_set_mask("+fast_xgetbv1"); /* thunks are to look at what is in use, not at values */
-    attach();
-    add(&table->processes);
+    add(attach() == CARRY_ERROR_PERMISSION ? &table->refused : &table->processes);
 }

@@ -96,6 +96,9 @@ static void print_rest(const struct leavers_findings *findings, FILE *stream) {
     if (findings->sum.unknown)
         fprintf(stream, "%s call%s returned of which the beginning is not known any more.\n",
                 text_count(count, findings->sum.unknown), text_plural(findings->sum.unknown));
+    if (findings->refused)
+        fprintf(stream, "In %s process%s the system let no calls be hooked.\n",
+                text_count(count, findings->refused), findings->refused == 1 ? "" : "es");
     if (findings->lost)
         fprintf(stream, "%s function%s found no room in the table.\n",
                 text_count(count, findings->lost), text_plural(findings->lost));
@@ -177,6 +180,7 @@ static void print_json(const struct leavers_options *options,
     json_object_set_new(json, "victims", number(findings->victims));
     json_object_set_new(json, "functions", number(findings->functions_count));
     json_object_set_new(json, "processes", number(findings->processes));
+    json_object_set_new(json, "refused", number(findings->refused));
     json_object_set_new(json, "lost", number(findings->lost));
     set_counts(json, &findings->sum);
     json_print(stream, json);

@@ -30,7 +30,7 @@ struct leavers_findings {
         *called_dirty;           /* the same, those that were called so most often first */
     struct leavers_function sum; /* of all */
     size_t leavers, victims;     /* how many of the two there are */
-    uint64_t processes, lost;
+    uint64_t processes, refused, lost;
 };
 
 /* False without memory. The table stays in use until findings are freed. */

@@ -76,6 +76,8 @@ static struct leavers_table *make_table(const struct leavers_options *options) {
 static int report(const struct leavers_options *options, const struct leavers_table *table,
                   FILE *stream, int status) {
     struct leavers_findings findings;
+    if (!table->processes && table->refused)
+        return command_error("the system lets no calls be hooked in '%s'", options->command[0]);
     if (!table->processes)
         return command_error("nothing could be loaded into '%s': it is linked statically or "
                              "set-uid, or for another machine; see carry xstate prof",

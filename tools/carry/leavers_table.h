@@ -30,6 +30,7 @@ struct leavers_row {
 
 struct leavers_table {
     uint64_t processes; /* that took part; each execution of a program counts */
+    uint64_t refused;   /* that could not, as the system lets nobody map text or write to slots */
     uint64_t lost;      /* functions that were left out because the table is full */
     uint32_t keep;      /* uppers that were left dirty stay so */
     uint32_t addresses; /* calls are hooked where this changes what address a function has, too */
