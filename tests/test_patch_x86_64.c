@@ -241,6 +241,7 @@ static void test_unknown(void) {
         {.kind = CARRY_SITE_JUMP, .length = 7, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_BRANCH, .length = 2, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_ALTERNATIVE, .length = 3, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ENTRY, .length = 6, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_BODY, .version = CARRY_SITE_VERSION + 1},
     };
     const size_t count = sizeof made / sizeof *made;

@@ -593,6 +593,31 @@ def test_what_the_body_may(carry: Run, build: Build) -> None:
     assert check(carry, build(plant(source), "pie", "-w")) == (CLEAN, [])
 
 
+@pytest.mark.parametrize(
+    ("text", "flags", "state"),
+    [
+        (".fill 5, 1, 0x90", 0, "original"),
+        (".byte 0x0f, 0x1f, 0x44, 0, 0", 0, "nop"),
+        (".byte 0x0f, 0x1f, 0x44, 0, 8", 2, "nop"),
+        (".byte 0xe9; .long stub - entry - 5", 0, "jump"),
+        (".byte 0xe9; .long stub - entry - 5", 2, "jump"),
+        (".byte 0xe9; .long stub - entry - 4", 0, "unknown bytes"),
+        (".byte 0x0f, 0x1f, 0x44, 0, 8", 0, "unknown bytes"),
+    ],
+)
+def test_entries(carry: Run, build: Build, text: str, flags: int, state: str) -> None:
+    """Programs make such records as they run: see <carry/hook.h>."""
+    source = (
+        f'__asm__(".pushsection .text; entry: {text}; stub: ret; .popsection;"'
+        '".pushsection carry_sites, \\"ao\\", @progbits, entry; .balign 4;"'
+        '".long entry - ., carry_key_tracing - ., stub - .;"'
+        f'".byte 6, 5, {flags}, 1; .popsection");'
+    )
+    path = build(plant(source), "pie", "-w")
+    assert [site["state"] for site in show(carry, path) if site["kind"] == "entry"] == [state]
+    assert check(carry, path)[0] == (BAD if state == "unknown bytes" else CLEAN)
+
+
 def test_an_alternative_may_jump_within(carry: Run, build: Build) -> None:
     source = (
         'void f(void) { __asm__ volatile(CARRY_ALT("test %%eax, %%eax; jz 1f; nop; 1:", avx2, '
