@@ -134,6 +134,10 @@ def options_of(mode: str) -> list[str]:
     return MODES[mode]
 
 
+# What of the library around the core patches text.
+HOSTED = ("host", "patch", "signals", "text", "trap", "x86_64/context")
+
+
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The module `patch`, without the sanitizers that the build of the tool may have."""
@@ -143,8 +147,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         *(SOURCE / "src/patch/x86_64").glob("*.[cS]"),
         *(SOURCE / "src/cpu").glob("*.c"),
         *(SOURCE / "src/cpu/x86_64").glob("*.c"),
-        *(path for path in (SOURCE / "src/hosted").glob("*.c") if path.stem != "fault"),
-        *(SOURCE / "src/hosted/x86_64").glob("*.c"),
+        *(SOURCE / "src/hosted" / f"{name}.c" for name in HOSTED),
     ]
     include = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
     compile_it = ["gcc", "-O1", "-fPIC", "-fvisibility=hidden", "-c", *include]
