@@ -29,7 +29,9 @@ static const struct subcommands commands = {
              "\n"
              "Examples:\n"
              "  carry xstate who $(pidof server)\n"
-             "  carry xstate cost\n",
+             "  carry xstate cost\n"
+             "  carry xstate prof -- ./server\n"
+             "  carry xstate leavers -- ./server\n",
     .rows = parts,
     .count = sizeof parts / sizeof *parts,
 };
