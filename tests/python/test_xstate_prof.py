@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -542,6 +542,36 @@ def test_terminated(tool: str, compiled: Build, tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=30) == ("", "")
         assert process.returncode == 128 + signal.SIGTERM
+    assert "dirty_loop" in report.read_text()
+
+
+def states_of(group: int) -> set[str]:
+    states = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                states.add(fields[0])
+    return states
+
+
+def test_job_control(tool: str, compiled: Build, tmp_path: Path) -> None:
+    """As by Ctrl-Z and fg: both stop, and both go on."""
+    report = tmp_path / "report"
+    command = [tool, "xstate", "prof", "-o", report, "--", compiled(INTERRUPTED)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, process_group=0, **pipes) as process:
+        try:
+            assert process.stdout and process.stdout.readline() == "ready\n"
+            time.sleep(0.2)
+            os.killpg(process.pid, signal.SIGTSTP)
+            wait_for(lambda: states_of(process.pid) <= {"T", "t"})
+            os.killpg(process.pid, signal.SIGCONT)
+            assert process.communicate("\n", timeout=30)[0] == "goes on\n"
+            assert process.returncode == 5
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert "dirty_loop" in report.read_text()
 
 
