@@ -1,70 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sites that are rewritten while threads run them. The sites stand in patch_sites_x86_64.S: for
- * each kind, and each byte of a site, there is one with that byte at the beginning of a cache line,
- * and one with it at the beginning of a page.
- */
+/* The checks of harness/placed.h by threads of a process. */
 #ifndef CARRY_TESTS_CHECK_PATCH_H
 #define CARRY_TESTS_CHECK_PATCH_H
 
-#include <carry/patch.h>
-
-#include "harness/verdict.h"
-
-typedef uint64_t placed_fn(uint64_t argument);
-
-struct placed {
-    placed_fn *function;
-    const uint8_t *site;
-};
-
-#define PLACED_STATES_MAX 6
-
-/* What a key makes of its sites, and what their functions then return for PLACED_ARGUMENT. */
-struct placed_state {
-    uintptr_t value;
-    uint64_t result;
-};
-
-#define PLACED_ARGUMENT 1000
-
-struct placed_kind {
-    const char *name;
-    size_t length; /* of a site */
-    bool in_text;  /* sites that cannot be patched do not follow the key, but stay as they begin */
-    struct carry_key *key;
-    const struct placed *sites;
-    size_t count;
-    size_t state_count;
-    struct placed_state states[PLACED_STATES_MAX]; /* the first is how they begin */
-};
-
-#define PLACED_KINDS 10
-
-/* All kinds. The first call must come before the first commit. */
-const struct placed_kind *placed_kinds(void);
-
-/*
- * Changes the key of a kind `flips` times, while `threads` others run all of its sites. They may
- * see the old state or the new one during a commit, and only the new one after it.
- */
-struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t threads);
-
-/* Runs and judges the sites of the last check_flips() or the present one: for other threads, and
- * for signal handlers. */
-void placed_run(void);
+#include "harness/placed.h"
 
 /*
  * Threads stand inside a function that a site has called, while the site is changed from each state
  * in which that can be to each state that there is; then they return.
  */
 struct verdict check_parked(size_t rounds);
-
-/* A function that is out of reach of direct calls, and jumps to this one; NULL without memory. */
-placed_fn *placed_far(placed_fn *function);
-
-/* Sets a key, and commits. */
-int placed_commit(struct carry_key *key, uintptr_t value);
 
 /* Is this program run by QEMU? */
 bool placed_in_qemu(void);

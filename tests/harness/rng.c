@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/rng.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_SEED 1071
-
-static uint64_t state = DEFAULT_SEED;
-
-uint64_t rng_seed(void) {
-    const char *text = getenv("CARRY_TEST_SEED");
-    if (!text || !*text)
-        return DEFAULT_SEED;
-    char *end;
-    uint64_t seed = strtoull(text, &end, 0);
-    if (*end) {
-        printf("Bail out! CARRY_TEST_SEED is not a number: %s\n", text);
-        exit(1);
-    }
-    return seed;
-}
+static uint64_t state = RNG_DEFAULT_SEED;
 
 void rng_restart(void) {
     state = rng_seed();

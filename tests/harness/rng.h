@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The seed in use. Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not a number. */
+#define RNG_DEFAULT_SEED 1071
+
+/* The seed in use (seed.c). Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not a number. */
 uint64_t rng_seed(void);
 
 void rng_restart(void);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The two CPUs: their set-up, their local APICs (Intel SDM vol. 3, chapter 11), calls between them.
+ */
+#include "base/cpuid.h"
+#include "io.h"
+#include "kernel.h"
+
+enum apic_register {
+    APIC_ID = 0x20,
+    APIC_EOI = 0xb0,
+    APIC_SPURIOUS = 0xf0,
+    APIC_COMMAND = 0x300,
+    APIC_TARGET = 0x310,
+    APIC_TIMER = 0x320,
+    APIC_INITIAL = 0x380,
+    APIC_DIVIDE = 0x3e0,
+};
+
+#define COMMAND_NMI     0x00000400
+#define COMMAND_INIT    0x00000500
+#define COMMAND_START   0x00000600
+#define COMMAND_ASSERT  0x00004000
+#define COMMAND_PENDING 0x00001000
+#define COMMAND_SELF    0x00040000
+
+struct call {
+    void (*function)(void *);
+    void *argument;
+};
+
+static struct cpu cpus[CPUS];
+static unsigned running = 1;
+static struct call interrupting[CPUS]; /* of the other CPU; a function of NULL is done */
+static struct call main_program;       /* of the second CPU */
+
+extern const uint8_t boot_second[], boot_second_end[];
+
+static volatile uint32_t *apic(enum apic_register index) {
+    return (volatile uint32_t *)(uintptr_t)(0xfee00000 + index);
+}
+
+void cpu_acknowledge(void) {
+    *apic(APIC_EOI) = 0;
+}
+
+static void command(unsigned target, uint32_t value) {
+    uint64_t flags = cpu_interrupts_off();
+    *apic(APIC_TARGET) = target << 24;
+    *apic(APIC_COMMAND) = value;
+    while (*apic(APIC_COMMAND) & COMMAND_PENDING)
+        cpu_pause();
+    cpu_interrupts_restore(flags);
+}
+
+void cpu_send_nmi_to_self(void) {
+    command(cpu_here()->apic, COMMAND_NMI | COMMAND_ASSERT);
+}
+
+void cpu_timer(uint32_t ticks) {
+    *apic(APIC_DIVIDE) = 0xb; /* by 1 */
+    *apic(APIC_TIMER) = TRAP_TIMER;
+    *apic(APIC_INITIAL) = ticks;
+}
+
+/* SSE, all of XSAVE, SMAP, the local APIC. */
+static void enable(void) {
+    uint64_t cr4 = io_cr4() | CR4_OSFXSR | CR4_OSXMMEXCPT;
+    bool has_xsave = carry_cpuid(1, 0).reg[2] >> 26 & 1;
+    bool has_smap = carry_cpuid_has_leaf(7) && (carry_cpuid(7, 0).reg[1] >> 20 & 1);
+    io_set_cr4(cr4 | (has_xsave ? CR4_OSXSAVE : 0) | (has_smap ? CR4_SMAP : 0));
+    if (has_xsave) {
+        struct carry_cpuid found = carry_cpuid(13, 0);
+        io_set_xcr0(found.reg[0] | (uint64_t)found.reg[3] << 32);
+    }
+    io_out(0x21, 0xff); /* the old interrupt controllers: nothing */
+    io_out(0xa1, 0xff);
+    *apic(APIC_SPURIOUS) = 0x100 | TRAP_SPURIOUS;
+}
+
+void cpu_prepare(unsigned index) {
+    struct cpu *cpu = &cpus[index];
+    cpu->self = cpu;
+    cpu->index = index;
+    trap_load(index);
+    io_set_msr(MSR_GS_BASE, (uint64_t)cpu);
+    enable();
+    cpu->apic = *apic(APIC_ID) >> 24;
+}
+
+unsigned cpu_count(void) {
+    return __atomic_load_n(&running, __ATOMIC_ACQUIRE);
+}
+
+/* --- Calls --- */
+
+static void wait_until_done(struct call *call) {
+    while (__atomic_load_n(&call->function, __ATOMIC_ACQUIRE))
+        cpu_pause();
+}
+
+static void order(struct call *call, void (*function)(void *), void *argument) {
+    call->argument = argument;
+    __atomic_store_n(&call->function, function, __ATOMIC_RELEASE);
+}
+
+static void carry_out(struct call *call) {
+    if (!__atomic_load_n(&call->function, __ATOMIC_ACQUIRE))
+        return;
+    call->function(call->argument);
+    __atomic_store_n(&call->function, NULL, __ATOMIC_RELEASE);
+}
+
+void cpu_poll(void) {
+    carry_out(&interrupting[cpu_here()->index]);
+}
+
+/* What was polled for meanwhile is done. */
+static bool handle_call(struct trap_frame *frame) {
+    (void)frame;
+    cpu_poll();
+    return true;
+}
+
+void cpu_call_other(void (*function)(void *), void *argument) {
+    unsigned other = !cpu_here()->index;
+    if (cpu_count() < CPUS)
+        return;
+    order(&interrupting[other], function, argument);
+    command(cpus[other].apic, COMMAND_ASSERT | TRAP_CALL);
+    wait_until_done(&interrupting[other]);
+}
+
+void cpu_run_other(void (*function)(void *), void *argument) {
+    order(&main_program, function, argument);
+}
+
+void cpu_join_other(void) {
+    wait_until_done(&main_program);
+}
+
+void kernel_second_main(void);
+void kernel_second_main(void) {
+    cpu_prepare(1);
+    __atomic_store_n(&running, CPUS, __ATOMIC_RELEASE);
+    __asm__ volatile("sti");
+    for (;;) {
+        carry_out(&main_program);
+        cpu_pause();
+    }
+}
+
+/* A write to port 0x80 takes about a microsecond. */
+static void wait_microseconds(unsigned count) {
+    while (count--)
+        io_out(0x80, 0);
+}
+
+void cpu_start_second(void) {
+    uint8_t *start = (uint8_t *)SECOND_START;
+    for (const uint8_t *from = boot_second; from < boot_second_end; from++)
+        *start++ = *from;
+    trap_set(TRAP_CALL, handle_call);
+    command(1, COMMAND_INIT | COMMAND_ASSERT);
+    wait_microseconds(10000);
+    command(1, COMMAND_START | COMMAND_ASSERT | SECOND_START >> 12);
+    for (unsigned i = 0; i < 1000000 && cpu_count() < CPUS; i++)
+        wait_microseconds(1);
+}

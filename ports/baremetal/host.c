@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The hosts that the core asks for, in this kernel. docs/kernel.md tells what each is to do. */
+#include "base/host.h"
+#include "base/cpuid.h"
+#include "base/fault_host.h"
+#include "base/text_host.h"
+#include "io.h"
+#include "kernel.h"
+
+#include <string.h>
+
+/* --- base/host.h --- */
+
+const char *carry_host_cpu_mask(void) {
+    return NULL;
+}
+
+/* --- base/fault_host.h: trap.c looks the table up, from the start --- */
+
+unsigned carry_host_recoverers = 1;
+
+size_t carry_host_copy(void *dst, const void *src, size_t size) {
+    (void)dst;
+    (void)src;
+    return size;
+}
+
+/* --- base/text_host.h --- */
+
+static uint8_t heap[1 << 20] __attribute__((aligned(16)));
+static size_t heap_used;
+static unsigned locked;
+static bool breaks_sync;
+
+static void *allocate(size_t size) {
+    size_t start = heap_used;
+    size = (size + 15) & ~(size_t)15;
+    if (size > sizeof heap - start)
+        return NULL;
+    heap_used += size;
+    return heap + start;
+}
+
+static void release(void *memory, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    if ((uint8_t *)memory + size == heap + heap_used)
+        heap_used -= size;
+}
+
+static void lock(void) {
+    while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
+        cpu_pause();
+}
+
+static void unlock(void) {
+    __atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+}
+
+static bool alone(void) {
+    return cpu_count() == 1;
+}
+
+static int open(const struct carry_text_run *runs, size_t count, bool is_alone, bool *pairs) {
+    (void)runs;
+    (void)count;
+    (void)is_alone;
+    *pairs = false;
+    return CARRY_OK;
+}
+
+static void nothing(void) {
+}
+
+/* Any CPU that executes CPUID fetches again (SDM vol. 3, 8.1.3). */
+static void serialise(void *argument) {
+    (void)argument;
+    carry_cpuid(0, 0);
+}
+
+static void synchronise(void) {
+    serialise(NULL);
+    if (!breaks_sync)
+        cpu_call_other(serialise, NULL);
+}
+
+/*
+ * Emulators that translate code in several threads may go on with a translation of before a write
+ * if it was made while they wrote: whoever writes twice, with all cores synchronised between, is
+ * safe from that. Processors need it once.
+ */
+static bool write(uintptr_t address, const void *bytes, size_t size) {
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy((void *)address, bytes, size);
+        synchronise();
+    }
+    return true;
+}
+
+static void yield(void) {
+    cpu_pause();
+}
+
+static const char *backend(void) {
+    return "kernel";
+}
+
+static void forget(uintptr_t low, uintptr_t high) {
+    (void)low;
+    (void)high;
+}
+
+const struct carry_text_host *carry_host_text(void) {
+    static const struct carry_text_host host = {
+        .allocate = allocate,
+        .release = release,
+        .lock = lock,
+        .unlock = unlock,
+        .alone = alone,
+        .open = open,
+        .close = nothing,
+        .write = write,
+        .yield = yield,
+        .synchronise = synchronise,
+        .backend = backend,
+        .forget = forget,
+    };
+    return &host;
+}
+
+/*
+ * A guard: whoever comes there tries again until the site is whole. With interrupts off, too: so
+ * the CPU that writes is answered here.
+ */
+static bool wait_at_site(struct trap_frame *frame) {
+    uintptr_t site = frame->rip - 1;
+    if (!carry_patch_is_site(site))
+        return false;
+    cpu_poll();
+    frame->rip = site;
+    return true;
+}
+
+void host_prepare(void);
+void host_prepare(void) {
+    breaks_sync = kernel_option("break=sync");
+    trap_set(TRAP_BREAKPOINT, wait_at_site);
+}
+
+/* --- What compilers emit calls to --- */
+
+void *memcpy(void *restrict dst, const void *restrict src, size_t size) {
+    void *to = dst;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(src), "+c"(size) : : "memory");
+    return dst;
+}
+
+void *memset(void *dst, int value, size_t size) {
+    void *to = dst;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(value) : "memory");
+    return dst;
+}
+
+int memcmp(const void *a, const void *b, size_t size) {
+    const uint8_t *x = a;
+    const uint8_t *y = b;
+    size_t i = 0;
+    while (i < size && x[i] == y[i])
+        i++;
+    return i < size ? x[i] - y[i] : 0;
+}

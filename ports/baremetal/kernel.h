@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A test kernel: two CPUs, one address space, no user code. What its files share, also with
+ * assembly. It links the core of the library, built for kernels, and supplies the hosts that the
+ * core asks for (host.c).
+ */
+#ifndef BAREMETAL_KERNEL_H
+#define BAREMETAL_KERNEL_H
+
+#define CODE64 0x08
+#define DATA   0x10
+#define CODE32 0x18
+#define TSS    0x20
+
+#define CR0_MP 0x00000002
+#define CR0_EM 0x00000004
+#define CR0_TS 0x00000008
+#define CR0_NE 0x00000020
+#define CR0_WP 0x00010000
+#define CR0_PG 0x80000000
+
+#define CR4_PAE        0x00000020
+#define CR4_OSFXSR     0x00000200
+#define CR4_OSXMMEXCPT 0x00000400
+#define CR4_OSXSAVE    0x00040000
+#define CR4_SMAP       0x00200000
+
+#define MSR_APIC_BASE 0x1b
+#define MSR_EFER      0xc0000080
+#define MSR_GS_BASE   0xc0000101
+#define EFER_LME      0x100
+#define EFER_NXE      0x800
+
+#define BOOT_STACK_BYTES 65536
+#define SECOND_START     0x8000
+#define TRAP_VECTORS     64
+
+#define CPUS 2
+
+#ifndef __ASSEMBLER__
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- Traps: trap.S, trap.c --- */
+
+struct trap_frame {
+    uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbp, rbx, rdx, rcx, rax;
+    uint64_t vector;
+    uint64_t error;
+    uint64_t rip, cs, rflags, rsp, ss;
+};
+
+enum trap_vector {
+    TRAP_NMI = 2,
+    TRAP_BREAKPOINT = 3,
+    TRAP_UNDEFINED = 6,
+    TRAP_NO_FPU = 7,
+    TRAP_PROTECTION = 13,
+    TRAP_PAGE = 14,
+    TRAP_TIMER = 32,
+    TRAP_CALL = 33, /* IPI: runs a function on the other CPU */
+    TRAP_SPURIOUS = 63,
+};
+
+/* Handles a trap; false if it is not its own, and then the kernel ends. */
+typedef bool trap_handler(struct trap_frame *frame);
+
+/* Sets the handler of a vector and returns the one before. Interrupts are acknowledged for it. */
+trap_handler *trap_set(enum trap_vector vector, trap_handler *handler);
+void trap_load(unsigned cpu); /* IDT, GDT and TSS of a CPU */
+
+/* Page faults that fix-up rows have survived. */
+extern uint64_t trap_fixed;
+
+/* --- CPUs: cpu.c --- */
+
+struct cpu {
+    struct cpu *self;
+    unsigned index;
+    unsigned apic;
+    unsigned preemption_off; /* how often */
+    bool in_interrupt;
+    bool in_nmi;
+};
+
+static inline struct cpu *cpu_here(void) {
+    struct cpu *cpu;
+    __asm__ volatile("movq %%gs:0, %0" : "=r"(cpu));
+    return cpu;
+}
+
+void cpu_prepare(unsigned index);
+unsigned cpu_count(void);
+void cpu_start_second(void);
+
+/* Runs `function` on the other CPU, in its interrupt handler, and waits until it has. */
+void cpu_call_other(void (*function)(void *), void *argument);
+
+/* Does what the other CPU asks for, where interrupts are off and it may be waited for. */
+void cpu_poll(void);
+
+/* Runs `function` on the other CPU as its main program, and waits for it to end. */
+void cpu_run_other(void (*function)(void *), void *argument);
+void cpu_join_other(void);
+
+/* The timer of this CPU, once, in `ticks` of its bus, or never (0). */
+void cpu_timer(uint32_t ticks);
+
+void cpu_acknowledge(void);
+void cpu_send_nmi_to_self(void);
+
+static inline void cpu_pause(void) {
+    __builtin_ia32_pause();
+}
+
+static inline uint64_t cpu_interrupts_off(void) {
+    uint64_t flags;
+    __asm__ volatile("pushfq; popq %0; cli" : "=r"(flags) : : "memory");
+    return flags;
+}
+
+static inline void cpu_interrupts_restore(uint64_t flags) {
+    if (flags & 0x200)
+        __asm__ volatile("sti" : : : "memory");
+}
+
+/* --- Memory: page.c --- */
+
+/* 2 MiB of addresses each, page by page, at first unmapped. */
+#define PAGE_BYTES    4096
+#define WINDOW_PAGES  512
+#define WINDOW_KERNEL UINT64_C(0x0000010000000000)
+#define WINDOW_USER   UINT64_C(0x0000008000000000)
+#define USER_LIMIT    UINT64_C(0x0000010000000000) /* no user address is as high */
+
+enum page_flag { PAGE_PRESENT = 1, PAGE_WRITABLE = 2, PAGE_USER = 4 };
+
+/* Maps page `index` of a window to a page of memory of its own, or changes its rights. */
+void page_map(uint64_t window, unsigned index, unsigned flags);
+void page_unmap(uint64_t window, unsigned index);
+
+/* --- Output: print.c --- */
+
+void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void print_char(char c);
+
+/* Ends the emulator. Does not return. */
+void kernel_exit(int status) __attribute__((noreturn));
+#define PANIC(...) (print("Bail out! " __VA_ARGS__), print("\n"), kernel_exit(0x7f))
+
+/* Is `name` on the command line? As in "break=sync". */
+bool kernel_option(const char *name);
+
+#endif
+#endif

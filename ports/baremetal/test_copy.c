@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies that survive page faults: copyin and copyout, as kernels have them, with a fault at every
+ * byte of either side.
+ */
+#include "base/cpuid.h"
+#include "harness/tap.h"
+#include "io.h"
+#include "kernel.h"
+
+#include <carry/copy.h>
+#include <carry/fault.h>
+#include <carry/sum.h>
+
+#include <string.h>
+
+#define SIZE_MAX_TESTED 320
+
+#define USER(page, offset)   ((uint8_t *)(WINDOW_USER + (page)*PAGE_BYTES + (offset)))
+#define KERNEL(page, offset) ((uint8_t *)(WINDOW_KERNEL + (page)*PAGE_BYTES + (offset)))
+
+static bool has_smap(void) {
+    return io_cr4() & CR4_SMAP;
+}
+
+static bool is_user(const void *address, size_t size) {
+    return (uintptr_t)address < USER_LIMIT && size <= USER_LIMIT - (uintptr_t)address;
+}
+
+/* What a kernel wraps around carry_copy_try(): the range, and leave to reach user pages. */
+static size_t copy_checked(void *dst, const void *src, const void *user, size_t size) {
+    if (!is_user(user, size))
+        return size;
+    if (has_smap())
+        __asm__ volatile("stac" : : : "memory", "cc");
+    size_t left = carry_copy_try(dst, src, size);
+    if (has_smap())
+        __asm__ volatile("clac" : : : "memory", "cc");
+    return left;
+}
+
+static size_t copyin(void *dst, const void *user, size_t size) {
+    return copy_checked(dst, user, user, size);
+}
+
+static size_t copyout(void *user, const void *src, size_t size) {
+    return copy_checked(user, src, user, size);
+}
+
+static uint8_t bytes[SIZE_MAX_TESTED];
+static uint8_t result[SIZE_MAX_TESTED + 2];
+
+static bool is_filled(const uint8_t *from, uint8_t value, size_t size) {
+    size_t i = 0;
+    while (i < size && from[i] == value)
+        i++;
+    return i == size;
+}
+
+/* Writes to user pages without a copy of the library. */
+static void prepare(uint8_t *user, const uint8_t *from, size_t size) {
+    if (has_smap())
+        __asm__ volatile("stac" : : : "memory");
+    for (size_t i = 0; i < size; i++)
+        user[i] = from ? from[i] : 0x5a;
+    if (has_smap())
+        __asm__ volatile("clac" : : : "memory");
+}
+
+static bool user_equals(const uint8_t *user, const uint8_t *expected, size_t size) {
+    if (has_smap())
+        __asm__ volatile("stac" : : : "memory");
+    bool equal = !memcmp(user, expected, size);
+    if (has_smap())
+        __asm__ volatile("clac" : : : "memory");
+    return equal;
+}
+
+/* `good` bytes of the source can be read, then comes a hole. */
+static bool copyin_stops_at(size_t size, size_t good) {
+    uint8_t *user = USER(1, PAGE_BYTES - good);
+    memset(result, 0xcc, sizeof result);
+    prepare(user, bytes, good);
+    size_t left = copyin(result + 1, user, size);
+    return left == size - good && !memcmp(result + 1, bytes, good) && result[0] == 0xcc &&
+           is_filled(result + 1 + good, 0xcc, sizeof result - 1 - good);
+}
+
+static bool copyout_stops_at(size_t size, size_t good) {
+    uint8_t *user = USER(1, PAGE_BYTES - good);
+    prepare(USER(1, PAGE_BYTES - good - 1), NULL, good + 1);
+    size_t left = copyout(user, bytes, size);
+    return left == size - good && user_equals(user, bytes, good) &&
+           user_equals(user - 1, (const uint8_t *)"\x5a", 1);
+}
+
+static void test_every_byte(const char *name, bool (*stops_at)(size_t size, size_t good)) {
+    const uint64_t before = trap_fixed;
+    size_t bad = 0;
+    size_t faults = 0;
+    for (size_t size = 0; size <= SIZE_MAX_TESTED; size += size < 80 ? 1 : 17)
+        for (size_t good = 0; good <= size; good++) {
+            bad += !stops_at(size, good);
+            faults += good < size;
+        }
+    tap_ok(!bad, "%s: exact at every byte, %zu wrong", name, bad);
+    tap_ok(trap_fixed >= before + faults, "%s: %lu faults for %zu copies that meet a hole", name,
+           trap_fixed - before, faults);
+}
+
+static void test_kernels(void) {
+    struct carry_copy_kernel kernel;
+    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++) {
+        if (carry_copy_select(kernel.name)) {
+            tap_skip(kernel.name, "this CPU lacks %s", kernel.missing ? kernel.missing : "nothing");
+            continue;
+        }
+        tap_note("kernel %s", kernel.name);
+        test_every_byte("copyin", copyin_stops_at);
+        test_every_byte("copyout", copyout_stops_at);
+    }
+    carry_copy_select(NULL);
+}
+
+static void test_refusals(void) {
+    uint8_t word[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    page_map(WINDOW_KERNEL, 1, PAGE_WRITABLE);
+    memset(KERNEL(1, 0), 0x77, 8);
+    tap_ok(copyin(word, KERNEL(1, 0), 8) == 8 && word[0] == 1, "copyin refuses kernel pages");
+    tap_ok(copyout(KERNEL(1, 0), word, 8) == 8 && KERNEL(1, 0)[0] == 0x77,
+           "copyout refuses kernel pages");
+    tap_ok(copyin(word, (void *)(USER_LIMIT - 4), 8) == 8, "and ranges that run into the kernel");
+    tap_ok(copyin(word, USER(1, 0), SIZE_MAX) == SIZE_MAX, "and sizes that wrap");
+    page_unmap(WINDOW_KERNEL, 1);
+
+    page_map(WINDOW_USER, 3, PAGE_USER);
+    tap_ok(copyout(USER(3, 0), word, 8) == 8, "a read-only page is not written to");
+    page_unmap(WINDOW_USER, 3);
+    tap_ok(carry_copy_try(word, (void *)UINT64_C(0x8000000000000000), 8) == 8,
+           "an address that is none (#GP) is survived");
+    if (!has_smap())
+        tap_skip("SMAP", "this CPU lacks it");
+    else
+        tap_ok(carry_copy_try(word, USER(1, 0), 8) == 8 && word[0] == 1,
+               "SMAP: without leave no user page is read");
+}
+
+static void test_words(void) {
+    uint32_t word = 7;
+    uint32_t sum = 0;
+    page_map(WINDOW_KERNEL, 1, PAGE_WRITABLE);
+    memset(KERNEL(1, PAGE_BYTES - 4), 0x11, 4);
+    tap_ok(carry_read_try(&word, KERNEL(1, PAGE_BYTES - 4), 4) && word == 0x11111111,
+           "carry_read_try() reads up to the hole");
+    tap_ok(!carry_read_try(&word, KERNEL(1, PAGE_BYTES - 3), 4) && word == 0x11111111,
+           "and nothing across it");
+    tap_ok(!carry_write_try(KERNEL(1, PAGE_BYTES - 2), &word, 4), "carry_write_try() as well");
+    tap_ok(carry_load_zeropad(KERNEL(1, PAGE_BYTES - 2)) == 0x1111, "carry_load_zeropad() pads");
+    tap_ok(carry_sum_copy_try(&word, KERNEL(1, PAGE_BYTES - 2), 4, &sum) == 2 &&
+               carry_sum_fold(sum) == 0x1111,
+           "carry_sum_copy_try() sums what it could copy");
+    page_unmap(WINDOW_KERNEL, 1);
+}
+
+void test_copy(void);
+void test_copy(void) {
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 7 + 1);
+    page_map(WINDOW_USER, 1, PAGE_USER | PAGE_WRITABLE);
+    test_kernels();
+    test_refusals();
+    test_words();
+    page_unmap(WINDOW_USER, 1);
+}

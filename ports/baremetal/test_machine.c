@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* What the other tests stand on: traps, interrupts, pages, the second CPU. */
+#include "harness/tap.h"
+#include "io.h"
+#include "kernel.h"
+
+static unsigned breakpoints;
+static unsigned ticks;
+static unsigned nmis;
+
+static bool count_breakpoint(struct trap_frame *frame) {
+    (void)frame;
+    breakpoints++;
+    return true;
+}
+
+static bool count_tick(struct trap_frame *frame) {
+    (void)frame;
+    __atomic_fetch_add(&ticks, cpu_here()->in_interrupt, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool count_nmi(struct trap_frame *frame) {
+    (void)frame;
+    __atomic_fetch_add(&nmis, cpu_here()->in_nmi, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool wait_for(const unsigned *count) {
+    for (unsigned i = 0; i < 100000000 && !__atomic_load_n(count, __ATOMIC_RELAXED); i++)
+        cpu_pause();
+    return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static void test_traps(void) {
+    trap_handler *before = trap_set(TRAP_BREAKPOINT, count_breakpoint);
+    __asm__ volatile("int3");
+    trap_set(TRAP_BREAKPOINT, before);
+    tap_ok(breakpoints == 1, "a breakpoint is handled, and the program goes on");
+
+    before = trap_set(TRAP_NMI, count_nmi);
+    cpu_send_nmi_to_self();
+    tap_ok(wait_for(&nmis), "an NMI comes, and is known as one");
+    trap_set(TRAP_NMI, before);
+}
+
+static void test_timer(void) {
+    trap_handler *before = trap_set(TRAP_TIMER, count_tick);
+    uint64_t flags = cpu_interrupts_off();
+    cpu_timer(1000);
+    for (unsigned i = 0; i < 100000; i++)
+        cpu_pause();
+    tap_ok(!ticks, "no interrupt while they are off");
+    cpu_interrupts_restore(flags);
+    tap_ok(wait_for(&ticks), "the timer interrupts");
+    trap_set(TRAP_TIMER, before);
+}
+
+static void tell_index(void *index) {
+    *(unsigned *)index = cpu_here()->index;
+}
+
+static void test_second(void) {
+    unsigned called = 0;
+    unsigned run = 0;
+    if (!tap_ok(cpu_count() == CPUS, "the second CPU runs"))
+        return;
+    cpu_call_other(tell_index, &called);
+    tap_ok(called == 1, "it runs what it is called for");
+    cpu_run_other(tell_index, &run);
+    cpu_join_other();
+    tap_ok(run == 1, "it runs a program of its own");
+}
+
+static void test_pages(void) {
+    volatile uint32_t *word = (volatile uint32_t *)(WINDOW_KERNEL + 5 * PAGE_BYTES);
+    page_map(WINDOW_KERNEL, 5, PAGE_WRITABLE);
+    *word = 0x1071;
+    page_unmap(WINDOW_KERNEL, 5);
+    page_map(WINDOW_KERNEL, 5, 0);
+    tap_ok(*word == 0x1071, "a page keeps what was written to it");
+    page_unmap(WINDOW_KERNEL, 5);
+}
+
+void test_machine(void);
+void test_machine(void) {
+    test_traps();
+    test_timer();
+    test_second();
+    test_pages();
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sites that are rewritten while others run them. The sites stand in patch_sites_x86_64.S: for
+ * each kind, and each byte of a site, there is one with that byte at the beginning of a cache line,
+ * and one with it at the beginning of a page. Nothing here needs an operating system: who runs the
+ * sites meanwhile, threads or CPUs, comes by placed_start().
+ */
+#ifndef CARRY_TESTS_PLACED_H
+#define CARRY_TESTS_PLACED_H
+
+#include <carry/patch.h>
+
+#include "harness/verdict.h"
+
+typedef uint64_t placed_fn(uint64_t argument);
+
+struct placed {
+    placed_fn *function;
+    const uint8_t *site;
+};
+
+#define PLACED_STATES_MAX 6
+
+/* What a key makes of its sites, and what their functions then return for PLACED_ARGUMENT. */
+struct placed_state {
+    uintptr_t value;
+    uint64_t result;
+};
+
+#define PLACED_ARGUMENT 1000
+
+struct placed_kind {
+    const char *name;
+    size_t length; /* of a site */
+    bool in_text;  /* sites that cannot be patched do not follow the key, but stay as they begin */
+    struct carry_key *key;
+    const struct placed *sites;
+    size_t count;
+    size_t state_count;
+    struct placed_state states[PLACED_STATES_MAX]; /* the first is how they begin */
+};
+
+#define PLACED_KINDS 10
+
+/* All kinds. The first call must come before the first commit. */
+const struct placed_kind *placed_kinds(void);
+
+/*
+ * Changes the key of a kind `flips` times, while `runners` others run all of its sites. They may
+ * see the old state or the new one during a commit, and only the new one after it.
+ */
+struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t runners);
+
+/* Runs and judges the sites of the last check_flips() or the present one: for other threads, and
+ * for signal handlers. */
+void placed_run(void);
+
+/* Sets a key, and commits. */
+int placed_commit(struct carry_key *key, uintptr_t value);
+
+/* --- Whoever uses this provides --- */
+
+/* Lets `count` others run `run`, and waits for them to end. Returns how many there are. */
+size_t placed_start(void (*run)(void), size_t count);
+void placed_join(void);
+void placed_yield(void);
+
+/* A function that is out of reach of direct calls, and jumps to this one; NULL if it cannot be. */
+placed_fn *placed_far(placed_fn *function);
+
+#endif
