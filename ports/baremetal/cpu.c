@@ -121,13 +121,44 @@ static bool handle_call(struct trap_frame *frame) {
     return true;
 }
 
+static void interrupt_other(void (*function)(void *), void *argument) {
+    unsigned index = !cpu_here()->index;
+    order(&interrupting[index], function, argument);
+    command(cpus[index].apic, COMMAND_ASSERT | TRAP_CALL);
+}
+
 void cpu_call_other(void (*function)(void *), void *argument) {
-    unsigned other = !cpu_here()->index;
     if (cpu_count() < CPUS)
         return;
-    order(&interrupting[other], function, argument);
-    command(cpus[other].apic, COMMAND_ASSERT | TRAP_CALL);
-    wait_until_done(&interrupting[other]);
+    interrupt_other(function, argument);
+    wait_until_done(&interrupting[!cpu_here()->index]);
+}
+
+/* --- Standing still --- */
+
+static enum { RUNS, STANDS } other;
+
+static void stand_still(void *unused) {
+    (void)unused;
+    __atomic_store_n(&other, STANDS, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&other, __ATOMIC_SEQ_CST) == STANDS)
+        cpu_pause();
+    carry_cpuid(0, 0); /* fetches again what was written meanwhile (SDM vol. 3, 8.1.3) */
+}
+
+void cpu_hold_other(void) {
+    if (cpu_count() < CPUS)
+        return;
+    interrupt_other(stand_still, NULL);
+    while (__atomic_load_n(&other, __ATOMIC_SEQ_CST) != STANDS)
+        cpu_pause();
+}
+
+void cpu_release_other(void) {
+    if (cpu_count() < CPUS)
+        return;
+    __atomic_store_n(&other, RUNS, __ATOMIC_SEQ_CST);
+    wait_until_done(&interrupting[!cpu_here()->index]);
 }
 
 void cpu_run_other(void (*function)(void *), void *argument) {

@@ -68,32 +68,26 @@ static int open(const struct carry_text_run *runs, size_t count, bool is_alone, 
     return CARRY_OK;
 }
 
-static void nothing(void) {
-}
+/*
+ * While text is written the other CPU stands still, in an interrupt handler: threads of QEMU lose
+ * writes to a page that another of them translates at that moment. Between the steps of a commit
+ * it runs on, from wherever it was interrupted, in what stands there then.
+ */
+static bool holds;
 
-/* Any CPU that executes CPUID fetches again (SDM vol. 3, 8.1.3). */
-static void serialise(void *argument) {
-    (void)argument;
-    carry_cpuid(0, 0);
+static bool write(uintptr_t address, const void *bytes, size_t size) {
+    if (!holds && !breaks_sync)
+        cpu_hold_other();
+    holds = true;
+    memcpy((void *)address, bytes, size);
+    return true;
 }
 
 static void synchronise(void) {
-    serialise(NULL);
-    if (!breaks_sync)
-        cpu_call_other(serialise, NULL);
-}
-
-/*
- * Emulators that translate code in several threads may go on with a translation of before a write
- * if it was made while they wrote: whoever writes twice, with all cores synchronised between, is
- * safe from that. Processors need it once.
- */
-static bool write(uintptr_t address, const void *bytes, size_t size) {
-    for (unsigned i = 0; i < 2; i++) {
-        memcpy((void *)address, bytes, size);
-        synchronise();
-    }
-    return true;
+    carry_cpuid(0, 0); /* serialises (SDM vol. 3, 8.1.3) */
+    if (holds && !breaks_sync)
+        cpu_release_other();
+    holds = false;
 }
 
 static void yield(void) {
@@ -117,7 +111,7 @@ const struct carry_text_host *carry_host_text(void) {
         .unlock = unlock,
         .alone = alone,
         .open = open,
-        .close = nothing,
+        .close = synchronise,
         .write = write,
         .yield = yield,
         .synchronise = synchronise,
@@ -146,7 +140,7 @@ void host_prepare(void) {
     trap_set(TRAP_BREAKPOINT, wait_at_site);
 }
 
-/* --- What compilers emit calls to --- */
+/* --- What compilers emit calls to, and tests --- */
 
 void *memcpy(void *restrict dst, const void *restrict src, size_t size) {
     void *to = dst;
@@ -167,4 +161,11 @@ int memcmp(const void *a, const void *b, size_t size) {
     while (i < size && x[i] == y[i])
         i++;
     return i < size ? x[i] - y[i] : 0;
+}
+
+size_t strlen(const char *text) {
+    size_t size = 0;
+    while (text[size])
+        size++;
+    return size;
 }

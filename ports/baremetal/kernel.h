@@ -98,6 +98,10 @@ void cpu_start_second(void);
 /* Runs `function` on the other CPU, in its interrupt handler, and waits until it has. */
 void cpu_call_other(void (*function)(void *), void *argument);
 
+/* Has the other CPU stand still in its interrupt handler, and lets it go on. */
+void cpu_hold_other(void);
+void cpu_release_other(void);
+
 /* Does what the other CPU asks for, where interrupts are off and it may be waited for. */
 void cpu_poll(void);
 

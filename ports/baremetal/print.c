@@ -5,6 +5,7 @@
 #include "kernel.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 #define SERIAL 0x3f8
 
@@ -19,51 +20,71 @@ void print_char(char c) {
     io_out(SERIAL, (uint8_t)c);
 }
 
-static void print_text(const char *text) {
-    while (*text)
-        print_char(*text++);
+/* Where text goes: into a buffer, or to the serial port if there is none. */
+struct sink {
+    char *text;
+    size_t size;
+    size_t used;
+};
+
+static void put(struct sink *sink, char c) {
+    if (!sink->text)
+        print_char(c);
+    else if (sink->used + 1 < sink->size)
+        sink->text[sink->used] = c;
+    sink->used++;
 }
 
-static void print_number(uint64_t value, unsigned base) {
+static void put_text(struct sink *sink, const char *text) {
+    while (*text)
+        put(sink, *text++);
+}
+
+static void put_number(struct sink *sink, uint64_t value, unsigned base) {
     char digits[24];
     unsigned count = 0;
     do
         digits[count++] = "0123456789abcdef"[value % base];
     while (value /= base);
     while (count)
-        print_char(digits[--count]);
+        put(sink, digits[--count]);
 }
 
-static void print_signed(int64_t value) {
+static void put_signed(struct sink *sink, int64_t value) {
     if (value < 0)
-        print_char('-');
-    print_number(value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
+        put(sink, '-');
+    put_number(sink, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
 }
 
-/* %s, %c, %d, %u, %x, %p, also with l or z. */
-static void print_list(const char *format, va_list list) {
+/* %s, %c, %d, %u, %x, %p, also with l, ll or z. */
+static void put_list(struct sink *sink, const char *format, va_list list) {
     for (; *format; format++) {
         if (*format != '%') {
-            print_char(*format);
+            put(sink, *format);
             continue;
         }
         bool is_long = false;
         while (*++format == 'l' || *format == 'z')
             is_long = true;
         if (*format == 's')
-            print_text(va_arg(list, const char *));
+            put_text(sink, va_arg(list, const char *));
         else if (*format == 'c')
-            print_char((char)va_arg(list, int));
+            put(sink, (char)va_arg(list, int));
         else if (*format == 'd')
-            print_signed(is_long ? va_arg(list, long) : va_arg(list, int));
+            put_signed(sink, is_long ? va_arg(list, long) : va_arg(list, int));
         else if (*format == 'p')
-            print_number((uintptr_t)va_arg(list, void *), 16);
+            put_number(sink, (uintptr_t)va_arg(list, void *), 16);
         else if (*format == 'u' || *format == 'x')
-            print_number(is_long ? va_arg(list, unsigned long) : va_arg(list, unsigned),
-                         *format == 'x' ? 16 : 10);
+            put_number(sink, is_long ? va_arg(list, unsigned long) : va_arg(list, unsigned),
+                       *format == 'x' ? 16 : 10);
         else
-            print_char(*format);
+            put(sink, *format);
     }
+}
+
+static void print_list(const char *format, va_list list) {
+    struct sink serial = {0};
+    put_list(&serial, format, list);
 }
 
 void print(const char *format, ...) {
@@ -71,6 +92,22 @@ void print(const char *format, ...) {
     va_start(list, format);
     print_list(format, list);
     va_end(list);
+}
+
+int vsnprintf(char *text, size_t size, const char *format, va_list list) {
+    struct sink sink = {text, size, 0};
+    put_list(&sink, format, list);
+    if (size)
+        text[sink.used < size ? sink.used : size - 1] = '\0';
+    return (int)sink.used;
+}
+
+int snprintf(char *text, size_t size, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int used = vsnprintf(text, size, format, list);
+    va_end(list);
+    return used;
 }
 
 bool tap_ok(bool ok, const char *name, ...) {

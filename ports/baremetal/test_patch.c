@@ -1,5 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* stand-in */
+/* Sites of every kind, wherever in a line or page they stand, rewritten under the other CPU. */
+#include "harness/placed.h"
+#include "harness/tap.h"
+#include "kernel.h"
+
+#include <carry/patch.h>
+
+#define FLIPS 100
+
+/* --- harness/placed.h --- */
+
+static void (*runner)(void);
+
+static void run(void *unused) {
+    (void)unused;
+    runner();
+}
+
+size_t placed_start(void (*function)(void), size_t count) {
+    runner = function;
+    if (!count || cpu_count() < CPUS)
+        return 0;
+    cpu_run_other(run, NULL);
+    return 1;
+}
+
+void placed_join(void) {
+    cpu_join_other();
+}
+
+void placed_yield(void) {
+    cpu_pause();
+}
+
+placed_fn *placed_far(placed_fn *function) {
+    (void)function;
+    return NULL;
+}
+
 void test_patch(void);
 void test_patch(void) {
+    const struct placed_kind *kinds = placed_kinds();
+    struct carry_patch_counts counts;
+    tap_ok(!carry_patch_apply(0), "sites of the kernel are patched");
+    carry_patch_stats(&counts);
+    tap_ok(counts.sites && counts.direct, "%zu sites, %zu direct calls", counts.sites,
+           counts.direct);
+    for (size_t i = 0; i < PLACED_KINDS; i++) {
+        if (kinds[i].in_text && kinds[i].length > 8)
+            continue; /* several instructions: only while there is one CPU */
+        struct verdict verdict = check_flips(&kinds[i], FLIPS, CPUS - 1);
+        verdict_report(&verdict, "%s: %u flips of %zu sites under the other CPU", kinds[i].name,
+                       FLIPS, kinds[i].count);
+    }
 }
