@@ -38,6 +38,10 @@ demo: packages-build
 test: $(if $(filter list,$(STEPS)),,packages-test)
 	@$(PYTHON) scripts/run_tests.py $(if $(QUICK),--quick) $(STEPS)
 
+.PHONY: test-ring0
+test-ring0: packages-test
+	@$(PYTHON) scripts/run_tests.py ring0
+
 .PHONY: install
 install: all
 	@$(call quietly,meson configure $(BUILD) -Dprefix=$(PREFIX) && ninja -C $(BUILD))
@@ -60,5 +64,6 @@ help:
 	@echo "make demo      installs what is missing, builds, checks the captures in examples/"
 	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some,"
 	@echo "               STEPS=list names them, QUICK=1 those worth running after every change)"
+	@echo "make test-ring0 installs what is missing, runs the core in kernels, emulated"
 	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
 	@echo "make clean     removes everything built"

@@ -87,7 +87,7 @@ def python_tests(
 
 def files(*suffixes: str) -> list[str]:
     """The project's files of these kinds."""
-    tops = ("include", "src", "tools", "tests", "fuzz", "examples", "scripts")
+    tops = ("include", "src", "tools", "tests", "fuzz", "examples", "scripts", "ports")
     return [
         str(path.relative_to(ROOT))
         for top in tops
@@ -166,6 +166,13 @@ def s390x(log: Log) -> None:
 
 def linkers(log: Log) -> None:
     python_tests(log, build(log, "gcc", "-Dtool=enabled"), tests="linkers")
+
+
+def ring0(log: Log) -> None:
+    """No library: kernels are built from the core's sources."""
+    folder = BUILDS / "ring0"
+    folder.mkdir(parents=True, exist_ok=True)
+    python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0")
 
 
 def symbols(log: Log) -> None:
@@ -311,6 +318,7 @@ STEPS = [
     Step("aarch64", "aarch64, emulated, -O0, -O2 and -O3: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated, -O0, -O2 and -O3: C tests", s390x),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
+    Step("ring0", "the core in a kernel, on emulated CPUs", ring0),
     Step("symbols", "core is freestanding, exports are the public functions", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),
     Step("readme", "the README's one-line build, the documents' programs", readme, quick=True),

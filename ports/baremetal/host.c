@@ -75,19 +75,42 @@ static int open(const struct carry_text_run *runs, size_t count, bool is_alone, 
  */
 static bool holds;
 
+/* What was written since all CPUs were synchronised. */
+static struct carry_text_run unsynchronised[64];
+static size_t unsynchronised_count;
+unsigned host_races;
+
+static void note_write(uintptr_t low, uintptr_t high) {
+    for (size_t i = 0; i < unsynchronised_count; i++)
+        host_races += low < unsynchronised[i].high && unsynchronised[i].low < high;
+    if (unsynchronised_count < sizeof unsynchronised / sizeof *unsynchronised)
+        unsynchronised[unsynchronised_count++] = (struct carry_text_run){low, high};
+    else
+        PANIC("more than %zu writes between synchronisations", unsynchronised_count);
+}
+
 static bool write(uintptr_t address, const void *bytes, size_t size) {
-    if (!holds && !breaks_sync)
+    if (!holds)
         cpu_hold_other();
     holds = true;
+    note_write(address, address + size);
     memcpy((void *)address, bytes, size);
     return true;
 }
 
-static void synchronise(void) {
+static void let_go(void) {
     carry_cpuid(0, 0); /* serialises (SDM vol. 3, 8.1.3) */
-    if (holds && !breaks_sync)
+    if (holds)
         cpu_release_other();
     holds = false;
+    unsynchronised_count = 0;
+}
+
+/* `break=sync`: the second of each commit is left out. */
+static void synchronise(void) {
+    static unsigned count;
+    if (!breaks_sync || ++count % 2)
+        let_go();
 }
 
 static void yield(void) {
@@ -111,7 +134,7 @@ const struct carry_text_host *carry_host_text(void) {
         .unlock = unlock,
         .alone = alone,
         .open = open,
-        .close = synchronise,
+        .close = let_go,
         .write = write,
         .yield = yield,
         .synchronise = synchronise,
@@ -134,7 +157,6 @@ static bool wait_at_site(struct trap_frame *frame) {
     return true;
 }
 
-void host_prepare(void);
 void host_prepare(void) {
     breaks_sync = kernel_option("break=sync");
     trap_set(TRAP_BREAKPOINT, wait_at_site);
@@ -168,4 +190,11 @@ size_t strlen(const char *text) {
     while (text[size])
         size++;
     return size;
+}
+
+int strncmp(const char *a, const char *b, size_t size) {
+    size_t i = 0;
+    while (i < size && a[i] && a[i] == b[i])
+        i++;
+    return i < size ? a[i] - b[i] : 0;
 }

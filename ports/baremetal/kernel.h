@@ -71,6 +71,10 @@ typedef bool trap_handler(struct trap_frame *frame);
 trap_handler *trap_set(enum trap_vector vector, trap_handler *handler);
 void trap_load(unsigned cpu); /* IDT, GDT and TSS of a CPU */
 
+/* The table of copies that survive faults: puts a row off by one, prints which were used. */
+void trap_break_row(size_t index);
+void trap_note_rows(void);
+
 /* Page faults that fix-up rows have survived. */
 extern uint64_t trap_fixed;
 
@@ -145,6 +149,13 @@ enum page_flag { PAGE_PRESENT = 1, PAGE_WRITABLE = 2, PAGE_USER = 4 };
 void page_map(uint64_t window, unsigned index, unsigned flags);
 void page_unmap(uint64_t window, unsigned index);
 
+/* --- The hosts of the core: host.c --- */
+
+void host_prepare(void);
+
+/* Writes of text that was written before, without all CPUs synchronised in between. */
+extern unsigned host_races;
+
 /* --- Output: print.c --- */
 
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -154,8 +165,9 @@ void print_char(char c);
 void kernel_exit(int status) __attribute__((noreturn));
 #define PANIC(...) (print("Bail out! " __VA_ARGS__), print("\n"), kernel_exit(0x7f))
 
-/* Is `name` on the command line? As in "break=sync". */
+/* Is `name` on the command line? What number follows it there? "break=sync break=row:3" */
 bool kernel_option(const char *name);
+size_t kernel_option_number(const char *name, size_t otherwise);
 
 #endif
 #endif

@@ -29,16 +29,30 @@ static const char *command_line(void) {
     return line ? (const char *)line : "";
 }
 
-bool kernel_option(const char *name) {
-    size_t size = 0;
-    while (name[size])
-        size++;
+/* What follows `name` in the word of the command line that begins with it, or NULL. */
+static const char *option(const char *name) {
+    size_t size = strlen(name);
     for (const char *word = command_line(); *word; word++) {
         bool starts = word == command_line() || word[-1] == ' ';
-        if (starts && !memcmp(word, name, size) && (word[size] == ' ' || !word[size]))
-            return true;
+        if (starts && !strncmp(word, name, size))
+            return word + size;
     }
-    return false;
+    return NULL;
+}
+
+bool kernel_option(const char *name) {
+    const char *rest = option(name);
+    return rest && (*rest == ' ' || !*rest);
+}
+
+size_t kernel_option_number(const char *name, size_t otherwise) {
+    const char *digits = option(name);
+    size_t number = 0;
+    if (!digits)
+        return otherwise;
+    for (; *digits >= '0' && *digits <= '9'; digits++)
+        number = number * 10 + (size_t)(*digits - '0');
+    return number;
 }
 
 /* The same numbers in every run. */
@@ -57,11 +71,11 @@ static void describe_machine(void) {
     print("\n");
 }
 
-void host_prepare(void);
 void kernel_main(void);
 void kernel_main(void) {
     cpu_prepare(0);
     host_prepare();
+    trap_break_row(kernel_option_number("break=row:", SIZE_MAX));
     cpu_start_second();
     describe_machine();
     __asm__ volatile("sti");
@@ -70,5 +84,6 @@ void kernel_main(void) {
         tap_note("%s", tests[i].name);
         tests[i].run();
     }
+    trap_note_rows();
     kernel_exit(tap_done());
 }

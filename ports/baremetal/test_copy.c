@@ -7,6 +7,7 @@
 #include "harness/tap.h"
 #include "io.h"
 #include "kernel.h"
+#include "oracle.h"
 
 #include <carry/copy.h>
 #include <carry/fault.h>
@@ -23,6 +24,17 @@ static bool has_smap(void) {
     return io_cr4() & CR4_SMAP;
 }
 
+/* While SMAP protects user pages, a kernel reaches them by leave only. */
+static void leave_protection(void) {
+    if (has_smap())
+        __asm__ volatile("stac" : : : "memory", "cc");
+}
+
+static void enter_protection(void) {
+    if (has_smap())
+        __asm__ volatile("clac" : : : "memory", "cc");
+}
+
 static bool is_user(const void *address, size_t size) {
     return (uintptr_t)address < USER_LIMIT && size <= USER_LIMIT - (uintptr_t)address;
 }
@@ -31,16 +43,23 @@ static bool is_user(const void *address, size_t size) {
 static size_t copy_checked(void *dst, const void *src, const void *user, size_t size) {
     if (!is_user(user, size))
         return size;
-    if (has_smap())
-        __asm__ volatile("stac" : : : "memory", "cc");
+    leave_protection();
     size_t left = carry_copy_try(dst, src, size);
-    if (has_smap())
-        __asm__ volatile("clac" : : : "memory", "cc");
+    enter_protection();
     return left;
 }
 
 static size_t copyin(void *dst, const void *user, size_t size) {
     return copy_checked(dst, user, user, size);
+}
+
+static size_t copyin_sum(void *dst, const void *user, size_t size, uint32_t *sum) {
+    if (!is_user(user, size))
+        return size;
+    leave_protection();
+    size_t left = carry_sum_copy_try(dst, user, size, sum);
+    enter_protection();
+    return left;
 }
 
 static size_t copyout(void *user, const void *src, size_t size) {
@@ -59,20 +78,16 @@ static bool is_filled(const uint8_t *from, uint8_t value, size_t size) {
 
 /* Writes to user pages without a copy of the library. */
 static void prepare(uint8_t *user, const uint8_t *from, size_t size) {
-    if (has_smap())
-        __asm__ volatile("stac" : : : "memory");
+    leave_protection();
     for (size_t i = 0; i < size; i++)
         user[i] = from ? from[i] : 0x5a;
-    if (has_smap())
-        __asm__ volatile("clac" : : : "memory");
+    enter_protection();
 }
 
 static bool user_equals(const uint8_t *user, const uint8_t *expected, size_t size) {
-    if (has_smap())
-        __asm__ volatile("stac" : : : "memory");
+    leave_protection();
     bool equal = !memcmp(user, expected, size);
-    if (has_smap())
-        __asm__ volatile("clac" : : : "memory");
+    enter_protection();
     return equal;
 }
 
@@ -106,6 +121,33 @@ static void test_every_byte(const char *name, bool (*stops_at)(size_t size, size
     tap_ok(!bad, "%s: exact at every byte, %zu wrong", name, bad);
     tap_ok(trap_fixed >= before + faults, "%s: %lu faults for %zu copies that meet a hole", name,
            trap_fixed - before, faults);
+}
+
+/* The same, and the sum of what arrived. */
+static bool copyin_sum_stops_at(size_t size, size_t good) {
+    uint32_t sum = 0x1234;
+    struct oracle oracle = oracle_start(sum);
+    for (size_t i = 0; i < good; i++)
+        oracle_byte(&oracle, bytes[i]);
+    prepare(USER(1, PAGE_BYTES - good), bytes, good);
+    memset(result, 0xcc, sizeof result);
+    size_t left = copyin_sum(result + 1, USER(1, PAGE_BYTES - good), size, &sum);
+    return left == size - good && !memcmp(result + 1, bytes, good) && result[0] == 0xcc &&
+           is_filled(result + 1 + good, 0xcc, sizeof result - 1 - good) &&
+           carry_sum_fold(sum) == oracle_value(&oracle);
+}
+
+static void test_sum_kernels(void) {
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++) {
+        if (carry_sum_select(kernel.name)) {
+            tap_skip(kernel.name, "this CPU lacks %s", kernel.missing ? kernel.missing : "nothing");
+            continue;
+        }
+        tap_note("kernel %s", kernel.name);
+        test_every_byte("copyin with sum", copyin_sum_stops_at);
+    }
+    carry_sum_select(NULL);
 }
 
 static void test_kernels(void) {
@@ -145,20 +187,25 @@ static void test_refusals(void) {
                "SMAP: without leave no user page is read");
 }
 
+/* One access each: whole or not at all. */
 static void test_words(void) {
-    uint32_t word = 7;
-    uint32_t sum = 0;
+    const uint64_t ones = UINT64_C(0x1111111111111111);
+    uint8_t *hole = KERNEL(2, 0);
+    size_t wrong = 0;
     page_map(WINDOW_KERNEL, 1, PAGE_WRITABLE);
-    memset(KERNEL(1, PAGE_BYTES - 4), 0x11, 4);
-    tap_ok(carry_read_try(&word, KERNEL(1, PAGE_BYTES - 4), 4) && word == 0x11111111,
-           "carry_read_try() reads up to the hole");
-    tap_ok(!carry_read_try(&word, KERNEL(1, PAGE_BYTES - 3), 4) && word == 0x11111111,
-           "and nothing across it");
-    tap_ok(!carry_write_try(KERNEL(1, PAGE_BYTES - 2), &word, 4), "carry_write_try() as well");
-    tap_ok(carry_load_zeropad(KERNEL(1, PAGE_BYTES - 2)) == 0x1111, "carry_load_zeropad() pads");
-    tap_ok(carry_sum_copy_try(&word, KERNEL(1, PAGE_BYTES - 2), 4, &sum) == 2 &&
-               carry_sum_fold(sum) == 0x1111,
-           "carry_sum_copy_try() sums what it could copy");
+    memset(hole - 8, 0x11, 8);
+    for (size_t size = 1; size <= 8; size *= 2) {
+        uint64_t word = 7;
+        wrong += !carry_read_try(&word, hole - size, size) || memcmp(&word, &ones, size);
+        wrong += !carry_write_try(hole - size, &ones, size);
+        word = 7;
+        wrong += carry_read_try(&word, hole - size + 1, size) || word != 7;
+        wrong += carry_write_try(hole - size + 1, &word, size) || memcmp(hole - 8, &ones, 8);
+    }
+    tap_ok(!wrong,
+           "carry_read_try(), carry_write_try(): up to a hole, and nothing across: %zu wrong",
+           wrong);
+    tap_ok(carry_load_zeropad(hole - 2) == 0x1111, "carry_load_zeropad() pads");
     page_unmap(WINDOW_KERNEL, 1);
 }
 
@@ -169,6 +216,7 @@ void test_copy(void) {
     page_map(WINDOW_USER, 1, PAGE_USER | PAGE_WRITABLE);
     test_kernels();
     test_refusals();
+    test_sum_kernels();
     test_words();
     page_unmap(WINDOW_USER, 1);
 }

@@ -41,6 +41,37 @@ static trap_handler *handlers[TRAP_VECTORS];
 
 uint64_t trap_fixed;
 
+/* Rows of base/fault.h, each the places of an instruction and of where to go on. */
+extern int32_t __start_carry_faults[][2], __stop_carry_faults[][2];
+static bool reached[2048];
+
+static size_t row_count(void) {
+    size_t count = (size_t)(__stop_carry_faults - __start_carry_faults);
+    if (count > sizeof reached)
+        PANIC("%zu rows of faults, room for %zu", count, sizeof reached);
+    return count;
+}
+
+void trap_break_row(size_t index) {
+    if (index < row_count())
+        __start_carry_faults[index][0]++;
+}
+
+void trap_note_rows(void) {
+    print("# %zu rows, reached:", row_count());
+    for (size_t i = 0; i < row_count(); i++)
+        if (reached[i])
+            print(" %zu", i);
+    print("\n");
+}
+
+static void note_row(uintptr_t instruction) {
+    for (size_t i = 0; i < row_count(); i++)
+        if ((uintptr_t)&__start_carry_faults[i][0] + (intptr_t)__start_carry_faults[i][0] ==
+            instruction)
+            reached[i] = true;
+}
+
 trap_handler *trap_set(enum trap_vector vector, trap_handler *handler) {
     return __atomic_exchange_n(&handlers[vector], handler, __ATOMIC_SEQ_CST);
 }
@@ -85,6 +116,7 @@ static bool fix_up(struct trap_frame *frame) {
         return false;
     frame->rax =
         frame->vector == TRAP_PAGE ? io_cr2() & ~(uint64_t)(PAGE_BYTES - 1) : CARRY_NO_ADDRESS;
+    note_row(frame->rip);
     frame->rip = recovery;
     __atomic_fetch_add(&trap_fixed, 1, __ATOMIC_RELAXED);
     return true;

@@ -11,7 +11,8 @@
 
 #define RNG_DEFAULT_SEED 1071
 
-/* The seed in use (seed.c). Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not a number. */
+/* The seed in use (seed.c). Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not a
+ * number. */
 uint64_t rng_seed(void);
 
 void rng_restart(void);

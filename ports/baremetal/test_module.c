@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A module that is loaded when the kernel has been patched: its sites are brought up to date. */
+#include "harness/tap.h"
+#include "kernel.h"
+#include "module.h"
+
+static uint64_t once(uint64_t number) {
+    return number;
+}
+
+static uint64_t twice(uint64_t number) {
+    return 2 * number;
+}
+
+CARRY_OP_DEFINE(scale, once);
+CARRY_KEY_DEFINE(tracing, false);
+
+static int set(carry_fn_scale *function, bool traces) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_set(&patch, scale, function);
+    carry_patch_set(&patch, &carry_key_tracing, traces);
+    return carry_patch_commit(&patch);
+}
+
+static size_t patched(void) {
+    struct carry_patch_counts counts;
+    carry_patch_stats(&counts);
+    return counts.direct + counts.branches;
+}
+
+void test_module(void);
+void test_module(void) {
+    bool first = __start_module_sites[0].site != 0;
+    tap_ok(first && __stop_module_sites - __start_module_sites == 2, "the module has two sites");
+    tap_ok(!set(twice, true) && module_work(4) == 81, "before it is known it asks the memory");
+
+    size_t before = patched();
+    int error = carry_patch_register(__start_module_sites, __stop_module_sites);
+    tap_ok(!error && patched() == before + 2, "when it is loaded its sites are patched");
+    tap_ok(module_work(4) == 81, "to what the kernel uses now");
+    tap_ok(!set(once, false) && module_work(4) == 40, "they follow later commits");
+
+    carry_patch_unregister(__start_module_sites);
+    tap_ok(patched() == before, "when it is unloaded they are forgotten");
+}

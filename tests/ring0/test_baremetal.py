@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""The core in a kernel of its own, on CPUs old and new; and broken ones, which must be caught."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Result, boot
+
+MODELS = ["qemu64", "Nehalem", "Haswell", "max"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_kernel(kernel: Path, model: str) -> None:
+    result = boot(kernel, model)
+    assert result.status == 0, result.text()
+    assert result.points == result.planned > 0, result.text()
+    assert not result.failed
+
+
+def reached_rows(result: Result) -> list[int]:
+    found = re.search(r"^# \d+ rows, reached:([ \d]*)$", result.text(), re.MULTILINE)
+    assert found, result.text()
+    return [int(word) for word in found[1].split()]
+
+
+def test_row_off_by_one(kernel: Path) -> None:
+    """Of the table of instructions that may fault: the kernel then meets a fault of its own."""
+    rows = reached_rows(boot(kernel, "max"))
+    for row in (rows[0], random.choice(rows), rows[-1]):
+        result = boot(kernel, "max", f"break=row:{row}")
+        assert result.gave_up.startswith("Bail out! trap 14 "), f"row {row}:\n{result.text()}"
+
+
+def test_without_second_synchronisation(kernel: Path) -> None:
+    result = boot(kernel, "max", "break=sync")
+    assert any("without all CPUs synchronised" in line for line in result.failed), result.text()
