@@ -163,6 +163,7 @@ void cpu_release_other(void) {
 
 void cpu_run_other(void (*function)(void *), void *argument) {
     order(&main_program, function, argument);
+    command(cpus[!cpu_here()->index].apic, COMMAND_ASSERT | TRAP_CALL); /* wakes it up */
 }
 
 void cpu_join_other(void) {
@@ -173,10 +174,12 @@ void kernel_second_main(void);
 void kernel_second_main(void) {
     cpu_prepare(1);
     __atomic_store_n(&running, CPUS, __ATOMIC_RELEASE);
-    __asm__ volatile("sti");
     for (;;) {
         carry_out(&main_program);
-        cpu_pause();
+        __asm__ volatile("cli" : : : "memory");
+        if (!__atomic_load_n(&main_program.function, __ATOMIC_ACQUIRE))
+            __asm__ volatile("sti; hlt" : : : "memory"); /* nothing comes between the two */
+        __asm__ volatile("sti" : : : "memory");
     }
 }
 

@@ -158,6 +158,7 @@ extern unsigned host_races;
 
 /* --- Output: print.c --- */
 
+void print_prepare(void);
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_char(char c);
 

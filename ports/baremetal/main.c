@@ -73,6 +73,7 @@ static void describe_machine(void) {
 
 void kernel_main(void);
 void kernel_main(void) {
+    print_prepare();
     cpu_prepare(0);
     host_prepare();
     trap_break_row(kernel_option_number("break=row:", SIZE_MAX));

@@ -12,6 +12,11 @@
 static unsigned points;
 static unsigned failed;
 
+void print_prepare(void) {
+    io_out(SERIAL + 1, 0); /* no interrupts */
+    io_out(SERIAL + 3, 3); /* 8 bits, no parity */
+}
+
 void print_char(char c) {
     if (c == '\n')
         print_char('\r');
