@@ -172,6 +172,8 @@ static void test_live(void) {
         return;
     }
     cpu_run_other(run_sites, NULL);
+    while (!__atomic_load_n(&rounds, __ATOMIC_RELAXED))
+        cpu_pause();
     for (unsigned i = 0; i < SWITCHES; i++)
         error |= use_native(i % 2);
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);

@@ -44,35 +44,80 @@ class Result:
         return "\n".join(self.lines)
 
 
-@pytest.fixture(scope="session")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The test kernel, built by its own Makefile."""
-    out = Path(os.environ.get("CARRY_RING0", tmp_path_factory.mktemp("baremetal")))
+def make(out: Path, *words: str) -> None:
     subprocess.run(
-        ["make", "--silent", f"-j{os.cpu_count()}", f"OUT={out}"],
+        ["make", "--silent", f"-j{os.cpu_count()}", f"OUT={out}", *words],
         cwd=SOURCE / "ports/baremetal",
         check=True,
         timeout=600,
     )
+
+
+@pytest.fixture(scope="session")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The test kernel, built by its own Makefile."""
+    out = Path(os.environ.get("CARRY_RING0", tmp_path_factory.mktemp("baremetal")))
+    make(out)
     return out / "kernel.elf"
 
 
+def run(command: list[str | Path], text: str = "") -> tuple[int, list[str]]:
+    """Status and output of an emulator, which is ended for good when its time is up."""
+    limit = ["timeout", "--signal=KILL", str(KERNEL_SECONDS)]
+    done = subprocess.run(
+        [*limit, *command],
+        input=text.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"TERM": "vt100"},
+    )
+    return done.returncode, done.stdout.decode(errors="replace").splitlines()
+
+
 def boot(kernel: Path, model: str, options: str = "") -> Result:
-    """Boots the kernel in QEMU, which translates: it has no way into the machine it runs on."""
+    """In QEMU, which translates: it has no way into the machine it runs on."""
     qemu = shutil.which("qemu-system-x86_64")
     if not qemu:
         pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")
-    command = [
-        *("timeout", "--signal=KILL", str(KERNEL_SECONDS)),
-        *(qemu, "-accel", "tcg", "-cpu", model, "-smp", "2", "-m", "64"),
-        *("-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"),
-        *("-device", "isa-debug-exit,iobase=0xf4,iosize=4"),
-        *("-kernel", kernel, "-append", options),
-    ]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    status, lines = run(
+        [
+            *(qemu, "-accel", "tcg", "-cpu", model, "-smp", "2", "-m", "64"),
+            *("-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"),
+            *("-device", "isa-debug-exit,iobase=0xf4,iosize=4"),
+            *("-kernel", kernel, "-append", options),
+        ]
     )
-    lines = done.stdout.decode(errors="replace").splitlines()
     # isa-debug-exit ends QEMU with twice the status, and one more.
-    status = done.returncode // 2 if done.returncode > 0 and done.returncode % 2 else None
-    return Result(status, lines)
+    return Result(status // 2 if status > 0 and status % 2 else None, lines)
+
+
+BOCHS_SETTINGS = """
+megs: 64
+cpu: count=2, ips=5000000, model={model}
+romimage: file=/usr/share/bochs/BIOS-bochs-latest
+vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14
+ata0-master: type=disk, path={disk}, mode=flat, cylinders=20, heads=16, spt=63
+boot: disk
+com1: enabled=1, mode=file, dev={serial}
+display_library: term
+log: {log}
+panic: action=fatal
+clock: sync=none
+"""
+
+
+def boot_bochs(kernel: Path, folder: Path, model: str) -> Result:
+    """In Bochs, which has AVX-512. Its exit status tells nothing: what the kernel said does."""
+    bochs = shutil.which("bochs-bin")
+    if not bochs:
+        pytest.skip("Bochs is not installed (packages bochs, bochs-term)")
+    make(kernel.parent, "disk")
+    disk = shutil.copy(kernel.parent / "disk.img", folder / "disk.img")
+    serial = folder / "serial"
+    settings = folder / "bochsrc"
+    settings.write_text(
+        BOCHS_SETTINGS.format(model=model, disk=disk, serial=serial, log=folder / "log")
+    )
+    run([bochs, "-q", "-f", settings], text="c\n")  # to the debugger, which it starts in
+    return Result(None, serial.read_text(errors="replace").splitlines() if serial.exists() else [])

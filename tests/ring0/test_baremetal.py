@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Result, boot
+from conftest import Result, boot, boot_bochs
 
 MODELS = ["qemu64", "Nehalem", "Haswell", "max"]
 
@@ -17,6 +17,13 @@ MODELS = ["qemu64", "Nehalem", "Haswell", "max"]
 def test_kernel(kernel: Path, model: str) -> None:
     result = boot(kernel, model)
     assert result.status == 0, result.text()
+    assert result.points == result.planned > 0, result.text()
+    assert not result.failed
+
+
+def test_kernel_with_avx512(kernel: Path, tmp_path: Path) -> None:
+    result = boot_bochs(kernel, tmp_path, "corei7_skylake_x")
+    assert "avx512bw" in result.text()
     assert result.points == result.planned > 0, result.text()
     assert not result.failed
 
