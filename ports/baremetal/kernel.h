@@ -43,6 +43,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct carry_section_thread;
+
 /* --- Traps: trap.S, trap.c --- */
 
 struct trap_frame {
@@ -87,6 +89,9 @@ struct cpu {
     unsigned preemption_off; /* how often */
     bool in_interrupt;
     bool in_nmi;
+    struct carry_section_thread *thread; /* that runs; NULL: it has no vector state */
+    bool is_lazy;                        /* vector state is loaded where it is first used */
+    bool load_due;                       /* it has yet to be */
 };
 
 static inline struct cpu *cpu_here(void) {
@@ -133,6 +138,16 @@ static inline void cpu_interrupts_restore(uint64_t flags) {
     if (flags & 0x200)
         __asm__ volatile("sti" : : : "memory");
 }
+
+/* --- Sections of vector code: section_host.c --- */
+
+void section_prepare(void);
+
+/* Is the vector unit of this CPU in use by a section? */
+bool section_is_open(void);
+
+/* Interrupts are over, or a section of the thread itself: what is due is loaded when it is used. */
+void section_return(void);
 
 /* --- Memory: page.c --- */
 

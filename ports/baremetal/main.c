@@ -76,6 +76,7 @@ void kernel_main(void) {
     print_prepare();
     cpu_prepare(0);
     host_prepare();
+    section_prepare();
     trap_break_row(kernel_option_number("break=row:", SIZE_MAX));
     cpu_start_second();
     describe_machine();

@@ -140,4 +140,6 @@ void trap(struct trap_frame *frame) {
         cpu_acknowledge();
     cpu->in_interrupt = before.in_interrupt;
     cpu->in_nmi = before.in_nmi;
+    if (!cpu->in_interrupt && !cpu->in_nmi)
+        section_return();
 }

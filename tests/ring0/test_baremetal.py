@@ -45,3 +45,8 @@ def test_row_off_by_one(kernel: Path) -> None:
 def test_without_second_synchronisation(kernel: Path) -> None:
     result = boot(kernel, "max", "break=sync")
     assert any("without all CPUs synchronised" in line for line in result.failed), result.text()
+
+
+def test_section_that_does_not_save(kernel: Path) -> None:
+    result = boot(kernel, "max", "break=section")
+    assert sum("a thread keeps its registers" in line for line in result.failed) == 2, result.text()

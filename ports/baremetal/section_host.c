@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* What sections of vector code ask of this kernel. docs/kernel.md tells what each is to do. */
+#include "base/section_host.h"
+
+#include "io.h"
+#include "kernel.h"
+
+#include <carry/section.h>
+
+static struct carry_section_cpu cpus[CPUS];
+
+void carry_host_preempt_off(void) {
+    cpu_here()->preemption_off++;
+}
+
+void carry_host_preempt_on(void) {
+    cpu_here()->preemption_off--;
+}
+
+bool carry_host_in_nmi(void) {
+    return cpu_here()->in_nmi;
+}
+
+struct carry_section_cpu *carry_host_section_cpu(void) {
+    return &cpus[cpu_here()->index];
+}
+
+void carry_host_vectors_allow(void) {
+    __asm__ volatile("clts" : : : "memory");
+}
+
+/*
+ * There is no user mode here. A thread that wants it so is told of by CR0.TS instead, which is set
+ * when it goes on: its first vector instruction raises #NM, and the state is loaded there.
+ */
+bool carry_host_section_defer(struct carry_section_thread *thread) {
+    (void)thread;
+    if (cpu_here()->is_lazy)
+        cpu_here()->load_due = true;
+    return cpu_here()->is_lazy;
+}
+
+bool section_is_open(void) {
+    return cpus[cpu_here()->index].section;
+}
+
+void section_return(void) {
+    struct cpu *cpu = cpu_here();
+    if (cpu->load_due && !cpus[cpu->index].section)
+        io_set_cr0(io_cr0() | CR0_TS);
+}
+
+static bool load_lazily(struct trap_frame *frame) {
+    struct cpu *cpu = cpu_here();
+    (void)frame;
+    if (!cpu->load_due)
+        return false;
+    cpu->load_due = false;
+    __asm__ volatile("clts" : : : "memory");
+    return !carry_section_reload(cpu->thread);
+}
+
+void section_prepare(void) {
+    trap_set(TRAP_NO_FPU, load_lazily);
+}

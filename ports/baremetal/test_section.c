@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sections of vector code in threads and interrupts, which come at random points, and the state of
+ * threads around them.
+ */
+#include "harness/rng.h"
+#include "harness/tap.h"
+#include "io.h"
+#include "kernel.h"
+#include "vectors.h"
+
+#include <carry/image.h>
+#include <carry/section.h>
+#include <carry/sum.h>
+
+#include <string.h>
+
+#define ROUNDS 200
+
+static uint8_t thread_area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+static uint8_t fresh_area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+static struct carry_section_thread thread;
+
+static struct {
+    unsigned interrupts;
+    unsigned sections;
+    unsigned nested;
+    unsigned busy;
+    unsigned nmis;
+    unsigned wrong;
+} seen;
+
+static uint8_t data[1500];
+static uint16_t right_sum;
+
+/* Code that has no vector registers, and code that has. */
+static uint16_t sum_by_generals(void) {
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+        if (kernel.vector_bits == 64 && !kernel.missing)
+            return carry_sum_fold(kernel.sum(data, sizeof data, 0));
+    return 0;
+}
+
+static uint16_t sum_by_vectors(void) {
+    return carry_sum_fold(carry_sum_call(data, sizeof data, 0));
+}
+
+/* What a kernel does with a packet: by vectors if it may. */
+static void sum_in_section(void *area, uint64_t garbage) {
+    struct carry_section section;
+    bool nests = section_is_open();
+    int error = carry_section_begin(&section, area, CARRY_SECTION_X87);
+    if (error) {
+        seen.busy += error == CARRY_ERROR_BUSY;
+        seen.wrong += error != CARRY_ERROR_BUSY || sum_by_generals() != right_sum;
+        return;
+    }
+    seen.sections++;
+    seen.nested += nests;
+    seen.wrong += sum_by_vectors() != right_sum;
+    vectors_fill(garbage);
+    carry_section_end(&section);
+}
+
+static bool interrupt(struct trap_frame *frame) {
+    (void)frame;
+    seen.interrupts++;
+    if (kernel_option("break=section"))
+        carry_section_forget(&thread);
+    sum_in_section(seen.interrupts % 2 ? fresh_area : NULL, seen.interrupts);
+    return true;
+}
+
+static bool refuse_in_nmi(struct trap_frame *frame) {
+    struct carry_section section;
+    (void)frame;
+    seen.nmis++;
+    seen.wrong += carry_section_begin(&section, fresh_area, 0) != CARRY_ERROR_CONTEXT;
+    return true;
+}
+
+/* An interrupt comes somewhere in what follows. */
+static void expect_interrupt(void) {
+    cpu_timer(1 + (uint32_t)rng_below(20000));
+}
+
+static void wait_for_interrupt(unsigned before) {
+    while (__atomic_load_n(&seen.interrupts, __ATOMIC_RELAXED) == before)
+        cpu_pause();
+}
+
+static void become_thread(void) {
+    carry_section_create(&thread, thread_area, carry_xstate_default());
+    cpu_here()->thread = &thread;
+    seen.wrong += carry_section_switch(&thread) != 0;
+    section_return();
+}
+
+static void leave_thread(void) {
+    carry_section_switch(NULL);
+    carry_section_forget(&thread);
+    cpu_here()->thread = NULL;
+    cpu_here()->load_due = false;
+    __asm__ volatile("clts" : : : "memory");
+}
+
+static void run_thread(bool is_lazy) {
+    memset(&seen, 0, sizeof seen);
+    cpu_here()->is_lazy = is_lazy;
+    become_thread();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned before = seen.interrupts;
+        vectors_fill(round);
+        expect_interrupt();
+        if (round % 3) {
+            sum_in_section(NULL, ~(uint64_t)round);
+            section_return();
+        }
+        if (round % 8 == 0)
+            cpu_send_nmi_to_self();
+        wait_for_interrupt(before);
+        seen.wrong += !vectors_hold(round);
+    }
+    leave_thread();
+    cpu_here()->is_lazy = false;
+}
+
+static void test_interrupts_of_thread(bool is_lazy) {
+    const char *how = is_lazy ? "loaded by #NM" : "loaded at once";
+    run_thread(is_lazy);
+    tap_note("%u sections, %u of them nested, %u busy, %u NMIs", seen.sections, seen.nested,
+             seen.busy, seen.nmis);
+    tap_ok(!seen.wrong && seen.interrupts >= ROUNDS && seen.nmis,
+           "a thread keeps its registers through sections of its own, of %u interrupts, and NMIs, "
+           "%s: %u wrong",
+           seen.interrupts, how, seen.wrong);
+}
+
+/* --- Nested on purpose --- */
+
+static void test_nested(void) {
+    struct carry_section outer, inner;
+    int error = carry_section_begin(&outer, NULL, 0);
+    vectors_fill(1);
+    tap_ok(!error && carry_section_begin(&inner, NULL, 0) == CARRY_ERROR_BUSY,
+           "a section in a section is refused without an area");
+    error = carry_section_begin(&inner, fresh_area, 0);
+    vectors_fill(2);
+    carry_section_end(&inner);
+    tap_ok(!error && vectors_hold(1), "with a fresh area the outer one keeps its registers");
+    carry_section_end(&outer);
+}
+
+static void test_control_words(void) {
+    struct carry_section section;
+    uint32_t mxcsr = 0;
+    uint16_t control = 0;
+    vectors_fill(3); /* with other rounding modes */
+    tap_ok(!carry_section_begin(&section, NULL, CARRY_SECTION_X87), "a section begins");
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    carry_section_end(&section);
+    tap_ok(mxcsr == 0x1f80 && control == 0x37f, "MXCSR and FCW are as at the start");
+}
+
+/* --- New threads --- */
+
+static void test_new_thread(void) {
+    static uint8_t saved[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+    const uint64_t beyond = ~(CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE));
+    bool tracks = vectors_track_use();
+    vectors_fill(4); /* of somebody else */
+    become_thread();
+    uint64_t in_use = carry_xstate_in_use();
+    uint64_t components = carry_xstate_save(saved, carry_xstate_default());
+    leave_thread();
+    if (tracks)
+        tap_ok(!(components & beyond) && !(in_use & carry_xstate_default() & beyond),
+               "a new thread has nothing in use beyond x87 and SSE: XSTATE_BV %lx, XINUSE %lx",
+               components, in_use);
+    else
+        tap_skip("XSTATE_BV and XINUSE of a new thread",
+                 "this machine says that everything is in use");
+    uint64_t bits = 0;
+    for (size_t i = 160; i < 416; i++)
+        bits |= saved[i];
+    tap_ok(!(components & CARRY_XSTATE_BIT(SSE)) || !bits, "its xmm registers are zero");
+}
+
+void test_section(void);
+void test_section(void) {
+    trap_handler *timer = trap_set(TRAP_TIMER, interrupt);
+    trap_handler *nmi = trap_set(TRAP_NMI, refuse_in_nmi);
+    rng_fill(data, sizeof data);
+    right_sum = sum_by_generals();
+    test_control_words();
+    test_nested();
+    test_new_thread();
+    test_interrupts_of_thread(false);
+    test_interrupts_of_thread(true);
+    trap_set(TRAP_TIMER, timer);
+    trap_set(TRAP_NMI, nmi);
+}
