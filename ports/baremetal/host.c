@@ -11,8 +11,13 @@
 
 /* --- base/host.h --- */
 
+/* The rest of the command line behind "mask=" up to a blank, as in "mask=xsavec,avx2". */
 const char *carry_host_cpu_mask(void) {
-    return NULL;
+    static char mask[64];
+    const char *from = kernel_option_text("mask=");
+    for (size_t i = 0; from && i + 1 < sizeof mask && from[i] && from[i] != ' '; i++)
+        mask[i] = from[i];
+    return from ? mask : NULL;
 }
 
 /* --- base/fault_host.h: trap.c looks the table up, from the start --- */

@@ -183,6 +183,7 @@ void kernel_exit(int status) __attribute__((noreturn));
 
 /* Is `name` on the command line? What number follows it there? "break=sync break=row:3" */
 bool kernel_option(const char *name);
+const char *kernel_option_text(const char *name); /* or NULL */
 size_t kernel_option_number(const char *name, size_t otherwise);
 
 #endif

@@ -30,7 +30,7 @@ static const char *command_line(void) {
 }
 
 /* What follows `name` in the word of the command line that begins with it, or NULL. */
-static const char *option(const char *name) {
+const char *kernel_option_text(const char *name) {
     size_t size = strlen(name);
     for (const char *word = command_line(); *word; word++) {
         bool starts = word == command_line() || word[-1] == ' ';
@@ -41,12 +41,12 @@ static const char *option(const char *name) {
 }
 
 bool kernel_option(const char *name) {
-    const char *rest = option(name);
+    const char *rest = kernel_option_text(name);
     return rest && (*rest == ' ' || !*rest);
 }
 
 size_t kernel_option_number(const char *name, size_t otherwise) {
-    const char *digits = option(name);
+    const char *digits = kernel_option_text(name);
     size_t number = 0;
     if (!digits)
         return otherwise;

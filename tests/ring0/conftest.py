@@ -107,12 +107,22 @@ clock: sync=none
 """
 
 
-def boot_bochs(kernel: Path, folder: Path, model: str) -> Result:
+def bochs_version(bochs: str) -> tuple[int, ...]:
+    shown = subprocess.run([bochs, "--help"], capture_output=True, text=True, timeout=10)
+    found = re.search(r"Bochs x86 Emulator (\d+)\.(\d+)", shown.stdout + shown.stderr)
+    assert found, "Bochs does not tell its version"
+    return int(found[1]), int(found[2])
+
+
+def boot_bochs(kernel: Path, folder: Path, model: str, masked: str) -> Result:
     """In Bochs, which has AVX-512. Its exit status tells nothing: what the kernel said does."""
     bochs = shutil.which("bochs-bin")
     if not bochs:
         pytest.skip("Bochs is not installed (packages bochs, bochs-term)")
-    make(kernel.parent, "disk")
+    if "xsavec" not in masked and bochs_version(bochs) < (3, 0):
+        pytest.skip("before 3.0, Bochs keeps AVX at a wrong offset by XSAVEC")
+    (kernel.parent / "disk.img").unlink(missing_ok=True)
+    make(kernel.parent, "disk", f"OPTIONS=mask={masked}")
     disk = shutil.copy(kernel.parent / "disk.img", folder / "disk.img")
     serial = folder / "serial"
     settings = folder / "bochsrc"

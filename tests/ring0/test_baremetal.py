@@ -21,8 +21,9 @@ def test_kernel(kernel: Path, model: str) -> None:
     assert not result.failed
 
 
-def test_kernel_with_avx512(kernel: Path, tmp_path: Path) -> None:
-    result = boot_bochs(kernel, tmp_path, "corei7_skylake_x")
+@pytest.mark.parametrize("masked", ["xsavec", ""])
+def test_kernel_with_avx512(kernel: Path, tmp_path: Path, masked: str) -> None:
+    result = boot_bochs(kernel, tmp_path, "corei7_skylake_x", masked)
     assert "avx512bw" in result.text()
     assert result.points == result.planned > 0, result.text()
     assert not result.failed
