@@ -149,6 +149,11 @@ bool section_is_open(void);
 /* Interrupts are over, or a section of the thread itself: what is due is loaded when it is used. */
 void section_return(void);
 
+/* --- Kernel threads: switch.S --- */
+
+void thread_switch(void **from, void *to);
+void thread_start(void);
+
 /* --- Memory: page.c --- */
 
 /* 2 MiB of addresses each, page by page, at first unmapped. */

@@ -73,8 +73,10 @@ static void make(uint8_t *image, uint64_t seed) {
     }
 }
 
-/* QEMU lets XSAVE and XRSTOR pass where CR0.TS is set (seen in 7.2): any other instruction raises
- * #NM. */
+/*
+ * QEMU lets XSAVE and XRSTOR pass where CR0.TS is set (seen in 7.2): any other instruction raises
+ * #NM. So one comes before them, and no interrupt in between.
+ */
 static void touch(void) {
     __asm__ volatile("movaps %%xmm0, %%xmm0" : : : "memory");
 }
@@ -82,8 +84,10 @@ static void touch(void) {
 void vectors_fill(uint64_t seed) {
     uint8_t *image = own_image()->bytes;
     make(image, seed);
+    uint64_t flags = cpu_interrupts_off();
     touch();
     carry_xstate_load(image, VECTORS | BIT(X87));
+    cpu_interrupts_restore(flags);
 }
 
 static bool is_legacy_right(const uint8_t *saved, const uint8_t *right) {
@@ -101,8 +105,10 @@ bool vectors_hold(uint64_t seed) {
     uint8_t *right = own_image()->bytes;
     uint8_t *saved = saved_images[cpu_here()->index][own_image() - images[cpu_here()->index]].bytes;
     struct carry_xstate_layout layout;
+    uint64_t flags = cpu_interrupts_off();
     touch();
     uint64_t mask = carry_xstate_save(saved, VECTORS | BIT(X87));
+    cpu_interrupts_restore(flags);
     carry_xstate_layout(&layout);
     make(right, seed);
     bool same = is_legacy_right(saved, right);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel threads on two CPUs: each holds numbers in all its vector registers across switches, is
+ * interrupted by sections, and goes on wherever a CPU is free.
+ */
+#include "harness/tap.h"
+#include "kernel.h"
+#include "vectors.h"
+
+#include <carry/section.h>
+
+#define THREADS     6
+#define SLICES      150 /* of each thread */
+#define STACK_BYTES 16384
+
+enum state { READY, RUNNING, FINISHED };
+
+static struct thread {
+    void *stack_pointer; /* while it is suspended */
+    struct carry_section_thread vectors;
+    void **scheduler; /* of the CPU that runs it */
+    bool finished;
+    unsigned state;
+    unsigned slices;
+    unsigned wrong;
+    unsigned migrations;
+    unsigned cpu; /* that ran it last */
+    uint8_t stack[STACK_BYTES] __attribute__((aligned(16)));
+    uint8_t area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+} threads[THREADS];
+
+static unsigned interrupts[CPUS];
+static unsigned refused[CPUS];
+
+/* Spoils all vector registers, where it may. */
+static bool interrupt(struct trap_frame *frame) {
+    struct carry_section section;
+    unsigned here = cpu_here()->index;
+    (void)frame;
+    interrupts[here]++;
+    if (carry_section_begin(&section, NULL, 0)) {
+        refused[here]++;
+        return true;
+    }
+    vectors_fill(interrupts[here]);
+    carry_section_end(&section);
+    return true;
+}
+
+/* The thread has this CPU: its state is loaded now, or when it is used. */
+static void arrive(struct thread *self) {
+    struct cpu *cpu = cpu_here();
+    self->migrations += self->slices && self->cpu != cpu->index;
+    self->cpu = cpu->index;
+    cpu->thread = &self->vectors;
+    self->wrong += carry_section_switch(&self->vectors) != 0;
+    section_return();
+}
+
+/* Its state is saved before a switch of contexts, which keeps general registers alone. */
+static void depart(struct thread *self) {
+    struct cpu *cpu = cpu_here();
+    self->wrong += carry_section_switch(NULL) != 0;
+    cpu->thread = NULL;
+    cpu->load_due = false;
+}
+
+static void run(struct thread *self) {
+    arrive(self);
+    while (self->slices < SLICES) {
+        uint64_t seed = (uint64_t)(self - threads) << 32 | ++self->slices;
+        vectors_fill(seed);
+        cpu_timer(1 + (uint32_t)(seed * 7919 % 5000));
+        depart(self);
+        thread_switch(&self->stack_pointer, *self->scheduler);
+        arrive(self);
+        self->wrong += !vectors_hold(seed);
+    }
+    depart(self);
+    self->finished = true;
+    thread_switch(&self->stack_pointer, *self->scheduler);
+}
+
+/* As thread_switch() leaves a thread: r15 to r12, rbx, rbp, and where to go on, at the end of its
+ * stack, which is then aligned as before a call. */
+static void create(struct thread *thread) {
+    void **stack = (void **)(void *)(thread->stack + STACK_BYTES) - 7;
+    stack[4] = (void *)run;
+    stack[5] = thread;
+    stack[6] = (void *)thread_start;
+    thread->stack_pointer = stack;
+    thread->finished = false;
+    thread->slices = thread->wrong = thread->migrations = 0;
+    carry_section_create(&thread->vectors, thread->area, carry_xstate_default());
+}
+
+static struct thread *take(unsigned first) {
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct thread *thread = &threads[(first + i) % THREADS];
+        unsigned ready = READY;
+        if (__atomic_compare_exchange_n(&thread->state, &ready, RUNNING, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return thread;
+    }
+    return NULL;
+}
+
+static bool all_finished(void) {
+    unsigned i = 0;
+    while (i < THREADS && __atomic_load_n(&threads[i].state, __ATOMIC_ACQUIRE) == FINISHED)
+        i++;
+    return i == THREADS;
+}
+
+static void schedule(void *is_lazy) {
+    void *scheduler;
+    unsigned next = cpu_here()->index;
+    cpu_here()->is_lazy = is_lazy != NULL;
+    while (!all_finished()) {
+        struct thread *thread = take(next++);
+        if (!thread)
+            continue;
+        thread->scheduler = &scheduler;
+        thread_switch(&scheduler, thread->stack_pointer);
+        __atomic_store_n(&thread->state, thread->finished ? FINISHED : READY, __ATOMIC_RELEASE);
+    }
+    cpu_timer(0);
+    cpu_here()->is_lazy = false;
+    __asm__ volatile("clts" : : : "memory");
+}
+
+static void test_threads(bool is_lazy) {
+    unsigned wrong = 0;
+    unsigned migrations = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct thread *thread = &threads[i];
+        create(thread);
+        __atomic_store_n(&thread->state, READY, __ATOMIC_RELEASE);
+    }
+    if (cpu_count() == CPUS)
+        cpu_run_other(schedule, is_lazy ? threads : NULL);
+    schedule(is_lazy ? threads : NULL);
+    if (cpu_count() == CPUS)
+        cpu_join_other();
+    for (unsigned i = 0; i < THREADS; i++) {
+        wrong += threads[i].wrong;
+        migrations += threads[i].migrations;
+    }
+    tap_note("%u migrations, %u and %u interrupts, %u and %u refused", migrations, interrupts[0],
+             interrupts[1], refused[0], refused[1]);
+    tap_ok(!wrong && interrupts[0],
+           "%u slices of each keep all vector registers, on %u CPUs, loaded %s: %u wrong", SLICES,
+           cpu_count(), is_lazy ? "by #NM" : "at once", wrong);
+}
+
+void test_switch(void);
+void test_switch(void) {
+    trap_handler *before = trap_set(TRAP_TIMER, interrupt);
+    test_threads(false);
+    test_threads(true);
+    trap_set(TRAP_TIMER, before);
+}
