@@ -25,7 +25,7 @@ RUFF = "ruff==0.17.6"
 FUZZ_SECONDS = 120
 FUZZ_BYTES = 4096
 EMULATOR = ["timeout", "-s", "KILL", "900"]
-PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md"]
+PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 

@@ -265,12 +265,23 @@ HANDLER static void on_trap(int number, siginfo_t *info, void *ucontext) {
         trace.broken++;
 }
 
-#define TRAP_FLAG 0x100
-
-static void set_stepping(bool on) {
-    uint64_t flags = __builtin_ia32_readeflags_u64() & ~(uint64_t)TRAP_FLAG;
-    __builtin_ia32_writeeflags_u64(on ? flags | TRAP_FLAG : flags);
-}
+/* The trap flag, TF. Compilers push and pop flags without saying so to unwinders. */
+void set_stepping(bool on);
+__asm__(".pushsection .text\n"
+        ".type set_stepping, @function\n"
+        "set_stepping:\n\t"
+        ".cfi_startproc\n\t"
+        "shll $8, %edi\n\t"
+        "pushfq\n\t"
+        ".cfi_adjust_cfa_offset 8\n\t"
+        "andl $~0x100, (%rsp)\n\t"
+        "orl %edi, (%rsp)\n\t"
+        "popfq\n\t"
+        ".cfi_adjust_cfa_offset -8\n\t"
+        "ret\n\t"
+        ".cfi_endproc\n\t"
+        ".size set_stepping, . - set_stepping\n\t"
+        ".popsection");
 
 static struct carry_context *give_back(void *argument, uintptr_t value) {
     (void)argument;
