@@ -493,13 +493,10 @@ static void test_handler_for_one(void) {
     munmap(once_called, 4096);
 }
 
-/* Stands in every program that is built with that sanitizer. */
-extern void __asan_init(void) __attribute__((weak));
-
 static void test_sanitizer(void) {
     int ends[2];
     char report[256] = "";
-    if (!__asan_init || pipe(ends)) {
+    if (!fault_under_asan() || pipe(ends)) {
         tap_skip("a sanitizer's handler", "this is no build with AddressSanitizer");
         return;
     }

@@ -313,12 +313,17 @@ static void test_unbound(void) {
     tap_note("memcpy@%s of %s: %s", wanted.place.version, wanted.place.object,
              wanted.place.function ? "bound" : "not bound yet");
     start_counting();
-    tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1, "an IFUNC of a shared object");
-    callee_copy(to, from, sizeof to);
-    tap_ok(!strcmp(to, from) && enters == 1, "copies");
-    carry_hook_detach(&hook);
-    callee_copy(to, from, sizeof to);
-    tap_ok(enters == 1, "not any more");
+    if (wanted.count) {
+        tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1,
+               "an IFUNC of a shared object");
+        callee_copy(to, from, sizeof to);
+        tap_ok(!strcmp(to, from) && enters == 1, "copies");
+        carry_hook_detach(&hook);
+        callee_copy(to, from, sizeof to);
+        tap_ok(enters == 1, "not any more");
+    } else {
+        tap_skip("an IFUNC of a shared object", "a sanitizer calls another function for it");
+    }
     struct wanted versioned = find_place("", "sched_yield"); /* nobody comes between */
 #ifdef __GLIBC__
     const char *expected = "GLIBC_";

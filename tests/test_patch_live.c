@@ -411,6 +411,8 @@ int main(int argc, char **argv) {
     test_beside(make_storm, "signals to all threads, whose handler runs sites");
     if (emulated())
         tap_skip("children that patch", "no emulator of threads survives their fork");
+    else if (fault_under_asan())
+        tap_skip("children that patch", "a sanitizer's locks may be held when its threads fork");
     else
         test_beside(fork_children, "children that patch, as their parent goes on");
     test_beside(come_and_go, "threads that come and go");

@@ -421,11 +421,9 @@ static void no_proc(void) {
     require_patching("alias");
 }
 
-extern void __asan_init(void) __attribute__((weak));
-
 /* Of what such tools answer in the kernel's place, or need for themselves. */
 static void run_native(const char *name, void (*body)(void)) {
-    if (fault_under_valgrind() || __asan_init)
+    if (fault_under_valgrind() || fault_under_asan())
         tap_skip(name, "valgrind or a sanitizer stands before the kernel");
     else
         run_case(name, body);

@@ -164,11 +164,8 @@ static void test_initial(enum carry_xstate_form form, const char *name) {
         test_initial_over(masks[i] & carry_xstate_default(), form, name);
 }
 
-/* Of AddressSanitizer, whose calls around each function leave registers in use. */
-void __asan_init(void) __attribute__((weak));
-
 static void test_initial_forms(void) {
-    if (__asan_init) {
+    if (fault_under_asan()) {
         tap_skip("initial images", "the sanitizer uses vector registers");
         return;
     }

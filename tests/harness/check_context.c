@@ -313,15 +313,17 @@ static bool make_storm(struct storm *storm) {
 static void *run_storm(void *argument) {
     struct storm *storm = argument;
     stack_t stack = {.ss_sp = storm->handler_stack, .ss_size = sizeof storm->handler_stack};
+    stack_t before;
     sigset_t signal;
     own = storm;
-    sigaltstack(&stack, NULL);
+    sigaltstack(&stack, &before); /* a sanitizer frees the one it finds when the thread ends */
     sigemptyset(&signal);
     sigaddset(&signal, SIGUSR1);
     set_current(storm, &storm->units[0].context);
     pthread_sigmask(SIG_UNBLOCK, &signal, NULL);
     carry_context_switch(&storm->start, &storm->units[0].context, 0);
     pthread_sigmask(SIG_BLOCK, &signal, NULL);
+    sigaltstack(&before, NULL);
     __atomic_store_n(&storm->stop, true, __ATOMIC_SEQ_CST);
     return NULL;
 }

@@ -75,3 +75,10 @@ bool fault_under_valgrind(void) {
     const char *preload = getenv("LD_PRELOAD");
     return preload && strstr(preload, "vgpreload");
 }
+
+/* Stands in every program that is built with that sanitizer. */
+extern void __asan_init(void) __attribute__((weak));
+
+bool fault_under_asan(void) {
+    return __asan_init != NULL;
+}

@@ -18,4 +18,7 @@ bool fault_catch(void (*body)(void *), void *argument, struct fault *fault);
 /* Valgrind reports a fault as an error of the program, caught or not. */
 bool fault_under_valgrind(void);
 
+/* Is this a build with AddressSanitizer? Its own code uses vector registers, and locks. */
+bool fault_under_asan(void);
+
 #endif

@@ -413,3 +413,49 @@ def test_hook_table_for_people(carry: Run) -> None:
 def test_hook_wrong_usage(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "hook", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
+
+
+# --- carry bench xstate ---
+
+
+def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
+    done = carry("bench", "xstate", "--quick", "--json", env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    report = json.loads(done.stdout)
+    assert report["bench"] == "xstate"
+    if not report["supported"]:
+        assert (report["calls_ns"], report["switches_ns"]) == ([], [])
+        pytest.skip("there is no extended state on this architecture")
+    for rows, names in [
+        (report["calls_ns"], ["call", "enter", "around"]),
+        (report["switches_ns"], ["pair", "switch", "keep", "swapcontext"]),
+    ]:
+        in_use = [tuple(row["in_use"]) for row in rows]
+        assert in_use[0] == ("SSE",)
+        assert len(set(in_use)) == len(in_use) > 0
+        for row in rows:
+            assert all(row[name] > 0 for name in names)
+
+
+def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
+    done = carry("bench", "xstate", "--quick", "--json", env=masked("avx"))
+    report = json.loads(done.stdout)
+    if not report["supported"]:
+        pytest.skip("there is no extended state on this architecture")
+    assert [row["in_use"] for row in report["calls_ns"]] == [["SSE"]]
+
+
+def test_xstate_table_for_people(carry: Run) -> None:
+    done = carry("bench", "xstate", "--quick", env=masked(""))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    if "There is no extended state" in done.stdout:
+        pytest.skip("there is no extended state on this architecture")
+    for text in ("calls", "around", "switches", "swapcontext", "SSE AVX"):
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--rounds"], ["now"], ["--json=1"]])
+def test_xstate_wrong_usage(carry: Run, arguments: list[str]) -> None:
+    done = carry("bench", "xstate", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
