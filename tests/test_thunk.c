@@ -8,6 +8,7 @@
 #include "harness/fault.h"
 #include "harness/registers.h"
 #include "harness/tap.h"
+#include "xstate/x86_64/thunk.h"
 
 /* Each way to find out what is in use, and to keep it. */
 static const char *const masks[] = {
@@ -76,6 +77,51 @@ static void test_stubs(void) {
     verdict_report(&verdict, "CARRY_THUNK_ANY keeps everything");
 }
 
+/* --- Features that go while a thunk is under way --- */
+
+typedef float wide __attribute__((vector_size(32)));
+
+static void lose_avx(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+    (void)thunk, (void)call;
+    carry_cpu_set_mask("avx");
+    carry_thunk_prepare();
+}
+
+__attribute__((target("avx"))) static wide add_wide(wide a, wide b) {
+    return a + b;
+}
+
+extern struct carry_thunk losing;
+struct carry_thunk losing = {
+    .enter = lose_avx, .leave = lose_avx, .target = (const void *)add_wide};
+
+__attribute__((target("avx"))) wide add_wide_losing(wide, wide);
+CARRY_THUNK(add_wide_losing, losing)
+
+__attribute__((target("avx"))) static bool adds_wide(void) {
+    const wide a = {1, 2, 3, 4, 5, 6, 7, 8};
+    wide sum = add_wide_losing(a, a);
+    bool ok = true;
+    for (int i = 0; i < 8; i++)
+        ok = ok && sum[i] == 2 * a[i];
+    return ok;
+}
+
+static void test_loss(void) {
+    if (!carry_cpu_has("avx")) {
+        tap_skip("features that go", "no avx");
+        return;
+    }
+    const uint64_t mask = carry_thunk_any_mask, size = carry_thunk_any_size;
+    tap_ok(adds_wide(), "a callback masks AVX: arguments stay as wide as they were");
+    carry_cpu_set_mask("xsave");
+    carry_thunk_prepare();
+    tap_ok(carry_thunk_any_mask == mask && carry_thunk_any_size == size,
+           "XSAVE is masked: areas of thunks under way stay as they were");
+    carry_cpu_set_mask("");
+    carry_thunk_prepare();
+}
+
 int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind keeps less of the registers than CPUs do");
@@ -97,5 +143,6 @@ int main(void) {
     carry_cpu_set_mask("");
     carry_thunk_prepare();
     test_stubs();
+    test_loss();
     return tap_done();
 }

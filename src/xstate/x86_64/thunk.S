@@ -160,12 +160,14 @@
 .Lkept\@:
 .endm
 
-/* The reverse. What the callback has left in upper halves is not the target's. */
+/* The reverse. What the callback has left in upper halves is not the target's. How vectors were kept,
+ * the size alone tells: features may have been masked since. */
 .macro LOAD_VECTORS list:vararg
-    movq    CALL_VECTOR_SIZE(%rsp), %rax
     testl   $MACHINE_AVX, carry_thunk_machine(%rip)
-    jz      .Lload_sse\@
+    jz      .Lclean\@
     vzeroupper
+.Lclean\@:
+    movq    CALL_VECTOR_SIZE(%rsp), %rax
     cmpl    $32, %eax
     ja      .Lload_zmm\@
     je      .Lload_ymm\@

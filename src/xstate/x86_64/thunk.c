@@ -27,8 +27,9 @@ _Static_assert(sizeof(struct carry_thunk_call) == CALL_BYTES, "what follows is t
 
 uint32_t carry_thunk_machine;
 uint64_t carry_thunk_any_mask;
-uint64_t carry_thunk_any_size; /* of an area in any form, as features may be masked meanwhile */
+uint64_t carry_thunk_any_size;
 
+/* Of an area in any form. */
 static uint64_t area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
@@ -52,7 +53,8 @@ int carry_thunk_prepare(void) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (carry_cpu_bits() & rows[i].feature)
             machine |= rows[i].machine;
-    uint64_t mask = carry_xstate_default();
+    /* The machine's, whatever features are masked: a thunk under way reads one word at a time. */
+    uint64_t mask = carry_xstate_user() & ~(CARRY_XSTATE_BIT(PKRU) | CARRY_XSTATE_BIT(TILEDATA));
     __atomic_store_n(&carry_thunk_any_size, area_size(mask), __ATOMIC_RELAXED);
     __atomic_store_n(&carry_thunk_any_mask, mask, __ATOMIC_RELAXED);
     __atomic_store_n(&carry_thunk_machine, machine, __ATOMIC_RELEASE);

@@ -27,4 +27,14 @@
 #define MACHINE_XSAVE   16
 #define MACHINE_XSAVEC  32
 
+#ifndef __ASSEMBLER__
+
+#include <stdint.h>
+
+extern uint32_t carry_thunk_machine;
+extern uint64_t carry_thunk_any_mask; /* what carry_thunk_any keeps, */
+extern uint64_t carry_thunk_any_size; /* ... in so many bytes; both stay once they are known */
+
+#endif
+
 #endif
