@@ -530,6 +530,58 @@ static void test_callback_under_way(bool waits) {
     tap_ok(ok, "detaching %s for a callback", waits ? "waits" : "does not wait");
 }
 
+/* Of a thread that the child does not have: its callback never returns there. */
+static bool detaches_in_child(struct carry_hook *hook) {
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        bool ok = !carry_hook_detach(hook) && !carry_hook_attach_calls(hook);
+        callback_gate = 1;
+        _exit(ok && adds() && !carry_hook_detach(hook) ? 0 : 1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void test_callback_in_fork(void) {
+    struct carry_hook hook = {
+        .object = "", .symbol = "callee_add", .enter = wait_in_callback, .waits = true};
+    pthread_t caller;
+    callback_gate = in_callback = callback_done = 0;
+    bool ok = !carry_hook_attach_calls(&hook);
+    pthread_create(&caller, NULL, call_once, NULL);
+    while (!in_callback)
+        sched_yield();
+    tap_ok(detaches_in_child(&hook) && ok, "after fork(), detaching waits for this thread alone");
+    callback_gate = 1;
+    tap_ok(!carry_hook_detach(&hook) && callback_done, "and in the parent for all");
+    pthread_join(caller, NULL);
+}
+
+static void fork_in_callback(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                             void *user) {
+    (void)place, (void)call;
+    *(pid_t *)user = fork();
+}
+
+static void test_fork_in_callback(void) {
+    pid_t child = -1;
+    int status = -1;
+    struct carry_hook hook = {.object = "",
+                              .symbol = "callee_add",
+                              .enter = fork_in_callback,
+                              .user = &child,
+                              .waits = true};
+    bool ok = !carry_hook_attach_calls(&hook) && adds();
+    if (child == 0) {
+        alarm(10);
+        _exit(ok && !carry_hook_detach(&hook) && adds() ? 0 : 1);
+    }
+    ok = child > 0 && waitpid(child, &status, 0) == child && status == 0 && ok;
+    tap_ok(!carry_hook_detach(&hook) && ok,
+           "a callback that forks is waited for in both processes");
+}
+
 /* --- Objects that come and go --- */
 
 static bool is_loaded(void) {
@@ -787,6 +839,8 @@ int main(int argc, char **argv) {
     test_under_way(true);
     test_callback_under_way(false);
     test_callback_under_way(true);
+    test_callback_in_fork();
+    test_fork_in_callback();
     test_entries();
     test_plugin();
     test_storm(effort->rounds / 50);

@@ -63,10 +63,14 @@ struct carry_hook_host {
 /* The host of this program. */
 const struct carry_hook_host *carry_host_hook(void);
 
+/* In a copy of the process that has this thread alone: the others are in no callback any more. */
+void carry_hook_forked(void);
+
 /* What is kept for each thread. */
 struct carry_host_hook_thread {
-    int *error_number; /* carry_host_errno() of this thread, once it was asked for */
-    bool inside;       /* of a callback, or of the library: hooks call nobody back */
+    int *error_number;   /* carry_host_errno() of this thread, once it was asked for */
+    const void *counted; /* the point whose callback it is in, if detaching waits for that */
+    bool inside;         /* of a callback, or of the library: hooks call nobody back */
 };
 
 extern _Thread_local struct carry_host_hook_thread carry_host_hook_thread

@@ -43,7 +43,8 @@ struct carry_hook_point {
 /* Stubs, and in reach of them the points that they lead to, with the records of their sites. */
 struct carry_hook_block {
     struct carry_hook_block *next;
-    size_t used; /* points, from the first on */
+    struct carry_hook_block *made_before; /* of all blocks, whoever has them */
+    size_t used;                          /* points, from the first on */
     struct carry_site records[CARRY_BLOCK_POINTS];
     struct carry_hook_point points[CARRY_BLOCK_POINTS];
 };

@@ -10,6 +10,7 @@
 
 _Static_assert(TEXT_BYTES % PAGE_BYTES == 0, "stubs fill pages");
 
+static struct carry_hook_block *last_made;
 static struct carry_hook_block *blocks; /* of calls */
 static struct carry_hook_point *buckets[BUCKETS];
 
@@ -61,10 +62,13 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
 /* For a hook that waits: who stops a point sees the count, or is seen here. */
 static void call_back_counted(struct carry_hook_point *point, carry_hook_callback *function,
                               struct carry_thunk_call *call, const struct callback *callback) {
+    const void *interrupted = carry_host_hook_thread.counted; /* by a signal, before it began */
+    carry_host_hook_thread.counted = point;
     __atomic_fetch_add(&point->running, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&point->generation, __ATOMIC_SEQ_CST) == callback->generation)
         call_back(point, function, call, callback->user);
     __atomic_fetch_sub(&point->running, 1, __ATOMIC_RELEASE);
+    carry_host_hook_thread.counted = interrupted;
 }
 
 CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *function,
@@ -146,7 +150,21 @@ struct carry_hook_block *carry_block_make(uintptr_t near) {
         block->points[i].thunk.enter = call_enter;
         block->points[i].thunk.leave = call_leave;
     }
+    block->made_before = last_made;
+    last_made = block;
     return block;
+}
+
+/* Whoever was detaching has not freed its points either. */
+void carry_hook_forked(void) {
+    for (struct carry_hook_block *block = last_made; block; block = block->made_before)
+        for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++) {
+            struct carry_hook_point *point = &block->points[i];
+            if (point->running)
+                point->running = point == carry_host_hook_thread.counted;
+            if (point->planned)
+                point->planned = false;
+        }
 }
 
 /* --- Points of slots --- */

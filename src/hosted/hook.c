@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -220,7 +221,14 @@ static bool map_text(uint8_t *place, const void *text, size_t size) {
     return ok;
 }
 
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, carry_hook_forked);
+}
+
+/* What is mapped has points, whose counts are of threads. */
 static void *map(uintptr_t near, const void *text, size_t text_size, size_t data_size) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     uint8_t *memory = reserve(near, text_size + data_size);
     if (!memory)
         return NULL;
