@@ -456,6 +456,34 @@ static void test_changes(void) {
     tap_ok(callee_add(1, 2) == 3, "until the hook goes");
 }
 
+/* What `enter` leaves in the call's word is found by `leave`, of each call its own. */
+static void number_call(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
+    (void)place;
+    bool *fresh = user;
+    *fresh = *fresh && !call->word;
+    call->word = call->integer[0] + 1000;
+}
+
+static void add_number(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                       void *user) {
+    (void)place, (void)user;
+    call->result[0] += call->word;
+}
+
+static void test_word(void) {
+    bool fresh = true;
+    struct carry_hook hook = {.object = "",
+                              .symbol = "callee_add",
+                              .enter = number_call,
+                              .leave = add_number,
+                              .user = &fresh};
+    carry_hook_attach_calls(&hook);
+    tap_ok(callee_add(1, 2) == 1004 && callee_add(5, 2) == 1012 && fresh,
+           "callbacks have a word for each call");
+    carry_hook_detach(&hook);
+}
+
 /* --- Calls under way --- */
 
 static volatile int gate, inside;
@@ -835,6 +863,7 @@ int main(int argc, char **argv) {
     test_many();
     test_nested();
     test_changes();
+    test_word();
     test_under_way(false);
     test_under_way(true);
     test_callback_under_way(false);

@@ -58,6 +58,7 @@ struct carry_thunk_call {
     uint64_t vector_size; /* 16, 32 or 64: as wide as any of them is in use. `leave` may make it 16
                            * and move xmm1 to where it then is: the caller finds clean uppers */
     uint64_t word;        /* 0 in `enter`; what it leaves there is found by `leave` */
+    uint64_t library;     /* 0 in `enter`; of <carry/hook.h>, whose callbacks leave it alone */
 };
 
 typedef void carry_thunk_fn(const struct carry_thunk *thunk, struct carry_thunk_call *call);

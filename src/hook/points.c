@@ -80,8 +80,8 @@ CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *funct
 }
 
 /*
- * What `enter` leaves in the call's word is the generation, for `leave` to be called by the hook
- * that saw the call begin. That one may have no `leave`: a thread may have come by the stub while
+ * What `enter` leaves in the call is the generation, for `leave` to be called by the hook that saw
+ * the call begin. That one may have no `leave`: a thread may have come by the stub while
  * another hook with its other thunk was there.
  */
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
@@ -89,7 +89,7 @@ static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call 
     struct callback callback;
     if (carry_host_hook_thread.inside || !take_callback(point, &callback))
         return;
-    call->word = callback.generation;
+    call->library = callback.generation;
     if (callback.enter)
         run(point, callback.enter, call, &callback);
 }
@@ -98,7 +98,7 @@ static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call 
     struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
     if (!carry_host_hook_thread.inside && take_callback(point, &callback) && callback.leave &&
-        callback.generation == call->word)
+        callback.generation == call->library)
         run(point, callback.leave, call, &callback);
 }
 

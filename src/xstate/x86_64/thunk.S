@@ -14,12 +14,14 @@
 #include "base/asm.h"
 #include "xstate/x86_64/thunk.h"
 
-/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. */
-#define FRAME_RAX      104
+/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it, from
+ * rbp, are rax, and the frame's address for those who move the stack pointer. */
 #define FRAME_R10      112
 #define FRAME_THUNK    120
 #define FRAME_VECTORS  128
 #define FRAME_BYTES    640
+#define FRAME_ADDRESS  -8
+#define FRAME_RAX      -16
 
 #define XINUSE_AVX       4
 #define XINUSE_ZMM_HI256 64
@@ -33,24 +35,23 @@
     .cfi_startproc
 .endm
 
-/* Makes a frame, and keeps in it what arguments may be in. Its address is at -8(rbp) for those who
- * move the stack pointer. Clobbers rax. */
+/* Makes a frame, and keeps in it what arguments may be in. Clobbers rax. */
 .macro OPEN
     pushq   %rbp
     .cfi_def_cfa_offset 16
     .cfi_offset rbp, -16
     movq    %rsp, %rbp
     .cfi_def_cfa_register rbp
-    subq    $FRAME_BYTES + 8, %rsp
+    subq    $FRAME_BYTES + 16, %rsp
     andq    $-64, %rsp
-    movq    %rsp, -8(%rbp)
+    movq    %rsp, FRAME_ADDRESS(%rbp)
+    movq    %rax, FRAME_RAX(%rbp)
     movq    %rdi, CALL_INTEGER(%rsp)
     movq    %rsi, CALL_INTEGER + 8(%rsp)
     movq    %rdx, CALL_INTEGER + 16(%rsp)
     movq    %rcx, CALL_INTEGER + 24(%rsp)
     movq    %r8, CALL_INTEGER + 32(%rsp)
     movq    %r9, CALL_INTEGER + 40(%rsp)
-    movq    %rax, FRAME_RAX(%rsp)
     movq    %r10, FRAME_R10(%rsp)
     movq    %r11, FRAME_THUNK(%rsp)
     leaq    16(%rbp), %rax
@@ -58,6 +59,7 @@
     movq    8(%rbp), %rax
     movq    %rax, CALL_RETURN(%rsp)
     movq    $0, CALL_WORD(%rsp)
+    movq    $0, CALL_LIBRARY(%rsp)
 .endm
 
 /* Undoes OPEN, for those who have not moved the stack pointer. */
@@ -68,7 +70,7 @@
     movq    CALL_INTEGER + 24(%rsp), %rcx
     movq    CALL_INTEGER + 32(%rsp), %r8
     movq    CALL_INTEGER + 40(%rsp), %r9
-    movq    FRAME_RAX(%rsp), %rax
+    movq    FRAME_RAX(%rbp), %rax
     movq    FRAME_R10(%rsp), %r10
 .endm
 
@@ -160,8 +162,8 @@
 .Lkept\@:
 .endm
 
-/* The reverse. What the callback has left in upper halves is not the target's. How vectors were kept,
- * the size alone tells: features may have been masked since. */
+/* The reverse. What the callback has left in upper halves is not the target's. The size alone tells
+ * how vectors were kept: features may have been masked since. */
 .macro LOAD_VECTORS list:vararg
     testl   $MACHINE_AVX, carry_thunk_machine(%rip)
     jz      .Lclean\@
@@ -243,13 +245,13 @@ THUNK_FUNCTION carry_thunk_around
     movq    %rax, -8(%rsp, %r11, 8)
     decq    %r11
     jnz     1b
-    movq    -8(%rbp), %r11
-    movq    FRAME_RAX(%r11), %rax
+    movq    FRAME_RAX(%rbp), %rax
+    movq    FRAME_ADDRESS(%rbp), %r11
     movq    FRAME_THUNK(%r11), %r11
     movq    THUNK_TARGET(%r11), %r11
     notrack call *%r11
 
-    movq    -8(%rbp), %rsp
+    movq    FRAME_ADDRESS(%rbp), %rsp
     movq    FRAME_THUNK(%rsp), %r11
     movq    THUNK_LEAVE(%r11), %r10
     testq   %r10, %r10
@@ -338,6 +340,7 @@ THUNK_FUNCTION carry_thunk_any
     movq    %rcx, ANY_CALL + CALL_VECTORS(%rbp)
     movq    %rcx, ANY_CALL + CALL_VECTOR_SIZE(%rbp)
     movq    %rcx, ANY_CALL + CALL_WORD(%rbp)
+    movq    %rcx, ANY_CALL + CALL_LIBRARY(%rbp)
     subq    carry_thunk_any_size(%rip), %rsp
     andq    $-64, %rsp
 

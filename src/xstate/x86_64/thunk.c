@@ -23,6 +23,7 @@ CALL_AT(return_address, CALL_RETURN);
 CALL_AT(vectors, CALL_VECTORS);
 CALL_AT(vector_size, CALL_VECTOR_SIZE);
 CALL_AT(word, CALL_WORD);
+CALL_AT(library, CALL_LIBRARY);
 _Static_assert(sizeof(struct carry_thunk_call) == CALL_BYTES, "what follows is the thunk's own");
 
 uint32_t carry_thunk_machine;

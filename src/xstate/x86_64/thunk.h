@@ -17,7 +17,8 @@
 #define CALL_VECTORS     80
 #define CALL_VECTOR_SIZE 88
 #define CALL_WORD        96
-#define CALL_BYTES       104
+#define CALL_LIBRARY     104
+#define CALL_BYTES       112
 
 /* Bits of carry_thunk_machine; 0 before carry_thunk_prepare(). */
 #define MACHINE_KNOWN   1
