@@ -2,8 +2,8 @@
 /* Contexts as they are made. How they are switched: <arch>/switch.S. */
 #include <carry/context.h>
 
+#include "xstate/image.h"
 #include "xstate/switch.h"
-#include "xstate/xstate.h"
 
 void carry_context_adopt(struct carry_context *context, void *stack, size_t size) {
     *context = (struct carry_context){
@@ -45,21 +45,12 @@ size_t carry_context_area_size(uint64_t mask) {
     return standard > compact ? standard : compact;
 }
 
-/* As the CPU starts, nothing in use; with what FXRSTOR loads, and XRSTOR of MXCSR, all the same. */
-static void make_initial(unsigned char *area) {
-    const uint16_t fcw = CARRY_FCW_INITIAL;
-    const uint32_t mxcsr = CARRY_MXCSR_INITIAL;
-    __builtin_memset(area, 0, CARRY_XSTATE_EXTENDED);
-    __builtin_memcpy(area + CARRY_AREA_FCW, &fcw, sizeof fcw);
-    __builtin_memcpy(area + CARRY_AREA_MXCSR, &mxcsr, sizeof mxcsr);
-}
-
 int carry_context_keep(struct carry_context *context, void *area, size_t size, uint64_t mask) {
     if ((uintptr_t)area % CARRY_XSTATE_ALIGN || context->flags & FLAG_PREEMPTED)
         return CARRY_ERROR_INVALID;
     if (size < carry_context_area_size(mask))
         return CARRY_ERROR_SIZE;
-    make_initial(area);
+    carry_image_start(area, CARRY_XSTATE_EXTENDED);
     context->area = area;
     context->area_size = size;
     context->mask = kept(mask);

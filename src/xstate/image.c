@@ -21,12 +21,6 @@ const void *carry_xstate_image_part(const struct carry_xstate_layout *layout, co
     return (const uint8_t *)image + carry_image_offset(layout, image, component);
 }
 
-static bool is_initial_x87(const uint8_t *image) {
-    return carry_image_get(image + CARRY_AREA_FCW, 2) == CARRY_FCW_INITIAL &&
-           carry_image_is_zero(image + CARRY_AREA_FSW, CARRY_AREA_MXCSR - CARRY_AREA_FSW) &&
-           carry_image_is_zero(image + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
-}
-
 bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout, const void *image,
                                    unsigned component) {
     size_t size;
@@ -35,24 +29,19 @@ bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout, con
         return false;
     if (!bytes)
         return true;
-    return component == CARRY_XSTATE_X87 ? is_initial_x87(bytes) : carry_image_is_zero(bytes, size);
+    return component == CARRY_XSTATE_X87 ? carry_image_is_initial_x87(bytes)
+                                         : carry_image_is_zero(bytes, size);
 }
 
 /* --- Initial images --- */
 
-/*
- * With XSTATE_BV = 0 XRSTOR makes FCW 0x37f, and MXCSR 0x1f80 in the compact form; in the standard
- * form it loads MXCSR from the image all the same. FXRSTOR knows no XSTATE_BV and loads both.
- */
 static void write_initial(const struct carry_xstate_target *target, uint64_t mask) {
     uint8_t *image = target->image;
     size_t size = carry_xstate_size(target->layout, mask, target->form);
     /* Areas have a header on every CPU. */
     if (size < CARRY_XSTATE_EXTENDED && target->size >= CARRY_XSTATE_EXTENDED)
         size = CARRY_XSTATE_EXTENDED;
-    __builtin_memset(image, 0, size);
-    carry_image_put(image + CARRY_AREA_FCW, 2, CARRY_FCW_INITIAL);
-    carry_image_put(image + CARRY_AREA_MXCSR, 4, CARRY_MXCSR_INITIAL);
+    carry_image_start(image, size);
     carry_image_put(image + CARRY_AREA_MXCSR_MASK, 4, target->layout->mxcsr_mask);
     if (target->layout->user && target->form == CARRY_XSTATE_COMPACT)
         carry_image_put(image + CARRY_AREA_XCOMP_BV, 8, CARRY_COMPACT_BIT | mask);

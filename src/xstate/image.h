@@ -31,6 +31,24 @@ static inline bool carry_image_is_zero(const uint8_t *bytes, size_t size) {
     return true;
 }
 
+/*
+ * Makes an image, or an area, with nothing in use. With XSTATE_BV = 0 XRSTOR makes FCW 0x37f, and
+ * MXCSR 0x1f80 in the compact form; in the standard form it loads MXCSR from the image all the
+ * same. FXRSTOR knows no XSTATE_BV and loads both.
+ */
+static inline void carry_image_start(uint8_t *image, size_t size) {
+    __builtin_memset(image, 0, size);
+    carry_image_put(image + CARRY_AREA_FCW, 2, CARRY_FCW_INITIAL);
+    carry_image_put(image + CARRY_AREA_MXCSR, 4, CARRY_MXCSR_INITIAL);
+}
+
+/* Are the registers of x87 as the CPU starts with them? */
+static inline bool carry_image_is_initial_x87(const uint8_t *image) {
+    return carry_image_get(image + CARRY_AREA_FCW, 2) == CARRY_FCW_INITIAL &&
+           carry_image_is_zero(image + CARRY_AREA_FSW, CARRY_AREA_MXCSR - CARRY_AREA_FSW) &&
+           carry_image_is_zero(image + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
+}
+
 static inline uint64_t carry_image_xcomp_bv(const uint8_t *image) {
     return carry_image_get(image + CARRY_AREA_XCOMP_BV, 8);
 }

@@ -10,7 +10,7 @@
 #include <carry/section.h>
 
 #include "base/section_host.h"
-#include "xstate/xstate.h"
+#include "xstate/image.h"
 
 /* What sections may change. */
 static uint64_t section_mask(void) {
@@ -172,13 +172,8 @@ void carry_section_forget(struct carry_section_thread *thread) {
     thread->cpu = NULL;
 }
 
-/* Of the standard form, which any XRSTOR takes; with XSTATE_BV 0 it reads no more than MXCSR. */
+/* Of the standard form, which any XRSTOR takes. */
 void carry_section_create(struct carry_section_thread *thread, void *area, uint64_t mask) {
-    static const uint16_t fcw = CARRY_FCW_INITIAL;
-    static const uint32_t mxcsr = CARRY_MXCSR_INITIAL;
-    uint8_t *bytes = area;
-    __builtin_memset(bytes, 0, carry_xstate_area_size(mask));
-    __builtin_memcpy(bytes + CARRY_AREA_FCW, &fcw, sizeof fcw);
-    __builtin_memcpy(bytes + CARRY_AREA_MXCSR, &mxcsr, sizeof mxcsr);
+    carry_image_start(area, carry_xstate_area_size(mask));
     *thread = (struct carry_section_thread){.area = area, .mask = mask};
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts of x86-64: what they start with, and how they are exchanged under an interrupt. */
 #include "cpu/cpu.h"
+#include "xstate/image.h"
 #include "xstate/switch.h"
-#include "xstate/xstate.h"
 
 _Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_POINTER &&
                    offsetof(struct carry_context, area) == CONTEXT_AREA &&
@@ -69,46 +69,26 @@ void *carry_context_first_frame(struct carry_context *context, void *end, carry_
 
 /* --- Under an interrupt --- */
 
-#define BIT(name)    CARRY_XSTATE_BIT(name)
-#define LEGACY_STATE (BIT(X87) | BIT(SSE))
-
-static uint64_t load64(const unsigned char *at) {
-    uint64_t value;
-    __builtin_memcpy(&value, at, sizeof value);
-    return value;
-}
-
-static void store64(unsigned char *at, uint64_t value) {
-    __builtin_memcpy(at, &value, sizeof value);
-}
+#define BIT(name) CARRY_XSTATE_BIT(name)
 
 /* Where the CPU has the legacy components alone, images may be as FXSAVE writes them. */
 static bool has_header(uint64_t components) {
-    return components & ~LEGACY_STATE;
+    return components & ~CARRY_LEGACY_STATE;
 }
 
-static bool is_zero(const unsigned char *bytes, size_t size) {
-    while (size && !*bytes)
-        bytes++, size--;
-    return size == 0;
+static uint64_t get_in_use(const uint8_t *image) {
+    return carry_image_get(image + CARRY_AREA_XSTATE_BV, 8);
 }
 
 /* Systems say that x87 is in use in all their frames, and it would be from then on. */
-static bool is_x87_initial(const unsigned char *image) {
-    uint16_t fcw;
-    __builtin_memcpy(&fcw, image + CARRY_AREA_FCW, sizeof fcw);
-    return fcw == CARRY_FCW_INITIAL && is_zero(image + 2, CARRY_AREA_MXCSR - 2) &&
-           is_zero(image + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
-}
-
-static uint64_t in_use(const unsigned char *image, uint64_t components) {
-    uint64_t used = has_header(components) ? load64(image + CARRY_AREA_XSTATE_BV) : LEGACY_STATE;
-    return is_x87_initial(image) ? used & ~BIT(X87) : used;
+static uint64_t in_use(const uint8_t *image, uint64_t components) {
+    uint64_t used = has_header(components) ? get_in_use(image) : CARRY_LEGACY_STATE;
+    return carry_image_is_initial_x87(image) ? used & ~BIT(X87) : used;
 }
 
 /* The legacy area, and the extended components of `mask`. */
-static void copy_image(const struct carry_xstate_layout *layout, unsigned char *to,
-                       const unsigned char *from, uint64_t mask) {
+static void copy_image(const struct carry_xstate_layout *layout, uint8_t *to, const uint8_t *from,
+                       uint64_t mask) {
     __builtin_memcpy(to, from, CARRY_AREA_SOFTWARE);
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (mask >> i & 1)
@@ -117,28 +97,28 @@ static void copy_image(const struct carry_xstate_layout *layout, unsigned char *
 }
 
 static void suspend(const struct carry_xstate_layout *layout, struct carry_context *from,
-                    const struct carry_context_registers *registers, const unsigned char *image,
+                    const struct carry_context_registers *registers, const uint8_t *image,
                     uint64_t used) {
-    unsigned char *area = from->area;
+    uint8_t *area = from->area;
     copy_image(layout, area, image, used);
     __builtin_memset(area + CARRY_AREA_XSTATE_BV, 0, CARRY_XSTATE_EXTENDED - CARRY_AREA_XSTATE_BV);
-    store64(area + CARRY_AREA_XSTATE_BV, used);
+    carry_image_put(area + CARRY_AREA_XSTATE_BV, 8, used);
     from->registers = *registers;
     from->flags |= FLAG_PREEMPTED;
 }
 
 /* What the context does not keep stays: it is the thread's. */
-static void set_in_use(const struct carry_context *to, unsigned char *image, uint64_t components,
+static void set_in_use(const struct carry_context *to, uint8_t *image, uint64_t components,
                        uint64_t used) {
     if (has_header(components))
-        store64(image + CARRY_AREA_XSTATE_BV,
-                used | (load64(image + CARRY_AREA_XSTATE_BV) & ~to->full_mask));
+        carry_image_put(image + CARRY_AREA_XSTATE_BV, 8,
+                        used | (get_in_use(image) & ~to->full_mask));
 }
 
 static void resume_preempted(const struct carry_xstate_layout *layout, struct carry_context *to,
-                             struct carry_context_registers *registers, unsigned char *image,
+                             struct carry_context_registers *registers, uint8_t *image,
                              uint64_t components) {
-    uint64_t used = load64((unsigned char *)to->area + CARRY_AREA_XSTATE_BV);
+    uint64_t used = get_in_use(to->area);
     copy_image(layout, image, to->area, used);
     set_in_use(to, image, components, used);
     *registers = to->registers;
@@ -147,13 +127,13 @@ static void resume_preempted(const struct carry_xstate_layout *layout, struct ca
 
 /* In the middle of carry_context_switch(), which loads what the context keeps. */
 static void resume_suspended(const struct carry_context *to,
-                             struct carry_context_registers *registers, unsigned char *image,
+                             struct carry_context_registers *registers, uint8_t *image,
                              uint64_t components) {
     const struct frame *frame = to->stack_pointer;
     __builtin_memset(image, 0, CARRY_AREA_SOFTWARE);
     __builtin_memcpy(image + CARRY_AREA_FCW, &frame->fcw, sizeof frame->fcw);
     __builtin_memcpy(image + CARRY_AREA_MXCSR, &frame->mxcsr, sizeof frame->mxcsr);
-    set_in_use(to, image, components, is_x87_initial(image) ? BIT(SSE) : LEGACY_STATE);
+    set_in_use(to, image, components, in_use(image, CARRY_LEGACY_STATE));
     registers->rsi = (uintptr_t)to;
     registers->rdx = 0;
     registers->rsp = (uintptr_t)to->stack_pointer;
@@ -196,7 +176,7 @@ static int why_not(const struct carry_context *from, const struct carry_context 
         return CARRY_ERROR_SIZE;
     if (!has_room(from, registers->rsp))
         return CARRY_ERROR_SIZE;
-    if (is_preempted(to) && load64((unsigned char *)to->area + CARRY_AREA_XSTATE_BV) & ~components)
+    if (is_preempted(to) && get_in_use(to->area) & ~components)
         return CARRY_ERROR_SIZE;
     return CARRY_OK;
 }
