@@ -74,7 +74,10 @@ typedef struct carry_context *carry_context_fn(void *argument, uintptr_t value);
 /*
  * Makes a context that is to run entry(argument, value) on `size` bytes at `stack`. It starts as
  * processes do: FCW 0x37f, MXCSR 0x1f80, upper halves of vectors not in use. Nothing guards the
- * end of the stack. CARRY_ERROR_SIZE if it is too small.
+ * end of the stack. Returns 0, or
+ *     CARRY_ERROR_SIZE         it is too small
+ *     CARRY_ERROR_INVALID      there is no stack, or nothing to run
+ *     CARRY_ERROR_UNSUPPORTED  no contexts on this architecture, or the thread has a shadow stack
  */
 CARRY_API int carry_context_create(struct carry_context *context, void *stack, size_t size,
                                    carry_context_fn *entry, void *argument);
@@ -92,9 +95,10 @@ CARRY_API size_t carry_context_area_size(uint64_t mask);
  * Gives a context that is not suspended by preemption an area, without which it is not preempted.
  * Switches keep the components of `mask` that are in use, beside what calls keep; 0 for none of
  * them. They are initial when a new context starts. Leave X87 out where its registers are empty
- * at calls, as the ABI says: each signal leaves them in use.
- * CARRY_ERROR_INVALID if the area is not aligned to CARRY_XSTATE_ALIGN; CARRY_ERROR_SIZE if it is
- * smaller than carry_context_area_size(mask).
+ * at calls, as the ABI says: each signal leaves them in use. Returns 0, or
+ *     CARRY_ERROR_INVALID  the area is not aligned to CARRY_XSTATE_ALIGN, or the context is
+ *                          suspended by preemption
+ *     CARRY_ERROR_SIZE     the area is smaller than carry_context_area_size(mask)
  */
 CARRY_API int carry_context_keep(struct carry_context *context, void *area, size_t size,
                                  uint64_t mask);

@@ -129,9 +129,9 @@ CARRY_API int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(
  * of their end. The struct may be freed at once; what callbacks use, only when each thread that was
  * in one has returned from it. With `waits` all have: a callback then takes two locked instructions
  * more, and must not wait for whoever detaches. Returns 0, or negative, and the callbacks are not
- * called either way: CARRY_ERROR_BYTES       another program's hook stands over one of these, and
- * was left alone CARRY_ERROR_PERMISSION  slots or entries could not be written: they still lead
- * through stubs
+ * called either way:
+ *  CARRY_ERROR_BYTES       somebody else's hook stands over one of these, and was left alone
+ *  CARRY_ERROR_PERMISSION  slots or entries could not be written: they still lead through stubs
  */
 CARRY_API int carry_hook_detach(struct carry_hook *hook);
 

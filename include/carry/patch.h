@@ -130,8 +130,7 @@ struct carry_patch_counts {
 /* Opens a transaction, which carry_patch_commit() or carry_patch_abort() closes. */
 CARRY_API void carry_patch_begin(struct carry_patch *patch);
 
-/* Notes a new value; carry_set(), carry_enable() and carry_disable() call it with the right type.
- */
+/* Notes a new value; carry_set(), carry_enable() and carry_disable() call it with its type. */
 CARRY_API void carry_patch_set(struct carry_patch *patch, struct carry_key *key, uintptr_t value);
 
 /*
@@ -269,8 +268,7 @@ CARRY_END_DECLS
 #define carry_enable(patch, name)  carry_patch_set(patch, &carry_key_##name, 1)
 #define carry_disable(patch, name) carry_patch_set(patch, &carry_key_##name, 0)
 
-/* The definitions. Each makes its object's sites known when it is loaded, the first one suffices.
- */
+/* The definitions. Each makes its object's sites known when it is loaded; the first suffices. */
 #define CARRY_OP_DEFINE(name, function)                                                            \
     CARRY_PATCH_DEFINE(carry_op_##name, (uintptr_t)(function), NULL)
 #define CARRY_KEY_DEFINE(name, on) CARRY_PATCH_DEFINE(carry_key_##name, (on) ? 1 : 0, NULL)

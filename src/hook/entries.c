@@ -123,8 +123,7 @@ static int add_sites(struct entries *entries) {
     int error = CARRY_OK;
     for (struct carry_hook_block *block = entries->blocks; block && !error; block = block->next) {
         error = carry_patch_register(block->records, block->records + block->used);
-        if (error !=
-            CARRY_ERROR_MEMORY) /* otherwise they are known, and as the compiler made them */
+        if (error != CARRY_ERROR_MEMORY) /* they are known, and as the compiler made them */
             error = CARRY_OK;
     }
     return error;
@@ -182,8 +181,7 @@ static bool is_hooked(const struct carry_hook_block *block) {
     return i < block->used;
 }
 
-/* Blocks of hooks that were left attached are not used again: those hooks still name their points.
- */
+/* Blocks of hooks that were left attached are not used again: the hooks still name their points. */
 static void keep_hooked(struct entries *entries) {
     for (struct carry_hook_block **place = &entries->blocks; *place;)
         if (is_hooked(*place))

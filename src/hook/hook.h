@@ -87,8 +87,7 @@ void carry_plan_start(struct carry_hook_plan *plan);
 void carry_plan_add(struct carry_hook_plan *plan, struct carry_hook_point *point,
                     const struct carry_hook *hook);
 
-/* What is planned is in place: callbacks begin. Or `error`: it is not. Returns what attaching does.
- */
+/* What is planned is in place: callbacks begin; or `error`: it is not. Returns as attaching. */
 int carry_plan_finish(struct carry_hook_plan *plan, struct carry_hook *hook, int error);
 
 /* Is it supported, and has the hook a callback? */

@@ -115,8 +115,7 @@ static bool may_change(const struct carry_site *site) {
            !carry_site_is_several(site);
 }
 
-/* Plans to patch a site from one state to another, or to leave it original where that does not fit.
- */
+/* Plans to patch a site from one state to another, or to leave it original where that is far. */
 static int plan_site(const struct carry_site *site, const struct target *from,
                      const struct target *to) {
     uint8_t present[CARRY_SITE_BYTES_MAX] = {0};

@@ -51,8 +51,7 @@ static void enable(struct carry_xstate_layout *layout, unsigned component, uint3
     layout->parts[component].offset = offset;
 }
 
-/* The machine itself first, for which no table is needed; then known ones, with all they may have.
- */
+/* The machine itself first, for which no table is needed; then known ones, with all they have. */
 static void candidate(size_t index, struct carry_xstate_layout *layout) {
     if (index == 0) {
         carry_xstate_layout(layout);
@@ -67,8 +66,7 @@ static void candidate(size_t index, struct carry_xstate_layout *layout) {
 
 /* --- Layouts of images in the standard form --- */
 
-/* A layout of those components of `all` that are in `user`, as of the machine that wrote `image`.
- */
+/* A layout of those components of `all` that `user` has, as of the machine that wrote `image`. */
 static void restrict_layout(struct carry_xstate_layout *layout,
                             const struct carry_xstate_layout *all, uint64_t user,
                             const uint8_t *image, size_t size) {
@@ -106,8 +104,7 @@ static enum carry_xstate_refusal legacy_layout(const uint8_t *image,
 
 /* --- Register sets, of ptrace and core files --- */
 
-/* In the bytes that FXSAVE leaves to software. */
-#define REGSET_XCR0 464
+#define REGSET_XCR0 CARRY_AREA_SOFTWARE
 
 enum carry_xstate_refusal carry_xstate_from_regset(const void *image, size_t size,
                                                    struct carry_xstate_layout *layout) {
@@ -165,10 +162,10 @@ enum carry_xstate_refusal carry_xstate_from_core(const void *image, size_t size,
 /* --- Signal frames --- */
 
 /* struct _fpx_sw_bytes, and the number behind the image. */
-#define FRAME_MAGIC1        464
-#define FRAME_EXTENDED_SIZE 468
-#define FRAME_XFEATURES     472
-#define FRAME_XSTATE_SIZE   480
+#define FRAME_MAGIC1        CARRY_AREA_SOFTWARE
+#define FRAME_EXTENDED_SIZE (CARRY_AREA_SOFTWARE + 4)
+#define FRAME_XFEATURES     (CARRY_AREA_SOFTWARE + 8)
+#define FRAME_XSTATE_SIZE   (CARRY_AREA_SOFTWARE + 16)
 #define MAGIC1              0x46505853
 #define MAGIC2              0x46505845
 #define MAGIC2_BYTES        4

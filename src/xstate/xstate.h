@@ -5,18 +5,7 @@
 
 #include <carry/xstate.h>
 
-/* Of areas and images, in bytes (SDM vol. 1, 13.4). All fields are little-endian. */
-#define CARRY_AREA_FCW        0
-#define CARRY_AREA_FSW        2
-#define CARRY_AREA_MXCSR      24
-#define CARRY_AREA_MXCSR_MASK 28
-#define CARRY_AREA_ST         32
-#define CARRY_AREA_XMM        160
-#define CARRY_AREA_XMM_END    416
-#define CARRY_AREA_SOFTWARE   464 /* to the end of the legacy area: the system's to use */
-#define CARRY_AREA_XSTATE_BV  512
-#define CARRY_AREA_XCOMP_BV   520
-#define CARRY_AREA_RESERVED   528 /* to the end of the header: must be zero */
+#include "xstate/area.h"
 
 #define CARRY_COMPACT_BIT (UINT64_C(1) << 63) /* of XCOMP_BV */
 
@@ -27,9 +16,7 @@
 #define CARRY_FCW_INITIAL   0x37f
 #define CARRY_MXCSR_INITIAL 0x1f80
 
-/* Where FXSAVE leaves zero for it, the mask is that of the first CPUs with SSE (SDM vol.
- * 1, 11.6.6).
- */
+/* Where FXSAVE leaves zero for it, the mask of the first CPUs with SSE (SDM vol. 1, 11.6.6). */
 #define CARRY_MXCSR_MASK_OLDEST 0xffbf
 
 /* Each architecture provides: the layout of this machine. */

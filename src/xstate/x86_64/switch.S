@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 #include "base/asm.h"
+#include "xstate/area.h"
 #include "xstate/switch.h"
 
-#define AREA_MXCSR     24
-#define AREA_XMM       160
-#define AREA_XSTATE_BV 512
 
 /* Components. */
 #define SSE    0x02
@@ -65,9 +63,9 @@
 .macro XMM move, from, to
     .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
     .ifnb \from
-    \move  AREA_XMM + 16 * \number(\from), %xmm\number
+    \move  CARRY_AREA_XMM + 16 * \number(\from), %xmm\number
     .else
-    \move  %xmm\number, AREA_XMM + 16 * \number(\to)
+    \move  %xmm\number, CARRY_AREA_XMM + 16 * \number(\to)
     .endif
     .endr
 .endm
@@ -151,7 +149,7 @@ carry_context_resume:
     testl   $FLAG_XGETBV1, CONTEXT_FLAGS(%rdi)
     jz      .Lsave_more
     /* What was in use last time is likely to be again, and XSAVEC finds out. */
-    testl   $~SSE, AREA_XSTATE_BV(%r9)
+    testl   $~SSE, CARRY_AREA_XSTATE_BV(%r9)
     jnz     .Lsave_more
     XINUSE
     testl   CONTEXT_MASK(%rdi), %eax
@@ -159,10 +157,10 @@ carry_context_resume:
 .Lsave_xmm:
     XMM     movaps, , %r9
     movl    (%rsp), %eax
-    movl    %eax, AREA_MXCSR(%r9)               /* which XRSTOR loads with xmm */
+    movl    %eax, CARRY_AREA_MXCSR(%r9)         /* which XRSTOR loads with xmm */
     movl    CONTEXT_MASK(%rdi), %eax
     andl    $SSE, %eax
-    movq    %rax, AREA_XSTATE_BV(%r9)
+    movq    %rax, CARRY_AREA_XSTATE_BV(%r9)
     jmp     .Lload
 .Lsave_more:
     LOAD_MASK %rdi, CONTEXT_MASK
@@ -184,7 +182,7 @@ carry_context_resume:
     jnz     .Lpreempted
     testl   $FLAG_KEEPS, CONTEXT_FLAGS(%rsi)
     jz      .Lloaded
-    cmpq    $SSE, AREA_XSTATE_BV(%r9)
+    cmpq    $SSE, CARRY_AREA_XSTATE_BV(%r9)
     jne     .Lload_more
     testl   $FLAG_WIDE, CONTEXT_FLAGS(%rsi)
     jz      .Lload_xmm

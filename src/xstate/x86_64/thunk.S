@@ -12,6 +12,7 @@
  * VZEROUPPER the upper halves of narrow vectors are zero, as they were.
  */
 #include "base/asm.h"
+#include "xstate/area.h"
 #include "xstate/x86_64/thunk.h"
 
 /* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it, from
@@ -280,11 +281,6 @@ CARRY_END carry_thunk_around
 #define ANY_MACHINE  -48
 #define ANY_CALL     (ANY_MACHINE - CALL_BYTES)
 
-/* Of areas */
-#define AREA_FSW       2
-#define AREA_FTW       4
-#define AREA_XSTATE_BV 512
-
 #define FSW_PENDING 0x80
 
 /*
@@ -348,7 +344,7 @@ THUNK_FUNCTION carry_thunk_any
     testl   $MACHINE_XSAVE, %esi
     jz      .Lany_fxsave
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7
-    movq    %rcx, AREA_XSTATE_BV + 8 * \n(%rsp)
+    movq    %rcx, CARRY_AREA_XSTATE_BV + 8 * \n(%rsp)
     .endr
     movl    ANY_MASK(%rbp), %eax
     movl    ANY_MASK + 4(%rbp), %edx
@@ -359,15 +355,15 @@ THUNK_FUNCTION carry_thunk_any
 .Lany_xsave:
     xsave64 (%rsp)
 .Lany_saved:
-    testb   $1, AREA_XSTATE_BV(%rsp)            /* otherwise x87 is not in the area */
+    testb   $1, CARRY_AREA_XSTATE_BV(%rsp)      /* otherwise x87 is not in the area */
     jz      .Lany_clean
     jmp     .Lany_x87
 .Lany_fxsave:
     fxsave64 (%rsp)
 .Lany_x87:
-    testb   $FSW_PENDING, AREA_FSW(%rsp)
+    testb   $FSW_PENDING, CARRY_AREA_FSW(%rsp)
     jnz     .Lany_empty
-    cmpb    $0, AREA_FTW(%rsp)
+    cmpb    $0, CARRY_AREA_FTW(%rsp)
     je      .Lany_clean
 .Lany_empty:
     fnclex

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where areas and images keep what C and assembly look at, in bytes (SDM vol. 1, 13.4). All fields
+ * are little-endian.
+ */
+#ifndef CARRY_XSTATE_AREA_H
+#define CARRY_XSTATE_AREA_H
+
+#define CARRY_AREA_FCW        0
+#define CARRY_AREA_FSW        2
+#define CARRY_AREA_FTW        4
+#define CARRY_AREA_MXCSR      24
+#define CARRY_AREA_MXCSR_MASK 28
+#define CARRY_AREA_ST         32
+#define CARRY_AREA_XMM        160
+#define CARRY_AREA_XMM_END    416
+#define CARRY_AREA_SOFTWARE   464 /* to the end of the legacy area: the system's to use */
+#define CARRY_AREA_XSTATE_BV  512
+#define CARRY_AREA_XCOMP_BV   520
+#define CARRY_AREA_RESERVED   528 /* to the end of the header: must be zero */
+
+#endif
