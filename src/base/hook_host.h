@@ -30,8 +30,10 @@ struct carry_host_objects {
     struct carry_host_object items[];
 };
 
-/* All but protect() and map() may take locks of the dynamic linker: hold none that a constructor
- * takes. */
+/*
+ * All but text_at(), protect() and map() may take the lock that the dynamic linker holds while
+ * constructors run: hold none that a constructor takes.
+ */
 struct carry_hook_host {
     /* All loaded objects, in their order, which stay loaded; NULL if there is no memory. */
     struct carry_host_objects *(*objects)(void);
