@@ -10,8 +10,12 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
-#define CARRY_BEGIN_DECLS extern "C" {
-#define CARRY_END_DECLS   }
+/* Functions may be named as the struct that they fill. */
+#define CARRY_BEGIN_DECLS                                                                          \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") extern "C" {
+#define CARRY_END_DECLS                                                                            \
+    }                                                                                              \
+    _Pragma("GCC diagnostic pop")
 #else
 #define CARRY_BEGIN_DECLS
 #define CARRY_END_DECLS
