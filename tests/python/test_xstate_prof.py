@@ -662,3 +662,9 @@ def test_report_for_people(carry: Run, compiled: Build) -> None:
     assert max(map(len, done.stderr.splitlines())) <= 80
     done = carry("xstate", "prof", "--", compiled(CLEAN_ONE))
     assert "\nClean: uppers were in use in none of " in done.stderr
+
+
+def test_times_have_six_digits(carry: Run) -> None:
+    done = carry("xstate", "prof", "--json", "--", "sleep", "0.2")
+    seconds = json.loads(done.stderr.splitlines()[-1])["seconds"]
+    assert 0 < seconds == float(f"{seconds:.6g}")

@@ -21,6 +21,7 @@
 #include "bench_measure.h"
 #include "benches.h"
 #include "command.h"
+#include "json.h"
 #include "progress.h"
 #include "signals.h"
 #include "text.h"
@@ -380,9 +381,7 @@ static void print_json(const struct bench *bench) {
     json_t *object =
         json_pack("{s:s, s:o, s:I, s:o}", "bench", "capture", "machine", bench_machine_json(),
                   "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "programs", programs);
-    json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
 }
 
 /* Of a capture made for the purpose, carry must find every sum right. */

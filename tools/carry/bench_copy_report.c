@@ -7,6 +7,7 @@
 
 #include "bench_copy.h"
 #include "bench_machine.h"
+#include "json.h"
 #include "text.h"
 
 #define LABEL_COLUMNS  8
@@ -313,8 +314,6 @@ bool copy_print_json(const struct copy_bench *bench) {
                   bench->memory.subjects[bench->focus].name, "cells", cells);
     if (!object)
         return false;
-    json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
     return true;
 }

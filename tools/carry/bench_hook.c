@@ -14,6 +14,7 @@
 #include "bench_measure.h"
 #include "benches.h"
 #include "command.h"
+#include "json.h"
 #include "text.h"
 
 #define NAME "bench hook"
@@ -264,9 +265,7 @@ static void print_json(const struct hook_bench *bench, bool supported) {
     json_t *report = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o}", "bench", "hook", "machine",
                                bench_machine_json(), "hooks", supported, "rounds",
                                (json_int_t)bench->rounds, "cases", cases, "all", all);
-    json_dumpf(report, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(report);
+    json_print_report(report);
 }
 
 int bench_hook(int argc, char **argv) {

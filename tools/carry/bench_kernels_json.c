@@ -5,6 +5,7 @@
 
 #include "bench_kernels.h"
 #include "bench_machine.h"
+#include "json.h"
 
 static json_t *wrong_json(const struct kernels_bench *bench) {
     json_t *list = json_array();
@@ -50,8 +51,6 @@ bool kernels_print_json(const struct kernels_bench *bench) {
                   "cells", cells_json(bench));
     if (!object)
         return false;
-    json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
     return true;
 }

@@ -7,6 +7,7 @@
 
 #include "bench_machine.h"
 #include "bench_patch.h"
+#include "json.h"
 #include "text.h"
 
 /* What the library is built for; shown beside what was measured. */
@@ -230,7 +231,5 @@ void patch_print_json(const struct patch_bench *bench) {
                   bench_machine_json(), "sites", patch_text_supported(), "rounds",
                   (json_int_t)bench->plan.rounds, "cases", cases_json(bench), "commits",
                   commits_json(bench), "synchronisation", synchronisation_json(bench));
-    json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
 }

@@ -11,6 +11,7 @@
 #include "bench_xstate_work.h"
 #include "benches.h"
 #include "command.h"
+#include "json.h"
 #include "text.h"
 #include "xstate_names.h"
 
@@ -141,9 +142,7 @@ static void print_json(const struct report *report) {
                             (json_int_t)report->rounds, "calls_ns",
                             grid_json(report, &report->thunks, thunk_names), "switches_ns",
                             grid_json(report, &report->switches, switch_names));
-    json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(all);
+    json_print_report(all);
 }
 
 int bench_xstate(int argc, char **argv) {

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "command.h"
+#include "json.h"
 #include "kernel_table.h"
 #include "text.h"
 
@@ -175,9 +176,7 @@ static void print_json(void) {
     free(mask_text);
     for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
         json_object_set_new(object, kernel_tables[i].name, table_json(&kernel_tables[i]));
-    json_dumpf(object, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
 }
 
 /* --- The command --- */

@@ -118,10 +118,6 @@ void fix_report_text(const struct fix_report *report) {
 
 /* --- For programs --- */
 
-static json_t *integer(uint64_t value) {
-    return json_integer((json_int_t)value);
-}
-
 /* {"tcp":{"bad":1},...}: what occurs. */
 static json_t *counts_json(const count_row *counts, bool (*wanted)(unsigned)) {
     json_t *protocols = json_object();
@@ -130,7 +126,7 @@ static json_t *counts_json(const count_row *counts, bool (*wanted)(unsigned)) {
         for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
             if (wanted(verdict) && counts[protocol][verdict])
                 json_object_set_new(row, carry_packet_verdict_name(verdict),
-                                    integer(counts[protocol][verdict]));
+                                    json_number(counts[protocol][verdict]));
         if (json_object_size(row))
             json_object_set(protocols, carry_packet_protocol_name(protocol), row);
         json_decref(row);
@@ -149,9 +145,9 @@ void fix_report_json(const struct fix_report *report) {
     json_t *object = json_object();
     json_object_set_new(object, "file", json_name(report->input));
     json_object_set_new(object, "output", json_name(report->output));
-    json_object_set_new(object, "packets", integer(report->packets));
-    json_object_set_new(object, "bytes", integer(report->bytes));
-    json_object_set_new(object, "changed_packets", integer(report->changed_packets));
+    json_object_set_new(object, "packets", json_number(report->packets));
+    json_object_set_new(object, "bytes", json_number(report->bytes));
+    json_object_set_new(object, "changed_packets", json_number(report->changed_packets));
     json_object_set_new(object, "repaired", counts_json(report->repaired, is_any));
     json_object_set_new(object, "left", counts_json(report->left, tally_names));
     json_object_set_new(object, "damage", damage_json(report));
@@ -162,12 +158,12 @@ void fix_log(FILE *log, const struct packet *packet, const struct carry_packet_s
     const char *protocol = carry_packet_protocol_name(change->protocol);
     const char *verdict = carry_packet_verdict_name(change->verdict);
     json_t *object = json_object();
-    json_object_set_new(object, "frame", integer(packet->number));
-    json_object_set_new(object, "offset", integer(packet->offset + change->field_offset));
+    json_object_set_new(object, "frame", json_number(packet->number));
+    json_object_set_new(object, "offset", json_number(packet->offset + change->field_offset));
     json_object_set_new(object, "protocol", json_string(protocol));
     json_object_set_new(object, "verdict", json_string(verdict));
-    json_object_set_new(object, "size", integer(change->field_size));
-    json_object_set_new(object, "old", integer(change->stored));
-    json_object_set_new(object, "new", integer(change->expected));
+    json_object_set_new(object, "size", json_number(change->field_size));
+    json_object_set_new(object, "old", json_number(change->stored));
+    json_object_set_new(object, "new", json_number(change->expected));
     json_print(log, object);
 }

@@ -12,8 +12,20 @@ json_t *json_name(const char *name) {
     return json;
 }
 
-void json_print(FILE *stream, json_t *object) {
-    json_dumpf(object, stream, JSON_COMPACT);
+json_t *json_number(uint64_t value) {
+    return json_integer((json_int_t)value);
+}
+
+static void print(FILE *stream, json_t *object, size_t layout) {
+    json_dumpf(object, stream, layout | JSON_REAL_PRECISION(6));
     putc('\n', stream);
     json_decref(object);
+}
+
+void json_print(FILE *stream, json_t *object) {
+    print(stream, object, JSON_COMPACT);
+}
+
+void json_print_report(json_t *object) {
+    print(stdout, object, JSON_INDENT(1));
 }

@@ -125,10 +125,6 @@ static void print_text(const struct leavers_options *options,
 
 /* --- For programs --- */
 
-static json_t *number(uint64_t value) {
-    return json_integer((json_int_t)value);
-}
-
 static json_t *callers_json(const struct leavers_findings *findings,
                             const struct leavers_function *function) {
     json_t *list = json_array();
@@ -136,21 +132,21 @@ static json_t *callers_json(const struct leavers_findings *findings,
         const struct leavers_call *call = &findings->calls[function->first + i];
         json_t *json = json_object();
         json_object_set_new(json, "object", json_name(call->names.caller));
-        json_object_set_new(json, "calls", number(call->row->calls));
-        json_object_set_new(json, "dirty", number(call->row->ymm + call->row->zmm));
-        json_object_set_new(json, "called_dirty", number(call->row->called_dirty));
+        json_object_set_new(json, "calls", json_number(call->row->calls));
+        json_object_set_new(json, "dirty", json_number(call->row->ymm + call->row->zmm));
+        json_object_set_new(json, "called_dirty", json_number(call->row->called_dirty));
         json_array_append_new(list, json);
     }
     return list;
 }
 
 static void set_counts(json_t *json, const struct leavers_function *counts) {
-    json_object_set_new(json, "calls", number(counts->calls));
-    json_object_set_new(json, "dirty", number(dirty_of(counts)));
-    json_object_set_new(json, "ymm", number(counts->ymm));
-    json_object_set_new(json, "zmm", number(counts->zmm));
-    json_object_set_new(json, "called_dirty", number(counts->called_dirty));
-    json_object_set_new(json, "unknown", number(counts->unknown));
+    json_object_set_new(json, "calls", json_number(counts->calls));
+    json_object_set_new(json, "dirty", json_number(dirty_of(counts)));
+    json_object_set_new(json, "ymm", json_number(counts->ymm));
+    json_object_set_new(json, "zmm", json_number(counts->zmm));
+    json_object_set_new(json, "called_dirty", json_number(counts->called_dirty));
+    json_object_set_new(json, "unknown", json_number(counts->unknown));
 }
 
 static void print_rows_json(const struct leavers_findings *findings,
@@ -176,12 +172,12 @@ static void print_json(const struct leavers_options *options,
                     "called_dirty", stream);
     json_t *json = json_object();
     json_object_set_new(json, "type", json_string("summary"));
-    json_object_set_new(json, "leavers", number(findings->leavers));
-    json_object_set_new(json, "victims", number(findings->victims));
-    json_object_set_new(json, "functions", number(findings->functions_count));
-    json_object_set_new(json, "processes", number(findings->processes));
-    json_object_set_new(json, "refused", number(findings->refused));
-    json_object_set_new(json, "lost", number(findings->lost));
+    json_object_set_new(json, "leavers", json_number(findings->leavers));
+    json_object_set_new(json, "victims", json_number(findings->victims));
+    json_object_set_new(json, "functions", json_number(findings->functions_count));
+    json_object_set_new(json, "processes", json_number(findings->processes));
+    json_object_set_new(json, "refused", json_number(findings->refused));
+    json_object_set_new(json, "lost", json_number(findings->lost));
     set_counts(json, &findings->sum);
     json_print(stream, json);
 }

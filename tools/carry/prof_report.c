@@ -89,15 +89,11 @@ static void print_text(const struct prof_report *report, FILE *stream) {
 
 /* --- For programs --- */
 
-static json_t *number(uint64_t value) {
-    return json_integer((json_int_t)value);
-}
-
 static void set_counts(json_t *json, const struct samples_counts *counts) {
-    json_object_set_new(json, "samples", number(counts->all));
-    json_object_set_new(json, "dirty", number(counts->dirty));
-    json_object_set_new(json, "ymm", number(counts->ymm));
-    json_object_set_new(json, "zmm", number(counts->zmm));
+    json_object_set_new(json, "samples", json_number(counts->all));
+    json_object_set_new(json, "dirty", json_number(counts->dirty));
+    json_object_set_new(json, "ymm", json_number(counts->ymm));
+    json_object_set_new(json, "zmm", json_number(counts->zmm));
 }
 
 static void print_function_json(FILE *stream, const struct function *function) {
@@ -105,7 +101,7 @@ static void print_function_json(FILE *stream, const struct function *function) {
     json_object_set_new(json, "type", json_string("function"));
     json_object_set_new(json, "function", json_name(function->name));
     json_object_set_new(json, "object", json_name(function->object->path));
-    json_object_set_new(json, "address", number(function->address));
+    json_object_set_new(json, "address", json_number(function->address));
     set_counts(json, &function->counts);
     json_print(stream, json);
 }
@@ -118,10 +114,10 @@ static void print_json(const struct prof_report *report, FILE *stream) {
             print_function_json(stream, &report->functions->rows[i]);
     json_object_set_new(json, "type", json_string("summary"));
     set_counts(json, &report->samples->counts);
-    json_object_set_new(json, "lost", number(report->samples->lost));
-    json_object_set_new(json, "functions", number(report->functions->count));
-    json_object_set_new(json, "threads", number(result->threads));
-    json_object_set_new(json, "processes", number(result->processes));
+    json_object_set_new(json, "lost", json_number(report->samples->lost));
+    json_object_set_new(json, "functions", json_number(report->functions->count));
+    json_object_set_new(json, "threads", json_number(result->threads));
+    json_object_set_new(json, "processes", json_number(result->processes));
     json_object_set_new(json, "seconds", json_real(result->seconds));
     json_print(stream, json);
 }

@@ -193,10 +193,6 @@ static json_t *instructions_json(const struct sites_report *report, const struct
     return list;
 }
 
-static json_t *address_json(uint64_t address) {
-    return json_integer((json_int_t)address);
-}
-
 static void print_site_json(const struct sites_report *report, const struct site *site) {
     char name[SITE_NAME_SIZE], target[PLACE_SIZE];
     const struct object_symbol *symbol = symbol_of(site);
@@ -204,16 +200,16 @@ static void print_site_json(const struct sites_report *report, const struct site
     bool named = target_name(report, site, target);
     json_object_set_new(object, "type", json_string("site"));
     json_object_set_new(object, "object", json_name(site->object->path));
-    json_object_set_new(object, "address", address_json(site->record->site));
+    json_object_set_new(object, "address", json_number(site->record->site));
     json_object_set_new(object, "symbol", json_name(symbol ? symbol->name : NULL));
     json_object_set_new(object, "offset",
-                        symbol ? address_json(site->record->site - symbol->address) : json_null());
+                        symbol ? json_number(site->record->site - symbol->address) : json_null());
     json_object_set_new(object, "kind", json_string(site_kind_name(site->record, name)));
     json_object_set_new(object, "name",
                         json_name(site_name(report->program, site->object, site->record, name)));
     json_object_set_new(object, "state", json_string(site_state_name(site->state)));
     json_object_set_new(object, "target",
-                        site->has_target ? address_json(site->target) : json_null());
+                        site->has_target ? json_number(site->target) : json_null());
     json_object_set_new(object, "target_name", json_name(named ? target : NULL));
     json_object_set_new(object, "reason",
                         site->reason_known ? json_string(carry_patch_reason_name(site->reason))
@@ -282,10 +278,10 @@ static void print_finding_json(const struct sites_report *report, enum finding_k
     json_object_set_new(json, "type", json_string(kind >= NOTE_TRAP ? "note" : "finding"));
     json_object_set_new(json, "what", json_string(finding_names[kind]));
     json_object_set_new(json, "object", json_name(object->path));
-    json_object_set_new(json, "address", address ? address_json(address) : json_null());
+    json_object_set_new(json, "address", address ? json_number(address) : json_null());
     json_object_set_new(json, "symbol", json_name(symbol ? symbol->name : NULL));
     json_object_set_new(json, "offset",
-                        symbol ? address_json(address - symbol->address) : json_null());
+                        symbol ? json_number(address - symbol->address) : json_null());
     json_object_set_new(json, "kind",
                         record ? json_string(site_kind_name(record, name)) : json_null());
     json_object_set_new(
@@ -324,7 +320,7 @@ static json_t *states_json(const struct sites_report *report) {
     json_t *states = json_object();
     for (int i = 0; i < SITE_STATES; i++)
         json_object_set_new(states, site_state_name((enum site_state)i),
-                            json_integer((json_int_t)report->states[i]));
+                            json_number(report->states[i]));
     return states;
 }
 
@@ -334,13 +330,11 @@ static void print_summary_json(const struct sites_report *report, bool checked) 
     json_object_set_new(json, "type", json_string("summary"));
     json_object_set_new(json, "file", json_name(program->pid ? NULL : program->name));
     json_object_set_new(json, "pid", program->pid ? json_integer(program->pid) : json_null());
-    json_object_set_new(json, "objects", json_integer((json_int_t)report->objects));
-    json_object_set_new(json, "sites", json_integer((json_int_t)report->sites));
+    json_object_set_new(json, "objects", json_number(report->objects));
+    json_object_set_new(json, "sites", json_number(report->sites));
     json_object_set_new(json, "states", states_json(report));
-    json_object_set_new(json, "findings",
-                        checked ? json_integer((json_int_t)report->findings) : json_null());
-    json_object_set_new(json, "notes",
-                        checked ? json_integer((json_int_t)report->notes) : json_null());
+    json_object_set_new(json, "findings", checked ? json_number(report->findings) : json_null());
+    json_object_set_new(json, "notes", checked ? json_number(report->notes) : json_null());
     json_print(stdout, json);
 }
 

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "bench_machine.h"
+#include "json.h"
 #include "text.h"
 #include "xstate_cost.h"
 #include "xstate_names.h"
@@ -226,7 +227,5 @@ void xstate_cost_print_json(const struct xstate_cost *cost) {
                   libm_json(cost), "aes_128_cbc", aes_json(cost), "transitions", events_json(cost),
                   "saves", saves_json(cost), "worst", xstate_cost_worst(cost), "penalty",
                   xstate_cost_has_penalty(cost));
-    json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
 }

@@ -12,6 +12,7 @@
 
 #include "bench_machine.h"
 #include "command.h"
+#include "json.h"
 #include "text.h"
 #include "xstate_names.h"
 #include "xstate_parts.h"
@@ -229,9 +230,7 @@ static void print_json(const struct carry_xstate_layout *layout) {
         (json_int_t)carry_xstate_area_size(carry_xstate_default()), "saves_by", save_instruction(),
         "enabled", (json_int_t)carry_xstate_enabled(), "default",
         (json_int_t)carry_xstate_default(), "components", components_json(layout));
-    json_dumpf(object, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(object);
+    json_print_report(object);
 }
 
 /* --- The command --- */
