@@ -601,16 +601,20 @@ def as_nobody(tool: str, *command: str | Path) -> subprocess.CompletedProcess[st
         pytest.skip("the tool is where nobody else may execute it")
 
 
-def test_set_uid(tool: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "mode", "option"), [("uid", 0o4755, "-u"), ("gid", 0o2755, "-g")])
+def test_set_uid(tool: str, kind: str, mode: int, option: str) -> None:
     program = Path("/tmp") / f"carry-test-{os.getpid()}"
+    owner, group = 0, 1  # as_nobody() has another user, and the group of this process
     try:
         shutil.copy("/usr/bin/id", program)
-        program.chmod(0o4755)
-        done = as_nobody(tool, "--", program, "-u")
+        if os.geteuid() == 0:
+            os.chown(program, owner, group)
+        program.chmod(mode)
+        done = as_nobody(tool, "--", program, option)
     finally:
         program.unlink()
-    assert done.returncode == 0 and done.stdout.strip() != "0"
-    assert f"carry: '{program}' is set-uid: traced, it runs without the rights" in done.stderr
+    assert done.returncode == 0 and int(done.stdout) != (owner if kind == "uid" else group)
+    assert f"carry: '{program}' is set-{kind}: traced, it runs without the rights" in done.stderr
 
 
 def test_not_permitted(tool: str, compiled: Build) -> None:

@@ -79,8 +79,8 @@ static int report(const struct leavers_options *options, const struct leavers_ta
     if (!table->processes && table->refused)
         return command_error("the system lets no calls be hooked in '%s'", options->command[0]);
     if (!table->processes)
-        return command_error("nothing could be loaded into '%s': it is linked statically or "
-                             "set-uid, or for another machine; see carry xstate prof",
+        return command_error("nothing could be loaded into '%s': it is linked statically, set-uid "
+                             "or set-gid, or for another machine; see carry xstate prof",
                              options->command[0]);
     if (!leavers_find(&findings, table))
         status = command_error("no memory");

@@ -104,20 +104,27 @@ static void on_end(struct trace *trace, pid_t thread, int status) {
     trace->over = true;
 }
 
+/* What would give a program rights that this process has not got; NULL if nothing does. */
+static const char *lost_rights(const struct stat *program, const struct stat *runs_as) {
+    if (program->st_mode & S_ISUID && program->st_uid != runs_as->st_uid)
+        return "set-uid";
+    return program->st_mode & S_ISGID && program->st_gid != runs_as->st_gid ? "set-gid" : NULL;
+}
+
 /* A program with rights of its own does not get them from a tracer who has not got them. */
 static void tell_of_rights(struct trace *trace, pid_t process) {
     char path[64], name[4096];
     struct stat program, runs_as;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)process);
     ssize_t size = readlink(path, name, sizeof name - 1);
-    if (trace->told_of_rights || size < 0 || stat(path, &program) != 0 ||
-        !(program.st_mode & S_ISUID))
+    if (trace->told_of_rights || size < 0 || stat(path, &program) != 0)
         return;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process);
-    if (stat(path, &runs_as) == 0 && runs_as.st_uid == program.st_uid)
+    const char *lost = stat(path, &runs_as) == 0 ? lost_rights(&program, &runs_as) : NULL;
+    if (!lost)
         return;
     name[size] = '\0';
-    command_error("'%s' is set-uid: traced, it runs without the rights that gives", name);
+    command_error("'%s' is %s: traced, it runs without the rights that gives", name, lost);
     trace->told_of_rights = true;
 }
 
