@@ -41,7 +41,7 @@ static void print_function(FILE *stream, const struct function *function) {
 static void print_functions(const struct prof_report *report, FILE *stream) {
     const struct functions *functions = report->functions;
     size_t hidden = 0;
-    fputs("    dirty  of these samples       ZMM  function, object\n", stream);
+    fputs("    dirty of samples                ZMM  function, object\n", stream);
     for (size_t i = 0; i < functions->count; i++) {
         if (is_listed(report, i))
             print_function(stream, &functions->rows[i]);

@@ -23,7 +23,7 @@ static const char usage[] =
     "  - saving and loading, by what is in use\n"
     "All that is printed was measured in this run.\n"
     "\n"
-    "  -q, --quick   fewer and shorter rounds: no second\n"
+    "  -q, --quick   fewer and shorter rounds: a tenth of a second\n"
     "  -J, --json    everything measured, as one object\n"
     "  -h, --help    print this\n"
     "\n"
