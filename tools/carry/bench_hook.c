@@ -226,8 +226,8 @@ static void print_text(const struct hook_bench *bench) {
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
     printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
            machine.flags, bench->rounds);
-    printf("\n%scalls%s: ns each, and what the hook adds (built for %d at most)\n", text_colour(COLOUR_BOLD),
-           text_colour(COLOUR_NONE), MOST_NS);
+    printf("\n%scalls%s: ns each, and what the hook adds (built for %d at most)\n",
+           text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE), MOST_NS);
     printf("%s%-20s%18s%18s%s\n", text_colour(COLOUR_FAINT), "", "call by the PLT",
            "patchable entry", text_colour(COLOUR_NONE));
     for (size_t state = 0; state < STATES; state++) {
