@@ -435,6 +435,9 @@ def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
         assert len(set(in_use)) == len(in_use) > 0
         for row in rows:
             assert all(row[name] > 0 for name in names)
+    named = [row["named"] for row in report["images_ns"]]
+    assert named[:2] == [[], ["SSE"]]
+    assert all(row["exp"] > 0 for row in report["images_ns"])
 
 
 def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:

@@ -21,11 +21,13 @@
 #define TIME_COLUMNS   10 /* at least; names have a blank before them */
 
 static const char *const thunk_names[BENCH_THUNKS] = {"call", "enter", "around", "xsavec"};
+static const char *const image_names[1] = {"exp"};
 static const char *const switch_names[BENCH_SWITCHES] = {"pair", "switch", "keep", "swapcontext"};
 
 struct report {
-    struct xstate_grid thunks, switches;
+    struct xstate_grid thunks, switches, images;
     uint64_t masks[BENCH_XSTATE_ROWS];
+    uint64_t named[BENCH_XSTATE_IMAGES];
     size_t rounds;
 };
 
@@ -50,6 +52,8 @@ static const char usage[] =
     "  switch       carry_context_switch()\n"
     "  keep         the same between contexts that keep all components\n"
     "  swapcontext  the C library's, which asks the system for the signal mask\n"
+    "\n"
+    "  exp          libm's, after an image of zeroes that names components was loaded\n"
     "\n"
     "  --quick       fewer rounds: half a second\n"
     "  --json        everything measured, as one object\n"
@@ -94,8 +98,8 @@ static int width_of(const char *name) {
     return width > TIME_COLUMNS ? width : TIME_COLUMNS;
 }
 
-static void print_grid(const struct report *report, const struct xstate_grid *grid,
-                       const char *title, const char *const *names, size_t columns) {
+static void print_grid(const uint64_t *masks, const struct xstate_grid *grid, const char *title,
+                       const char *const *names, size_t columns) {
     char buffer[XSTATE_NAMES_SIZE];
     printf("\n%s%-*s%s", text_colour(COLOUR_BOLD), IN_USE_COLUMNS, title, text_colour(COLOUR_NONE));
     for (size_t column = 0; column < columns; column++)
@@ -103,7 +107,7 @@ static void print_grid(const struct report *report, const struct xstate_grid *gr
                text_colour(COLOUR_NONE));
     putchar('\n');
     for (size_t row = 0; row < grid->rows; row++) {
-        printf("  %-*s", IN_USE_COLUMNS - 2, xstate_names(buffer, report->masks[row]));
+        printf("  %-*s", IN_USE_COLUMNS - 2, xstate_names(buffer, masks[row]));
         for (size_t column = 0; column < columns; column++)
             if (column < grid->columns)
                 printf("%*.1f", width_of(names[column]), grid->ns[row][column]);
@@ -120,15 +124,16 @@ static void print_text(const struct report *report) {
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
     printf("libcarry %s, %s, %s\nMedians of %zu rounds, ns each, by what is in use\n",
            machine.version, machine.compiler, machine.flags, report->rounds);
-    print_grid(report, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
-    print_grid(report, &report->switches, "switches", switch_names, BENCH_SWITCHES);
+    print_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
+    print_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
+    print_grid(report->named, &report->images, "after an image that names", image_names, 1);
 }
 
-static json_t *grid_json(const struct report *report, const struct xstate_grid *grid,
+static json_t *grid_json(const char *key, const uint64_t *masks, const struct xstate_grid *grid,
                          const char *const *names) {
     json_t *rows = json_array();
     for (size_t row = 0; row < grid->rows; row++) {
-        json_t *one = json_pack("{s:o}", "in_use", xstate_names_json(report->masks[row]));
+        json_t *one = json_pack("{s:o}", key, xstate_names_json(masks[row]));
         for (size_t column = 0; column < grid->columns; column++)
             json_object_set_new(one, names[column], json_real(grid->ns[row][column]));
         json_array_append_new(rows, one);
@@ -137,11 +142,15 @@ static json_t *grid_json(const struct report *report, const struct xstate_grid *
 }
 
 static void print_json(const struct report *report) {
-    json_t *all = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o}", "bench", "xstate", "machine",
-                            bench_machine_json(), "supported", bench_xstate_supported(), "rounds",
-                            (json_int_t)report->rounds, "calls_ns",
-                            grid_json(report, &report->thunks, thunk_names), "switches_ns",
-                            grid_json(report, &report->switches, switch_names));
+    json_t *all =
+        json_pack("{s:s, s:o, s:b, s:I}", "bench", "xstate", "machine", bench_machine_json(),
+                  "supported", bench_xstate_supported(), "rounds", (json_int_t)report->rounds);
+    json_object_set_new(all, "calls_ns",
+                        grid_json("in_use", report->masks, &report->thunks, thunk_names));
+    json_object_set_new(all, "switches_ns",
+                        grid_json("in_use", report->masks, &report->switches, switch_names));
+    json_object_set_new(all, "images_ns",
+                        grid_json("named", report->named, &report->images, image_names));
     json_print_report(all);
 }
 
@@ -159,7 +168,9 @@ int bench_xstate(int argc, char **argv) {
         .rounds = options.rounds, .sample_ns = 1e6, .shows_progress = !options.json};
     report.rounds = options.rounds;
     bench_xstate_masks(report.masks);
+    bench_xstate_named(report.named);
     if (!bench_xstate_thunks(&report.thunks, &effort) ||
+        !bench_xstate_images(&report.images, &effort) ||
         !bench_xstate_switches(&report.switches, &effort))
         return command_error("no memory");
     if (options.json)

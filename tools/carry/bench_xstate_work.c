@@ -3,11 +3,13 @@
 #define _GNU_SOURCE
 #include "bench_xstate_work.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 
 #include <carry/context.h>
-#include <carry/cpu.h>
+#include <carry/image.h>
 #include <carry/thunk.h>
 #include <carry/xstate.h>
 
@@ -166,4 +168,54 @@ bool bench_xstate_switches(struct xstate_grid *grid, const struct xstate_effort 
     for (size_t i = 0; i < 2; i++)
         free(switches.areas[i]);
     return ok;
+}
+
+/* --- Images --- */
+
+#define IMAGE_BYTES 16384
+
+static struct images {
+    uint64_t named[BENCH_XSTATE_IMAGES];
+    unsigned char image[IMAGE_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
+} images;
+
+size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]) {
+    const uint64_t rows[BENCH_XSTATE_IMAGES] = {
+        0,
+        BIT(SSE),
+        BIT(SSE) | BIT(AVX),
+        BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM),
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < BENCH_XSTATE_IMAGES; i++)
+        if (!(rows[i] & ~xstate_reachable()))
+            named[count++] = rows[i];
+    return count;
+}
+
+/* The image names the components, and their bytes are those of an initial one. */
+static uint32_t run_after_image(const void *context, size_t cell, size_t subject, size_t first,
+                                size_t calls) {
+    double sum = 0;
+    (void)context;
+    (void)subject;
+    memcpy(images.image + CARRY_XSTATE_LEGACY, &images.named[cell], sizeof images.named[cell]);
+    carry_xstate_load(images.image, carry_xstate_default());
+    for (size_t i = first; i < first + calls; i++)
+        sum += exp((double)(i % 512 + 1) / 256);
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_VECTORS);
+    return (uint32_t)(int64_t)sum;
+}
+
+bool bench_xstate_images(struct xstate_grid *grid, const struct xstate_effort *effort) {
+    struct carry_xstate_layout layout;
+    struct bench_plan plan = {
+        .cells = bench_xstate_named(images.named),
+        .subjects = 1,
+        .run = run_after_image,
+    };
+    carry_xstate_layout(&layout);
+    return !carry_xstate_initial(&layout, layout.user, CARRY_XSTATE_STANDARD, images.image,
+                                 sizeof images.image) &&
+           xstate_grid_measure(grid, &plan, effort);
 }

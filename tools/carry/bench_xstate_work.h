@@ -34,6 +34,14 @@ size_t bench_xstate_masks(uint64_t masks[BENCH_XSTATE_ROWS]);
 bool bench_xstate_thunks(struct xstate_grid *grid, const struct xstate_effort *effort);
 bool bench_xstate_switches(struct xstate_grid *grid, const struct xstate_effort *effort);
 
+/*
+ * What images name in XSTATE_BV, be the registers all zero, and what SSE code (exp() of libm) then
+ * takes until something cleans: a row an image, one column.
+ */
+#define BENCH_XSTATE_IMAGES 4
+size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]);
+bool bench_xstate_images(struct xstate_grid *grid, const struct xstate_effort *effort);
+
 /* Are there thunks and contexts on this architecture? */
 bool bench_xstate_supported(void);
 
