@@ -115,6 +115,7 @@ CARRY_API int carry_hook_attach_calls(struct carry_hook *hook);
 
 /*
  * Hooks the entries that match, or that of one function. Returns as carry_hook_attach_calls(), and:
+ *  CARRY_ERROR_INVALID  also: the function is NULL
  *  CARRY_ERROR_UNKNOWN  it is no function with five NOPs, or its object has no CARRY_HOOK_ENTRIES
  *  CARRY_ERROR_BUSY     also: the NOPs are still the compiler's, several instructions, and threads
  *                       run that may be among them. carry_patch_apply() at the program's start,
@@ -131,7 +132,8 @@ CARRY_API int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(
  * more, and must not wait for whoever detaches. Returns 0, or negative, and the callbacks are not
  * called either way:
  *  CARRY_ERROR_BYTES       somebody else's hook stands over one of these, and was left alone
- *  CARRY_ERROR_PERMISSION  slots or entries could not be written: they still lead through stubs
+ *  CARRY_ERROR_PERMISSION, CARRY_ERROR_NO_SYNC, CARRY_ERROR_MEMORY
+ *                          slots or entries could not be written: they still lead through stubs
  */
 CARRY_API int carry_hook_detach(struct carry_hook *hook);
 
@@ -146,7 +148,8 @@ CARRY_API int carry_hook_places(bool (*tell)(const struct carry_hook_place *plac
  * Makes the patchable entries of an object known, or forgets them: start and end of its section
  * __patchable_function_entries. CARRY_HOOK_ENTRIES does it when the object is loaded and unloaded;
  * before that, detach from its functions. To be called while nobody can run these functions.
- * Returns 0, CARRY_ERROR_MEMORY or CARRY_ERROR_PERMISSION, and they cannot be hooked.
+ * Returns 0, or CARRY_ERROR_MEMORY, CARRY_ERROR_PERMISSION or CARRY_ERROR_UNSUPPORTED, and they
+ * cannot be hooked.
  */
 CARRY_API int carry_hook_register(const uintptr_t *start, const uintptr_t *stop);
 CARRY_API void carry_hook_unregister(const uintptr_t *start);

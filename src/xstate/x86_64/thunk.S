@@ -191,24 +191,30 @@
 .Lloaded\@:
 .endm
 
+/* Where both begin: makes the frame, calls `enter`, and loads the arguments. Before anything has
+ * changed it jumps to \unprepared, until carry_thunk_prepare() has been called. */
+.macro BEGIN unprepared
+    endbr64
+    cmpl    $0, carry_thunk_machine(%rip)
+    je      \unprepared
+    OPEN
+    movq    THUNK_ENTER(%r11), %r10
+    testq   %r10, %r10
+    jz      .Lentered\@
+    KEEP    8, 0, 1, 2, 3, 4, 5, 6, 7
+    CALL_BACK %r10
+    LOAD_VECTORS 0, 1, 2, 3, 4, 5, 6, 7
+.Lentered\@:
+    LOAD_ARGUMENTS
+.endm
+
 /*
  * thunk->enter(thunk, &call), then thunk->target(arguments) in the place of the thunk
  *
  * Clobbers r11, zmm8 to zmm15, k1, the flags. Stack: 720 bytes.
  */
 THUNK_FUNCTION carry_thunk_enter
-    endbr64
-    cmpl    $0, carry_thunk_machine(%rip)
-    je      .Ltarget
-    OPEN
-    movq    THUNK_ENTER(%r11), %r10
-    testq   %r10, %r10
-    jz      .Lentered
-    KEEP    8, 0, 1, 2, 3, 4, 5, 6, 7
-    CALL_BACK %r10
-    LOAD_VECTORS 0, 1, 2, 3, 4, 5, 6, 7
-.Lentered:
-    LOAD_ARGUMENTS
+    BEGIN   .Ltarget
     movq    FRAME_THUNK(%rsp), %r11
     CLOSE
 .Ltarget:
@@ -222,18 +228,7 @@ CARRY_END carry_thunk_enter
  * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words.
  */
 THUNK_FUNCTION carry_thunk_around
-    endbr64
-    cmpl    $0, carry_thunk_machine(%rip)
-    je      .Ltarget_alone
-    OPEN
-    movq    THUNK_ENTER(%r11), %r10
-    testq   %r10, %r10
-    jz      .Laround_entered
-    KEEP    8, 0, 1, 2, 3, 4, 5, 6, 7
-    CALL_BACK %r10
-    LOAD_VECTORS 0, 1, 2, 3, 4, 5, 6, 7
-.Laround_entered:
-    LOAD_ARGUMENTS
+    BEGIN   .Ltarget_alone
 
     /* Below them, the stack's arguments. The last go first: so the stack grows page by page. */
     movq    FRAME_THUNK(%rsp), %r11
