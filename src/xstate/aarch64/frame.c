@@ -35,14 +35,3 @@ void *carry_context_first_frame(struct carry_context *context, void *end, carry_
     frame->x[11] = (uintptr_t)carry_context_start;
     return frame;
 }
-
-int carry_context_exchange(struct carry_context *from, struct carry_context *to,
-                           struct carry_context_registers *registers, void *image,
-                           uint64_t components) {
-    (void)from;
-    (void)to;
-    (void)registers;
-    (void)image;
-    (void)components;
-    return CARRY_ERROR_UNSUPPORTED;
-}

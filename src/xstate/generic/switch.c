@@ -24,14 +24,3 @@ uintptr_t carry_context_switch(struct carry_context *from, struct carry_context 
     (void)to;
     return value;
 }
-
-int carry_context_exchange(struct carry_context *from, struct carry_context *to,
-                           struct carry_context_registers *registers, void *image,
-                           uint64_t components) {
-    (void)from;
-    (void)to;
-    (void)registers;
-    (void)image;
-    (void)components;
-    return CARRY_ERROR_UNSUPPORTED;
-}
