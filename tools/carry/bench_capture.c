@@ -13,13 +13,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench_capture_make.h"
 #include "bench_machine.h"
 #include "bench_measure.h"
 #include "benches.h"
+#include "clock.h"
 #include "command.h"
 #include "json.h"
 #include "progress.h"
@@ -260,12 +260,6 @@ static void start(const struct subject *subject, FILE *capture) {
     _exit(EXIT_MISSING);
 }
 
-static double now_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Bad sums in the capture are no failure of who finds them. */
 static enum state state_of(int status) {
     if (!WIFEXITED(status) ||
@@ -279,7 +273,7 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
     int status;
     /* Nobody pays for the removal of what another wrote. */
     bool emptied = truncate(copy_path, 0) == 0;
-    double before = now_seconds();
+    int64_t before = clock_ns();
     pid_t child = emptied ? fork() : -1;
     if (child == 0)
         start(subject, capture);
@@ -290,7 +284,7 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
         result->state = BROKEN;
         return;
     }
-    result->seconds[result->rounds++] = now_seconds() - before;
+    result->seconds[result->rounds++] = (double)(clock_ns() - before) / CLOCK_SECOND;
     result->state = state_of(status);
     result->exit_status = WEXITSTATUS(status);
     const uint64_t peak = (uint64_t)used.ru_maxrss * 1024;

@@ -4,16 +4,11 @@
 #include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 #define CALIBRATION_TRIES 4
 #define PAGE_BYTES        4096
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 /*
  * Each call stores its return address, and loads from the same place of another page may wait for
@@ -24,10 +19,10 @@ static double time_calls(const struct bench_plan *plan, size_t cell, size_t subj
                          size_t calls) {
     void *moved = alloca((uintptr_t)__builtin_frame_address(0) % PAGE_BYTES);
     __asm__ volatile("" : : "r"(moved) : "memory");
-    double start = now_ns();
+    int64_t start = clock_ns();
     volatile uint32_t kept = plan->run(plan->context, cell, subject, first, calls);
     (void)kept;
-    return now_ns() - start;
+    return (double)(clock_ns() - start);
 }
 
 /* A disturbed time would make every sample of the run too short, so the least of a few counts. */

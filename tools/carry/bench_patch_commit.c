@@ -17,8 +17,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define FLIPS         1001
 #define BATCHES       101
@@ -92,19 +93,13 @@ static void run_at(pthread_t thread, const cpu_set_t *cpus, int place) {
 
 /* --- Commits --- */
 
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 static double time_commit(const struct patch_text *text, unsigned state) {
     struct carry_patch patch;
-    double start = now_ns();
+    int64_t start = clock_ns();
     carry_patch_begin(&patch);
     patch_text_set(text, &patch, state);
     int error = carry_patch_commit(&patch);
-    return error ? -1 : now_ns() - start;
+    return error ? -1 : (double)(clock_ns() - start);
 }
 
 /* After two that are not timed, as pages are copied when they are first written to. */
@@ -140,9 +135,9 @@ static void measure_synchronisation(struct bench_stats *ns, struct runner *runne
     for (size_t i = 0; i < rounds; i++) {
         if (runner)
             wait_for(runner);
-        double start = now_ns();
+        int64_t start = clock_ns();
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-        samples[i] = now_ns() - start;
+        samples[i] = (double)(clock_ns() - start);
     }
     *ns = bench_stats(samples, rounds);
 }

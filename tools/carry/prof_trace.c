@@ -18,14 +18,12 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "command.h"
 #include "process_map.h"
 #include "prof_threads.h"
-
-#define SECOND_NS INT64_C(1000000000)
 
 /* Threads that are looked at each time: what more there are is next. */
 #define LOOK_MAX 64
@@ -44,12 +42,6 @@ struct trace {
     bool over;
     bool told_of_rights;
 };
-
-static int64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * SECOND_NS + time.tv_nsec;
-}
 
 /* --- What /proc tells --- */
 
@@ -185,17 +177,17 @@ static void look(struct trace *trace) {
 
 /* Intervals vary by half, so that they do not fall into step with what the program does. */
 static void set_due(struct trace *trace) {
-    int64_t interval = SECOND_NS / trace->options->rate;
-    trace->due = now() + interval / 2 + (int64_t)((double)interval * drand48());
+    int64_t interval = CLOCK_SECOND / trace->options->rate;
+    trace->due = clock_ns() + interval / 2 + (int64_t)((double)interval * drand48());
 }
 
 static void keep_time(struct trace *trace) {
-    if (now() < trace->due)
+    if (clock_ns() < trace->due)
         return;
     look(trace);
     set_due(trace);
     unsigned seconds = trace->options->seconds;
-    trace->over = trace->over || (seconds && now() - trace->started > seconds * SECOND_NS);
+    trace->over = trace->over || (seconds && clock_ns() - trace->started > seconds * CLOCK_SECOND);
 }
 
 /* --- Signals --- */
@@ -211,8 +203,8 @@ static void on_signal(struct trace *trace, const siginfo_t *info) {
 /* Until a signal comes, of which SIGCHLD tells of stops, or it is time for samples. */
 static void sleep_until_due(struct trace *trace) {
     siginfo_t info;
-    int64_t rest = trace->due - now();
-    struct timespec wait = {.tv_sec = rest / SECOND_NS, .tv_nsec = rest % SECOND_NS};
+    int64_t rest = trace->due - clock_ns();
+    struct timespec wait = {.tv_sec = rest / CLOCK_SECOND, .tv_nsec = rest % CLOCK_SECOND};
     if (rest > 0 && sigtimedwait(&trace->signals, &info, &wait) > 0)
         on_signal(trace, &info);
 }
@@ -293,14 +285,14 @@ static void follow(struct trace *trace) {
 static void *run(void *argument) {
     struct trace *trace = argument;
     struct launch *launch = trace->options->launch;
-    trace->started = now();
+    trace->started = clock_ns();
     trace->status = seize_process(trace, launch ? launch->process : trace->options->process);
     if (trace->status != STATUS_CLEAN)
         return NULL;
     if (launch)
         launch_go(launch);
     follow(trace);
-    trace->result->seconds = (double)(now() - trace->started) / (double)SECOND_NS;
+    trace->result->seconds = (double)(clock_ns() - trace->started) / CLOCK_SECOND;
     return NULL;
 }
 

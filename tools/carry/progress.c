@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "signals.h"
 #include "text.h"
 
@@ -27,7 +27,7 @@ volatile sig_atomic_t progress_due;
 static volatile sig_atomic_t drawn;
 static uint64_t total;
 static bool is_bytes;
-static struct timespec started;
+static int64_t started;
 
 static void on_timer(int signal) {
     (void)signal;
@@ -61,7 +61,7 @@ static void begin(uint64_t size, bool bytes) {
         return;
     total = size;
     is_bytes = bytes;
-    clock_gettime(CLOCK_MONOTONIC, &started);
+    started = clock_ns();
     catch_timer();
     signals_undo(clear);
     set_timer(FIRST_DRAW_US, REDRAW_US);
@@ -76,9 +76,7 @@ void progress_begin_steps(uint64_t steps) {
 }
 
 static double seconds_since_start(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - started.tv_sec) + (double)(now.tv_nsec - started.tv_nsec) / 1e9;
+    return (double)(clock_ns() - started) / CLOCK_SECOND;
 }
 
 /* How much fits into a line of the terminal; its last column is left to the cursor. */

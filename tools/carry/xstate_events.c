@@ -4,9 +4,9 @@
  * change between SSE and VEX instructions, others in every SSE instruction; so each is timed alone.
  */
 #include <stdlib.h>
-#include <time.h>
 #include <x86intrin.h>
 
+#include "clock.h"
 #include "xstate_measure.h"
 
 /* Instructions of the events that repeat, in xstate_cost_x86_64.S. */
@@ -48,12 +48,6 @@ static double *counts_of(const struct shooting *shooting, size_t event, size_t s
     return shooting->counts + (event * XSTATE_UPPERS + state) * shooting->rounds;
 }
 
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 /* Cycles, of no order: below 64, which is more than a step of any counter takes. */
 static uint32_t delay(size_t number) {
     return (uint32_t)number * UINT32_C(2654435761) >> 26;
@@ -61,13 +55,13 @@ static uint32_t delay(size_t number) {
 
 /* Takes all shots, each round one of each; returns nanoseconds a count. */
 static double shoot(struct shooting *shooting) {
-    const double start_ns = now_ns();
+    const int64_t start_ns = clock_ns();
     const uint64_t start = __rdtsc();
     for (size_t round = 0; round < shooting->rounds; round++)
         for (size_t event = 0; event < SHOT_ROWS; event++)
             for (size_t state = 0; state < shooting->states; state++)
                 counts_of(shooting, event, state)[round] = events[event].shots[state](delay(round));
-    return (now_ns() - start_ns) / (double)(__rdtsc() - start);
+    return (double)(clock_ns() - start_ns) / (double)(__rdtsc() - start);
 }
 
 static int compare(const void *a, const void *b) {

@@ -13,11 +13,11 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <carry/xstate.h>
 
+#include "clock.h"
 #include "signals.h"
 
 /* How long a thread may take to stop: one that sleeps uninterruptibly does not. */
@@ -174,15 +174,9 @@ static int get_registers(struct xstate_thread *thread) {
 
 /* --- Its stop --- */
 
-static int64_t now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
-
 /* The kernel tells of each stop by SIGCHLD, which is blocked, so none is missed. */
 static int wait_for_stop(pid_t tid, int *status) {
-    const int64_t deadline = now_ns() + STOP_NS;
+    const int64_t deadline = clock_ns() + STOP_NS;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -192,7 +186,7 @@ static int wait_for_stop(pid_t tid, int *status) {
             return errno;
         if (found == tid)
             return WIFSTOPPED(*status) ? 0 : ESRCH;
-        const int64_t left = deadline - now_ns();
+        const int64_t left = deadline - clock_ns();
         if (left <= 0)
             return ETIMEDOUT;
         const struct timespec timeout = {.tv_nsec = left};
