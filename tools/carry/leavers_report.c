@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "leavers_report.h"
 
-#include <string.h>
-
 #include "json.h"
 #include "text.h"
 
@@ -19,15 +17,10 @@ static size_t shown(const struct leavers_options *options, size_t count) {
 
 #define CALLERS_COLUMN 46
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void print_name(FILE *stream, const struct leavers_function *function) {
     text_print_clean(stream, function->function);
     fputs(", ", stream);
-    text_print_clean(stream, last_part(function->object));
+    text_print_clean(stream, text_last_part(function->object));
     fputc('\n', stream);
 }
 
@@ -37,7 +30,7 @@ static void print_callers(FILE *stream, const struct leavers_findings *findings,
     fprintf(stream, "%*s", CALLERS_COLUMN, "");
     for (size_t i = 0; i < function->count; i++) {
         fputs(between, stream);
-        text_print_clean(stream, last_part(findings->calls[function->first + i].names.caller));
+        text_print_clean(stream, text_last_part(findings->calls[function->first + i].names.caller));
         between = ", ";
     }
     fputc('\n', stream);

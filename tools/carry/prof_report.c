@@ -2,15 +2,9 @@
 #include "prof_report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "json.h"
 #include "text.h"
-
-static const char *name_of_object(const struct samples_object *object) {
-    const char *slash = strrchr(object->path, '/');
-    return slash && slash[1] ? slash + 1 : object->path;
-}
 
 static bool is_listed(const struct prof_report *report, size_t i) {
     const struct prof_options *options = report->options;
@@ -34,7 +28,7 @@ static void print_function(FILE *stream, const struct function *function) {
     else
         fprintf(stream, "+0x%" PRIx64, function->address);
     fputs(", ", stream);
-    text_print_clean(stream, name_of_object(function->object));
+    text_print_clean(stream, text_last_part(function->object->path));
     fputc('\n', stream);
 }
 

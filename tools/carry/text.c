@@ -51,6 +51,11 @@ void text_print_name(FILE *stream, const char *path) {
     text_print_clean(stream, strcmp(path, "-") == 0 ? "standard input" : path);
 }
 
+const char *text_last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 /* The size of the UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0 if it is none. */
 static size_t utf8_size(const unsigned char *text) {
     unsigned first = text[0], second = text[1];

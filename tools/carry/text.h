@@ -37,6 +37,9 @@ void text_print_clean(FILE *stream, const char *text);
 /* The same for a file's name, where "-" is "standard input". */
 void text_print_name(FILE *stream, const char *path);
 
+/* The name of a file without its folders; all of it if it ends in a slash. */
+const char *text_last_part(const char *path);
+
 /* The name with each byte that is not UTF-8 replaced by U+FFFD; to be freed; NULL without memory.
  */
 char *text_utf8(const char *name);
