@@ -494,10 +494,12 @@ def test_no_such_process(carry: Run) -> None:
 
 
 def test_traced_by_another(carry: Run, tool: str, compiled: Build) -> None:
-    with started(compiled(WAITS)) as process, followed(tool, process):
+    with started(compiled(WAITS)) as process, followed(tool, process) as follower:
         done = carry("xstate", "prof", f"--pid={process.pid}")
+        who = carry("xstate", "who", str(process.pid))
+        reason = f"process {follower.pid} (carry) traces it already"
     assert (done.returncode, done.stdout) == (ERROR, "")
-    assert "may not trace process" in done.stderr
+    assert f"may not trace process {process.pid}: {reason}" in done.stderr and reason in who.stderr
 
 
 # --- Signals to the tool ---

@@ -24,6 +24,7 @@
 #include "command.h"
 #include "process_map.h"
 #include "prof_threads.h"
+#include "xstate_thread.h"
 
 /* Threads that are looked at each time: what more there are is next. */
 #define LOOK_MAX 64
@@ -223,11 +224,11 @@ static void find_signals(sigset_t *signals) {
 /* --- The beginning --- */
 
 static int not_traced(pid_t process) {
+    char reason[XSTATE_PROBLEM_SIZE];
     if (errno != EPERM)
         return process_error(process);
-    return command_error("may not trace process %d: be its user and see kernel.yama.ptrace_scope, "
-                         "or be root; and nobody else may trace it",
-                         (int)process);
+    return command_error("may not trace process %d: %s", (int)process,
+                         xstate_thread_refusal(reason, process));
 }
 
 /* Seizes the threads that are not yet; false once there are none. */

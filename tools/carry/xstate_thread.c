@@ -51,7 +51,8 @@ char *xstate_thread_name(char *name, size_t size, pid_t tid) {
 
 struct status {
     char state;
-    int tracer;
+    int process;
+    int tracer; /* a thread */
     long user;
     bool is_kernel;
 };
@@ -63,6 +64,7 @@ static bool read_status(struct status *status, pid_t tid) {
     *status = (struct status){.state = 'X', .is_kernel = true};
     while (file && fgets(line, sizeof line, file)) {
         sscanf(line, "State: %c", &status->state);
+        sscanf(line, "Tgid: %d", &status->process);
         sscanf(line, "TracerPid: %d", &status->tracer);
         sscanf(line, "Uid: %ld", &status->user);
         if (strncmp(line, "VmSize:", 7) == 0)
@@ -85,7 +87,7 @@ static int ptrace_scope(void) {
     return scope;
 }
 
-static void explain_refusal(struct xstate_thread *thread, const struct status *status) {
+static void explain_refusal(char *problem, const struct status *status) {
     static const char *const scopes[] = {
         NULL,
         "only its parent may trace it (kernel.yama.ptrace_scope is 1): be root, or set that to 0",
@@ -95,11 +97,11 @@ static void explain_refusal(struct xstate_thread *thread, const struct status *s
     const int scope = ptrace_scope();
     const char *reason = "the system forbids to trace it: it shields itself, or a container or "
                          "security module does";
-    char name[sizeof thread->name];
-    if (status->tracer) {
-        snprintf(thread->problem, sizeof thread->problem,
-                 "process %d (%s) traces it already, as debuggers do", status->tracer,
-                 xstate_thread_name(name, sizeof name, status->tracer));
+    struct status tracer;
+    char name[32];
+    if (status->tracer && read_status(&tracer, status->tracer)) {
+        snprintf(problem, XSTATE_PROBLEM_SIZE, "process %d (%s) traces it already, as debuggers do",
+                 tracer.process, xstate_thread_name(name, sizeof name, tracer.process));
         return;
     }
     if (status->is_kernel)
@@ -108,7 +110,16 @@ static void explain_refusal(struct xstate_thread *thread, const struct status *s
         reason = "it is another user's: be that user, or root";
     else if (scope > 0 && scope < (int)(sizeof scopes / sizeof *scopes))
         reason = scopes[scope];
-    snprintf(thread->problem, sizeof thread->problem, "%s", reason);
+    snprintf(problem, XSTATE_PROBLEM_SIZE, "%s", reason);
+}
+
+char *xstate_thread_refusal(char *reason, pid_t tid) {
+    struct status status;
+    if (read_status(&status, tid))
+        explain_refusal(reason, &status);
+    else
+        snprintf(reason, XSTATE_PROBLEM_SIZE, "it has ended");
+    return reason;
 }
 
 static void fail(struct xstate_thread *thread, int error) {
@@ -120,7 +131,7 @@ static void fail(struct xstate_thread *thread, int error) {
     }
     thread->reading = XSTATE_REFUSED;
     if (error == EPERM)
-        explain_refusal(thread, &status);
+        explain_refusal(thread->problem, &status);
     else if (error == ETIMEDOUT)
         snprintf(thread->problem, sizeof thread->problem,
                  "it does not stop: it sleeps uninterruptibly");

@@ -12,13 +12,16 @@ enum xstate_reading {
     XSTATE_REFUSED, /* `problem` says why */
 };
 
+/* Room for what may be wrong. */
+#define XSTATE_PROBLEM_SIZE 128
+
 struct xstate_thread {
     pid_t tid;
     char name[32];
     enum xstate_reading reading;
     uint64_t in_use;
     uint64_t initial; /* those of them whose registers hold what the CPU starts with */
-    char problem[128];
+    char problem[XSTATE_PROBLEM_SIZE];
 };
 
 /* Call once, before threads are read. */
@@ -30,6 +33,9 @@ void xstate_thread_prepare(void);
  * it is killed, the kernel lets the thread go on.
  */
 void xstate_thread_read(struct xstate_thread *thread, pid_t tid);
+
+/* Says why ptrace(2) was not permitted (EPERM); returns `reason`, of XSTATE_PROBLEM_SIZE bytes. */
+char *xstate_thread_refusal(char *reason, pid_t tid);
 
 /* Reads the name of a thread or process, "" if there is none; returns `name`. */
 char *xstate_thread_name(char *name, size_t size, pid_t tid);
