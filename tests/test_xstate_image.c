@@ -22,10 +22,32 @@ static void test_names(void) {
            "and others have none");
 }
 
+/* Four bytes are the register; Linux leaves the others in signal frames as the stack was. */
+static void test_pkru(void) {
+    static uint8_t image[IMAGE_BYTES_MAX];
+    const uint64_t pkru = CARRY_XSTATE_BIT(PKRU);
+    size_t judged = 0, wrong = 0;
+    for (size_t i = 0; machine_at(i); i++) {
+        const struct carry_xstate_layout *layout = &machine_at(i)->layout;
+        size_t at = image_offset(layout, 0, CARRY_XSTATE_PKRU);
+        if (!(layout->user & pkru))
+            continue;
+        judged++;
+        image_make(image, layout, 0, pkru);
+        image_put(image, at, 4, 0);
+        image_put(image, at + 4, 4, 0x8000ffff);
+        wrong += !carry_xstate_image_is_initial(layout, image, CARRY_XSTATE_PKRU);
+        image_put(image, at, 4, 0x55555554);
+        wrong += carry_xstate_image_is_initial(layout, image, CARRY_XSTATE_PKRU);
+    }
+    tap_ok(judged && !wrong, "PKRU is four bytes, on %zu machines", judged);
+}
+
 int main(void) {
     const struct effort *effort = effort_chosen();
     effort_note(effort);
     test_names();
+    test_pkru();
     struct verdict verdict = check_initial(carry_xstate_initial);
     verdict_report(&verdict, "initial images");
     verdict = check_refusals(carry_xstate_check);

@@ -21,6 +21,9 @@ const void *carry_xstate_image_part(const struct carry_xstate_layout *layout, co
     return (const uint8_t *)image + carry_image_offset(layout, image, component);
 }
 
+/* Of its eight bytes. Nobody writes the rest: in signal frames it is what the stack held. */
+#define PKRU_BYTES 4
+
 bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout, const void *image,
                                    unsigned component) {
     size_t size;
@@ -29,6 +32,8 @@ bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout, con
         return false;
     if (!bytes)
         return true;
+    if (component == CARRY_XSTATE_PKRU)
+        size = PKRU_BYTES;
     return component == CARRY_XSTATE_X87 ? carry_image_is_initial_x87(bytes)
                                          : carry_image_is_zero(bytes, size);
 }

@@ -129,6 +129,8 @@ static size_t registers_of(const struct carry_xstate_layout *layout, const uint8
                            unsigned component, uint8_t *registers) {
     bool in_use = has(in_use_of(layout, image), component);
     size_t size = component < 2 ? 288 : layout->parts[component].size;
+    if (component == CARRY_XSTATE_PKRU)
+        size = size ? 4 : 0; /* the rest is nobody's */
     memset(registers, 0, size);
     if (component == 0) {
         image_put(registers, 0, 2, 0x37f);
