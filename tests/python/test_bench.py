@@ -379,7 +379,12 @@ def test_patch_help(carry: Run) -> None:
 
 # --- carry bench hook ---
 
+hooks_strlen = pytest.mark.skipif(
+    "CARRY_SANITIZED" in os.environ, reason="the sanitizer has a strlen() of its own"
+)
 
+
+@hooks_strlen
 def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
     done = carry("bench", "hook", "--quick", "--json", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -397,6 +402,7 @@ def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
     assert report["all"]["calls"] > 10
 
 
+@hooks_strlen
 def test_hook_table_for_people(carry: Run) -> None:
     done = carry("bench", "hook", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -417,7 +423,12 @@ def test_hook_wrong_usage(carry: Run, arguments: list[str]) -> None:
 
 # --- carry bench xstate ---
 
+swaps_contexts = pytest.mark.skipif(
+    "CARRY_SANITIZED" in os.environ, reason="the sanitizer warns of swapcontext()"
+)
 
+
+@swaps_contexts
 def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
     done = carry("bench", "xstate", "--quick", "--json", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -448,6 +459,7 @@ def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
     assert [row["in_use"] for row in report["calls_ns"]] == [["SSE"]]
 
 
+@swaps_contexts
 def test_xstate_table_for_people(carry: Run) -> None:
     done = carry("bench", "xstate", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
