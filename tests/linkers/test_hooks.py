@@ -37,7 +37,7 @@ class Hooks:
     def __init__(self, compiler: str, linker: str, folder: Path, library: Library) -> None:
         self.command = [compiler, "-O2", *OPTIONS[compiler], *CXX17, f"-fuse-ld={linker}"]
         self.folder = folder
-        self.library = library
+        self.carry = library
         self.hooked = folder / "libhooked.so"
         call(*self.command, "-fPIC", "-shared", FOLDER / "hooked.cc", "-o", self.hooked)
 
@@ -45,9 +45,9 @@ class Hooks:
         program = self.folder / "hooks"
         source = [FOLDER / "hooks.cc"]
         if kind == "static":
-            rest = [FOLDER / "hooked.cc", "-x", "none", self.library.static]
+            rest = [FOLDER / "hooked.cc", "-x", "none", self.carry.static]
         else:
-            rest = ["-x", "none", self.hooked, f"-Wl,-rpath,{self.folder}", *self.library.shared]
+            rest = ["-x", "none", self.hooked, f"-Wl,-rpath,{self.folder}", *self.carry.shared]
         call(*self.command, *flags, *source, *rest, "-o", program)
         return call(program, kind)
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry bench hook`: what a hooked call costs, and what it costs to hook. */
 #define _GNU_SOURCE
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +11,13 @@
 
 #include "bench_machine.h"
 #include "bench_measure.h"
+#include "bench_options.h"
 #include "benches.h"
 #include "command.h"
 #include "json.h"
 #include "text.h"
 
-#define NAME "bench hook"
+#define SAMPLE_NS 1e6
 
 /* What the library is built for; shown beside what was measured. */
 #define MOST_NS 20
@@ -42,13 +42,6 @@ struct hook_bench {
     size_t rounds;
 };
 
-struct options {
-    size_t rounds;
-    double sample_ns;
-    bool json;
-    bool help;
-};
-
 static const char usage[] =
     "Usage: carry bench hook [OPTION]...\n"
     "\n"
@@ -66,32 +59,6 @@ static const char usage[] =
     "\n"
     "Example:\n"
     "  carry bench hook --json\n";
-
-static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, JSON };
-    static const struct option table[] = {
-        {"quick", no_argument, NULL, QUICK},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
-        if (option == QUICK)
-            options->rounds = 11;
-        else if (option == JSON)
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            return command_bad_option(argv, option);
-    }
-    if (argc > optind)
-        return command_usage(NAME, "unexpected argument '%s'", argv[optind]);
-    return STATUS_CLEAN;
-}
 
 /* --- What is timed --- */
 
@@ -190,13 +157,13 @@ static int measure_state(struct hook_bench *bench, const struct bench_plan *plan
     return status;
 }
 
-static int measure(struct hook_bench *bench, const struct options *options) {
+static int measure(struct hook_bench *bench, const struct bench_options *options) {
     const size_t *count = &bench->all_count;
     struct bench_plan plan = {
         .cells = 1,
         .subjects = PLACES,
         .rounds = options->rounds,
-        .sample_ns = options->sample_ns,
+        .sample_ns = SAMPLE_NS,
         .run = run,
         .fixed_calls = as_many_as_fit,
         .context = &count,
@@ -269,9 +236,9 @@ static void print_json(const struct hook_bench *bench, bool supported) {
 }
 
 int bench_hook(int argc, char **argv) {
-    struct options options = {.rounds = 101, .sample_ns = 1e6};
+    struct bench_options options = {.rounds = 101};
     struct hook_bench bench = {0};
-    int status = parse(argc, argv, &options);
+    int status = bench_options(argc, argv, &options);
     if (status != STATUS_CLEAN)
         return status;
     if (options.help) {

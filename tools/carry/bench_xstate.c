@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry bench xstate`: what thunks and switches of contexts cost, by what is in use. */
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,14 +7,13 @@
 #include <carry/cpu.h>
 
 #include "bench_machine.h"
+#include "bench_options.h"
 #include "bench_xstate_work.h"
 #include "benches.h"
 #include "command.h"
 #include "json.h"
 #include "text.h"
 #include "xstate_names.h"
-
-#define NAME "bench xstate"
 
 #define IN_USE_COLUMNS 36
 #define TIME_COLUMNS   10 /* at least; names have a blank before them */
@@ -29,12 +27,6 @@ struct report {
     uint64_t masks[BENCH_XSTATE_ROWS];
     uint64_t named[BENCH_XSTATE_IMAGES];
     size_t rounds;
-};
-
-struct options {
-    size_t rounds;
-    bool json;
-    bool help;
 };
 
 static const char usage[] =
@@ -64,32 +56,6 @@ static const char usage[] =
     "\n"
     "Example:\n"
     "  carry bench xstate --json\n";
-
-static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, JSON };
-    static const struct option table[] = {
-        {"quick", no_argument, NULL, QUICK},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
-        if (option == QUICK)
-            options->rounds = 11;
-        else if (option == JSON)
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            return command_bad_option(argv, option);
-    }
-    if (argc > optind)
-        return command_usage(NAME, "unexpected argument '%s'", argv[optind]);
-    return STATUS_CLEAN;
-}
 
 /* --- Reports --- */
 
@@ -155,9 +121,9 @@ static void print_json(const struct report *report) {
 }
 
 int bench_xstate(int argc, char **argv) {
-    struct options options = {.rounds = 101};
+    struct bench_options options = {.rounds = 101};
     struct report report = {0};
-    int status = parse(argc, argv, &options);
+    int status = bench_options(argc, argv, &options);
     if (status != STATUS_CLEAN)
         return status;
     if (options.help) {
