@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where functions live that were made at run time: their memory, their cache, their handles.
+ */
+#ifndef CARRY_JIT_CODE_H
+#define CARRY_JIT_CODE_H
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include <asmjit/core.h>
+
+#include <carry/jit.h>
+
+namespace carry::jit {
+
+/* Writes one function for a spec into `code`, which is initialised; an asmjit error otherwise. */
+using Emit = asmjit::Error(asmjit::CodeHolder &code, const void *spec);
+
+/*
+ * Finds the function kept under `key`, or has it written and keeps it. `key` names the kind of spec
+ * and holds what tells it from others of the kind; `name` is for profilers and debuggers. Returns
+ * 0 or an error of <carry/base.h>; throws nothing.
+ */
+int obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
+           const struct carry_jit **jit) noexcept;
+
+/* The bytes of a spec without pointers, as part of a key: it has no padding between members. */
+template <typename Spec> std::string bytes_of(const Spec &spec) {
+    static_assert(std::has_unique_object_representations_v<Spec>, "padding in a key");
+    return std::string(reinterpret_cast<const char *>(&spec), sizeof spec);
+}
+
+} // namespace carry::jit
+
+#endif
