@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <carry/xstate.h>
+#include <carry/image.h>
 
 #include "clock.h"
 #include "signals.h"
@@ -24,12 +24,7 @@
 #define STOP_NS 500000000
 
 /* The regset NT_X86_XSTATE: the standard form of XSAVE (Linux, Documentation/arch/x86/xstate). */
-#define REGSET_BYTES      65536
-#define XSTATE_BV         512
-#define FCW_INITIAL       0x37f
-#define X87_REGISTERS     32
-#define X87_REGISTERS_END 160
-#define XMM_END           416
+#define REGSET_BYTES 65536
 
 /* --- What /proc says of a thread --- */
 
@@ -143,42 +138,17 @@ static void fail(struct xstate_thread *thread, int error) {
 
 /* --- Its registers --- */
 
-static bool is_zero(const uint8_t *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        if (bytes[i])
-            return false;
-    return true;
-}
-
-static bool is_x87_initial(const uint8_t *image) {
-    uint16_t control;
-    memcpy(&control, image, sizeof control);
-    return control == FCW_INITIAL && is_zero(image + sizeof control, 4) &&
-           is_zero(image + X87_REGISTERS, X87_REGISTERS_END - X87_REGISTERS);
-}
-
-static bool is_initial(const uint8_t *image, size_t size, unsigned component) {
-    struct carry_xstate_layout layout;
-    carry_xstate_layout(&layout);
-    const struct carry_xstate_part *part = &layout.parts[component];
-    if (component == CARRY_XSTATE_X87)
-        return is_x87_initial(image);
-    if (component == CARRY_XSTATE_SSE)
-        return is_zero(image + X87_REGISTERS_END, XMM_END - X87_REGISTERS_END);
-    return part->offset && (size_t)part->offset + part->size <= size &&
-           is_zero(image + part->offset, part->size);
-}
-
 static int get_registers(struct xstate_thread *thread) {
     static uint8_t image[REGSET_BYTES];
     struct iovec area = {image, sizeof image};
+    struct carry_xstate_layout layout;
     if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &area) != 0)
         return errno;
-    if (area.iov_len < CARRY_XSTATE_EXTENDED)
+    if (carry_xstate_from_regset(image, area.iov_len, &layout) != CARRY_XSTATE_REFUSED_NONE)
         return ENODEV;
-    memcpy(&thread->in_use, image + XSTATE_BV, sizeof thread->in_use);
+    thread->in_use = carry_xstate_image_in_use(&layout, image);
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (thread->in_use >> i & 1 && is_initial(image, area.iov_len, i))
+        if (thread->in_use >> i & 1 && carry_xstate_image_is_initial(&layout, image, i))
             thread->initial |= UINT64_C(1) << i;
     return 0;
 }
