@@ -18,7 +18,8 @@
  *    signal handlers too, unless the thread blocks the signal: the system then ends the process.
  *  - Without carry_fault_acquire() copies survive by calls of the system (process_vm_readv), which
  *    takes half a microsecond or more for each. So does every architecture but x86-64.
- *  - In kernels, the handler of page faults asks carry_fault_find() of src/base/fault_host.h.
+ *  - In kernels, the handler of page faults asks carry_fault_find() and, for frames,
+ *    carry_fault_unwind() of src/base/fault_host.h.
  *  - The ranges must not overlap.
  */
 #ifndef CARRY_FAULT_H
@@ -76,7 +77,7 @@ struct carry_fault_frame {
     struct carry_fault_frame *outer;
     uintptr_t registers[8]; /* the library's */
     const void *address;    /* that could not be reached, if the system says */
-    int signal;             /* SIGSEGV or SIGBUS */
+    int signal;             /* SIGSEGV or SIGBUS; in kernels what their handler calls it */
 };
 
 CARRY_API int carry_fault_enter(struct carry_fault_frame *frame) __attribute__((returns_twice));

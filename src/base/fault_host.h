@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How faults of copies are survived: the host handles them, and looks up where to go on. A process
- * does so in handlers of SIGSEGV and SIGBUS (src/hosted/fault.c), a kernel in its handler of page
- * faults.
+ * How faults of copies, and of code in frames, are survived: the host handles them, and looks up
+ * where to go on. A process does so in handlers of SIGSEGV and SIGBUS (src/hosted/fault.c), a
+ * kernel in its handler of page faults.
  */
 #ifndef CARRY_BASE_FAULT_HOST_H
 #define CARRY_BASE_FAULT_HOST_H
@@ -22,6 +22,23 @@
  * and reads nothing but the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction);
+
+struct carry_fault_frame;
+
+/*
+ * Where the host keeps the innermost frame of this thread (carry_fault_enter()), NULL at first.
+ * Handlers of faults ask too. In a kernel each interrupt is a thread of its own: it starts with
+ * none, or a fault of it would end in a frame of what it has interrupted.
+ */
+struct carry_fault_frame **carry_host_fault_frames(void);
+
+/*
+ * For a fault of an instruction that is none of the library's: leaves the innermost frame of this
+ * thread, which is told `address` (NULL if the CPU does not say) and `signal`. Returns where to go
+ * on, with rax = *value; 0 if there is no frame. What else a kernel has for frames to go back to,
+ * as the leave to reach user pages (EFLAGS.AC), its handler sets.
+ */
+uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 
 /* How many users rely on a handler that asks carry_fault_find(). The host counts; copies look. */
 extern unsigned carry_host_recoverers __attribute__((visibility("hidden")));

@@ -12,14 +12,11 @@ uintptr_t *carry_ucontext_pc(void *context);
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc
 
-/* Can the two below do what they say? */
+/* Can the one below do what it says? */
 bool carry_ucontext_can_recover(void);
 
-/* Lets the thread go on at `recovery`, with `page` in rax: see base/fault.h. */
-void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t page);
-
-/* Lets the thread return 1 from carry_fault_enter(), which saved `registers`. */
-void carry_ucontext_resume(void *context, const uintptr_t *registers);
+/* Lets the thread go on at `recovery`, with `value` in rax: see base/fault_host.h. */
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
 /* In a loop that waits for another core. */
 void carry_ucontext_pause(void);

@@ -23,6 +23,10 @@ unsigned carry_host_recoverers;
 /* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
 static _Thread_local struct carry_fault_frame *innermost __attribute__((tls_model("initial-exec")));
 
+struct carry_fault_frame **carry_host_fault_frames(void) {
+    return &innermost;
+}
+
 /* The system does not say an address if the CPU does not: when it is none. */
 static bool is_no_address(const siginfo_t *info) {
     return info->si_code == SI_KERNEL;
@@ -36,18 +40,13 @@ static bool handle_fault(siginfo_t *info, void *context) {
     uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context));
     if (info->si_code <= 0)
         return false;
-    if (recovery) {
-        carry_ucontext_recover(context, recovery, faulting_page(info));
-        return true;
-    }
-    struct carry_fault_frame *frame = innermost;
-    if (!frame)
-        return false;
-    innermost = frame->outer;
-    frame->address = is_no_address(info) ? NULL : info->si_addr;
-    frame->signal = info->si_signo;
-    carry_ucontext_resume(context, frame->registers);
-    return true;
+    uintptr_t value = faulting_page(info);
+    if (!recovery)
+        recovery =
+            carry_fault_unwind(is_no_address(info) ? NULL : info->si_addr, info->si_signo, &value);
+    if (recovery)
+        carry_ucontext_recover(context, recovery, value);
+    return recovery != 0;
 }
 
 static const struct carry_signal segv = {SIGSEGV, handle_fault};
@@ -80,23 +79,6 @@ void carry_fault_release(void) {
         carry_signal_remove(&segv);
     }
     pthread_mutex_unlock(&mutex);
-}
-
-/* --- Frames --- */
-
-/* The end of carry_fault_enter(), which is in src/hosted/<arch>/. */
-int carry_fault_push(struct carry_fault_frame *frame);
-
-int carry_fault_push(struct carry_fault_frame *frame) {
-    if (!carry_host_recovers())
-        return CARRY_ERROR_PERMISSION;
-    frame->outer = innermost;
-    innermost = frame;
-    return CARRY_OK;
-}
-
-void carry_fault_leave(struct carry_fault_frame *frame) {
-    innermost = frame->outer;
 }
 
 /* --- Without handlers --- */

@@ -2,8 +2,6 @@
 /* Where there are no sites and no exception table, nothing traps, and nothing is recovered. */
 #include "hosted/context.h"
 
-#include <carry/fault.h>
-
 uintptr_t *carry_ucontext_pc(void *context) {
     (void)context;
     return NULL;
@@ -19,18 +17,8 @@ bool carry_ucontext_can_recover(void) {
     return false;
 }
 
-void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t page) {
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
     (void)context;
     (void)recovery;
-    (void)page;
-}
-
-void carry_ucontext_resume(void *context, const uintptr_t *registers) {
-    (void)context;
-    (void)registers;
-}
-
-int carry_fault_enter(struct carry_fault_frame *frame) {
-    (void)frame;
-    return CARRY_ERROR_UNSUPPORTED;
+    (void)value;
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Where no fault is recovered from, no frame is entered, and none is resumed. */
+#include "copy/fault.h"
+
+int carry_fault_enter(struct carry_fault_frame *frame) {
+    (void)frame;
+    return CARRY_ERROR_UNSUPPORTED;
+}
+
+void carry_fault_resume(void) {
+}
