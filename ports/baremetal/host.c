@@ -24,6 +24,10 @@ const char *carry_host_cpu_mask(void) {
 
 unsigned carry_host_recoverers = 1;
 
+struct carry_fault_frame **carry_host_fault_frames(void) {
+    return &cpu_here()->frames;
+}
+
 size_t carry_host_copy(void *dst, const void *src, size_t size) {
     (void)dst;
     (void)src;

@@ -25,6 +25,9 @@
 #define CR4_OSXSAVE    0x00040000
 #define CR4_SMAP       0x00200000
 
+#define EFLAGS_DF 0x00000400
+#define EFLAGS_AC 0x00040000
+
 #define MSR_APIC_BASE 0x1b
 #define MSR_EFER      0xc0000080
 #define MSR_GS_BASE   0xc0000101
@@ -43,6 +46,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct carry_fault_frame;
 struct carry_section_thread;
 
 /* --- Traps: trap.S, trap.c --- */
@@ -77,7 +81,7 @@ void trap_load(unsigned cpu); /* IDT, GDT and TSS of a CPU */
 void trap_break_row(size_t index);
 void trap_note_rows(void);
 
-/* Page faults that fix-up rows have survived. */
+/* Faults that rows of the table have survived. */
 extern uint64_t trap_fixed;
 
 /* --- CPUs: cpu.c --- */
@@ -92,6 +96,7 @@ struct cpu {
     struct carry_section_thread *thread; /* that runs; NULL: it has no vector state */
     bool is_lazy;                        /* vector state is loaded where it is first used */
     bool load_due;                       /* it has yet to be */
+    struct carry_fault_frame *frames;    /* of the thread, or interrupt, that runs */
 };
 
 static inline struct cpu *cpu_here(void) {
@@ -161,6 +166,7 @@ void thread_start(void);
 #define WINDOW_PAGES  512
 #define WINDOW_KERNEL UINT64_C(0x0000010000000000)
 #define WINDOW_USER   UINT64_C(0x0000008000000000)
+#define WINDOW_HOLE   (WINDOW_KERNEL + (WINDOW_PAGES - 1) * PAGE_BYTES) /* never mapped */
 #define USER_LIMIT    UINT64_C(0x0000010000000000) /* no user address is as high */
 
 enum page_flag { PAGE_PRESENT = 1, PAGE_WRITABLE = 2, PAGE_USER = 4 };

@@ -71,6 +71,13 @@ static void describe_machine(void) {
     print("\n");
 }
 
+/* `only=copy` runs one test. */
+static bool is_wanted(const char *name) {
+    const char *only = kernel_option_text("only=");
+    size_t size = strlen(name);
+    return !only || (!strncmp(only, name, size) && (only[size] == ' ' || !only[size]));
+}
+
 void kernel_main(void);
 void kernel_main(void) {
     print_prepare();
@@ -82,6 +89,8 @@ void kernel_main(void) {
     describe_machine();
     __asm__ volatile("sti");
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        if (!is_wanted(tests[i].name))
+            continue;
         rng_restart();
         tap_note("%s", tests[i].name);
         tests[i].run();

@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "vectors.h"
 
+#include <carry/fault.h>
 #include <carry/section.h>
 
 #define THREADS     6
@@ -25,6 +26,7 @@ static struct thread {
     unsigned wrong;
     unsigned migrations;
     unsigned cpu; /* that ran it last */
+    struct carry_fault_frame *frames;
     uint8_t stack[STACK_BYTES] __attribute__((aligned(16)));
     uint8_t area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 } threads[THREADS];
@@ -53,6 +55,7 @@ static void arrive(struct thread *self) {
     self->migrations += self->slices && self->cpu != cpu->index;
     self->cpu = cpu->index;
     cpu->thread = &self->vectors;
+    cpu->frames = self->frames;
     self->wrong += carry_section_switch(&self->vectors) != 0;
     section_return();
 }
@@ -61,8 +64,28 @@ static void arrive(struct thread *self) {
 static void depart(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->wrong += carry_section_switch(NULL) != 0;
+    self->frames = cpu->frames;
+    cpu->frames = NULL;
     cpu->thread = NULL;
     cpu->load_due = false;
+}
+
+static void pass_on(struct thread *self) {
+    depart(self);
+    thread_switch(&self->stack_pointer, *self->scheduler);
+    arrive(self);
+}
+
+/* A frame goes with its thread: other threads enter theirs meanwhile, wherever this one goes on. */
+static bool faults_after_switch(struct thread *self) {
+    struct carry_fault_frame frame;
+    if (carry_fault_enter(&frame) == 0) {
+        pass_on(self);
+        (void)*(const volatile uint8_t *)WINDOW_HOLE;
+        carry_fault_leave(&frame);
+        return false;
+    }
+    return !cpu_here()->frames;
 }
 
 static void run(struct thread *self) {
@@ -71,9 +94,7 @@ static void run(struct thread *self) {
         uint64_t seed = (uint64_t)(self - threads) << 32 | ++self->slices;
         vectors_fill(seed);
         cpu_timer(1 + (uint32_t)(seed * 7919 % 5000));
-        depart(self);
-        thread_switch(&self->stack_pointer, *self->scheduler);
-        arrive(self);
+        self->wrong += !faults_after_switch(self);
         self->wrong += !vectors_hold(seed);
     }
     depart(self);
@@ -89,6 +110,7 @@ static void create(struct thread *thread) {
     stack[5] = thread;
     stack[6] = (void *)thread_start;
     thread->stack_pointer = stack;
+    thread->frames = NULL;
     thread->finished = false;
     thread->slices = thread->wrong = thread->migrations = 0;
     carry_section_create(&thread->vectors, thread->area, carry_xstate_default());
@@ -148,9 +170,10 @@ static void test_threads(bool is_lazy) {
     }
     tap_note("%u migrations, %u and %u interrupts, %u and %u refused", migrations, interrupts[0],
              interrupts[1], refused[0], refused[1]);
-    tap_ok(!wrong && interrupts[0],
-           "%u slices of each keep all vector registers, on %u CPUs, loaded %s: %u wrong", SLICES,
-           cpu_count(), is_lazy ? "by #NM" : "at once", wrong);
+    tap_ok(
+        !wrong && interrupts[0],
+        "%u slices of each keep all vector registers, and a frame, on %u CPUs, loaded %s: %u wrong",
+        SLICES, cpu_count(), is_lazy ? "by #NM" : "at once", wrong);
 }
 
 void test_switch(void);

@@ -112,7 +112,7 @@ void trap_load(unsigned cpu) {
 /* What a kernel's handler of page faults does for the core's copies. */
 static bool fix_up(struct trap_frame *frame) {
     uintptr_t recovery = carry_fault_find(frame->rip);
-    if (!recovery || (frame->vector != TRAP_PAGE && frame->vector != TRAP_PROTECTION))
+    if (!recovery)
         return false;
     frame->rax =
         frame->vector == TRAP_PAGE ? io_cr2() & ~(uint64_t)(PAGE_BYTES - 1) : CARRY_NO_ADDRESS;
@@ -122,9 +122,29 @@ static bool fix_up(struct trap_frame *frame) {
     return true;
 }
 
+/* And for code in frames, which had no leave to reach user pages when it entered them. */
+static bool unwind(struct trap_frame *frame) {
+    const void *address = frame->vector == TRAP_PAGE ? (const void *)io_cr2() : NULL;
+    uintptr_t recovery = carry_fault_unwind(address, (int)frame->vector, &frame->rax);
+    if (!recovery)
+        return false;
+    frame->rip = recovery;
+    frame->rflags &= ~(uint64_t)EFLAGS_AC;
+    return true;
+}
+
+static bool survive(struct trap_frame *frame) {
+    bool is_fault = frame->vector == TRAP_PAGE || frame->vector == TRAP_PROTECTION;
+    return is_fault && (fix_up(frame) || unwind(frame));
+}
+
 static bool handle(struct trap_frame *frame) {
     trap_handler *handler = __atomic_load_n(&handlers[frame->vector], __ATOMIC_SEQ_CST);
-    return fix_up(frame) || (handler && handler(frame)) || frame->vector == TRAP_SPURIOUS;
+    return survive(frame) || (handler && handler(frame)) || frame->vector == TRAP_SPURIOUS;
+}
+
+static bool is_interrupt(const struct trap_frame *frame) {
+    return frame->vector >= 32 || frame->vector == TRAP_NMI;
 }
 
 void trap(struct trap_frame *frame);
@@ -133,11 +153,15 @@ void trap(struct trap_frame *frame) {
     const struct cpu before = *cpu;
     cpu->in_interrupt |= frame->vector >= 32;
     cpu->in_nmi |= frame->vector == TRAP_NMI;
+    if (is_interrupt(frame))
+        cpu->frames = NULL;
     if (!handle(frame))
         PANIC("trap %lu (error %lx) at %lx, cr2 %lx, cpu %u", frame->vector, frame->error,
               frame->rip, io_cr2(), cpu->index);
     if (frame->vector >= 32 && frame->vector != TRAP_SPURIOUS)
         cpu_acknowledge();
+    if (is_interrupt(frame))
+        cpu->frames = before.frames;
     cpu->in_interrupt = before.in_interrupt;
     cpu->in_nmi = before.in_nmi;
     if (!cpu->in_interrupt && !cpu->in_nmi)

@@ -39,15 +39,22 @@ def test_row_off_by_one(kernel: Path) -> None:
     """Of the table of instructions that may fault: the kernel then meets a fault of its own."""
     rows = reached_rows(boot(kernel, "max"))
     for row in (rows[0], random.choice(rows), rows[-1]):
-        result = boot(kernel, "max", f"break=row:{row}")
+        result = boot(kernel, "max", f"only=copy break=row:{row}")
         assert result.gave_up.startswith("Bail out! trap 14 "), f"row {row}:\n{result.text()}"
 
 
+@pytest.mark.parametrize("broken", ["frame", "interrupted-frame"])
+def test_fault_without_frame(kernel: Path, broken: str) -> None:
+    """Of a thread that has none, and of an interrupt: that of what it interrupts is not its own."""
+    result = boot(kernel, "max", f"only=frames break={broken}")
+    assert result.gave_up.startswith("Bail out! trap 14 "), result.text()
+
+
 def test_without_second_synchronisation(kernel: Path) -> None:
-    result = boot(kernel, "max", "break=sync")
+    result = boot(kernel, "max", "only=patch break=sync")
     assert any("without all CPUs synchronised" in line for line in result.failed), result.text()
 
 
 def test_section_that_does_not_save(kernel: Path) -> None:
-    result = boot(kernel, "max", "break=section")
+    result = boot(kernel, "max", "only=section break=section")
     assert sum("a thread keeps its registers" in line for line in result.failed) == 2, result.text()

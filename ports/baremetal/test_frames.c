@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames around code that faults: nested, in interrupts, and on both CPUs at once. */
+#include "harness/tap.h"
+#include "io.h"
+#include "kernel.h"
+
+#include <carry/fault.h>
+
+#define ROUNDS 2000
+
+#define HOLE ((volatile uint8_t *)WINDOW_HOLE)
+
+static void touch(const volatile uint8_t *address) {
+    (void)*address;
+}
+
+/* Does `work` fault, and its frame learn where? */
+static bool is_caught(void (*work)(void), const volatile uint8_t *address) {
+    struct carry_fault_frame frame;
+    if (carry_fault_enter(&frame) == 0) {
+        work();
+        carry_fault_leave(&frame);
+        return false;
+    }
+    return frame.address == (const void *)address && frame.signal == TRAP_PAGE;
+}
+
+static void touch_hole(void) {
+    touch(HOLE);
+}
+
+static void touch_next(void) {
+    touch(HOLE + 1);
+}
+
+static void touch_nothing(void) {
+}
+
+static void test_one(void) {
+    struct carry_fault_frame frame;
+    tap_ok(is_caught(touch_hole, HOLE), "a frame takes a page fault, and learns the address");
+    tap_ok(!is_caught(touch_nothing, HOLE) && !cpu_here()->frames,
+           "one that is left has taken none, and is gone");
+    if (carry_fault_enter(&frame) == 0)
+        touch((const volatile uint8_t *)UINT64_C(0x8000000000000000));
+    tap_ok(frame.signal == TRAP_PROTECTION && !frame.address,
+           "an address that is none (#GP) is taken too");
+}
+
+/* --- Nested --- */
+
+/* Each function has a frame, in which it calls the one before, and then faults by itself. */
+static void once(void) {
+    is_caught(touch_hole, HOLE);
+    touch_next();
+}
+
+static unsigned inner;
+
+static void twice(void) {
+    inner += is_caught(once, HOLE + 1);
+    touch(HOLE + 2);
+}
+
+static void test_nested(void) {
+    tap_ok(is_caught(once, HOLE + 1), "of two frames the inner one takes the first fault, and the "
+                                      "outer one that of its caller");
+    inner = 0;
+    tap_ok(is_caught(twice, HOLE + 2) && inner == 1, "of three likewise");
+    tap_ok(!cpu_here()->frames, "then there is none");
+}
+
+static void fault_behind_frame(void) {
+    is_caught(touch_nothing, HOLE);
+    touch(HOLE + 3);
+}
+
+static void twice_behind_frames(void) {
+    inner += is_caught(fault_behind_frame, HOLE + 3);
+    touch(HOLE + 4);
+}
+
+static void test_left(void) {
+    inner = 0;
+    tap_ok(is_caught(twice_behind_frames, HOLE + 4) && inner == 1 && !cpu_here()->frames,
+           "frames that were left take no fault, those around them do");
+}
+
+/* --- Beside the table of copies --- */
+
+static size_t left;
+
+static void copy_from_hole(void) {
+    uint8_t byte;
+    left = carry_copy_try(&byte, (const void *)HOLE, 1);
+}
+
+static void test_row(void) {
+    const uint64_t before = trap_fixed;
+    bool caught = is_caught(copy_from_hole, HOLE);
+    tap_ok(!caught && left == 1 && trap_fixed == before + 1,
+           "a copy that survives by itself does so inside of a frame too");
+}
+
+/* --- What a frame puts right --- */
+
+static uintptr_t flags_now(void) {
+    uintptr_t flags;
+    __asm__ volatile("pushfq; popq %0" : "=r"(flags) : : "memory");
+    return flags;
+}
+
+static void touch_with_flags(void) {
+    if (io_cr4() & CR4_SMAP)
+        __asm__ volatile("stac" : : : "memory", "cc");
+    __asm__ volatile("std\n\tmovb (%0), %%al\n\tcld" : : "r"(HOLE) : "al", "memory", "cc");
+}
+
+static void test_flags(void) {
+    bool caught = is_caught(touch_with_flags, HOLE);
+    tap_ok(caught && !(flags_now() & (EFLAGS_DF | EFLAGS_AC)),
+           "the direction flag and the leave to reach user pages end with the frame");
+}
+
+/* Spoils what functions keep for their callers, and faults. */
+static void spoil_registers(void) {
+    __asm__ volatile("xorl %%ebx, %%ebx\n\txorl %%r12d, %%r12d\n\txorl %%r13d, %%r13d\n\t"
+                     "xorl %%r14d, %%r14d\n\txorl %%r15d, %%r15d\n\tmovb (%0), %%al"
+                     :
+                     : "r"(HOLE)
+                     : "rax", "rbx", "r12", "r13", "r14", "r15", "memory");
+}
+
+static void test_registers(void) {
+    register uint64_t r12 __asm__("r12") = 12;
+    register uint64_t r13 __asm__("r13") = 13;
+    register uint64_t r14 __asm__("r14") = 14;
+    register uint64_t r15 __asm__("r15") = 15;
+    __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
+    bool caught = is_caught(spoil_registers, HOLE);
+    __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
+    tap_ok(caught && r12 == 12 && r13 == 13 && r14 == 14 && r15 == 15,
+           "callers find their registers");
+}
+
+/* --- Interrupts --- */
+
+static unsigned interrupts;
+static bool taken;
+
+static bool fault_in_frame(struct trap_frame *frame) {
+    (void)frame;
+    taken = !cpu_here()->frames && is_caught(touch_next, HOLE + 1);
+    __atomic_fetch_add(&interrupts, 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool fault_outside(struct trap_frame *frame) {
+    (void)frame;
+    touch_hole();
+    return true;
+}
+
+static void be_interrupted(void) {
+    cpu_timer(1000);
+    while (!__atomic_load_n(&interrupts, __ATOMIC_RELAXED))
+        cpu_pause();
+    touch_hole();
+}
+
+static void test_interrupts(void) {
+    trap_handler *before = trap_set(TRAP_TIMER, fault_in_frame);
+    bool caught = is_caught(be_interrupted, HOLE);
+    trap_set(TRAP_TIMER, before);
+    tap_ok(taken && caught,
+           "an interrupt has frames of its own, and the thread finds its own again");
+}
+
+/* --- Both CPUs --- */
+
+static unsigned both; /* CPUs that have begun */
+
+static void fault_often(void *wrong) {
+    __atomic_fetch_add(&both, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&both, __ATOMIC_SEQ_CST) < CPUS)
+        cpu_pause();
+    for (unsigned i = 0; i < ROUNDS; i++)
+        *(unsigned *)wrong += !is_caught(twice, HOLE + 2);
+    *(unsigned *)wrong += cpu_here()->frames != NULL;
+}
+
+static void test_both_cpus(void) {
+    unsigned wrong[CPUS] = {0};
+    if (cpu_count() < CPUS) {
+        tap_skip("frames on two CPUs at once", "there is one");
+        return;
+    }
+    cpu_run_other(fault_often, &wrong[1]);
+    fault_often(&wrong[0]);
+    cpu_join_other();
+    tap_ok(!wrong[0] && !wrong[1], "frames on two CPUs at once: %u wrong in %u nests of each",
+           wrong[0] + wrong[1], ROUNDS);
+}
+
+/* --- Without --- */
+
+/* `break=frame`, `break=interrupted-frame`: faults that no frame takes, which end this kernel. */
+static void test_without(void) {
+    if (kernel_option("break=frame"))
+        touch_hole();
+    if (kernel_option("break=interrupted-frame")) {
+        trap_set(TRAP_TIMER, fault_outside);
+        interrupts = 0;
+        is_caught(be_interrupted, HOLE);
+    }
+}
+
+void test_frames(void);
+void test_frames(void) {
+    test_one();
+    test_nested();
+    test_left();
+    test_row();
+    test_flags();
+    test_registers();
+    test_interrupts();
+    test_both_cpus();
+    test_without();
+}
