@@ -179,16 +179,30 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t size) {
     return dst;
 }
 
+/* By words, as emulators take the time of an instruction for each repetition. */
 void *memset(void *dst, int value, size_t size) {
     void *to = dst;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(value) : "memory");
+    size_t words = size / 8;
+    uint64_t word = (uint8_t)value * UINT64_C(0x0101010101010101);
+    __asm__ volatile("rep stosq" : "+D"(to), "+c"(words) : "a"(word) : "memory");
+    size %= 8;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(word) : "memory");
     return dst;
+}
+
+static bool is_same_word(const uint8_t *a, const uint8_t *b) {
+    uint64_t x, y;
+    __builtin_memcpy(&x, a, sizeof x);
+    __builtin_memcpy(&y, b, sizeof y);
+    return x == y;
 }
 
 int memcmp(const void *a, const void *b, size_t size) {
     const uint8_t *x = a;
     const uint8_t *y = b;
     size_t i = 0;
+    while (i + 8 <= size && is_same_word(x + i, y + i))
+        i += 8;
     while (i < size && x[i] == y[i])
         i++;
     return i < size ? x[i] - y[i] : 0;

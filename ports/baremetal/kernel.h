@@ -154,6 +154,10 @@ bool section_is_open(void);
 /* Interrupts are over, or a section of the thread itself: what is due is loaded when it is used. */
 void section_return(void);
 
+/* This CPU runs a new thread with vector state, and then none. */
+void section_become_thread(void);
+void section_leave_thread(void);
+
 /* --- Kernel threads: switch.S --- */
 
 void thread_switch(void **from, void *to);
@@ -196,6 +200,9 @@ void kernel_exit(int status) __attribute__((noreturn));
 bool kernel_option(const char *name);
 const char *kernel_option_text(const char *name); /* or NULL */
 size_t kernel_option_number(const char *name, size_t otherwise);
+
+/* Are copies and sums of this name to be tested? Emulators that are slow leave some out. */
+bool kernel_is_tested(const char *name);
 
 #endif
 #endif

@@ -78,6 +78,15 @@ static bool is_wanted(const char *name) {
     return !only || (!strncmp(only, name, size) && (only[size] == ' ' || !only[size]));
 }
 
+/* `kernels=avx512` tests those whose names begin so. */
+bool kernel_is_tested(const char *name) {
+    const char *start = kernel_option_text("kernels=");
+    for (; start && *start && *start != ' '; start++, name++)
+        if (*start != *name)
+            return false;
+    return true;
+}
+
 void kernel_main(void);
 void kernel_main(void) {
     print_prepare();

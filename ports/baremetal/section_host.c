@@ -4,10 +4,15 @@
 
 #include "io.h"
 #include "kernel.h"
+#include "vectors.h"
 
+#include <carry/image.h>
 #include <carry/section.h>
 
 static struct carry_section_cpu cpus[CPUS];
+
+static struct carry_section_thread threads[CPUS];
+static uint8_t areas[CPUS][VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 
 void carry_host_preempt_off(void) {
     cpu_here()->preemption_off++;
@@ -58,6 +63,24 @@ static bool load_lazily(struct trap_frame *frame) {
     cpu->load_due = false;
     __asm__ volatile("clts" : : : "memory");
     return !carry_section_reload(cpu->thread);
+}
+
+void section_become_thread(void) {
+    struct cpu *cpu = cpu_here();
+    cpu->thread = &threads[cpu->index];
+    carry_section_create(cpu->thread, areas[cpu->index], carry_xstate_default());
+    if (carry_section_switch(cpu->thread))
+        PANIC("a thread that is refused its vector registers");
+    section_return();
+}
+
+void section_leave_thread(void) {
+    struct cpu *cpu = cpu_here();
+    carry_section_switch(NULL);
+    carry_section_forget(cpu->thread);
+    cpu->thread = NULL;
+    cpu->load_due = false;
+    carry_host_vectors_allow();
 }
 
 void section_prepare(void) {

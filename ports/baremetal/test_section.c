@@ -17,9 +17,7 @@
 
 #define ROUNDS 200
 
-static uint8_t thread_area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 static uint8_t fresh_area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
-static struct carry_section_thread thread;
 
 static struct {
     unsigned interrupts;
@@ -67,7 +65,7 @@ static bool interrupt(struct trap_frame *frame) {
     (void)frame;
     seen.interrupts++;
     if (kernel_option("break=section"))
-        carry_section_forget(&thread);
+        carry_section_forget(cpu_here()->thread);
     sum_in_section(seen.interrupts % 2 ? fresh_area : NULL, seen.interrupts);
     return true;
 }
@@ -90,25 +88,10 @@ static void wait_for_interrupt(unsigned before) {
         cpu_pause();
 }
 
-static void become_thread(void) {
-    carry_section_create(&thread, thread_area, carry_xstate_default());
-    cpu_here()->thread = &thread;
-    seen.wrong += carry_section_switch(&thread) != 0;
-    section_return();
-}
-
-static void leave_thread(void) {
-    carry_section_switch(NULL);
-    carry_section_forget(&thread);
-    cpu_here()->thread = NULL;
-    cpu_here()->load_due = false;
-    __asm__ volatile("clts" : : : "memory");
-}
-
 static void run_thread(bool is_lazy) {
     memset(&seen, 0, sizeof seen);
     cpu_here()->is_lazy = is_lazy;
-    become_thread();
+    section_become_thread();
     for (unsigned round = 0; round < ROUNDS; round++) {
         unsigned before = seen.interrupts;
         vectors_fill(round);
@@ -122,7 +105,7 @@ static void run_thread(bool is_lazy) {
         wait_for_interrupt(before);
         seen.wrong += !vectors_hold(round);
     }
-    leave_thread();
+    section_leave_thread();
     cpu_here()->is_lazy = false;
 }
 
@@ -171,10 +154,10 @@ static void test_new_thread(void) {
     const uint64_t beyond = ~(CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE));
     bool tracks = vectors_track_use();
     vectors_fill(4); /* of somebody else */
-    become_thread();
+    section_become_thread();
     uint64_t in_use = carry_xstate_in_use();
     uint64_t components = carry_xstate_save(saved, carry_xstate_default());
-    leave_thread();
+    section_leave_thread();
     if (tracks)
         tap_ok(!(components & beyond) && !(in_use & carry_xstate_default() & beyond),
                "a new thread has nothing in use beyond x87 and SSE: XSTATE_BV %lx, XINUSE %lx",
