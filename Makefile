@@ -42,6 +42,10 @@ test: $(if $(filter list,$(STEPS)),,packages-test)
 test-ring0: packages-test
 	@$(PYTHON) scripts/run_tests.py ring0
 
+.PHONY: instructions
+instructions: all
+	@$(PYTHON) scripts/check_instructions.py $(BUILD)
+
 .PHONY: install
 install: all
 	@$(call quietly,meson configure $(BUILD) -Dprefix=$(PREFIX) && ninja -C $(BUILD))
@@ -65,5 +69,6 @@ help:
 	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some,"
 	@echo "               STEPS=list names them, QUICK=1 those worth running after every change)"
 	@echo "make test-ring0 installs what is missing, runs the core in kernels, emulated"
+	@echo "make instructions counts what calls execute, and compares it with what is on record"
 	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
 	@echo "make clean     removes everything built"

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from check_instructions import obstacle
 from runner import ROOT, Log, Step, StepError, run_steps
 
 BUILDS = ROOT / "build-test"
@@ -87,7 +88,7 @@ def python_tests(
 
 def files(*suffixes: str) -> list[str]:
     """The project's files of these kinds."""
-    tops = ("include", "src", "tools", "tests", "fuzz", "examples", "scripts", "ports")
+    tops = ("include", "src", "tools", "tests", "fuzz", "examples", "scripts", "ports", "bench")
     return [
         str(path.relative_to(ROOT))
         for top in tops
@@ -309,6 +310,15 @@ def install(log: Log) -> None:
     log.run("scripts/check_install", folder / "root/usr", folder / "check")
 
 
+def instructions(log: Log) -> None:
+    folder = build(log, "gcc", "-Dtool=enabled")
+    if reason := obstacle(folder):
+        log.skip(1, reason)
+    else:
+        log.run_all(["scripts/check_instructions.py", folder])
+    python_tests(log, folder, tests="instructions")
+
+
 STEPS = [
     Step("gcc", "gcc -O2: all tests", gcc, quick=True),
     Step("clang", "clang -O2: all tests", clang),
@@ -328,6 +338,7 @@ STEPS = [
     Step("commits", "commit messages", commits, quick=True),
     Step("fuzz", f"fuzz targets, {FUZZ_SECONDS} s each", fuzz),
     Step("install", "installed files, as pkg-config and CMake find them", install),
+    Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
 
 
@@ -335,7 +346,7 @@ def main() -> int:
     words = sys.argv[1:]
     if words == ["list"]:
         for step in STEPS:
-            print(f"{step.name:<10} {step.what}")
+            print(f"{step.name:<12} {step.what}")
         return 0
     quick = "--quick" in words
     names = [word for word in words if word != "--quick"]

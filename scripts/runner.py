@@ -156,7 +156,7 @@ class Step:
 def run_step(step: Step) -> tuple[Counts, bool]:
     """Runs a step, with a line on it. A step that counts nothing itself counts as one test."""
     log = Log(LOGS / f"{step.name}.log")
-    print(f"{step.name:<10} {step.what:<60} ", end="", flush=True)
+    print(f"{step.name:<12} {step.what:<60} ", end="", flush=True)
     start = time.monotonic()
     error = None
     try:
