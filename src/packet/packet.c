@@ -100,12 +100,23 @@ static void condemn(const struct carry_walk *walk, struct carry_packet_sum *sum)
     sum->reason = walk->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
 }
 
+/*
+ * The same, from the sum of all that is covered, the field with what is stored there included. As
+ * in any difference, nobody can tell zeros alone from what adds up to all ones (RFC 1624,
+ * section 3): then what is covered has to be asked again.
+ */
+static uint32_t expect(const struct carry_walk *walk, const struct carry_packet_sum *sum,
+                       enum carry_verdict zero, uint32_t total, uint16_t stored) {
+    uint16_t check = carry_sum_finish(carry_sum_combine(total, (uint16_t)~stored, 0));
+    return check ? carry_load16((const uint8_t *)&check) : compute(walk, sum, zero);
+}
+
 /* What an Internet checksum that does not verify is, and what it should be. */
 static void explain_mismatch(struct carry_walk *walk, struct carry_packet_sum *sum,
-                             enum carry_verdict zero) {
+                             enum carry_verdict zero, uint32_t total) {
     uint16_t stored; /* in memory order */
     __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
-    sum->expected = compute(walk, sum, zero);
+    sum->expected = expect(walk, sum, zero, total, stored);
     if (is_partial(sum, stored)) {
         sum->verdict = CARRY_VERDICT_PARTIAL;
         if (!walk->quoted)
@@ -134,7 +145,7 @@ PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
         sum->verdict = CARRY_VERDICT_GOOD;
         sum->expected = sum->stored;
     } else {
-        explain_mismatch(walk, sum, zero);
+        explain_mismatch(walk, sum, zero, total);
     }
 }
 
