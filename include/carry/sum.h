@@ -85,8 +85,9 @@ CARRY_API void carry_sum_burst(const struct carry_slice *slices, size_t count, u
 
 /* Sixteen bits, in memory order, not inverted. */
 CARRY_API inline uint16_t carry_sum_fold(uint32_t sum) {
-    sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)(sum + (sum >> 16));
+    /* With its halves exchanged: the upper one then holds the sum of both, and their carry. */
+    sum += sum << 16 | sum >> 16;
+    return (uint16_t)(sum >> 16);
 }
 
 /* The value to store in a header, in memory order. */
@@ -120,13 +121,14 @@ CARRY_API inline uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offse
 CARRY_API inline __attribute__((always_inline)) uint32_t
 carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = (const unsigned char *)data;
-    uint64_t sum = seed, word;
+    uint64_t sum = 0, word;
+    uint64_t rest = seed; /* all that is shorter than a word, and the carries: it has none itself */
     /* Written out, since compilers leave a loop as it is, or make vectors of it. */
 #define CARRY_ADD_WORD(i)                                                                          \
     if (size >= 8 * (i) + 8) {                                                                     \
         __builtin_memcpy(&word, p + 8 * (i), 8);                                                   \
         sum += word;                                                                               \
-        sum += sum < word;                                                                         \
+        rest += sum < word;                                                                        \
     }
     CARRY_ADD_WORD(0)
     CARRY_ADD_WORD(1)
@@ -146,11 +148,11 @@ carry_sum_inline(const void *data, size_t size, uint32_t seed) {
         __builtin_memcpy(&pair, p + (size & 4), 2);
     if (size & 1)
         __builtin_memcpy(&last, p + (size & 6), 1);
-    word = (uint64_t)quad + pair + last;
-    sum += word;
-    sum += sum < word;
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    return (uint32_t)(sum + (sum >> 32));
+    rest += (uint64_t)quad + pair + last;
+    sum += rest;
+    sum += sum < rest;
+    sum += sum << 32 | sum >> 32; /* as in carry_sum_fold() */
+    return (uint32_t)(sum >> 32);
 }
 
 /* The partial sum of `size` bytes at `data`, added to `sum`. Small constant sizes fold inline. */
@@ -201,8 +203,8 @@ CARRY_API inline uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint
 
 CARRY_API inline uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint32_t to) {
     uint64_t sum = (uint64_t)(uint16_t)~check + (uint32_t)~from + to;
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    return carry_sum_finish((uint32_t)(sum + (sum >> 32)));
+    sum += sum << 32 | sum >> 32; /* as in carry_sum_fold() */
+    return carry_sum_finish((uint32_t)(sum >> 32));
 }
 
 /* The same for any even number of bytes: 6 for an Ethernet address, 16 for an IPv6 address. */

@@ -90,11 +90,6 @@ static inline uint64_t word_of(uint32_t number) {
     return load_word(bytes, 0);
 }
 
-static inline uint32_t fold_words(uint64_t words) {
-    words = (words & 0xffffffff) + (words >> 32);
-    return (uint32_t)(words + (words >> 32));
-}
-
 /*
  * The end that both pseudo-headers share: the size in 32 bits and the protocol, padded with zeros.
  * IPv4 has 16 bits of size and orders them otherwise, but words may be added in any order.
@@ -105,8 +100,8 @@ static inline uint64_t size_and_protocol(uint32_t size, uint8_t protocol) {
 
 uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol, uint32_t size,
                            uint32_t sum) {
-    return fold_words(load_word(src, 0) + load_word(dst, 0) + size_and_protocol(size, protocol) +
-                      sum);
+    return carry_sum_fold64(load_word(src, 0) + load_word(dst, 0) +
+                            size_and_protocol(size, protocol) + sum);
 }
 
 uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header, uint32_t size,
@@ -114,7 +109,7 @@ uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header
     uint64_t words = size_and_protocol(size, next_header) + sum;
     for (size_t i = 0; i < 4; i++)
         words += load_word(src, i) + load_word(dst, i);
-    return fold_words(words);
+    return carry_sum_fold64(words);
 }
 
 uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size) {

@@ -32,8 +32,8 @@ carry_sum_copy_try_fn carry_sum_copy_try_call;
 
 /* 64 bits to 32, with the carry added back. */
 static inline uint32_t carry_sum_fold64(uint64_t sum) {
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    return (uint32_t)(sum + (sum >> 32));
+    sum += sum << 32 | sum >> 32; /* as in carry_sum_fold() */
+    return (uint32_t)(sum >> 32);
 }
 
 #endif
