@@ -12,7 +12,7 @@
 #include "harness/text_sim.h"
 
 #define KEYS      24
-#define FUNCTIONS 5
+#define FUNCTIONS 6
 #define CALL      6
 #define BRANCH    5
 
@@ -43,16 +43,20 @@ static void require(bool ok, const char *what) {
         broken = what;
 }
 
-enum function { NEAR, NEARER, FAR, INLINE, NOTHING };
+enum function { NEAR, NEARER, FAR, INLINE, NOTHING, SEVERAL };
 
 static uintptr_t function_at(enum function function) {
     const uintptr_t text = (uintptr_t)sim.text;
     static const uintptr_t offsets[FUNCTIONS] = {
         [NEAR] = 0x12345678,  [NEARER] = 16,      [FAR] = (uintptr_t)1 << 33,
-        [INLINE] = 0x1000000, [NOTHING] = 0x2000,
+        [INLINE] = 0x1000000, [NOTHING] = 0x2000, [SEVERAL] = 0x3000,
     };
     return text + offsets[function];
 }
+
+/* pushfq; popq %rax */
+static const uint8_t several[] = {0x2e, 0x2e, 0x2e, 0x2e, 0x9c, 0x58};
+_Static_assert(sizeof several == SIM_CALL_BYTES && sizeof several == CALL, "a call");
 
 static void put32(uint8_t *bytes, uintptr_t target, uintptr_t end) {
     uintptr_t distance = target - end;
@@ -68,6 +72,8 @@ static void state_of_call(size_t i, uintptr_t address, uintptr_t function, bool 
         put32(bytes + 2, carry_site_key(&data->records[i]), address + CALL);
     } else if (call && function == function_at(INLINE)) {
         memcpy(bytes, "\x2e\x2e\x48\x8d\x47\x01", CALL);
+    } else if (call && function == function_at(SEVERAL) && sim.can_stop) {
+        memcpy(bytes, several, CALL);
     } else if (call && function == function_at(NOTHING)) {
         memcpy(bytes, "\x66\x0f\x1f\x44\x00\x00", CALL);
     } else {
@@ -138,11 +144,20 @@ static bool is_single(size_t i) {
            data->records[i].flags & CARRY_SITE_SINGLE;
 }
 
+/* Does a site that has to change stand, or is it to stand, for that function? */
+static bool model_stops;
+
+static bool wants_stop(size_t key, uintptr_t value) {
+    const uintptr_t function = function_at(SEVERAL);
+    return sim.can_stop && !sim.alone && (model.values[key] == function || value == function);
+}
+
 /* A commit that makes the keys of `changed` what `wanted` says; `fails` once it writes. */
 static int model_commit(const bool *changed, const uintptr_t *wanted, bool fails, int error) {
     static struct model next;
     next = model;
     bool patched = false;
+    model_stops = false;
     for (size_t i = 0; i < sites; i++) {
         uint8_t state[64];
         uint8_t *bytes = next.text + offset_of_site(i);
@@ -155,6 +170,7 @@ static int model_commit(const bool *changed, const uintptr_t *wanted, bool fails
         if (memcmp(bytes, state, length)) {
             memcpy(bytes, state, length);
             patched = patched || !original;
+            model_stops = model_stops || wants_stop(key_of(i), wanted[key_of(i)]);
         }
     }
     bool writes = memcmp(next.text, model.text, sizeof next.text) != 0;
@@ -271,11 +287,12 @@ static void shuffle_records(void) {
     }
 }
 
-static void make_body(size_t i, enum function function, const char *bytes, size_t size) {
+static void make_body(size_t i, enum function function, const void *bytes, size_t size,
+                      unsigned flags) {
     uint8_t *aux = data->bodies[function];
     aux[0] = (uint8_t)size;
     memcpy(aux + 1, bytes, size);
-    make_record(i, CARRY_SITE_BODY, function_at(function), function_at(function), aux, 0, 0);
+    make_record(i, CARRY_SITE_BODY, function_at(function), function_at(function), aux, 0, flags);
 }
 
 static void reset_keys(void) {
@@ -300,9 +317,10 @@ static void start(size_t count) {
         state_of(i, 0, false, sim.writable + offset_of_site(i));
         sim_add_site(carry_site_address(&data->records[i]), data->records[i].length);
     }
-    make_body(sites, INLINE, "\x48\x8d\x47\x01", 4);
-    make_body(sites + 1, NOTHING, "", 0);
-    records = sites + 2;
+    make_body(sites, INLINE, "\x48\x8d\x47\x01", 4, 0);
+    make_body(sites + 1, NOTHING, "", 0, 0);
+    make_body(sites + 2, SEVERAL, several + 4, 2, CARRY_SITE_SEVERAL);
+    records = sites + 3;
     memcpy(model.text, sim.text, SIM_TEXT_BYTES);
     for (size_t key = 0; key < KEYS; key++)
         model.values[key] = data->keys[key].value;
@@ -360,17 +378,21 @@ static const struct mode {
     const char *name;
     bool alone;
     bool writes_pairs;
+    bool can_stop;
 } modes[] = {
-    {"alone, in spans", true, false},
-    {"alone, in pairs", true, true},
-    {"live, in spans", false, false},
-    {"live, in pairs", false, true},
+    {"alone, in spans", true, false, false},
+    {"alone, in pairs", true, true, false},
+    {"live, in spans", false, false, false},
+    {"live, in pairs", false, true, false},
+    {"live, where all may be stopped", false, true, true},
 };
 #define MODES (sizeof modes / sizeof *modes)
 
 static void set_mode(const struct mode *mode) {
     sim.alone = mode->alone;
     sim.writes_pairs = mode->writes_pairs;
+    sim.can_stop = mode->can_stop;
+    sim.several = several;
 }
 
 static void test_steps(const struct mode *mode) {
@@ -413,15 +435,22 @@ static void test_random_commits(const struct mode *mode, const struct effort *ef
         sim.fail_at = rng_below(3) == 0 ? sim.writes + 1 + rng_below(4) : 0;
         sim.fails_halfway = rng_below(2);
         sim.refusal = rng_below(6) == 0 ? CARRY_ERROR_NO_SYNC : 0;
+        sim.stop_fails = rng_below(4) == 0;
         size_t writes = sim.writes;
-        int expected_error = sim.refusal ? sim.refusal : CARRY_ERROR_PERMISSION;
+        size_t stops = sim.stops;
+        size_t stops_refused = sim.stops_refused;
         /* Whether the failure hits is known once it has: the model then goes first on a copy. */
         uint8_t *before = malloc(SIM_TEXT_BYTES);
         memcpy(before, sim.text, SIM_TEXT_BYTES);
         int error = commit_chosen();
-        bool hit = sim.refusal || (sim.fail_at > writes && sim.fail_at <= sim.writes);
+        bool busy = sim.stops_refused > stops_refused;
+        bool hit = busy || sim.refusal || (sim.fail_at > writes && sim.fail_at <= sim.writes);
+        int expected_error = busy          ? CARRY_ERROR_BUSY
+                             : sim.refusal ? sim.refusal
+                                           : CARRY_ERROR_PERMISSION;
         require(error == model_commit(changed, wanted, hit, expected_error),
                 "commit returns another value than the model");
+        require(model_stops == (busy || sim.stops > stops), "stops for nothing, or does not");
         require(!hit || !memcmp(before, sim.text, SIM_TEXT_BYTES), "a failure changes text");
         free(before);
         compare_with_model();
@@ -587,6 +616,50 @@ static void test_is_site(void) {
     report("sites are found by address");
 }
 
+static void test_is_inside(void) {
+    start_registered(500);
+    bool right = true;
+    for (size_t offset = 0; offset < SIM_TEXT_BYTES; offset++) {
+        bool is_inside = false;
+        for (size_t i = 0; i < sites; i++)
+            is_inside = is_inside || (offset_of_site(i) < offset &&
+                                      offset < offset_of_site(i) + data->records[i].length);
+        right = right && carry_patch_is_inside((uintptr_t)sim.text + offset) == is_inside;
+    }
+    require(right, "an address is taken for one inside of a site, or is not");
+    report("addresses inside of sites are found");
+}
+
+/* Everyone stands still for as long as text is written, both ways, and for no other change. */
+static void test_stop(void) {
+    static const struct mode *const mode = &modes[MODES - 1];
+    start_registered(300);
+    set_mode(mode);
+    memset(changed, 0, sizeof changed);
+    changed[0] = true;
+    wanted[0] = function_at(SEVERAL);
+    commit_both(false, 0);
+    require(sim.stops == 1, "it does not stop to put several instructions there");
+    struct carry_patch_counts stats;
+    carry_patch_stats(&stats);
+    require(stats.inlined, "none stands for a call");
+    changed[0] = false;
+    changed[1] = true;
+    wanted[1] = function_at(INLINE);
+    commit_both(false, 0);
+    require(sim.stops == 1, "it stops for single instructions");
+    changed[0] = true;
+    wanted[0] = function_at(NEARER);
+    sim.stop_fails = true;
+    size_t opens = sim.opens;
+    commit_both(true, CARRY_ERROR_BUSY);
+    require(sim.stops_refused == 1 && sim.opens == opens, "text is opened for nothing");
+    sim.stop_fails = false;
+    commit_both(false, 0);
+    require(sim.stops == 2, "it does not stop to take several instructions away");
+    report("calls that become several instructions, and calls again");
+}
+
 /* --- Records that no compiler makes --- */
 
 /* Linkers that fold functions leave two records of one site: it is written once. */
@@ -609,7 +682,7 @@ static void test_duplicates(const struct mode *mode) {
 static void test_body_at_site(void) {
     start(60);
     for (size_t i = 0; i < 50; i++) {
-        make_body(records, INLINE, "\x48\x8d\x47\x01", 4);
+        make_body(records, INLINE, "\x48\x8d\x47\x01", 4, 0);
         make_record(records, CARRY_SITE_BODY, carry_site_address(&data->records[i]),
                     function_at(INLINE), data->bodies[INLINE], 0, 0);
         records++;
@@ -746,6 +819,8 @@ int main(void) {
     test_refusals();
     test_foreign_bytes();
     test_is_site();
+    test_is_inside();
+    test_stop();
     with_all_modes("two records of one site", test_duplicates);
     test_body_at_site();
     test_resolve();

@@ -84,6 +84,7 @@ enum carry_site_flag {
     CARRY_SITE_BY_FEATURE = 1,  /* alternative: `key` is the name of a CPU feature, in text */
     CARRY_SITE_SINGLE = 2,      /* alternative, entry: one instruction in each state */
     CARRY_SITE_RELATIVE = 4,    /* body: its last four bytes are relative to its end */
+    CARRY_SITE_SEVERAL = 8,     /* body: several instructions, for hosts that can stop all CPUs */
 };
 
 #define CARRY_SITE_VERSION 1
@@ -140,6 +141,7 @@ CARRY_API void carry_patch_set(struct carry_patch *patch, struct carry_key *key,
  *  CARRY_ERROR_PERMISSION  patched sites must change, and the system no longer lets text be written
  *  CARRY_ERROR_NO_SYNC     the same, and it does not let cores be synchronised
  *  CARRY_ERROR_MEMORY      no memory for the list of sites
+ *  CARRY_ERROR_BUSY        in kernels: a CPU stays inside of a site of several instructions
  */
 CARRY_API int carry_patch_commit(struct carry_patch *patch);
 

@@ -50,6 +50,16 @@ struct carry_text_host {
     /* Afterwards every core fetches what was written before, if it runs this program. */
     void (*synchronise)(void);
 
+    /*
+     * NULL, or the pair that lets calls be several instructions. stop() returns true once all other
+     * CPUs stand still and nothing that was interrupted, on any CPU or waiting for one, would go on
+     * inside of a site (carry_patch_is_inside()). It returns false, and nothing stands still, if
+     * that does not come about. Between the two text may be written as if `alone`, and no interrupt
+     * is taken on this CPU. What comes even so, as NMIs do, runs no sites.
+     */
+    bool (*stop)(void);
+    void (*start)(void);
+
     /* "procmem", "alias", ... for people. */
     const char *(*backend)(void);
 
@@ -62,6 +72,9 @@ const struct carry_text_host *carry_host_text(void);
 
 /* Is there a site at this address? May be asked at any time, by a signal handler too. */
 bool carry_patch_is_site(uintptr_t address);
+
+/* Does a site start before this address and end behind it? Asked in the same way. */
+bool carry_patch_is_inside(uintptr_t address);
 
 /* In a copy of the process that has this thread alone: the others ask nothing any more. */
 void carry_patch_forked(void);

@@ -9,6 +9,10 @@
  *     3. all cores synchronised, then the first bytes: whoever waits goes on
  *
  * After the third nothing is left to wait for: a core that has not seen it yet sees the guard.
+ *
+ * Where calls are or become several instructions a guard is not enough: a CPU that was interrupted
+ * between two of them goes on behind it. All is written at once then, while the host has everyone
+ * stand still outside of sites.
  */
 #include "patch/patch.h"
 
@@ -33,6 +37,7 @@ static struct plan {
     size_t count;
     size_t sites;
     bool moves_patched; /* a site of the plan is not in its original state */
+    bool stops;         /* ... or it is, or will be, several instructions that stand for a call */
     bool quiet;         /* several instructions may change at once */
     bool loading;       /* the sites are of an object that is being loaded */
 } plan;
@@ -93,6 +98,10 @@ static struct target target_of(uintptr_t value) {
     return (struct target){value, carry_body_of(value)};
 }
 
+static bool is_several(const struct target *target) {
+    return target->body && target->body->flags & CARRY_SITE_SEVERAL;
+}
+
 static bool is_call(const struct carry_site *site) {
     return site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
 }
@@ -132,6 +141,7 @@ static int plan_site(const struct carry_site *site, const struct target *from,
             return CARRY_ERROR_BYTES;
         plan.moves_patched = true;
     }
+    plan.stops = plan.stops || is_several(from) || is_several(to);
     return plan_pieces(site, present, wanted);
 }
 
@@ -172,6 +182,7 @@ static void start_plan(bool quiet) {
     plan.count = 0;
     plan.sites = 0;
     plan.moves_patched = false;
+    plan.stops = false;
     plan.quiet = quiet || carry_host_text()->alone();
     plan.loading = false;
 }
@@ -308,7 +319,7 @@ static void choose_guards(bool writes_pairs) {
     }
 }
 
-static int write_plan(void) {
+static int write_session(void) {
     bool writes_pairs;
     int error = carry_host_text()->open(plan.runs, find_runs(), plan.quiet, &writes_pairs);
     if (error)
@@ -319,6 +330,17 @@ static int write_plan(void) {
         write_all(false, writes_pairs);
     carry_host_text()->close();
     return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
+}
+
+static int write_plan(void) {
+    if (plan.quiet || !plan.stops)
+        return write_session();
+    if (!carry_host_text()->stop())
+        return CARRY_ERROR_BUSY;
+    plan.quiet = true;
+    int error = write_session();
+    carry_host_text()->start();
+    return error;
 }
 
 /* Carries the plan out. */

@@ -47,7 +47,8 @@ struct carry_sites carry_object_sites(const struct carry_object *object, uintptr
     return (struct carry_sites){object->by_key + low, end - low};
 }
 
-static bool has_site(const struct carry_object *object, uintptr_t address) {
+/* How many records tell of places before this address. */
+static size_t count_before(const struct carry_object *object, uintptr_t address) {
     size_t low = 0;
     for (size_t high = object->count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -56,18 +57,41 @@ static bool has_site(const struct carry_object *object, uintptr_t address) {
         else
             high = middle;
     }
-    return low < object->count && carry_site_address(object->by_address[low]) == address &&
-           object->by_address[low]->kind != CARRY_SITE_BODY;
+    return low;
 }
 
-bool carry_patch_is_site(uintptr_t address) {
+typedef bool find_fn(const struct carry_object *object, uintptr_t address);
+
+static bool has_site(const struct carry_object *object, uintptr_t address) {
+    size_t i = count_before(object, address);
+    return i < object->count && carry_site_address(object->by_address[i]) == address &&
+           object->by_address[i]->kind != CARRY_SITE_BODY;
+}
+
+static bool has_site_around(const struct carry_object *object, uintptr_t address) {
+    size_t i = count_before(object, address);
+    while (i && object->by_address[i - 1]->kind == CARRY_SITE_BODY)
+        i--;
+    return i && address - carry_site_address(object->by_address[i - 1]) <
+                    object->by_address[i - 1]->length;
+}
+
+static bool is_in_any(find_fn *find_in, uintptr_t address) {
     bool found = false;
     __atomic_fetch_add(&readers, 1, __ATOMIC_SEQ_CST);
     for (struct carry_object *object = __atomic_load_n(&carry_objects, __ATOMIC_SEQ_CST);
          object && !found; object = __atomic_load_n(&object->next, __ATOMIC_SEQ_CST))
-        found = has_site(object, address);
+        found = find_in(object, address);
     __atomic_fetch_sub(&readers, 1, __ATOMIC_SEQ_CST);
     return found;
+}
+
+bool carry_patch_is_site(uintptr_t address) {
+    return is_in_any(has_site, address);
+}
+
+bool carry_patch_is_inside(uintptr_t address) {
+    return is_in_any(has_site_around, address);
 }
 
 void carry_patch_forked(void) {
@@ -179,12 +203,16 @@ void carry_patch_unimport(struct carry_key *import) {
 
 /* --- What a site should be --- */
 
+static bool is_body(const struct carry_site *record) {
+    return record->kind == CARRY_SITE_BODY && record->version == CARRY_SITE_VERSION &&
+           (!(record->flags & CARRY_SITE_SEVERAL) || carry_host_text()->stop);
+}
+
 const struct carry_site *carry_body_of(uintptr_t function) {
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         struct carry_sites sites = carry_object_sites(object, function);
         for (size_t i = 0; i < sites.count; i++)
-            if (sites.first[i]->kind == CARRY_SITE_BODY &&
-                sites.first[i]->version == CARRY_SITE_VERSION)
+            if (is_body(sites.first[i]))
                 return sites.first[i];
     }
     return NULL;

@@ -58,7 +58,7 @@ struct carry_sites {
 };
 struct carry_sites carry_object_sites(const struct carry_object *object, uintptr_t key);
 
-/* The registered body of a function, or NULL. */
+/* The registered body of a function that may stand in for its calls, or NULL. */
 const struct carry_site *carry_body_of(uintptr_t function);
 
 /* The value that a site is to be patched to. */

@@ -55,6 +55,7 @@ static int16_t owner[SIM_TEXT_BYTES]; /* of each byte: its site, or -1 */
 static enum progress changing; /* since the last synchronisation; AT_REST: nothing */
 static bool is_open;
 static bool is_live;
+static bool is_stopped;
 static struct carry_text_run runs[SIM_TEXT_BYTES / SIM_PAGE_BYTES];
 static size_t run_count;
 
@@ -80,6 +81,7 @@ void sim_reset(void) {
                               .verdict = {.ok = true}};
     sim = fresh;
     is_open = false;
+    is_stopped = false;
     rest();
 }
 
@@ -155,6 +157,12 @@ static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, 
     }
 }
 
+/* A CPU may be between two of its instructions, behind any guard. */
+static bool is_several(const struct judged *site) {
+    return sim.several && site->length == SIM_CALL_BYTES &&
+           !memcmp(sim.text + offset_of(site->address), sim.several, SIM_CALL_BYTES);
+}
+
 static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
     int seen = -1;
     for (size_t i = 0; i < size; i++) {
@@ -164,6 +172,8 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
         seen = owner[offset];
         if (seen < 0)
             fail("a byte changes that is of no site", address + i);
+        else if (is_live && is_several(&sites[seen]))
+            fail("several instructions change under threads", address + i);
         else if (is_live)
             judge_site(&sites[seen], address + i - sites[seen].address, bytes, address, size);
     }
@@ -242,6 +252,8 @@ static int open_session(const struct carry_text_run *wanted, size_t count, bool 
                         bool *writes_pairs) {
     if (!locked || is_open)
         verdict_fail(&sim.verdict, "opens without the lock, or twice; ");
+    if (alone_now != (sim.alone || is_stopped))
+        verdict_fail(&sim.verdict, "opens as if alone, or as if not; ");
     sim.opens++;
     if (sim.refusal)
         return sim.refusal;
@@ -265,6 +277,9 @@ static void close_session(void) {
             fail("a guard is left behind", sites[i].address);
     if (changing != AT_REST && changing != HEAD_CHANGED)
         verdict_fail(&sim.verdict, "closes before every core has seen it all; ");
+    for (size_t i = 0; i < site_count; i++)
+        if (is_live && sites[i].progress != AT_REST && is_several(&sites[i]))
+            fail("a site becomes several instructions under threads", sites[i].address);
     is_open = false;
     rest();
 }
@@ -307,8 +322,23 @@ static const char *backend(void) {
     return "simulated";
 }
 
+static bool stop(void) {
+    if (!locked || is_open || is_stopped || sim.alone)
+        verdict_fail(&sim.verdict, "stops without the lock, twice, or for nothing; ");
+    is_stopped = !sim.stop_fails;
+    sim.stops += is_stopped;
+    sim.stops_refused += !is_stopped;
+    return is_stopped;
+}
+
+static void start(void) {
+    if (!is_stopped || is_open)
+        verdict_fail(&sim.verdict, "starts what does not stand still, or in a session; ");
+    is_stopped = false;
+}
+
 const struct carry_text_host *carry_host_text(void) {
-    static const struct carry_text_host host = {
+    static struct carry_text_host host = {
         .allocate = allocate,
         .release = release,
         .lock = lock,
@@ -321,8 +351,9 @@ const struct carry_text_host *carry_host_text(void) {
         .synchronise = synchronise,
         .backend = backend,
         .forget = forget,
-
+        .start = start,
     };
+    host.stop = sim.can_stop ? stop : NULL;
     return &host;
 }
 

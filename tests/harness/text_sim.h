@@ -14,6 +14,7 @@
 #define SIM_TEXT_BYTES (32 * SIM_PAGE_BYTES)
 #define SIM_DATA_BYTES (64 * SIM_PAGE_BYTES)
 #define SIM_SITES_MAX  2000
+#define SIM_CALL_BYTES 6
 
 struct sim {
     const uint8_t *text; /* SIM_TEXT_BYTES, as the library sees it */
@@ -29,9 +30,14 @@ struct sim {
     bool fails_halfway;   /* it has written its first half by then, unless it is a pair */
     const uint8_t *stuck; /* writes to this page fail, from fail_at on; or NULL */
     size_t allocations;   /* how many succeed */
+    bool can_stop;        /* it has stop() and start() */
+    bool stop_fails;
+    const uint8_t *several; /* SIM_CALL_BYTES that are several instructions, or NULL */
 
     /* What the host saw since sim_reset(). */
     size_t opens;
+    size_t stops; /* that succeeded */
+    size_t stops_refused;
     size_t writes;
     size_t synchronisations;
     size_t jumps; /* guards */

@@ -539,6 +539,19 @@ PLANTED = {
         'uint64_t f(uint64_t x) { CARRY_BODY(route_fast, "mov %%rdi, %%rax; nop"); return x; }',
         "body",
     ),
+    "body of several that calls": (
+        'uint64_t f(uint64_t x) { CARRY_BODY_SEVERAL(route_fast, "call *%%rdi; nop"); return x; }',
+        "body",
+    ),
+    "body of several that is relative": (
+        'uint64_t f(uint64_t x) { CARRY_BODY_SEVERAL(route_fast, "nop; jmp ."); return x; }',
+        "relative",
+    ),
+    "body of several too long": (
+        "uint64_t f(uint64_t x) "
+        '{ CARRY_BODY_SEVERAL(route_fast, "mov %%rdi, %%rax; inc %%rax; nop"); return x; }',
+        "body",
+    ),
     "body too long": (
         'uint64_t f(uint64_t x) { CARRY_BODY(route_fast, "lea 0x12345(%%rdi), %%rax"); return x; }',
         "body",
@@ -594,6 +607,11 @@ def test_what_the_body_may(carry: Run, build: Build) -> None:
         '{ CARRY_BODY_RELATIVE(route_fast, "mov counter(%%rip), %%eax"); return counter; }'
     )
     assert check(carry, build(plant(source), "pie", "-w")) == (CLEAN, [])
+    several = (
+        "uint64_t f(uint64_t x) "
+        '{ CARRY_BODY_SEVERAL(route_fast, "pushq %%rdi; popq %%rax"); return x; }'
+    )
+    assert check(carry, build(plant(several), "pie", "-w")) == (CLEAN, [])
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,21 @@ static void check_feature(const struct checked *checked) {
         FINDING(checked, FINDING_FEATURE, "no feature has this name, so it stays as it is");
 }
 
+/* Who stops all CPUs looks where they are, not where they will return to. */
+static void check_several(const struct checked *checked, const uint8_t *bytes, size_t size) {
+    struct instruction instruction;
+    for (size_t done = 0; done < size; done += instruction.length) {
+        if (!disassemble(bytes + done, size - done, 0, &instruction)) {
+            FINDING(checked, FINDING_BODY, "not whole instructions");
+            return;
+        }
+        if (instruction.calls)
+            FINDING(checked, FINDING_BODY, "a call among several instructions");
+        if (instruction.relative)
+            FINDING(checked, FINDING_RELATIVE, "one of several counts from where it stands");
+    }
+}
+
 static void check_body(const struct checked *checked) {
     uint8_t bytes[SITE_BYTES_MAX];
     struct instruction instruction;
@@ -98,6 +113,10 @@ static void check_body(const struct checked *checked) {
                 SITE_CALL_BYTES);
     if (!size)
         return;
+    if (checked->record->flags & CARRY_SITE_SEVERAL) {
+        check_several(checked, bytes, size);
+        return;
+    }
     if (!disassemble(bytes, size, 0, &instruction) || instruction.length != size) {
         FINDING(checked, FINDING_BODY, "not one instruction");
         return;

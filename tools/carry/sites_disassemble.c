@@ -59,6 +59,7 @@ bool disassemble(const uint8_t *bytes, size_t size, uint64_t address,
         .relative = decoded.attributes & ZYDIS_ATTRIB_IS_RELATIVE,
         .ends_in_relative =
             decoded.attributes & ZYDIS_ATTRIB_IS_RELATIVE && ends_in_relative(&decoded),
+        .calls = decoded.meta.category == ZYDIS_CATEGORY_CALL,
     };
     for (size_t i = 0; instruction->relative && i < decoded.operand_count; i++)
         if (ZYAN_SUCCESS(

@@ -14,6 +14,7 @@ struct instruction {
     bool relative;         /* an operand counts from the instruction's end, ... */
     bool ends_in_relative; /* ... and its 32 bits are the last four bytes */
     uint64_t target;       /* of that operand */
+    bool calls;
 };
 
 /* What stands first in `bytes`; false if that is no instruction. */

@@ -38,5 +38,6 @@
 
 #define CARRY_BODY(function, instruction)          ((void)0)
 #define CARRY_BODY_RELATIVE(function, instruction) ((void)0)
+#define CARRY_BODY_SEVERAL(function, instructions) ((void)0)
 
 #endif

@@ -249,9 +249,14 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
  *         CARRY_BODY(successor, "lea 1(%%rdi), %%rax");
  *         return number + 1;
  *     }
+ *
+ * CARRY_BODY_SEVERAL is for several instructions of together at most six bytes, none of them a call
+ * or relative, as in "pushfq; popq %%rax". They stand in for calls where the host can stop all CPUs
+ * outside of sites: in kernels. Elsewhere calls of the function are direct.
  */
 #define CARRY_BODY(function, instruction)          CARRY_BODY_TEXT(function, instruction, "0")
 #define CARRY_BODY_RELATIVE(function, instruction) CARRY_BODY_TEXT(function, instruction, "4")
+#define CARRY_BODY_SEVERAL(function, instructions) CARRY_BODY_TEXT(function, instructions, "8")
 #define CARRY_BODY_TEXT(function, instruction, flags)                                              \
     __asm__ __volatile__(                                                                          \
         ".Lcarry_site%=:\n\t"                                                                      \
