@@ -77,6 +77,10 @@ static void enable(void) {
     *apic(APIC_SPURIOUS) = 0x100 | TRAP_SPURIOUS;
 }
 
+struct cpu *cpu_of(unsigned index) {
+    return &cpus[index];
+}
+
 void cpu_prepare(unsigned index) {
     struct cpu *cpu = &cpus[index];
     cpu->self = cpu;
@@ -93,11 +97,6 @@ unsigned cpu_count(void) {
 
 /* --- Calls --- */
 
-static void wait_until_done(struct call *call) {
-    while (__atomic_load_n(&call->function, __ATOMIC_ACQUIRE))
-        cpu_pause();
-}
-
 static void order(struct call *call, void (*function)(void *), void *argument) {
     call->argument = argument;
     __atomic_store_n(&call->function, function, __ATOMIC_RELEASE);
@@ -112,6 +111,14 @@ static void carry_out(struct call *call) {
 
 void cpu_poll(void) {
     carry_out(&interrupting[cpu_here()->index]);
+}
+
+/* The other CPU may wait for this one meanwhile, whose interrupts may be off. */
+static void wait_until_done(struct call *call) {
+    while (__atomic_load_n(&call->function, __ATOMIC_ACQUIRE)) {
+        cpu_poll();
+        cpu_pause();
+    }
 }
 
 /* What was polled for meanwhile is done. */
@@ -150,8 +157,10 @@ void cpu_hold_other(void) {
     if (cpu_count() < CPUS)
         return;
     interrupt_other(stand_still, NULL);
-    while (__atomic_load_n(&other, __ATOMIC_SEQ_CST) != STANDS)
+    while (__atomic_load_n(&other, __ATOMIC_SEQ_CST) != STANDS) {
+        cpu_poll();
         cpu_pause();
+    }
 }
 
 void cpu_release_other(void) {

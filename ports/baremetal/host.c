@@ -69,11 +69,14 @@ static bool alone(void) {
     return cpu_count() == 1;
 }
 
+static uint64_t flags_before;
+
 static int open(const struct carry_text_run *runs, size_t count, bool is_alone, bool *pairs) {
     (void)runs;
     (void)count;
     (void)is_alone;
     *pairs = false;
+    flags_before = cpu_interrupts_off();
     return CARRY_OK;
 }
 
@@ -83,6 +86,7 @@ static int open(const struct carry_text_run *runs, size_t count, bool is_alone, 
  * it runs on, from wherever it was interrupted, in what stands there then.
  */
 static bool holds;
+static bool stopped;
 
 /* What was written since all CPUs were synchronised. */
 static struct carry_text_run unsynchronised[64];
@@ -109,17 +113,69 @@ static bool write(uintptr_t address, const void *bytes, size_t size) {
 
 static void let_go(void) {
     carry_cpuid(0, 0); /* serialises (SDM vol. 3, 8.1.3) */
-    if (holds)
+    if (holds && !stopped) {
         cpu_release_other();
-    holds = false;
+        holds = false;
+    }
     unsynchronised_count = 0;
 }
 
-/* `break=sync`: the second of each commit is left out. */
+static void close(void) {
+    let_go();
+    cpu_interrupts_restore(flags_before);
+}
+
+/* `break=sync`: the second of each live commit is left out. */
 static void synchronise(void) {
     static unsigned count;
     if (!breaks_sync || ++count % 2)
         let_go();
+}
+
+/* --- All CPUs outside of sites --- */
+
+#define STOP_TRIES 100
+
+static bool breaks_stop;
+static uint64_t flags_before_stop;
+unsigned host_stops_refused;
+
+/* Threads are switched by calls alone, so what waits for a CPU is not inside of a site either. */
+static bool all_outside(void) {
+    for (unsigned i = 0; i < cpu_count(); i++)
+        for (const struct interrupted *each = cpu_of(i)->interrupted; each; each = each->outer)
+            if (carry_patch_is_inside(each->frame->rip))
+                return false;
+    return true;
+}
+
+/* Longer and longer: who is stopped again at once gets nowhere. */
+static void let_run(unsigned tries) {
+    let_go();
+    for (unsigned i = 0; i < tries * 100; i++)
+        cpu_pause();
+}
+
+/* `break=stop`: nobody looks where the other CPU stands. */
+static bool stop(void) {
+    flags_before_stop = cpu_interrupts_off();
+    for (unsigned i = 0; i < STOP_TRIES; i++) {
+        cpu_hold_other();
+        holds = true;
+        stopped = breaks_stop || all_outside();
+        if (stopped)
+            return true;
+        __atomic_fetch_add(&host_stops_refused, 1, __ATOMIC_SEQ_CST);
+        let_run(i);
+    }
+    cpu_interrupts_restore(flags_before_stop);
+    return false;
+}
+
+static void start(void) {
+    stopped = false;
+    let_go();
+    cpu_interrupts_restore(flags_before_stop);
 }
 
 static void yield(void) {
@@ -143,12 +199,14 @@ const struct carry_text_host *carry_host_text(void) {
         .unlock = unlock,
         .alone = alone,
         .open = open,
-        .close = let_go,
+        .close = close,
         .write = write,
         .yield = yield,
         .synchronise = synchronise,
         .backend = backend,
         .forget = forget,
+        .stop = stop,
+        .start = start,
     };
     return &host;
 }
@@ -161,13 +219,14 @@ static bool wait_at_site(struct trap_frame *frame) {
     uintptr_t site = frame->rip - 1;
     if (!carry_patch_is_site(site))
         return false;
-    cpu_poll();
     frame->rip = site;
+    cpu_poll();
     return true;
 }
 
 void host_prepare(void) {
     breaks_sync = kernel_option("break=sync");
+    breaks_stop = kernel_option("break=stop");
     trap_set(TRAP_BREAKPOINT, wait_at_site);
 }
 

@@ -25,6 +25,8 @@
 #define CR4_OSXSAVE    0x00040000
 #define CR4_SMAP       0x00200000
 
+#define EFLAGS_TF 0x00000100
+#define EFLAGS_IF 0x00000200
 #define EFLAGS_DF 0x00000400
 #define EFLAGS_AC 0x00040000
 
@@ -59,6 +61,7 @@ struct trap_frame {
 };
 
 enum trap_vector {
+    TRAP_DEBUG = 1,
     TRAP_NMI = 2,
     TRAP_BREAKPOINT = 3,
     TRAP_UNDEFINED = 6,
@@ -86,6 +89,12 @@ extern uint64_t trap_fixed;
 
 /* --- CPUs: cpu.c --- */
 
+/* What a trap has interrupted, and what that had. */
+struct interrupted {
+    const struct trap_frame *frame;
+    const struct interrupted *outer;
+};
+
 struct cpu {
     struct cpu *self;
     unsigned index;
@@ -97,6 +106,7 @@ struct cpu {
     bool is_lazy;                        /* vector state is loaded where it is first used */
     bool load_due;                       /* it has yet to be */
     struct carry_fault_frame *frames;    /* of the thread, or interrupt, that runs */
+    const struct interrupted *interrupted;
 };
 
 static inline struct cpu *cpu_here(void) {
@@ -105,6 +115,7 @@ static inline struct cpu *cpu_here(void) {
     return cpu;
 }
 
+struct cpu *cpu_of(unsigned index);
 void cpu_prepare(unsigned index);
 unsigned cpu_count(void);
 void cpu_start_second(void);
@@ -140,7 +151,7 @@ static inline uint64_t cpu_interrupts_off(void) {
 }
 
 static inline void cpu_interrupts_restore(uint64_t flags) {
-    if (flags & 0x200)
+    if (flags & EFLAGS_IF)
         __asm__ volatile("sti" : : : "memory");
 }
 
@@ -185,6 +196,9 @@ void host_prepare(void);
 
 /* Writes of text that was written before, without all CPUs synchronised in between. */
 extern unsigned host_races;
+
+/* How often all CPUs stood still, but one of them inside of a site. */
+extern unsigned host_stops_refused;
 
 /* --- Output: print.c --- */
 

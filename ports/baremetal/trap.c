@@ -151,6 +151,8 @@ void trap(struct trap_frame *frame);
 void trap(struct trap_frame *frame) {
     struct cpu *cpu = cpu_here();
     const struct cpu before = *cpu;
+    const struct interrupted here = {frame, before.interrupted};
+    cpu->interrupted = &here;
     cpu->in_interrupt |= frame->vector >= 32;
     cpu->in_nmi |= frame->vector == TRAP_NMI;
     if (is_interrupt(frame))
@@ -160,6 +162,7 @@ void trap(struct trap_frame *frame) {
               frame->rip, io_cr2(), cpu->index);
     if (frame->vector >= 32 && frame->vector != TRAP_SPURIOUS)
         cpu_acknowledge();
+    cpu->interrupted = before.interrupted;
     if (is_interrupt(frame))
         cpu->frames = before.frames;
     cpu->in_interrupt = before.in_interrupt;

@@ -57,6 +57,12 @@ def test_without_second_synchronisation(kernel: Path) -> None:
     assert any("without all CPUs synchronised" in line for line in result.failed), result.text()
 
 
+def test_stop_that_does_not_look(kernel: Path) -> None:
+    """Where the other CPU stands: it goes on inside of an instruction that was not there before."""
+    result = boot(kernel, "max", "only=interrupts break=stop")
+    assert result.gave_up.startswith("Bail out! trap ") or result.failed, result.text()
+
+
 def test_section_that_does_not_save(kernel: Path) -> None:
     result = boot(kernel, "max", "only=section break=section")
     assert sum("a thread keeps its registers" in line for line in result.failed) == 2, result.text()
