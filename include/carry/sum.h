@@ -208,7 +208,13 @@ CARRY_API inline uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint
 }
 
 /* The same for any even number of bytes: 6 for an Ethernet address, 16 for an IPv6 address. */
-CARRY_API uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size);
+CARRY_API inline uint16_t carry_sum_update(uint16_t check, const void *from, const void *to,
+                                           size_t size) {
+    /* ~m of RFC 1624: the complement of a one's complement sum is the sum of the complements. */
+    uint32_t removed = (uint16_t)~carry_sum_fold(carry_sum(from, size, 0));
+    uint32_t sum = (uint32_t)(uint16_t)~check + removed;
+    return carry_sum_finish(carry_sum(to, size, sum));
+}
 
 /* 128 bits: an IPv6 address. */
 CARRY_API inline uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {

@@ -112,13 +112,6 @@ uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header
     return carry_sum_fold64(words);
 }
 
-uint16_t carry_sum_update(uint16_t check, const void *from, const void *to, size_t size) {
-    /* ~m of RFC 1624: the complement of a one's complement sum is the sum of the complements. */
-    uint32_t removed = (uint16_t)~carry_sum_fold(carry_sum(from, size, 0));
-    uint32_t sum = (uint32_t)(uint16_t)~check + removed;
-    return carry_sum_finish(carry_sum(to, size, sum));
-}
-
 /* The external copies of what the header defines inline, for FFI and for taking addresses. */
 extern inline uint16_t carry_sum_fold(uint32_t sum);
 extern inline uint16_t carry_sum_finish(uint32_t sum);
@@ -128,4 +121,6 @@ extern inline uint32_t carry_sum_inline(const void *data, size_t size, uint32_t 
 extern inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum);
 extern inline uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint16_t to);
 extern inline uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint32_t to);
+extern inline uint16_t carry_sum_update(uint16_t check, const void *from, const void *to,
+                                        size_t size);
 extern inline uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to);
