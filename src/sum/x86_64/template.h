@@ -155,6 +155,8 @@ CARRY_FUNCTION FUNCTION
 .Lmasked:
     cmpl $64, SIZE32
     ja .Lvectors
+    testl SIZE32, SIZE32                /* where no bytes are may be no page: as below */
+    jz .Lnothing
     movq $-1, %rax
     bzhiq SIZE, %rax, %rax
     SET_CONSTANTS
@@ -183,6 +185,10 @@ CARRY_FUNCTION FUNCTION
     addl SUM, %eax
     adcl $0, %eax
     vzeroupper
+    RETURN_SUM
+
+.Lnothing:
+    movl SUM, %eax
     RETURN_SUM
 
 #else
