@@ -200,6 +200,10 @@ extern unsigned host_races;
 /* How often all CPUs stood still, but one of them inside of a site. */
 extern unsigned host_stops_refused;
 
+/* --- What operations take: bench.c --- */
+
+void bench_run(void);
+
 /* --- Output: print.c --- */
 
 void print_prepare(void);

@@ -94,6 +94,10 @@ void kernel_main(void) {
     host_prepare();
     section_prepare();
     trap_break_row(kernel_option_number("break=row:", SIZE_MAX));
+    if (kernel_option("bench")) {
+        bench_run();
+        kernel_exit(0);
+    }
     cpu_start_second();
     describe_machine();
     __asm__ volatile("sti");

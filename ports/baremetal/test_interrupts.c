@@ -1,92 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Interrupt flags as a table of operations, as kernels have them that run on the machine or under a
- * hypervisor: patched in they are the native instructions, else they go through the table.
- */
+/* The table of operations on interrupt flags, switched while the other CPU runs them. */
 #include "harness/tap.h"
-#include "kernel.h"
-
-#include <carry/patch.h>
+#include "interrupts.h"
 
 #include <limits.h>
 #include <string.h>
 
-CARRY_OP(void, interrupts_off);
-CARRY_OP(void, interrupts_on);
-CARRY_OP(uintptr_t, interrupts_save);
-CARRY_OP(void, interrupts_restore, uintptr_t);
-
 #define SWITCHES 50
-
-static uintptr_t flags_now(void) {
-    uintptr_t flags;
-    __asm__ volatile("pushfq; popq %0" : "=r"(flags) : : "memory");
-    return flags;
-}
-
-/* --- Native --- */
-
-static void native_off(void) {
-    CARRY_BODY(native_off, "cli");
-    __asm__ volatile("cli" : : : "memory");
-}
-
-static void native_on(void) {
-    CARRY_BODY(native_on, "sti");
-    __asm__ volatile("sti" : : : "memory");
-}
-
-static uintptr_t native_save(void) {
-    CARRY_BODY_SEVERAL(native_save, "pushfq; popq %%rax");
-    return flags_now();
-}
-
-static void native_restore(uintptr_t flags) {
-    CARRY_BODY_SEVERAL(native_restore, "pushq %%rdi; popfq");
-    __asm__ volatile("pushq %0; popfq" : : "r"(flags) : "memory", "cc");
-}
-
-/* --- Under a hypervisor, which keeps the flag of each CPU in memory --- */
-
-static struct {
-    uintptr_t flags;
-    uint64_t calls;
-} hypervisor[CPUS];
-
-static void hypervisor_off(void) {
-    hypervisor[cpu_here()->index].flags = 0;
-    hypervisor[cpu_here()->index].calls++;
-}
-
-static void hypervisor_on(void) {
-    hypervisor[cpu_here()->index].flags = EFLAGS_IF;
-    hypervisor[cpu_here()->index].calls++;
-}
-
-static uintptr_t hypervisor_save(void) {
-    hypervisor[cpu_here()->index].calls++;
-    return hypervisor[cpu_here()->index].flags;
-}
-
-static void hypervisor_restore(uintptr_t flags) {
-    hypervisor[cpu_here()->index].flags = flags;
-    hypervisor[cpu_here()->index].calls++;
-}
-
-CARRY_OP_DEFINE(interrupts_off, hypervisor_off);
-CARRY_OP_DEFINE(interrupts_on, hypervisor_on);
-CARRY_OP_DEFINE(interrupts_save, hypervisor_save);
-CARRY_OP_DEFINE(interrupts_restore, hypervisor_restore);
-
-static int use_native(bool native) {
-    struct carry_patch patch;
-    carry_patch_begin(&patch);
-    carry_set(&patch, interrupts_off, native ? native_off : hypervisor_off);
-    carry_set(&patch, interrupts_on, native ? native_on : hypervisor_on);
-    carry_set(&patch, interrupts_save, native ? native_save : hypervisor_save);
-    carry_set(&patch, interrupts_restore, native ? native_restore : hypervisor_restore);
-    return carry_patch_commit(&patch);
-}
 
 /* --- One CPU --- */
 
@@ -123,7 +43,7 @@ static const uint8_t *find_bytes(uintptr_t function, const char *bytes) {
 #define FIRST_BYTES    5 /* of the first instruction of both */
 
 static bool is_on(void) {
-    return flags_now() & EFLAGS_IF;
+    return interrupts_flags() & EFLAGS_IF;
 }
 
 static bool flag_follows(void) {
@@ -146,7 +66,7 @@ static void test_alone(void) {
     tap_ok(hypervisor[0].calls == calls + 1 && is_on(),
            "before a commit the table of the hypervisor is used");
     site_on();
-    tap_ok(!use_native(true), "the native table is patched in");
+    tap_ok(!interrupts_use(&interrupts_native), "the native table is patched in");
     calls = hypervisor[0].calls;
     tap_ok(flag_follows() && hypervisor[0].calls == calls, "the flag of the CPU follows it");
     tap_ok(find_bytes((uintptr_t)site_off, OFF_INLINE) && find_bytes((uintptr_t)site_on, ON_INLINE),
@@ -167,7 +87,7 @@ static uint64_t ticks; /* of the other CPU's timer */
 
 /* Each call does one thing or the other, whichever table is in use when. */
 static void run_round(unsigned here) {
-    native_on();
+    interrupts_native.on();
     uint64_t calls = hypervisor[here].calls;
     site_off();
     bool is_native = !is_on();
@@ -177,7 +97,7 @@ static void run_round(unsigned here) {
     is_native = hypervisor[here].calls == calls;
     wrong += is_native && !is_on();
 
-    native_on();
+    interrupts_native.on();
     hypervisor[here].flags = 0; /* so that its answer is another than the CPU's */
     calls = hypervisor[here].calls;
     uintptr_t flags = site_save();
@@ -205,7 +125,7 @@ static void run_sites(void *unused) {
         __atomic_fetch_add(&rounds, 1, __ATOMIC_RELAXED);
     }
     cpu_timer(0);
-    native_on();
+    interrupts_native.on();
 }
 
 static void test_live(void) {
@@ -219,7 +139,7 @@ static void test_live(void) {
     while (!__atomic_load_n(&rounds, __ATOMIC_RELAXED))
         cpu_pause();
     for (unsigned i = 0; i < SWITCHES; i++)
-        error |= use_native(i % 2);
+        error |= interrupts_use(i % 2 ? &interrupts_native : &interrupts_hypervisor);
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
     cpu_join_other();
     tap_ok(!error && !wrong && rounds,
@@ -270,7 +190,7 @@ static int commit_around_parked(unsigned refusals, uintptr_t *flags) {
     cpu_run_other(save_in_steps, flags);
     while (!__atomic_load_n(&parked.stands, __ATOMIC_SEQ_CST))
         cpu_pause();
-    int error = use_native(false);
+    int error = interrupts_use(&interrupts_hypervisor);
     __atomic_store_n(&parked.committed, true, __ATOMIC_SEQ_CST);
     cpu_join_other();
     return error;
@@ -282,11 +202,11 @@ static void test_parked(void) {
         tap_skip("a CPU inside of a site", "there is one");
         return;
     }
-    use_native(true);
+    interrupts_use(&interrupts_native);
     trap_handler *before = trap_set(TRAP_DEBUG, park);
     int error = commit_around_parked(UINT_MAX, &flags);
     tap_ok(error == CARRY_ERROR_BUSY && find_bytes((uintptr_t)site_save, SAVE_INLINE) &&
-               carry_get(interrupts_save) == native_save,
+               carry_get(interrupts_save) == interrupts_native.save,
            "a CPU that stays inside of a site: the commit is refused, and nothing changes");
     tap_ok(flags & EFLAGS_IF, "it goes on as if nothing had been");
     flags = 0;
@@ -305,5 +225,5 @@ void test_interrupts(void) {
     test_alone();
     test_live();
     test_parked();
-    use_native(true);
+    interrupts_use(&interrupts_native);
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `bench` on the command line: what operations take, by the time-stamp counter, in the forms that a
+ * kernel may have them in. An emulator that counts instructions (qemu -icount shift=0) has that
+ * counter count them. Prints "bench OPERATION TABLE FORM TICKS" for each.
+ */
+#include "interrupts.h"
+
+#define FEW   16
+#define MANY  64
+#define COUNT (MANY - FEW)
+
+#define FOUR_TIMES(statement) statement statement statement statement
+
+/* What is the same around both does not count; an instruction that the compiler moves out of one
+ * of them is rounded away. */
+#define TICKS(result, statement)                                                                   \
+    do {                                                                                           \
+        uint64_t start = now();                                                                    \
+        FOUR_TIMES(FOUR_TIMES(statement))                                                          \
+        uint64_t few = now() - start;                                                              \
+        start = now();                                                                             \
+        FOUR_TIMES(FOUR_TIMES(FOUR_TIMES(statement)))                                              \
+        (result) = (now() - start - few + COUNT / 2) / COUNT;                                      \
+    } while (0)
+
+static inline uint64_t now(void) {
+    uint32_t low, high;
+    __asm__ volatile("lfence; rdtsc" : "=a"(low), "=d"(high) : : "memory");
+    return low | (uint64_t)high << 32;
+}
+
+enum operation { OFF, ON, SAVE, RESTORE, CALL, NOTHING, OPERATIONS };
+
+static const char *const names[OPERATIONS] = {"cli", "sti", "save", "restore", "call", "nothing"};
+
+/* --- An operation like any other --- */
+
+CARRY_OP(void, work);
+
+static __attribute__((noinline)) void work_once(void) {
+    __asm__ volatile("");
+}
+
+CARRY_OP_DEFINE(work, work_once);
+
+static int set_work(carry_fn_work *function) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_set(&patch, work, function);
+    return carry_patch_commit(&patch);
+}
+
+/* --- Forms --- */
+
+static struct interrupts in_use; /* a table of pointers, as kernels have that patch nothing */
+static carry_fn_work *pointer;
+
+/* The instructions, where the compiler put them. */
+static uint64_t ticks_compiled(enum operation operation) {
+    uint64_t ticks = 0;
+    uintptr_t flags = interrupts_flags();
+    if (operation == OFF)
+        TICKS(ticks, __asm__ volatile("cli" : : : "memory"););
+    else if (operation == ON)
+        TICKS(ticks, __asm__ volatile("sti" : : : "memory"););
+    else if (operation == SAVE)
+        TICKS(ticks, interrupts_flags(););
+    else if (operation == RESTORE)
+        TICKS(ticks, __asm__ volatile("pushq %0; popfq" : : "r"(flags) : "memory", "cc"););
+    else if (operation == CALL)
+        TICKS(ticks, work_once(););
+    cpu_interrupts_off();
+    return ticks;
+}
+
+static uint64_t ticks_of_pointer(enum operation operation) {
+    uint64_t ticks = 0;
+    uintptr_t flags = interrupts_flags();
+    if (operation == OFF)
+        TICKS(ticks, in_use.off(););
+    else if (operation == ON)
+        TICKS(ticks, in_use.on(););
+    else if (operation == SAVE)
+        TICKS(ticks, in_use.save(););
+    else if (operation == RESTORE)
+        TICKS(ticks, in_use.restore(flags););
+    else
+        TICKS(ticks, pointer(););
+    cpu_interrupts_off();
+    return ticks;
+}
+
+static uint64_t ticks_of_site(enum operation operation) {
+    uint64_t ticks = 0;
+    uintptr_t flags = interrupts_flags();
+    if (operation == OFF)
+        TICKS(ticks, carry_call(interrupts_off)(););
+    else if (operation == ON)
+        TICKS(ticks, carry_call(interrupts_on)(););
+    else if (operation == SAVE)
+        TICKS(ticks, carry_call(interrupts_save)(););
+    else if (operation == RESTORE)
+        TICKS(ticks, carry_call(interrupts_restore)(flags););
+    else
+        TICKS(ticks, carry_call(work)(););
+    cpu_interrupts_off();
+    return ticks;
+}
+
+/* --- Tables --- */
+
+static const struct {
+    const char *name;
+    const struct interrupts *interrupts;
+    enum operation operations; /* the first ones, or all */
+} tables[] = {
+    {"native", &interrupts_native, OPERATIONS},
+    {"hypervisor", &interrupts_hypervisor, CALL},
+};
+#define TABLES (sizeof tables / sizeof *tables)
+
+static void show(size_t table, const char *form, uint64_t (*ticks)(enum operation operation)) {
+    in_use = *tables[table].interrupts;
+    if (interrupts_use(tables[table].interrupts))
+        PANIC("the table %s cannot be used", tables[table].name);
+    for (enum operation i = 0; i < tables[table].operations; i++) {
+        pointer = i == NOTHING ? CARRY_OP_NOTHING(work) : work_once;
+        if (set_work(pointer))
+            PANIC("operation %s cannot be used", names[i]);
+        /* Compilers are not to know where these lead. */
+        __asm__ volatile("" : "+m"(in_use), "+m"(pointer));
+        print("bench %s %s %s %lu\n", names[i], tables[table].name, form, ticks(i));
+    }
+}
+
+/* Sites are not known, so they stay as they were linked, until all are asked for. */
+void bench_run(void) {
+    show(0, "compiled", ticks_compiled);
+    for (size_t i = 0; i < TABLES; i++) {
+        show(i, "pointer", ticks_of_pointer);
+        show(i, "unpatched", ticks_of_site);
+    }
+    if (carry_patch_apply(0))
+        PANIC("sites cannot be patched");
+    for (size_t i = 0; i < TABLES; i++)
+        show(i, "patched", ticks_of_site);
+    print("bench done\n");
+}
