@@ -13,28 +13,12 @@
 #include "command.h"
 #include "launch.h"
 #include "leavers_report.h"
+#include "own_file.h"
 #include "report_file.h"
 
 /* --- What is loaded into the program --- */
 
 #define LIBRARY "libcarry-leavers.so"
-
-/* Where the library is, as seen from the tool: where both are built, and where they are installed.
- */
-static const char *const folders[] = {"", "../" CARRY_LIBDIR "/carry/"};
-
-static bool find_library(char path[PATH_MAX]) {
-    char tool[PATH_MAX], candidate[2 * PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", tool, sizeof tool - 1);
-    tool[size > 0 ? size : 0] = '\0';
-    int folder = (int)(strrchr(tool, '/') ? strrchr(tool, '/') - tool + 1 : 0);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        snprintf(candidate, sizeof candidate, "%.*s%s%s", folder, tool, folders[i], LIBRARY);
-        if (realpath(candidate, path))
-            return true;
-    }
-    return false;
-}
 
 /* In front of what is loaded so already. Names are parted by spaces and colons. */
 static int preload(const char *library) {
@@ -109,7 +93,7 @@ static int run(const struct leavers_options *options, const struct leavers_table
 
 static int prepare_and_run(const struct leavers_options *options, FILE *stream) {
     char library[PATH_MAX];
-    if (!find_library(library))
+    if (!own_file_find(LIBRARY, library))
         return command_error("there is no " LIBRARY " beside the tool, nor where it is installed");
     int status = preload(library);
     if (status != STATUS_CLEAN)
