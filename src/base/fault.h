@@ -17,14 +17,13 @@
 #ifndef CARRY_BASE_FAULT_H
 #define CARRY_BASE_FAULT_H
 
+#include "base/fault_table.h"
+
 .macro CARRY_FAULT_ROW recovery, instruction:vararg
 #if RECOVERS
 .Lmay_fault_\@:
     \instruction
-    .pushsection carry_faults, "a", @progbits
-    .balign 4
-    .long   .Lmay_fault_\@ - ., \recovery - .
-    .popsection
+    CARRY_FAULT_ENTRY .Lmay_fault_\@, \recovery
 #else
     \instruction
 #endif
@@ -67,6 +66,13 @@
     cmovaq  %rdx, %rcx
     subq    %rcx, %rdx
     CARRY_BYTES rep movsb
+    CARRY_RECOVER_BYTES
+#endif
+.endm
+
+/* The end of that, and of copies that do nothing else: what is left are rcx bytes and rdx more. */
+.macro CARRY_RECOVER_BYTES
+#if RECOVERS
 .Lbytes_faulted:
     leaq    (%rdx, %rcx), %rax
     ret

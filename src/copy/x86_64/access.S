@@ -36,7 +36,6 @@ CARRY_FUNCTION carry_read_once
     movl    $1, %eax
     ret
 .Lload_faulted:
-.Lstore_faulted:
     xorl    %eax, %eax
     ret
 CARRY_END carry_read_once
@@ -71,6 +70,9 @@ CARRY_FUNCTION carry_write_once
 8:  movq    (%rsi), %rcx
     CARRY_STORE movq %rcx, (%rdi)
     movl    $1, %eax
+    ret
+.Lstore_faulted:
+    xorl    %eax, %eax
     ret
 CARRY_END carry_write_once
 

@@ -3,7 +3,7 @@
  * carry_copy_rep: the CPU's own copy. Equation, prototypes, registers: kernel.h. It takes bytes one
  * by one where ranges overlap by nearly all, and downwards: moves leave ranges that overlap to C.
  *
- * Clobbers: rcx, rdx, rsi, rdi, flags; when it recovers, rax and r8 too; moves, as C does.
+ * Clobbers: rcx, rdx, rsi, rdi, flags; when it recovers, rax too; moves, as C does.
  */
 #ifndef NAME
 #define NAME rep
@@ -22,7 +22,7 @@ CARRY_FUNCTION KERNEL
 #endif
     COPY_BYTES
     COPY_RETURN
-    CARRY_RECOVER
+    CARRY_RECOVER_BYTES
 CARRY_END KERNEL
 
 CARRY_NOTES
