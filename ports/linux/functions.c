@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* What the module exports: carry_linux.h. */
+#include <linux/export.h>
+#include <linux/kasan-checks.h>
+#include <linux/string.h>
+#include <linux/thread_info.h>
+#include <linux/uaccess.h>
+
+#include <asm/barrier.h>
+#include <asm/page.h>
+#include <net/checksum.h>
+
+#include "carry_linux.h"
+#include "carry_module.h"
+
+__wsum carry_csum_partial(const void *data, int size, __wsum sum) {
+    return (__force __wsum)carry_sum_call(data, size, (__force u32)sum);
+}
+EXPORT_SYMBOL_GPL(carry_csum_partial);
+
+__wsum carry_csum_partial_copy_nocheck(const void *src, void *dst, int size) {
+    return (__force __wsum)carry_sum_copy(dst, src, size, 0);
+}
+EXPORT_SYMBOL_GPL(carry_csum_partial_copy_nocheck);
+
+/* Nothing is read on behalf of an address that the CPU only guesses to be a process's. */
+static bool may_access(const void __user *data, size_t size) {
+    if (!access_ok(data, size))
+        return false;
+    barrier_nospec();
+    return true;
+}
+
+unsigned long carry_copy_from_user(void *dst, const void __user *src, unsigned long size) {
+    size_t left = size;
+
+    might_fault();
+    check_object_size(dst, size, false);
+    kasan_check_write(dst, size);
+    if (may_access(src, size))
+        left = carry_copy_try_any(dst, (__force const void *)src, size, true);
+    memset(dst + size - left, 0, left);
+    return left;
+}
+EXPORT_SYMBOL_GPL(carry_copy_from_user);
+
+unsigned long carry_copy_to_user(void __user *dst, const void *src, unsigned long size) {
+    might_fault();
+    check_object_size(src, size, true);
+    kasan_check_read(src, size);
+    return may_access(dst, size) ? carry_copy_try_any((__force void *)dst, src, size, true) : size;
+}
+EXPORT_SYMBOL_GPL(carry_copy_to_user);
+
+/* From all ones on, so that 0 is never the sum of what was copied. */
+__wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size) {
+    struct carry_sum_tried tried;
+
+    might_fault();
+    check_object_size(dst, size, false);
+    kasan_check_write(dst, size);
+    if (!may_access(src, size))
+        return 0;
+    tried = carry_sum_copy_try_any(dst, (__force const void *)src, size, ~0u, true);
+    return tried.left ? 0 : (__force __wsum)tried.sum;
+}
+EXPORT_SYMBOL_GPL(carry_csum_and_copy_from_user);
+
+/* Of a process's addresses, and of those that are none, no fault may be survived. */
+static bool is_of_kernel(const void *data) {
+    return (unsigned long)data >= TASK_SIZE_MAX + PAGE_SIZE &&
+           __is_canonical_address((unsigned long)data, boot_cpu_data.x86_virt_bits);
+}
+
+size_t carry_copy_from_kernel_nofault(void *dst, const void *src, size_t size) {
+    size_t left;
+
+    if (!is_of_kernel(src))
+        return size;
+    pagefault_disable();
+    left = carry_copy_try(dst, src, size);
+    pagefault_enable();
+    return left;
+}
+EXPORT_SYMBOL_GPL(carry_copy_from_kernel_nofault);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The hosts that the core asks for, in Linux. docs/kernel.md tells what each is to do. */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <asm/cpufeature.h>
+
+#include "base/fault_host.h"
+#include "base/host.h"
+#include "base/text_host.h"
+#include "carry_module.h"
+
+/* --- base/host.h --- */
+
+static char *mask = "";
+module_param(mask, charp, 0444);
+MODULE_PARM_DESC(mask, "CPU features to do without, as in avx512f,erms");
+
+/*
+ * The core asks the CPU. What the command line of Linux took away (clearcpuid=, noxsave) is left to
+ * Linux alone, whose sections would not save it.
+ */
+const char *carry_host_cpu_mask(void) {
+    static const struct {
+        const char *name;
+        unsigned int feature;
+    } rows[] = {
+        {"xsave", X86_FEATURE_OSXSAVE},       {"avx", X86_FEATURE_AVX},
+        {"avx2", X86_FEATURE_AVX2},           {"avxvnni", X86_FEATURE_AVX_VNNI},
+        {"avx512f", X86_FEATURE_AVX512F},     {"avx512bw", X86_FEATURE_AVX512BW},
+        {"avx512vl", X86_FEATURE_AVX512VL},   {"avx512vnni", X86_FEATURE_AVX512_VNNI},
+        {"bmi2", X86_FEATURE_BMI2},           {"sse42", X86_FEATURE_XMM4_2},
+        {"pclmulqdq", X86_FEATURE_PCLMULQDQ}, {"erms", X86_FEATURE_ERMS},
+    };
+    static char text[256];
+    size_t i;
+
+    strscpy(text, mask, sizeof text);
+    for (i = 0; i < ARRAY_SIZE(rows); i++) {
+        if (boot_cpu_has(rows[i].feature))
+            continue;
+        strlcat(text, ",", sizeof text);
+        strlcat(text, rows[i].name, sizeof text);
+    }
+    return text;
+}
+
+/* --- base/fault_host.h: Linux looks its own table up, see include/base/fault_table.h --- */
+
+unsigned carry_host_recoverers = 1;
+
+size_t carry_host_copy(void *dst, const void *src, size_t size) {
+    return size;
+}
+
+/* --- base/text_host.h: text is not a module's to write, so nothing is opened --- */
+
+static DEFINE_MUTEX(text_mutex);
+
+static void *allocate(size_t size) {
+    return kvmalloc(size, GFP_KERNEL);
+}
+
+static void release(void *memory, size_t size) {
+    kvfree(memory);
+}
+
+static void lock(void) {
+    mutex_lock(&text_mutex);
+}
+
+static void unlock(void) {
+    mutex_unlock(&text_mutex);
+}
+
+static bool alone(void) {
+    return false;
+}
+
+static int open(const struct carry_text_run *runs, size_t count, bool is_alone, bool *pairs) {
+    return CARRY_ERROR_PERMISSION;
+}
+
+static bool write(uintptr_t address, const void *bytes, size_t size) {
+    return false;
+}
+
+static void nothing(void) {
+}
+
+static void yield_cpu(void) {
+    cond_resched();
+}
+
+static const char *backend(void) {
+    return "none";
+}
+
+static void forget(uintptr_t low, uintptr_t high) {
+}
+
+const struct carry_text_host *carry_host_text(void) {
+    static const struct carry_text_host host = {
+        .allocate = allocate,
+        .release = release,
+        .lock = lock,
+        .unlock = unlock,
+        .alone = alone,
+        .open = open,
+        .close = nothing,
+        .write = write,
+        .yield = yield_cpu,
+        .synchronise = nothing,
+        .backend = backend,
+        .forget = forget,
+    };
+    return &host;
+}

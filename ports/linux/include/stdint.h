@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What the core asks of <stdint.h>, by the types of Linux. */
+#ifndef CARRY_LINUX_STDINT_H
+#define CARRY_LINUX_STDINT_H
+
+#include <linux/limits.h>
+#include <linux/types.h>
+
+typedef long intptr_t;
+
+#define UINT32_C(n) n##U
+#define UINT64_C(n) n##ULL
+#define UINT16_MAX  U16_MAX
+#define UINT64_MAX  U64_MAX
+
+#endif

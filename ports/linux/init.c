@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first process of a machine that tests the module, in TAP on the console: loads it, with its
+ * own arguments as parameters, reads its files, unloads it, and does that again.
+ *
+ *     cc -O2 -static -o init init.c
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FILES "/sys/kernel/debug/carry/"
+
+static unsigned points;
+
+static void tell(bool ok, const char *format, ...) {
+    va_list arguments;
+    printf("%sok %u ", ok ? "" : "not ", ++points);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void mount_all(void) {
+    static const struct {
+        const char *kind, *folder;
+    } rows[] = {{"devtmpfs", "/dev"},
+                {"proc", "/proc"},
+                {"sysfs", "/sys"},
+                {"debugfs", "/sys/kernel/debug"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mkdir(rows[i].folder, 0755);
+        if (mount(rows[i].kind, rows[i].folder, rows[i].kind, 0, NULL))
+            printf("Bail out! %s cannot be mounted: %s\n", rows[i].folder, strerror(errno));
+    }
+    int console = open("/dev/console", O_RDWR);
+    for (int fd = 0; fd <= 2 && console >= 0; fd++)
+        dup2(console, fd);
+}
+
+static bool load(const char *parameters) {
+    int file = open("/carry.ko", O_RDONLY);
+    bool loaded = file >= 0 && !syscall(SYS_finit_module, file, parameters, 0);
+    tell(loaded, "carry.ko is loaded with \"%s\"%s%s", parameters, loaded ? "" : ": ",
+         loaded ? "" : strerror(errno));
+    close(file);
+    return loaded;
+}
+
+static void unload(void) {
+    bool unloaded = !syscall(SYS_delete_module, "carry", O_NONBLOCK);
+    tell(unloaded && access(FILES, F_OK), "it is unloaded, and its files are gone");
+}
+
+/* Vectors that a system call must leave alone. */
+struct registers {
+    unsigned char bytes[16][32];
+};
+
+/* read(), with all vector registers set before and stored after it. */
+static long read_with(int file, void *buffer, size_t size, const struct registers *before,
+                      struct registers *after) {
+    long done = SYS_read;
+#define EACH(X)                                                                                    \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define CLOBBERS                                                                                   \
+    "rcx", "r11", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",        \
+        "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+#define LOAD(n)      "movups 32*" #n "(%[before]), %%xmm" #n "\n"
+#define STORE(n)     "movups %%xmm" #n ", 32*" #n "(%[after])\n"
+#define LOAD_AVX(n)  "vmovups 32*" #n "(%[before]), %%ymm" #n "\n"
+#define STORE_AVX(n) "vmovups %%ymm" #n ", 32*" #n "(%[after])\n"
+    if (__builtin_cpu_supports("avx"))
+        __asm__ volatile(EACH(LOAD_AVX) "syscall\n" EACH(STORE_AVX) "vzeroupper"
+                         : "+a"(done)
+                         : "D"((long)file), "S"(buffer),
+                           "d"(size), [before] "r"(before), [after] "r"(after)
+                         : CLOBBERS);
+    else
+        __asm__ volatile(EACH(LOAD) "syscall\n" EACH(STORE)
+                         : "+a"(done)
+                         : "D"((long)file), "S"(buffer),
+                           "d"(size), [before] "r"(before), [after] "r"(after)
+                         : CLOBBERS);
+    return done;
+}
+
+/* Shows a file, indented; whatever the module does for it, the registers are this process's. */
+static void show(const char *name) {
+    static char text[1 << 16];
+    struct registers before, after;
+    size_t width = __builtin_cpu_supports("avx") ? 32 : 16;
+    char path[64];
+    for (size_t i = 0; i < sizeof before; i++)
+        before.bytes[i / 32][i % 32] = (unsigned char)(i % 32 < width ? i * 37 + 11 : 0);
+    memset(&after, 0, sizeof after);
+
+    snprintf(path, sizeof path, FILES "%s", name);
+    int file = open(path, O_RDONLY);
+    long size = file >= 0 ? read_with(file, text, sizeof text - 1, &before, &after) : -1;
+    close(file);
+    if (size < 0) {
+        tell(false, "%s can be read", name);
+        return;
+    }
+    text[size] = '\0';
+    printf("# %s\n", name);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        printf("    %s\n", line);
+    tell(!memcmp(&before, &after, sizeof before), "%s: vector registers are as they were", name);
+}
+
+/* Where the kernel ends a process for a fault of its own, that is not this one. */
+static void in_child(void (*run)(const char *parameters), const char *parameters) {
+    pid_t child = fork();
+    int status = 0;
+    if (child == 0) {
+        run(parameters);
+        exit(points);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status))
+        points = (unsigned)WEXITSTATUS(status);
+    else
+        tell(false, "the kernel ended a process that used the module");
+}
+
+static void test(const char *parameters) {
+    if (!load(parameters))
+        return;
+    show("selftest");
+    unload();
+}
+
+static void bench(const char *parameters) {
+    if (!load(parameters))
+        return;
+    unload();
+}
+
+int main(int count, char **arguments) {
+    char parameters[1024] = "";
+    mount_all();
+    for (int i = 1; i < count; i++) {
+        strncat(parameters, arguments[i], sizeof parameters - strlen(parameters) - 2);
+        strcat(parameters, " ");
+    }
+    printf("TAP version 13\n");
+    in_child(test, parameters);
+    in_child(bench, "");
+    printf("1..%u\n", points);
+    fflush(stdout);
+    reboot(RB_POWER_OFF);
+    return 1;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The module: its parameters, its files in debugfs, its start and its end. */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "carry_module.h"
+
+static char *sum = "", *copy = "", *crc32c = "";
+module_param(sum, charp, 0444);
+MODULE_PARM_DESC(sum, "kernel of sums, as /sys/kernel/debug/carry/kernels lists them (the best)");
+module_param(copy, charp, 0444);
+MODULE_PARM_DESC(copy, "kernel of copies (the best)");
+module_param(crc32c, charp, 0444);
+MODULE_PARM_DESC(crc32c, "kernel of CRC32c (the best)");
+
+static long threshold = -1;
+module_param(threshold, long, 0444);
+MODULE_PARM_DESC(threshold, "least size in bytes for kernels of vectors (-1: is measured)");
+
+static struct dentry *folder;
+
+/* Room for all of it at once: a file that outgrows its buffer is shown again from the start. */
+#define SHOWN_BYTES (64 << 10)
+
+#define FILE_THAT_SHOWS(name)                                                                      \
+    static int name##_open(struct inode *inode, struct file *file) {                               \
+        return single_open_size(file, carry_##name##_show, NULL, SHOWN_BYTES);                     \
+    }                                                                                              \
+    static const struct file_operations name##_fops = {                                            \
+        .owner = THIS_MODULE,                                                                      \
+        .open = name##_open,                                                                       \
+        .read = seq_read,                                                                          \
+        .llseek = seq_lseek,                                                                       \
+        .release = single_release,                                                                 \
+    }
+
+FILE_THAT_SHOWS(selftest);
+
+static int __init carry_init(void) {
+    int error = carry_choose(sum, copy, crc32c);
+
+    if (!error)
+        error = carry_set_thresholds(threshold);
+    if (error)
+        return error;
+
+    folder = debugfs_create_dir("carry", NULL);
+    debugfs_create_file("selftest", 0400, folder, NULL, &selftest_fops);
+    return 0;
+}
+
+static void __exit carry_exit(void) {
+    debugfs_remove(folder);
+}
+
+module_init(carry_init);
+module_exit(carry_exit);
+
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("Internet checksums, and copies that survive faults");
+MODULE_VERSION("0.1.0");

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls of the kernels, in place of src/{sum,copy}/x86_64/call.S: with vectors in a section of
+ * kernel_fpu_begin(), where that is allowed and worth it, else without. So whatever the core does
+ * may be done in any context.
+ *
+ * Which vector kernel it is, static calls hold: a module may not write text, but have those
+ * rewritten by Linux. The choices of the core itself stay with scalar kernels, as it calls those
+ * from anywhere.
+ */
+#include <linux/hardirq.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <asm/alternative.h>
+#include <asm/fpu/api.h>
+#include <asm/smap.h>
+
+#include "carry_module.h"
+
+size_t carry_thresholds[CARRY_OPERATIONS] = {
+    [0 ... CARRY_OPERATIONS - 1] = SIZE_MAX,
+};
+
+DEFINE_STATIC_CALL(vector_sum, carry_sum_adc);
+DEFINE_STATIC_CALL(vector_sum_copy, carry_sum_copy_adc);
+DEFINE_STATIC_CALL(vector_sum_copy_try, carry_sum_copy_try_adc);
+DEFINE_STATIC_CALL(vector_copy, carry_copy_generic);
+DEFINE_STATIC_CALL(vector_copy_try, carry_copy_try_generic);
+DEFINE_STATIC_CALL(vector_crc32c, carry_crc32c_generic);
+
+/* irq_fpu_usable() complains where an NMI asks. */
+bool carry_vectors_usable(void) {
+    return !in_nmi() && irq_fpu_usable();
+}
+
+static bool takes_vectors(enum carry_operation operation, size_t size) {
+    return size >= READ_ONCE(carry_thresholds[operation]) && carry_vectors_usable();
+}
+
+static size_t begin(size_t left) {
+    if (left)
+        kernel_fpu_begin();
+    return min(left, CARRY_SECTION_BYTES);
+}
+
+/* All of `size` bytes, in sections of `part` bytes from `at` on. */
+#define for_each_section(at, part, size)                                                           \
+    for (size_t at = 0, part; (part = begin((size)-at)) != 0; kernel_fpu_end(), at += part)
+
+uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
+    if (!takes_vectors(CARRY_SUM, size))
+        return carry_sum_adc(data, size, sum);
+    for_each_section(at, part, size) sum = static_call(vector_sum)(data + at, part, sum);
+    return sum;
+}
+
+uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
+    if (!takes_vectors(CARRY_SUM_COPY, size))
+        return carry_sum_copy_adc(dst, src, size, sum);
+    for_each_section(at, part, size) sum =
+        static_call(vector_sum_copy)(dst + at, src + at, part, sum);
+    return sum;
+}
+
+uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc) {
+    if (!takes_vectors(CARRY_CRC32C, size))
+        return carry_crc32c_generic(data, size, crc);
+    for_each_section(at, part, size) crc = static_call(vector_crc32c)(data + at, part, crc);
+    return crc;
+}
+
+void carry_copy(void *dst, const void *src, size_t size) {
+    if (!takes_vectors(CARRY_COPY, size)) {
+        memcpy(dst, src, size);
+        return;
+    }
+    for_each_section(at, part, size) static_call(vector_copy)(dst + at, src + at, part);
+}
+
+void carry_copy_move(void *dst, const void *src, size_t size) {
+    memmove(dst, src, size);
+}
+
+/* --- Copies that survive faults --- */
+
+/*
+ * Lets supervisor code reach user memory (SMAP), and no longer. Objtool, which wants nothing called
+ * in between, is not told: what is called is a leaf in assembly.
+ */
+static __always_inline void reach_user(bool user) {
+    if (user)
+        asm volatile(ANNOTATE_IGNORE_ALTERNATIVE ALTERNATIVE("", __ASM_STAC, X86_FEATURE_SMAP)::
+                         : "memory");
+}
+
+static __always_inline void leave_user(bool user) {
+    if (user)
+        asm volatile(ANNOTATE_IGNORE_ALTERNATIVE ALTERNATIVE("", __ASM_CLAC, X86_FEATURE_SMAP)::
+                         : "memory");
+}
+
+/* One section. A page that is not there yet is not brought in: nothing may sleep here. */
+static size_t copy_try_section(void *dst, const void *src, size_t size, bool user) {
+    size_t left;
+
+    kernel_fpu_begin();
+    pagefault_disable();
+    reach_user(user);
+    left = static_call(vector_copy_try)(dst, src, size);
+    leave_user(user);
+    pagefault_enable();
+    kernel_fpu_end();
+    return left;
+}
+
+static size_t copy_try_in_sections(void *dst, const void *src, size_t size, bool user) {
+    size_t done = 0, left = 0;
+
+    while (done < size && !left) {
+        size_t part = min(size - done, CARRY_SECTION_BYTES);
+        left = copy_try_section(dst + done, src + done, part, user);
+        done += part - left;
+    }
+    return size - done;
+}
+
+/* What a section leaves the scalar kernel tries again: it sleeps, unless its caller may not. */
+size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user) {
+    size_t left = size;
+
+    if (takes_vectors(CARRY_COPY, size))
+        left = copy_try_in_sections(dst, src, size, user);
+    if (!left)
+        return 0;
+    reach_user(user);
+    left = carry_copy_try_generic(dst + size - left, src + size - left, left);
+    leave_user(user);
+    return left;
+}
+
+size_t carry_copy_try_call(void *dst, const void *src, size_t size) {
+    return carry_copy_try_any(dst, src, size, false);
+}
+
+static struct carry_sum_tried sum_copy_try_section(void *dst, const void *src, size_t size,
+                                                   uint32_t sum, bool user) {
+    struct carry_sum_tried tried;
+
+    kernel_fpu_begin();
+    pagefault_disable();
+    reach_user(user);
+    tried = static_call(vector_sum_copy_try)(dst, src, size, sum);
+    leave_user(user);
+    pagefault_enable();
+    kernel_fpu_end();
+    return tried;
+}
+
+static struct carry_sum_tried sum_copy_try_in_sections(void *dst, const void *src, size_t size,
+                                                       uint32_t sum, bool user) {
+    struct carry_sum_tried tried = {.left = 0, .sum = sum};
+    size_t done = 0;
+
+    while (done < size && !tried.left) {
+        size_t part = min(size - done, CARRY_SECTION_BYTES);
+        tried = sum_copy_try_section(dst + done, src + done, part, (u32)tried.sum, user);
+        done += part - tried.left;
+    }
+    tried.left = size - done;
+    return tried;
+}
+
+/* A sum has a meaning only if nothing is left, so the scalar kernel starts anew. */
+struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
+                                              bool user) {
+    struct carry_sum_tried tried = {.left = size};
+
+    if (takes_vectors(CARRY_SUM_COPY, size))
+        tried = sum_copy_try_in_sections(dst, src, size, sum, user);
+    if (!tried.left)
+        return tried;
+    reach_user(user);
+    tried = carry_sum_copy_try_adc(dst, src, size, sum);
+    leave_user(user);
+    return tried;
+}
+
+struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_t size,
+                                               uint32_t sum) {
+    return carry_sum_copy_try_any(dst, src, size, sum, false);
+}
+
+/* --- The choice --- */
+
+struct carry_choice carry_choices[CARRY_TABLES];
+
+static const char *best_if_empty(const char *name) {
+    return *name ? name : NULL;
+}
+
+/* The core chooses; what it has chosen becomes that of the static calls. */
+int carry_choose(const char *sum, const char *copy, const char *crc32c) {
+    struct carry_sum_kernel sums;
+    struct carry_copy_kernel copies;
+    size_t i;
+
+    if (carry_sum_select(best_if_empty(sum)) || carry_copy_select(best_if_empty(copy)) ||
+        carry_crc32c_select(best_if_empty(crc32c)))
+        return -EINVAL;
+
+    static_call_update(vector_sum, carry_get(carry_sum));
+    static_call_update(vector_sum_copy, carry_get(carry_sum_copy));
+    static_call_update(vector_sum_copy_try,
+                       (carry_sum_copy_try_fn *)carry_op_carry_sum_copy_try.value);
+    static_call_update(vector_copy, carry_get(carry_copy));
+    static_call_update(vector_copy_try, carry_get(carry_copy_try));
+    static_call_update(vector_crc32c, carry_get(carry_crc32c));
+
+    for (i = 0; carry_sum_kernel(i, &sums); i++)
+        if (sums.chosen)
+            carry_choices[CARRY_SUMS] = (struct carry_choice){sums.name, sums.vector_bits > 64};
+    for (i = 0; carry_copy_kernel(i, &copies); i++)
+        if (copies.chosen)
+            carry_choices[CARRY_COPIES] =
+                (struct carry_choice){copies.name, copies.vector_bits > 64};
+    for (i = 0; carry_crc32c_kernel(i, &sums); i++)
+        if (sums.chosen)
+            carry_choices[CARRY_CRCS] = (struct carry_choice){sums.name, sums.vector_bits > 64};
+
+    if (carry_sum_select("adc") || carry_copy_select("generic") || carry_crc32c_select("generic"))
+        return -EINVAL;
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the self-test: what its files share. */
+#ifndef CARRY_LINUX_SELFTEST_H
+#define CARRY_LINUX_SELFTEST_H
+
+#include <linux/compiler_attributes.h>
+
+#include "carry_module.h"
+
+/* A test of KTAP, which fails if anything is said of it. */
+struct carry_test {
+    struct seq_file *out;
+    const char *name;
+    unsigned int failures;
+};
+
+__printf(2, 3) void carry_test_fail(struct carry_test *test, const char *format, ...);
+
+#define carry_expect(test, condition, ...)                                                         \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            carry_test_fail(test, __VA_ARGS__);                                                    \
+    } while (0)
+
+/* The kernels in their forms. */
+struct carry_sum_forms {
+    const char *name;
+    carry_sum_fn *sum;
+    carry_sum_copy_fn *copy;
+    carry_sum_copy_try_fn *copy_try;
+};
+
+struct carry_copy_forms {
+    const char *name;
+    carry_copy_fn *copy;
+    carry_copy_try_fn *copy_try;
+};
+
+/* The next one that this CPU has, from *index = 0 on; NULL behind the last. */
+const struct carry_sum_forms *carry_test_next_sum(size_t *index);
+const struct carry_copy_forms *carry_test_next_copy(size_t *index);
+
+/* Bytes that look random, the same each time. */
+void carry_test_fill(void *data, size_t size);
+
+/* Each returns NULL, or why it did not run. */
+const char *carry_test_sum(struct carry_test *test);
+const char *carry_test_sum_copy(struct carry_test *test);
+const char *carry_test_copy(struct carry_test *test);
+const char *carry_test_crc32c(struct carry_test *test);
+const char *carry_test_packet(struct carry_test *test);
+const char *carry_test_fault(struct carry_test *test);
+const char *carry_test_fault_sum(struct carry_test *test);
+const char *carry_test_nofault(struct carry_test *test);
+const char *carry_test_user(struct carry_test *test);
+const char *carry_test_contexts(struct carry_test *test);
+const char *carry_test_nested(struct carry_test *test);
+const char *carry_test_interrupts(struct carry_test *test);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From which size on a vector kernel is worth its section, measured when the module is loaded.
+ *
+ * It is the cost of a section for which no registers are saved: of the second one since the thread
+ * came from user mode. What the first one takes more depends on what that thread does.
+ */
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+
+#include "carry_module.h"
+
+#define ROUNDS 16
+#define CALLS  16
+
+const char *const carry_operation_names[CARRY_OPERATIONS] = {
+    [CARRY_SUM] = "sum",
+    [CARRY_SUM_COPY] = "sum_copy",
+    [CARRY_COPY] = "copy",
+    [CARRY_CRC32C] = "crc32c",
+};
+
+enum carry_table carry_operation_table(enum carry_operation operation) {
+    static const enum carry_table tables[CARRY_OPERATIONS] = {
+        [CARRY_SUM] = CARRY_SUMS,
+        [CARRY_SUM_COPY] = CARRY_SUMS,
+        [CARRY_COPY] = CARRY_COPIES,
+        [CARRY_CRC32C] = CARRY_CRCS,
+    };
+    return tables[operation];
+}
+
+void carry_operate(enum carry_operation operation, void *dst, const void *src, size_t size) {
+    switch (operation) {
+    case CARRY_SUM:
+        carry_sum_call(src, size, 0);
+        break;
+    case CARRY_SUM_COPY:
+        carry_sum_copy(dst, src, size, 0);
+        break;
+    case CARRY_COPY:
+        carry_copy(dst, src, size);
+        break;
+    default:
+        carry_crc32c(src, size, 0);
+    }
+}
+
+/* The shortest of some rounds: what else the CPU does only adds to them. */
+static u64 shortest(enum carry_operation operation, void *dst, const void *src, size_t size) {
+    u64 best = U64_MAX;
+    int round, call;
+
+    for (round = 0; round < ROUNDS; round++) {
+        u64 start;
+
+        preempt_disable();
+        start = ktime_get_ns();
+        for (call = 0; call < CALLS; call++)
+            carry_operate(operation, dst, src, size);
+        best = min(best, ktime_get_ns() - start);
+        preempt_enable();
+    }
+    return best;
+}
+
+static bool vectors_win(enum carry_operation operation, void *dst, const void *src, size_t size) {
+    u64 scalar, vector;
+
+    carry_thresholds[operation] = SIZE_MAX;
+    scalar = shortest(operation, dst, src, size);
+    carry_thresholds[operation] = 0;
+    vector = shortest(operation, dst, src, size);
+    return vector < scalar;
+}
+
+/* The least of these sizes from which on vectors win at each of them. */
+static size_t measure(enum carry_operation operation, void *dst, const void *src) {
+    static const size_t sizes[] = {4096, 3072, 2048, 1536, 1024, 768, 512, 384, 256, 192, 128, 64};
+    size_t least = SIZE_MAX;
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE(sizes) && vectors_win(operation, dst, src, sizes[i]); i++)
+        least = sizes[i];
+    return least;
+}
+
+int carry_set_thresholds(long bytes) {
+    void *buffer = kzalloc(2 * CARRY_SECTION_BYTES, GFP_KERNEL);
+    int operation;
+
+    if (!buffer)
+        return -ENOMEM;
+    for (operation = 0; operation < CARRY_OPERATIONS; operation++) {
+        if (!carry_choices[carry_operation_table(operation)].is_vector)
+            carry_thresholds[operation] = SIZE_MAX;
+        else if (bytes >= 0)
+            carry_thresholds[operation] = bytes;
+        else
+            carry_thresholds[operation] = measure(operation, buffer, buffer + CARRY_SECTION_BYTES);
+    }
+    kfree(buffer);
+    return 0;
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The core as a module of Linux, on CPUs old and new; and broken ones, which must be caught."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE, run
+from debian_kernel import DebianKernel, NoKernelError, fetch
+
+PORT = SOURCE / "ports/linux"
+MODELS = ["qemu64", "Nehalem", "Haswell", "max"]
+
+
+@dataclass
+class Session:
+    """What a machine said: TAP of its first process, and indented KTAP of the module."""
+
+    lines: list[str]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def failed(self) -> list[str]:
+        return [line.strip() for line in self.lines if re.match(r" *not ok ", line)]
+
+    def has_all_points(self) -> bool:
+        """Each plan, the outer one and those of the module, is met."""
+        for indent in ("", "    "):
+            plans = re.findall(rf"^{indent}1\.\.(\d+)$", self.text, re.MULTILINE)
+            points = re.findall(rf"^{indent}(?:not )?ok \d+ ", self.text, re.MULTILINE)
+            if not plans or sum(map(int, plans)) != len(points):
+                return False
+        return True
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    given = os.environ.get("CARRY_RING0")
+    return Path(given) / "linux" if given else tmp_path_factory.mktemp("linux")
+
+
+@pytest.fixture(scope="session")
+def linux(folder: Path) -> DebianKernel:
+    try:
+        return fetch(folder / "kernel")
+    except NoKernelError as reason:
+        pytest.skip(f"no kernel of Debian's: {reason}")
+
+
+@pytest.fixture(scope="session")
+def init(folder: Path, linux: DebianKernel) -> Path:
+    program = folder / "init"
+    subprocess.run(
+        ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program, PORT / "init.c"],
+        check=True,
+        timeout=100,
+    )
+    return program
+
+
+def build(folder: Path, linux: DebianKernel, *settings: str) -> Path:
+    """The module; another one with other settings, of which most objects are the same."""
+    out = folder / "module"
+    done = subprocess.run(
+        ["make", f"-j{os.cpu_count()}", f"KDIR={linux.headers}", f"OUT={out}", *settings],
+        cwd=PORT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "warning" not in said, said
+    return out / "carry.ko"
+
+
+def initrd(folder: Path, init: Path, module: Path, name: str) -> Path:
+    root = folder / f"{name}.root"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    shutil.copy(init, root / "init")
+    shutil.copy(module, root / "carry.ko")
+    archive = subprocess.run(
+        ["cpio", "--create", "--format=newc", "--quiet"],
+        cwd=root,
+        input=b"init\ncarry.ko\n",
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    image = folder / f"{name}.gz"
+    image.write_bytes(gzip.compress(archive.stdout, compresslevel=1))
+    return image
+
+
+@pytest.fixture(scope="session")
+def sound(folder: Path, linux: DebianKernel, init: Path) -> Path:
+    return initrd(folder, init, build(folder, linux), "sound")
+
+
+def boot(linux: DebianKernel, image: Path, model: str, parameters: str = "") -> Session:
+    qemu = shutil.which("qemu-system-x86_64")
+    if not qemu:
+        pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")
+    _, lines = run(
+        [
+            *(qemu, "-accel", "tcg", "-cpu", model, "-smp", "2", "-m", "256"),
+            *("-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"),
+            *("-kernel", linux.image, "-initrd", image),
+            *("-append", f"console=ttyS0 quiet panic=-1 -- {parameters}"),
+        ]
+    )
+    return Session(lines)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_module(linux: DebianKernel, sound: Path, model: str) -> None:
+    session = boot(linux, sound, model)
+    assert not session.failed, session.text
+    assert session.has_all_points(), session.text
