@@ -67,7 +67,14 @@ static const struct {
     const char *(*run)(struct carry_test *test);
 } tests[] = {
     {"sum", carry_test_sum},
+    {"sum_copy", carry_test_sum_copy},
+    {"copy", carry_test_copy},
     {"crc32c", carry_test_crc32c},
+    {"packet", carry_test_packet},
+    {"fault", carry_test_fault},
+    {"fault_sum", carry_test_fault_sum},
+    {"nofault", carry_test_nofault},
+    {"user", carry_test_user},
 };
 
 static void run(struct seq_file *out, size_t index) {
