@@ -3,6 +3,7 @@
 #ifndef CARRY_MODULE_H
 #define CARRY_MODULE_H
 
+#include <linux/percpu.h>
 #include <linux/types.h>
 
 #include "core.h"
@@ -35,6 +36,10 @@ struct carry_choice {
 };
 
 extern struct carry_choice carry_choices[CARRY_TABLES];
+extern const char *const carry_table_names[CARRY_TABLES];
+
+/* How often a CPU went without vectors, because they were in use. */
+DECLARE_PER_CPU(unsigned long, carry_refusals);
 
 /*
  * Chooses the kernels, each by its name, or the best one for "". Returns 0 or -EINVAL. Only while
@@ -65,7 +70,8 @@ int carry_set_thresholds(long bytes);
 
 /* --- selftest.c, bench.c, status.c: files in debugfs --- */
 
-int carry_selftest_show(struct seq_file *out, void *unused);
 int carry_bench_show(struct seq_file *out, void *unused);
+int carry_kernels_show(struct seq_file *out, void *unused);
+int carry_selftest_show(struct seq_file *out, void *unused);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The module: its parameters, its files in debugfs, its start and its end. */
+#define pr_fmt(text) KBUILD_MODNAME ": " text
+
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -35,6 +37,8 @@ static struct dentry *folder;
         .release = single_release,                                                                 \
     }
 
+FILE_THAT_SHOWS(bench);
+FILE_THAT_SHOWS(kernels);
 FILE_THAT_SHOWS(selftest);
 
 static int __init carry_init(void) {
@@ -46,7 +50,11 @@ static int __init carry_init(void) {
         return error;
 
     folder = debugfs_create_dir("carry", NULL);
+    debugfs_create_file("bench", 0400, folder, NULL, &bench_fops);
+    debugfs_create_file("kernels", 0444, folder, NULL, &kernels_fops);
     debugfs_create_file("selftest", 0400, folder, NULL, &selftest_fops);
+    pr_info("sums by %s, copies by %s, CRC32c by %s\n", carry_choices[CARRY_SUMS].name,
+            carry_choices[CARRY_COPIES].name, carry_choices[CARRY_CRCS].name);
     return 0;
 }
 
@@ -59,4 +67,5 @@ module_exit(carry_exit);
 
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("Internet checksums, and copies that survive faults");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION(__stringify(CARRY_VERSION_MAJOR) "." __stringify(
+    CARRY_VERSION_MINOR) "." __stringify(CARRY_VERSION_PATCH));

@@ -21,7 +21,7 @@
 
 #include "carry_module.h"
 
-size_t carry_thresholds[CARRY_OPERATIONS] = {
+size_t carry_thresholds[CARRY_OPERATIONS] __read_mostly = {
     [0 ... CARRY_OPERATIONS - 1] = SIZE_MAX,
 };
 
@@ -37,19 +37,41 @@ bool carry_vectors_usable(void) {
     return !in_nmi() && irq_fpu_usable();
 }
 
+DEFINE_PER_CPU(unsigned long, carry_refusals);
+
 static bool takes_vectors(enum carry_operation operation, size_t size) {
-    return size >= READ_ONCE(carry_thresholds[operation]) && carry_vectors_usable();
+    if (size < READ_ONCE(carry_thresholds[operation]))
+        return false;
+    if (carry_vectors_usable())
+        return true;
+    this_cpu_inc(carry_refusals);
+    return false;
 }
 
-static size_t begin(size_t left) {
-    if (left)
+/* BREAKS_SECTION is 1 where the tests are to find that nothing was saved. */
+static void section_begin(void) {
+    if (BREAKS_SECTION)
+        preempt_disable();
+    else
         kernel_fpu_begin();
+}
+
+static void section_end(void) {
+    if (BREAKS_SECTION)
+        preempt_enable();
+    else
+        kernel_fpu_end();
+}
+
+static size_t begin_part(size_t left) {
+    if (left)
+        section_begin();
     return min(left, CARRY_SECTION_BYTES);
 }
 
 /* All of `size` bytes, in sections of `part` bytes from `at` on. */
 #define for_each_section(at, part, size)                                                           \
-    for (size_t at = 0, part; (part = begin((size)-at)) != 0; kernel_fpu_end(), at += part)
+    for (size_t at = 0, part; (part = begin_part((size)-at)) != 0; section_end(), at += part)
 
 uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
     if (!takes_vectors(CARRY_SUM, size))
@@ -107,13 +129,13 @@ static __always_inline void leave_user(bool user) {
 static size_t copy_try_section(void *dst, const void *src, size_t size, bool user) {
     size_t left;
 
-    kernel_fpu_begin();
+    section_begin();
     pagefault_disable();
     reach_user(user);
     left = static_call(vector_copy_try)(dst, src, size);
     leave_user(user);
     pagefault_enable();
-    kernel_fpu_end();
+    section_end();
     return left;
 }
 
@@ -150,13 +172,13 @@ static struct carry_sum_tried sum_copy_try_section(void *dst, const void *src, s
                                                    uint32_t sum, bool user) {
     struct carry_sum_tried tried;
 
-    kernel_fpu_begin();
+    section_begin();
     pagefault_disable();
     reach_user(user);
     tried = static_call(vector_sum_copy_try)(dst, src, size, sum);
     leave_user(user);
     pagefault_enable();
-    kernel_fpu_end();
+    section_end();
     return tried;
 }
 

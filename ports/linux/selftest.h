@@ -43,18 +43,17 @@ const struct carry_copy_forms *carry_test_next_copy(size_t *index);
 /* Bytes that look random, the same each time. */
 void carry_test_fill(void *data, size_t size);
 
-/* Each returns NULL, or why it did not run. */
-const char *carry_test_sum(struct carry_test *test);
-const char *carry_test_sum_copy(struct carry_test *test);
-const char *carry_test_copy(struct carry_test *test);
-const char *carry_test_crc32c(struct carry_test *test);
-const char *carry_test_packet(struct carry_test *test);
-const char *carry_test_fault(struct carry_test *test);
-const char *carry_test_fault_sum(struct carry_test *test);
-const char *carry_test_nofault(struct carry_test *test);
-const char *carry_test_user(struct carry_test *test);
-const char *carry_test_contexts(struct carry_test *test);
-const char *carry_test_nested(struct carry_test *test);
-const char *carry_test_interrupts(struct carry_test *test);
+void carry_test_sum(struct carry_test *test);
+void carry_test_sum_copy(struct carry_test *test);
+void carry_test_copy(struct carry_test *test);
+void carry_test_crc32c(struct carry_test *test);
+void carry_test_packet(struct carry_test *test);
+void carry_test_fault(struct carry_test *test);
+void carry_test_fault_sum(struct carry_test *test);
+void carry_test_nofault(struct carry_test *test);
+void carry_test_user(struct carry_test *test);
+void carry_test_contexts(struct carry_test *test);
+void carry_test_nested(struct carry_test *test);
+void carry_test_interrupts(struct carry_test *test);
 
 #endif

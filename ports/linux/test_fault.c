@@ -41,21 +41,19 @@ struct memory {
     u8 *hole;
 };
 
-static const char no_memory[] = "no memory";
-
 static void free_memory(struct memory *memory) {
     if (memory)
         vfree(memory->area);
     kvfree(memory);
 }
 
-static struct memory *new_memory(void) {
+static struct memory *new_memory(struct carry_test *test) {
     struct memory *memory = kvzalloc(sizeof *memory, GFP_KERNEL);
 
-    if (!memory)
-        return NULL;
-    memory->area = vmalloc(2 * PAGE_SIZE);
-    if (!memory->area) {
+    if (memory)
+        memory->area = vmalloc(2 * PAGE_SIZE);
+    if (!memory || !memory->area) {
+        carry_test_fail(test, "no memory");
         free_memory(memory);
         return NULL;
     }
@@ -157,35 +155,33 @@ static void check_words(struct carry_test *test, struct memory *memory) {
     carry_expect(test, carry_load_zeropad(memory->hole - 2) == 0x1111, "zeros do not pad a load");
 }
 
-const char *carry_test_fault(struct carry_test *test) {
-    struct memory *memory = new_memory();
+void carry_test_fault(struct carry_test *test) {
+    struct memory *memory = new_memory(test);
     const struct carry_copy_forms *forms;
     size_t i = 0;
 
     if (!memory)
-        return no_memory;
+        return;
     while ((forms = carry_test_next_copy(&i)))
         check_way(test, memory,
                   &(struct way){forms->name, .copy = forms->copy_try, .in_section = true});
     check_way(test, memory, &(struct way){"module", .copy = carry_copy_try});
     check_words(test, memory);
     free_memory(memory);
-    return NULL;
 }
 
-const char *carry_test_fault_sum(struct carry_test *test) {
-    struct memory *memory = new_memory();
+void carry_test_fault_sum(struct carry_test *test) {
+    struct memory *memory = new_memory(test);
     const struct carry_sum_forms *forms;
     size_t i = 0;
 
     if (!memory)
-        return no_memory;
+        return;
     while ((forms = carry_test_next_sum(&i)))
         check_way(test, memory,
                   &(struct way){forms->name, .sum_copy = forms->copy_try, .in_section = true});
     check_way(test, memory, &(struct way){"module", .sum_copy = carry_sum_copy_try_call});
     free_memory(memory);
-    return NULL;
 }
 
 /* --- As copy_from_kernel_nofault() --- */
@@ -196,17 +192,16 @@ static void check_refused(struct carry_test *test, struct memory *memory, unsign
     carry_expect(test, left == 8, "8 bytes at %lx: %zu left", address, left);
 }
 
-const char *carry_test_nofault(struct carry_test *test) {
-    struct memory *memory = new_memory();
+void carry_test_nofault(struct carry_test *test) {
+    struct memory *memory = new_memory(test);
 
     if (!memory)
-        return no_memory;
+        return;
     check_loads(test, memory, &(struct way){"nofault", .copy = carry_copy_from_kernel_nofault});
     check_refused(test, memory, 0);
     check_refused(test, memory, TASK_SIZE_MAX - 8);
     check_refused(test, memory, 1ul << 63); /* no address */
     free_memory(memory);
-    return NULL;
 }
 
 /* --- A process's memory --- */
@@ -273,12 +268,12 @@ static void check_user_refused(struct carry_test *test, struct memory *memory,
                  "a range into the kernel is read");
 }
 
-const char *carry_test_user(struct carry_test *test) {
-    struct memory *memory = new_memory();
+void carry_test_user(struct carry_test *test) {
+    struct memory *memory = new_memory(test);
     unsigned long pages, readable;
 
     if (!memory)
-        return no_memory;
+        return;
     pages = map_user(2, PROT_READ | PROT_WRITE);
     readable = map_user(1, PROT_READ);
     if (IS_ERR_VALUE(pages) || IS_ERR_VALUE(readable)) {
@@ -298,5 +293,4 @@ const char *carry_test_user(struct carry_test *test) {
         vm_munmap(readable, PAGE_SIZE);
     }
     free_memory(memory);
-    return NULL;
 }

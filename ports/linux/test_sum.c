@@ -22,13 +22,13 @@ struct buffers {
     u32 expected[SIZE_LAST + 1]; /* of each size, from one offset on */
 };
 
-static const char no_memory[] = "no memory";
-
-static struct buffers *new_buffers(void) {
+static struct buffers *new_buffers(struct carry_test *test) {
     struct buffers *buffers = kvmalloc(sizeof *buffers, GFP_KERNEL);
 
     if (buffers)
         carry_test_fill(buffers->from, sizeof buffers->from);
+    else
+        carry_test_fail(test, "no memory");
     return buffers;
 }
 
@@ -74,13 +74,13 @@ static uint32_t sum_by_module(const void *data, size_t size, uint32_t sum) {
     return (__force u32)carry_csum_partial(data, size, (__force __wsum)sum);
 }
 
-const char *carry_test_sum(struct carry_test *test) {
-    struct buffers *buffers = new_buffers();
+void carry_test_sum(struct carry_test *test) {
+    struct buffers *buffers = new_buffers(test);
     const struct carry_sum_forms *forms;
     size_t offset, i;
 
     if (!buffers)
-        return no_memory;
+        return;
     for (offset = 0; offset < OFFSETS; offset++) {
         ask_oracle(&oracle_internet, buffers, offset);
         i = 0;
@@ -91,23 +91,21 @@ const char *carry_test_sum(struct carry_test *test) {
         cond_resched();
     }
     kvfree(buffers);
-    return NULL;
 }
 
-const char *carry_test_crc32c(struct carry_test *test) {
-    struct buffers *buffers = new_buffers();
+void carry_test_crc32c(struct carry_test *test) {
+    struct buffers *buffers = new_buffers(test);
     struct carry_sum_kernel kernel;
     size_t i;
 
     if (!buffers)
-        return no_memory;
+        return;
     ask_oracle(&oracle_crc32c, buffers, 1);
     for (i = 0; carry_crc32c_kernel(i, &kernel); i++)
         if (!kernel.missing)
             check_sums(test, &oracle_crc32c, buffers, 1, kernel.name, kernel.sum, true);
     check_sums(test, &oracle_crc32c, buffers, 1, "module", carry_crc32c, false);
     kvfree(buffers);
-    return NULL;
 }
 
 /* --- Copies --- */
@@ -159,13 +157,13 @@ static uint32_t sum_copy_by_module(void *dst, const void *src, size_t size, uint
     return (__force u32)csum_add(copied, (__force __wsum)sum);
 }
 
-const char *carry_test_sum_copy(struct carry_test *test) {
-    struct buffers *buffers = new_buffers();
+void carry_test_sum_copy(struct carry_test *test) {
+    struct buffers *buffers = new_buffers(test);
     const struct carry_sum_forms *forms;
     size_t offset, i;
 
     if (!buffers)
-        return no_memory;
+        return;
     for (offset = 0; offset < OFFSETS; offset += 5) {
         ask_oracle(&oracle_internet, buffers, offset);
         i = 0;
@@ -175,7 +173,6 @@ const char *carry_test_sum_copy(struct carry_test *test) {
         cond_resched();
     }
     kvfree(buffers);
-    return NULL;
 }
 
 static void check_copies(struct carry_test *test, struct buffers *buffers, size_t offset,
@@ -195,13 +192,13 @@ static void check_copies(struct carry_test *test, struct buffers *buffers, size_
     }
 }
 
-const char *carry_test_copy(struct carry_test *test) {
-    struct buffers *buffers = new_buffers();
+void carry_test_copy(struct carry_test *test) {
+    struct buffers *buffers = new_buffers(test);
     const struct carry_copy_forms *forms;
     size_t offset, i;
 
     if (!buffers)
-        return no_memory;
+        return;
     for (offset = 0; offset < OFFSETS; offset += 5) {
         i = 0;
         while ((forms = carry_test_next_copy(&i)))
@@ -210,7 +207,6 @@ const char *carry_test_copy(struct carry_test *test) {
         cond_resched();
     }
     kvfree(buffers);
-    return NULL;
 }
 
 /* --- Frames --- */
@@ -219,7 +215,7 @@ const char *carry_test_copy(struct carry_test *test) {
 #define UDP_BYTES   1000
 #define FRAME_BYTES (14 + 20 + UDP_BYTES)
 
-const char *carry_test_packet(struct carry_test *test) {
+void carry_test_packet(struct carry_test *test) {
     static const u8 headers[] = {
         2,
         0,
@@ -270,8 +266,10 @@ const char *carry_test_packet(struct carry_test *test) {
     const __sum16 *udp_check = (const __sum16 *)(bytes + 14 + 20 + 6);
     __wsum sum;
 
-    if (!bytes)
-        return no_memory;
+    if (!bytes) {
+        carry_test_fail(test, "no memory");
+        return;
+    }
     frame.data = bytes;
     carry_test_fill(bytes, FRAME_BYTES);
     memcpy(bytes, headers, sizeof headers);
@@ -291,5 +289,4 @@ const char *carry_test_packet(struct carry_test *test) {
                      sums[0].verdict == CARRY_VERDICT_GOOD && sums[1].verdict == CARRY_VERDICT_BAD,
                  "a changed bit is not found");
     kfree(bytes);
-    return NULL;
 }

@@ -23,6 +23,12 @@ const char *const carry_operation_names[CARRY_OPERATIONS] = {
     [CARRY_CRC32C] = "crc32c",
 };
 
+const char *const carry_table_names[CARRY_TABLES] = {
+    [CARRY_SUMS] = "sum",
+    [CARRY_COPIES] = "copy",
+    [CARRY_CRCS] = "crc32c",
+};
+
 enum carry_table carry_operation_table(enum carry_operation operation) {
     static const enum carry_table tables[CARRY_OPERATIONS] = {
         [CARRY_SUM] = CARRY_SUMS,

@@ -5,12 +5,7 @@
 
 #pragma push_macro("inline")
 #undef inline
-#include <carry/copy.h>
-#include <carry/cpu.h>
-#include <carry/crc.h>
-#include <carry/fault.h>
-#include <carry/packet.h>
-#include <carry/sum.h>
+#include <carry/carry.h>
 
 #include "copy/choice.h"
 #include "sum/choice.h"

@@ -4,6 +4,8 @@
  * Its handler does not tell which page could not be reached, but it can load a constant: rax = -1,
  * which base/fault.h has for "nobody knows". The recovery then goes on byte by byte from where the
  * copy was, and a second fault, of rep movsb, ends that at the exact byte.
+ *
+ * ROWS_OFF_BY is 1 where the tests are to find that no entry is right.
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_TABLE_H

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Sections in threads and interrupts, and what is done where there can be none. */
+#include <linux/completion.h>
+#include <linux/hardirq.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/preempt.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <asm/fpu/api.h>
+#include <net/checksum.h>
+
+#include "carry_linux.h"
+#include "selftest.h"
+
+#define BYTES 4000
+
+/* What is summed and copied, and what must come of it. */
+struct work {
+    u8 from[BYTES];
+    u8 to[BYTES];
+    __sum16 expected;
+};
+
+static struct work *new_work(struct carry_test *test) {
+    struct work *work = kmalloc(sizeof *work, GFP_KERNEL);
+
+    if (work) {
+        carry_test_fill(work->from, BYTES);
+        work->expected = csum_fold(csum_partial(work->from, BYTES, 0));
+    } else {
+        carry_test_fail(test, "no memory");
+    }
+    return work;
+}
+
+/* In any context. */
+static bool is_done_right(struct work *work) {
+    memset(work->to, 0, BYTES);
+    return csum_fold(carry_csum_partial(work->from, BYTES, 0)) == work->expected &&
+           csum_fold(carry_csum_partial_copy_nocheck(work->from, work->to, BYTES)) ==
+               work->expected &&
+           !memcmp(work->from, work->to, BYTES);
+}
+
+static bool has_vectors(void) {
+    return carry_choices[CARRY_SUMS].is_vector;
+}
+
+/* --- Each context --- */
+
+struct visit {
+    struct hrtimer timer;
+    struct completion done;
+    struct work *work;
+    bool in_hard_interrupt;
+    bool in_soft_interrupt;
+    bool right;
+};
+
+static enum hrtimer_restart fire(struct hrtimer *timer) {
+    struct visit *visit = container_of(timer, struct visit, timer);
+
+    visit->in_hard_interrupt = in_hardirq();
+    visit->in_soft_interrupt = in_serving_softirq();
+    visit->right = is_done_right(visit->work);
+    complete(&visit->done);
+    return HRTIMER_NORESTART;
+}
+
+/* Has a timer of that mode fire once. */
+static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode mode) {
+    visit->work = work;
+    init_completion(&visit->done);
+    hrtimer_init_on_stack(&visit->timer, CLOCK_MONOTONIC, mode);
+    visit->timer.function = fire;
+    hrtimer_start(&visit->timer, ns_to_ktime(100 * NSEC_PER_USEC), mode);
+    wait_for_completion(&visit->done);
+    hrtimer_cancel(&visit->timer);
+    destroy_hrtimer_on_stack(&visit->timer);
+}
+
+void carry_test_contexts(struct carry_test *test) {
+    struct work *work = new_work(test);
+    struct visit hard, soft;
+
+    if (!work)
+        return;
+    carry_expect(test, carry_vectors_usable(), "a thread gets no section");
+    carry_expect(test, is_done_right(work), "wrong in a thread");
+
+    visit_by(&hard, work, HRTIMER_MODE_REL_HARD);
+    carry_expect(test, hard.in_hard_interrupt, "the timer is none of hard interrupts");
+    carry_expect(test, hard.right, "wrong in a hard interrupt");
+
+    visit_by(&soft, work, HRTIMER_MODE_REL_SOFT);
+    carry_expect(test, soft.in_soft_interrupt, "the timer is none of soft interrupts");
+    carry_expect(test, soft.right, "wrong in a soft interrupt");
+
+    local_irq_disable();
+    carry_expect(test, is_done_right(work), "wrong with interrupts off");
+    local_irq_enable();
+    kfree(work);
+}
+
+/* --- In another section, whose registers are not to be touched --- */
+
+#define EACH(X)                                                                                    \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
+#define STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
+
+void carry_test_nested(struct carry_test *test) {
+    struct work *work = new_work(test);
+    u8 before[16 * 16], after[16 * 16];
+    unsigned long refusals;
+    bool usable, right;
+
+    if (!work)
+        return;
+    carry_test_fill(before, sizeof before);
+    kernel_fpu_begin();
+    refusals = this_cpu_read(carry_refusals);
+    asm volatile(EACH(LOAD) : : "r"(before) : "memory");
+    usable = carry_vectors_usable();
+    right = is_done_right(work);
+    asm volatile(EACH(STORE) : : "r"(after) : "memory");
+    refusals = this_cpu_read(carry_refusals) - refusals;
+    kernel_fpu_end();
+
+    carry_expect(test, !usable, "a section begins inside of another");
+    carry_expect(test, right, "wrong inside of a section");
+    carry_expect(test, !memcmp(before, after, sizeof before), "registers of a section are changed");
+    carry_expect(test, !has_vectors() || refusals == 2, "%lu calls were refused, not 2", refusals);
+    kfree(work);
+}
+
+/* --- Interrupts at any point of a section --- */
+
+#define INTERRUPT_NS 50000
+#define TIME_NS      (200 * NSEC_PER_MSEC)
+
+struct interrupts {
+    struct hrtimer timer;
+    struct work *work;
+    unsigned int in_sections;
+    unsigned int elsewhere;
+    unsigned int wrong;
+};
+
+static enum hrtimer_restart interrupt(struct hrtimer *timer) {
+    struct interrupts *interrupts = container_of(timer, struct interrupts, timer);
+
+    if (!carry_vectors_usable() && !softirq_count())
+        interrupts->in_sections++;
+    else
+        interrupts->elsewhere++;
+    interrupts->wrong += !is_done_right(interrupts->work);
+    hrtimer_forward_now(timer, ns_to_ktime(INTERRUPT_NS));
+    return HRTIMER_RESTART;
+}
+
+/* The timer is of this CPU, so the thread stays there. */
+void carry_test_interrupts(struct carry_test *test) {
+    struct work *work = new_work(test);
+    struct interrupts interrupts = {.work = new_work(test)};
+    unsigned int wrong = 0;
+    u64 end = ktime_get_ns() + TIME_NS;
+
+    if (!work || !interrupts.work) {
+        kfree(interrupts.work);
+        kfree(work);
+        return;
+    }
+    migrate_disable();
+    hrtimer_init_on_stack(&interrupts.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+    interrupts.timer.function = interrupt;
+    hrtimer_start(&interrupts.timer, ns_to_ktime(INTERRUPT_NS), HRTIMER_MODE_REL_PINNED_HARD);
+    while (ktime_get_ns() < end)
+        wrong += !is_done_right(work);
+    hrtimer_cancel(&interrupts.timer);
+    destroy_hrtimer_on_stack(&interrupts.timer);
+    migrate_enable();
+
+    seq_printf(test->out, "# interrupts: %u in sections, %u elsewhere\n", interrupts.in_sections,
+               interrupts.elsewhere);
+    carry_expect(test, !wrong, "wrong %u times in a thread", wrong);
+    carry_expect(test, !interrupts.wrong, "wrong %u times in an interrupt", interrupts.wrong);
+    carry_expect(test, !has_vectors() || interrupts.in_sections, "none came in a section");
+    carry_expect(test, interrupts.in_sections + interrupts.elsewhere, "none came");
+    kfree(interrupts.work);
+    kfree(work);
+}
