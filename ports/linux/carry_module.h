@@ -42,8 +42,9 @@ extern const char *const carry_table_names[CARRY_TABLES];
 DECLARE_PER_CPU(unsigned long, carry_refusals);
 
 /*
- * Chooses the kernels, each by its name, or the best one for "". Returns 0 or -EINVAL. Only while
- * nobody uses the module: the core calls what it has chosen, for a moment, without a section.
+ * Chooses the kernels, each by its name, or the best one for "". Returns 0, or -EINVAL and says why
+ * in the log. Only while nobody uses the module: for a moment the core calls what it has chosen
+ * without a section.
  */
 int carry_choose(const char *sum, const char *copy, const char *crc32c);
 
@@ -65,8 +66,9 @@ enum carry_table carry_operation_table(enum carry_operation operation);
 /* Does an operation once; what it gives is nobody's business. */
 void carry_operate(enum carry_operation operation, void *dst, const void *src, size_t size);
 
-/* Measures all thresholds; or sets them, if `bytes` is not negative. Returns 0 or -ENOMEM. */
-int carry_set_thresholds(long bytes);
+/* Sets all thresholds, of operations that have vectors: to so many bytes; or measured ones. */
+void carry_set_thresholds(size_t bytes);
+int carry_measure_thresholds(void);
 
 /* --- selftest.c, bench.c, status.c: files in debugfs --- */
 

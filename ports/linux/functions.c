@@ -62,11 +62,14 @@ __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size
     if (!may_access(src, size))
         return 0;
     tried = carry_sum_copy_try_any(dst, (__force const void *)src, size, ~0u, true);
-    return tried.left ? 0 : (__force __wsum)tried.sum;
+    return tried.left ? 0 : (__force __wsum)(u32)tried.sum;
 }
 EXPORT_SYMBOL_GPL(carry_csum_and_copy_from_user);
 
-/* Of a process's addresses, and of those that are none, no fault may be survived. */
+/*
+ * As copy_from_kernel_nofault_allowed(), which is not exported: with SMAP, faults of a process's
+ * addresses are not survived.
+ */
 static bool is_of_kernel(const void *data) {
     return (unsigned long)data >= TASK_SIZE_MAX + PAGE_SIZE &&
            __is_canonical_address((unsigned long)data, boot_cpu_data.x86_virt_bits);

@@ -145,6 +145,7 @@ int main(int count, char **arguments) {
     show("selftest");
     unload();
     refuse("sum=unheard-of");
+    refuse("mask=unheard-of");
     load("threshold=0");
     show("bench");
     unload();

@@ -5,20 +5,22 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
+#include <linux/stringify.h>
 
 #include "carry_module.h"
 
 static char *sum = "", *copy = "", *crc32c = "";
 module_param(sum, charp, 0444);
-MODULE_PARM_DESC(sum, "kernel of sums, as /sys/kernel/debug/carry/kernels lists them (the best)");
+MODULE_PARM_DESC(
+    sum, "kernel of sums, of those that carry/kernels of debugfs lists (default: the best)");
 module_param(copy, charp, 0444);
-MODULE_PARM_DESC(copy, "kernel of copies (the best)");
+MODULE_PARM_DESC(copy, "kernel of copies (default: the best)");
 module_param(crc32c, charp, 0444);
-MODULE_PARM_DESC(crc32c, "kernel of CRC32c (the best)");
+MODULE_PARM_DESC(crc32c, "kernel of CRC32c (default: the best)");
 
 static long threshold = -1;
 module_param(threshold, long, 0444);
-MODULE_PARM_DESC(threshold, "least size in bytes for kernels of vectors (-1: is measured)");
+MODULE_PARM_DESC(threshold, "least size in bytes that takes vectors (default: -1, it is measured)");
 
 static struct dentry *folder;
 
@@ -44,8 +46,12 @@ FILE_THAT_SHOWS(selftest);
 static int __init carry_init(void) {
     int error = carry_choose(sum, copy, crc32c);
 
-    if (!error)
-        error = carry_set_thresholds(threshold);
+    if (error)
+        return error;
+    if (threshold >= 0)
+        carry_set_thresholds(threshold);
+    else
+        error = carry_measure_thresholds();
     if (error)
         return error;
 
@@ -65,7 +71,9 @@ static void __exit carry_exit(void) {
 module_init(carry_init);
 module_exit(carry_exit);
 
+#define VERSION(major, minor, patch)                                                               \
+    __stringify(major) "." __stringify(minor) "." __stringify(patch)
+
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("Internet checksums, and copies that survive faults");
-MODULE_VERSION(__stringify(CARRY_VERSION_MAJOR) "." __stringify(
-    CARRY_VERSION_MINOR) "." __stringify(CARRY_VERSION_PATCH));
+MODULE_VERSION(VERSION(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH));

@@ -8,9 +8,12 @@
  * rewritten by Linux. The choices of the core itself stay with scalar kernels, as it calls those
  * from anywhere.
  */
+#define pr_fmt(text) KBUILD_MODNAME ": " text
+
 #include <linux/hardirq.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>
+#include <linux/printk.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -76,22 +79,27 @@ static size_t begin_part(size_t left) {
 uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
     if (!takes_vectors(CARRY_SUM, size))
         return carry_sum_adc(data, size, sum);
-    for_each_section(at, part, size) sum = static_call(vector_sum)(data + at, part, sum);
+    for_each_section(at, part, size) {
+        sum = static_call(vector_sum)(data + at, part, sum);
+    }
     return sum;
 }
 
 uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
     if (!takes_vectors(CARRY_SUM_COPY, size))
         return carry_sum_copy_adc(dst, src, size, sum);
-    for_each_section(at, part, size) sum =
-        static_call(vector_sum_copy)(dst + at, src + at, part, sum);
+    for_each_section(at, part, size) {
+        sum = static_call(vector_sum_copy)(dst + at, src + at, part, sum);
+    }
     return sum;
 }
 
 uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc) {
     if (!takes_vectors(CARRY_CRC32C, size))
         return carry_crc32c_generic(data, size, crc);
-    for_each_section(at, part, size) crc = static_call(vector_crc32c)(data + at, part, crc);
+    for_each_section(at, part, size) {
+        crc = static_call(vector_crc32c)(data + at, part, crc);
+    }
     return crc;
 }
 
@@ -100,7 +108,9 @@ void carry_copy(void *dst, const void *src, size_t size) {
         memcpy(dst, src, size);
         return;
     }
-    for_each_section(at, part, size) static_call(vector_copy)(dst + at, src + at, part);
+    for_each_section(at, part, size) {
+        static_call(vector_copy)(dst + at, src + at, part);
+    }
 }
 
 void carry_copy_move(void *dst, const void *src, size_t size) {
@@ -220,8 +230,12 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
 
 struct carry_choice carry_choices[CARRY_TABLES];
 
-static const char *best_if_empty(const char *name) {
-    return *name ? name : NULL;
+/* By the name of a parameter, which is empty if none was given. */
+static int choose(int (*select)(const char *name), const char *what, const char *name) {
+    if (!select(*name ? name : NULL))
+        return 0;
+    pr_err("%s=%s: there is no such kernel, or this CPU lacks what it needs\n", what, name);
+    return -EINVAL;
 }
 
 /* The core chooses; what it has chosen becomes that of the static calls. */
@@ -230,8 +244,12 @@ int carry_choose(const char *sum, const char *copy, const char *crc32c) {
     struct carry_copy_kernel copies;
     size_t i;
 
-    if (carry_sum_select(best_if_empty(sum)) || carry_copy_select(best_if_empty(copy)) ||
-        carry_crc32c_select(best_if_empty(crc32c)))
+    if (carry_cpu_host_mask_error()) {
+        pr_err("mask=: there is no such feature\n");
+        return -EINVAL;
+    }
+    if (choose(carry_sum_select, "sum", sum) || choose(carry_copy_select, "copy", copy) ||
+        choose(carry_crc32c_select, "crc32c", crc32c))
         return -EINVAL;
 
     static_call_update(vector_sum, carry_get(carry_sum));

@@ -89,11 +89,11 @@ static void run(struct seq_file *out, size_t index) {
 
 /* Vectors are used at all sizes meanwhile, whatever is worth it. */
 int carry_selftest_show(struct seq_file *out, void *unused) {
-    static DEFINE_MUTEX(mutex);
+    static DEFINE_MUTEX(one_at_a_time);
     size_t thresholds[CARRY_OPERATIONS];
     size_t i;
 
-    mutex_lock(&mutex);
+    mutex_lock(&one_at_a_time);
     memcpy(thresholds, carry_thresholds, sizeof thresholds);
     carry_set_thresholds(0);
 
@@ -104,6 +104,6 @@ int carry_selftest_show(struct seq_file *out, void *unused) {
     }
 
     memcpy(carry_thresholds, thresholds, sizeof thresholds);
-    mutex_unlock(&mutex);
+    mutex_unlock(&one_at_a_time);
     return 0;
 }

@@ -233,7 +233,9 @@ static void check_from_user(struct carry_test *test, struct memory *memory, u8 _
 
         sum = carry_csum_and_copy_from_user(hole - good, to, size);
         carry_expect(test,
-                     good < size ? !sum : csum_fold(sum) == csum_fold(csum_partial(to, size, ~0u)),
+                     good < size
+                         ? !sum
+                         : csum_fold(sum) == csum_fold(csum_partial(to, size, (__force __wsum)~0u)),
                      "%zu bytes, %zu to read: sum %x", size, good, (__force u32)sum);
     }
 }

@@ -5,6 +5,7 @@
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -15,38 +16,55 @@
 #include "carry_linux.h"
 #include "selftest.h"
 
-#define BYTES 4000
+#define BYTES 9001 /* of more than two sections */
 
 /* What is summed and copied, and what must come of it. */
 struct work {
     u8 from[BYTES];
     u8 to[BYTES];
-    __sum16 expected;
+    __sum16 sum;
+    u32 crc;
 };
 
 static struct work *new_work(struct carry_test *test) {
-    struct work *work = kmalloc(sizeof *work, GFP_KERNEL);
+    struct work *work = kvmalloc(sizeof *work, GFP_KERNEL);
 
-    if (work) {
-        carry_test_fill(work->from, BYTES);
-        work->expected = csum_fold(csum_partial(work->from, BYTES, 0));
-    } else {
+    if (!work) {
         carry_test_fail(test, "no memory");
+        return NULL;
     }
+    carry_test_fill(work->from, BYTES);
+    work->sum = csum_fold(csum_partial(work->from, BYTES, 0));
+    work->crc = carry_crc32c_generic(work->from, BYTES, 0);
     return work;
 }
 
-/* In any context. */
-static bool is_done_right(struct work *work) {
+static bool is_copied(struct work *work) {
+    bool equal = !memcmp(work->from, work->to, BYTES);
+
     memset(work->to, 0, BYTES);
-    return csum_fold(carry_csum_partial(work->from, BYTES, 0)) == work->expected &&
-           csum_fold(carry_csum_partial_copy_nocheck(work->from, work->to, BYTES)) ==
-               work->expected &&
-           !memcmp(work->from, work->to, BYTES);
+    return equal;
 }
 
-static bool has_vectors(void) {
-    return carry_choices[CARRY_SUMS].is_vector;
+/* Each operation once, in any context. */
+static bool is_done_right(struct work *work) {
+    bool right =
+        csum_fold(carry_csum_partial(work->from, BYTES, 0)) == work->sum &&
+        csum_fold(carry_csum_partial_copy_nocheck(work->from, work->to, BYTES)) == work->sum &&
+        is_copied(work) && carry_crc32c(work->from, BYTES, 0) == work->crc;
+
+    carry_copy(work->to, work->from, BYTES);
+    return right && is_copied(work);
+}
+
+/* How many of them take vectors. */
+static unsigned int vector_operations(void) {
+    unsigned int count = 0;
+    int operation;
+
+    for (operation = 0; operation < CARRY_OPERATIONS; operation++)
+        count += carry_thresholds[operation] == 0;
+    return count;
 }
 
 /* --- Each context --- */
@@ -102,7 +120,7 @@ void carry_test_contexts(struct carry_test *test) {
     local_irq_disable();
     carry_expect(test, is_done_right(work), "wrong with interrupts off");
     local_irq_enable();
-    kfree(work);
+    kvfree(work);
 }
 
 /* --- In another section, whose registers are not to be touched --- */
@@ -133,8 +151,9 @@ void carry_test_nested(struct carry_test *test) {
     carry_expect(test, !usable, "a section begins inside of another");
     carry_expect(test, right, "wrong inside of a section");
     carry_expect(test, !memcmp(before, after, sizeof before), "registers of a section are changed");
-    carry_expect(test, !has_vectors() || refusals == 2, "%lu calls were refused, not 2", refusals);
-    kfree(work);
+    carry_expect(test, refusals == vector_operations(), "%lu calls were refused, not %u", refusals,
+                 vector_operations());
+    kvfree(work);
 }
 
 /* --- Interrupts at any point of a section --- */
@@ -170,16 +189,18 @@ void carry_test_interrupts(struct carry_test *test) {
     u64 end = ktime_get_ns() + TIME_NS;
 
     if (!work || !interrupts.work) {
-        kfree(interrupts.work);
-        kfree(work);
+        kvfree(interrupts.work);
+        kvfree(work);
         return;
     }
     migrate_disable();
     hrtimer_init_on_stack(&interrupts.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
     interrupts.timer.function = interrupt;
     hrtimer_start(&interrupts.timer, ns_to_ktime(INTERRUPT_NS), HRTIMER_MODE_REL_PINNED_HARD);
-    while (ktime_get_ns() < end)
+    while (ktime_get_ns() < end) {
         wrong += !is_done_right(work);
+        cond_resched();
+    }
     hrtimer_cancel(&interrupts.timer);
     destroy_hrtimer_on_stack(&interrupts.timer);
     migrate_enable();
@@ -188,8 +209,8 @@ void carry_test_interrupts(struct carry_test *test) {
                interrupts.elsewhere);
     carry_expect(test, !wrong, "wrong %u times in a thread", wrong);
     carry_expect(test, !interrupts.wrong, "wrong %u times in an interrupt", interrupts.wrong);
-    carry_expect(test, !has_vectors() || interrupts.in_sections, "none came in a section");
+    carry_expect(test, !vector_operations() || interrupts.in_sections, "none came in a section");
     carry_expect(test, interrupts.in_sections + interrupts.elsewhere, "none came");
-    kfree(interrupts.work);
-    kfree(work);
+    kvfree(interrupts.work);
+    kvfree(work);
 }

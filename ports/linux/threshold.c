@@ -94,20 +94,26 @@ static size_t measure(enum carry_operation operation, void *dst, const void *src
     return least;
 }
 
-int carry_set_thresholds(long bytes) {
+static bool has_vectors(int operation) {
+    return carry_choices[carry_operation_table(operation)].is_vector;
+}
+
+void carry_set_thresholds(size_t bytes) {
+    int operation;
+
+    for (operation = 0; operation < CARRY_OPERATIONS; operation++)
+        carry_thresholds[operation] = has_vectors(operation) ? bytes : SIZE_MAX;
+}
+
+int carry_measure_thresholds(void) {
     void *buffer = kzalloc(2 * CARRY_SECTION_BYTES, GFP_KERNEL);
     int operation;
 
     if (!buffer)
         return -ENOMEM;
-    for (operation = 0; operation < CARRY_OPERATIONS; operation++) {
-        if (!carry_choices[carry_operation_table(operation)].is_vector)
-            carry_thresholds[operation] = SIZE_MAX;
-        else if (bytes >= 0)
-            carry_thresholds[operation] = bytes;
-        else
+    for (operation = 0; operation < CARRY_OPERATIONS; operation++)
+        if (has_vectors(operation))
             carry_thresholds[operation] = measure(operation, buffer, buffer + CARRY_SECTION_BYTES);
-    }
     kfree(buffer);
     return 0;
 }

@@ -50,6 +50,13 @@ def packages(cwd: Path) -> list[str]:
     return image + headers + [name for package in headers for name in depends(package, cwd)]
 
 
+def find_compiler(names: list[str]) -> None:
+    """Modules are to be built by the compiler that the kernel was built by."""
+    found = re.search(r"linux-compiler-(gcc-\d+)-", " ".join(names))
+    if found and not shutil.which(found[1]):
+        raise NoKernelError(f"{found[1]}, which the kernel was built by, is not installed")
+
+
 def relocate(root: Path) -> None:
     """The headers' makefiles name the place where they would be installed."""
     for makefile in root.glob("usr/src/linux-headers-*/Makefile"):
@@ -79,6 +86,7 @@ def fetch(folder: Path) -> DebianKernel:
     names = packages(folder)
     if not names:
         raise NoKernelError(f"apt knows no linux-headers-{FLAVOUR}")
+    find_compiler(names)
     listed = ask("apt-get", "download", "--print-uris", *names, cwd=folder)
     archives = [store / name for name in re.findall(r"^'\S+' (\S+\.deb) ", listed, re.M)]
     if not all(archive.is_file() for archive in archives):
