@@ -16,7 +16,7 @@ SPDX = "SPDX-License-Identifier: MIT"
 NO_SPDX = {".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
 LONG_LINES = {".1", ".def", ".md"}
-TABS = {"Makefile"}
+TABS = {"Kbuild", "Makefile"}
 
 
 def sources() -> Iterator[Path]:
