@@ -141,7 +141,7 @@ CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
 /*
  * Puts a frame's checksums right where they stand: the bytes at frame->data are written, and must
  * be the caller's to write. Fields alone change. Sums are taken from the innermost outwards, since
- * outer ones cover inner ones, and verified again in the end.
+ * outer ones cover inner ones, and those judged again that cover what was written.
  *
  * A sum is put right if its verdict is in options->fix, or if it was good and covers one that was
  * put right. A good sum never ends bad, so what cannot be told bars what it covers: nothing under

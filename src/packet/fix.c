@@ -106,7 +106,15 @@ static bool write_due(struct repair *repair) {
     return repair->fresh;
 }
 
-/* Ends, since a field is written once at most; and its last judgement finds nothing left to do. */
+/* Is one due that covers what was just written? All others are what they were judged to be. */
+static bool is_stale(const struct repair *repair) {
+    for (size_t i = 0; i < repair->count; i++)
+        if (repair->due >> i & 1 && covers_any(repair, i, repair->fresh))
+            return true;
+    return false;
+}
+
+/* Ends, since a field is written once at most. */
 static size_t put_right(const struct carry_frame *frame, const struct carry_packet_options *options,
                         uint32_t wanted, struct carry_packet_sum *changes, size_t capacity,
                         bool whole_only) {
@@ -127,7 +135,7 @@ static size_t put_right(const struct carry_frame *frame, const struct carry_pack
     if (whole_only && (walk.fragmented || frame->captured < frame->wire))
         return 0;
     plan(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
-    while (write_due(&repair))
+    while (write_due(&repair) && is_stale(&repair))
         carry_walk_frame(&walk, frame);
     return repair.changed;
 }
