@@ -1,41 +1,94 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Functions that sum, as carry_sum() and carry_sum_copy() do:
+ *
+ *     sum: rdi data, rsi size, edx seed;  copy: rdi target, rsi data, rdx size, ecx seed
+ *
+ * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags; with vectors 0 to 15 of them, and k1
+ */
 #include "../sum.h"
 
-#include <asmjit/x86.h>
+#include "emit_sum.h"
 
 namespace carry::jit {
-namespace {
 
 using namespace asmjit::x86;
 
-/* The folds of <carry/sum.h>, of the 64 bits in rax. */
-void emit_fold64(Assembler &a) {
-    a.mov(edx, eax);
-    a.shr(rax, 32);
-    a.add(eax, edx);
-    a.adc(eax, 0);
+namespace {
+
+SumRegisters registers_of(const SumPlan &plan) {
+    SumRegisters at;
+    if (plan.flags & CARRY_JIT_COPY) {
+        at.copy = rdi;
+        at.data = rsi;
+        at.size = rdx;
+    }
+    return at;
 }
+
+void start(SumEmitter &sum, const SumPlan &plan) {
+    if (plan.flags & CARRY_JIT_SEED)
+        sum.start(plan.seed);
+    else
+        sum.start(plan.flags & CARRY_JIT_COPY ? ecx : edx);
+}
+
+/* carry_sum_fold() and what builds on it; the upper half of the sum and its halves turned around
+ * is the folded sum. */
+void emit_result(Assembler &a, uint32_t result) {
+    if (result == CARRY_JIT_PARTIAL)
+        return;
+    a.mov(ecx, eax);
+    a.rol(ecx, 16);
+    a.add(eax, ecx);
+    if (result != CARRY_JIT_FOLD)
+        a.not_(eax);
+    if (result == CARRY_JIT_FINISH_NONZERO)
+        a.mov(ecx, 0xffff);
+    a.shr(eax, 16);
+    if (result == CARRY_JIT_FINISH_NONZERO)
+        a.cmovz(eax, ecx);
+}
+
+/* Keeps the first error: emitters go on after it. */
+class FirstError : public asmjit::ErrorHandler {
+  public:
+    void handleError(asmjit::Error error, const char *, asmjit::BaseEmitter *) override {
+        if (!first)
+            first = error;
+    }
+    asmjit::Error first = asmjit::kErrorOk;
+};
 
 } // namespace
 
 int plan_sum(SumPlan &plan) {
-    if (plan.vector_bits > 64 || plan.min_size != plan.max_size || plan.flags || plan.result)
+    SumTarget target;
+    if (!find_sum_target(plan.vector_bits, target))
         return CARRY_ERROR_UNSUPPORTED;
-    plan.vector_bits = 64;
+    plan.vector_bits = target.vector_bits;
+    plan.features = target.features;
     return CARRY_OK;
 }
 
 asmjit::Error emit_sum(asmjit::CodeHolder &code, const void *spec) {
     const SumPlan &plan = *static_cast<const SumPlan *>(spec);
+    FirstError error;
     Assembler a(&code);
+    a.setErrorHandler(&error);
+    SumEmitter sum(a, {plan.vector_bits, plan.features}, registers_of(plan));
     a.endbr64();
-    a.mov(eax, edx);
-    for (uint64_t i = 0; i + 8 <= plan.min_size; i += 8) {
-        a.add(rax, qword_ptr(rdi, static_cast<int32_t>(i)));
-        a.adc(rax, 0);
-    }
-    emit_fold64(a);
-    return a.ret();
+    start(sum, plan);
+    if (plan.min_size == plan.max_size)
+        sum.add(0, plan.min_size);
+    else
+        sum.add(0, {plan.min_size, plan.max_size, plan.multiple});
+    sum.fold();
+    emit_result(a, plan.result);
+    sum.leave();
+    a.ret();
+    sum.place_constants();
+    return error.first;
 }
 
 } // namespace carry::jit

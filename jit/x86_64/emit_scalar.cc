@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums by add and adc: of what is short, and of all without vectors. */
+#include "emit_sum.h"
+
+namespace carry::jit {
+
+using namespace asmjit::x86;
+
+namespace {
+
+constexpr uint64_t ONE_CHAIN_MAX = 96; /* above it a second chain answers sooner */
+constexpr uint32_t BLOCK_SHIFT = 8;
+constexpr uint64_t BLOCK_BYTES = UINT64_C(1) << BLOCK_SHIFT;
+
+} // namespace
+
+/* Where nothing can be carried out, the flag is not read afterwards. */
+template <typename Term> void SumEmitter::add_term(Chain &chain, const Term &term, uint64_t limit) {
+    if (!chain.limit) {
+        a.mov(chain.sum, term);
+        chain.limit = limit;
+        return;
+    }
+    if (chain.carries)
+        a.adc(chain.sum, term);
+    else
+        a.add(chain.sum, term);
+    chain.carries = chain.carries || chain.limit > UINT64_MAX - limit;
+    chain.limit = chain.carries ? UINT64_MAX : chain.limit + limit;
+}
+
+void SumEmitter::add_register(const Gp &term, uint64_t limit) {
+    add_term(acc, term, limit);
+}
+
+/* 1, 2, 4 or 8 bytes into a register, and to the copy. */
+void SumEmitter::load(const Gp &to, int32_t offset, uint32_t bytes) {
+    const Mem from = ptr(at.data, offset, bytes);
+    if (bytes == 8)
+        a.mov(to.r64(), from);
+    else if (bytes == 4)
+        a.mov(to.r32(), from);
+    else
+        a.movzx(to.r32(), from);
+    if (!copies())
+        return;
+    const Mem target_at = ptr(at.copy, offset, bytes);
+    if (bytes == 8)
+        a.mov(target_at, to.r64());
+    else if (bytes == 4)
+        a.mov(target_at, to.r32());
+    else if (bytes == 2)
+        a.mov(target_at, to.r16());
+    else
+        a.mov(target_at, to.r8());
+}
+
+void SumEmitter::add_piece(int32_t offset, uint32_t bytes) {
+    const Gp piece = acc.limit ? at.scratch[0] : acc.sum;
+    const uint64_t limit = (UINT64_C(1) << 8 * bytes) - 1;
+    load(piece, offset, bytes);
+    if (acc.limit)
+        add_term(acc, piece, limit);
+    else
+        acc.limit = limit;
+}
+
+/* The bytes at the end of the word that ends with them. */
+void SumEmitter::add_cut_word(int32_t offset, uint32_t bytes) {
+    settle(acc);
+    const Gp word = acc.limit ? at.scratch[0] : acc.sum;
+    const uint64_t limit = (UINT64_C(1) << 8 * bytes) - 1;
+    load(word, offset + static_cast<int32_t>(bytes - WORD_BYTES), WORD_BYTES);
+    a.shr(word, 8 * (WORD_BYTES - bytes));
+    if (acc.limit)
+        add_term(acc, word, limit);
+    else
+        acc.limit = limit;
+}
+
+/* Less than a word. `behind_word`: a word's bytes stand before it in the run. */
+void SumEmitter::add_rest(int32_t offset, uint32_t bytes, bool behind_word) {
+    const bool one_piece = !(bytes & (bytes - 1));
+    if (behind_word && !one_piece)
+        return add_cut_word(offset, bytes);
+    for (uint32_t piece = WORD_BYTES / 2; piece; piece /= 2)
+        if (bytes & piece) {
+            add_piece(offset, piece);
+            offset += static_cast<int32_t>(piece);
+        }
+}
+
+/* Whole words. */
+void SumEmitter::add_chain(Chain &chain, int32_t offset, uint64_t bytes) {
+    for (const int32_t end = offset + static_cast<int32_t>(bytes); offset < end;
+         offset += WORD_BYTES) {
+        if (copies()) {
+            load(at.scratch[0], offset, WORD_BYTES);
+            add_term(chain, at.scratch[0], UINT64_MAX);
+        } else {
+            add_term(chain, qword_ptr(at.data, offset), UINT64_MAX);
+        }
+    }
+}
+
+void SumEmitter::add_words(int32_t offset, uint64_t bytes) {
+    const uint64_t half = bytes > ONE_CHAIN_MAX ? bytes / 2 & -uint64_t{WORD_BYTES} : 0;
+    if (half) {
+        Chain other = {at.scratch[1], 0, false};
+        settle(acc);
+        add_chain(other, offset, half);
+        settle(other);
+        add_chain(acc, offset + static_cast<int32_t>(half), bytes - half);
+        add_term(acc, other.sum, UINT64_MAX);
+    } else {
+        add_chain(acc, offset, bytes);
+    }
+}
+
+void SumEmitter::add_scalar(int32_t offset, uint64_t bytes, bool behind_word) {
+    if (bytes > SUM_STRAIGHT_MAX) {
+        a.mov(at.scratch[3].r32(), static_cast<uint32_t>(bytes >> BLOCK_SHIFT));
+        add_block_loop(offset, at.scratch[3]);
+        return add_scalar(offset, bytes % BLOCK_BYTES, true);
+    }
+    const uint32_t rest = bytes % WORD_BYTES;
+    const uint64_t words = bytes - rest;
+    if (rest)
+        add_rest(offset + static_cast<int32_t>(words), rest, words || behind_word);
+    add_words(offset, words);
+}
+
+/* Blocks, at least one, with two chains; passes them. */
+void SumEmitter::add_block_loop(int32_t offset, const Gp &count) {
+    Chain other = {at.scratch[1], 0, false};
+    asmjit::Label block = a.newLabel();
+    hold(acc);
+    hold(other);
+    a.bind(block);
+    add_chain(acc, offset, BLOCK_BYTES / 2);
+    settle(acc);
+    add_chain(other, offset + static_cast<int32_t>(BLOCK_BYTES / 2), BLOCK_BYTES / 2);
+    settle(other);
+    advance(BLOCK_BYTES);
+    a.dec(count.r32());
+    a.jnz(block);
+    add_term(acc, other.sum, UINT64_MAX);
+    settle(acc);
+}
+
+/* --- Of many sizes: words by the bits of the size --- */
+
+/* Whether sizes have this bit. */
+SumEmitter::Often SumEmitter::often(const SumSizes &sizes, uint64_t bit) {
+    if (sizes.min / bit == sizes.max / bit)
+        return sizes.min & bit ? Often::ALWAYS : Often::NEVER;
+    return sizes.multiple % (2 * bit) ? Often::SOMETIMES : Often::NEVER;
+}
+
+/* At most 7 bytes. */
+void SumEmitter::add_short_range(int32_t offset, const SumSizes &sizes) {
+    for (uint32_t bit = 4; bit; bit /= 2)
+        add_by_bit(at.size, sizes, bit, [&] { add_piece(offset, bit); });
+}
+
+/*
+ * The last size % 8 bytes, from the word that ends with them: shifted right by 8 bytes less those,
+ * in two steps since a shift by 64 bits would be none.
+ */
+void SumEmitter::add_last_range(int32_t offset) {
+    const Gp count = at.scratch[0], word = at.scratch[1];
+    const int32_t before = offset - static_cast<int32_t>(WORD_BYTES);
+    a.mov(word, qword_ptr(at.data, at.size, 0, before));
+    if (copies())
+        a.mov(qword_ptr(at.copy, at.size, 0, before), word);
+    a.mov(count.r32(), at.size.r32());
+    a.not_(count.r32());
+    a.shl(count.r32(), 3);
+    if (target.has(SUM_BMI2))
+        a.shrx(word, word, count);
+    else
+        a.shr(word, cl);
+    a.shr(word, 8);
+    add_register(word, UINT64_MAX);
+    settle(acc);
+}
+
+void SumEmitter::add_scalar_blocks(int32_t offset, const SumSizes &sizes) {
+    const Gp count = at.scratch[3];
+    asmjit::Label none = a.newLabel();
+    a.mov(count, at.size);
+    a.shr(count, BLOCK_SHIFT);
+    if (sizes.min < BLOCK_BYTES)
+        a.jz(none);
+    add_block_loop(offset, count);
+    a.bind(none);
+}
+
+/* Sizes of at least 8, or behind a word's bytes. */
+void SumEmitter::add_word_range(int32_t offset, const SumSizes &sizes) {
+    if (sizes.multiple % WORD_BYTES)
+        add_last_range(offset);
+    if (sizes.max >= BLOCK_BYTES)
+        add_scalar_blocks(offset, sizes);
+    for (uint64_t bit = BLOCK_BYTES / 2; bit >= WORD_BYTES; bit /= 2)
+        add_by_bit(at.size, sizes, bit, [&] { add_words(offset, bit); });
+}
+
+void SumEmitter::add_scalar_range(int32_t offset, const SumSizes &sizes) {
+    split_range(
+        sizes, WORD_BYTES - 1, [&](const SumSizes &lower) { add_short_range(offset, lower); },
+        [&](const SumSizes &upper) { add_word_range(offset, upper); });
+}
+
+} // namespace carry::jit

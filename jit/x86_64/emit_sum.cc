@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "emit_sum.h"
+
+#include <carry/cpu.h>
+
+namespace carry::jit {
+
+using namespace asmjit::x86;
+
+/* --- What the CPU can do --- */
+
+namespace {
+
+/* The feature's bit if the CPU has what it is about. */
+uint64_t bit_if(bool present, SumFeature feature) {
+    return present ? feature : uint64_t{0};
+}
+
+bool has_masks() {
+    return carry_cpu_has("avx512bw") && carry_cpu_has("avx512vl");
+}
+
+uint32_t preferred_bits() {
+    if (has_masks() && carry_cpu_has("prefer512"))
+        return 512;
+    return carry_cpu_has("avx2") ? 256 : 64;
+}
+
+bool has_vectors(uint32_t bits) {
+    return bits == 64 || (bits == 512 ? has_masks() : carry_cpu_has("avx2"));
+}
+
+uint64_t vector_features() {
+    return bit_if(has_masks(), SUM_MASKS) |
+           bit_if(has_masks() && carry_cpu_has("avx512vnni"), SUM_VNNI) |
+           bit_if(carry_cpu_has("avxvnni"), SUM_VEX_VNNI);
+}
+
+} // namespace
+
+bool find_sum_target(uint32_t vector_bits, SumTarget &target) {
+    target.vector_bits = vector_bits ? vector_bits : preferred_bits();
+    target.features = bit_if(carry_cpu_has("bmi2"), SUM_BMI2);
+    if (target.vector_bits > 64)
+        target.features |= vector_features();
+    return has_vectors(target.vector_bits);
+}
+
+/* --- The accumulator --- */
+
+SumEmitter::SumEmitter(Assembler &assembler, const SumTarget &sum_target,
+                       const SumRegisters &registers)
+    : at(registers), a(assembler), target(sum_target), acc{registers.acc, 0, false},
+      constants(assembler.newLabel()) {
+}
+
+void SumEmitter::start() {
+    acc = {at.acc, 0, false};
+}
+
+void SumEmitter::start(const Gp &seed) {
+    a.mov(at.acc.r32(), seed.r32());
+    acc = {at.acc, UINT32_MAX, false};
+}
+
+void SumEmitter::start(uint32_t seed) {
+    if (seed)
+        a.mov(at.acc.r32(), seed);
+    acc = {at.acc, seed, false};
+}
+
+void SumEmitter::resume() {
+    acc = {at.acc, UINT64_MAX, false};
+}
+
+void SumEmitter::settle(Chain &chain) {
+    if (chain.carries)
+        a.adc(chain.sum, 0);
+    if (!chain.limit)
+        a.xor_(chain.sum.r32(), chain.sum.r32());
+    chain.carries = false;
+}
+
+/* A value of any size, for code that does not run in the order in which it stands. */
+void SumEmitter::hold(Chain &chain) {
+    settle(chain);
+    chain.limit = UINT64_MAX;
+}
+
+void SumEmitter::settle() {
+    settle(acc);
+}
+
+/*
+ * The halves, and the carry: of the sums of 64 bits that come with a carry none is the largest, so
+ * the halves and the carry are less than 2^33 - 1, and one more end-around carry is all.
+ */
+void SumEmitter::fold() {
+    if (acc.limit <= UINT32_MAX)
+        return settle();
+    const Gp upper = at.scratch[0];
+    if (target.has(SUM_BMI2)) {
+        a.rorx(upper, acc.sum, 32);
+    } else {
+        settle();
+        a.mov(upper, acc.sum);
+        a.shr(upper, 32);
+    }
+    if (acc.carries)
+        a.adc(acc.sum.r32(), upper.r32());
+    else
+        a.add(acc.sum.r32(), upper.r32());
+    a.adc(acc.sum.r32(), 0);
+    acc = {acc.sum, UINT32_MAX, false};
+}
+
+bool SumEmitter::copies() const {
+    return at.copy.isValid();
+}
+
+void SumEmitter::advance(int32_t bytes) {
+    a.add(at.data, bytes);
+    if (copies())
+        a.add(at.copy, bytes);
+}
+
+void SumEmitter::add(int32_t offset, uint64_t size) {
+    if (size <= SCALAR_MAX || target.vector_bits == 64)
+        add_scalar(offset, size, false);
+    else
+        add_vectors(offset, size);
+}
+
+void SumEmitter::add(int32_t offset, const SumSizes &sizes) {
+    if (sizes.min == sizes.max)
+        return add(offset, sizes.min);
+    hold(acc);
+    if (target.vector_bits == 64)
+        add_scalar_range(offset, sizes);
+    else
+        add_ranged_vectors(offset, sizes);
+}
+
+} // namespace carry::jit

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums of runs of bytes, written into a function: what every x86-64 generator sums with.
+ *
+ *     SumRegisters at;
+ *     SumEmitter sum(a, target, at);
+ *     sum.start(edx);                  rax = the seed
+ *     sum.add(0, 20);                  rax += the 20 bytes at rdi
+ *     sum.add(20, {0, 65515, 1});      rax += the rsi bytes at rdi + 20
+ *     sum.settle();                    rax can be read, flags can be spoiled
+ *     sum.leave();                     the function can return
+ *     ...
+ *     sum.place_constants();           behind the text
+ *
+ * The accumulator has 64 bits, and its carries go round: 2^64 is 1 modulo 0xffff. It is 0 only if
+ * all that was added is 0.
+ */
+#ifndef CARRY_JIT_X86_64_EMIT_SUM_H
+#define CARRY_JIT_X86_64_EMIT_SUM_H
+
+#include <cstdint>
+
+#include <asmjit/x86.h>
+
+namespace carry::jit {
+
+/* What the CPU has of use to sums. */
+enum SumFeature : uint64_t {
+    SUM_MASKS = 1 << 0,    /* AVX-512BW and VL: loads masked by byte */
+    SUM_VNNI = 1 << 1,     /* AVX-512 VNNI: dot products that add up */
+    SUM_VEX_VNNI = 1 << 2, /* the same without AVX-512, to 256 bits */
+    SUM_BMI2 = 1 << 3,     /* shifts and turns that leave the flags alone */
+};
+
+struct SumTarget {
+    uint32_t vector_bits; /* 64: no vectors */
+    uint64_t features;    /* enum SumFeature, or-ed */
+
+    bool has(SumFeature feature) const {
+        return features & feature;
+    }
+    uint32_t vector_bytes() const {
+        return vector_bits / 8;
+    }
+};
+
+/*
+ * What this CPU can do, by carry_cpu_has(), with vectors of so many bits; 0 for those that it
+ * prefers. False if it lacks them.
+ */
+bool find_sum_target(uint32_t vector_bits, SumTarget &target);
+
+/* The sizes of a run that is not always of one. */
+struct SumSizes {
+    uint64_t min, max, multiple;
+};
+
+/*
+ * What code for sums uses: 64-bit registers, no two the same. Also vector registers 0 to 15 and k1,
+ * with more than 64 bits.
+ */
+struct SumRegisters {
+    asmjit::x86::Gp data = asmjit::x86::rdi; /* points to the bytes */
+    asmjit::x86::Gp copy;                    /* and to where they are copied, if they are */
+    asmjit::x86::Gp size = asmjit::x86::rsi; /* of a run of many sizes */
+    asmjit::x86::Gp acc = asmjit::x86::rax;
+    asmjit::x86::Gp scratch[4] = {asmjit::x86::rcx, /* for it shifts by cl */
+                                  asmjit::x86::r8, asmjit::x86::r9, asmjit::x86::r10};
+};
+
+constexpr uint32_t WORD_BYTES = 8;
+
+/* Up to here vectors answer later than words. */
+constexpr uint64_t SCALAR_MAX = 256;
+
+/* Exact sizes up to this one are summed without a loop. */
+constexpr uint64_t SUM_STRAIGHT_MAX = 2048;
+
+class SumEmitter {
+  public:
+    SumEmitter(asmjit::x86::Assembler &assembler, const SumTarget &sum_target,
+               const SumRegisters &registers);
+
+    /*
+     * What the accumulator holds from here on: nothing; a 32-bit register; a number; what other
+     * code has left in it.
+     */
+    void start();
+    void start(const asmjit::x86::Gp &seed);
+    void start(uint32_t seed);
+    void resume();
+
+    /*
+     * Adds the bytes at data + offset. With one size of at most SUM_STRAIGHT_MAX the pointers stay
+     * as they are; otherwise they and the size are spoiled.
+     */
+    void add(int32_t offset, uint64_t size);
+    void add(int32_t offset, const SumSizes &sizes);
+
+    /* To be called before other code reads the accumulator, or spoils the carry flag. */
+    void settle();
+
+    /* The accumulator's lower half = its sum in 32 bits. Nothing can be added any more. */
+    void fold();
+
+    /* Cleans the upper halves of vectors, if they were spoiled since the last time. */
+    void leave();
+
+    void place_constants();
+
+    SumRegisters at;
+
+  private:
+    /* A sum that grows by add and adc. */
+    struct Chain {
+        asmjit::x86::Gp sum;
+        uint64_t limit; /* the most that it can be; 0: the register has no value yet */
+        bool carries;   /* the carry flag is still to be added */
+    };
+
+    enum class Often { NEVER, SOMETIMES, ALWAYS };
+
+    bool copies() const;
+    void advance(int32_t bytes);
+    void hold(Chain &chain);
+    static Often often(const SumSizes &sizes, uint64_t bit);
+    template <typename AddBytes>
+    void add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, uint64_t bit,
+                    const AddBytes &add_bytes);
+    template <typename Lower, typename Upper>
+    void split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,
+                     const Upper &upper);
+
+    template <typename Term> void add_term(Chain &chain, const Term &term, uint64_t limit);
+    void add_register(const asmjit::x86::Gp &term, uint64_t limit);
+    void settle(Chain &chain);
+    void load(const asmjit::x86::Gp &to, int32_t offset, uint32_t bytes);
+    void add_piece(int32_t offset, uint32_t bytes);
+    void add_cut_word(int32_t offset, uint32_t bytes);
+    void add_rest(int32_t offset, uint32_t bytes, bool behind_word);
+    void add_chain(Chain &chain, int32_t offset, uint64_t bytes);
+    void add_words(int32_t offset, uint64_t bytes);
+    void add_scalar(int32_t offset, uint64_t bytes, bool behind_word);
+    void add_block_loop(int32_t offset, const asmjit::x86::Gp &count);
+
+    void add_short_range(int32_t offset, const SumSizes &sizes);
+    void add_last_range(int32_t offset);
+    void add_scalar_blocks(int32_t offset, const SumSizes &sizes);
+    void add_word_range(int32_t offset, const SumSizes &sizes);
+    void add_scalar_range(int32_t offset, const SumSizes &sizes);
+
+    asmjit::x86::Vec vector(uint32_t index) const;
+    void load_constants();
+    template <typename From> void flip(const asmjit::x86::Vec &words, const From &from);
+    template <typename To, typename From> void move(const To &to, const From &from);
+    void add_dot(const asmjit::x86::Vec &words, uint32_t lane);
+    void add_vector(int32_t offset, uint32_t lane);
+    void add_masked(const asmjit::x86::Mem &from, const asmjit::x86::Mem &to, uint32_t lane);
+    void add_masked_rest(int32_t offset, uint32_t bytes, uint32_t lane);
+    void merge_lanes();
+    void sum_lanes();
+    void sum_words(uint64_t bytes);
+    void sum_words(const asmjit::x86::Gp &bytes);
+    void zero_lanes();
+    void add_vectors_straight(int32_t offset, uint64_t count, uint32_t lane, uint32_t lanes);
+    void add_vector_loop(int32_t offset);
+    void add_parts(int32_t offset, uint64_t parts);
+    uint64_t add_blocks(int32_t offset, uint64_t bytes);
+    void add_part(int32_t offset, uint64_t bytes);
+    void add_vectors(int32_t offset, uint64_t bytes);
+
+    void choose_part(const SumSizes &sizes);
+    void add_part_blocks(int32_t offset, const SumSizes &sizes);
+    void set_mask(const asmjit::x86::Gp &bytes);
+    void add_masked_range(int32_t offset, const asmjit::x86::Gp &bytes, uint32_t lane);
+    void add_part_rest(int32_t offset, const SumSizes &sizes);
+    void add_range_part(int32_t offset, const SumSizes &sizes);
+    void add_vector_range(int32_t offset, const SumSizes &sizes);
+    void add_masked_only(int32_t offset);
+    void add_short_vector_range(int32_t offset, const SumSizes &sizes);
+    void add_ranged_vectors(int32_t offset, const SumSizes &sizes);
+
+    asmjit::x86::Assembler &a;
+    const SumTarget target;
+    Chain acc;
+    asmjit::Label constants;
+    uint32_t lanes_used = 0; /* bits: vector accumulators that hold something */
+    bool dirty = false;      /* upper halves */
+    bool constants_used = false;
+};
+
+/*
+ * Adds and passes the `bit` bytes by add_bytes(), where the register `bits` has that bit; the
+ * accumulator is settled before and after.
+ */
+template <typename AddBytes>
+void SumEmitter::add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, uint64_t bit,
+                            const AddBytes &add_bytes) {
+    const Often when = often(sizes, bit);
+    asmjit::Label next = a.newLabel();
+    if (when == Often::NEVER)
+        return;
+    if (when == Often::SOMETIMES) {
+        a.test(bits.r32(), static_cast<uint32_t>(bit));
+        a.jz(next);
+    }
+    add_bytes();
+    settle(acc);
+    advance(static_cast<int32_t>(bit));
+    a.bind(next);
+}
+
+/* By lower() up to lower_max, by upper() above it, with code for what there is of them. */
+template <typename Lower, typename Upper>
+void SumEmitter::split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,
+                             const Upper &upper) {
+    const uint64_t last = lower_max / sizes.multiple * sizes.multiple;
+    if (sizes.max <= lower_max)
+        return lower(sizes);
+    if (sizes.min > lower_max)
+        return upper(sizes);
+    asmjit::Label above = a.newLabel(), end = a.newLabel();
+    a.cmp(at.size, static_cast<uint32_t>(lower_max));
+    a.ja(above);
+    lower({sizes.min, last, sizes.multiple});
+    a.jmp(end);
+    a.bind(above);
+    upper({last + sizes.multiple, sizes.max, sizes.multiple});
+    a.bind(end);
+}
+
+} // namespace carry::jit
+
+#endif
