@@ -8,7 +8,10 @@ using namespace asmjit::x86;
 
 namespace {
 
-constexpr uint64_t ONE_CHAIN_MAX = 96; /* above it a second chain answers sooner */
+/* From so many words on they answer sooner. */
+constexpr uint64_t TWO_CHAINS_MIN = 6;
+constexpr uint64_t THREE_CHAINS_MIN = 15;
+
 constexpr uint32_t BLOCK_SHIFT = 8;
 constexpr uint64_t BLOCK_BYTES = UINT64_C(1) << BLOCK_SHIFT;
 
@@ -55,37 +58,42 @@ void SumEmitter::load(const Gp &to, int32_t offset, uint32_t bytes) {
         a.mov(target_at, to.r8());
 }
 
-void SumEmitter::add_piece(int32_t offset, uint32_t bytes) {
-    const Gp piece = acc.limit ? at.scratch[0] : acc.sum;
-    const uint64_t limit = (UINT64_C(1) << 8 * bytes) - 1;
-    load(piece, offset, bytes);
-    if (acc.limit)
-        add_term(acc, piece, limit);
+/* A register to load into: the sum's own, if that has no value yet. */
+Gp SumEmitter::free_register(const Chain &chain) const {
+    return chain.limit ? at.scratch[0] : chain.sum;
+}
+
+void SumEmitter::add_loaded(Chain &chain, const Gp &term, uint32_t bytes) {
+    const uint64_t limit = UINT64_MAX >> 8 * (WORD_BYTES - bytes);
+    if (chain.limit)
+        add_term(chain, term, limit);
     else
-        acc.limit = limit;
+        chain.limit = limit;
+}
+
+void SumEmitter::add_piece(Chain &chain, int32_t offset, uint32_t bytes) {
+    const Gp piece = free_register(chain);
+    load(piece, offset, bytes);
+    add_loaded(chain, piece, bytes);
 }
 
 /* The bytes at the end of the word that ends with them. */
-void SumEmitter::add_cut_word(int32_t offset, uint32_t bytes) {
-    settle(acc);
-    const Gp word = acc.limit ? at.scratch[0] : acc.sum;
-    const uint64_t limit = (UINT64_C(1) << 8 * bytes) - 1;
+void SumEmitter::add_cut_word(Chain &chain, int32_t offset, uint32_t bytes) {
+    const Gp word = free_register(chain);
+    settle(chain);
     load(word, offset + static_cast<int32_t>(bytes - WORD_BYTES), WORD_BYTES);
     a.shr(word, 8 * (WORD_BYTES - bytes));
-    if (acc.limit)
-        add_term(acc, word, limit);
-    else
-        acc.limit = limit;
+    add_loaded(chain, word, bytes);
 }
 
 /* Less than a word. `behind_word`: a word's bytes stand before it in the run. */
-void SumEmitter::add_rest(int32_t offset, uint32_t bytes, bool behind_word) {
+void SumEmitter::add_rest(Chain &chain, int32_t offset, uint32_t bytes, bool behind_word) {
     const bool one_piece = !(bytes & (bytes - 1));
     if (behind_word && !one_piece)
-        return add_cut_word(offset, bytes);
+        return add_cut_word(chain, offset, bytes);
     for (uint32_t piece = WORD_BYTES / 2; piece; piece /= 2)
         if (bytes & piece) {
-            add_piece(offset, piece);
+            add_piece(chain, offset, piece);
             offset += static_cast<int32_t>(piece);
         }
 }
@@ -103,18 +111,26 @@ void SumEmitter::add_chain(Chain &chain, int32_t offset, uint64_t bytes) {
     }
 }
 
+/*
+ * Words in several chains, which run side by side. The accumulator takes the others in one after
+ * the other, so each of them has time for one word more.
+ */
 void SumEmitter::add_words(int32_t offset, uint64_t bytes) {
-    const uint64_t half = bytes > ONE_CHAIN_MAX ? bytes / 2 & -uint64_t{WORD_BYTES} : 0;
-    if (half) {
-        Chain other = {at.scratch[1], 0, false};
+    const uint64_t words = bytes / WORD_BYTES;
+    const uint64_t others = words < TWO_CHAINS_MIN ? 0 : words < THREE_CHAINS_MIN ? 1 : 2;
+    const uint64_t share = (words + 2 - others) / (others + 1);
+    Chain other[] = {{at.scratch[1], 0, false}, {at.scratch[3], 0, false}};
+    if (others)
         settle(acc);
-        add_chain(other, offset, half);
-        settle(other);
-        add_chain(acc, offset + static_cast<int32_t>(half), bytes - half);
-        add_term(acc, other.sum, UINT64_MAX);
-    } else {
-        add_chain(acc, offset, bytes);
+    for (uint64_t i = others; i-- > 0;) {
+        add_chain(other[i], offset, (share + i) * WORD_BYTES);
+        settle(other[i]);
+        offset += static_cast<int32_t>((share + i) * WORD_BYTES);
+        bytes -= (share + i) * WORD_BYTES;
     }
+    add_chain(acc, offset, bytes);
+    for (uint64_t i = 0; i < others; i++)
+        add_term(acc, other[i].sum, UINT64_MAX);
 }
 
 void SumEmitter::add_scalar(int32_t offset, uint64_t bytes, bool behind_word) {
@@ -125,9 +141,25 @@ void SumEmitter::add_scalar(int32_t offset, uint64_t bytes, bool behind_word) {
     }
     const uint32_t rest = bytes % WORD_BYTES;
     const uint64_t words = bytes - rest;
+    const int32_t end = offset + static_cast<int32_t>(words);
+    if (rest && words && words < TWO_CHAINS_MIN * WORD_BYTES)
+        return add_beside(offset, words, rest);
     if (rest)
-        add_rest(offset + static_cast<int32_t>(words), rest, words || behind_word);
+        add_rest(acc, end, rest, words || behind_word);
     add_words(offset, words);
+}
+
+/* Few words, and a rest: which is added to what there was before, while the words are. */
+void SumEmitter::add_beside(int32_t offset, uint64_t words, uint32_t rest) {
+    Chain other = {at.scratch[1], 0, false};
+    settle(acc);
+    add_rest(other, offset + static_cast<int32_t>(words), rest, true);
+    if (words > WORD_BYTES && acc.limit && acc.limit <= UINT64_MAX - other.limit) {
+        add_term(other, acc.sum, acc.limit);
+        acc.limit = 0;
+    }
+    add_words(offset, words);
+    add_term(acc, other.sum, other.limit);
 }
 
 /* Blocks, at least one, with two chains; passes them. */
@@ -160,7 +192,7 @@ SumEmitter::Often SumEmitter::often(const SumSizes &sizes, uint64_t bit) {
 /* At most 7 bytes. */
 void SumEmitter::add_short_range(int32_t offset, const SumSizes &sizes) {
     for (uint32_t bit = 4; bit; bit /= 2)
-        add_by_bit(at.size, sizes, bit, [&] { add_piece(offset, bit); });
+        add_by_bit(at.size, sizes, bit, [&] { add_piece(acc, offset, bit); });
 }
 
 /*

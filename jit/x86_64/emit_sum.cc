@@ -50,8 +50,7 @@ bool find_sum_target(uint32_t vector_bits, SumTarget &target) {
 
 SumEmitter::SumEmitter(Assembler &assembler, const SumTarget &sum_target,
                        const SumRegisters &registers)
-    : at(registers), a(assembler), target(sum_target), acc{registers.acc, 0, false},
-      constants(assembler.newLabel()) {
+    : at(registers), a(assembler), target(sum_target), acc{registers.acc, 0, false} {
 }
 
 void SumEmitter::start() {
@@ -124,21 +123,29 @@ void SumEmitter::advance(int32_t bytes) {
         a.add(at.copy, bytes);
 }
 
-void SumEmitter::add(int32_t offset, uint64_t size) {
-    if (size <= SCALAR_MAX || target.vector_bits == 64)
-        add_scalar(offset, size, false);
-    else
-        add_vectors(offset, size);
+uint64_t SumEmitter::scalar_max() const {
+    if (target.vector_bits == 64)
+        return UINT64_MAX;
+    if (copies())
+        return COPIED_SCALAR_MAX;
+    return target.features & (SUM_VNNI | SUM_VEX_VNNI) ? SCALAR_MAX : SCALAR_MAX_WITHOUT_VNNI;
 }
 
-void SumEmitter::add(int32_t offset, const SumSizes &sizes) {
-    if (sizes.min == sizes.max)
-        return add(offset, sizes.min);
+void SumEmitter::add(int32_t offset, uint64_t size, uint64_t alignment) {
+    if (size <= scalar_max())
+        return add_scalar(offset, size, false);
+    if (size <= PART_BYTES)
+        return add_vectors(offset, size, alignment);
+    a.mov(at.size.r32(), static_cast<uint32_t>(size));
+    add(offset, {size, size, 1}, alignment);
+}
+
+void SumEmitter::add(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
     hold(acc);
     if (target.vector_bits == 64)
         add_scalar_range(offset, sizes);
     else
-        add_ranged_vectors(offset, sizes);
+        add_ranged_vectors(offset, sizes, alignment);
 }
 
 } // namespace carry::jit

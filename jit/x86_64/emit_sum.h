@@ -19,6 +19,7 @@
 #define CARRY_JIT_X86_64_EMIT_SUM_H
 
 #include <cstdint>
+#include <vector>
 
 #include <asmjit/x86.h>
 
@@ -64,14 +65,24 @@ struct SumRegisters {
     asmjit::x86::Gp copy;                    /* and to where they are copied, if they are */
     asmjit::x86::Gp size = asmjit::x86::rsi; /* of a run of many sizes */
     asmjit::x86::Gp acc = asmjit::x86::rax;
-    asmjit::x86::Gp scratch[4] = {asmjit::x86::rcx, /* for it shifts by cl */
-                                  asmjit::x86::r8, asmjit::x86::r9, asmjit::x86::r10};
+    asmjit::x86::Gp scratch[5] = {asmjit::x86::rcx, /* for it shifts by cl */
+                                  asmjit::x86::r8, asmjit::x86::r9, asmjit::x86::r10,
+                                  asmjit::x86::r11};
 };
 
 constexpr uint32_t WORD_BYTES = 8;
 
-/* Up to here vectors answer later than words. */
+/* Accumulators: vectors 0 to 7, of 32-bit sums. */
+constexpr uint32_t LANES = 8;
+constexpr uint32_t HEAD_LANE = LANES - 1;
+
+/* The words of so many bytes, and of what is before the first line, add up to less than 2^32. */
+constexpr uint64_t PART_BYTES = 0x20000 - 0x200;
+
+/* Up to here vectors answer later than words; stores hold words up sooner. */
 constexpr uint64_t SCALAR_MAX = 256;
+constexpr uint64_t SCALAR_MAX_WITHOUT_VNNI = 384;
+constexpr uint64_t COPIED_SCALAR_MAX = 128;
 
 /* Exact sizes up to this one are summed without a loop. */
 constexpr uint64_t SUM_STRAIGHT_MAX = 2048;
@@ -94,8 +105,8 @@ class SumEmitter {
      * Adds the bytes at data + offset. With one size of at most SUM_STRAIGHT_MAX the pointers stay
      * as they are; otherwise they and the size are spoiled.
      */
-    void add(int32_t offset, uint64_t size);
-    void add(int32_t offset, const SumSizes &sizes);
+    void add(int32_t offset, uint64_t size, uint64_t alignment = 1);
+    void add(int32_t offset, const SumSizes &sizes, uint64_t alignment = 1);
 
     /* To be called before other code reads the accumulator, or spoils the carry flag. */
     void settle();
@@ -118,9 +129,15 @@ class SumEmitter {
         bool carries;   /* the carry flag is still to be added */
     };
 
+    struct Constant {
+        uint32_t value;
+        asmjit::Label label;
+    };
+
     enum class Often { NEVER, SOMETIMES, ALWAYS };
 
     bool copies() const;
+    uint64_t scalar_max() const;
     void advance(int32_t bytes);
     void hold(Chain &chain);
     static Often often(const SumSizes &sizes, uint64_t bit);
@@ -135,9 +152,12 @@ class SumEmitter {
     void add_register(const asmjit::x86::Gp &term, uint64_t limit);
     void settle(Chain &chain);
     void load(const asmjit::x86::Gp &to, int32_t offset, uint32_t bytes);
-    void add_piece(int32_t offset, uint32_t bytes);
-    void add_cut_word(int32_t offset, uint32_t bytes);
-    void add_rest(int32_t offset, uint32_t bytes, bool behind_word);
+    asmjit::x86::Gp free_register(const Chain &chain) const;
+    void add_loaded(Chain &chain, const asmjit::x86::Gp &term, uint32_t bytes);
+    void add_piece(Chain &chain, int32_t offset, uint32_t bytes);
+    void add_cut_word(Chain &chain, int32_t offset, uint32_t bytes);
+    void add_rest(Chain &chain, int32_t offset, uint32_t bytes, bool behind_word);
+    void add_beside(int32_t offset, uint64_t words, uint32_t rest);
     void add_chain(Chain &chain, int32_t offset, uint64_t bytes);
     void add_words(int32_t offset, uint64_t bytes);
     void add_scalar(int32_t offset, uint64_t bytes, bool behind_word);
@@ -151,42 +171,54 @@ class SumEmitter {
 
     asmjit::x86::Vec vector(uint32_t index) const;
     void load_constants();
+    asmjit::Label constant(uint32_t value);
     template <typename From> void flip(const asmjit::x86::Vec &words, const From &from);
     template <typename To, typename From> void move(const To &to, const From &from);
     void add_dot(const asmjit::x86::Vec &words, uint32_t lane);
     void add_vector(int32_t offset, uint32_t lane);
-    void add_masked(const asmjit::x86::Mem &from, const asmjit::x86::Mem &to, uint32_t lane);
+    asmjit::x86::Vec load_masked(const asmjit::x86::Gp &index, int32_t offset);
+    asmjit::x86::Vec load_masked(int32_t offset);
+    void add_words_of(const asmjit::x86::Vec &words, uint32_t lane);
     void add_masked_rest(int32_t offset, uint32_t bytes, uint32_t lane);
     void merge_lanes();
     void sum_lanes();
-    void sum_words(uint64_t bytes);
-    void sum_words(const asmjit::x86::Gp &bytes);
+    void add_lanes();
+    void start_lane(uint32_t lane, uint64_t vectors);
     void zero_lanes();
     void add_vectors_straight(int32_t offset, uint64_t count, uint32_t lane, uint32_t lanes);
     void add_vector_loop(int32_t offset);
-    void add_parts(int32_t offset, uint64_t parts);
     uint64_t add_blocks(int32_t offset, uint64_t bytes);
     void add_part(int32_t offset, uint64_t bytes);
-    void add_vectors(int32_t offset, uint64_t bytes);
+    void add_vectors(int32_t offset, uint64_t bytes, uint64_t alignment);
+
+    bool aligns(const SumSizes &sizes, uint64_t alignment) const;
+    void count_head(int32_t offset);
+    void add_head(int32_t offset, uint64_t alignment);
+    void turn_back(uint64_t alignment);
+    void add_last_vectors(int32_t offset);
+    void add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignment);
+    void add_aligned_range(int32_t offset, const SumSizes &sizes, uint64_t alignment);
 
     void choose_part(const SumSizes &sizes);
+    void start_part();
     void add_part_blocks(int32_t offset, const SumSizes &sizes);
     void set_mask(const asmjit::x86::Gp &bytes);
-    void add_masked_range(int32_t offset, const asmjit::x86::Gp &bytes, uint32_t lane);
+    void add_masked(int32_t offset, const asmjit::x86::Gp &bytes, uint32_t lane);
     void add_part_rest(int32_t offset, const SumSizes &sizes);
     void add_range_part(int32_t offset, const SumSizes &sizes);
-    void add_vector_range(int32_t offset, const SumSizes &sizes);
+    void add_range_parts(int32_t offset, const SumSizes &sizes);
+    void add_vector_range(int32_t offset, const SumSizes &sizes, uint64_t alignment);
     void add_masked_only(int32_t offset);
-    void add_short_vector_range(int32_t offset, const SumSizes &sizes);
-    void add_ranged_vectors(int32_t offset, const SumSizes &sizes);
+    void add_masked_range(int32_t offset, const SumSizes &sizes);
+    void add_short_range_by_mask(int32_t offset, const SumSizes &sizes);
+    void add_ranged_vectors(int32_t offset, const SumSizes &sizes, uint64_t alignment);
 
     asmjit::x86::Assembler &a;
     const SumTarget target;
     Chain acc;
-    asmjit::Label constants;
+    std::vector<Constant> constants;
     uint32_t lanes_used = 0; /* bits: vector accumulators that hold something */
     bool dirty = false;      /* upper halves */
-    bool constants_used = false;
 };
 
 /*

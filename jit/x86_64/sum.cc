@@ -80,9 +80,9 @@ asmjit::Error emit_sum(asmjit::CodeHolder &code, const void *spec) {
     a.endbr64();
     start(sum, plan);
     if (plan.min_size == plan.max_size)
-        sum.add(0, plan.min_size);
+        sum.add(0, plan.min_size, plan.alignment);
     else
-        sum.add(0, {plan.min_size, plan.max_size, plan.multiple});
+        sum.add(0, {plan.min_size, plan.max_size, plan.multiple}, plan.alignment);
     sum.fold();
     emit_result(a, plan.result);
     sum.leave();

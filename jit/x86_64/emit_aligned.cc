@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums by vectors that straddle no lines: what stands before the first line is taken by a mask. If
+ * it is odd, words are taken from odd offsets on from there: their sum is that of swapped words. So
+ * the accumulator and what stands before are turned by 8 bits, and all is turned back in the end.
+ */
+#include "emit_sum.h"
+
+namespace carry::jit {
+
+using namespace asmjit::x86;
+
+namespace {
+
+constexpr uint32_t LINE_BYTES = 64;
+constexpr uint32_t TURNS = 9; /* a vector: how far the head is turned */
+
+/* From here on it is worth it. */
+constexpr uint64_t ALIGNED_MIN = 1024;
+
+} // namespace
+
+/* With narrower vectors only every other load straddles. */
+bool SumEmitter::aligns(const SumSizes &sizes, uint64_t alignment) const {
+    return target.vector_bits == 8 * LINE_BYTES && alignment < LINE_BYTES &&
+           sizes.max >= ALIGNED_MIN;
+}
+
+/* scratch[3] = the bytes before the first line of the copy, or else of the data; flags by it. */
+void SumEmitter::count_head(int32_t offset) {
+    const Gp head = at.scratch[3].r32();
+    a.lea(head, ptr(copies() ? at.copy : at.data, offset));
+    a.neg(head);
+    a.and_(head, LINE_BYTES - 1);
+}
+
+/* Adds and passes them; scratch[4] = how far all is turned. */
+void SumEmitter::add_head(int32_t offset, uint64_t alignment) {
+    const Gp head = at.scratch[3], turn = at.scratch[4].r32();
+    set_mask(head);
+    const Vec words = load_masked(offset);
+    if (alignment == 1) {
+        a.mov(turn, head.r32());
+        a.and_(turn, 1);
+        a.shl(turn, 3);
+        a.mov(ecx, turn);
+        a.rol(acc.sum, cl);
+        a.vpbroadcastd(vector(TURNS), turn);
+        a.vprolvd(words, words, vector(TURNS));
+    }
+    add_words_of(words, HEAD_LANE);
+    a.add(at.data, head);
+    if (copies())
+        a.add(at.copy, head);
+}
+
+void SumEmitter::turn_back(uint64_t alignment) {
+    settle(acc);
+    if (alignment > 1)
+        return;
+    a.mov(ecx, at.scratch[4].r32());
+    a.ror(acc.sum, cl);
+}
+
+/* The last scratch[3] bytes, at most 126, in two vectors. */
+void SumEmitter::add_last_vectors(int32_t offset) {
+    const Gp left = at.scratch[3], index = at.scratch[2], zero = at.scratch[0];
+    set_mask(left);
+    add_words_of(load_masked(offset), 0);
+    /* Nothing of the second stays with the first: beyond it there may be no page, and to find that
+       out costs hundreds of cycles even where all is masked out. */
+    a.xor_(zero.r32(), zero.r32());
+    a.mov(index.r32(), LINE_BYTES);
+    a.sub(left.r32(), LINE_BYTES);
+    a.cmovbe(index, zero);
+    a.cmovb(left, zero);
+    set_mask(left);
+    add_words_of(load_masked(index, offset), 1);
+}
+
+/* One size, of at most PART_BYTES; its head is counted. */
+void SumEmitter::add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignment) {
+    const uint64_t lines = (bytes - (LINE_BYTES - 1)) / LINE_BYTES;
+    const Gp left = at.scratch[3].r32();
+    load_constants();
+    start_lane(0, lines + 3);
+    add_head(offset, alignment);
+    a.neg(left);
+    a.add(left, static_cast<int32_t>(bytes - lines * LINE_BYTES));
+    const uint64_t looped = add_blocks(offset, lines * LINE_BYTES) / LINE_BYTES;
+    add_vectors_straight(offset, lines - looped, 0, LANES);
+    add_last_vectors(offset + static_cast<int32_t>((lines - looped) * LINE_BYTES));
+    sum_lanes();
+    add_lanes();
+    turn_back(alignment);
+}
+
+/* Constants are loaded, and the lane of the head is 0. */
+void SumEmitter::add_aligned_range(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
+    asmjit::Label aligned = a.newLabel();
+    if (alignment == 1)
+        a.xor_(at.scratch[4].r32(), at.scratch[4].r32());
+    if (sizes.min < ALIGNED_MIN) {
+        a.cmp(at.size, static_cast<uint32_t>(ALIGNED_MIN));
+        a.jb(aligned);
+    }
+    count_head(offset);
+    a.jz(aligned);
+    start_lane(HEAD_LANE, 1);
+    add_head(offset, alignment);
+    a.sub(at.size, at.scratch[3]);
+    a.bind(aligned);
+    const uint64_t behind = sizes.min < ALIGNED_MIN ? 0 : LINE_BYTES - 1;
+    add_range_parts(offset, {sizes.min - behind, sizes.max, 1});
+    turn_back(alignment);
+}
+
+} // namespace carry::jit
