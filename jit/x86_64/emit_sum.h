@@ -199,7 +199,7 @@ class SumEmitter {
     void add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignment);
     void add_aligned_range(int32_t offset, const SumSizes &sizes, uint64_t alignment);
 
-    void choose_part(const SumSizes &sizes);
+    SumSizes choose_part(const SumSizes &sizes);
     void start_part();
     void add_part_blocks(int32_t offset, const SumSizes &sizes);
     void set_mask(const asmjit::x86::Gp &bytes);

@@ -2,6 +2,8 @@
 /* Sums by vectors of runs of many sizes: blocks, the bits of the size, and a mask or words. */
 #include "emit_sum.h"
 
+#include <numeric>
+
 namespace carry::jit {
 
 using namespace asmjit::x86;
@@ -13,18 +15,20 @@ constexpr uint64_t MASKED_SHORT_MAX = 128;
 } // namespace
 
 /* scratch[3] = the bytes of the next part; whole vectors, where what is behind them is not masked.
- */
-void SumEmitter::choose_part(const SumSizes &sizes) {
+ * Returns the sizes that parts have. */
+SumSizes SumEmitter::choose_part(const SumSizes &sizes) {
     const Gp part = at.scratch[3];
-    if (sizes.max > PART_BYTES) {
+    const bool one = sizes.max <= PART_BYTES;
+    if (one) {
+        a.mov(part, at.size);
+    } else {
         a.mov(part.r32(), static_cast<uint32_t>(PART_BYTES));
         a.cmp(at.size, part);
         a.cmovb(part, at.size);
-    } else {
-        a.mov(part, at.size);
     }
     if (!target.has(SUM_MASKS) && sizes.multiple % target.vector_bytes())
         a.and_(part, -static_cast<int32_t>(target.vector_bytes()));
+    return one ? sizes : SumSizes{0, PART_BYTES, std::gcd(sizes.multiple, PART_BYTES)};
 }
 
 void SumEmitter::add_part_blocks(int32_t offset, const SumSizes &sizes) {
@@ -81,15 +85,15 @@ void SumEmitter::start_part() {
 
 void SumEmitter::add_range_part(int32_t offset, const SumSizes &sizes) {
     const uint64_t size = target.vector_bytes();
-    choose_part(sizes);
+    const SumSizes parts = choose_part(sizes);
     start_part();
     zero_lanes();
-    add_part_blocks(offset, sizes);
+    add_part_blocks(offset, parts);
     uint32_t lane = 0;
     for (uint32_t count = LANES / 2; count; lane += count, count /= 2)
-        add_by_bit(at.scratch[3], sizes, count * size,
+        add_by_bit(at.scratch[3], parts, count * size,
                    [&] { add_vectors_straight(offset, count, lane, count); });
-    add_part_rest(offset, sizes);
+    add_part_rest(offset, parts);
     if (sizes.max > PART_BYTES)
         a.sub(at.size, at.scratch[3]);
     sum_lanes();
