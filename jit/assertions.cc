@@ -21,7 +21,7 @@ void debugOutput(const char *text) noexcept {
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-[[noreturn]] void assertionFailed(const char *, int, const char *text) noexcept {
+ASMJIT_NORETURN void assertionFailed(const char *, int, const char *text) noexcept {
     debugOutput(text);
     abort();
 }

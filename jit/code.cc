@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Text is mapped twice, writable here and executable there, since some systems let no page be both
- * and no page change from one to the other.
- */
 #include "code.h"
 
-#include <memory>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 
-#include <asmjit/core/jitallocator.h>
-#include <asmjit/core/virtmem.h>
+#include <pthread.h>
 
 #include "listing.h"
+#include "text.h"
 
 namespace carry::jit {
 namespace {
@@ -21,114 +15,119 @@ namespace {
 struct Code : ::carry_jit {
     const std::string *key; /* where the cache keeps it */
     size_t users;
+    Text text;
 };
 
+/* What a generator's error means: that what it was asked for cannot be written in instructions. */
 int error_of(asmjit::Error error) {
     switch (error) {
     case asmjit::kErrorOk:
         return CARRY_OK;
     case asmjit::kErrorOutOfMemory:
         return CARRY_ERROR_MEMORY;
-    case asmjit::kErrorInvalidArch:
-    case asmjit::kErrorInvalidInstruction:
-    case asmjit::kErrorFeatureNotEnabled:
-        return CARRY_ERROR_UNSUPPORTED;
     default:
-        return CARRY_ERROR_PERMISSION;
+        return CARRY_ERROR_UNSUPPORTED;
     }
 }
 
-asmjit::JitAllocator::CreateParams dual_mapping() {
-    asmjit::JitAllocator::CreateParams params{};
-    params.options = asmjit::JitAllocatorOptions::kUseDualMapping;
-    return params;
-}
-
-class Cache {
+/* Generators need not look at what each instruction returns: the first error stays. */
+class FirstError : public asmjit::ErrorHandler {
   public:
-    int obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
-               const struct carry_jit **jit);
-    void release(Code *code);
+    void handleError(asmjit::Error raised, const char *, asmjit::BaseEmitter *) override {
+        if (error == asmjit::kErrorOk)
+            error = raised;
+    }
 
-  private:
-    asmjit::Error make(Code &code, Emit *emit, const void *spec);
-    asmjit::Error place(Code &code, asmjit::CodeHolder &holder);
-
-    std::mutex mutex;
-    asmjit::JitAllocator::CreateParams params = dual_mapping();
-    asmjit::JitAllocator allocator{&params};
-    std::unordered_map<std::string, Code> codes;
+    asmjit::Error error = asmjit::kErrorOk;
 };
 
-asmjit::Error Cache::place(Code &code, asmjit::CodeHolder &holder) {
-    void *executable, *writable;
+/* Has the generator write its instructions. */
+asmjit::Error write_in(asmjit::CodeHolder &holder, Emit *emit, const void *spec) {
+    FirstError first;
+    ASMJIT_PROPAGATE(holder.init(asmjit::Environment::host()));
+    holder.setErrorHandler(&first);
+    asmjit::Error error = emit(holder, spec);
+    holder.setErrorHandler(nullptr);
+    ASMJIT_PROPAGATE(first.error);
+    ASMJIT_PROPAGATE(error);
     ASMJIT_PROPAGATE(holder.flatten());
     ASMJIT_PROPAGATE(holder.resolveUnresolvedLinks());
-    size_t size = holder.codeSize();
-    ASMJIT_PROPAGATE(allocator.alloc(&executable, &writable, size));
-    asmjit::Error error = holder.relocateToBase(reinterpret_cast<uintptr_t>(executable));
-    if (error == asmjit::kErrorOk)
-        error = holder.copyFlattenedData(writable, size);
-    if (error != asmjit::kErrorOk) {
-        allocator.release(executable);
+    return holder.hasUnresolvedLinks() ? asmjit::kErrorInvalidLabel : asmjit::kErrorOk;
+}
+
+/* Moves them to pages where they can be executed. */
+int place(Code &code, asmjit::CodeHolder &holder) {
+    int error = code.text.map(holder.codeSize());
+    if (error)
         return error;
-    }
-    asmjit::VirtMem::flushInstructionCache(executable, size);
-    code.sum = reinterpret_cast<carry_sum_fn *>(executable);
-    code.text_size = size;
-    return asmjit::kErrorOk;
+    uint8_t *start = code.text.start();
+    asmjit::Error raised = holder.relocateToBase(reinterpret_cast<uintptr_t>(start));
+    if (raised == asmjit::kErrorOk)
+        raised = holder.copyFlattenedData(start, holder.codeSize());
+    if (raised != asmjit::kErrorOk)
+        return error_of(raised);
+    code.sum = reinterpret_cast<carry_sum_fn *>(start);
+    code.text_size = holder.codeSize();
+    return code.text.finish();
 }
 
-asmjit::Error Cache::make(Code &code, Emit *emit, const void *spec) {
+int make(Code &code, Emit *emit, const void *spec) {
     asmjit::CodeHolder holder;
-    ASMJIT_PROPAGATE(holder.init(asmjit::Environment::host()));
-    ASMJIT_PROPAGATE(emit(holder, spec));
-    return place(code, holder);
+    int error = error_of(write_in(holder, emit, spec));
+    return error ? error : place(code, holder);
 }
 
-int Cache::obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
-                  const struct carry_jit **jit) {
-    std::lock_guard<std::mutex> guard(mutex);
-    auto [at, fresh] = codes.try_emplace(key);
-    Code &code = at->second;
-    if (fresh) {
-        int error = error_of(make(code, emit, spec));
-        if (error) {
-            codes.erase(at);
-            return error;
-        }
-        code.key = &at->first;
-        list(name, code);
-    }
-    code.users++;
-    *jit = &code;
-    return CARRY_OK;
+/* --- The cache --- */
+
+using Codes = std::unordered_map<std::string, Code>;
+
+std::mutex mutex; /* protects all of the cache, and the listing */
+
+void lock() {
+    mutex.lock();
 }
 
-void Cache::release(Code *code) {
+void unlock() {
+    mutex.unlock();
+}
+
+/* From the start, so that a child finds the cache whole and open whenever it was forked. */
+const int fork_error = pthread_atfork(lock, unlock, unlock);
+
+/* Never destroyed: threads may still run what was made, and release it, when the process ends. */
+Codes &cache() {
+    static Codes &codes = *new Codes;
+    return codes;
+}
+
+void release(Code *code) {
     std::lock_guard<std::mutex> guard(mutex);
     if (--code->users)
         return;
     unlist(*code);
-    allocator.release(reinterpret_cast<void *>(code->sum));
-    codes.erase(codes.find(*code->key));
-}
-
-/* Never destroyed: threads may still run what was made when the process ends. */
-Cache &cache() {
-    static Cache &the = *new Cache;
-    return the;
+    cache().erase(cache().find(*code->key));
 }
 
 } // namespace
 
 int obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
-           const struct carry_jit **jit) noexcept {
-    try {
-        return cache().obtain(key, name, emit, spec, jit);
-    } catch (const std::bad_alloc &) {
+           const struct carry_jit **jit) {
+    if (fork_error)
         return CARRY_ERROR_MEMORY;
+    std::lock_guard<std::mutex> guard(mutex);
+    auto at = cache().find(key);
+    if (at == cache().end()) {
+        Code made{};
+        int error = make(made, emit, spec);
+        if (error)
+            return error;
+        at = cache().emplace(key, std::move(made)).first;
+        at->second.key = &at->first;
+        list(name, at->second);
     }
+    at->second.users++;
+    *jit = &at->second;
+    return CARRY_OK;
 }
 
 } // namespace carry::jit
@@ -136,5 +135,5 @@ int obtain(const std::string &key, const std::string &name, Emit *emit, const vo
 void carry_jit_release(const struct carry_jit *jit) {
     using namespace carry::jit;
     if (jit)
-        cache().release(const_cast<Code *>(static_cast<const Code *>(jit)));
+        release(const_cast<Code *>(static_cast<const Code *>(jit)));
 }

@@ -78,5 +78,6 @@ int carry_jit_sum(const struct carry_jit_sum_spec *spec, const struct carry_jit 
     int error = plan_sum(plan);
     if (error)
         return error;
-    return obtain("sum" + bytes_of(plan), name_of(plan), emit_sum, &plan, jit);
+    return caught(
+        [&] { return obtain("sum" + bytes_of(plan), name_of(plan), emit_sum, &plan, jit); });
 }

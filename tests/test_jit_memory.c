@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions made at run time: their pages, their handles, threads, forks, and systems that refuse.
+ */
+#include <carry/cpu.h>
+#include <carry/jit.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/child.h"
+#include "harness/effort.h"
+#include "harness/fault.h"
+#include "harness/rng.h"
+#include "harness/sandbox.h"
+#include "harness/tap.h"
+#include "oracle.h"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#define REFUSE_EXEC_GAIN 1
+
+#define THREADS      8
+#define SIZES        512
+#define DISTINCT     (4 * SIZES)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static unsigned char data[8 * SIZES];
+
+/* By size, and by what it is a multiple of: no two below DISTINCT are equal. */
+static struct carry_jit_sum_spec spec_of(size_t index) {
+    size_t size = 8 * (index % SIZES + 1);
+    return (struct carry_jit_sum_spec){.min_size = size,
+                                       .max_size = size,
+                                       .multiple = (size_t)1 << index / SIZES % 4,
+                                       .vector_bits = 64};
+}
+
+static int make(size_t index, const struct carry_jit **jit) {
+    struct carry_jit_sum_spec spec = spec_of(index);
+    return carry_jit_sum(&spec, jit);
+}
+
+static bool is_right(const struct carry_jit *jit, size_t index) {
+    size_t size = spec_of(index).max_size;
+    return oracle_fold(jit->sum(data, size, 1)) == oracle_sum(data, size, 1);
+}
+
+static bool works(size_t index) {
+    const struct carry_jit *jit;
+    if (make(index, &jit))
+        return false;
+    bool ok = is_right(jit, index);
+    carry_jit_release(jit);
+    return ok;
+}
+
+/* --- What the kernel says of this process --- */
+
+struct mapping {
+    uintptr_t low, high;
+    char protection[5];
+};
+
+/* Calls `body` for each mapping until it returns true; whether it did. */
+static bool any_mapping(bool (*body)(const struct mapping *, const void *), const void *argument) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    struct mapping mapping;
+    bool found = false;
+    while (maps && !found &&
+           fscanf(maps, "%lx-%lx %4s%*[^\n]", &mapping.low, &mapping.high, mapping.protection) == 3)
+        found = body(&mapping, argument);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static bool is_writable_text(const struct mapping *mapping, const void *unused) {
+    (void)unused;
+    return mapping->protection[1] == 'w' && mapping->protection[2] == 'x';
+}
+
+static bool is_text_at(const struct mapping *mapping, const void *address) {
+    return mapping->low <= (uintptr_t)address && (uintptr_t)address < mapping->high &&
+           !strcmp(mapping->protection, "r-xp");
+}
+
+static bool is_counted(const struct mapping *mapping, const void *count) {
+    (void)mapping;
+    ++*(size_t *)(uintptr_t)count;
+    return false;
+}
+
+static size_t mappings(void) {
+    size_t count = 0;
+    any_mapping(is_counted, &count);
+    return count;
+}
+
+static size_t resident_pages(void) {
+    FILE *statm = fopen("/proc/self/statm", "r");
+    size_t pages = 0;
+    if (statm && fscanf(statm, "%*u %zu", &pages) != 1)
+        pages = 0;
+    if (statm)
+        fclose(statm);
+    return pages;
+}
+
+/* --- Handles --- */
+
+static const void *text_of(const struct carry_jit *jit) {
+    return (const void *)(uintptr_t)jit->sum;
+}
+
+static void test_sharing(void) {
+    const struct carry_jit *first, *second, *other;
+    if (make(3, &first) || make(3, &second) || make(4, &other)) {
+        tap_ok(false, "functions are made");
+        return;
+    }
+    tap_ok(first == second && first != other, "equal specs share a function, others do not");
+    tap_ok(any_mapping(is_text_at, text_of(first)), "text is private, readable and executable");
+    tap_ok((uintptr_t)text_of(first) % 64 == 0, "text begins at a cache line");
+    const void *text = text_of(first);
+    carry_jit_release(first);
+    tap_ok(is_right(second, 3), "a function lasts as long as it has a user");
+    carry_jit_release(second);
+    tap_ok(!any_mapping(is_text_at, text), "the last release unmaps it");
+    tap_ok(is_right(other, 4), "releases leave others alone");
+    carry_jit_release(other);
+    carry_jit_release(NULL);
+}
+
+/* --- Memory --- */
+
+/* By an emulator or a checker, whose own pages and mappings are counted and seen too. */
+static bool is_emulated(void) {
+    char name[16] = "";
+    FILE *comm = fopen("/proc/self/comm", "r");
+    if (comm && !fgets(name, sizeof name, comm))
+        name[0] = '\0';
+    if (comm)
+        fclose(comm);
+    return !strncmp(name, "qemu-", 5) || fault_under_valgrind();
+}
+
+static bool all_work(size_t count) {
+    bool ok = true;
+    for (size_t i = 0; i < count; i++)
+        ok &= works(i);
+    return ok;
+}
+
+static void test_flat_memory(void) {
+    size_t count = effort_chosen() == &effort_short ? 500 : 10000;
+    bool ok = all_work(count);
+    size_t pages = resident_pages(), maps = mappings();
+    ok &= all_work(count);
+    size_t pages_now = resident_pages(), maps_now = mappings();
+    tap_ok(ok, "%zu functions made, called and released, twice", count);
+    if (is_emulated() || fault_under_asan())
+        tap_skip("memory stays flat", "the emulator's or checker's own grows");
+    else
+        tap_ok(pages_now < pages + 64 && maps_now <= maps + 2,
+               "memory stays flat: from %zu pages to %zu, from %zu mappings to %zu", pages,
+               pages_now, maps, maps_now);
+}
+
+static void test_many_at_once(void) {
+    static const struct carry_jit *held[1000];
+    size_t maps = mappings();
+    size_t count = 0;
+    while (count < COUNT(held) && !make(count, &held[count]))
+        count++;
+    bool ok = count == COUNT(held);
+    for (size_t i = 0; i < count; i++)
+        ok &= is_right(held[i], i) && any_mapping(is_text_at, text_of(held[i]));
+    for (size_t i = 0; i < count; i++)
+        carry_jit_release(held[i]);
+    size_t maps_now = mappings();
+    tap_ok(ok, "%zu functions at once, each on pages that are not writable", COUNT(held));
+    if (fault_under_asan())
+        tap_skip("none is left mapped", "the checker maps memory of its own");
+    else
+        tap_ok(maps_now <= maps + 2, "none is left mapped: %zu mappings, then %zu", maps, maps_now);
+}
+
+/* --- Threads --- */
+
+static pthread_barrier_t threads_start;
+static bool threads_stop;
+
+static void *use_functions(void *number) {
+    size_t rounds = effort_chosen() == &effort_short ? 100 : 6000;
+    uintptr_t wrong = 0;
+    pthread_barrier_wait(&threads_start);
+    for (size_t i = 0; i < rounds; i++) {
+        const struct carry_jit *shared, *own;
+        if (make(0, &shared) || make((size_t)number, &own))
+            return (void *)1;
+        wrong |= !is_right(shared, 0);
+        wrong |= !is_right(own, (size_t)number);
+        carry_jit_release(shared);
+        carry_jit_release(own);
+    }
+    return (void *)wrong;
+}
+
+static void *look_for_writable_text(void *unused) {
+    (void)unused;
+    uintptr_t found = 0;
+    while (!__atomic_load_n(&threads_stop, __ATOMIC_RELAXED))
+        found |= any_mapping(is_writable_text, NULL);
+    return (void *)found;
+}
+
+static bool ends_well(pthread_t thread) {
+    void *wrong;
+    return !pthread_join(thread, &wrong) && !wrong;
+}
+
+static void test_threads(void) {
+    pthread_t threads[THREADS];
+    bool ok = true;
+    pthread_barrier_init(&threads_start, NULL, THREADS);
+    for (size_t i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, use_functions, (void *)(i + 1)))
+            abort(); /* the others wait for it */
+    for (size_t i = 0; i < THREADS; i++)
+        ok &= ends_well(threads[i]);
+    tap_ok(ok, "%d threads make, call and release equal and other functions", THREADS);
+}
+
+static void test_writable_text(void) {
+    const char *name = "no page is ever seen writable and executable";
+    pthread_t watcher;
+    if (fault_under_valgrind()) {
+        tap_skip(name, "valgrind has such pages of its own");
+        return;
+    }
+    bool ok = !pthread_create(&watcher, NULL, look_for_writable_text, NULL);
+    ok &= all_work(effort_chosen() == &effort_short ? 100 : 2000);
+    __atomic_store_n(&threads_stop, true, __ATOMIC_RELAXED);
+    tap_ok(ok && ends_well(watcher), "%s", name);
+}
+
+/* --- Forks --- */
+
+static const struct carry_jit *kept;
+
+static bool child_works(void) {
+    bool ok = is_right(kept, 9);
+    for (size_t i = 0; i < 200; i++)
+        ok &= works(i);
+    carry_jit_release(kept);
+    return ok;
+}
+
+static void test_fork(void) {
+    if (make(9, &kept)) {
+        tap_ok(false, "a function is made");
+        return;
+    }
+    bool ok = child_says(NULL, child_works);
+    tap_ok(ok && is_right(kept, 9), "parent and child go on with what was made before a fork");
+    carry_jit_release(kept);
+}
+
+static void *make_functions(void *unused) {
+    (void)unused;
+    uintptr_t wrong = 0;
+    for (size_t i = 0; !__atomic_load_n(&threads_stop, __ATOMIC_RELAXED); i++)
+        wrong |= !works(i);
+    return (void *)wrong;
+}
+
+static bool makes_one(void) {
+    return works(5);
+}
+
+static void test_fork_under_lock(void) {
+    if (is_emulated()) {
+        tap_skip("children of many threads", "no emulator of threads survives their fork");
+        return;
+    }
+    size_t forks = effort_chosen() == &effort_short ? 5 : 200;
+    pthread_t thread;
+    __atomic_store_n(&threads_stop, false, __ATOMIC_RELAXED);
+    bool ok = !pthread_create(&thread, NULL, make_functions, NULL);
+    for (size_t i = 0; ok && i < forks; i++)
+        ok &= child_says(NULL, makes_one);
+    __atomic_store_n(&threads_stop, true, __ATOMIC_RELAXED);
+    tap_ok(ok && ends_well(thread), "%zu children, forked while a thread made functions", forks);
+}
+
+/* --- Systems that refuse --- */
+
+static const struct sandbox_rule no_new_text[] = {
+    {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
+};
+static const struct sandbox_rule no_files[] = {{.call = SYS_memfd_create, .error = EPERM}};
+
+static bool can_filter(void) {
+    return sandbox_filter(no_files, 1) && syscall(SYS_memfd_create, "", 0) < 0 && errno == EPERM;
+}
+
+static bool works_by_file(void) {
+    return sandbox_filter(no_new_text, 1) && all_work(20);
+}
+
+static bool is_refused(void) {
+    const struct carry_jit *jit = (const struct carry_jit *)data;
+    size_t maps = mappings();
+    return sandbox_filter(no_new_text, 1) && sandbox_filter(no_files, 1) &&
+           make(5, &jit) == CARRY_ERROR_PERMISSION && jit == (const struct carry_jit *)data &&
+           make(5, &jit) == CARRY_ERROR_PERMISSION && mappings() <= maps;
+}
+
+static bool has_mdwe(void) {
+    return !prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
+}
+
+static bool works_under_mdwe(void) {
+    return has_mdwe() && all_work(20);
+}
+
+static void test_refusals(void) {
+    static const struct {
+        const char *name;
+        bool (*is_there)(void), (*works)(void);
+        const char *reason;
+    } cases[] = {
+        {"no page may become executable: by a file", can_filter, works_by_file,
+         "no filters of system calls here"},
+        {"no file either: refused, nothing is left", can_filter, is_refused,
+         "no filters of system calls here"},
+        {"PR_SET_MDWE: by a file", has_mdwe, works_under_mdwe, "the kernel has no PR_SET_MDWE"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (child_says(NULL, cases[i].is_there))
+            tap_ok(child_says(NULL, cases[i].works), "%s", cases[i].name);
+        else
+            tap_skip(cases[i].name, "%s", cases[i].reason);
+}
+
+/* --- No memory --- */
+
+static size_t address_space(void) {
+    FILE *statm = fopen("/proc/self/statm", "r");
+    size_t pages = 0;
+    if (!statm || fscanf(statm, "%zu", &pages) != 1)
+        return 0;
+    fclose(statm);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Makes functions until there is no memory for more; then releases all, and begins again. */
+static bool fills_memory(size_t *made) {
+    static const struct carry_jit *held[DISTINCT];
+    size_t count = 0;
+    int error = CARRY_OK;
+    while (count < COUNT(held) && !(error = make(count, &held[count])))
+        count++;
+    for (size_t i = 0; i < count; i++)
+        carry_jit_release(held[i]);
+    *made = count;
+    return error == CARRY_ERROR_MEMORY;
+}
+
+static bool limit_address_space(void) {
+    size_t most = address_space() + ((size_t)2 << 20);
+    const struct rlimit limit = {most, most};
+    return !setrlimit(RLIMIT_AS, &limit);
+}
+
+static bool survives_without_memory(void) {
+    size_t first, second;
+    if (!works(1) || !limit_address_space())
+        return false;
+    /* What a function needs of malloc() may stay there for the next. */
+    return fills_memory(&first) && first > 50 && fills_memory(&second) && second + 5 >= first &&
+           works(1);
+}
+
+static void test_no_memory(void) {
+    const char *name = "without memory makers fail, and nothing is lost";
+    if (is_emulated() || fault_under_asan())
+        tap_skip(name, "the limit would hit the emulator or checker");
+    else
+        tap_ok(child_says(NULL, survives_without_memory), "%s", name);
+}
+
+/* --- The end of the process --- */
+
+static void use_at_exit(void) {
+    if (!is_right(kept, 9) || !works(10))
+        _exit(1);
+    carry_jit_release(kept);
+}
+
+/* Registered before the library's first use, so it runs after all that the library might do. */
+static bool works_at_exit(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        atexit(use_at_exit);
+        exit(make(9, &kept) ? 1 : 0);
+    }
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+int main(void) {
+    rng_fill(data, sizeof data);
+    fflush(stdout);
+    tap_ok(works_at_exit(), "functions are called, made and released at the exit of the process");
+    test_sharing();
+    test_flat_memory();
+    test_many_at_once();
+    test_threads();
+    test_writable_text();
+    test_fork();
+    test_fork_under_lock();
+    test_refusals();
+    test_no_memory();
+    return tap_done();
+}
