@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "listing.h"
 
-namespace carry::jit {
+#include <atomic>
+#include <new>
 
-void list(const std::string &, const struct carry_jit &) {
+namespace carry::jit {
+namespace {
+
+constexpr unsigned ALL_LISTINGS = CARRY_JIT_PERF | CARRY_JIT_GDB;
+
+std::atomic<unsigned> chosen;
+
+} // namespace
+
+void list(const std::string &name, const struct carry_jit &jit) noexcept {
+    try {
+        if (chosen & CARRY_JIT_PERF)
+            perf_list(name, jit);
+        if (chosen & CARRY_JIT_GDB)
+            gdb_list(name, jit);
+    } catch (const std::bad_alloc &) {
+    }
 }
 
-void unlist(const struct carry_jit &) {
+void unlist(const struct carry_jit &jit) noexcept {
+    gdb_unlist(jit);
 }
 
 } // namespace carry::jit
 
 int carry_jit_list(unsigned listings) {
-    return listings ? CARRY_ERROR_UNSUPPORTED : CARRY_OK;
+    using namespace carry::jit;
+    if (listings & ~ALL_LISTINGS)
+        return CARRY_ERROR_INVALID;
+    if (listings & CARRY_JIT_PERF && !perf_has_map())
+        return CARRY_ERROR_PERMISSION;
+    chosen = listings;
+    return CARRY_OK;
 }

@@ -172,8 +172,10 @@ enum carry_jit_listing {
 };
 
 /*
- * Lists every function made from now on in these ways, or-ed; 0, as at the start, in none. Returns
- * 0, CARRY_ERROR_INVALID for an unknown way, CARRY_ERROR_PERMISSION if the map cannot be written.
+ * Lists every function made from now on in these ways, or-ed; 0, as at the start, in none. What
+ * perf was told of stays told: where one function took another's place, it may take either name;
+ * and where text had to be mapped from a file (under PR_SET_MDWE, say) it takes none. Returns 0,
+ * CARRY_ERROR_INVALID for an unknown way, CARRY_ERROR_PERMISSION if the map cannot be written.
  */
 CARRY_API int carry_jit_list(unsigned listings);
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GDB's interface for text made at run time ("JIT Compilation Interface" of its manual): a list of
+ * symbol files in memory, and a function at which GDB stops to read it. Each file here is of one
+ * function: its name, its place and how to find its caller.
+ */
+#include "listing.h"
+
+#include <cstddef>
+#include <cstring>
+#include <unordered_map>
+
+#include <elf.h>
+
+#include "frame.h"
+
+/* --- What GDB looks for, by name and layout --- */
+
+/* Ours, though other libraries may define them too. */
+#define SEEN_BY_GDB __attribute__((visibility("protected")))
+
+extern "C" {
+
+struct jit_code_entry {
+    jit_code_entry *next_entry, *prev_entry;
+    const void *symfile_addr;
+    uint64_t symfile_size;
+};
+
+enum { JIT_NOACTION, JIT_REGISTER_FN, JIT_UNREGISTER_FN };
+
+struct jit_descriptor {
+    uint32_t version, action_flag;
+    jit_code_entry *relevant_entry, *first_entry;
+};
+
+SEEN_BY_GDB extern jit_descriptor __jit_debug_descriptor;
+SEEN_BY_GDB jit_descriptor __jit_debug_descriptor = {1, JIT_NOACTION, nullptr, nullptr};
+
+SEEN_BY_GDB void __jit_debug_register_code();
+SEEN_BY_GDB __attribute__((noinline)) void __jit_debug_register_code() {
+    __asm__ volatile("" ::: "memory");
+}
+
+} // extern "C"
+
+namespace carry::jit {
+namespace {
+
+/* --- A symbol file --- */
+
+enum { NO_SECTION, TEXT, FRAME, SYMBOLS, STRINGS, SECTION_COUNT };
+
+/* .eh_frame (LSB, "Exception Frames"), with addresses as they are. */
+struct __attribute__((packed)) Frame {
+    uint32_t cie_size = offsetof(Frame, fde_size) - offsetof(Frame, cie_id);
+    uint32_t cie_id = 0;
+    uint8_t version = 1;
+    char augmentation = '\0';
+    uint8_t code_alignment = frame_rules.code_alignment;
+    uint8_t data_alignment = frame_rules.data_alignment;
+    uint8_t return_register = frame_rules.return_register;
+    uint8_t instructions[sizeof frame_rules.instructions];
+    uint32_t fde_size = offsetof(Frame, end) - offsetof(Frame, distance_to_cie);
+    uint32_t distance_to_cie = offsetof(Frame, distance_to_cie);
+    uint64_t low, size;
+    uint32_t end = 0;
+};
+
+struct Fixed {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[SECTION_COUNT];
+    Elf64_Sym symbols[2];
+    Frame frame;
+};
+
+/* Returns where the string begins. */
+uint32_t add(std::string &strings, const std::string &string) {
+    size_t at = strings.size();
+    strings += string;
+    strings += '\0';
+    return static_cast<uint32_t>(at);
+}
+
+void fill_header(Elf64_Ehdr &header) {
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_type = ET_REL;
+    header.e_machine = frame_rules.machine;
+    header.e_version = EV_CURRENT;
+    header.e_shoff = offsetof(Fixed, sections);
+    header.e_ehsize = sizeof(Elf64_Ehdr);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = SECTION_COUNT;
+    header.e_shstrndx = STRINGS;
+}
+
+void fill_sections(Elf64_Shdr *sections, std::string &strings, uint64_t text, uint64_t text_size) {
+    sections[TEXT] = {add(strings, ".text"),
+                      SHT_NOBITS,
+                      SHF_ALLOC | SHF_EXECINSTR,
+                      text,
+                      0,
+                      text_size,
+                      0,
+                      0,
+                      1,
+                      0};
+    sections[FRAME] = {add(strings, ".eh_frame"),
+                       SHT_PROGBITS,
+                       SHF_ALLOC,
+                       0,
+                       offsetof(Fixed, frame),
+                       sizeof(Frame),
+                       0,
+                       0,
+                       1,
+                       0};
+    sections[SYMBOLS] = {add(strings, ".symtab"), SHT_SYMTAB, 0, 0, offsetof(Fixed, symbols),
+                         2 * sizeof(Elf64_Sym),   STRINGS,    1, 8, sizeof(Elf64_Sym)};
+    uint32_t own_name = add(strings, ".strtab");
+    sections[STRINGS] = {own_name, SHT_STRTAB, 0, 0, sizeof(Fixed), strings.size(), 0, 0, 1, 0};
+}
+
+std::string make_file(const std::string &name, uint64_t text, uint64_t text_size) {
+    Fixed fixed{};
+    std::string strings(1, '\0');
+    fill_header(fixed.header);
+    fixed.symbols[1] = {
+        add(strings, name), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), STV_DEFAULT, TEXT, 0, text_size};
+    fill_sections(fixed.sections, strings, text, text_size);
+    memcpy(fixed.frame.instructions, frame_rules.instructions, sizeof frame_rules.instructions);
+    fixed.frame.low = text;
+    fixed.frame.size = text_size;
+    return std::string(reinterpret_cast<const char *>(&fixed), sizeof fixed) + strings;
+}
+
+/* --- The list --- */
+
+struct Listed {
+    std::string file;
+    jit_code_entry entry;
+};
+
+using Files = std::unordered_map<const struct carry_jit *, Listed>;
+
+/* Never destroyed: GDB may read it after the process has ended. */
+Files &files() {
+    static Files &all = *new Files;
+    return all;
+}
+
+void tell(uint32_t action, jit_code_entry &entry) {
+    __jit_debug_descriptor.relevant_entry = &entry;
+    __jit_debug_descriptor.action_flag = action;
+    __jit_debug_register_code();
+    __jit_debug_descriptor.action_flag = JIT_NOACTION;
+    __jit_debug_descriptor.relevant_entry = nullptr;
+}
+
+} // namespace
+
+void gdb_list(const std::string &name, const struct carry_jit &jit) {
+    std::string file = make_file(name, reinterpret_cast<uintptr_t>(jit.sum), jit.text_size);
+    Listed &listed = files()[&jit];
+    listed.file = std::move(file);
+    jit_code_entry &entry = listed.entry;
+    jit_code_entry *&first = __jit_debug_descriptor.first_entry;
+    entry = {first, nullptr, listed.file.data(), listed.file.size()};
+    if (first)
+        first->prev_entry = &entry;
+    first = &entry;
+    tell(JIT_REGISTER_FN, entry);
+}
+
+void gdb_unlist(const struct carry_jit &jit) noexcept {
+    auto at = files().find(&jit);
+    if (at == files().end())
+        return;
+    jit_code_entry &entry = at->second.entry;
+    (entry.prev_entry ? entry.prev_entry->next_entry : __jit_debug_descriptor.first_entry) =
+        entry.next_entry;
+    if (entry.next_entry)
+        entry.next_entry->prev_entry = entry.prev_entry;
+    tell(JIT_UNREGISTER_FN, entry);
+    files().erase(at);
+}
+
+} // namespace carry::jit

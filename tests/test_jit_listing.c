@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What profilers and debuggers are told of functions made at run time.
+ * usage: test_jit_listing [crash]     `crash` dies in such a function, called by die_in_function()
+ */
+#include <carry/jit.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/child.h"
+#include "harness/tap.h"
+
+#define LINE_BYTES 512
+
+/* As GDB's manual has it. */
+struct entry {
+    struct entry *next, *prev;
+    const char *file;
+    uint64_t size;
+};
+
+extern struct {
+    uint32_t version, action;
+    struct entry *relevant, *first;
+} __jit_debug_descriptor;
+
+static const struct carry_jit *make(size_t size) {
+    struct carry_jit_sum_spec spec = {.min_size = size, .max_size = size, .vector_bits = 64};
+    const struct carry_jit *jit;
+    return carry_jit_sum(&spec, &jit) ? NULL : jit;
+}
+
+/* --- perf --- */
+
+static const char *map_path(void) {
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+    return path;
+}
+
+/* Lines of the map that give this function this name, all of it right. */
+static int lines_for(const struct carry_jit *jit, const char *name) {
+    FILE *map = fopen(map_path(), "r");
+    char line[LINE_BYTES], expected[LINE_BYTES];
+    int count = 0;
+    snprintf(expected, sizeof expected, "%" PRIxPTR " %zx %s\n", (uintptr_t)jit->sum,
+             jit->text_size, name);
+    while (map && fgets(line, sizeof line, map))
+        count += !strcmp(line, expected);
+    if (map)
+        fclose(map);
+    return count;
+}
+
+static const struct carry_jit *inherited;
+
+static bool child_has_a_map_of_its_own(void) {
+    const struct carry_jit *own = make(48);
+    bool ok = own && lines_for(own, "carry_jit_sum_48") == 1;
+    ok &= lines_for(inherited, "carry_jit_sum_40") == 0;
+    carry_jit_release(own);
+    return !unlink(map_path()) && ok;
+}
+
+static void test_perf(void) {
+    const struct carry_jit *unlisted = make(32);
+    int error = carry_jit_list(CARRY_JIT_PERF);
+    inherited = make(40);
+    const struct carry_jit *again = make(40);
+    tap_ok(!error && unlisted && inherited && again, "a map is begun");
+    tap_ok(lines_for(inherited, "carry_jit_sum_40") == 1, "a function has one line");
+    tap_ok(lines_for(unlisted, "carry_jit_sum_32") == 0, "one made before has none");
+    tap_ok(child_says(NULL, child_has_a_map_of_its_own), "a child writes a map of its own");
+    carry_jit_list(0);
+    const struct carry_jit *later = make(56);
+    tap_ok(lines_for(later, "carry_jit_sum_56") == 0, "one made after the list's end has none");
+    carry_jit_release(unlisted);
+    carry_jit_release(inherited);
+    carry_jit_release(again);
+    carry_jit_release(later);
+    unlink(map_path());
+}
+
+static void test_foreign_files(void) {
+    char target[80];
+    snprintf(target, sizeof target, "%s.target", map_path());
+    bool ok = !symlink(target, map_path());
+    tap_ok(ok && carry_jit_list(CARRY_JIT_PERF) == CARRY_ERROR_PERMISSION && access(target, F_OK),
+           "a link in the map's place is not followed");
+    unlink(map_path());
+    ok = !mkfifo(map_path(), 0600);
+    tap_ok(ok && carry_jit_list(CARRY_JIT_PERF) == CARRY_ERROR_PERMISSION,
+           "a pipe in the map's place is not waited for");
+    unlink(map_path());
+    tap_ok(carry_jit_list(1u << 7) == CARRY_ERROR_INVALID, "an unknown way is refused");
+}
+
+/* --- GDB --- */
+
+static size_t entries(void) {
+    size_t count = 0;
+    const struct entry *prev = NULL;
+    for (const struct entry *at = __jit_debug_descriptor.first; at; at = at->next) {
+        if (at->prev != prev || memcmp(at->file, "\177ELF", 4))
+            return SIZE_MAX;
+        prev = at;
+        count++;
+    }
+    return count;
+}
+
+static void test_gdb_list(void) {
+    const struct carry_jit *made[3];
+    carry_jit_list(CARRY_JIT_GDB);
+    for (size_t i = 0; i < 3; i++)
+        made[i] = make(64 + 8 * i);
+    tap_ok(entries() == 3, "three functions, three symbol files");
+    carry_jit_release(made[1]);
+    tap_ok(entries() == 2, "the one between is taken out");
+    carry_jit_release(made[0]);
+    carry_jit_release(made[2]);
+    tap_ok(entries() == 0, "none is left");
+    carry_jit_list(0);
+}
+
+static const struct carry_jit *fatal;
+
+__attribute__((noinline)) static uint32_t die_in_function(void) {
+    return fatal->sum(NULL, 1024, 0) + 1;
+}
+
+static bool says(const char *text, const char *word) {
+    bool found = strstr(text, word);
+    if (!found)
+        tap_note("no \"%s\" in what GDB says: %s", word, text);
+    return found;
+}
+
+static void test_gdb(const char *program) {
+    static char text[1 << 16];
+    char command[LINE_BYTES];
+    if (system("command -v gdb >/dev/null 2>&1")) {
+        tap_skip("backtraces", "gdb is not installed");
+        return;
+    }
+    snprintf(command, sizeof command,
+             "gdb -nx -batch -ex 'set debuginfod enabled off' -ex run -ex bt"
+             " --args %s crash 2>&1",
+             program);
+    fflush(stdout);
+    FILE *gdb = popen(command, "r");
+    size_t size = gdb ? fread(text, 1, sizeof text - 1, gdb) : 0;
+    text[size] = '\0';
+    if (gdb)
+        pclose(gdb);
+    if (strstr(text, "ptrace: ")) {
+        tap_skip("backtraces", "gdb may not trace here");
+        return;
+    }
+    tap_ok(says(text, "carry_jit_sum_1024 ()"), "GDB names the function that it stopped in");
+    tap_ok(says(text, "in die_in_function") && says(text, "in main"), "and finds its callers");
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        carry_jit_list(CARRY_JIT_GDB);
+        fatal = make(1024);
+        return fatal ? (int)(die_in_function() & 1) : 2;
+    }
+    test_perf();
+    test_foreign_files();
+    test_gdb_list();
+    test_gdb(argv[0]);
+    return tap_done();
+}
