@@ -4,7 +4,8 @@
 
 A module may include its own files, those of modules in layers below its own, and their public
 headers; modules of one layer see each other's public headers only. The core includes nothing of a
-C library. Tools include public headers and their own files.
+C library. Tools include public headers and their own files; so does jit/, which is a library of
+its own in C++, with asmjit.
 """
 
 import re
@@ -15,8 +16,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # From the bottom up: each row holds the modules of one layer.
-LAYERS = [["base"], ["cpu"], ["patch", "xstate"], ["sum", "copy", "hook"], ["packet"]]
+LAYERS = [["base"], ["cpu"], ["patch", "xstate"], ["sum", "copy", "hook"], ["packet"], ["jit"]]
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
+
+# What uses the library as strangers do, each in a folder of its own.
+OUTSIDE = ["jit", "tools"]
 
 # Answers for the core in a process with a C library; sees what the core sees at its bottom.
 HOSTED = "hosted"
@@ -87,9 +91,14 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
     return None
 
 
-def why_not_tool(path: Path, quoted: bool, name: str) -> str | None:
-    if quoted and not (path.parent / name).is_file():
-        return "tools include their own files and public headers"
+def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
+    """For what stands outside of the core, in a folder of its own."""
+    top = path.relative_to(ROOT).parts[0]
+    file = (path.parent / name).resolve()
+    if quoted and not (file.is_file() and file.is_relative_to(ROOT / top)):
+        return f"{top}/ includes its own files and public headers"
+    if name.startswith("asmjit/") and top != "jit":
+        return "only jit/ includes asmjit"
     if name.startswith("carry/") and not (ROOT / "include" / name).is_file():
         return f"<{name}> is no public header"
     return None
@@ -98,8 +107,8 @@ def why_not_tool(path: Path, quoted: bool, name: str) -> str | None:
 def why_not(path: Path, quoted: bool, name: str) -> str | None:
     """Why `path` must not include `name`, or None if it may."""
     top, *rest = path.relative_to(ROOT).parts
-    if top == "tools":
-        return why_not_tool(path, quoted, name)
+    if top in OUTSIDE:
+        return why_not_outside(path, quoted, name)
     module = public_module("/".join(rest[1:])) if top == "include" else rest[0]
     if module == HOSTED:
         return why_not_hosted(quoted, name)
@@ -113,9 +122,9 @@ def why_not(path: Path, quoted: bool, name: str) -> str | None:
 def main() -> int:
     paths = [
         path
-        for top in ("include", "src", "tools")
+        for top in ("include", "src", *OUTSIDE)
         for path in sorted((ROOT / top).rglob("*"))
-        if path.suffix in {".c", ".h", ".S", ".def"}
+        if path.suffix in {".c", ".cc", ".h", ".S", ".def"}
     ]
     count = 0
     errors = 0

@@ -88,7 +88,8 @@ def python_tests(
 
 def files(*suffixes: str) -> list[str]:
     """The project's files of these kinds."""
-    tops = ("include", "src", "tools", "tests", "fuzz", "examples", "scripts", "ports", "bench")
+    tops = ("include", "src", "jit", "tools", "tests", "fuzz", "examples", "scripts")
+    tops += ("ports", "bench")
     return [
         str(path.relative_to(ROOT))
         for top in tops
@@ -132,6 +133,7 @@ def sanitize(log: Log) -> None:
         "-Db_sanitize=address,undefined",
         "-Db_lundef=false",
         "-Dc_args=-fno-sanitize-recover=all",
+        "-Dcpp_args=-fno-sanitize-recover=all",
         compiler="clang",
     )
     meson_tests(log, folder, "medium", slower=4)
@@ -257,7 +259,7 @@ def ruff(log: Log) -> list[list[str | Path]]:
 def style(log: Log) -> None:
     log.run_all(
         ["scripts/check_style.py"],
-        ["clang-format", "--dry-run", "-Werror", *files(".c", ".h")],
+        ["clang-format", "--dry-run", "-Werror", *files(".c", ".cc", ".h")],
         ["shellcheck", *shell_scripts()],
         *ruff(log),
     )
@@ -319,6 +321,27 @@ def instructions(log: Log) -> None:
     python_tests(log, folder, tests="instructions")
 
 
+def without_jit(log: Log) -> None:
+    """Only configured: the steps of other architectures build the rest without libcarry-jit."""
+    folder = BUILDS / "without-jit"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    machine = folder / "no-compiler.ini"
+    machine.write_text("[binaries]\ncpp = 'no-such-compiler'\n")
+    for option, reason in (
+        ("-Djit=disabled", "disabled"),
+        (f"--native-file={machine}", "no C++ compiler"),
+        ("-Dcpp_args=-nostdinc", "no asmjit (Debian: libasmjit-dev)"),
+    ):
+        own = folder / "build"
+        shutil.rmtree(own, ignore_errors=True)
+        log.run("meson", "setup", "-Dtool=disabled", option, own)
+        said = re.findall(r"libcarry-jit.*", (own / "meson-logs/meson-log.txt").read_text())
+        if said != [f"libcarry-jit is left out: {reason}"]:
+            raise StepError(f"{option}: the build says {said}")
+        log.counts.passed += 1
+
+
 STEPS = [
     Step("gcc", "gcc -O2: all tests", gcc, quick=True),
     Step("clang", "clang -O2: all tests", clang),
@@ -337,6 +360,7 @@ STEPS = [
     Step("style", "formatters, linter, licence lines", style, quick=True),
     Step("commits", "commit messages", commits, quick=True),
     Step("fuzz", f"fuzz targets, {FUZZ_SECONDS} s each", fuzz),
+    Step("no-jit", "configured without what libcarry-jit needs", without_jit),
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
