@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/check_jit_packet.h"
+
+#include <string.h>
+
+#include "harness/fault.h"
+#include "harness/guard.h"
+#include "harness/rng.h"
+
+#define CANARY   0xa5
+#define CAPACITY CARRY_PACKET_SUMS_MAX
+
+/* --- One frame --- */
+
+struct answer {
+    struct carry_packet_sum sums[CAPACITY];
+    int count;
+};
+
+static struct guard memory_for(int which) {
+    static struct guard guards[2];
+    if (!guards[which].end)
+        guards[which] = guard_open(STACK_BYTES_MAX);
+    return guards[which];
+}
+
+/* Against the forbidden page behind it, or before it. */
+static struct carry_frame placed(const struct carry_frame *frame, int which) {
+    struct guard guard = memory_for(which);
+    struct carry_frame at = *frame;
+    uint8_t *data = frame->captured & 1 || which ? guard.end - frame->captured : guard.start;
+    at.data = memcpy(data, frame->data, frame->captured);
+    return at;
+}
+
+static bool is_fill(const struct carry_jit_packet_spec *spec) {
+    return spec->flags & CARRY_JIT_FILL;
+}
+
+static void answer_of_library(const struct carry_jit_packet_spec *spec,
+                              const struct carry_frame *frame, size_t capacity,
+                              struct answer *answer) {
+    memset(answer, CANARY, sizeof *answer);
+    answer->count = is_fill(spec) ? (int)carry_packet_fill(frame, NULL, answer->sums, capacity)
+                                  : (int)carry_packet_check(frame, NULL, answer->sums, capacity);
+}
+
+/* Does the library take the frame for one of the spec's shape? */
+static bool has_shape(const struct carry_jit_packet_spec *spec, const struct carry_frame *frame) {
+    struct carry_jit_packet_spec shape = {.flags = spec->flags};
+    return carry_jit_packet_shape(frame, &shape) == CARRY_OK &&
+           memcmp(&shape, spec, sizeof shape) == 0;
+}
+
+static bool is_untouched(const struct carry_packet_sum *sums, size_t count) {
+    const uint8_t *bytes = (const uint8_t *)sums;
+    for (size_t i = 0; i < count * sizeof *sums; i++)
+        if (bytes[i] != CANARY)
+            return false;
+    return true;
+}
+
+static bool same_answer(const struct answer *a, const struct answer *b, size_t capacity) {
+    size_t listed = (size_t)b->count < capacity ? (size_t)b->count : capacity;
+    return a->count == b->count && memcmp(a->sums, b->sums, listed * sizeof *a->sums) == 0 &&
+           is_untouched(a->sums + capacity, CAPACITY - capacity);
+}
+
+bool jit_packet_agrees(const struct carry_jit_packet_spec *spec, carry_jit_packet_fn *function,
+                       const struct carry_frame *frame, size_t capacity, size_t *known) {
+    struct answer mine, wanted;
+    const struct carry_frame one = placed(frame, 0), other = placed(frame, 1);
+    memset(&mine, CANARY, sizeof mine);
+    mine.count = function(&one, mine.sums, capacity);
+    if (mine.count == CARRY_JIT_OTHER_SHAPE)
+        return !has_shape(spec, frame) && is_untouched(mine.sums, CAPACITY) &&
+               memcmp(one.data, frame->data, frame->captured) == 0;
+    ++*known;
+    answer_of_library(spec, &other, capacity, &wanted);
+    return same_answer(&mine, &wanted, capacity) &&
+           memcmp(one.data, other.data, frame->captured) == 0;
+}
+
+/* --- Many frames --- */
+
+struct trial {
+    const struct carry_jit_packet_spec *spec;
+    carry_jit_packet_fn *function;
+    const struct effort *effort;
+    struct stacked frame; /* as built, and as changed */
+    struct stacked base;
+    size_t known; /* frames of the shape */
+    struct verdict verdict;
+};
+
+static struct carry_frame view(const struct trial *trial, uint32_t captured, uint32_t wire) {
+    return (struct carry_frame){trial->frame.bytes, captured, wire, trial->spec->linktype, 0};
+}
+
+static void expect_agreement(struct trial *trial, const struct carry_frame *frame, size_t capacity,
+                             const char *what, uint32_t number) {
+    if (trial->verdict.ok &&
+        !jit_packet_agrees(trial->spec, trial->function, frame, capacity, &trial->known))
+        verdict_fail(&trial->verdict, "%s %u: %u of %u bytes, room for %zu", what, number,
+                     frame->captured, frame->wire, capacity);
+}
+
+static void expect_whole(struct trial *trial, const char *what, uint32_t number) {
+    const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+    expect_agreement(trial, &frame, CAPACITY, what, number);
+}
+
+static void build(struct trial *trial, uint32_t payload) {
+    stack_build(&trial->base, trial->spec, payload);
+    trial->frame = trial->base;
+}
+
+static bool zero_is_plain(uint8_t protocol) {
+    return protocol != CARRY_PROTOCOL_UDP;
+}
+
+/* Frames like those that are built for it are what the function is for. */
+static void check_sizes(struct trial *trial) {
+    size_t tried = 0;
+    for (size_t payload = 0; payload <= 1500;
+         payload = payload < 130 ? payload + 1 : effort_next_size(&effort_short, payload),
+                tried++) {
+        build(trial, (uint32_t)payload);
+        expect_whole(trial, "payload", (uint32_t)payload);
+    }
+    if (trial->verdict.ok && trial->known != tried)
+        verdict_fail(&trial->verdict, "%zu of %zu frames of the shape are none",
+                     tried - trial->known, tried);
+}
+
+/* Behind the packet, as Ethernet pads: the lengths of layers from `from` on leave bytes out. */
+static void check_padding(struct trial *trial) {
+    for (uint32_t from = 0; from < trial->spec->count; from++)
+        for (uint32_t less = 0; less < 12; less += 1 + less / 3) {
+            build(trial, 12 + from);
+            stack_shorten(&trial->frame, trial->spec, from, less);
+            expect_whole(trial, "padding unsealed", less);
+            stack_seal(&trial->frame, trial->spec);
+            expect_whole(trial, "padding", less);
+        }
+}
+
+/* Values that mean something, in every pair of header bytes, with the other sums right or not. */
+static void check_fields(struct trial *trial) {
+    static const uint16_t values[] = {0x0000, 0xffff, 0x0001, 0x0008, 0x0014, 0x0050,
+                                      0x8000, 0x2000, 0x0800, 0x86dd, 0x8100, 0x12b5,
+                                      0x2118, 0x17c1, 0x0868, 0x4500, 0x4600, 0x6000};
+    build(trial, 23);
+    for (uint32_t at = 0; at + 1 < trial->base.headers; at++)
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            trial->frame = trial->base;
+            trial->frame.bytes[at] = (uint8_t)(values[i] >> 8);
+            trial->frame.bytes[at + 1] = (uint8_t)values[i];
+            expect_whole(trial, "field", at);
+            stack_seal(&trial->frame, trial->spec);
+            expect_whole(trial, "sealed field", at);
+        }
+}
+
+static void check_bits(struct trial *trial) {
+    build(trial, 29);
+    for (uint32_t bit = 0; bit < 8 * trial->base.size; bit++) {
+        trial->frame = trial->base;
+        trial->frame.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        expect_whole(trial, "bit", bit);
+        if (bit / 8 < trial->base.headers) {
+            stack_seal(&trial->frame, trial->spec);
+            expect_whole(trial, "sealed bit", bit);
+        }
+    }
+}
+
+static void check_cuts(struct trial *trial) {
+    for (uint32_t payload = 0; payload < 60; payload += 19) {
+        build(trial, payload);
+        for (uint32_t captured = 0; captured <= trial->base.size; captured++)
+            for (uint32_t wire = 0; wire < 3; wire++) {
+                const struct carry_frame cut =
+                    view(trial, captured, wire == 0 ? 0 : trial->base.size + wire - 1);
+                expect_agreement(trial, &cut, CAPACITY, "cut", captured);
+            }
+    }
+}
+
+static void check_capacity(struct trial *trial) {
+    build(trial, 40);
+    for (uint32_t bad = 0; bad < 2; bad++) {
+        trial->frame.bytes[trial->frame.size - 1] ^= (uint8_t)bad;
+        const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        for (size_t capacity = 0; capacity <= CAPACITY; capacity++)
+            expect_agreement(trial, &frame, capacity, "capacity", (uint32_t)capacity);
+    }
+}
+
+static void set16(uint8_t *bytes, uint32_t number) {
+    bytes[0] = (uint8_t)(number >> 8);
+    bytes[1] = (uint8_t)number;
+}
+
+/* What transmit offload leaves, with or without the length. */
+static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_length) {
+    uint32_t pseudo = sum->pseudo;
+    uint32_t size = __builtin_bswap32(sum->pseudo_size);
+    if (without_length)
+        pseudo = carry_sum_combine(pseudo, ~size, 0);
+    return __builtin_bswap16(carry_sum_fold(pseudo));
+}
+
+/* Right, 0, partial in two ways, or wrong. */
+static void damage(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
+    uint8_t *field = trial->frame.bytes + sum->field_offset;
+    switch (way) {
+    case 1:
+        set16(field, 0);
+        break;
+    case 2:
+    case 3:
+        if (sum->pseudo)
+            set16(field, offloaded(sum, way == 3));
+        break;
+    case 4:
+        set16(field, (uint32_t)rng_next());
+        break;
+    }
+}
+
+/* Every mixture of such fields. Those of tunnels are right, for one round, when those within are
+   complete, as Linux leaves them; and wrong for another, when those within are wrong. */
+static void check_mixtures(struct trial *trial) {
+    struct carry_packet_sum sums[CAPACITY];
+    build(trial, 33);
+    const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+    size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
+    unsigned mixtures = 1;
+    for (size_t i = 0; i < count; i++)
+        mixtures *= 5;
+    unsigned step = mixtures > 4000 ? mixtures / 4000 | 1 : 1;
+    for (unsigned mixture = 0; mixture < mixtures; mixture += step) {
+        trial->frame = trial->base;
+        unsigned ways = mixture;
+        for (size_t i = count; i-- > 0; ways /= 5)
+            damage(trial, &sums[i], ways % 5);
+        expect_whole(trial, "mixture", mixture);
+    }
+}
+
+/* With sums around right for the bytes as they stand, while the one within is not. */
+static void check_sealed_around(struct trial *trial) {
+    for (unsigned way = 0; way < 5; way++) {
+        struct carry_packet_sum sums[CAPACITY];
+        build(trial, 21);
+        const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
+        for (size_t i = count; i-- > 0;) {
+            damage(trial, &sums[i], way);
+            expect_whole(trial, "damaged around", way);
+            if (i && zero_is_plain(sums[i].protocol))
+                set16(trial->frame.bytes + sums[0].field_offset, 0);
+            expect_whole(trial, "damaged more around", way);
+        }
+    }
+}
+
+static void change_some(struct trial *trial) {
+    for (size_t changes = 1 + rng_below(3); changes--;) {
+        size_t at = rng_below(rng_below(4) ? trial->frame.headers : trial->frame.size);
+        if (rng_below(2))
+            trial->frame.bytes[at] ^= (uint8_t)(1u << rng_below(8));
+        else
+            trial->frame.bytes[at] = (uint8_t)rng_next();
+    }
+}
+
+static void check_random(struct trial *trial) {
+    for (size_t round = 0; round < trial->effort->rounds / 4; round++) {
+        if (round % 8 == 0)
+            build(trial, (uint32_t)rng_below(rng_below(8) ? 80 : 1500));
+        trial->frame = trial->base;
+        change_some(trial);
+        if (rng_below(2))
+            stack_seal(&trial->frame, trial->spec);
+        uint32_t size = trial->frame.size;
+        uint32_t captured = rng_below(4) ? size : (uint32_t)rng_below(size + 1);
+        const struct carry_frame frame = view(trial, captured, rng_below(2) ? size : captured);
+        expect_agreement(trial, &frame, CAPACITY, "round", (uint32_t)round);
+    }
+}
+
+static void check_linktype(struct trial *trial) {
+    build(trial, 10);
+    for (uint32_t linktype = 0; linktype < 300; linktype++) {
+        struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        frame.linktype = linktype;
+        expect_agreement(trial, &frame, CAPACITY, "link type", linktype);
+    }
+}
+
+static void run(void *context) {
+    struct trial *trial = context;
+    check_sizes(trial);
+    check_padding(trial);
+    check_fields(trial);
+    check_bits(trial);
+    check_cuts(trial);
+    check_capacity(trial);
+    check_mixtures(trial);
+    check_sealed_around(trial);
+    check_linktype(trial);
+    check_random(trial);
+}
+
+struct verdict check_jit_packet(const struct carry_jit_packet_spec *spec,
+                                carry_jit_packet_fn *function, const struct effort *effort) {
+    static struct trial trial;
+    struct fault fault;
+    trial = (struct trial){.spec = spec, .function = function, .effort = effort};
+    trial.verdict.ok = true;
+    rng_restart();
+    if (!fault_catch(run, &trial, &fault))
+        verdict_fail(&trial.verdict, "touches what it must not: %s", fault.name);
+    return trial.verdict;
+}
