@@ -74,7 +74,8 @@ constexpr uint32_t SUMS_MAX = CARRY_JIT_LAYERS_MAX;
 /* What a function checks, all from outer to inner. */
 struct PacketPlan {
     uint32_t linktype, flags;
-    uint32_t size;                                 /* of all headers */
+    uint32_t size;     /* of all headers */
+    uint64_t features; /* bits of the generator's own, of what this CPU has of use for it */
     List<Match, 8 * CARRY_JIT_LAYERS_MAX> matches; /* by ascending offsets */
     List<Choice, CARRY_JIT_LAYERS_MAX> choices;
     List<Ports, CARRY_JIT_LAYERS_MAX> ports;
@@ -86,8 +87,12 @@ struct PacketPlan {
 /* All ports that announce a tunnel. */
 const TunnelPorts &tunnel_ports();
 
-/* Each architecture's, in jit/<arch>/packet.cc; its spec is a PacketPlan. */
-Emit emit_packet;
+/*
+ * Each architecture's, in jit/<arch>/packet.cc. plan_packet() fills in features by this CPU and its
+ * mask: 0, or CARRY_ERROR_UNSUPPORTED.
+ */
+int plan_packet(PacketPlan &plan);
+Emit emit_packet; /* its spec is a PacketPlan */
 
 } // namespace carry::jit
 

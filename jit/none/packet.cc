@@ -3,6 +3,10 @@
 
 namespace carry::jit {
 
+int plan_packet(PacketPlan &) {
+    return CARRY_ERROR_UNSUPPORTED;
+}
+
 asmjit::Error emit_packet(asmjit::CodeHolder &, const void *) {
     return asmjit::kErrorInvalidArch;
 }
