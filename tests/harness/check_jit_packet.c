@@ -115,10 +115,6 @@ static void build(struct trial *trial, uint32_t payload) {
     trial->frame = trial->base;
 }
 
-static bool zero_is_plain(uint8_t protocol) {
-    return protocol != CARRY_PROTOCOL_UDP;
-}
-
 /* Frames like those that are built for it are what the function is for. */
 static void check_sizes(struct trial *trial) {
     size_t tried = 0;
@@ -133,6 +129,48 @@ static void check_sizes(struct trial *trial) {
                      tried - trial->known, tried);
 }
 
+static void set16(uint8_t *bytes, uint32_t number) {
+    bytes[0] = (uint8_t)(number >> 8);
+    bytes[1] = (uint8_t)number;
+}
+
+/* What transmit offload leaves, with or without the length. */
+static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_length) {
+    uint32_t pseudo = sum->pseudo;
+    uint32_t size = __builtin_bswap32(sum->pseudo_size);
+    if (without_length)
+        pseudo = carry_sum_combine(pseudo, ~size, 0);
+    return __builtin_bswap16(carry_sum_fold(pseudo));
+}
+
+/* Right, 0, partial in two ways, or wrong. */
+static void damage(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
+    uint8_t *field = trial->frame.bytes + sum->field_offset;
+    switch (way) {
+    case 1:
+        set16(field, 0);
+        break;
+    case 2:
+    case 3:
+        if (sum->pseudo)
+            set16(field, offloaded(sum, way == 3));
+        break;
+    case 4:
+        set16(field, (uint32_t)rng_next());
+        break;
+    }
+}
+
+/* Takes all sums of UDP out. */
+static void damage_udp(struct trial *trial) {
+    struct carry_packet_sum sums[CAPACITY];
+    const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+    size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
+    for (size_t i = 0; i < count; i++)
+        if (sums[i].protocol == CARRY_PROTOCOL_UDP)
+            damage(trial, &sums[i], 1);
+}
+
 /* Behind the packet, as Ethernet pads: the lengths of layers from `from` on leave bytes out. */
 static void check_padding(struct trial *trial) {
     for (uint32_t from = 0; from < trial->spec->count; from++)
@@ -142,6 +180,8 @@ static void check_padding(struct trial *trial) {
             expect_whole(trial, "padding unsealed", less);
             stack_seal(&trial->frame, trial->spec);
             expect_whole(trial, "padding", less);
+            damage_udp(trial);
+            expect_whole(trial, "padding without UDP sums", less);
         }
 }
 
@@ -197,40 +237,8 @@ static void check_capacity(struct trial *trial) {
     }
 }
 
-static void set16(uint8_t *bytes, uint32_t number) {
-    bytes[0] = (uint8_t)(number >> 8);
-    bytes[1] = (uint8_t)number;
-}
-
-/* What transmit offload leaves, with or without the length. */
-static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_length) {
-    uint32_t pseudo = sum->pseudo;
-    uint32_t size = __builtin_bswap32(sum->pseudo_size);
-    if (without_length)
-        pseudo = carry_sum_combine(pseudo, ~size, 0);
-    return __builtin_bswap16(carry_sum_fold(pseudo));
-}
-
-/* Right, 0, partial in two ways, or wrong. */
-static void damage(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
-    uint8_t *field = trial->frame.bytes + sum->field_offset;
-    switch (way) {
-    case 1:
-        set16(field, 0);
-        break;
-    case 2:
-    case 3:
-        if (sum->pseudo)
-            set16(field, offloaded(sum, way == 3));
-        break;
-    case 4:
-        set16(field, (uint32_t)rng_next());
-        break;
-    }
-}
-
-/* Every mixture of such fields. Those of tunnels are right, for one round, when those within are
-   complete, as Linux leaves them; and wrong for another, when those within are wrong. */
+/* Every mixture of such fields, from the innermost outwards: those of tunnels that stay right are
+   right for when those within are complete, as Linux leaves them. */
 static void check_mixtures(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     build(trial, 33);
@@ -249,20 +257,50 @@ static void check_mixtures(struct trial *trial) {
     }
 }
 
-/* With sums around right for the bytes as they stand, while the one within is not. */
-static void check_sealed_around(struct trial *trial) {
-    for (unsigned way = 0; way < 5; way++) {
-        struct carry_packet_sum sums[CAPACITY];
-        build(trial, 21);
-        const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
-        size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
-        for (size_t i = count; i-- > 0;) {
-            damage(trial, &sums[i], way);
-            expect_whole(trial, "damaged around", way);
-            if (i && zero_is_plain(sums[i].protocol))
-                set16(trial->frame.bytes + sums[0].field_offset, 0);
-            expect_whole(trial, "damaged more around", way);
+/* Zeros alone, but for the field: what it should hold is not what it should among other bytes. */
+static void check_zeros(struct trial *trial) {
+    static const uint16_t values[] = {0x0000, 0xffff, 0x0001};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        build(trial, 25);
+        uint32_t content = trial->base.offsets[trial->spec->count - 1];
+        bool is_udp = trial->spec->layers[trial->spec->count - 1] == CARRY_PROTOCOL_UDP;
+        uint32_t from = content + (is_udp ? 6 : 1);
+        memset(trial->frame.bytes + from, 0, trial->frame.size - from);
+        for (uint32_t at = content; at + 1 < trial->frame.headers; at++) {
+            struct stacked before = trial->frame;
+            set16(trial->frame.bytes + at, values[i]);
+            expect_whole(trial, "zeros", at);
+            stack_seal(&trial->frame, trial->spec);
+            expect_whole(trial, "sealed zeros", at);
+            trial->frame = before;
         }
+    }
+}
+
+static void set_ports(struct trial *trial, uint32_t udp, uint16_t source, uint16_t destination) {
+    set16(trial->frame.bytes + udp, source);
+    set16(trial->frame.bytes + udp + 2, destination);
+}
+
+/* Tunnels show by either port, the destination's first; others by none. */
+static void check_ports(struct trial *trial, const struct carry_jit_packet_spec *spec) {
+    static const uint16_t ports[] = {53,   4242, 4789, 4790, 8472, 6081, 2152, 3386,
+                                     3544, 1701, 4341, 4342, 6635, 5247, 9899};
+    for (uint32_t i = 0; i < spec->count; i++)
+        for (size_t j = 0; spec->layers[i] == CARRY_PROTOCOL_UDP && j < 15 * 15; j++) {
+            trial->frame = trial->base;
+            set_ports(trial, trial->base.offsets[i], ports[j / 15], ports[j % 15]);
+            expect_whole(trial, "ports", (uint32_t)j);
+        }
+}
+
+/* Frames of all other shapes, some of which differ by a port alone. */
+static void check_others(struct trial *trial) {
+    for (size_t i = 0; i < stacks_count; i++) {
+        stack_build(&trial->base, &stacks[i].spec, 50);
+        trial->frame = trial->base;
+        expect_whole(trial, "other stack", (uint32_t)i);
+        check_ports(trial, &stacks[i].spec);
     }
 }
 
@@ -309,7 +347,8 @@ static void run(void *context) {
     check_cuts(trial);
     check_capacity(trial);
     check_mixtures(trial);
-    check_sealed_around(trial);
+    check_zeros(trial);
+    check_others(trial);
     check_linktype(trial);
     check_random(trial);
 }
