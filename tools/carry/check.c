@@ -11,6 +11,7 @@
 
 #include "bad_file.h"
 #include "capture.h"
+#include "check_jit.h"
 #include "check_options.h"
 #include "command.h"
 #include "folder.h"
@@ -27,6 +28,7 @@ struct run {
     struct check_options options;
     bool many; /* there may be more than one capture */
     struct pipeline *pipeline;
+    struct check_jit *jit;     /* NULL: not wanted */
     struct bad_file *bad_file; /* NULL: not wanted */
     struct tally *total;
     uint64_t captures, damaged, failed, skipped;
@@ -65,14 +67,24 @@ static void add_sums(struct batch *batch, uint32_t index, const struct carry_fra
             pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
-static void look_at_packet(const struct check_options *options, struct batch *batch,
-                           uint32_t index) {
+/* What carry_packet_check_fragment() does, by a function made for such frames if there is one. */
+static size_t check_frame(const struct run *run, const struct carry_frame *frame,
+                          struct carry_packet_sum *sums, struct carry_packet_fragment *fragment) {
+    int count = run->jit ? check_jit_packet(run->jit, frame, sums) : -1;
+    if (count < 0)
+        return carry_packet_check_fragment(frame, &run->options.packet, sums, CARRY_PACKET_SUMS_MAX,
+                                           fragment);
+    fragment->version = 0;
+    return (size_t)count;
+}
+
+static void look_at_packet(const struct run *run, struct batch *batch, uint32_t index) {
+    const struct check_options *options = &run->options;
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct packet *packet = &batch->packets[index];
     struct carry_packet_fragment fragment;
     struct carry_frame frame = tally_frame(packet);
-    size_t count = carry_packet_check_fragment(&frame, &options->packet, sums,
-                                               CARRY_PACKET_SUMS_MAX, &fragment);
+    size_t count = check_frame(run, &frame, sums, &fragment);
     if (count == 0 && !carry_packet_knows_link(packet->linktype)) {
         pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
         return;
@@ -90,7 +102,7 @@ static void look_at_packet(const struct check_options *options, struct batch *ba
 static void look(const void *context, struct batch *batch) {
     const struct run *run = context;
     for (uint32_t i = 0; i < batch->count; i++)
-        look_at_packet(&run->options, batch, i);
+        look_at_packet(run, batch, i);
 }
 
 /* --- A batch of packets: what is done in their order --- */
@@ -420,6 +432,7 @@ static bool open_run(struct run *run) {
 static void close_run(struct run *run) {
     if (run->pipeline)
         pipeline_close(run->pipeline);
+    check_jit_close(run->jit);
     free(run->findings);
     tally_free(run->total);
 }
@@ -454,10 +467,12 @@ int command_check(int argc, char **argv) {
         return STATUS_CLEAN;
     }
     run.many = argc - optind > 1 || folder_is(argv[optind]);
-    if (open_run(&run))
-        check_all(&run, argv + optind, argc - optind);
-    else
+    if (run.options.jit)
+        run.status = check_jit_open(run.options.jit, &run.jit);
+    if (run.status == STATUS_CLEAN && !open_run(&run))
         run.status = command_error("%s", strerror(ENOMEM));
+    if (run.status == STATUS_CLEAN)
+        check_all(&run, argv + optind, argc - optind);
     close_run(&run);
     return run.status;
 }

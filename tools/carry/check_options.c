@@ -17,6 +17,7 @@
 #include "tally.h"
 #include "text.h"
 
+#define JIT_DEFAULT   8192
 #define SHOWN_DEFAULT 5
 #define SHOWN_MAX     10000
 
@@ -50,6 +51,8 @@ static const char usage[] =
     "      --no-reassemble     no datagram put together from fragments (they are\n"
     "                          without this, and with --reassemble)\n"
     "\n"
+    "      --jit[=COUNT]       make functions for the shapes of which there are COUNT\n"
+    "                          packets (8192): what is printed is the same, sooner\n"
     "  -j, --threads=COUNT     use so many threads (one a core); what is printed is\n"
     "                          the same for any number\n"
     "  -h, --help              print this\n"
@@ -64,7 +67,7 @@ static const char usage[] =
     "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
     "  tcpdump -U -w - | carry check --bad-only -\n";
 
-enum { PARTIAL = 1, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, UDP_ZERO6 };
+enum { JIT = 1, PARTIAL, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, UDP_ZERO6 };
 
 static const char letters[] = ":bc:hj:Jn:p:qtw:";
 
@@ -72,6 +75,7 @@ static const struct option long_options[] = {
     {"bad-only", no_argument, NULL, 'b'},
     {"count", required_argument, NULL, 'c'},
     {"help", no_argument, NULL, 'h'},
+    {"jit", optional_argument, NULL, JIT},
     {"json", no_argument, NULL, 'J'},
     {"no-reassemble", no_argument, NULL, NO_REASSEMBLE},
     {"no-tunnels", no_argument, NULL, NO_TUNNELS},
@@ -127,6 +131,11 @@ static int set_threads(struct check_options *options, const char *text) {
     int status = parse_number("threads", text, 1, PIPELINE_THREADS_MAX, &number);
     options->threads = (unsigned)number;
     return status;
+}
+
+static int set_jit(struct check_options *options, const char *text) {
+    options->jit = JIT_DEFAULT;
+    return text ? parse_number("jit", text, 1, UINT64_MAX, &options->jit) : STATUS_CLEAN;
 }
 
 static int set_partial(struct check_options *options, const char *text) {
@@ -215,6 +224,8 @@ static int parse_option(int option, char **argv, struct check_options *options) 
     case 'w':
         options->write_bad = optarg;
         return STATUS_CLEAN;
+    case JIT:
+        return set_jit(options, optarg);
     case REASSEMBLE:
     case NO_REASSEMBLE:
         options->reassemble = option == REASSEMBLE;
@@ -255,5 +266,7 @@ int check_options(int argc, char **argv, struct check_options *options) {
         return command_usage("check", "--write-bad must be a file: it appears whole or not at all");
     if (options->quiet)
         options->bad_only = false;
+    if (options->packet.flags)
+        options->jit = 0; /* functions know no options */
     return STATUS_CLEAN;
 }

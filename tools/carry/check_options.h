@@ -20,6 +20,7 @@ struct check_options {
     size_t show;
     unsigned threads;
     uint64_t packets;                     /* to be read of each file */
+    uint64_t jit;                         /* packets of a shape that is worth a function; 0: none */
     bool selects;                         /* not every protocol is looked at */
     unsigned wrong;                       /* verdicts that make a capture bad, a bit each */
     unsigned listed;                      /* verdicts of which each sum is listed */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Where libcarry-jit is missing, or makes no functions for packets on this architecture. */
+#include "check_jit.h"
+#include "command.h"
+
+int check_jit_open(uint64_t after, struct check_jit **jit) {
+    (void)after, (void)jit;
+    return command_error("built without '--jit': it needs x86-64 and asmjit (in Debian, "
+                         "libasmjit-dev): install it, and build anew");
+}
+
+void check_jit_close(struct check_jit *jit) {
+    (void)jit;
+}
+
+int check_jit_packet(struct check_jit *jit, const struct carry_frame *frame,
+                     struct carry_packet_sum *sums) {
+    (void)jit, (void)frame, (void)sums;
+    return -1;
+}
