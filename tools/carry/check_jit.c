@@ -10,18 +10,20 @@
 
 #include "command.h"
 
-/* Of the packets for which there is no function, each one of so many is looked at more closely. */
+/* Of the packets that are walked, each one of so many is looked at more closely. */
 #define SAMPLE_EVERY 256
 
 /* Shapes that are remembered; captures with more are not made of flows. */
 #define SHAPES_MAX 64
 
-/* Functions that a thread tries before it walks. */
-#define TRIES_MAX 4
+/* Functions that a thread tries where it has no hint. */
+#define TRIES_MAX 8
 
-/* Where, of so many packets, less than a half meets its function, the next ones are walked. */
-#define TRIAL_PACKETS 512
-#define PAUSE_PACKETS 16384
+#define HINT_BITS 8
+
+/* Where a hint fails this often, what it is about is walked: until a sample says otherwise. */
+#define FAILURES_MAX 16
+#define FAILURE      2 /* makes up for so many packets that a function was right for */
 
 struct shape {
     struct carry_jit_packet_spec spec;
@@ -36,13 +38,18 @@ struct check_jit {
     size_t count;
 };
 
+/* What was right the last time for frames that look alike. */
+struct hint {
+    carry_jit_packet_fn *function; /* NULL: not known */
+    uint32_t failures;
+};
+
 /* Of one thread. */
 static _Thread_local struct {
-    carry_jit_packet_fn *functions[TRIES_MAX]; /* about by how often they are right */
+    carry_jit_packet_fn *functions[TRIES_MAX];
     size_t count;
-    uint64_t unsampled;      /* packets that were walked since the last sample */
-    uint32_t tried, matched; /* packets of this trial */
-    uint32_t pause;          /* packets to be walked before the next trial */
+    uint64_t unsampled; /* packets that were walked since the last sample */
+    struct hint hints[1 << HINT_BITS];
 } own;
 
 int check_jit_open(uint64_t after, struct check_jit **jit) {
@@ -63,6 +70,19 @@ void check_jit_close(struct check_jit *jit) {
         carry_jit_release(jit->shapes[i].jit);
     pthread_mutex_destroy(&jit->mutex);
     free(jit);
+}
+
+/*
+ * By some bytes where Ethernet frames with IP in them name their protocols. In others these bytes
+ * mean something else, which makes hints worse, not verdicts.
+ */
+static struct hint *hint_of(const struct carry_frame *frame) {
+    const uint8_t *data = frame->data;
+    if (frame->captured < 24)
+        return &own.hints[0];
+    uint32_t bytes =
+        data[12] | (uint32_t)data[13] << 8 | (uint32_t)data[20] << 16 | (uint32_t)data[23] << 24;
+    return &own.hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
 }
 
 /* --- Learning --- */
@@ -89,17 +109,18 @@ static carry_jit_packet_fn *learn(struct check_jit *jit, const struct carry_jit_
     return shape->jit ? shape->jit->packet : NULL;
 }
 
-/* Takes the place of the one that is right least often, if all are taken. */
+/* What was given up may be for this function. */
 static void adopt(carry_jit_packet_fn *function) {
     for (size_t i = 0; i < own.count; i++)
         if (own.functions[i] == function)
             return;
-    if (own.count < TRIES_MAX)
-        own.count++;
-    own.functions[own.count - 1] = function;
+    if (own.count == TRIES_MAX)
+        return;
+    own.functions[own.count++] = function;
+    memset(own.hints, 0, sizeof own.hints);
 }
 
-static void sample(struct check_jit *jit, const struct carry_frame *frame) {
+static void sample(struct check_jit *jit, const struct carry_frame *frame, struct hint *hint) {
     struct carry_jit_packet_spec spec = {0};
     own.unsampled = 0;
     if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
@@ -107,49 +128,50 @@ static void sample(struct check_jit *jit, const struct carry_frame *frame) {
     pthread_mutex_lock(&jit->mutex);
     carry_jit_packet_fn *function = learn(jit, &spec);
     pthread_mutex_unlock(&jit->mutex);
-    if (function)
-        adopt(function);
+    if (!function)
+        return;
+    adopt(function);
+    *hint = (struct hint){.function = function};
 }
 
 /* --- Checking --- */
 
-/* What is right moves forward, so that what is right most often comes first. */
-static void promote(size_t index) {
-    carry_jit_packet_fn *function = own.functions[index];
-    own.functions[index] = own.functions[index - 1];
-    own.functions[index - 1] = function;
-}
-
-static int try_functions(const struct carry_frame *frame, struct carry_packet_sum *sums) {
+static int try_others(struct hint *hint, const struct carry_frame *frame,
+                      struct carry_packet_sum *sums) {
+    carry_jit_packet_fn *tried = hint->function;
     for (size_t i = 0; i < own.count; i++) {
-        int count = own.functions[i](frame, sums, CARRY_PACKET_SUMS_MAX);
-        if (count == CARRY_JIT_OTHER_SHAPE)
+        if (own.functions[i] == tried)
             continue;
-        if (i)
-            promote(i);
-        return count;
+        int count = own.functions[i](frame, sums, CARRY_PACKET_SUMS_MAX);
+        if (count != CARRY_JIT_OTHER_SHAPE) {
+            hint->function = own.functions[i];
+            return count;
+        }
     }
-    return -1;
+    return CARRY_JIT_OTHER_SHAPE;
 }
 
-static void end_trial(void) {
-    if (own.matched < own.tried / 2)
-        own.pause = PAUSE_PACKETS;
-    own.tried = 0;
-    own.matched = 0;
+static int try_hint(struct hint *hint, const struct carry_frame *frame,
+                    struct carry_packet_sum *sums) {
+    int count = CARRY_JIT_OTHER_SHAPE;
+    if (hint->failures >= FAILURES_MAX)
+        return count;
+    if (hint->function)
+        count = hint->function(frame, sums, CARRY_PACKET_SUMS_MAX);
+    if (count == CARRY_JIT_OTHER_SHAPE)
+        count = try_others(hint, frame, sums);
+    if (count == CARRY_JIT_OTHER_SHAPE)
+        hint->failures += FAILURE;
+    else if (hint->failures)
+        hint->failures--;
+    return count;
 }
 
 int check_jit_packet(struct check_jit *jit, const struct carry_frame *frame,
                      struct carry_packet_sum *sums) {
-    if (own.pause) {
-        own.pause--;
-        return -1;
-    }
-    int count = try_functions(frame, sums);
-    own.matched += count >= 0;
-    if (own.count && ++own.tried == TRIAL_PACKETS)
-        end_trial();
-    if (count < 0 && ++own.unsampled >= jit->sample_every)
-        sample(jit, frame);
+    struct hint *hint = hint_of(frame);
+    int count = try_hint(hint, frame, sums);
+    if (count == CARRY_JIT_OTHER_SHAPE && ++own.unsampled >= jit->sample_every)
+        sample(jit, frame, hint);
     return count;
 }
