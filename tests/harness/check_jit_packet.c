@@ -4,84 +4,10 @@
 #include <string.h>
 
 #include "harness/fault.h"
-#include "harness/guard.h"
+#include "harness/jit_packet.h"
 #include "harness/rng.h"
 
-#define CANARY   0xa5
 #define CAPACITY CARRY_PACKET_SUMS_MAX
-
-/* --- One frame --- */
-
-struct answer {
-    struct carry_packet_sum sums[CAPACITY];
-    int count;
-};
-
-static struct guard memory_for(int which) {
-    static struct guard guards[2];
-    if (!guards[which].end)
-        guards[which] = guard_open(STACK_BYTES_MAX);
-    return guards[which];
-}
-
-/* Against the forbidden page behind it, or before it. */
-static struct carry_frame placed(const struct carry_frame *frame, int which) {
-    struct guard guard = memory_for(which);
-    struct carry_frame at = *frame;
-    uint8_t *data = frame->captured & 1 || which ? guard.end - frame->captured : guard.start;
-    at.data = memcpy(data, frame->data, frame->captured);
-    return at;
-}
-
-static bool is_fill(const struct carry_jit_packet_spec *spec) {
-    return spec->flags & CARRY_JIT_FILL;
-}
-
-static void answer_of_library(const struct carry_jit_packet_spec *spec,
-                              const struct carry_frame *frame, size_t capacity,
-                              struct answer *answer) {
-    memset(answer, CANARY, sizeof *answer);
-    answer->count = is_fill(spec) ? (int)carry_packet_fill(frame, NULL, answer->sums, capacity)
-                                  : (int)carry_packet_check(frame, NULL, answer->sums, capacity);
-}
-
-/* Does the library take the frame for one of the spec's shape? */
-static bool has_shape(const struct carry_jit_packet_spec *spec, const struct carry_frame *frame) {
-    struct carry_jit_packet_spec shape = {.flags = spec->flags};
-    return carry_jit_packet_shape(frame, &shape) == CARRY_OK &&
-           memcmp(&shape, spec, sizeof shape) == 0;
-}
-
-static bool is_untouched(const struct carry_packet_sum *sums, size_t count) {
-    const uint8_t *bytes = (const uint8_t *)sums;
-    for (size_t i = 0; i < count * sizeof *sums; i++)
-        if (bytes[i] != CANARY)
-            return false;
-    return true;
-}
-
-static bool same_answer(const struct answer *a, const struct answer *b, size_t capacity) {
-    size_t listed = (size_t)b->count < capacity ? (size_t)b->count : capacity;
-    return a->count == b->count && memcmp(a->sums, b->sums, listed * sizeof *a->sums) == 0 &&
-           is_untouched(a->sums + capacity, CAPACITY - capacity);
-}
-
-bool jit_packet_agrees(const struct carry_jit_packet_spec *spec, carry_jit_packet_fn *function,
-                       const struct carry_frame *frame, size_t capacity, size_t *known) {
-    struct answer mine, wanted;
-    const struct carry_frame one = placed(frame, 0), other = placed(frame, 1);
-    memset(&mine, CANARY, sizeof mine);
-    mine.count = function(&one, mine.sums, capacity);
-    if (mine.count == CARRY_JIT_OTHER_SHAPE)
-        return !has_shape(spec, frame) && is_untouched(mine.sums, CAPACITY) &&
-               memcmp(one.data, frame->data, frame->captured) == 0;
-    ++*known;
-    answer_of_library(spec, &other, capacity, &wanted);
-    return same_answer(&mine, &wanted, capacity) &&
-           memcmp(one.data, other.data, frame->captured) == 0;
-}
-
-/* --- Many frames --- */
 
 struct trial {
     const struct carry_jit_packet_spec *spec;

@@ -14,8 +14,4 @@
 struct verdict check_jit_packet(const struct carry_jit_packet_spec *spec,
                                 carry_jit_packet_fn *function, const struct effort *effort);
 
-/* Does the function treat the frame as the compiled one does? Counts those that it knew. */
-bool jit_packet_agrees(const struct carry_jit_packet_spec *spec, carry_jit_packet_fn *function,
-                       const struct carry_frame *frame, size_t capacity, size_t *known);
-
 #endif
