@@ -5,7 +5,7 @@
  * told before the first write is rare.
  *
  *   r10    where the next sum is listed      edx    how many were
- *   edi    the pseudo-header of the content
+ *   edi    the pseudo-header of the content  r9d    1: a sum around others was passed over
  */
 #include "emit_packet.h"
 
@@ -141,18 +141,18 @@ void FillEmitter::emit_judgement() {
             fill_header(i);
             continue;
         }
-        a.mov(r9d, edx);
-        a.test(r9d, r9d);
+        a.test(edx, edx);
+        a.setnz(r9b);
         a.jnz(passed);
         a.bind(around);
         fill_around(i);
+        a.test(r9d, r9d);
+        a.jnz(done);
         a.bind(passed);
     }
     if (count_around()) {
         a.test(r9d, r9d);
-        a.jz(done);
-        a.xor_(r9d, r9d);
-        a.jmp(around);
+        a.jnz(around);
     }
     a.bind(done);
     a.mov(eax, edx);
