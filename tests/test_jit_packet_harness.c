@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Do the checks of packet functions made at run time find what is broken? */
+#include <string.h>
+
+#include "broken/jit_packet.h"
+#include "harness/check_jit_packet.h"
+#include "harness/fault.h"
+#include "harness/tap.h"
+
+#define VXLAN                                                                                      \
+    {                                                                                              \
+        CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP, CARRY_PROTOCOL_UDP, CARRY_PROTOCOL_VXLAN,      \
+            CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP, CARRY_PROTOCOL_TCP                         \
+    }
+
+static struct carry_jit_packet_spec vxlan = {.linktype = 1, .count = 7, .layers = VXLAN};
+
+static const struct twin {
+    const char *name;
+    carry_jit_packet_fn *function;
+    uint32_t flags;
+    const char *message; /* of the check that catches it */
+} twins[] = {
+    {"lists_early", broken_jit_packet_lists_early, 0, "field"},
+    {"reads_on", broken_jit_packet_reads_on, 0, "touches what it must not"},
+    {"overflows", broken_jit_packet_overflows, 0, "capacity"},
+    {"overflows", broken_jit_packet_overflows, CARRY_JIT_FILL, "capacity"},
+    {"shy", broken_jit_packet_shy, 0, "payload"},
+    {"blames", broken_jit_packet_blames, 0, "mixture"},
+    {"forgives", broken_jit_packet_forgives, 0, "with sums of 0"},
+    {"forgets", broken_jit_packet_forgets, CARRY_JIT_FILL, "with sums of 0"},
+    {"spoils", broken_jit_packet_spoils, CARRY_JIT_FILL, "padding"},
+};
+
+static void expect_caught(carry_jit_packet_fn *function, uint32_t flags, const char *name,
+                          const char *message) {
+    vxlan.flags = flags;
+    struct verdict verdict = check_jit_packet(&vxlan, function, &effort_short);
+    bool caught = !verdict.ok && strstr(verdict.text, message);
+    if (!caught)
+        tap_note("wanted \"%s\", got \"%s\"", message, verdict.text);
+    tap_ok(caught, "%s is caught: %s", name, verdict.text);
+}
+
+static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t flags) {
+    const struct carry_jit *jit = NULL;
+    spec.flags = flags;
+    tap_ok(carry_jit_packet(&spec, &jit) == CARRY_OK, "a function is made");
+    return jit;
+}
+
+static void test_twin(const struct twin *twin) {
+    const struct carry_jit *jit = make(vxlan, twin->flags);
+    broken_jit_packet_not = jit->packet;
+    expect_caught(twin->function, twin->flags, twin->name, twin->message);
+    carry_jit_release(jit);
+}
+
+/* Functions that are right for something else: what a generator would make that mixes up specs. */
+static void test_others(void) {
+    const struct carry_jit *fills = make(vxlan, CARRY_JIT_FILL), *checks = make(vxlan, 0);
+    expect_caught(fills->packet, 0, "one that fills in", "payload");
+    expect_caught(checks->packet, CARRY_JIT_FILL, "one that checks", "payload");
+    for (size_t i = 0; i < stacks_count; i++) {
+        if (memcmp(&stacks[i].spec.layers, &vxlan.layers, sizeof vxlan.layers) == 0)
+            continue;
+        const struct carry_jit *other = make(stacks[i].spec, 0);
+        expect_caught(other->packet, 0, stacks[i].name, "payload");
+        carry_jit_release(other);
+    }
+    carry_jit_release(fills);
+    carry_jit_release(checks);
+}
+
+int main(void) {
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind reports the faults that are provoked here");
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        test_twin(&twins[i]);
+    test_others();
+    return tap_done();
+}
