@@ -12,7 +12,8 @@
 
 #define MARGIN_BYTES 64
 #define PLACE_BYTES  256 /* places in the middle begin among so many */
-#define RANGE_SIZES  12  /* random ones of a range */
+#define RANGE_SIZES  12  /* random ones of a range; at level short a third of them */
+#define LARGE_MIN    20000
 
 /* A check under way, and the call it is at, for the message. */
 struct trial {
@@ -145,11 +146,15 @@ static uint32_t some_seed(void) {
     return seeds[rng_below(sizeof seeds / sizeof *seeds)];
 }
 
+static bool is_short(const struct trial *trial) {
+    return trial->effort->stride > 1;
+}
+
 /* At level short only some patterns. */
 static bool size_passes(struct trial *trial, size_t size) {
-    const bool some = trial->effort->stride > 1;
-    const size_t count = some ? PATTERN_PLAIN_COUNT : PATTERN_COUNT;
+    const bool some = is_short(trial);
     const size_t first = some ? rng_below(PATTERN_COUNT) : 0;
+    const size_t count = !some ? PATTERN_COUNT : size < LARGE_MIN ? PATTERN_PLAIN_COUNT : 0;
     for (size_t i = 0; i < count; i++)
         if (!call_at(trial, (first + i) % PATTERN_COUNT, rng_below(2) ? AT_END : ANYWHERE, size,
                      some_seed()))
@@ -167,7 +172,7 @@ static void try_sizes(void *argument) {
         return;
     if (!size_passes(trial, spec->max_size))
         return;
-    for (size_t i = 0; i < RANGE_SIZES; i++)
+    for (size_t i = 0; i < RANGE_SIZES / (is_short(trial) ? 3 : 1); i++)
         if (!size_passes(trial, spec->min_size + rng_below(steps + 1) * unit))
             return;
 }
