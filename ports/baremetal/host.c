@@ -134,7 +134,7 @@ static void synchronise(void) {
 
 /* --- All CPUs outside of sites --- */
 
-#define STOP_TRIES 100
+#define STOP_TRIES 30
 
 static bool breaks_stop;
 static uint64_t flags_before_stop;

@@ -6,7 +6,7 @@
 
 #include <carry/patch.h>
 
-#define FLIPS 50
+#define FLIPS 30
 
 /* --- harness/placed.h --- */
 

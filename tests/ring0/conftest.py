@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
-KERNEL_SECONDS = 100  # for one boot: it takes two on a quiet machine
+KERNEL_SECONDS = 200  # for one boot: up to twelve on a quiet machine, a minute on a busy one
 
 
 @dataclass
