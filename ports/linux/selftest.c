@@ -77,6 +77,7 @@ static const struct {
     {"user", carry_test_user},
     {"contexts", carry_test_contexts},
     {"nested", carry_test_nested},
+    {"threshold", carry_test_threshold},
     {"interrupts", carry_test_interrupts},
 };
 

@@ -54,6 +54,7 @@ void carry_test_nofault(struct carry_test *test);
 void carry_test_user(struct carry_test *test);
 void carry_test_contexts(struct carry_test *test);
 void carry_test_nested(struct carry_test *test);
+void carry_test_threshold(struct carry_test *test);
 void carry_test_interrupts(struct carry_test *test);
 
 #endif

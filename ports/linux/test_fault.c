@@ -9,6 +9,8 @@
 #include <linux/vmalloc.h>
 
 #include <asm/fpu/api.h>
+#include <asm/irqflags.h>
+#include <asm/processor-flags.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -291,6 +293,8 @@ void carry_test_user(struct carry_test *test) {
         check_from_user(test, memory, hole);
         check_to_user(test, memory, hole);
         check_user_refused(test, memory, (u8 __user *)readable);
+        carry_expect(test, !(native_save_fl() & X86_EFLAGS_AC),
+                     "memory of processes stays in reach");
         vm_munmap(pages, 2 * PAGE_SIZE);
         vm_munmap(readable, PAGE_SIZE);
     }

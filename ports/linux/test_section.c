@@ -156,6 +156,33 @@ void carry_test_nested(struct carry_test *test) {
     kvfree(work);
 }
 
+/* How often a sum of so many bytes would take vectors, and is refused them. In a section. */
+static unsigned long refusals_of(const struct work *work, size_t size) {
+    unsigned long before = this_cpu_read(carry_refusals);
+
+    carry_csum_partial(work->from, size, 0);
+    return this_cpu_read(carry_refusals) - before;
+}
+
+void carry_test_threshold(struct carry_test *test) {
+    struct work *work = new_work(test);
+    unsigned long below, from;
+
+    if (!work)
+        return;
+    carry_set_thresholds(64);
+    kernel_fpu_begin();
+    below = refusals_of(work, 63);
+    from = refusals_of(work, 64);
+    kernel_fpu_end();
+    carry_set_thresholds(0);
+
+    carry_expect(test, !below, "vectors are taken below");
+    carry_expect(test, from == carry_choices[CARRY_SUMS].is_vector, "%lu takes from there on",
+                 from);
+    kvfree(work);
+}
+
 /* --- Interrupts at any point of a section --- */
 
 #define INTERRUPT_NS 50000

@@ -11,6 +11,7 @@ from pathlib import Path
 
 FLAVOUR = "cloud-amd64"  # the least to fetch and to boot
 FETCH_SECONDS = 300
+ARCHIVE = re.compile(r"^'\S+' (\S+\.deb) (\d+) ", re.MULTILINE)  # as --print-uris has it
 
 
 class NoKernelError(Exception):
@@ -32,15 +33,18 @@ def ask(*words: str | Path, cwd: Path) -> str:
     except subprocess.TimeoutExpired:
         raise NoKernelError(f"{words[0]} takes longer than {FETCH_SECONDS} s") from None
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"{words[0]} fails"]
-        raise NoKernelError(said[0])
+        error = re.search(r"^E: (.*)$", done.stderr, re.MULTILINE)
+        reason = error[1] if error else f"status {done.returncode}"
+        raise NoKernelError(f"{words[0]} {words[1]}: {reason}")
     return done.stdout
 
 
 def depends(package: str, cwd: Path) -> list[str]:
     """The packages of the kernel's source that a package depends on."""
     shown = ask("apt-cache", "depends", package, cwd=cwd)
-    return re.findall(r"^  Depends: (linux-(?:image|headers|kbuild|compiler)-\S+)$", shown, re.M)
+    return re.findall(
+        r"^  Depends: (linux-(?:image|headers|kbuild|compiler)-\S+)$", shown, re.MULTILINE
+    )
 
 
 def packages(cwd: Path) -> list[str]:
@@ -88,10 +92,10 @@ def fetch(folder: Path) -> DebianKernel:
         raise NoKernelError(f"apt knows no linux-headers-{FLAVOUR}")
     find_compiler(names)
     listed = ask("apt-get", "download", "--print-uris", *names, cwd=folder)
-    archives = [store / name for name in re.findall(r"^'\S+' (\S+\.deb) ", listed, re.M)]
-    if not all(archive.is_file() for archive in archives):
+    sizes = {store / name: int(size) for name, size in ARCHIVE.findall(listed)}
+    if any(not path.is_file() or path.stat().st_size != size for path, size in sizes.items()):
         ask("apt-get", "download", *names, cwd=store)
-    root = unpack(folder, archives)
+    root = unpack(folder, list(sizes))
     return DebianKernel(
         image=next(root.glob("boot/vmlinuz-*")),
         headers=next(root.glob(f"usr/src/linux-headers-*-{FLAVOUR}")),
