@@ -72,7 +72,10 @@ def build(folder: Path, linux: DebianKernel, *settings: str) -> tuple[Path, list
     """The module, and warnings; another one with other settings shares most objects with it."""
     out = folder / "module"
     done = subprocess.run(
-        ["make", f"-j{os.cpu_count()}", f"KDIR={linux.headers}", f"OUT={out}", *settings],
+        [
+            *("make", f"-j{os.cpu_count()}", f"KDIR={linux.headers}", f"OUT={out}", *settings),
+            "CONFIG_DEBUG_INFO_BTF_MODULES=",  # where headers bring vmlinux, it takes pahole
+        ],
         cwd=PORT,
         capture_output=True,
         text=True,
