@@ -147,17 +147,23 @@ struct carry_jit_field {
     uint32_t size;   /* in bytes, at least 1 */
 };
 
-#define CARRY_JIT_FIELDS_MAX 32
+#define CARRY_JIT_FIELDS_MAX       32
+#define CARRY_JIT_FIELDS_BYTES_MAX 256 /* of all fields of a template */
 
+/*
+ * None of the fields may be a checksum, or tell where the frame's checksums are and what they
+ * cover: types, versions, lengths, flags of fragments. A stored UDP checksum of 0 stays (RFC 768).
+ * What values make of bytes that held no checksum, such as those behind the port of a tunnel, is
+ * the caller's to know.
+ */
 struct carry_jit_template_spec {
     struct carry_frame frame;             /* a packet like those that will be written */
-    const struct carry_jit_field *fields; /* in ascending order, without overlap, none of them a
-                                             checksum, nor what tells the shape or a length */
+    const struct carry_jit_field *fields; /* in ascending order, without overlap */
     size_t count;                         /* of fields */
     uint32_t reserved[4];
 };
 
-/* Makes jit->write. */
+/* Makes jit->write. CARRY_ERROR_UNSUPPORTED also where a CRC covers a field. */
 CARRY_API int carry_jit_template(const struct carry_jit_template_spec *spec,
                                  const struct carry_jit **jit);
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "example.h"
+
+namespace carry::jit {
+namespace {
+
+constexpr const char *SHAPE = "fields: what tells the shape of the packet";
+
+/* Why sums that are unverifiable for this reason have no place that is known. */
+const char *obstacle(uint8_t reason) {
+    switch (reason) {
+    case CARRY_REASON_FRAGMENT:
+        return "frame: a fragment";
+    case CARRY_REASON_LENGTH:
+    case CARRY_REASON_MALFORMED:
+        return "frame: headers that contradict each other";
+    case CARRY_REASON_ROUTING:
+        return "frame: a routing header of an unknown type";
+    default:
+        return nullptr;
+    }
+}
+
+/* What is no longer as it was of a sum, but for its pseudo-header, or NULL. */
+const char *difference(struct carry_packet_sum now, const struct carry_packet_sum &before) {
+    now.pseudo = before.pseudo;
+    if (memcmp(&now, &before, sizeof now) == 0)
+        return nullptr;
+    bool is_length = now.cover_size != before.cover_size || now.reason == CARRY_REASON_LENGTH ||
+                     now.reason == CARRY_REASON_MALFORMED;
+    return is_length && now.field_offset == before.field_offset ? "fields: a length" : SHAPE;
+}
+
+bool folds_to(uint32_t a, uint32_t b) {
+    return carry_sum_fold(a) == carry_sum_fold(b);
+}
+
+/* `sum` with the byte of an even offset, or of an odd one. */
+uint32_t with_byte(uint32_t sum, uint8_t byte, uint32_t offset) {
+    uint8_t word[2] = {0, 0};
+    word[offset & 1] = byte;
+    return carry_sum(word, sizeof word, sum);
+}
+
+} // namespace
+
+Example::Example(const struct carry_frame &example)
+    : bytes(static_cast<const uint8_t *>(example.data),
+            static_cast<const uint8_t *>(example.data) + example.captured),
+      frame(example) {
+    frame.data = bytes.data();
+    places = walk();
+    struct carry_packet_sum judged[CARRY_PACKET_SUMS_MAX];
+    size_t count = carry_packet_check(&frame, nullptr, judged, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        bool is_there = judged[i].field_offset + uint64_t{judged[i].field_size} <= bytes.size();
+        bool none_by_0 = is_there && verdict_on(judged[i], 0) != CARRY_VERDICT_UNVERIFIABLE;
+        bool none_by_1 = is_there && verdict_on(judged[i], 1) != CARRY_VERDICT_UNVERIFIABLE;
+        sums.push_back({judged[i], none_by_1, none_by_0});
+    }
+}
+
+Example::Places Example::walk() const {
+    Places now{};
+    now.count = carry_packet_walk(&frame, nullptr, now.sums, CARRY_PACKET_SUMS_MAX);
+    return now;
+}
+
+/* What the walk says of the field where all of its bytes are `stored`. */
+uint8_t Example::verdict_on(const struct carry_packet_sum &sum, uint8_t stored) {
+    uint8_t *field = &bytes[sum.field_offset];
+    std::vector<uint8_t> was(field, field + sum.field_size);
+    memset(field, stored, sum.field_size);
+    Places now = walk();
+    memcpy(field, was.data(), was.size());
+    for (size_t i = 0; i < now.count; i++)
+        if (now.sums[i].field_offset == sum.field_offset)
+            return now.sums[i].verdict;
+    return CARRY_VERDICT_UNVERIFIABLE;
+}
+
+const char *Example::error() const {
+    if (!carry_packet_knows_link(frame.linktype))
+        return "frame: an unknown link type";
+    for (const ExampleSum &sum : sums) {
+        if (const char *text = obstacle(sum.reason))
+            return text;
+        if (sum.field_offset + uint64_t{sum.field_size} > bytes.size())
+            return "frame: cut off within a checksum";
+    }
+    return nullptr;
+}
+
+/* False if a pseudo-header differs by something else than this byte. */
+bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effect &effect) const {
+    for (size_t i = 0; i < places.count; i++) {
+        uint32_t before = places.sums[i].pseudo, after = now.sums[i].pseudo;
+        effect[i] = {0, 0};
+        if (before == after)
+            continue;
+        for (uint32_t swapped = 0; swapped < 2; swapped++)
+            effect[i][swapped] = folds_to(with_byte(before, bytes[at], at ^ swapped),
+                                          with_byte(after, was, at ^ swapped));
+        if (!effect[i][0] && !effect[i][1])
+            return false;
+    }
+    return true;
+}
+
+/* Every bit by itself, and all: what a type could become else is as many walks as it has values. */
+const char *Example::try_byte(uint32_t at, Effect &effect) {
+    const uint8_t was = bytes[at];
+    const char *text = nullptr;
+    Effect first{};
+    for (unsigned change = 0; change < 9 && !text; change++) {
+        bytes[at] = static_cast<uint8_t>(change < 8 ? was ^ 1u << change : ~was);
+        Places now = walk();
+        if (now.count < places.count)
+            text = SHAPE;
+        for (size_t i = 0; i < places.count && !text; i++)
+            text = difference(now.sums[i], places.sums[i]);
+        if (!text && !count_in_pseudo(now, at, was, effect))
+            text = SHAPE;
+        if (change == 0)
+            first = effect;
+        else if (!text && effect != first)
+            text = SHAPE;
+    }
+    bytes[at] = was;
+    return text;
+}
+
+bool Example::covers(size_t sum, uint32_t at) const {
+    const ExampleSum &s = sums[sum];
+    bool within = at >= s.cover_offset && at - s.cover_offset < s.cover_size;
+    uint32_t into = at - s.cover_offset;
+    return within && (into < s.gap_offset || into - s.gap_offset >= s.gap_size);
+}
+
+bool Example::is_checksum(uint32_t at) const {
+    for (const ExampleSum &sum : sums)
+        if (at >= sum.field_offset && at - sum.field_offset < sum.field_size)
+            return true;
+    return false;
+}
+
+} // namespace carry::jit

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the generators of templates share: which bytes change, and what that does to checksums.
+ *
+ * Checksums are linear: where the words of a sum change by D (new less old, in one's complement),
+ * what is stored changes by -D. That of a checksum which another one covers is a change there, too,
+ * so the sums around know theirs from the fields alone: what a field adds to a sum around it, the
+ * field's own checksum takes away again, and most changes within tunnels leave those be. UDP's
+ * checksums are the exception, since only the packet says whether there is one.
+ */
+#ifndef CARRY_JIT_TEMPLATE_H
+#define CARRY_JIT_TEMPLATE_H
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "code.h"
+
+namespace carry::jit {
+
+/*
+ * How often a change counts in each sum: as it is, and with the bytes of its words swapped, which
+ * stand at odd offsets of what the sum covers.
+ */
+using Effect = std::array<std::array<int8_t, 2>, CARRY_PACKET_SUMS_MAX>;
+
+/* Bytes that are moved by one load and one store. */
+struct TemplateChunk {
+    uint32_t offset; /* in the packet */
+    uint32_t value;  /* offset of what is written, in the values */
+    uint32_t size;   /* 1, 2, 4 or 8 */
+    Effect effect;
+};
+
+/* A checksum of the packet, outer to inner. */
+struct TemplateSum {
+    uint32_t offset;     /* of its field */
+    uint16_t for_zero;   /* what is stored where 0 would be: 0 or 0xffff */
+    uint8_t may_be_none; /* a stored 0 means that there is none, and stays */
+    uint8_t changes;
+    Effect effect; /* of its own change, if it may be none */
+};
+
+struct TemplatePlan {
+    std::vector<TemplateChunk> chunks;
+    std::vector<TemplateSum> sums;
+};
+
+/*
+ * Each architecture's, in jit/<arch>/template.cc: 0, or CARRY_ERROR_UNSUPPORTED for a plan that it
+ * has not the registers for.
+ */
+int accept_template(const TemplatePlan &plan);
+Emit emit_template; /* its spec is a TemplatePlan */
+
+} // namespace carry::jit
+
+#endif
