@@ -474,3 +474,69 @@ def test_xstate_table_for_people(carry: Run) -> None:
 def test_xstate_wrong_usage(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "xstate", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
+
+
+# --- carry bench jit ---
+
+JIT_SIZES = [20, 40, 44, 64, 128, 550, 1500]
+JIT_FUNCTIONS = [f"sum of {size:,}" for size in JIT_SIZES]
+JIT_FUNCTIONS += ["sum of 20 to 1,500", "check", "write"]
+JIT_PACKETS = [("check", 64), ("check", 550), ("check", 1500), ("write", 64)]
+
+
+def bench_jit(carry: Run, *arguments: str) -> str:
+    done = carry("bench", "jit", "--quick", *arguments, env=masked(""))
+    if "built without" in done.stderr:
+        assert (done.returncode, done.stderr.count("\n")) == (ERROR, 1)
+        pytest.skip("libcarry-jit was left out: no asmjit")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    return done.stdout
+
+
+def test_jit_times_everything_that_is_made(carry: Run) -> None:
+    report = json.loads(bench_jit(carry, "--json"))
+    assert report["bench"] == "jit"
+    if not report["supported"]:
+        assert report["sums"] == report["packets"] == report["functions"] == []
+        pytest.skip("there is no generator for this architecture")
+    sums = report["sums"]
+    assert [(one["mode"], one["size"], one["function"]) for one in sums] == [
+        (mode, size, function)
+        for mode in ("hot", "latency")
+        for size in JIT_SIZES
+        for function in ("generic", "best", "exact", "range")
+    ]
+    assert report["best"] in available(carry)
+    for one in sums:
+        assert one["ns_a_byte"] == pytest.approx(one["ns"] / one["size"], rel=1e-4)
+        assert one["speedup"] == 1 if one["function"] == "best" else one["speedup"] > 0
+    packets, functions = report["packets"], report["functions"]
+    assert [(one["work"], one["size"], one["way"]) for one in packets] == [
+        (*packet, way) for packet in JIT_PACKETS for way in ("compiled", "made")
+    ]
+    assert [one["function"] for one in functions] == JIT_FUNCTIONS
+    assert all(one["bytes"] > 0 for one in functions)
+    for one in [*sums, *packets, *functions]:
+        assert 0 < one["min"] <= one["q1"] <= one["ns"] <= one["q3"]
+
+
+def test_jit_tables_for_people(carry: Run) -> None:
+    shown = bench_jit(carry)
+    assert max(map(len, shown.splitlines())) <= 80
+    if "No functions are made" in shown:
+        pytest.skip("there is no generator for this architecture")
+    for text in ("sums, hot", "sums, latency", "1,500", "packets", "write", "sum of 20 to 1,500"):
+        assert text in shown
+
+
+@pytest.mark.parametrize("arguments", [["--nosuch"], ["file"]])
+def test_jit_wrong_usage(carry: Run, arguments: list[str]) -> None:
+    done = carry("bench", "jit", *arguments)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith("carry bench jit: ") and done.stderr.count("\n") == 1
+
+
+def test_jit_help(carry: Run) -> None:
+    done = carry("bench", "jit", "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80

@@ -187,12 +187,7 @@ static double added(const struct hook_bench *bench, size_t state, size_t place) 
 }
 
 static void print_text(const struct hook_bench *bench) {
-    struct bench_machine machine;
-    bench_machine(&machine);
-    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
-    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
-           machine.flags, bench->rounds);
+    bench_machine_print(bench->rounds);
     printf("\n%scalls%s: ns each, and what the hook adds (built for %d at most)\n",
            text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE), MOST_NS);
     printf("%s%-20s%18s%18s%s\n", text_colour(COLOUR_FAINT), "", "call by the PLT",

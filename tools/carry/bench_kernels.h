@@ -105,6 +105,9 @@ bool kernels_prepare(struct kernels_bench *bench);
 /* Takes the subjects whose sums differ from the plain loop's out, and records them as wrong. */
 void kernels_verify(struct kernels_bench *bench);
 
+/* What is timed: calls number `first` and on. Returns something that depends on all of them. */
+uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum, size_t first, size_t calls);
+
 /* Measures. False when there is too little memory. */
 bool kernels_measure(struct kernels_bench *bench);
 

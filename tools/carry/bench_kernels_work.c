@@ -210,8 +210,8 @@ static uint32_t run_mix(const struct cell *cell, carry_sum_fn *sum, size_t first
     return total;
 }
 
-__attribute__((noinline)) static uint32_t run_cell(const struct cell *cell, carry_sum_fn *sum,
-                                                   size_t first, size_t calls) {
+__attribute__((noinline)) uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum,
+                                                    size_t first, size_t calls) {
     if (is_mix(cell->mode))
         return run_mix(cell, sum, first, calls);
     return cell->mode->dependent ? run_latency(cell, sum, calls) : run_hot(cell, sum, calls);
@@ -219,7 +219,7 @@ __attribute__((noinline)) static uint32_t run_cell(const struct cell *cell, carr
 
 static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
     const struct kernels_bench *bench = context;
-    return run_cell(&bench->cells[cell], bench->subjects[subject].sum, first, calls);
+    return kernels_run_cell(&bench->cells[cell], bench->subjects[subject].sum, first, calls);
 }
 
 static size_t fixed_calls(const void *context, size_t cell) {

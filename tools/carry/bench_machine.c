@@ -7,6 +7,8 @@
 
 #include <carry/carry.h>
 
+#include "text.h"
+
 #ifdef __clang__
 #define COMPILER __VERSION__ /* says "Clang" itself */
 #else
@@ -29,6 +31,15 @@ void bench_machine(struct bench_machine *machine) {
     struct tm utc;
     if (gmtime_r(&now, &utc))
         strftime(machine->date, sizeof machine->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void bench_machine_print(size_t rounds) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
+           machine.flags, rounds);
 }
 
 static json_t *features_json(void) {

@@ -4,6 +4,7 @@
 #define CARRY_TOOLS_BENCH_MACHINE_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 struct bench_machine {
     char cpu[64];     /* "unknown CPU" where it does not tell */
@@ -15,6 +16,9 @@ struct bench_machine {
 };
 
 void bench_machine(struct bench_machine *machine);
+
+/* The same in three lines, for people, and the number of rounds. */
+void bench_machine_print(size_t rounds);
 
 /* The same as an object, with the architecture and the features in use. */
 json_t *bench_machine_json(void);
