@@ -197,17 +197,34 @@ def from_document(document: str, what: str, pattern: str) -> str:
     return found[1]
 
 
+def program_in(document: str, folder: Path) -> Path:
+    """The first program in C of a document, as a file."""
+    program = folder / f"{Path(document).stem}.c"
+    program.write_text(from_document(document, "example in C", r"^```c\n(.*?)^```"))
+    return program
+
+
+def readme_jit(log: Log, folder: Path) -> None:
+    """The program of docs/jit.md, linked with what the build system makes."""
+    libraries = build(log, "gcc", "-Dtool=enabled")
+    if not (libraries / "jit/libcarry-jit.so").is_file():
+        log.skip(1, "docs/jit.md's program: no asmjit")
+        return
+    program = program_in("docs/jit.md", folder)
+    flags = ["-Wall", "-Wextra", "-Werror", "-O2", "-Iinclude", "-o", folder / "jit", program]
+    for name, path in (("carry-jit", libraries / "jit"), ("carry", libraries / "src")):
+        flags += [f"-L{path}", f"-Wl,-rpath,{path}", f"-l{name}"]
+    log.run("gcc", *flags)
+    log.run(folder / "jit")
+
+
 def readme(log: Log) -> None:
     """The README's one-line build, and the documents' programs, linked with what that built."""
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
     build_line = r"^(cc -[^\n]*-o libcarry\.so[^\n]*)$"
     line = from_document("README.md", "line that builds libcarry.so", build_line)
-    examples = []
-    for document in PROGRAMS_IN:
-        example = folder / f"{Path(document).stem}.c"
-        example.write_text(from_document(document, "example in C", r"^```c\n(.*?)^```"))
-        examples.append(example)
+    examples = [program_in(document, folder) for document in PROGRAMS_IN]
     emulator = shlex.join([*EMULATOR, "qemu-s390x", "-L", "/usr/s390x-linux-gnu"])
     for compiler, arch, run in (
         ("gcc", "x86_64", ""),
@@ -222,6 +239,7 @@ def readme(log: Log) -> None:
             program = folder / f"{example.stem}-{compiler}"
             log.run(compiler, *flags, "-o", program, example, library)
             log.run(*shlex.split(run), program)
+    readme_jit(log, folder)
 
 
 def headers(log: Log) -> None:
