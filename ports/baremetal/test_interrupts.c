@@ -202,7 +202,10 @@ static void test_parked(void) {
         tap_skip("a CPU inside of a site", "there is one");
         return;
     }
-    interrupts_use(&interrupts_native);
+    bool is_inline =
+        !interrupts_use(&interrupts_native) && find_bytes((uintptr_t)site_save, SAVE_INLINE);
+    if (!tap_ok(is_inline, "there is a site of two instructions to stand in"))
+        return;
     trap_handler *before = trap_set(TRAP_DEBUG, park);
     int error = commit_around_parked(UINT_MAX, &flags);
     tap_ok(error == CARRY_ERROR_BUSY && find_bytes((uintptr_t)site_save, SAVE_INLINE) &&
