@@ -365,7 +365,8 @@ int carry_jit_packet(const struct carry_jit_packet_spec *spec, const struct carr
     int error = plan_packet(plan);
     if (error)
         return error;
-    std::string key = "packet" + bytes_of(*spec) + bytes_of(plan.features);
+    std::string key =
+        "packet" + bytes_of(*spec) + bytes_of(plan.vector_bits) + bytes_of(plan.features);
     return obtain(key, name_of(*spec), emit_packet, &plan, jit);
 }
 

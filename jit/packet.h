@@ -74,8 +74,9 @@ constexpr uint32_t SUMS_MAX = CARRY_JIT_LAYERS_MAX;
 /* What a function checks, all from outer to inner. */
 struct PacketPlan {
     uint32_t linktype, flags;
-    uint32_t size;     /* of all headers */
-    uint64_t features; /* bits of the generator's own, of what this CPU has of use for it */
+    uint32_t size;        /* of all headers */
+    uint32_t vector_bits; /* of the vectors that sum */
+    uint64_t features;    /* bits of the generator's own, of what this CPU has of use for it */
     List<Match, 8 * CARRY_JIT_LAYERS_MAX> matches; /* by ascending offsets */
     List<Choice, CARRY_JIT_LAYERS_MAX> choices;
     List<Ports, CARRY_JIT_LAYERS_MAX> ports;
@@ -88,8 +89,8 @@ struct PacketPlan {
 const TunnelPorts &tunnel_ports();
 
 /*
- * Each architecture's, in jit/<arch>/packet.cc. plan_packet() fills in features by this CPU and its
- * mask: 0, or CARRY_ERROR_UNSUPPORTED.
+ * Each architecture's, in jit/<arch>/packet.cc. plan_packet() fills in vector_bits and features by
+ * this CPU and its mask: 0, or CARRY_ERROR_UNSUPPORTED.
  */
 int plan_packet(PacketPlan &plan);
 Emit emit_packet; /* its spec is a PacketPlan */

@@ -7,8 +7,8 @@ using namespace asmjit::x86;
 
 namespace {
 
-/* Runs of more bytes are worth the call of a compiled kernel; others are summed by words. */
-constexpr uint32_t WORDS_MAX = SCALAR_MAX;
+/* Lengths have 16 bits, counted from the end of the header at most. */
+constexpr uint32_t CONTENT_MAX = 65535 + 40;
 
 int32_t displacement(size_t offset) {
     return static_cast<int32_t>(offset);
@@ -21,11 +21,26 @@ uint32_t loaded(uint32_t number, uint32_t size) {
 
 } // namespace
 
+/* What a sum spoils that is wanted behind it. */
+const Gp kept[] = {rdx, rdi, rsi, r9};
+
+SumRegisters registers_of_content() {
+    SumRegisters at;
+    at.data = r11;
+    at.size = rax;
+    at.acc = r10;
+    at.scratch[0] = rcx;
+    for (size_t i = 0; i < 4; i++)
+        at.scratch[i + 1] = kept[i];
+    return at;
+}
+
 PacketEmitter::PacketEmitter(asmjit::CodeHolder &code, const PacketPlan &packet_plan)
-    : a(&code), plan(packet_plan) {
+    : a(&code), plan(packet_plan),
+      content_sum(a, {packet_plan.vector_bits, packet_plan.features}, registers_of_content()) {
     for (Label &label : constants)
         label = a.newLabel();
-    for (Label *label : {&other, &rare, &ports_table, &long_content, &content_summed})
+    for (Label *label : {&other, &rare, &ports_table})
         *label = a.newLabel();
 }
 
@@ -253,45 +268,21 @@ void PacketEmitter::list_pseudo(size_t index) {
     a.mov(member(index, offsetof(Found, pseudo)), eax);
 }
 
+/* The stack pointer stays where it is, for debuggers: registers are kept below it. */
 void PacketEmitter::sum_content() {
-    SumRegisters at;
-    at.data = r11;
-    at.size = rax;
-    at.acc = r10;
-    at.scratch[0] = rcx;
-    at.scratch[1] = rdx;
-    at.scratch[2] = rdi;
-    at.scratch[3] = r9;
-    SumEmitter sum(a, {64, plan.features}, at);
+    int32_t below = 0;
     a.mov(eax, r9d);
     a.sub(eax, content());
-    a.cmp(eax, WORDS_MAX);
-    a.ja(long_content);
     a.lea(r11, data(content(), 8));
-    for (const Gp &kept : {rdx, rdi, r9})
-        a.push(kept);
-    sum.start();
-    sum.add(0, {WORD_BYTES, WORDS_MAX, 1});
-    sum.fold();
-    for (const Gp &kept : {r9, rdi, rdx})
-        a.pop(kept);
-    a.bind(content_summed);
-}
-
-/* eax holds the size. */
-void PacketEmitter::emit_kernel_call() {
-    a.bind(long_content);
-    for (const Gp &kept : {rdi, rsi, rdx, r8, r9})
-        a.push(kept);
-    a.lea(rdi, data(content(), 8));
-    a.mov(esi, eax);
-    a.xor_(edx, edx);
-    a.mov(rax, reinterpret_cast<uintptr_t>(carry_sum_call));
-    a.call(rax);
-    for (const Gp &kept : {r9, r8, rdx, rsi, rdi})
-        a.pop(kept);
-    a.mov(r10d, eax);
-    a.jmp(content_summed);
+    for (const Gp &of : kept)
+        a.mov(qword_ptr(rsp, below -= 8), of);
+    content_sum.start();
+    content_sum.add(0, {WORD_BYTES, CONTENT_MAX, 1});
+    content_sum.fold();
+    content_sum.leave();
+    below = 0;
+    for (const Gp &of : kept)
+        a.mov(of, qword_ptr(rsp, below -= 8));
 }
 
 void PacketEmitter::sum_header(size_t index) {
@@ -370,6 +361,7 @@ void PacketEmitter::emit_rare() {
 }
 
 void PacketEmitter::emit_constants() {
+    content_sum.place_constants();
     a.align(asmjit::AlignMode::kData, 16);
     for (size_t i = 0; i < plan.sums.count; i++) {
         a.bind(constants[i]);
@@ -388,7 +380,6 @@ void PacketEmitter::emit() {
     compare_shape();
     follow_lengths();
     emit_judgement();
-    emit_kernel_call();
     emit_rare();
     emit_constants();
 }

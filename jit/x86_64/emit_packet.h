@@ -117,11 +117,11 @@ class PacketEmitter {
     void find_tunnel_ports(const Ports &ports);
     void compare_source(const Ports &ports);
     void follow_lengths();
-    void emit_kernel_call();
     void emit_rare();
     void emit_constants();
 
-    Label constants[SUMS_MAX], ports_table, long_content, content_summed;
+    SumEmitter content_sum;
+    Label constants[SUMS_MAX], ports_table;
     Gp shared_base; /* of list_at(); none: each sum has a place of its own */
 };
 

@@ -19,7 +19,8 @@ class FirstError : public asmjit::ErrorHandler {
 
 int plan_packet(PacketPlan &plan) {
     SumTarget target;
-    find_sum_target(64, target);
+    find_sum_target(0, target);
+    plan.vector_bits = target.vector_bits;
     plan.features = target.features;
     return CARRY_OK;
 }
