@@ -15,15 +15,12 @@ namespace {
 constexpr uint32_t LINE_BYTES = 64;
 constexpr uint32_t TURNS = 9; /* a vector: how far the head is turned */
 
-/* From here on it is worth it. */
-constexpr uint64_t ALIGNED_MIN = 1024;
-
 } // namespace
 
 /* With narrower vectors only every other load straddles. */
 bool SumEmitter::aligns(const SumSizes &sizes, uint64_t alignment) const {
     return target.vector_bits == 8 * LINE_BYTES && alignment < LINE_BYTES &&
-           sizes.max >= ALIGNED_MIN;
+           sizes.max >= SUM_ALIGNED_MIN;
 }
 
 /* scratch[3] = the bytes before the first line of the copy, or else of the data; flags by it. */
@@ -100,8 +97,8 @@ void SumEmitter::add_aligned_range(int32_t offset, const SumSizes &sizes, uint64
     asmjit::Label aligned = a.newLabel();
     if (alignment == 1)
         a.xor_(at.scratch[4].r32(), at.scratch[4].r32());
-    if (sizes.min < ALIGNED_MIN) {
-        a.cmp(at.size, static_cast<uint32_t>(ALIGNED_MIN));
+    if (sizes.min < SUM_ALIGNED_MIN) {
+        a.cmp(at.size, static_cast<uint32_t>(SUM_ALIGNED_MIN));
         a.jb(aligned);
     }
     count_head(offset);
@@ -110,7 +107,7 @@ void SumEmitter::add_aligned_range(int32_t offset, const SumSizes &sizes, uint64
     add_head(offset, alignment);
     a.sub(at.size, at.scratch[3]);
     a.bind(aligned);
-    const uint64_t behind = sizes.min < ALIGNED_MIN ? 0 : LINE_BYTES - 1;
+    const uint64_t behind = sizes.min < SUM_ALIGNED_MIN ? 0 : LINE_BYTES - 1;
     add_range_parts(offset, {sizes.min - behind, sizes.max, 1});
     turn_back(alignment);
 }

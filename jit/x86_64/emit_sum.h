@@ -25,7 +25,7 @@
 
 namespace carry::jit {
 
-/* What the CPU has of use to sums. */
+/* What the CPU has of use to sums, by carry_cpu_has(). */
 enum SumFeature : uint64_t {
     SUM_MASKS = 1 << 0,    /* AVX-512BW and VL: loads masked by byte */
     SUM_VNNI = 1 << 1,     /* AVX-512 VNNI: dot products that add up */
@@ -57,8 +57,8 @@ struct SumSizes {
 };
 
 /*
- * What code for sums uses: 64-bit registers, no two the same. Also vector registers 0 to 15 and k1,
- * with more than 64 bits.
+ * What code for sums uses: 64-bit registers, no two the same; `size` and the last of `scratch` only
+ * where sizes vary, and for large ones. With more than 64 bits vectors 0 to 15 and k1 too.
  */
 struct SumRegisters {
     asmjit::x86::Gp data = asmjit::x86::rdi; /* points to the bytes */
@@ -72,20 +72,8 @@ struct SumRegisters {
 
 constexpr uint32_t WORD_BYTES = 8;
 
-/* Accumulators: vectors 0 to 7, of 32-bit sums. */
-constexpr uint32_t LANES = 8;
-constexpr uint32_t HEAD_LANE = LANES - 1;
-
-/* The words of so many bytes, and of what is before the first line, add up to less than 2^32. */
-constexpr uint64_t PART_BYTES = 0x20000 - 0x200;
-
-/* Up to here vectors answer later than words; stores hold words up sooner. */
-constexpr uint64_t SCALAR_MAX = 256;
-constexpr uint64_t SCALAR_MAX_WITHOUT_VNNI = 384;
-constexpr uint64_t COPIED_SCALAR_MAX = 128;
-
-/* Exact sizes up to this one are summed without a loop. */
-constexpr uint64_t SUM_STRAIGHT_MAX = 2048;
+/* From here on runs are aligned to lines, where their loads would straddle too many. */
+constexpr uint64_t SUM_ALIGNED_MIN = 1024;
 
 class SumEmitter {
   public:
@@ -93,8 +81,8 @@ class SumEmitter {
                const SumRegisters &registers);
 
     /*
-     * What the accumulator holds from here on: nothing; a 32-bit register; a number; what other
-     * code has left in it.
+     * What the accumulator, at.acc, holds from here on: nothing; a 32-bit register; a number; what
+     * other code has left in it.
      */
     void start();
     void start(const asmjit::x86::Gp &seed);
@@ -102,8 +90,8 @@ class SumEmitter {
     void resume();
 
     /*
-     * Adds the bytes at data + offset. With one size of at most SUM_STRAIGHT_MAX the pointers stay
-     * as they are; otherwise they and the size are spoiled.
+     * Adds the bytes at data + offset, a multiple of `alignment`. One size below SUM_ALIGNED_MIN
+     * leaves the pointers and the size as they are; otherwise they are spoiled.
      */
     void add(int32_t offset, uint64_t size, uint64_t alignment = 1);
     void add(int32_t offset, const SumSizes &sizes, uint64_t alignment = 1);
@@ -122,6 +110,18 @@ class SumEmitter {
     SumRegisters at;
 
   private:
+    static constexpr uint64_t BLOCK_BYTES = 256; /* of words, in a loop */
+
+    /* Exact sizes up to this one are summed without a loop. */
+    static constexpr uint64_t STRAIGHT_MAX = 2048;
+
+    /* Accumulators: vectors 0 to 7, of 32-bit sums. */
+    static constexpr uint32_t LANES = 8;
+    static constexpr uint32_t HEAD_LANE = LANES - 1;
+
+    /* The words of so many bytes, and of what is before a line, add up to less than 2^32. */
+    static constexpr uint64_t PART_BYTES = 0x20000 - 0x200;
+
     /* A sum that grows by add and adc. */
     struct Chain {
         asmjit::x86::Gp sum;
@@ -134,6 +134,7 @@ class SumEmitter {
         asmjit::Label label;
     };
 
+    /* Whether sizes have a bit. */
     enum class Often { NEVER, SOMETIMES, ALWAYS };
 
     bool copies() const;
@@ -148,6 +149,7 @@ class SumEmitter {
     void split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,
                      const Upper &upper);
 
+    /* emit_scalar.cc */
     template <typename Term> void add_term(Chain &chain, const Term &term, uint64_t limit);
     void add_register(const asmjit::x86::Gp &term, uint64_t limit);
     void settle(Chain &chain);
@@ -163,12 +165,14 @@ class SumEmitter {
     void add_scalar(int32_t offset, uint64_t bytes, bool behind_word);
     void add_block_loop(int32_t offset, const asmjit::x86::Gp &count);
 
+    /* emit_scalar_range.cc */
     void add_short_range(int32_t offset, const SumSizes &sizes);
     void add_last_range(int32_t offset);
     void add_scalar_blocks(int32_t offset, const SumSizes &sizes);
     void add_word_range(int32_t offset, const SumSizes &sizes);
     void add_scalar_range(int32_t offset, const SumSizes &sizes);
 
+    /* emit_vector.cc */
     asmjit::x86::Vec vector(uint32_t index) const;
     void load_constants();
     asmjit::Label constant(uint32_t value);
@@ -191,6 +195,7 @@ class SumEmitter {
     void add_part(int32_t offset, uint64_t bytes);
     void add_vectors(int32_t offset, uint64_t bytes, uint64_t alignment);
 
+    /* emit_aligned.cc */
     bool aligns(const SumSizes &sizes, uint64_t alignment) const;
     void count_head(int32_t offset);
     void add_head(int32_t offset, uint64_t alignment);
@@ -199,6 +204,7 @@ class SumEmitter {
     void add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignment);
     void add_aligned_range(int32_t offset, const SumSizes &sizes, uint64_t alignment);
 
+    /* emit_vector_range.cc */
     SumSizes choose_part(const SumSizes &sizes);
     void start_part();
     void add_part_blocks(int32_t offset, const SumSizes &sizes);

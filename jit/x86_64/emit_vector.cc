@@ -207,7 +207,7 @@ void SumEmitter::add_vector_loop(int32_t offset) {
 /* Blocks that are too many for straight code; returns the bytes that they have. */
 uint64_t SumEmitter::add_blocks(int32_t offset, uint64_t bytes) {
     const uint64_t block = LANES * target.vector_bytes();
-    if (bytes <= SUM_STRAIGHT_MAX)
+    if (bytes <= STRAIGHT_MAX)
         return 0;
     zero_lanes();
     a.mov(at.scratch[0].r32(), static_cast<uint32_t>(bytes / block));
