@@ -122,6 +122,18 @@ static const void *text_of(const struct carry_jit *jit) {
     return (const void *)(uintptr_t)jit->sum;
 }
 
+/* ENDBR64, BTI c: what indirect calls may reach where that is enforced. */
+static bool has_landing_pad(const struct carry_jit *jit) {
+    static const struct {
+        const char *arch;
+        unsigned char bytes[4];
+    } pads[] = {{"x86_64", {0xf3, 0x0f, 0x1e, 0xfa}}, {"aarch64", {0x5f, 0x24, 0x03, 0xd5}}};
+    for (size_t i = 0; i < COUNT(pads); i++)
+        if (!strcmp(pads[i].arch, carry_cpu_arch()))
+            return !memcmp(text_of(jit), pads[i].bytes, sizeof pads[i].bytes);
+    return false;
+}
+
 static void test_sharing(void) {
     const struct carry_jit *first, *second, *other;
     if (make(3, &first) || make(3, &second) || make(4, &other)) {
@@ -131,6 +143,7 @@ static void test_sharing(void) {
     tap_ok(first == second && first != other, "equal specs share a function, others do not");
     tap_ok(any_mapping(is_text_at, text_of(first)), "text is private, readable and executable");
     tap_ok((uintptr_t)text_of(first) % 64 == 0, "text begins at a cache line");
+    tap_ok(has_landing_pad(first), "text begins with a landing pad");
     const void *text = text_of(first);
     carry_jit_release(first);
     tap_ok(is_right(second, 3), "a function lasts as long as it has a user");
@@ -139,6 +152,24 @@ static void test_sharing(void) {
     tap_ok(is_right(other, 4), "releases leave others alone");
     carry_jit_release(other);
     carry_jit_release(NULL);
+}
+
+/* What was made for a CPU with a feature is not handed out where it has been taken away since. */
+static void test_mask(void) {
+    const struct carry_jit_sum_spec spec = {.min_size = 1024, .max_size = 1024};
+    const struct carry_jit *with, *without;
+    bool made = !carry_jit_sum(&spec, &with);
+    carry_cpu_set_mask("all");
+    made &= !carry_jit_sum(&spec, &without);
+    carry_cpu_set_mask("");
+    if (!tap_ok(made, "a function is made with all features, and with none"))
+        return;
+    if (carry_cpu_has("avx2") || carry_cpu_has("neon"))
+        tap_ok(with != without, "it is not the same one");
+    else
+        tap_skip("it is not the same one", "this CPU has no vectors that sums use");
+    carry_jit_release(with);
+    carry_jit_release(without);
 }
 
 /* --- Memory --- */
@@ -326,8 +357,9 @@ static bool is_refused(void) {
            make(5, &jit) == CARRY_ERROR_PERMISSION && mappings() <= maps;
 }
 
+/* Valgrind's own code is on such pages. */
 static bool has_mdwe(void) {
-    return !prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
+    return !fault_under_valgrind() && !prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
 }
 
 static bool works_under_mdwe(void) {
@@ -344,7 +376,8 @@ static void test_refusals(void) {
          "no filters of system calls here"},
         {"no file either: refused, nothing is left", can_filter, is_refused,
          "no filters of system calls here"},
-        {"PR_SET_MDWE: by a file", has_mdwe, works_under_mdwe, "the kernel has no PR_SET_MDWE"},
+        {"PR_SET_MDWE: by a file", has_mdwe, works_under_mdwe,
+         "the kernel has no PR_SET_MDWE, or valgrind needs such pages"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         if (child_says(NULL, cases[i].is_there))
@@ -421,9 +454,9 @@ static bool works_at_exit(void) {
 
 int main(void) {
     rng_fill(data, sizeof data);
-    fflush(stdout);
     tap_ok(works_at_exit(), "functions are called, made and released at the exit of the process");
     test_sharing();
+    test_mask();
     test_flat_memory();
     test_many_at_once();
     test_threads();

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions that sum, as carry_sum() and carry_sum_copy() do:
+ *
+ *     sum: x0 data, x1 size, w2 seed;  copy: x0 target, x1 data, x2 size, w3 seed
+ *
+ * Clobbers: x0 to x2, x4 to x8, flags, v0 to v5
+ *
+ * Words of 64 bits are added with carry. Vectors add neighbouring 16-bit words into 32-bit lanes
+ * (UADALP), of which the four hold what is in PART_BYTES; so do several accumulators together.
+ */
+#include "../sum.h"
+
+#include <asmjit/arm/a64assembler.h>
+
+#include <carry/cpu.h>
+
+namespace carry::jit {
+namespace {
+
+using namespace asmjit::a64;
+using asmjit::arm::Gp;
+using asmjit::arm::GpX;
+using asmjit::arm::ptr;
+using asmjit::arm::Vec;
+
+constexpr uint32_t LANES = 4; /* vector accumulators, v0 to v3 */
+constexpr uint64_t VECTOR_BYTES = 16;
+constexpr uint64_t BLOCK_BYTES = LANES * VECTOR_BYTES;
+constexpr uint64_t PART_BYTES = 0x20000; /* 2^16 words below 2^16 add up to less than 2^32 */
+
+/* Up to these sizes there is no loop, since what LDP reaches ends at 504 and 1,008. */
+constexpr uint64_t SCALAR_STRAIGHT_MAX = 512;
+constexpr uint64_t VECTOR_STRAIGHT_MAX = 1024;
+
+/* From here on vectors are fewer instructions: 6 for 64 bytes, not 12, and 12 to sum up. */
+constexpr uint64_t VECTOR_MIN = 192;
+
+constexpr uint32_t LANDING_PAD = 34; /* HINT #34: BTI c */
+
+class SumEmitter {
+  public:
+    SumEmitter(Assembler &assembler, const SumPlan &sum_plan);
+    void emit();
+
+  private:
+    void start();
+    void add_exact(uint64_t size);
+    void add_sizes();
+    void finish();
+
+    void settle();
+    void add_term(const Gp &term);
+    void load_pair(int32_t offset);
+    void add_words(int32_t offset, uint64_t bytes);
+    void add_piece(int32_t offset, uint32_t bytes);
+    void add_rest(int32_t offset, uint32_t bytes);
+    void advance(uint64_t bytes);
+
+    void add_scalar_loop();
+    bool may_have(uint64_t bit) const;
+    bool always_has(uint64_t bit) const;
+    void add_bits();
+    void add_blocks();
+
+    void zero_lanes();
+    void add_vector_pair(int32_t offset, uint32_t lane);
+    void add_vector(int32_t offset);
+    void add_lanes();
+    void add_vectors(uint64_t bytes);
+    void add_vector_loop();
+    void add_vector_parts();
+
+    Assembler &a;
+    const SumPlan &plan;
+    const bool copies;
+    const GpX copy = x0; /* where to, if it copies */
+    const GpX data, size;
+    const GpX acc = x4;
+    const GpX count = x5, part = x6;
+    const GpX first = x7, second = x8;
+    const Vec lanes[LANES] = {v0, v1, v2, v3};
+    bool carries = false; /* the carry flag is still to be added */
+};
+
+SumEmitter::SumEmitter(Assembler &assembler, const SumPlan &sum_plan)
+    : a(assembler), plan(sum_plan), copies(sum_plan.flags & CARRY_JIT_COPY), data(copies ? x1 : x0),
+      size(copies ? x2 : x1) {
+}
+
+void SumEmitter::start() {
+    if (plan.flags & CARRY_JIT_SEED)
+        a.mov(acc.w(), plan.seed);
+    else
+        a.mov(acc.w(), copies ? w3 : w2);
+}
+
+/* --- Words --- */
+
+void SumEmitter::settle() {
+    if (carries)
+        a.adc(acc, acc, xzr);
+    carries = false;
+}
+
+void SumEmitter::add_term(const Gp &term) {
+    if (carries)
+        a.adcs(acc, acc, term.x());
+    else
+        a.adds(acc, acc, term.x());
+    carries = true;
+}
+
+void SumEmitter::load_pair(int32_t offset) {
+    a.ldp(first, second, ptr(data, offset));
+    if (copies)
+        a.stp(first, second, ptr(copy, offset));
+    add_term(first);
+    add_term(second);
+}
+
+/* 1, 2, 4 or 8 bytes. */
+void SumEmitter::add_piece(int32_t offset, uint32_t bytes) {
+    const asmjit::arm::Mem from = ptr(data, offset), to = ptr(copy, offset);
+    if (bytes == 8)
+        a.ldr(first, from);
+    else if (bytes == 4)
+        a.ldr(first.w(), from);
+    else if (bytes == 2)
+        a.ldrh(first.w(), from);
+    else
+        a.ldrb(first.w(), from);
+    add_term(first);
+    if (!copies)
+        return;
+    if (bytes == 8)
+        a.str(first, to);
+    else if (bytes == 4)
+        a.str(first.w(), to);
+    else if (bytes == 2)
+        a.strh(first.w(), to);
+    else
+        a.strb(first.w(), to);
+}
+
+/* Less than two words, in pieces that begin at multiples of their sizes. */
+void SumEmitter::add_rest(int32_t offset, uint32_t bytes) {
+    for (uint32_t piece = 8; piece; piece /= 2)
+        if (bytes & piece) {
+            add_piece(offset, piece);
+            offset += static_cast<int32_t>(piece);
+        }
+}
+
+void SumEmitter::add_words(int32_t offset, uint64_t bytes) {
+    const int32_t end = offset + static_cast<int32_t>(bytes & ~(VECTOR_BYTES - 1));
+    for (; offset < end; offset += VECTOR_BYTES)
+        load_pair(offset);
+    add_rest(offset, bytes % VECTOR_BYTES);
+}
+
+void SumEmitter::advance(uint64_t bytes) {
+    a.add(data, data, bytes);
+    if (copies)
+        a.add(copy, copy, bytes);
+}
+
+/* --- Vectors --- */
+
+void SumEmitter::zero_lanes() {
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        a.movi(lanes[lane].s4(), 0);
+}
+
+void SumEmitter::add_vector_pair(int32_t offset, uint32_t lane) {
+    a.ldp(q4, q5, ptr(data, offset));
+    if (copies)
+        a.stp(q4, q5, ptr(copy, offset));
+    a.uadalp(lanes[lane].s4(), v4.h8());
+    a.uadalp(lanes[lane + 1].s4(), v5.h8());
+}
+
+void SumEmitter::add_vector(int32_t offset) {
+    a.ldr(q4, ptr(data, offset));
+    if (copies)
+        a.str(q4, ptr(copy, offset));
+    a.uadalp(v0.s4(), v4.h8());
+}
+
+/* The accumulator += all lanes. */
+void SumEmitter::add_lanes() {
+    a.add(v0.s4(), v0.s4(), v1.s4());
+    a.add(v2.s4(), v2.s4(), v3.s4());
+    a.add(v0.s4(), v0.s4(), v2.s4());
+    a.uaddlv(d0, v0.s4());
+    a.fmov(first, d0);
+    add_term(first);
+    settle();
+}
+
+/* Whole vectors without a loop. */
+void SumEmitter::add_vectors(uint64_t bytes) {
+    int32_t offset = 0;
+    const int32_t end = static_cast<int32_t>(bytes);
+    zero_lanes();
+    for (uint32_t lane = 0; end - offset >= static_cast<int32_t>(2 * VECTOR_BYTES);
+         lane = (lane + 2) % LANES) {
+        add_vector_pair(offset, lane);
+        offset += 2 * VECTOR_BYTES;
+    }
+    if (offset < end)
+        add_vector(offset);
+    add_lanes();
+}
+
+/* `count` blocks, at least one; passes them. */
+void SumEmitter::add_vector_loop() {
+    asmjit::Label block = a.newLabel();
+    zero_lanes();
+    a.bind(block);
+    add_vector_pair(0, 0);
+    add_vector_pair(2 * VECTOR_BYTES, 2);
+    advance(BLOCK_BYTES);
+    a.sub(count, count, 1);
+    a.cbnz(count, block);
+    add_lanes();
+}
+
+/* `part` blocks, at least one, in parts that the lanes hold. */
+void SumEmitter::add_vector_parts() {
+    constexpr uint64_t PART_BLOCKS = PART_BYTES / BLOCK_BYTES;
+    asmjit::Label again = a.newLabel();
+    a.bind(again);
+    a.mov(count, PART_BLOCKS);
+    a.cmp(part, count);
+    a.csel(count, part, count, asmjit::arm::CondCode::kLO);
+    a.sub(part, part, count);
+    add_vector_loop();
+    a.cbnz(part, again);
+}
+
+/* --- Many sizes, and large ones --- */
+
+/* `part` blocks of words, at least one. */
+void SumEmitter::add_scalar_loop() {
+    asmjit::Label block = a.newLabel();
+    a.bind(block);
+    add_words(0, BLOCK_BYTES);
+    settle();
+    advance(BLOCK_BYTES);
+    a.sub(part, part, 1);
+    a.cbnz(part, block);
+}
+
+bool SumEmitter::may_have(uint64_t bit) const {
+    return always_has(bit) ||
+           (plan.min_size / bit != plan.max_size / bit && plan.multiple % (2 * bit));
+}
+
+bool SumEmitter::always_has(uint64_t bit) const {
+    return plan.min_size / bit == plan.max_size / bit && plan.min_size & bit;
+}
+
+/* Less than a block, by the bits of the size. */
+void SumEmitter::add_bits() {
+    for (uint64_t bit = BLOCK_BYTES / 2; bit; bit /= 2) {
+        asmjit::Label next = a.newLabel();
+        if (!may_have(bit))
+            continue;
+        if (!always_has(bit))
+            a.tbz(size, __builtin_ctzll(bit), next);
+        add_words(0, bit);
+        settle();
+        advance(bit);
+        a.bind(next);
+    }
+}
+
+void SumEmitter::add_blocks() {
+    asmjit::Label none = a.newLabel();
+    a.lsr(part, size, __builtin_ctz(BLOCK_BYTES));
+    if (plan.min_size < BLOCK_BYTES)
+        a.cbz(part, none);
+    if (plan.vector_bits == 64)
+        add_scalar_loop();
+    else
+        add_vector_parts();
+    a.bind(none);
+}
+
+void SumEmitter::add_sizes() {
+    if (plan.max_size >= BLOCK_BYTES)
+        add_blocks();
+    add_bits();
+}
+
+/* --- The function --- */
+
+void SumEmitter::add_exact(uint64_t bytes) {
+    const uint64_t whole = bytes & ~(VECTOR_BYTES - 1);
+    const bool scalar = plan.vector_bits == 64 || bytes < VECTOR_MIN;
+    if (bytes > (scalar ? SCALAR_STRAIGHT_MAX : VECTOR_STRAIGHT_MAX)) {
+        a.mov(size, bytes);
+        return add_sizes();
+    }
+    if (scalar)
+        return add_words(0, bytes);
+    add_vectors(whole);
+    add_rest(static_cast<int32_t>(whole), bytes % VECTOR_BYTES);
+}
+
+/* The folds of <carry/sum.h>: the upper half of a sum and its halves exchanged is the sum folded.
+ */
+void SumEmitter::finish() {
+    settle();
+    a.lsr(first, acc, 32);
+    a.adds(acc.w(), acc.w(), first.w());
+    a.adc(w0, acc.w(), wzr);
+    if (plan.result == CARRY_JIT_PARTIAL)
+        return;
+    a.ror(first.w(), w0, 16);
+    a.add(w0, w0, first.w());
+    if (plan.result != CARRY_JIT_FOLD)
+        a.mvn(w0, w0);
+    a.lsr(w0, w0, 16);
+    if (plan.result != CARRY_JIT_FINISH_NONZERO)
+        return;
+    a.mov(first.w(), 0xffff);
+    a.cmp(w0, 0);
+    a.csel(w0, first.w(), w0, asmjit::arm::CondCode::kEQ);
+}
+
+void SumEmitter::emit() {
+    a.hint(LANDING_PAD);
+    start();
+    if (plan.min_size == plan.max_size)
+        add_exact(plan.min_size);
+    else
+        add_sizes();
+    finish();
+    a.ret(x30);
+}
+
+} // namespace
+
+int plan_sum(SumPlan &plan) {
+    const bool has_vectors = carry_cpu_has("neon");
+    if (!plan.vector_bits)
+        plan.vector_bits = has_vectors ? 128 : 64;
+    plan.alignment = 1; /* no use is made of more */
+    if (plan.vector_bits == 64 || (plan.vector_bits == 128 && has_vectors))
+        return CARRY_OK;
+    return CARRY_ERROR_UNSUPPORTED;
+}
+
+asmjit::Error emit_sum(asmjit::CodeHolder &code, const void *spec) {
+    Assembler a(&code);
+    SumEmitter(a, *static_cast<const SumPlan *>(spec)).emit();
+    return asmjit::kErrorOk;
+}
+
+} // namespace carry::jit

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* libcarry-jit as it is for architectures without a generator. */
+#include <carry/jit.h>
+
+#include <string.h>
+
+#include "harness/tap.h"
+
+int main(void) {
+    const struct carry_jit before, *jit = &before;
+    const struct carry_jit_sum_spec spec = {.min_size = 20, .max_size = 20};
+    const struct carry_jit_sum_spec wrong = {.min_size = 20};
+    tap_ok(carry_jit_sum(&spec, &jit) == CARRY_ERROR_UNSUPPORTED && jit == &before,
+           "no function is made");
+    tap_ok(!carry_jit_sum_error(&spec), "though nothing is wrong with the spec");
+    tap_ok(carry_jit_sum(&wrong, &jit) == CARRY_ERROR_INVALID && jit == &before &&
+               !strncmp(carry_jit_sum_error(&wrong), "max_size", 8),
+           "a wrong spec is still named");
+    tap_ok(carry_jit_list(CARRY_JIT_GDB) == CARRY_OK, "lists stay empty");
+    return tap_done();
+}
