@@ -67,24 +67,36 @@ static void add_sums(struct batch *batch, uint32_t index, const struct carry_fra
             pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
-/* What carry_packet_check_fragment() does, by a function made for such frames if there is one. */
-static size_t check_frame(const struct run *run, const struct carry_frame *frame,
-                          struct carry_packet_sum *sums, struct carry_packet_fragment *fragment) {
-    int count = run->jit ? check_jit_packet(run->jit, frame, sums) : -1;
+/* Has the thread learn from some of the packets; true if there are functions for any. */
+static bool learn(const struct run *run, const struct batch *batch) {
+    uint32_t step = check_jit_step(run->jit);
+    for (uint32_t i = 0, packets; i < batch->count; i += packets) {
+        struct carry_frame frame = tally_frame(&batch->packets[i]);
+        packets = batch->count - i < step ? batch->count - i : step;
+        check_jit_learn(run->jit, &frame, packets);
+    }
+    return check_jit_has_functions();
+}
+
+/* carry_packet_check_fragment(), with `functions` by one made for such frames if there is one. */
+static size_t check_frame(const struct check_options *options, bool functions,
+                          const struct carry_frame *frame, struct carry_packet_sum *sums,
+                          struct carry_packet_fragment *fragment) {
+    int count = functions ? check_jit_packet(frame, sums) : -1;
     if (count < 0)
-        return carry_packet_check_fragment(frame, &run->options.packet, sums, CARRY_PACKET_SUMS_MAX,
+        return carry_packet_check_fragment(frame, &options->packet, sums, CARRY_PACKET_SUMS_MAX,
                                            fragment);
     fragment->version = 0;
     return (size_t)count;
 }
 
-static void look_at_packet(const struct run *run, struct batch *batch, uint32_t index) {
-    const struct check_options *options = &run->options;
+static void look_at_packet(const struct check_options *options, bool functions, struct batch *batch,
+                           uint32_t index) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct packet *packet = &batch->packets[index];
     struct carry_packet_fragment fragment;
     struct carry_frame frame = tally_frame(packet);
-    size_t count = check_frame(run, &frame, sums, &fragment);
+    size_t count = check_frame(options, functions, &frame, sums, &fragment);
     if (count == 0 && !carry_packet_knows_link(packet->linktype)) {
         pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
         return;
@@ -101,8 +113,9 @@ static void look_at_packet(const struct run *run, struct batch *batch, uint32_t 
 
 static void look(const void *context, struct batch *batch) {
     const struct run *run = context;
+    bool functions = run->jit && learn(run, batch);
     for (uint32_t i = 0; i < batch->count; i++)
-        look_at_packet(run, batch, i);
+        look_at_packet(&run->options, functions, batch, i);
 }
 
 /* --- A batch of packets: what is done in their order --- */

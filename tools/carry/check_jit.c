@@ -10,8 +10,8 @@
 
 #include "command.h"
 
-/* Of the packets that are walked, each one of so many is looked at more closely. */
-#define SAMPLE_EVERY 256
+/* Of so many packets, one is looked at to learn from. */
+#define STEP_MAX 256
 
 /* Shapes that are remembered; captures with more are not made of flows. */
 #define SHAPES_MAX 64
@@ -27,12 +27,13 @@
 
 struct shape {
     struct carry_jit_packet_spec spec;
-    uint64_t samples;
+    uint64_t packets;            /* that samples stand for */
     const struct carry_jit *jit; /* NULL: not made */
+    bool tried;                  /* to make it */
 };
 
 struct check_jit {
-    uint64_t sample_every, samples_wanted;
+    uint64_t after;        /* packets */
     pthread_mutex_t mutex; /* for what follows */
     struct shape shapes[SHAPES_MAX];
     size_t count;
@@ -48,7 +49,6 @@ struct hint {
 static _Thread_local struct {
     carry_jit_packet_fn *functions[TRIES_MAX];
     size_t count;
-    uint64_t unsampled; /* packets that were walked since the last sample */
     struct hint hints[1 << HINT_BITS];
 } own;
 
@@ -56,8 +56,7 @@ int check_jit_open(uint64_t after, struct check_jit **jit) {
     struct check_jit *made = calloc(1, sizeof *made);
     if (!made)
         return command_error("%s", strerror(errno));
-    made->sample_every = after < SAMPLE_EVERY ? 1 : SAMPLE_EVERY;
-    made->samples_wanted = after / made->sample_every;
+    made->after = after;
     pthread_mutex_init(&made->mutex, NULL);
     *jit = made;
     return STATUS_CLEAN;
@@ -99,13 +98,17 @@ static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_pa
 }
 
 /* The function for the shape, made if it is time; NULL if there is none. The mutex is held. */
-static carry_jit_packet_fn *learn(struct check_jit *jit, const struct carry_jit_packet_spec *spec) {
+static carry_jit_packet_fn *
+function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, uint32_t packets) {
     struct shape *shape = find_shape(jit, spec);
     if (!shape)
         return NULL;
-    shape->samples++;
-    if (shape->samples == jit->samples_wanted && carry_jit_packet(spec, &shape->jit) != CARRY_OK)
-        shape->jit = NULL;
+    shape->packets += packets;
+    if (shape->packets >= jit->after && !shape->tried) {
+        shape->tried = true;
+        if (carry_jit_packet(spec, &shape->jit) != CARRY_OK)
+            shape->jit = NULL;
+    }
     return shape->jit ? shape->jit->packet : NULL;
 }
 
@@ -120,18 +123,25 @@ static void adopt(carry_jit_packet_fn *function) {
     memset(own.hints, 0, sizeof own.hints);
 }
 
-static void sample(struct check_jit *jit, const struct carry_frame *frame, struct hint *hint) {
+void check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets) {
     struct carry_jit_packet_spec spec = {0};
-    own.unsampled = 0;
     if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
         return;
     pthread_mutex_lock(&jit->mutex);
-    carry_jit_packet_fn *function = learn(jit, &spec);
+    carry_jit_packet_fn *function = function_for(jit, &spec, packets);
     pthread_mutex_unlock(&jit->mutex);
     if (!function)
         return;
     adopt(function);
-    *hint = (struct hint){.function = function};
+    *hint_of(frame) = (struct hint){.function = function};
+}
+
+uint32_t check_jit_step(const struct check_jit *jit) {
+    return jit->after < STEP_MAX ? (uint32_t)jit->after : STEP_MAX;
+}
+
+bool check_jit_has_functions(void) {
+    return own.count != 0;
 }
 
 /* --- Checking --- */
@@ -151,8 +161,8 @@ static int try_others(struct hint *hint, const struct carry_frame *frame,
     return CARRY_JIT_OTHER_SHAPE;
 }
 
-static int try_hint(struct hint *hint, const struct carry_frame *frame,
-                    struct carry_packet_sum *sums) {
+int check_jit_packet(const struct carry_frame *frame, struct carry_packet_sum *sums) {
+    struct hint *hint = hint_of(frame);
     int count = CARRY_JIT_OTHER_SHAPE;
     if (hint->failures >= FAILURES_MAX)
         return count;
@@ -164,14 +174,5 @@ static int try_hint(struct hint *hint, const struct carry_frame *frame,
         hint->failures += FAILURE;
     else if (hint->failures)
         hint->failures--;
-    return count;
-}
-
-int check_jit_packet(struct check_jit *jit, const struct carry_frame *frame,
-                     struct carry_packet_sum *sums) {
-    struct hint *hint = hint_of(frame);
-    int count = try_hint(hint, frame, sums);
-    if (count == CARRY_JIT_OTHER_SHAPE && ++own.unsampled >= jit->sample_every)
-        sample(jit, frame, hint);
     return count;
 }

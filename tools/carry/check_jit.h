@@ -17,11 +17,19 @@ struct check_jit;
 int check_jit_open(uint64_t after, struct check_jit **jit);
 void check_jit_close(struct check_jit *jit); /* takes NULL too */
 
+/* Looks at one in so many packets. */
+uint32_t check_jit_step(const struct check_jit *jit);
+
+/* Learns from a frame that stands for so many packets. */
+void check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets);
+
+/* Has this thread learned of any function yet? */
+bool check_jit_has_functions(void);
+
 /*
  * As carry_packet_check() without options, with room for CARRY_PACKET_SUMS_MAX. Returns how many
- * sums it lists, and then the frame is no fragment; or -1 if there is no function for it.
+ * sums it lists, and then the frame is no fragment; or -1 if this thread has no function for it.
  */
-int check_jit_packet(struct check_jit *jit, const struct carry_frame *frame,
-                     struct carry_packet_sum *sums);
+int check_jit_packet(const struct carry_frame *frame, struct carry_packet_sum *sums);
 
 #endif
