@@ -312,7 +312,8 @@ def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
         (packed / f"{example.name}.gz").write_bytes(gzip.compress(example.read_bytes(), mtime=0))
     log.run(folder / "fuzz/make_seeds", frames, *captures)
     folders = [ROOT / "examples", packed, *([corpus] if corpus.is_dir() else [])]
-    return {"fuzz_capture": folders, "fuzz_fix": [frames], "fuzz_walk": [frames]}
+    of_frames = {f"fuzz_{name}": [frames] for name in ("fix", "jit_packet", "walk")}
+    return {"fuzz_capture": folders, **of_frames}
 
 
 def fuzz(log: Log) -> None:

@@ -116,6 +116,9 @@ enum carry_jit_packet_flag {
  *     {.linktype = 1, .count = 7, .layers = {CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP,
  *      CARRY_PROTOCOL_UDP, CARRY_PROTOCOL_VXLAN, CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP,
  *      CARRY_PROTOCOL_TCP}}
+ *
+ * Known are ETHERNET, VLAN, SLL, SLL2, RAW, LOOPBACK, IP, IPV6, TCP, UDP, ICMP (echo), ICMPV6
+ * (types 128 to 143), GRE without flags, VXLAN with Ethernet in it, and GENEVE without options.
  */
 struct carry_jit_packet_spec {
     uint32_t linktype;                    /* as in struct carry_frame */
