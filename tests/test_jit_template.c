@@ -10,7 +10,7 @@
 #include "harness/fault.h"
 #include "harness/tap.h"
 
-static const struct template_maker jit_maker = {carry_jit_template, carry_jit_release};
+static const struct template_maker jit_maker = {carry_jit_template, carry_jit_release, NULL};
 
 /* --- What is made --- */
 

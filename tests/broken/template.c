@@ -46,10 +46,15 @@ static void spoil_after(uint8_t *field, const struct carry_packet_sum *sum, bool
 }
 
 static void write(void *packet, const void *values) {
-    static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    write_fields(packet, values);
+    if (broken == BROKEN_TEMPLATE_ROUNDS)
+        fesetround(FE_UPWARD);
+}
+
+static void finish(void *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_frame frame = spec.frame;
     frame.data = packet;
-    write_fields(packet, values);
     size_t count = carry_packet_walk(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
         spoil_before((uint8_t *)packet + sums[i].field_offset);
@@ -57,8 +62,6 @@ static void write(void *packet, const void *values) {
         template_seal(&frame);
     for (size_t i = 0; i < count; i++)
         spoil_after((uint8_t *)packet + sums[i].field_offset, &sums[i], i == count - 1);
-    if (broken == BROKEN_TEMPLATE_ROUNDS)
-        fesetround(FE_UPWARD);
 }
 
 static int make(const struct carry_jit_template_spec *template_spec, const struct carry_jit **jit) {
@@ -73,4 +76,4 @@ static void release(const struct carry_jit *jit) {
     (void)jit;
 }
 
-const struct template_maker broken_template_maker = {make, release};
+const struct template_maker broken_template_maker = {make, release, finish};

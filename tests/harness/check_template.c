@@ -195,13 +195,24 @@ static void apply(const struct scene *scene, const uint8_t *values, const uint8_
         memcpy(before + sums[i].field_offset, now + sums[i].field_offset, 2);
 }
 
+struct writes {
+    struct scene *scene;
+    carry_jit_write_fn *function;
+    void (*finish)(void *packet); /* as in the maker */
+    struct verdict *verdict;
+};
+
 /* Writes what stands in `values`. The writer takes two pointers: the size is for the call alone. */
-static bool write_once(const struct scene *scene, carry_jit_write_fn *function, uint8_t *packet,
-                       const uint8_t *values, struct verdict *verdict) {
+static bool write_once(const struct writes *writes, uint8_t *packet, const uint8_t *values) {
+    const struct scene *scene = writes->scene;
+    struct verdict *verdict = writes->verdict;
     uint8_t before[TEMPLATE_FRAME_MAX];
     char found[sizeof scene->expected];
     memcpy(before, packet, scene->packet.size);
-    call_checked_copy((carry_copy_fn *)(void (*)(void))function, packet, values, 0, verdict);
+    call_checked_copy((carry_copy_fn *)(void (*)(void))writes->function, packet, values, 0,
+                      verdict);
+    if (writes->finish)
+        writes->finish(packet);
     apply(scene, values, packet, before);
     if (memcmp(before, packet, scene->packet.size) != 0)
         return verdict_fail(verdict, "a byte that is no checksum is wrong");
@@ -211,12 +222,6 @@ static bool write_once(const struct scene *scene, carry_jit_write_fn *function, 
         return verdict_fail(verdict, "%s instead of %s", found, scene->expected);
     return verdict->ok;
 }
-
-struct writes {
-    struct scene *scene;
-    carry_jit_write_fn *function;
-    struct verdict *verdict;
-};
 
 /* A packet at either end of its memory, with or without checksums where that is free. */
 static uint8_t *place(struct scene *scene) {
@@ -236,7 +241,7 @@ static void write_often(void *argument) {
     uint8_t *packet = place(scene);
     for (size_t i = 0; i < 50 && writes->verdict->ok; i++) {
         choose_values(scene, values);
-        write_once(scene, writes->function, packet, values, writes->verdict);
+        write_once(writes, packet, values);
     }
 }
 
@@ -260,7 +265,7 @@ static void write_zeros(void *argument) {
         value += value >> 16;
         values[swapped] = (uint8_t)(value >> 8);
         values[!swapped] = (uint8_t)value;
-        write_once(scene, writes->function, packet, values, writes->verdict);
+        write_once(writes, packet, values);
     }
 }
 
@@ -279,7 +284,7 @@ static void check_fields(const struct template_maker *maker, struct scene *scene
         verdict_fail(verdict, "error %d: %s", error, text ? text : "-");
         return;
     }
-    struct writes writes = {scene, jit->write, verdict};
+    struct writes writes = {scene, jit->write, maker->finish, verdict};
     struct fault fault;
     if (!fault_catch(body, &writes, &fault))
         verdict_fail(verdict, "%s", fault.name);
