@@ -245,9 +245,5 @@ int carry_jit_template(const struct carry_jit_template_spec *spec, const struct 
     using namespace carry::jit;
     if (outline_error(*spec))
         return CARRY_ERROR_INVALID;
-    try {
-        return make(*spec, jit);
-    } catch (const std::bad_alloc &) {
-        return CARRY_ERROR_MEMORY;
-    }
+    return caught([=] { return make(*spec, jit); });
 }
