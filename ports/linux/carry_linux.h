@@ -24,7 +24,7 @@ __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size
 
 /*
  * As copy_from_kernel_nofault(), but returns how many bytes could not be copied: all of them if
- * they are a process's. Context: any.
+ * one of them is a process's, or of the page of vsyscalls. Context: any.
  */
 size_t carry_copy_from_kernel_nofault(void *dst, const void *src, size_t size);
 

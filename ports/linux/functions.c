@@ -8,6 +8,7 @@
 
 #include <asm/barrier.h>
 #include <asm/page.h>
+#include <asm/vsyscall.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -68,17 +69,20 @@ EXPORT_SYMBOL_GPL(carry_csum_and_copy_from_user);
 
 /*
  * As copy_from_kernel_nofault_allowed(), which is not exported: with SMAP, faults of a process's
- * addresses are not survived.
+ * addresses are not survived. The page of vsyscalls counts as a process's, wherever it is.
  */
-static bool is_of_kernel(const void *data) {
-    return (unsigned long)data >= TASK_SIZE_MAX + PAGE_SIZE &&
-           __is_canonical_address((unsigned long)data, boot_cpu_data.x86_virt_bits);
+static bool is_of_kernel(const void *data, size_t size) {
+    unsigned long start = (unsigned long)data;
+
+    return start >= TASK_SIZE_MAX + PAGE_SIZE &&
+           __is_canonical_address(start, boot_cpu_data.x86_virt_bits) && size <= -start &&
+           (start >= VSYSCALL_ADDR + PAGE_SIZE || start + size <= VSYSCALL_ADDR);
 }
 
 size_t carry_copy_from_kernel_nofault(void *dst, const void *src, size_t size) {
     size_t left;
 
-    if (!is_of_kernel(src))
+    if (!is_of_kernel(src, size))
         return size;
     pagefault_disable();
     left = carry_copy_try(dst, src, size);

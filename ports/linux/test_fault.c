@@ -11,6 +11,7 @@
 #include <asm/fpu/api.h>
 #include <asm/irqflags.h>
 #include <asm/processor-flags.h>
+#include <asm/vsyscall.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -203,6 +204,9 @@ void carry_test_nofault(struct carry_test *test) {
     check_refused(test, memory, 0);
     check_refused(test, memory, TASK_SIZE_MAX - 8);
     check_refused(test, memory, 1ul << 63); /* no address */
+    check_refused(test, memory, VSYSCALL_ADDR);
+    check_refused(test, memory, VSYSCALL_ADDR - 4);
+    check_refused(test, memory, -4ul);
     free_memory(memory);
 }
 
