@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The benchmark of the library among its peers."""

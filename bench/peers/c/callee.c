@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+#include "callee.h"
+
+size_t peer_callee(size_t count) {
+    return count + 1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * This library, as its users call it: by its public functions, with their jumps patched as
+ * carry_patch_apply() does. `carry/kernel` is the chosen kernel itself, as programs call it that
+ * import the operation or keep its pointer.
+ */
+#include "peer.h"
+
+#include <carry/carry.h>
+
+PEER_FUNCTION(sum_row) = {"carry", "sum", "", PEER_SUM, {.sum = carry_sum_call}};
+PEER_FUNCTION(kernel_row) = {"carry/kernel", "sum", "", PEER_SUM, {.sum = NULL}};
+PEER_FUNCTION(sum_copy_row) = {
+    "carry/sum-copy", "sum_copy", "", PEER_SUM_COPY, {.sum_copy = carry_sum_copy}};
+PEER_FUNCTION(copy_row) = {"carry/copy", "copy", "", PEER_COPY, {.copy = carry_copy}};
+
+__attribute__((constructor)) static void choose(void) {
+    struct carry_sum_kernel kernel;
+    carry_patch_apply(CARRY_PATCH_QUIET);
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+        if (kernel.chosen)
+            kernel_row.sum = kernel.sum;
+}

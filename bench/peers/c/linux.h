@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What Linux's checksums need of its headers, in user space. The headers that they include by name
+ * are empty files, which the build makes; this one is included before, in assembly too.
+ */
+#ifndef BENCH_LINUX_H
+#define BENCH_LINUX_H
+
+#ifdef __ASSEMBLER__
+
+/* clang-format off */
+#define SYM_FUNC_START(name) .globl name; .type name, @function; .balign 16; name:
+#define SYM_FUNC_END(name)   .size name, . - name
+#define RET                  ret
+/* Nothing faults here, so no table says where to go on. */
+#define _ASM_EXTABLE(from, to)
+#define _ASM_EXTABLE_UA(from, to)
+.section .note.GNU-stack, "", @progbits
+.text
+/* clang-format on */
+
+#else
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define __force
+#define EXPORT_SYMBOL(name)
+#define likely(x)       __builtin_expect(!!(x), 1)
+#define unlikely(x)     __builtin_expect(!!(x), 0)
+#define __LITTLE_ENDIAN 1234
+
+typedef uint8_t __u8;
+typedef uint32_t u32, __u32, __be32, __wsum;
+typedef uint64_t u64;
+typedef uint16_t __sum16;
+
+static inline u32 ror32(u32 word, unsigned shift) {
+    return word >> (shift & 31) | word << (-shift & 31);
+}
+
+/* In the kernel what follows the data may be a page that is not there; here it is. */
+static inline unsigned long load_unaligned_zeropad(const void *data) {
+    unsigned long word;
+    __builtin_memcpy(&word, data, sizeof word);
+    return word;
+}
+
+static inline unsigned add32_with_carry(unsigned a, unsigned b) {
+    __asm__("addl %2,%0\n\tadcl $0,%0" : "=r"(a) : "0"(a), "rm"(b));
+    return a;
+}
+
+/* The kernel's own, for ip_compute_csum(), which nobody calls here. */
+static inline __sum16 csum_fold(__wsum sum) {
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (__sum16) ~(sum + (sum >> 16));
+}
+
+__wsum csum_partial(const void *data, int size, __wsum sum);
+__sum16 ip_compute_csum(const void *data, int size);
+
+#endif
+#endif

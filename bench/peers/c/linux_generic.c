@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What Linux does on architectures without a checksum of their own: lib/checksum.c. */
+#include "linux.h"
+
+#define csum_partial       generic_csum_partial
+#define csum_tcpudp_nofold generic_csum_tcpudp_nofold
+#define ip_compute_csum    generic_ip_compute_csum
+#define ip_fast_csum       generic_ip_fast_csum
+#include "lib/checksum.c"
+
+#include "peer.h"
+
+__attribute__((flatten)) static uint32_t sum(const void *data, size_t size, uint32_t seed) {
+    return generic_csum_partial(data, (int)size, seed);
+}
+
+PEER_FUNCTION(row) = {"linux-generic", "sum", "", PEER_SUM, {.sum = sum}};

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* The process of the peers in C: ../../CONTRACT.md says what it answers. */
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "peer.h"
+
+#define MIX_CALLS       ((size_t)1 << 17)
+#define MIXES_MAX       16
+#define HUGE_PAGE_BYTES ((size_t)1 << 21)
+#define PAGE_BYTES      4096
+#define LINE_BYTES      4096
+#define MARGIN          64 /* before and behind a copy, that must not change */
+#define CANARY_TURNS    2000
+#define LOOP_CALLS      1000 /* to see whether a loop does what it should */
+
+struct call {
+    uint32_t offset, to, size;
+};
+
+struct mix {
+    char name[64];
+    struct call *calls;
+};
+
+/* A question of how long something takes. */
+struct question {
+    const struct peer_function *function;
+    bool dependent;
+    const struct call *calls; /* of a mix, or NULL: each call is `one` */
+    struct call one;
+    size_t first, count;
+};
+
+static const char *work_folder;
+static unsigned char *source, *target;
+static size_t source_size;
+static struct mix mixes[MIXES_MAX];
+
+extern struct peer_function __start_peer_functions[], __stop_peer_functions[];
+extern const struct peer_note __start_peer_notes[], __stop_peer_notes[];
+
+__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+/* --- What the driver left in the folder --- */
+
+static FILE *open_work(const char *name, const char *mode) {
+    char path[LINE_BYTES];
+    snprintf(path, sizeof path, "%s/%s", work_folder, name);
+    return fopen(path, mode);
+}
+
+static unsigned char *get_memory(size_t size) {
+    size = (size + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    unsigned char *memory = aligned_alloc(HUGE_PAGE_BYTES, size);
+    if (!memory)
+        fail("no memory for %zu bytes", size);
+    madvise(memory, size, MADV_HUGEPAGE);
+    memset(memory, 0, size);
+    return memory;
+}
+
+static void read_data(void) {
+    FILE *file = open_work("data", "rb");
+    struct stat status;
+    if (!file || fstat(fileno(file), &status))
+        fail("%s has no file of data", work_folder);
+    source_size = (size_t)status.st_size;
+    source = get_memory(source_size);
+    target = get_memory(source_size);
+    if (fread(source, 1, source_size, file) != source_size)
+        fail("%s has data that cannot be read", work_folder);
+    fclose(file);
+}
+
+static const struct call *find_mix(const char *name) {
+    struct mix *mix = mixes;
+    for (; mix < mixes + MIXES_MAX && mix->calls; mix++)
+        if (!strcmp(mix->name, name))
+            return mix->calls;
+    char file_name[LINE_BYTES];
+    snprintf(file_name, sizeof file_name, "mix-%s", name);
+    FILE *file = mix < mixes + MIXES_MAX ? open_work(file_name, "rb") : NULL;
+    if (!file)
+        return NULL;
+    struct call *calls = calloc(MIX_CALLS, sizeof *calls);
+    if (calls && fread(calls, sizeof *calls, MIX_CALLS, file) == MIX_CALLS) {
+        snprintf(mix->name, sizeof mix->name, "%s", name);
+        mix->calls = calls;
+    }
+    fclose(file);
+    return mix->calls;
+}
+
+/* --- Calls --- */
+
+static inline __attribute__((always_inline)) uint32_t call_sum(const struct peer_function *function,
+                                                               enum peer_form form, size_t offset,
+                                                               size_t to, size_t size,
+                                                               uint32_t seed) {
+    switch (form) {
+    case PEER_SUM:
+        return function->sum(source + offset, size, seed);
+    case PEER_SUM_COPY:
+        return function->sum_copy(target + to, source + offset, size, seed);
+    case PEER_SUM_COPY_FROM:
+        return function->sum_copy_from(source + offset, target + to, size);
+    case PEER_COPY:
+        function->copy(target + to, source + offset, size);
+        return 0;
+    case PEER_LOOP:
+        break;
+    }
+    return 0;
+}
+
+static inline __attribute__((always_inline)) uint32_t run_one(const struct question *question,
+                                                              enum peer_form form, size_t count) {
+    const struct peer_function function = *question->function;
+    const struct call one = question->one;
+    uint32_t total = 0;
+    for (; count; count--)
+        total += call_sum(&function, form, one.offset, one.to, one.size, 0);
+    return total;
+}
+
+/* The mask is 0, which the compiler cannot know: the address stays, but waits for the sum. */
+static inline __attribute__((always_inline)) uint32_t
+run_latency(const struct question *question, enum peer_form form, size_t count) {
+    const struct peer_function function = *question->function;
+    const struct call one = question->one;
+    size_t mask = 0;
+    uint32_t last = 0;
+    __asm__("" : "+r"(mask));
+    for (; count; count--)
+        last = call_sum(&function, form, one.offset + (last & mask), one.to, one.size, 0);
+    return last;
+}
+
+static inline __attribute__((always_inline)) uint32_t
+run_mix(const struct question *question, enum peer_form form, size_t first, size_t count) {
+    const struct peer_function function = *question->function;
+    uint32_t total = 0;
+    for (size_t i = first; i < first + count; i++) {
+        const struct call *call = &question->calls[i % MIX_CALLS];
+        total += call_sum(&function, form, call->offset, call->to, call->size, 0);
+    }
+    return total;
+}
+
+static inline __attribute__((always_inline)) uint32_t
+run_form(const struct question *question, enum peer_form form, size_t first, size_t count) {
+    if (question->calls)
+        return run_mix(question, form, first, count);
+    return question->dependent ? run_latency(question, form, count)
+                               : run_one(question, form, count);
+}
+
+static uint32_t run(const struct question *question, size_t first, size_t count) {
+    switch (question->function->form) {
+    case PEER_SUM:
+        return run_form(question, PEER_SUM, first, count);
+    case PEER_SUM_COPY:
+        return run_form(question, PEER_SUM_COPY, first, count);
+    case PEER_SUM_COPY_FROM:
+        return run_form(question, PEER_SUM_COPY_FROM, first, count);
+    case PEER_COPY:
+        return run_form(question, PEER_COPY, first, count);
+    case PEER_LOOP:
+        return (uint32_t)question->function->loop(count);
+    }
+    return 0;
+}
+
+/* --- list --- */
+
+static const struct peer_function *find(const char *name) {
+    for (const struct peer_function *f = __start_peer_functions; f < __stop_peer_functions; f++)
+        if (!strcmp(f->name, name))
+            return f;
+    return NULL;
+}
+
+static bool has_flag(const struct peer_function *function, const char *flag) {
+    return strstr(function->flags, flag) != NULL;
+}
+
+static void list(void) {
+    for (const struct peer_function *f = __start_peer_functions; f < __stop_peer_functions; f++)
+        printf("function %s %s%s%s\n", f->name, f->work, *f->flags ? " " : "", f->flags);
+    for (const struct peer_note *note = __start_peer_notes; note < __stop_peer_notes; note++)
+        printf("note %s %s\n", note->key, note->text);
+    puts("end");
+}
+
+/* --- verify --- */
+
+static uint16_t fold(uint32_t sum) {
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)(sum + (sum >> 16));
+}
+
+static bool is_same_sum(uint32_t is, uint32_t should) {
+    return fold(is) % 0xffff == should % 0xffff;
+}
+
+static bool is_untouched(const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != 0x5a)
+            return false;
+    return true;
+}
+
+struct vector {
+    size_t offset, to, size;
+    uint32_t seed, sum;
+};
+
+/* What is wrong with one vector, or NULL. */
+static const char *judge(const struct peer_function *function, const struct vector *vector) {
+    const bool copies = function->form != PEER_SUM;
+    unsigned char *to = target + vector->to;
+    size_t before = vector->to < MARGIN ? vector->to : MARGIN;
+    if (copies)
+        memset(to - before, 0x5a, before + vector->size + MARGIN);
+    uint32_t sum =
+        call_sum(function, function->form, vector->offset, vector->to, vector->size, vector->seed);
+    if (function->form != PEER_COPY && !is_same_sum(sum, vector->sum))
+        return "wrong sum";
+    if (!copies)
+        return NULL;
+    if (memcmp(to, source + vector->offset, vector->size))
+        return "wrong copy";
+    if (!is_untouched(to - before, before) || !is_untouched(to + vector->size, MARGIN))
+        return "writes outside";
+    return NULL;
+}
+
+static void verify_vectors(const struct peer_function *function) {
+    FILE *file = open_work("vectors", "r");
+    if (!file)
+        fail("%s has no vectors", work_folder);
+    struct vector vector;
+    const char *wrong = NULL;
+    const bool seedless = has_flag(function, "seedless");
+    while (!wrong && fscanf(file, "%zu %zu %zu %u %u", &vector.offset, &vector.to, &vector.size,
+                            &vector.seed, &vector.sum) == 5)
+        wrong = seedless && vector.seed ? NULL : judge(function, &vector);
+    fclose(file);
+    if (wrong)
+        printf("wrong %zu %s at offset %zu, to %zu, seed %u\n", vector.size, wrong, vector.offset,
+               vector.to, vector.seed);
+    else
+        puts("right");
+}
+
+static void verify(const struct peer_function *function) {
+    if (function->form != PEER_LOOP)
+        verify_vectors(function);
+    else if (function->loop(LOOP_CALLS) == LOOP_CALLS)
+        puts("right");
+    else
+        puts("wrong 0 calls got lost");
+}
+
+/* --- time --- */
+
+static uint64_t now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t canary(void) {
+    uint64_t a = 1, b = 2, c = 3, d = 4;
+    uint64_t start = now_ns();
+    for (unsigned i = 0; i < CANARY_TURNS; i++) {
+        a = a * 0x9e3779b97f4a7c15u + 1;
+        b = b * 0xbf58476d1ce4e5b9u + 3;
+        c = c * 0x94d049bb133111ebu + 5;
+        d = d * 0xd6e8feb86659fd93u + 7;
+        __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
+    }
+    return now_ns() - start;
+}
+
+/*
+ * Each call stores its return address, and loads from the same place of another page may wait for
+ * that store. So the stack is moved to the end of a page: data begins at the beginning of one.
+ */
+static void take_time(const struct question *question) {
+    void *moved = alloca((uintptr_t)__builtin_frame_address(0) % PAGE_BYTES);
+    __asm__ volatile("" : : "r"(moved) : "memory");
+    size_t warm_up = question->count / 4;
+    size_t first = question->first + MIX_CALLS;
+    volatile uint32_t kept = run(question, first - warm_up, warm_up);
+    uint64_t before = canary();
+    uint64_t start = now_ns();
+    kept = run(question, first, question->count);
+    uint64_t took = now_ns() - start;
+    (void)kept;
+    printf("%llu %llu %llu\n", (unsigned long long)took, (unsigned long long)before,
+           (unsigned long long)canary());
+}
+
+static bool is_inside(const struct call *call) {
+    return (size_t)call->offset + call->size <= source_size &&
+           (size_t)call->to + call->size <= source_size;
+}
+
+static void answer_time(const struct peer_function *function, const char *mode,
+                        struct question *question) {
+    question->function = function;
+    question->dependent = !strcmp(mode, "latency");
+    question->first %= MIX_CALLS;
+    if (strcmp(mode, "hot") && !question->dependent) {
+        question->calls = find_mix(mode);
+        if (!question->calls) {
+            printf("error no mode %s\n", mode);
+            return;
+        }
+    }
+    if (!is_inside(&question->one))
+        puts("error outside the data");
+    else
+        take_time(question);
+}
+
+/* --- Questions --- */
+
+static void answer(char *line) {
+    char verb[16] = "", name[64] = "", mode[64] = "";
+    struct question question = {0};
+    int words =
+        sscanf(line, "%15s %63s %63s %u %u %u %zu %zu", verb, name, mode, &question.one.offset,
+               &question.one.to, &question.one.size, &question.first, &question.count);
+    const struct peer_function *function = find(name);
+    if (words == 1 && !strcmp(verb, "list"))
+        list();
+    else if (words > 1 && !function)
+        printf("error no function %s\n", name);
+    else if (words == 2 && !strcmp(verb, "verify"))
+        verify(function);
+    else if (words == 8 && !strcmp(verb, "time"))
+        answer_time(function, mode, &question);
+    else
+        puts("error what?");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        fail("usage: run WORK");
+    work_folder = argv[1];
+    read_data();
+    char line[LINE_BYTES];
+    while (fgets(line, sizeof line, stdin))
+        answer(line);
+    return 0;
+}
