@@ -45,6 +45,9 @@ test-ring0: packages-test
 .PHONY: instructions
 instructions: all
 	@$(PYTHON) scripts/check_instructions.py $(BUILD)
+.PHONY: bench
+bench: packages-bench
+	@$(PYTHON) bench/run.py $(if $(QUICK),--quick)
 
 .PHONY: install
 install: all
@@ -54,8 +57,8 @@ install: all
 	@echo "Installed in $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-.PHONY: packages-build packages-test
-packages-build packages-test: packages-%:
+.PHONY: packages-build packages-test packages-bench
+packages-build packages-test packages-bench: packages-%:
 	@scripts/packages $*
 
 .PHONY: clean
@@ -70,5 +73,7 @@ help:
 	@echo "               STEPS=list names them, QUICK=1 those worth running after every change)"
 	@echo "make test-ring0 installs what is missing, runs the core in kernels, emulated"
 	@echo "make instructions counts what calls execute, and compares it with what is on record"
+	@echo "make bench     installs what is missing, measures the library among its peers, fifteen"
+	@echo "               minutes at most (QUICK=1 two)"
 	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
 	@echo "make clean     removes everything built"

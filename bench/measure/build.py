@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Builds the library, and the process of each language's peers."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from measure.fetch import fetch_packages
+from measure.peers import BENCH, ROOT, Peer
+from measure.plan import DATA_MIB, MIXES, Cell, write_mix
+
+BUILD_SECONDS = 600
+
+
+class BuildError(Exception):
+    """What the benchmark cannot do without."""
+
+
+@dataclass
+class Built:
+    programs: dict[str, Path] = field(default_factory=dict)  # by language
+    missing: dict[str, str] = field(default_factory=dict)  # peer -> reason
+
+
+def run(*command: str | Path, stdin: str | None = None) -> None:
+    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
+
+
+def build_library(source: Path, folder: Path) -> Path:
+    """The library as its users get it: by meson, with its defaults."""
+    if not (folder / "build.ninja").is_file():
+        run("meson", "setup", "-Dtool=enabled", folder, source)
+    run("ninja", "--quiet", "-C", folder, "src/libcarry.a", "tools/carry/carry")
+    return folder
+
+
+def pathless(reason: str) -> str:
+    """Nobody else has this machine's folders."""
+    return reason.replace(f"{ROOT}/", "")
+
+
+def build_language(
+    language: str, names: list[str], out: Path, library: Path, debs: Path
+) -> tuple[Path | None, dict[str, str]]:
+    """Its program, and which of its peers are missing."""
+    out.mkdir(parents=True, exist_ok=True)
+    script = BENCH / "peers" / language / "build"
+    environment = os.environ | {"BENCH_CARRY": str(library), "BENCH_DEBS": str(debs)}
+    try:
+        done = subprocess.run(
+            [script, out], env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, dict.fromkeys(names, pathless(str(error)))
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        return None, dict.fromkeys(names, pathless(lines[-1]))
+    found = re.findall(r"^missing (\S+) (.*)$", done.stdout, re.MULTILINE)
+    return out / "run", {name: pathless(reason) for name, reason in found}
+
+
+def build_peers(
+    peers: list[Peer], folder: Path, library: Path, say: Callable[[str], None]
+) -> Built:
+    built = Built()
+    debs = folder / "debs"
+    debs.mkdir(parents=True, exist_ok=True)
+    say("fetching packages")
+    failed = fetch_packages(dict.fromkeys(name for peer in peers for name in peer.deb), debs)
+    for language in dict.fromkeys(peer.language for peer in peers):
+        names = [peer.name for peer in peers if peer.language == language]
+        say(f"building peers: {language}")
+        program, missing = build_language(language, names, folder / language, library, debs)
+        built.missing |= missing
+        if program:
+            built.programs[language] = program
+    for peer in peers:
+        reasons = [failed[name] for name in peer.deb if name in failed]
+        if peer.name in built.missing and reasons:
+            built.missing[peer.name] = reasons[0]
+    return built
+
+
+def prepare_work(cells: list[Cell], folder: Path) -> Path:
+    """The folder that CONTRACT.md calls WORK."""
+    work = folder / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    program = folder / "vectors"
+    tests = ROOT / "tests"
+    run(
+        *("gcc", "-O2", f"-I{tests}", f"-I{ROOT / 'include'}", "-o", program),
+        *(BENCH / "vectors.c", tests / "oracle.c"),
+    )
+    places = dict.fromkeys((cell.offset, cell.to, cell.size) for cell in cells if cell.size)
+    lines = "".join(f"{offset} {to} {size}\n" for offset, to, size in places)
+    run(program, work, str(DATA_MIB), stdin=lines)
+    for mix in MIXES:
+        write_mix(mix, work)
+    return work

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""On what was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+
+def cpu_fields() -> dict[str, str]:
+    """Of the first CPU, as Linux tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+def hypervisor() -> str:
+    try:
+        done = subprocess.run(["lscpu"], capture_output=True, text=True, env={"LC_ALL": "C"})
+    except OSError:
+        return ""
+    found = re.search(r"Hypervisor vendor:\s*(.*)", done.stdout)
+    return found[1] if found else ""
+
+
+def describe() -> dict[str, str]:
+    cpu = cpu_fields()
+    numbers = [cpu.get(key, "?") for key in ("cpu family", "model", "stepping")]
+    return {
+        "cpu": cpu.get("model name", platform.machine()),
+        "family, model, stepping": " ".join(numbers),
+        "microcode": cpu.get("microcode", "unknown"),
+        "cores": str(os.cpu_count()),
+        "hypervisor": hypervisor() or "none",
+        "kernel": f"{platform.system()} {platform.release()}",
+    }
+
+
+def short_name() -> str:
+    """For names of files."""
+    name = cpu_fields().get("model name", platform.machine())
+    name = re.sub(r"\((R|TM|r|tm)\)|CPU|Processor|@.*", " ", name)
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "cpu"

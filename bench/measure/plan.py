@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""What is timed: works, and the cells of each."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+KIB, MIB = 1 << 10, 1 << 20
+
+MIX_CALLS = 1 << 17
+MIX_BYTES = MIB  # over which addresses vary
+DATA_MIB = 64
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    title: str
+    ours: str  # the function that is judged
+
+
+WORKS = (
+    Work("sum", "Internet checksum", "carry"),
+    Work("sum_copy", "copy and checksum", "carry/sum-copy"),
+    Work("copy", "copy", "carry/copy"),
+    Work("call", "call of what is chosen when the program starts", "carry-sites/call"),
+    Work("branch", "branch that is off", "carry-sites/branch"),
+    Work("switch", "switch to another context and back", "carry-context"),
+)
+OURS = {work.name: work.ours for work in WORKS}
+
+
+@dataclass(frozen=True)
+class Share:
+    """Sizes from `low` to `high`, `weight` times as often as those of weight 1."""
+
+    low: int
+    high: int
+    weight: int
+
+
+MIXES = {
+    "mixed64": (Share(1, 64, 1),),
+    "mixed1500": (Share(1, 1500, 1),),
+    "imix": (Share(40, 40, 7), Share(576, 576, 4), Share(1500, 1500, 1)),
+}
+MODES = {
+    "hot": "the same bytes again and again",
+    "latency": "each call waits for the result of the last",
+    "mixed64": "random sizes from 1 to 64 at random addresses",
+    "mixed1500": "random sizes from 1 to 1,500 at random addresses",
+    "imix": "40, 576 and 1,500 bytes at 7:4:1, at random addresses",
+    "large": "more than a packet has",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    work: str
+    mode: str
+    size: int = 0  # 0: it varies, or there are no bytes
+    offset: int = 0
+    to: int = 0
+
+    @property
+    def is_mix(self) -> bool:
+        return self.mode in MIXES
+
+    def question(self, function: str, first: int, calls: int) -> str:
+        mode = "hot" if self.mode == "large" else self.mode
+        return f"{function} {mode} {self.offset} {self.to} {self.size} {first} {calls}"
+
+
+HOT_SIZES = (
+    *(1, 2, 4, 8, 12, 14, 16, 20, 24, 28, 32, 40, 44, 48, 60, 64, 80, 96, 128, 160, 192, 256),
+    *(384, 512, 576, 768, 1024, 1280, 1500, 2048, 3000, 4096, 6144, 9000, 16384, 32768, 65535),
+)
+LATENCY_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 9000)
+LARGE_SIZES = (256 * KIB, MIB, 8 * MIB, 64 * MIB)
+OFFSETS = (0, 1, 14, 63)
+PAIRS = ((0, 0), (1, 0), (0, 1), (14, 2))
+
+QUICK_HOT_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
+QUICK_LATENCY_SIZES = (20, 64, 1500)
+QUICK_LARGE_SIZES = (MIB,)
+QUICK_OFFSETS = (0, 1)
+QUICK_PAIRS = ((0, 0), (1, 0))
+
+
+def byte_cells(work: str, places: tuple[tuple[int, int], ...], quick: bool) -> Iterator[Cell]:
+    for offset, to in places:
+        for size in QUICK_HOT_SIZES if quick else HOT_SIZES:
+            yield Cell(work, "hot", size, offset, to)
+    if work != "copy":  # it has no result to wait for
+        for offset, to in places[:2]:
+            for size in QUICK_LATENCY_SIZES if quick else LATENCY_SIZES:
+                yield Cell(work, "latency", size, offset, to)
+    for mix in MIXES:
+        yield Cell(work, mix)
+    for size in QUICK_LARGE_SIZES if quick else LARGE_SIZES:
+        yield Cell(work, "large", size)
+
+
+def make_cells(quick: bool) -> list[Cell]:
+    offsets = QUICK_OFFSETS if quick else OFFSETS
+    cells = list(byte_cells("sum", tuple((offset, 0) for offset in offsets), quick))
+    for work in ("sum_copy", "copy"):
+        cells += byte_cells(work, QUICK_PAIRS if quick else PAIRS, quick)
+    return cells + [Cell(work, "hot") for work in ("call", "branch", "switch")]
+
+
+def write_mix(name: str, folder: Path) -> None:
+    """The file `mix-NAME`."""
+    draw = random.Random(name)
+    shares = MIXES[name]
+    picked = draw.choices(shares, [share.weight for share in shares], k=MIX_CALLS)
+    calls = array("I")
+    for share in picked:
+        size = draw.randint(share.low, share.high)
+        calls.extend((draw.randrange(MIX_BYTES - size), draw.randrange(MIX_BYTES - size), size))
+    (folder / f"mix-{name}").write_bytes(calls.tobytes())

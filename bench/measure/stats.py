@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Medians, and how far to trust them.
+
+Samples come in rows: one for each start of the processes, since where code, stack and data lie is
+drawn anew at each start. So the interval of a median is found by drawing whole rows with
+replacement: a median that differs from start to start has a wide one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+DRAWS = 200
+CONFIDENCE = 0.95
+CANARY_TOLERANCE = 1.05
+FEWEST = 3  # samples that make a median
+
+
+class Estimate(NamedTuple):
+    median: float
+    low: float
+    high: float
+
+
+def estimate(samples: np.ndarray) -> Estimate | None:
+    """Of samples in rows, where NaN stands for none."""
+    rows = samples[~np.isnan(samples).all(axis=1)]
+    if np.count_nonzero(~np.isnan(rows)) < FEWEST:
+        return None
+    drawn = np.random.default_rng(1).integers(len(rows), size=(DRAWS, len(rows)))
+    medians = np.nanmedian(rows[drawn].reshape(DRAWS, -1), axis=1)
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(medians, (tail, 1 - tail))
+    return Estimate(float(np.nanmedian(rows)), float(low), float(high))
+
+
+def speedup(ours: np.ndarray, theirs: np.ndarray) -> Estimate | None:
+    """How many times as fast ours is, from samples that were taken one after the other."""
+    return estimate(theirs / ours)
+
+
+def disturbed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Where the canary was slow. A row's canaries are of one start of one process."""
+    worst = np.fmax(before, after)
+    usual = np.nanquantile(np.fmin(before, after), 0.25)
+    return worst > usual * CANARY_TOLERANCE
