@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Measures the library among its peers: what `make bench` runs.
 
-Writes bench/results/<cpu>-<date>.json.
+Writes bench/results/<cpu>-<date>.json, and a report of it beside that: .html.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from measure import build, machine, plan, result
 from measure.measure import Lane, Plan, Run, Subject, verify
 from measure.peers import BENCH, ROOT, Peer, read_peers
 from measure.process import PeerProcess, ProcessError
+from measure.report import write_report
 
 FULL = Plan(starts=10, rounds=30, seconds=480)
-QUICK = Plan(starts=3, rounds=5, seconds=40)
+QUICK = Plan(starts=5, rounds=12, seconds=40)
 CAPTURE_BYTES = {False: "200M", True: "16M"}
 CAPTURE_SECONDS = 180
 
@@ -85,7 +86,6 @@ def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
     samples = Run(cells, subjects, method, say).take()
     say("captures")
     captures = measure_captures(library / "tools/carry/carry", options.quick)
-    known = {peer.name: peer for peer in peers}
     return {
         "format": result.FORMAT,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -103,7 +103,7 @@ def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
             }
             for peer in peers
         ],
-        "functions": result.describe_functions(subjects, known),
+        "functions": result.describe_functions(subjects, peers),
         "missing": [{"peer": name, "reason": reason} for name, reason in missing.items()],
         "wrong": list_wrong(wrong, subjects),
         "cells": result.make_cells(cells, subjects, samples),
@@ -122,6 +122,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer cells and rounds: two minutes")
     parser.add_argument("--cpu", type=int, help="the CPU on which peers run (the last one)")
+    parser.add_argument("--report", type=Path, help="only make the report of this result")
     parser.add_argument("--out", type=Path, help="the result (bench/results/<cpu>-<date>.json)")
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench", help="where to build")
     return parser.parse_args()
@@ -129,6 +130,9 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     options = parse()
+    if options.report:
+        write_report(result.read(options.report), options.report.with_suffix(".html"))
+        return 0
     if options.cpu is None:
         options.cpu = max(os.sched_getaffinity(0))
     folder = options.build.resolve()
@@ -142,8 +146,10 @@ def main() -> int:
     path = options.out or BENCH / "results" / f"{name}{'-quick' if options.quick else ''}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(result.dump(made))
+    report = path.with_suffix(".html")
+    write_report(made, report)
     lost = [one for one in result.standings(made) if one.loses]
-    print(f"{path}\n{len(lost)} of {len(made['cells'])} cells lost")
+    print(f"{path}\n{report}\n{len(lost)} of {len(made['cells'])} cells lost")
     return 0
 
 

@@ -71,7 +71,9 @@ def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]
             if verdict.limit is not None:
                 wrong.append((function.name, verdict))
             if verdict.limit is None or verdict.limit > 65535:
-                subjects.append(Subject(lane, function, function.name, verdict.limit))
+                # Each process has its floor.
+                name = function.name if function.is_peer else f"{function.name}@{lane.name}"
+                subjects.append(Subject(lane, function, name, verdict.limit))
     return subjects, wrong
 
 

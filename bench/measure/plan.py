@@ -48,13 +48,10 @@ MIXES = {
     "mixed1500": (Share(1, 1500, 1),),
     "imix": (Share(40, 40, 7), Share(576, 576, 4), Share(1500, 1500, 1)),
 }
-MODES = {
-    "hot": "the same bytes again and again",
-    "latency": "each call waits for the result of the last",
-    "mixed64": "random sizes from 1 to 64 at random addresses",
-    "mixed1500": "random sizes from 1 to 1,500 at random addresses",
-    "imix": "40, 576 and 1,500 bytes at 7:4:1, at random addresses",
-    "large": "more than a packet has",
+MIX_TITLES = {
+    "mixed64": "random 1 to 64",
+    "mixed1500": "random 1 to 1,500",
+    "imix": "IMIX",
 }
 
 

@@ -11,11 +11,14 @@
     functions   name -> {peer, title, work, kind}; kind: ours, peer, floor, bound
     missing     [{peer, reason}]
     wrong       [{function, limit, text}]: not timed on `limit` bytes and more
-    cells       [{work, mode, size, offset, to, ns, speedup}]
     captures    what `carry bench capture` says, or null
+    cells       [{work, mode, size, offset, to, ns, speedup}]
 
 Of a cell `ns` and `speedup` map functions to [median, low, high]; low and high are the ends of its
 95 % interval. `speedup` is the time of a peer in that of the library.
+
+In the file a cell is [work, mode, size, offset, to, values]; values holds [*ns, *speedup], [*ns] or
+null for each function of the work, in the order of `functions`.
 """
 
 from __future__ import annotations
@@ -55,25 +58,35 @@ def kind_of(function: Function, peer: Peer | None) -> str:
     return "ours" if peer and peer.ours else "peer"
 
 
-TITLES = {"floor": "empty function", "load": "load bound", "direct": "direct call"}
+TITLES = {"load": "loads alone", "direct": "direct call"}
 
 
-def describe_functions(subjects: list[Subject], peers: dict[str, Peer]) -> dict[str, Any]:
+def title_of(subject: Subject, peer: Peer | None) -> str:
+    name = subject.function.name
+    if "floor" in subject.function.flags:
+        return f"empty function, {subject.lane.name}"
+    if not peer:
+        return TITLES.get(name, name)
+    own = peer.title if name == peer.name else f"{peer.title}, {name.split('/', 1)[1]}"
+    return peer.titles.get(name, own)
+
+
+def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, Any]:
+    """In the order of the table; what is no peer comes first."""
+    table = {peer.name: peer for peer in peers}
+    places = {peer.name: place for place, peer in enumerate(peers)}
     described = {}
-    for subject in subjects:
-        function = subject.function
-        peer = peers.get(peer_name(function.name))
-        kind = kind_of(function, peer)
-        title = peer.titles.get(function.name, peer.title) if peer else TITLES.get(function.name)
-        if peer and function.name != peer.name and function.name not in peer.titles:
-            title = f"{peer.title}, {function.name.split('/', 1)[1]}"
-        if kind == "floor":
-            title = f"empty function, {subject.lane.name}"
+
+    def order(subject: Subject) -> tuple[int, str]:
+        return places.get(peer_name(subject.function.name), -1), subject.name
+
+    for subject in sorted(subjects, key=order):
+        name = peer_name(subject.function.name)
         described[subject.name] = {
-            "peer": peer_name(function.name),
-            "title": title or function.name,
-            "work": function.work,
-            "kind": kind,
+            "peer": name,
+            "title": title_of(subject, table.get(name)),
+            "work": subject.function.work,
+            "kind": kind_of(subject.function, table.get(name)),
         }
     return described
 
@@ -109,13 +122,38 @@ def make_cells(
 
 # --- Writing and reading ---
 
+PLACE = ("work", "mode", "size", "offset", "to")
+
+
+def functions_of(result: Result, work: str) -> list[str]:
+    return [name for name, row in result["functions"].items() if row["work"] == work]
+
+
+def pack(result: Result, cell: dict[str, Any]) -> list[Any]:
+    """As it is in the file."""
+    values = [
+        [*cell["ns"][name], *cell["speedup"].get(name, ())] if name in cell["ns"] else None
+        for name in functions_of(result, cell["work"])
+    ]
+    return [*(cell[key] for key in PLACE), values]
+
+
+def unpack(result: Result, packed: list[Any]) -> dict[str, Any]:
+    *place, values = packed
+    cell = dict(zip(PLACE, place, strict=True))
+    pairs = list(zip(functions_of(result, cell["work"]), values, strict=True))
+    cell["ns"] = {name: value[:3] for name, value in pairs if value}
+    cell["speedup"] = {name: value[3:] for name, value in pairs if value and len(value) > 3}
+    return cell
+
 
 def dump(result: Result) -> str:
     """JSON with a line a cell, so that two results can be compared."""
     parts = []
     for key, value in result.items():
         if key == "cells":
-            rows = ",\n".join(f"  {json.dumps(cell)}" for cell in value)
+            packed = (pack(result, cell) for cell in value)
+            rows = ",\n".join(json.dumps(cell, separators=(",", ":")) for cell in packed)
             parts.append(f' "cells": [\n{rows}\n ]')
         else:
             text = json.dumps(value, indent=1, ensure_ascii=False).replace("\n", "\n ")
@@ -162,8 +200,9 @@ def complaints(result: object) -> Iterator[str]:
 def read(path: Path) -> Result:
     try:
         result = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: {error}") from error
+        result["cells"] = [unpack(result, packed) for packed in result["cells"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultError(f"{path}: is no result: {error!r}") from error
     for complaint in complaints(result):
         raise ResultError(f"{path}: {complaint}")
     return result

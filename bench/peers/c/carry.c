@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This library, as its users call it: by its public functions, with their jumps patched as
- * carry_patch_apply() does. `carry/kernel` is the chosen kernel itself, as programs call it that
+ * carry_patch_apply() does. A `kernel` is the chosen one itself, as programs call it that
  * import the operation or keep its pointer.
  */
 #include "peer.h"
@@ -13,11 +13,20 @@ PEER_FUNCTION(kernel_row) = {"carry/kernel", "sum", "", PEER_SUM, {.sum = NULL}}
 PEER_FUNCTION(sum_copy_row) = {
     "carry/sum-copy", "sum_copy", "", PEER_SUM_COPY, {.sum_copy = carry_sum_copy}};
 PEER_FUNCTION(copy_row) = {"carry/copy", "copy", "", PEER_COPY, {.copy = carry_copy}};
+PEER_FUNCTION(sum_copy_kernel_row) = {
+    "carry/sum-copy-kernel", "sum_copy", "", PEER_SUM_COPY, {.sum_copy = NULL}};
+PEER_FUNCTION(copy_kernel_row) = {"carry/copy-kernel", "copy", "", PEER_COPY, {.copy = NULL}};
 
 __attribute__((constructor)) static void choose(void) {
-    struct carry_sum_kernel kernel;
+    struct carry_sum_kernel sum;
+    struct carry_copy_kernel copy;
     carry_patch_apply(CARRY_PATCH_QUIET);
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        if (kernel.chosen)
-            kernel_row.sum = kernel.sum;
+    for (size_t i = 0; carry_sum_kernel(i, &sum); i++)
+        if (sum.chosen) {
+            kernel_row.sum = sum.sum;
+            sum_copy_kernel_row.sum_copy = sum.copy;
+        }
+    for (size_t i = 0; carry_copy_kernel(i, &copy); i++)
+        if (copy.chosen)
+            copy_kernel_row.copy = copy.copy;
 }

@@ -4,6 +4,7 @@
 
 #include <carry/carry.h>
 
+#include "branches.h"
 #include "callee.h"
 
 CARRY_OP(size_t, step, size_t);
@@ -18,15 +19,7 @@ static size_t patched_calls(size_t calls) {
     return count;
 }
 
-static size_t patched_branches(size_t calls) {
-    size_t count = 0;
-    for (; calls; calls--) {
-        if (carry_unlikely(rare))
-            return 0;
-        __asm__ volatile("inc %0" : "+r"(count) : : "cc");
-    }
-    return count;
-}
+BRANCHES(patched_branches, carry_unlikely(rare))
 
 PEER_FUNCTION(call_row) = {"carry-sites/call", "call", "", PEER_LOOP, {.loop = patched_calls}};
 PEER_FUNCTION(branch_row) = {

@@ -3,6 +3,7 @@
 #include "peer.h"
 
 #include "bench_load.h"
+#include "branches.h"
 #include "callee.h"
 
 /* Nothing but to depend on the argument, as the latency mode needs. */
@@ -28,12 +29,14 @@ static size_t loop(size_t calls) {
     return count;
 }
 
+BRANCHES(no_branches, 0)
+
 PEER_FUNCTION(sum_row) = {"floor", "sum", "floor", PEER_SUM, {.sum = sum}};
 PEER_FUNCTION(sum_copy_row) = {
     "floor-sum-copy", "sum_copy", "floor", PEER_SUM_COPY, {.sum_copy = sum_copy}};
 PEER_FUNCTION(copy_row) = {"floor-copy", "copy", "floor", PEER_COPY, {.copy = copy}};
 PEER_FUNCTION(call_row) = {"floor-call", "call", "floor", PEER_LOOP, {.loop = loop}};
-PEER_FUNCTION(branch_row) = {"floor-branch", "branch", "floor", PEER_LOOP, {.loop = loop}};
+PEER_FUNCTION(branch_row) = {"floor-branch", "branch", "floor", PEER_LOOP, {.loop = no_branches}};
 
 /* What a patched call becomes. */
 static size_t direct_call(size_t calls) {

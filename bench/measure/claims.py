@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""What the library is built for, and whether a result shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from measure.result import LOSES_BELOW, Result, standings
+
+
+@dataclass(frozen=True)
+class Claim:
+    text: str
+    wanted: float
+    value: float | None
+
+    @property
+    def kept(self) -> bool:
+        return self.value is not None and self.value >= self.wanted
+
+
+def against(result: Result, mode: str, size: int, peer: str | None = None) -> float | None:
+    """The least speed of sums in cells of a mode, against a peer or the fastest of each cell."""
+    found = [
+        one.cell["speedup"].get(peer or one.best, [None])[0]
+        for one in standings(result)
+        if (one.cell["work"], one.cell["mode"]) == ("sum", mode)
+        and (one.cell["size"], one.cell["offset"]) == (size, 0)
+    ]
+    return min((speed for speed in found if speed is not None), default=None)
+
+
+def claims(result: Result) -> list[Claim]:
+    worst = min((one.speedup[0] for one in standings(result)), default=None)
+    mixed = [against(result, mode, 0) for mode in ("mixed64", "mixed1500", "imix")]
+    return [
+        Claim("sum of 1,500 hot bytes, in the fastest peer's", 1.4, against(result, "hot", 1500)),
+        Claim("the same, in Linux's", 3.3, against(result, "hot", 1500, "linux")),
+        Claim(
+            "sum of mixed sizes, in the fastest peer's",
+            1.15,
+            min((speed for speed in mixed if speed is not None), default=None),
+        ),
+        Claim("every cell, in the fastest peer's", LOSES_BELOW, worst),
+    ]

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* A loop of branches that are off: sixteen in a row, or the loop itself would hide them. */
+#ifndef BENCH_BRANCHES_H
+#define BENCH_BRANCHES_H
+
+#include <stddef.h>
+
+#define BRANCHES_2(test)                                                                           \
+    if (test)                                                                                      \
+        return 0;                                                                                  \
+    if (test)                                                                                      \
+        return 0;
+#define BRANCHES_4(test)  BRANCHES_2(test) BRANCHES_2(test)
+#define BRANCHES_8(test)  BRANCHES_4(test) BRANCHES_4(test)
+#define BRANCHES_16(test) BRANCHES_8(test) BRANCHES_8(test)
+
+/* size_t name(size_t calls): passes `calls` branches on `test`, and says how many were off. */
+#define BRANCHES(name, test)                                                                       \
+    static size_t name(size_t calls) {                                                             \
+        size_t done = 0;                                                                           \
+        for (; calls - done >= 16; done += 16) {                                                   \
+            __asm__ volatile("" : "+r"(done));                                                     \
+            BRANCHES_16(test)                                                                      \
+        }                                                                                          \
+        for (; done < calls; done++) {                                                             \
+            if (test)                                                                              \
+                return 0;                                                                          \
+        }                                                                                          \
+        return done;                                                                               \
+    }
+
+#endif
