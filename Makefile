@@ -49,6 +49,10 @@ instructions: all
 bench: packages-bench
 	@$(PYTHON) bench/run.py $(if $(QUICK),--quick)
 
+.PHONY: bench-compare
+bench-compare: packages-bench
+	@$(PYTHON) bench/compare.py $(if $(QUICK),--quick) $(or $(BASE),$(error Say BASE=revision))
+
 .PHONY: install
 install: all
 	@$(call quietly,meson configure $(BUILD) -Dprefix=$(PREFIX) && ninja -C $(BUILD))
@@ -75,5 +79,6 @@ help:
 	@echo "make instructions counts what calls execute, and compares it with what is on record"
 	@echo "make bench     installs what is missing, measures the library among its peers, fifteen"
 	@echo "               minutes at most (QUICK=1 two)"
+	@echo "make bench-compare BASE=revision measures the library of another revision beside this one"
 	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
 	@echo "make clean     removes everything built"

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from measure import build, machine, plan, result
+from measure import build, machine, plan, result, summary
 from measure.measure import Lane, Plan, Run, Subject, verify
 from measure.peers import BENCH, ROOT, Peer, read_peers
 from measure.process import PeerProcess, ProcessError
@@ -103,10 +103,10 @@ def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
             }
             for peer in peers
         ],
-        "functions": result.describe_functions(subjects, peers),
+        "functions": summary.describe_functions(subjects, peers),
         "missing": [{"peer": name, "reason": reason} for name, reason in missing.items()],
         "wrong": list_wrong(wrong, subjects),
-        "cells": result.make_cells(cells, subjects, samples),
+        "cells": summary.make_cells(cells, subjects, samples),
         "captures": captures,
     }
 

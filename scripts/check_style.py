@@ -15,7 +15,7 @@ SPDX = "SPDX-License-Identifier: MIT"
 # Files without a licence line of their own: prose, and what has no comments.
 NO_SPDX = {".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
-LONG_LINES = {".1", ".def", ".md"}
+LONG_LINES = {".1", ".def", ".json", ".md"}
 TABS = {"Kbuild", "Makefile"}
 
 

@@ -233,7 +233,8 @@ def readme_jit(log: Log, folder: Path) -> None:
 
 
 def readme(log: Log) -> None:
-    """The README's one-line build, and the documents' programs, linked with what that built."""
+    """Its table of times, its one-line build, and the documents' programs, linked with that."""
+    log.run("bench/readme.py", "--check")
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
     build_line = r"^(cc -[^\n]*-o libcarry\.so[^\n]*)$"
@@ -388,7 +389,12 @@ STEPS = [
     Step("ring0", "the core in a kernel, on emulated CPUs", ring0),
     Step("symbols", "core is freestanding, exports are the public functions", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),
-    Step("readme", "the README's one-line build, the documents' programs", readme, quick=True),
+    Step(
+        "readme",
+        "the README's table, its one-line build, programs of documents",
+        readme,
+        quick=True,
+    ),
     Step("headers", "public headers alone, as C11 and C++17", headers, quick=True),
     Step("style", "formatters, linter, licence lines", style, quick=True),
     Step("commits", "commit messages", commits, quick=True),

@@ -47,15 +47,16 @@ def pathless(reason: str) -> str:
 
 
 def build_language(
-    language: str, names: list[str], out: Path, library: Path, debs: Path
+    language: str, names: list[str], out: Path, library: Path, debs: Path, source: Path = ROOT
 ) -> tuple[Path | None, dict[str, str]]:
-    """Its program, and which of its peers are missing."""
+    """Its program with these peers, and which of them are missing."""
     out.mkdir(parents=True, exist_ok=True)
-    script = BENCH / "peers" / language / "build"
-    environment = os.environ | {"BENCH_CARRY": str(library), "BENCH_DEBS": str(debs)}
+    command = [BENCH / "peers" / language / "build", out, *names]
+    places = {"BENCH_CARRY": library, "BENCH_SOURCE": source, "BENCH_DEBS": debs}
+    environment = os.environ | {key: str(path) for key, path in places.items()}
     try:
         done = subprocess.run(
-            [script, out], env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS
+            command, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return None, dict.fromkeys(names, pathless(str(error)))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -115,10 +116,12 @@ class Run:
         calls = 1
         while True:
             question = self.cells[cell].question(function, 0, calls)
-            tries = [self.ask([subject], [question])[0] for _ in range(2)]
-            if None in tries:
-                return 0
-            took = max(1, min(sample.ns for sample in tries))
+            took = math.inf
+            for _ in range(2):
+                sample = self.ask([subject], [question])[0]
+                if not sample:
+                    return 0
+                took = min(took, max(1, sample.ns))
             if took * 8 >= SAMPLE_NS:
                 break
             calls *= 4

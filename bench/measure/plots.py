@@ -14,6 +14,8 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
+from measure.text import show_bytes, show_ns
+
 OURS_COLOR = "#0b5cad"
 QUIET_COLOR = "#8a8f98"
 PEER_COLORS = [
@@ -36,17 +38,6 @@ STYLE = {
     "xtick.color": "#374151",
     "ytick.color": "#374151",
 }
-
-
-def show_bytes(size: float) -> str:
-    for unit, bytes_each in (("Mi", 1 << 20), ("Ki", 1 << 10)):
-        if size >= bytes_each and size % bytes_each == 0:
-            return f"{size / bytes_each:.0f} {unit}"
-    return f"{size:,.0f}"
-
-
-def show_ns(value: float) -> str:
-    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def styles(functions: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -11,8 +11,8 @@ from typing import Any
 from measure import plots
 from measure.claims import claims
 from measure.plan import MIX_TITLES, WORKS, Work
-from measure.plots import show_bytes, show_ns
 from measure.result import Result, Standing, standing, standings
+from measure.text import show_bytes, show_ns
 
 TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
 

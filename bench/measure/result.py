@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The result: what it holds, how it is made of samples, how it is written and read.
+"""The result: what it holds, how it is written and read.
 
     format      1
     date        UTC
@@ -29,12 +29,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure.measure import Samples, Subject
-from measure.peers import Peer, peer_name
-from measure.plan import OURS, Cell
-from measure.process import Function
-from measure.stats import Estimate, estimate, speedup
-
 FORMAT = 1
 LOSES_BELOW = 0.95
 
@@ -43,81 +37,6 @@ Result = dict[str, Any]
 
 class ResultError(Exception):
     """A file is no result."""
-
-
-# --- Making one ---
-
-
-def rounded(values: Estimate) -> list[float]:
-    return [float(f"{value:.4g}") for value in values]
-
-
-def kind_of(function: Function, peer: Peer | None) -> str:
-    if not function.is_peer:
-        return "floor" if "floor" in function.flags else "bound"
-    return "ours" if peer and peer.ours else "peer"
-
-
-TITLES = {"load": "loads alone", "direct": "direct call"}
-
-
-def title_of(subject: Subject, peer: Peer | None) -> str:
-    name = subject.function.name
-    if "floor" in subject.function.flags:
-        return f"empty function, {subject.lane.name}"
-    if not peer:
-        return TITLES.get(name, name)
-    own = peer.title if name == peer.name else f"{peer.title}, {name.split('/', 1)[1]}"
-    return peer.titles.get(name, own)
-
-
-def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, Any]:
-    """In the order of the table; what is no peer comes first."""
-    table = {peer.name: peer for peer in peers}
-    places = {peer.name: place for place, peer in enumerate(peers)}
-    described = {}
-
-    def order(subject: Subject) -> tuple[int, str]:
-        return places.get(peer_name(subject.function.name), -1), subject.name
-
-    for subject in sorted(subjects, key=order):
-        name = peer_name(subject.function.name)
-        described[subject.name] = {
-            "peer": name,
-            "title": title_of(subject, table.get(name)),
-            "work": subject.function.work,
-            "kind": kind_of(subject.function, table.get(name)),
-        }
-    return described
-
-
-def make_cell(
-    cell: Cell, index: int, subjects: list[Subject], samples: Samples, ours: int | None
-) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        **{"work": cell.work, "mode": cell.mode, "size": cell.size},
-        **{"offset": cell.offset, "to": cell.to, "ns": {}, "speedup": {}},
-    }
-    for number, subject in enumerate(subjects):
-        times = estimate(samples.ns[index, number])
-        if times:
-            made["ns"][subject.name] = rounded(times)
-        if times and ours is not None and number != ours:
-            ratio = speedup(samples.ns[index, ours], samples.ns[index, number])
-            if ratio:
-                made["speedup"][subject.name] = rounded(ratio)
-    return made
-
-
-def make_cells(
-    cells: list[Cell], subjects: list[Subject], samples: Samples, ours: dict[str, str] = OURS
-) -> list[dict[str, Any]]:
-    place = {subject.name: index for index, subject in enumerate(subjects)}
-    made = [
-        make_cell(cell, index, subjects, samples, place.get(ours[cell.work]))
-        for index, cell in enumerate(cells)
-    ]
-    return [cell for cell in made if cell["ns"]]
 
 
 # --- Writing and reading ---
@@ -235,7 +154,7 @@ def standing(result: Result, cell: dict[str, Any]) -> Standing | None:
     peers = [name for name in cell["speedup"] if kinds[name] == "peer"]
     if not peers:
         return None
-    best = min(peers, key=lambda name: cell["ns"][name][0])
+    best = min(peers, key=lambda name: (cell["ns"][name][0], name))
     return Standing(cell, best, tuple(cell["speedup"][best]))
 
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Makes of samples what a result holds of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from measure.measure import Samples, Subject
+from measure.peers import Peer, peer_name
+from measure.plan import OURS, Cell
+from measure.process import Function
+from measure.stats import Estimate, estimate, speedup
+
+
+def rounded(values: Estimate) -> list[float]:
+    return [float(f"{value:.4g}") for value in values]
+
+
+def kind_of(function: Function, peer: Peer | None) -> str:
+    if not function.is_peer:
+        return "floor" if "floor" in function.flags else "bound"
+    return "ours" if peer and peer.ours else "peer"
+
+
+TITLES = {"load": "loads alone", "direct": "direct call"}
+
+
+def title_of(subject: Subject, peer: Peer | None) -> str:
+    name = subject.function.name
+    if "floor" in subject.function.flags:
+        return f"empty function, {subject.lane.name}"
+    if not peer:
+        return TITLES.get(name, name)
+    own = peer.title if name == peer.name else f"{peer.title}, {name.split('/', 1)[1]}"
+    return peer.titles.get(name, own)
+
+
+def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, Any]:
+    """In the order of the table; what is no peer comes first."""
+    table = {peer.name: peer for peer in peers}
+    places = {peer.name: place for place, peer in enumerate(peers)}
+    described = {}
+
+    def order(subject: Subject) -> tuple[int, str]:
+        return places.get(peer_name(subject.function.name), -1), subject.name
+
+    for subject in sorted(subjects, key=order):
+        name = peer_name(subject.function.name)
+        described[subject.name] = {
+            "peer": name,
+            "title": title_of(subject, table.get(name)),
+            "work": subject.function.work,
+            "kind": kind_of(subject.function, table.get(name)),
+        }
+    return described
+
+
+def make_cell(
+    cell: Cell, index: int, subjects: list[Subject], samples: Samples, ours: int | None
+) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        **{"work": cell.work, "mode": cell.mode, "size": cell.size},
+        **{"offset": cell.offset, "to": cell.to, "ns": {}, "speedup": {}},
+    }
+    for number, subject in enumerate(subjects):
+        times = estimate(samples.ns[index, number])
+        if times:
+            made["ns"][subject.name] = rounded(times)
+        if times and ours is not None and number != ours:
+            ratio = speedup(samples.ns[index, ours], samples.ns[index, number])
+            if ratio:
+                made["speedup"][subject.name] = rounded(ratio)
+    return made
+
+
+def make_cells(
+    cells: list[Cell], subjects: list[Subject], samples: Samples, ours: dict[str, str] = OURS
+) -> list[dict[str, Any]]:
+    place = {subject.name: index for index, subject in enumerate(subjects)}
+    made = [
+        make_cell(cell, index, subjects, samples, place.get(ours[cell.work]))
+        for index, cell in enumerate(cells)
+    ]
+    return [cell for cell in made if cell["ns"]]

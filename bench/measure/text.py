@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def show_bytes(size: float) -> str:
+    for unit, bytes_each in (("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if size >= bytes_each and size % bytes_each == 0:
+            return f"{size / bytes_each:.0f} {unit}"
+    return f"{size:,.0f}"
+
+
+def show_ns(value: float) -> str:
+    """Three digits, or whole."""
+    return f"{value:#.3g}".removesuffix(".") if value < 999.5 else f"{value:,.0f}"

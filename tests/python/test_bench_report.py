@@ -1,0 +1,532 @@
+# SPDX-License-Identifier: MIT
+"""The benchmark among peers: who is timed, what a result holds, what its report shows."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SOURCE
+
+pytest.importorskip("numpy", reason="python3-matplotlib is not installed, nor numpy with it")
+pytest.importorskip("matplotlib", reason="python3-matplotlib is not installed")
+
+BENCH = SOURCE / "bench"
+sys.path.insert(0, str(BENCH))
+
+import numpy as np  # noqa: E402
+import readme  # noqa: E402
+from measure import build, process, result, stats, summary  # noqa: E402
+from measure.claims import claims  # noqa: E402
+from measure.measure import Lane, Plan, Run, Subject, verify  # noqa: E402
+from measure.peers import Peer, read_peers  # noqa: E402
+from measure.plan import MIX_CALLS, WORKS, Cell, make_cells, write_mix  # noqa: E402
+from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
+from measure.report import make_report  # noqa: E402
+
+RESULTS = sorted((BENCH / "results").glob("*.json"))
+
+# --- A process that is not one of ours ---
+
+FAKE = f"""#!{sys.executable}
+import os, sys
+log = open(__file__ + ".log", "a")
+answers = {{ANSWERS}}
+for line in sys.stdin:
+    line = line.rstrip("\\n")
+    print(line, file=log, flush=True)
+    for start, answer in answers.items():
+        if line.startswith(start):
+            if answer == "die":
+                os.abort()
+            if answer != "hang":
+                print(answer, flush=True)
+            break
+    else:
+        print("error what?", flush=True)
+"""
+USUAL = {
+    "list": "function right sum\nfunction odd sum seedless\nnote compiler cc 1\nend",
+    "verify right": "right",
+    "verify odd": "wrong 3 lost a byte",
+    "time right": "100000 2500 2500",
+    "time odd": "100000 2500 2500",
+}
+
+
+class Fake(PeerProcess):
+    def questions(self) -> list[str]:
+        """What it has been asked so far."""
+        return Path(f"{self.program}.log").read_text().splitlines()
+
+
+def fake(folder: Path, name: str = "fake", **answers: str) -> Fake:
+    program = folder / name
+    given = USUAL | {key.replace("_", " "): text for key, text in answers.items()}
+    program.write_text(FAKE.replace("{ANSWERS}", repr(given)))
+    program.chmod(0o755)
+    return Fake(program, folder)
+
+
+def lane_of(started: PeerProcess, name: str = "c") -> Lane:
+    lane = Lane(name, started)
+    started.start()
+    lane.functions, lane.notes = started.list()
+    return lane
+
+
+# --- The contract ---
+
+
+def test_a_list_names_functions_and_notes(tmp_path: Path) -> None:
+    lane = lane_of(fake(tmp_path))
+    assert lane.functions == [Function("right", "sum"), Function("odd", "sum", ("seedless",))]
+    assert lane.notes == {"compiler": "cc 1"}
+    lane.process.stop()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "function right dance\nend",
+        "function right sum loud\nend",
+        "function right sum\nfunction right sum\nend",
+        "note\nend",
+        "hello\nend",
+        "die",
+    ],
+)
+def test_what_is_no_list_is_refused(tmp_path: Path, answer: str) -> None:
+    started = fake(tmp_path, list=answer)
+    started.start()
+    with pytest.raises(ProcessError):
+        started.list()
+    started.stop()
+
+
+def test_who_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process.PeerProcess.read_line, "__defaults__", (0.3,))
+    lane = lane_of(fake(tmp_path, verify_right="hang"))
+    verdict = lane.process.verify(lane.functions[0])
+    assert verdict.limit == 0 and "no answer" in verdict.text
+    assert lane.process.verify(lane.functions[1]).limit == 3, "it was started again"
+    lane.process.stop()
+
+
+@pytest.mark.parametrize("answer", ["perhaps", "wrong", "wrong many bytes", "error what?"])
+def test_who_is_not_called_right_is_wrong(tmp_path: Path, answer: str) -> None:
+    lane = lane_of(fake(tmp_path, verify_right=answer))
+    assert lane.process.verify(lane.functions[0]).limit == 0
+    lane.process.stop()
+
+
+@pytest.mark.parametrize("answer", ["error no mode", "1 2", "1 2 three", "-1 2 3"])
+def test_what_is_no_time_is_refused(tmp_path: Path, answer: str) -> None:
+    lane = lane_of(fake(tmp_path, time_right=answer))
+    with pytest.raises(ProcessError):
+        lane.process.times(["right hot 0 0 20 0 1"])
+    lane.process.stop()
+
+
+# --- Who is timed ---
+
+CELLS = [Cell("sum", "hot", 20), Cell("sum", "hot", 1 << 20)]
+SHORT = Plan(starts=2, rounds=2, seconds=60)
+
+
+def measured(lanes: list[Lane], plan: Plan = SHORT) -> tuple[list[Subject], Any, Run]:
+    subjects, wrong = verify(lanes)
+    run = Run(CELLS, subjects, plan, lambda _: None)
+    return subjects, wrong, run
+
+
+def test_who_is_wrong_is_reported_and_never_timed(tmp_path: Path) -> None:
+    started = fake(tmp_path)
+    subjects, wrong, run = measured([lane_of(started)])
+    samples = run.take()
+    assert [subject.name for subject in subjects] == ["right"]
+    assert wrong == [("odd", Verdict(3, "lost a byte"))]
+    asked = started.questions()
+    assert any(line.startswith("time right ") for line in asked)
+    assert not any(line.startswith("time odd") for line in asked)
+    assert samples.taken == 2 * 2 + 2 * 1, "large sizes in one round of each start"
+
+
+def test_who_is_wrong_beyond_packets_is_timed_below(tmp_path: Path) -> None:
+    started = fake(tmp_path, verify_odd="wrong 1048576 too narrow")
+    subjects, wrong, run = measured([lane_of(started)])
+    run.take()
+    assert [subject.name for subject in subjects] == ["right", "odd"] and len(wrong) == 1
+    sizes = {line.split()[5] for line in started.questions() if line.startswith("time odd")}
+    assert sizes == {"20"}
+
+
+def test_who_dies_when_timed_is_not_asked_again(tmp_path: Path) -> None:
+    started = fake(tmp_path, verify_odd="right", time_odd="die")
+    subjects, _, run = measured([lane_of(started)])
+    samples = run.take()
+    assert "SIGABRT" in subjects[1].broken and not subjects[0].broken
+    asked = started.questions()
+    assert sum(line.startswith("time odd") for line in asked) <= 2
+    assert np.isnan(samples.ns[:, 1]).all() and not np.isnan(samples.ns[0, 0]).any()
+
+
+def test_who_takes_too_long_is_not_timed(tmp_path: Path) -> None:
+    started = fake(tmp_path, verify_odd="right", time_odd="20000001 2500 2500")
+    _, _, run = measured([lane_of(started)])
+    samples = run.take()
+    assert np.isnan(samples.ns[:, 1]).all() and not np.isnan(samples.ns[0, 0]).any()
+
+
+def test_floors_of_processes_are_told_apart(tmp_path: Path) -> None:
+    listed = "function floor sum floor\nend"
+    lanes = [lane_of(fake(tmp_path, name, list=listed), name) for name in ("c", "rust")]
+    subjects, _ = verify(lanes)
+    assert [subject.name for subject in subjects] == ["floor@c", "floor@rust"]
+    for lane in lanes:
+        assert not any(line.startswith("verify") for line in lane.process.questions())
+        lane.process.stop()
+
+
+def test_samples_beside_a_slow_canary_are_thrown_away(tmp_path: Path) -> None:
+    canaries = np.full((1, 1, 40), 2500.0)
+    late = canaries.copy()
+    late[0, 0, 7] = 2700.0
+    bad = stats.disturbed(canaries, late)
+    assert bad.sum() == 1 and bad[0, 0, 7]
+    assert not stats.disturbed(canaries, canaries * 1.03).any()
+
+
+def test_an_interval_tells_starts_that_differ() -> None:
+    noise = np.random.default_rng(2).normal(0, 0.01, (10, 30))
+    alike = stats.estimate(100 + noise)
+    differing = stats.estimate(100 + noise + np.arange(10)[:, None])
+    assert alike.high - alike.low < 0.02 < 1 < differing.high - differing.low
+    assert stats.estimate(np.full((2, 4), np.nan)) is None
+    assert stats.speedup(np.full((2, 4), 2.0), np.full((2, 4), 3.0)).median == 1.5
+
+
+# --- The process in C ---
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("work")
+    program = folder / "make-vectors"
+    includes = (f"-I{SOURCE / 'tests'}", f"-I{SOURCE / 'include'}")
+    files = (BENCH / "vectors.c", SOURCE / "tests/oracle.c")
+    subprocess.run(["cc", "-O2", *includes, "-o", program, *files], check=True)
+    subprocess.run([program, folder, "2"], input="0 0 1500\n1 0 1500\n", text=True, check=True)
+    write_mix("imix", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def broken(tmp_path_factory: pytest.TempPathFactory, work: Path) -> Iterator[Lane]:
+    program = tmp_path_factory.mktemp("broken") / "run"
+    files = (BENCH / "peers/c/main.c", SOURCE / "tests/broken/bench_peers.c")
+    subprocess.run(["cc", "-O2", f"-I{BENCH / 'peers/c'}", "-o", program, *files], check=True)
+    lane = lane_of(PeerProcess(program, work))
+    yield lane
+    lane.process.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "text"),
+    [
+        ("right", None, ""),
+        ("right-copy", None, ""),
+        ("seedless", None, ""),
+        ("no-odd-byte", 1, "wrong sum"),
+        ("no-seed", 0, "wrong sum"),
+        ("too-narrow", 131073, "wrong sum"),
+        ("crash", 0, "SIGABRT"),
+        ("too-much", 0, "writes outside"),
+        ("too-little", 1, "wrong copy"),
+        ("lost-call", 0, "calls got lost"),
+    ],
+)
+def test_the_oracle_finds_every_fault(
+    broken: Lane, name: str, limit: int | None, text: str
+) -> None:
+    function = next(function for function in broken.functions if function.name == name)
+    verdict = broken.process.verify(function)
+    assert verdict.limit == limit and text in verdict.text
+
+
+def test_the_process_takes_times(broken: Lane) -> None:
+    questions = ["hot 1 0 1500 0 50", "latency 0 0 20 0 50", "imix 0 0 0 131000 500"]
+    samples = broken.process.times([f"right {question}" for question in questions])
+    assert all(ns > 0 and before > 0 and after > 0 for ns, before, after in samples)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "nobody hot 0 0 20 0 1",
+        "right waltz 0 0 20 0 1",
+        "right hot 0 0 900000000 0 1",
+        "right hot 0 900000000 20 0 1",
+        "right hot 0 0 20",
+    ],
+)
+def test_the_process_refuses_what_it_cannot_time(broken: Lane, question: str) -> None:
+    with pytest.raises(ProcessError, match="error"):
+        broken.process.times([question])
+
+
+def test_a_mix_has_its_shares(work: Path) -> None:
+    calls = np.fromfile(work / "mix-imix", dtype="<u4").reshape(-1, 3)
+    assert len(calls) == MIX_CALLS
+    sizes, counts = np.unique(calls[:, 2], return_counts=True)
+    assert sizes.tolist() == [40, 576, 1500]
+    assert np.allclose(counts / MIX_CALLS, [7 / 12, 4 / 12, 1 / 12], atol=0.01)
+    assert (calls[:, :2].max(axis=1) + calls[:, 2] <= 1 << 20).all()
+
+
+# --- What cannot be had ---
+
+
+@pytest.fixture
+def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A language, whose file `build` is to be written."""
+    monkeypatch.setattr(build, "BENCH", tmp_path)
+    folder = tmp_path / "peers/any"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def build_any(language: Path, script: str) -> tuple[Path | None, dict[str, str]]:
+    path = language / "build"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    out = language.parent / "out"
+    return build.build_language("any", ["one", "two"], out, language, language)
+
+
+def test_a_missing_peer_is_named_with_its_reason(language: Path) -> None:
+    program, missing = build_any(language, "echo missing two no such package; exit 0")
+    assert program == language.parent / "out/run" and missing == {"two": "no such package"}
+
+
+def test_a_language_that_does_not_build_misses_all_its_peers(language: Path) -> None:
+    program, missing = build_any(language, f"echo {build.ROOT}/x: no compiler >&2; exit 3")
+    assert program is None and missing == {"one": "x: no compiler", "two": "x: no compiler"}
+
+
+def test_rows_of_the_table_are_whole() -> None:
+    peers = read_peers()
+    for peer in peers:
+        folder = BENCH / "peers" / peer.language
+        assert (folder / peer.file).is_file(), peer.name
+        assert os.access(folder / "build", os.X_OK), peer.language
+        assert peer.title and peer.package
+        for name in peer.titles:
+            assert name.split("/")[0] == peer.name
+    ours = {peer.name for peer in peers if peer.ours}
+    assert {work.ours.split("/")[0] for work in WORKS} <= ours
+
+
+def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
+    row = '[[peer]]\nname = "a"\ntitle = "A"\nlanguage = "c"\nfile = "a.c"\npackage = "a"\n'
+    table = tmp_path / "peers.toml"
+    table.write_text(row * 2)
+    with pytest.raises(ValueError, match="two rows of a"):
+        read_peers(table)
+
+
+# --- Results ---
+
+
+def made_result() -> result.Result:
+    """A small result: the library wins at 1,500 bytes and loses at 64."""
+    peers = [
+        Peer("carry", "libcarry", "c", "carry.c", "this tree", ours=True),
+        Peer("linux", "Linux <csum>", "c", "linux.c", "somewhere"),
+        Peer("dpdk", "DPDK", "c", "dpdk.c", "elsewhere"),
+    ]
+    lane = Lane("c", PeerProcess(Path("none"), Path("none")))
+    subjects = [
+        Subject(lane, Function(name, "sum", flags), name + suffix)
+        for name, flags, suffix in (
+            ("linux", (), ""),
+            ("floor", ("floor",), "@c"),
+            ("dpdk", (), ""),
+            ("carry", (), ""),
+        )
+    ]
+    cells = [Cell("sum", "hot", 64, 1), Cell("sum", "hot", 1500), Cell("sum", "latency", 1500)]
+    times = [[2.0, 1.0, 2.5, 3.0], [50.0, 1.0, 20.0, 10.0], [60.0, 1.0, 30.0, 15.0]]
+    ns = np.array(times)[:, :, None, None] * np.ones((1, 1, 3, 4))
+    return {
+        **{"format": 1, "date": "2026-01-02 03:04 UTC", "libcarry": "1.0"},
+        "machine": {"cpu": "A CPU", "kernel": "A kernel", "hypervisor": "none"},
+        "notes": {"c": {"compiler-gcc": "gcc 1"}},
+        "method": {"starts": 3, "rounds": 4, "quick": False, "taken": 48, "discarded": 1},
+        "peers": [
+            {key: getattr(peer, key) for key in ("name", "title", "language", "package")}
+            | {"licence": "", "homepage": ""}
+            for peer in peers
+        ],
+        "functions": summary.describe_functions(subjects, peers),
+        "missing": [{"peer": "absent", "reason": "no such <package>"}],
+        "wrong": [{"function": "astray", "limit": 3, "text": "lost a byte"}],
+        "cells": summary.make_cells(cells, subjects, type("S", (), {"ns": ns})),
+        "captures": None,
+    }
+
+
+def test_a_result_survives_its_file(tmp_path: Path) -> None:
+    made = made_result()
+    path = tmp_path / "result.json"
+    path.write_text(result.dump(made))
+    again = result.read(path)
+    assert again == made
+    assert again["cells"][1]["speedup"]["linux"] == [5.0, 5.0, 5.0]
+    assert result.dump(again) == path.read_text()
+
+
+@pytest.mark.parametrize("key", list(result.SHAPE))
+def test_a_result_that_lacks_something_is_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "result.json"
+    damaged = json.loads(result.dump(made_result()))
+    del damaged[key]
+    path.write_text(json.dumps(damaged))
+    with pytest.raises(result.ResultError):
+        result.read(path)
+
+
+@pytest.mark.parametrize("cell", [[], ["sum", "hot", 1, 0, 0, [[1, 2, 3]]], ["sum"], 7])
+def test_a_cell_that_is_none_is_refused(tmp_path: Path, cell: object) -> None:
+    path = tmp_path / "result.json"
+    damaged = json.loads(result.dump(made_result()))
+    damaged["cells"].append(cell)
+    path.write_text(json.dumps(damaged))
+    with pytest.raises(result.ResultError):
+        result.read(path)
+
+
+@pytest.mark.parametrize("value", [[1, 2], [1, 2, -3], [1, 2, "3"], 5])
+def test_times_have_a_median_and_an_interval(value: object) -> None:
+    damaged = copy.deepcopy(made_result())
+    assert not list(result.complaints(damaged))
+    damaged["cells"][0]["ns"]["linux"] = value
+    assert list(result.complaints(damaged)) == ["cell 0 has no ns"]
+
+
+def test_cells_are_judged_by_the_fastest_peer() -> None:
+    ones = result.standings(made_result())
+    assert [(one.best, one.loses) for one in ones] == [
+        ("linux", True),
+        ("dpdk", False),
+        ("dpdk", False),
+    ]
+    assert ones[0].speedup[0] == pytest.approx(2 / 3, abs=0.001)
+
+
+def test_claims_are_read_from_the_cells() -> None:
+    found = {claim.text: claim for claim in claims(made_result())}
+    values = [claim.value for claim in found.values()]
+    assert values == [2.0, 5.0, None, pytest.approx(0.6667)]
+    assert [claim.kept for claim in found.values()] == [True, True, False, False]
+
+
+def test_results_in_the_tree_are_whole_and_small() -> None:
+    assert RESULTS
+    for path in RESULTS:
+        assert not result.read(path)["method"]["quick"], path.name
+        assert path.stat().st_size < 300_000, path.name
+        assert not re.search(r'"[^"]*/(home|root|tmp|work)/', path.read_text()), path.name
+
+
+# --- The report ---
+
+
+def test_cells_that_are_lost_stand_on_top_in_red() -> None:
+    page = make_report(made_result())
+    box = re.search(r'<div class="loss" id="losses">.*?</div></div>', page, re.DOTALL)
+    assert box and box.start() < page.index("<svg")
+    assert "1 of 3 cells" in box[0] and "64 from 1 <b>0.67&times;</b>" in box[0]
+    assert "Linux &lt;csum&gt;" in box[0] and "1,500" not in box[0]
+    assert re.search(r"\.loss td \{ color: #b71c1c", page)
+
+
+def test_without_losses_the_report_says_so() -> None:
+    won = made_result()
+    won["cells"] = won["cells"][1:]
+    page = make_report(won)
+    assert 'class="loss"' not in page and "No cell of 2 is slower" in page
+
+
+def test_the_report_names_who_is_missing_or_wrong() -> None:
+    page = make_report(made_result())
+    missing = re.search(r'<table id="missing".*?</table>', page, re.DOTALL)[0]
+    assert "<td>absent</td><td>no such &lt;package&gt;</td>" in missing
+    wrong = re.search(r'<table id="wrong".*?</table>', page, re.DOTALL)[0]
+    assert "<td>astray</td><td>not timed</td><td>3 bytes: lost a byte</td>" in wrong
+
+
+def test_the_winner_is_marked_and_the_floor_is_not() -> None:
+    page = make_report(made_result())
+    assert '<td class="win" title="10.0 to 10.0">10.0</td>' in page
+    assert '<td class="floor" title="1.00 to 1.00">1.00</td>' in page
+    assert page.count('class="win"') == 2, "one for each row of the table"
+
+
+def test_the_report_loads_nothing() -> None:
+    page = make_report(made_result())
+    assert page.count("<svg") == 2
+    assert not re.search(r"<(script|link|img|iframe|object)\b|@import|\bsrc=", page)
+    assert not re.search(r"url\((?!#)", page)
+    assert not re.search(r'href="(?!#)', page)
+
+
+# --- The README ---
+
+
+@pytest.fixture
+def short_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(readme, "ROWS", (("hot", 1500), ("latency", 1500)))
+    (tmp_path / "r.json").write_text(result.dump(made_result()))
+    return tmp_path
+
+
+FRAME = "before\n<!-- table of {} -->\n{}<!-- end of the table -->\nbehind\n"
+
+
+def test_the_table_is_the_results(short_rows: Path) -> None:
+    made = readme.rewrite(FRAME.format("r.json", "old\n"), root=short_rows)
+    assert made.startswith("before\n<!-- table of r.json -->\n") and made.endswith("\nbehind\n")
+    assert "| 1,500 | **10.0** | 50.0 | 1.00 |" in made
+    assert "| 1,500, latency | **15.0** | 60.0 | 1.00 |" in made
+    assert "are 1 of 3 cells" in made and "old" not in made
+    assert readme.rewrite(made, root=short_rows) == made
+    assert readme.rewrite(made.replace("60.0", "6.0"), root=short_rows) == made
+
+
+def test_a_readme_without_a_table_is_refused(short_rows: Path) -> None:
+    with pytest.raises(readme.ReadmeError, match="no table"):
+        readme.rewrite("before\n", root=short_rows)
+    with pytest.raises(result.ResultError):
+        readme.rewrite(FRAME.format("none.json", ""), root=short_rows)
+
+
+def test_the_readme_shows_a_result_of_the_tree() -> None:
+    text = (SOURCE / "README.md").read_text()
+    assert readme.rewrite(text) == text
+
+
+def test_cells_are_what_the_contract_knows() -> None:
+    for quick in (False, True):
+        cells = make_cells(quick)
+        assert len(set(cells)) == len(cells)
+        assert {cell.work for cell in cells} == set(process.WORKS) == {work.name for work in WORKS}
