@@ -22,8 +22,8 @@ from measure.peers import BENCH, ROOT, Peer, read_peers
 from measure.process import PeerProcess, ProcessError
 from measure.report import write_report
 
-FULL = Plan(starts=10, rounds=30, seconds=480)
-QUICK = Plan(starts=5, rounds=12, seconds=40)
+FULL = Plan(starts=20, rounds=15, seconds=480)
+QUICK = Plan(starts=10, rounds=6, seconds=40)
 CAPTURE_BYTES = {False: "200M", True: "16M"}
 CAPTURE_SECONDS = 180
 
