@@ -23,9 +23,10 @@ pytest.importorskip("matplotlib", reason="python3-matplotlib is not installed")
 BENCH = SOURCE / "bench"
 sys.path.insert(0, str(BENCH))
 
+import compare  # noqa: E402
 import numpy as np  # noqa: E402
 import readme  # noqa: E402
-from measure import build, process, result, stats, summary  # noqa: E402
+from measure import build, fetch, process, result, stats, summary  # noqa: E402
 from measure.claims import claims  # noqa: E402
 from measure.measure import Lane, Plan, Run, Subject, verify  # noqa: E402
 from measure.peers import Peer, read_peers  # noqa: E402
@@ -323,6 +324,21 @@ def test_a_language_that_does_not_build_misses_all_its_peers(language: Path) -> 
     assert program is None and missing == {"one": "x: no compiler", "two": "x: no compiler"}
 
 
+def test_a_package_that_cannot_be_downloaded_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, script in (
+        ("apt-cache", "echo Depends: none"),
+        ("apt-get", "echo no network >&2; exit 9"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    debs = tmp_path / "debs"
+    assert fetch.fetch_packages(["some-dev"], debs) == {"some-dev": "apt-get: no network"}
+    assert not (debs / "some-dev").exists()
+
+
 def test_rows_of_the_table_are_whole() -> None:
     peers = read_peers()
     for peer in peers:
@@ -342,6 +358,28 @@ def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
     table.write_text(row * 2)
     with pytest.raises(ValueError, match="two rows of a"):
         read_peers(table)
+
+
+# --- Two revisions ---
+
+
+def test_revisions_are_compared_in_turns(tmp_path: Path) -> None:
+    times = {"here": "300000 2500 2500", "base": "150000 2500 2500"}
+    lanes = [lane_of(fake(tmp_path, name, time_right=took), name) for name, took in times.items()]
+    subjects, _, run = measured(lanes, Plan(starts=3, rounds=2, seconds=60))
+    found = compare.changes(CELLS, subjects, run)
+    assert [(change.function, change.cell.size) for change in found] == [
+        ("right", 20),
+        ("right", 1 << 20),
+    ]
+    assert all(change.speed == (0.5, 0.5, 0.5) for change in found)
+    assert found[0].is_loss and found[0].is_notable and compare.show(found[0]).endswith("slower")
+    assert "0.500x" in compare.summary(found)[0]
+
+
+def test_a_revision_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(build.BuildError):
+        compare.take_out("no-such-revision", tmp_path / "source")
 
 
 # --- Results ---
