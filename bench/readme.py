@@ -69,14 +69,11 @@ def find_cell(found: result.Result, mode: str, size: int) -> dict[str, Any]:
 def table_row(found: result.Result, mode: str, size: int, columns: list[str]) -> str:
     """The fastest but for bounds is bold."""
     cell = find_cell(found, mode, size)
-    kinds = {name: found["functions"][name]["kind"] for name in columns}
-    times = {name: cell["ns"][name][0] for name in columns if name in cell["ns"]}
-    judged = [time for name, time in times.items() if kinds[name] in ("ours", "peer")]
+    best = result.winners(found, cell)
     shown = []
     for name in columns:
-        text = show_ns(times[name]) if name in times else "-"
-        best = kinds[name] in ("ours", "peer") and times.get(name) == min(judged)
-        shown.append(f"**{text}**" if best else text)
+        text = show_ns(cell["ns"][name][0]) if name in cell["ns"] else "-"
+        shown.append(f"**{text}**" if name in best else text)
     return "| " + " | ".join([row_title(mode, size), *shown]) + " |"
 
 

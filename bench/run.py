@@ -91,7 +91,10 @@ def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "libcarry": library_version(),
         "machine": machine.describe(),
-        "notes": {lane.name: lane.notes for lane in lanes},
+        "notes": {
+            "libcarry": build.library_notes(library),
+            **{lane.name: lane.notes for lane in lanes},
+        },
         "method": {
             **{"starts": method.starts, "rounds": method.rounds, "quick": options.quick},
             **{"taken": samples.taken, "discarded": samples.discarded},

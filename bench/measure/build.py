@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +41,18 @@ def build_library(source: Path, folder: Path) -> Path:
         run("meson", "setup", "-Dtool=enabled", folder, source)
     run("ninja", "--quiet", "-C", folder, "src/libcarry.a", "tools/carry/carry")
     return folder
+
+
+def library_notes(folder: Path) -> dict[str, str]:
+    """By what the library was compiled, and how."""
+    asked = ["meson", "introspect", "--buildoptions", folder]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    options = {option["name"]: option["value"] for option in json.loads(done.stdout or "[]")}
+    commands = json.loads((folder / "compile_commands.json").read_text())
+    compiler = shlex.split(commands[0]["command"])[0]
+    said = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    flags = [f"-O{options.get('optimization', '?')}", *options.get("c_args", [])]
+    return {"compiler": said.partition("\n")[0], "flags": " ".join(flags)}
 
 
 def pathless(reason: str) -> str:

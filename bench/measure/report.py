@@ -11,7 +11,7 @@ from typing import Any
 from measure import plots
 from measure.claims import claims
 from measure.plan import MIX_TITLES, WORKS, Work
-from measure.result import Result, Standing, standing, standings
+from measure.result import Result, Standing, standing, standings, takes_part, winners
 from measure.text import show_bytes, show_ns
 
 TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
@@ -19,7 +19,7 @@ TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
 STYLE = """
 :root { color-scheme: light; }
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2937; background: #fff;
-       max-width: 1180px; margin: 2rem auto; padding: 0 1.2rem; }
+       max-width: 1320px; margin: 2rem auto; padding: 0 1.2rem; }
 h1 { font-size: 1.7rem; margin: 0 0 .2rem; }
 h2 { font-size: 1.3rem; margin: 2.6rem 0 .6rem; border-bottom: 2px solid #e5e7eb; }
 h3 { font-size: 1.02rem; margin: 1.6rem 0 .4rem; }
@@ -43,12 +43,12 @@ td.floor { color: #6b7280; }
 .good { border: 2px solid #2e7d32; border-radius: 6px; padding: .6rem 1.1rem; background: #f3faf3; }
 .kept { color: #1b5e20; font-weight: 700; }
 .broken { color: #b71c1c; font-weight: 700; }
-.heat td { text-align: center; padding: .25rem .1rem; font-size: 10.5px; border: 1px solid #fff; }
+.heat td { text-align: center; padding: .25rem .05rem; font-size: 10.5px; border: 1px solid #fff; }
 .heat td:first-child, .heat td:nth-child(2) { text-align: left; padding-right: .6rem;
            white-space: nowrap; }
 .heat th.size { writing-mode: vertical-rl; transform: rotate(180deg); }
 .heat th { font-size: 11px; padding: .25rem .1rem; text-align: left; }
-.heat th.size, .heat td { min-width: 1.45rem; }
+.heat th.size, .heat td { min-width: 1.35rem; }
 svg { max-width: 100%; height: auto; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
 dt { color: #6b7280; } dd { margin: 0; overflow-wrap: anywhere; }
@@ -203,12 +203,13 @@ def table_rows(cells: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return rows
 
 
-def time_cell(value: list[float] | None, best: float, kind: str) -> str:
+def time_cell(result: Result, cell: dict[str, Any], name: str) -> str:
+    value = cell["ns"].get(name)
     if not value:
         return tag("td", "&ndash;", class_="floor")
     interval = f"{show_ns(value[1])} to {show_ns(value[2])}"
-    judged = kind in ("ours", "peer")
-    look = "win" if judged and value[0] == best else "" if judged else "floor"
+    won = name in winners(result, cell)
+    look = "win" if won else "" if takes_part(result, name) else "floor"
     return tag("td", show_ns(value[0]), class_=look, title=interval)
 
 
@@ -217,9 +218,7 @@ def time_table(result: Result, names: list[str], rows: list[tuple[str, dict[str,
     functions = result["functions"]
     made = []
     for title, cell in rows:
-        judged = [n for n in names if n in cell["ns"] and functions[n]["kind"] in ("ours", "peer")]
-        best = min((cell["ns"][name][0] for name in judged), default=0.0)
-        times = (time_cell(cell["ns"].get(n), best, functions[n]["kind"]) for n in names)
+        times = (time_cell(result, cell, name) for name in names)
         made.append(row([tag("td", escape(title)), *times]))
     head = ["bytes", *(escape(functions[name]["title"]) for name in names)]
     return table(head, made)
@@ -282,8 +281,8 @@ def byte_work(result: Result, work: Work, cells: list[dict[str, Any]], names: li
             parts.append(plots.plot_sizes(shown, result["functions"]))
     parts.append(tag("h3", "Nanoseconds a call"))
     parts.append(
-        "<p class='quiet'>Data starts at the start of a page. The winner is bold; empty functions "
-        "and bounds do not take part.</p>"
+        "<p class='quiet'>Data starts at the start of a page. The winner is bold; what is grey "
+        "does not take part.</p>"
     )
     parts.append(time_table(result, names, table_rows(cells)))
     parts.append(tag("h3", "Speed in that of the fastest peer, by size, alignment and mode"))
@@ -303,16 +302,14 @@ def loop_work(result: Result, work: Work, cells: list[dict[str, Any]], names: li
     """Works without bytes: a row for each function."""
     rows = []
     for cell in cells:
-        judged = [n for n in names if result["functions"][n]["kind"] in ("ours", "peer")]
         timed = [name for name in names if name in cell["ns"]]
-        best = min((cell["ns"][name][0] for name in timed if name in judged), default=0.0)
         for name in sorted(timed, key=lambda name: cell["ns"][name][0]):
             function = result["functions"][name]
             speed = cell["speedup"].get(name)
             shown = (
                 f"{speed[0]:.2f}&times; ({speed[1]:.2f} to {speed[2]:.2f})" if speed else "&ndash;"
             )
-            time = time_cell(cell["ns"].get(name), best, function["kind"])
+            time = time_cell(result, cell, name)
             rows.append(row([escape(function["title"]), time, shown]))
     head = ("", "ns", "its time in the library's")
     return tag("h2", escape(capitalized(work.title))) + table(head, rows)
@@ -358,7 +355,8 @@ def captures(result: Result) -> str:
             ]
             rows.append(row(cells))
     note = "<p class='quiet'>IMIX, in the page cache; programs as users start them.</p>"
-    return title + note + table(("task", "program", "GB/s", "peak memory, MB"), rows)
+    head = ("task", tag("th", "program", class_="left"), "GB/s", "peak memory, MB")
+    return title + note + table(head, rows)
 
 
 def provenance(result: Result) -> str:

@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from measure.plan import OURS
+
 FORMAT = 1
 LOSES_BELOW = 0.95
 
@@ -128,6 +130,18 @@ def read(path: Path) -> Result:
 
 
 # --- Asking one ---
+
+
+def takes_part(result: Result, name: str) -> bool:
+    """Peers do, and of the library's functions the one that is judged."""
+    function = result["functions"][name]
+    return function["kind"] == "peer" or OURS.get(function["work"]) == name
+
+
+def winners(result: Result, cell: dict[str, Any]) -> set[str]:
+    """The fastest of those that take part; several if they take as long."""
+    times = {name: value[0] for name, value in cell["ns"].items() if takes_part(result, name)}
+    return {name for name, time in times.items() if time == min(times.values())}
 
 
 @dataclass(frozen=True)
