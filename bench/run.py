@@ -72,6 +72,7 @@ def measure_captures(tool: Path, quick: bool) -> dict[str, Any] | None:
 
 def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
     peers = read_peers()
+    version = library_version()
     cells = plan.make_cells(options.quick)
     say("building the library")
     library = build.build_library(ROOT, folder / "libcarry")
@@ -89,7 +90,7 @@ def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
     return {
         "format": result.FORMAT,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "libcarry": library_version(),
+        "libcarry": version,
         "machine": machine.describe(),
         "notes": {
             "libcarry": build.library_notes(library),

@@ -106,6 +106,7 @@ class Run:
                 answers += lane.process.times([question])
             except ProcessError as error:
                 self.subjects[subject].broken = f"{question}: {error}"
+                self.ns[:, subject] = np.nan
                 answers.append(None)
                 lane.process.restart()
         return answers

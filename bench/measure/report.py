@@ -30,6 +30,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: .22rem .6rem; text-align: right; border-bottom: 1px solid #e5e7eb; }
 th { font-weight: 600; vertical-align: bottom; background: #f9fafb; }
 th:first-child, td:first-child, .left { text-align: left; white-space: nowrap; }
+th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
 .lefts th, .lefts td { text-align: left; }
 td.win { font-weight: 700; background: #eaf4ff; }
 td.floor { color: #6b7280; }
@@ -37,7 +38,7 @@ td.floor { color: #6b7280; }
         margin: 1.4rem 0; background: #fff5f5; }
 .loss h2 { border: 0; margin: .6rem 0; color: #b71c1c; }
 .lost { display: inline-block; white-space: nowrap; margin: 0 .9rem 0 0; }
-.loss td:first-child { white-space: normal; }
+.loss td:first-child { white-space: normal; background: #fff5f5; }
 .loss td { color: #b71c1c; border-color: #f5c6c6; }
 .loss th { background: #fde8e8; }
 .good { border: 2px solid #2e7d32; border-radius: 6px; padding: .6rem 1.1rem; background: #f3faf3; }

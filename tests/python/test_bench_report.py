@@ -34,7 +34,7 @@ from measure.plan import MIX_CALLS, WORKS, Cell, make_cells, write_mix  # noqa: 
 from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
 from measure.report import make_report  # noqa: E402
 
-RESULTS = sorted((BENCH / "results").glob("*.json"))
+RESULTS = sorted(set((BENCH / "results").glob("*.json")) - set(BENCH.glob("results/*-quick.json")))
 
 # --- A process that is not one of ours ---
 
