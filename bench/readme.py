@@ -31,8 +31,8 @@ BLOCK = re.compile(r"<!-- table of (\S+) -->\n.*?<!-- end of the table -->\n", r
 # Columns, for those that the result has; of what is not named here the report tells.
 COLUMNS = {
     "carry": "libcarry",
-    "dpdk/gcc-native": "DPDK, gcc",
-    "dpdk/clang-native": "DPDK, clang",
+    "dpdk/gcc-native": "DPDK, gcc native",
+    "dpdk/clang-native": "DPDK, clang native",
     "linux": "Linux",
     "linux-generic": "Linux, generic C",
     "load@c": "loads alone",
