@@ -29,8 +29,9 @@ p { max-width: 52rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13.5px; }
 th, td { padding: .22rem .6rem; text-align: right; border-bottom: 1px solid #e5e7eb; }
 th { font-weight: 600; vertical-align: bottom; background: #f9fafb; }
-th:first-child, td:first-child, .left { text-align: left; white-space: nowrap; }
-th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
+th:first-child, td:first-child, .left { text-align: left; }
+th:first-child, td:first-child { position: sticky; left: 0; }
+td:first-child { background: #fff; white-space: nowrap; }
 .lefts th, .lefts td { text-align: left; }
 td.win { font-weight: 700; background: #eaf4ff; }
 td.floor { color: #6b7280; }
@@ -126,11 +127,8 @@ def losses(result: Result) -> str:
 def loss_row(result: Result, work: str, mode: str, peer: str, ones: list[Standing]) -> str:
     """All places where one peer wins."""
     title = result["functions"][peer]["title"]
-    cells = (escape(text) for text in (work_title(work), mode, title))
     places = " ".join(loss(result, one) for one in ones)
-    return row(
-        [*(tag("td", text, class_="left") for text in cells), tag("td", places, class_="left")]
-    )
+    return row([*(escape(text) for text in (work_title(work), mode, title)), places])
 
 
 def loss(result: Result, one: Standing) -> str:
