@@ -38,7 +38,7 @@ void SumEmitter::add_last_range(int32_t offset) {
     else
         a.shr(word, cl);
     a.shr(word, 8);
-    add_register(word, UINT64_MAX);
+    add_register(word, UINT64_MAX >> 8);
     settle(acc);
 }
 
@@ -50,6 +50,7 @@ void SumEmitter::add_scalar_blocks(int32_t offset, const SumSizes &sizes) {
     if (sizes.min < BLOCK_BYTES)
         a.jz(none);
     add_block_loop(offset, count);
+    hold(acc);
     a.bind(none);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "emit_sum.h"
 
+#include <algorithm>
+
 #include <carry/cpu.h>
 
 namespace carry::jit {
@@ -143,7 +145,8 @@ void SumEmitter::add(int32_t offset, uint64_t size, uint64_t alignment) {
 }
 
 void SumEmitter::add(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
-    hold(acc);
+    settle(acc);
+    acc.limit = std::max(acc.limit, UINT64_C(1));
     if (target.vector_bits == 64)
         add_scalar_range(offset, sizes);
     else

@@ -243,12 +243,15 @@ void SumEmitter::add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, 
         a.jz(next);
     }
     add_bytes();
-    settle(acc);
+    hold(acc);
     advance(static_cast<int32_t>(bit));
     a.bind(next);
 }
 
-/* By lower() up to lower_max, by upper() above it, with code for what there is of them. */
+/*
+ * By lower() up to lower_max, by upper() above it, with code for what there is of them; the
+ * accumulator is settled before.
+ */
 template <typename Lower, typename Upper>
 void SumEmitter::split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,
                              const Upper &upper) {
@@ -260,10 +263,14 @@ void SumEmitter::split_range(const SumSizes &sizes, uint64_t lower_max, const Lo
     asmjit::Label above = a.newLabel(), end = a.newLabel();
     a.cmp(at.size, static_cast<uint32_t>(lower_max));
     a.ja(above);
+    const Chain before = acc;
     lower({sizes.min, last, sizes.multiple});
+    hold(acc);
     a.jmp(end);
     a.bind(above);
+    acc = before;
     upper({last + sizes.multiple, sizes.max, sizes.multiple});
+    hold(acc);
     a.bind(end);
 }
 

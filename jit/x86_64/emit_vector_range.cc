@@ -119,6 +119,7 @@ void SumEmitter::add_range_parts(int32_t offset, const SumSizes &sizes) {
 /* Sizes of at least one vector. What no mask cuts is left to the scalar code. */
 void SumEmitter::add_vector_range(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
     const uint32_t size = target.vector_bytes();
+    hold(acc);
     load_constants();
     a.vpxor(xmm(HEAD_LANE), xmm(HEAD_LANE), xmm(HEAD_LANE));
     if (aligns(sizes, alignment))
@@ -157,10 +158,14 @@ void SumEmitter::add_short_range_by_mask(int32_t offset, const SumSizes &sizes) 
     asmjit::Label masked = a.newLabel(), end = a.newLabel();
     a.test(at.size.r32(), 3);
     a.jnz(masked);
+    const Chain before = acc;
     add_scalar_range(offset, {sizes.min, sizes.max, 4});
+    hold(acc);
     a.jmp(end);
     a.bind(masked);
+    acc = before;
     add_masked_range(offset, sizes);
+    hold(acc);
     a.bind(end);
 }
 
