@@ -17,7 +17,7 @@ asmjit::Error emit_packet(asmjit::CodeHolder &code, const void *spec) {
         FillEmitter(code, plan).emit();
     else
         CheckEmitter(code, plan).emit();
-    return asmjit::kErrorOk;
+    return asmjit::kErrorOk; /* the code's handler knows of others */
 }
 
 } // namespace carry::jit
