@@ -42,6 +42,18 @@ uint32_t with_byte(uint32_t sum, uint8_t byte, uint32_t offset) {
     return carry_sum(word, sizeof word, sum);
 }
 
+/* Each bit by itself, all of them, and the extremes: all values would take as many walks. */
+std::vector<uint8_t> trials_of(uint8_t was) {
+    std::vector<uint8_t> trials;
+    for (unsigned bit = 0; bit < 8; bit++)
+        trials.push_back(static_cast<uint8_t>(was ^ 1u << bit));
+    trials.push_back(static_cast<uint8_t>(~was));
+    for (uint8_t extreme : {0, 0xff})
+        if (was != extreme)
+            trials.push_back(extreme);
+    return trials;
+}
+
 } // namespace
 
 Example::Example(const struct carry_frame &example)
@@ -95,7 +107,6 @@ const char *Example::error() const {
 bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effect &effect) const {
     for (size_t i = 0; i < places.count; i++) {
         uint32_t before = places.sums[i].pseudo, after = now.sums[i].pseudo;
-        effect[i] = {0, 0};
         if (before == after)
             continue;
         for (uint32_t swapped = 0; swapped < 2; swapped++)
@@ -107,23 +118,28 @@ bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effec
     return true;
 }
 
-/* Every bit by itself, and all: what a type could become else is as many walks as it has values. */
+/* What is wrong with the byte as it is now, when it was another; else its effect. */
+const char *Example::look(uint32_t at, uint8_t was, Effect &effect) const {
+    Places now = walk();
+    if (now.count < places.count)
+        return SHAPE;
+    for (size_t i = 0; i < places.count; i++)
+        if (const char *text = difference(now.sums[i], places.sums[i]))
+            return text;
+    return count_in_pseudo(now, at, was, effect) ? nullptr : SHAPE;
+}
+
 const char *Example::try_byte(uint32_t at, Effect &effect) {
     const uint8_t was = bytes[at];
+    const std::vector<uint8_t> trials = trials_of(was);
     const char *text = nullptr;
-    Effect first{};
-    for (unsigned change = 0; change < 9 && !text; change++) {
-        bytes[at] = static_cast<uint8_t>(change < 8 ? was ^ 1u << change : ~was);
-        Places now = walk();
-        if (now.count < places.count)
-            text = SHAPE;
-        for (size_t i = 0; i < places.count && !text; i++)
-            text = difference(now.sums[i], places.sums[i]);
-        if (!text && !count_in_pseudo(now, at, was, effect))
-            text = SHAPE;
-        if (change == 0)
-            first = effect;
-        else if (!text && effect != first)
+    for (size_t i = 0; i < trials.size() && !text; i++) {
+        Effect now{};
+        bytes[at] = trials[i];
+        text = look(at, was, now);
+        if (i == 0)
+            effect = now;
+        else if (!text && now != effect)
             text = SHAPE;
     }
     bytes[at] = was;

@@ -27,7 +27,7 @@ class Example {
     /* Why there can be no template of it, as carry_jit_template_error() says that, or NULL. */
     const char *error() const;
 
-    /* The same of the byte at `at`; else adds to `effect` what pseudo-headers it counts in. */
+    /* The same of the byte at `at`; else `effect` is that on the pseudo-headers it counts in. */
     const char *try_byte(uint32_t at, Effect &effect);
 
     /* Does the sum cover the byte, not counting its pseudo-header? */
@@ -46,6 +46,7 @@ class Example {
 
     Places walk() const;
     uint8_t verdict_on(const struct carry_packet_sum &sum, uint8_t stored);
+    const char *look(uint32_t at, uint8_t was, Effect &effect) const;
     bool count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effect &effect) const;
 
     struct carry_frame frame;

@@ -313,7 +313,8 @@ def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
         (packed / f"{example.name}.gz").write_bytes(gzip.compress(example.read_bytes(), mtime=0))
     log.run(folder / "fuzz/make_seeds", frames, *captures)
     folders = [ROOT / "examples", packed, *([corpus] if corpus.is_dir() else [])]
-    of_frames = {f"fuzz_{name}": [frames] for name in ("fix", "jit_packet", "walk")}
+    names = ("fix", "jit_packet", "jit_template", "walk")
+    of_frames = {f"fuzz_{name}": [frames] for name in names}
     return {"fuzz_capture": folders, **of_frames}
 
 
