@@ -15,8 +15,8 @@
 
 /* --- base/host.h --- */
 
-static char *mask = "";
-module_param(mask, charp, 0444);
+static char mask[128];
+module_param_string(mask, mask, sizeof mask, 0444); /* of no more: a part would say less */
 MODULE_PARM_DESC(mask, "CPU features to do without, as in avx512f,erms");
 
 /*
@@ -35,7 +35,7 @@ const char *carry_host_cpu_mask(void) {
         {"bmi2", X86_FEATURE_BMI2},           {"sse42", X86_FEATURE_XMM4_2},
         {"pclmulqdq", X86_FEATURE_PCLMULQDQ}, {"erms", X86_FEATURE_ERMS},
     };
-    static char text[256];
+    static char text[sizeof mask + 128]; /* and all of the names */
     size_t i;
 
     strscpy(text, mask, sizeof text);

@@ -126,26 +126,41 @@ static void show(const char *name) {
     tell(!memcmp(&before, &after, sizeof before), "%s: vector registers are as they were", name);
 }
 
-static void refuse(const char *parameters) {
-    bool refused = insert(parameters) == EINVAL;
-    tell(refused && access(FILES, F_OK), "carry.ko refuses \"%s\"", parameters);
+static void refuse(const char *parameters, int error) {
+    bool refused = insert(parameters) == error;
+    tell(refused && access(FILES, F_OK), "carry.ko refuses \"%.40s\"", parameters);
+}
+
+/* Whoever has a file open keeps the module. */
+static void keep(void) {
+    char byte;
+    int file = open(FILES "kernels", O_RDONLY);
+    bool kept = syscall(SYS_delete_module, "carry", O_NONBLOCK) && errno == EWOULDBLOCK;
+    tell(kept && read(file, &byte, 1) == 1, "it stays while a file of it is open");
+    close(file);
 }
 
 int main(int count, char **arguments) {
     char parameters[1024] = "";
+    char long_mask[300] = "mask=";
     mount_all();
     for (int i = 1; i < count; i++) {
-        strncat(parameters, arguments[i], sizeof parameters - strlen(parameters) - 2);
-        strcat(parameters, " ");
+        size_t used = strlen(parameters);
+        snprintf(parameters + used, sizeof parameters - used, "%s ", arguments[i]);
     }
+    while (strlen(long_mask) + sizeof "erms," <= sizeof long_mask)
+        strcat(long_mask, "erms,");
 
     printf("TAP version 13\n");
     load(parameters);
     show("kernels");
     show("selftest");
+    keep();
     unload();
-    refuse("sum=unheard-of");
-    refuse("mask=unheard-of");
+    refuse("sum=unheard-of", EINVAL);
+    refuse("mask=unheard-of", EINVAL);
+    refuse(long_mask, ENOSPC);
+    refuse("threshold=x", EINVAL);
     load("threshold=0");
     show("bench");
     unload();
