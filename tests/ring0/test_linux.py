@@ -111,7 +111,10 @@ def sound(folder: Path, linux: DebianKernel, init: Path) -> Path:
     return initrd(folder, init, module, "sound")
 
 
-def boot(linux: DebianKernel, image: Path, model: str, parameters: str = "") -> Session:
+def boot(
+    linux: DebianKernel, image: Path, model: str, parameters: str = "", options: str = ""
+) -> Session:
+    """With parameters of the module, and options of Linux."""
     qemu = shutil.which("qemu-system-x86_64")
     if not qemu:
         pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")
@@ -121,7 +124,7 @@ def boot(linux: DebianKernel, image: Path, model: str, parameters: str = "") -> 
             *("-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"),
             *("-kernel", linux.image, "-initrd", image),
             "-append",
-            f"console=ttyS0 quiet panic=-1 oops=panic panic_on_warn=1 -- {parameters}",
+            f"console=ttyS0 quiet panic=-1 oops=panic panic_on_warn=1 {options} -- {parameters}",
         ]
     )
     return Session(lines)
@@ -145,6 +148,14 @@ def test_parameters(linux: DebianKernel, sound: Path) -> None:
     assert chosen == [("sum", "adc"), ("copy", "rep"), ("crc32c", "pclmul")], session.text
     assert "sum      without vectors" in session.text
     assert "crc32c   with vectors from 100 bytes on" in session.text
+
+
+def test_feature_that_linux_does_without(linux: DebianKernel, sound: Path) -> None:
+    """The CPU has it, but sections may not save its registers."""
+    session = boot(linux, sound, "max", options="clearcpuid=avx2")
+    check(session)
+    assert re.search(r"^ +sum +avx2 .* needs avx2$", session.text, re.MULTILINE), session.text
+    assert re.search(r"^ +sum +adc .* chosen$", session.text, re.MULTILINE), session.text
 
 
 def test_rows_off_by_one(folder: Path, linux: DebianKernel, init: Path, sound: Path) -> None:
