@@ -100,6 +100,18 @@ static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode m
     destroy_hrtimer_on_stack(&visit->timer);
 }
 
+/* As nmi_enter() has it; interrupts are off. Linux warns of those who ask it for registers then. */
+static void check_nmi(struct carry_test *test, struct work *work) {
+    bool usable, right;
+
+    preempt_count_add(NMI_OFFSET + HARDIRQ_OFFSET);
+    usable = carry_vectors_usable();
+    right = is_done_right(work);
+    preempt_count_sub(NMI_OFFSET + HARDIRQ_OFFSET);
+    carry_expect(test, !usable, "an NMI gets a section");
+    carry_expect(test, right, "wrong in an NMI");
+}
+
 void carry_test_contexts(struct carry_test *test) {
     struct work *work = new_work(test);
     struct visit hard, soft;
@@ -119,6 +131,7 @@ void carry_test_contexts(struct carry_test *test) {
 
     local_irq_disable();
     carry_expect(test, is_done_right(work), "wrong with interrupts off");
+    check_nmi(test, work);
     local_irq_enable();
     kvfree(work);
 }
