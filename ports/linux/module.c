@@ -12,9 +12,11 @@
 static char *sum = "", *copy = "", *crc32c = "";
 module_param(sum, charp, 0444);
 MODULE_PARM_DESC(
-    sum, "kernel of sums, of those that carry/kernels of debugfs lists (default: the best)");
+    sum, "kernel of sums, of those that carry/kernels of debugfs lists (default: the best); adc "
+         "stands in for those without vectors");
 module_param(copy, charp, 0444);
-MODULE_PARM_DESC(copy, "kernel of copies (default: the best)");
+MODULE_PARM_DESC(copy, "kernel of copies (default: the best); Linux's memcpy() stands in for those "
+                       "without vectors");
 module_param(crc32c, charp, 0444);
 MODULE_PARM_DESC(crc32c, "kernel of CRC32c (default: the best)");
 
