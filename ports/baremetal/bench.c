@@ -59,13 +59,13 @@ static carry_fn_work *pointer;
 /* The instructions, where the compiler put them. */
 static uint64_t ticks_compiled(enum operation operation) {
     uint64_t ticks = 0;
-    uintptr_t flags = interrupts_flags();
+    uintptr_t flags = cpu_flags();
     if (operation == OFF)
         TICKS(ticks, __asm__ volatile("cli" : : : "memory"););
     else if (operation == ON)
         TICKS(ticks, __asm__ volatile("sti" : : : "memory"););
     else if (operation == SAVE)
-        TICKS(ticks, interrupts_flags(););
+        TICKS(ticks, cpu_flags(););
     else if (operation == RESTORE)
         TICKS(ticks, __asm__ volatile("pushq %0; popfq" : : "r"(flags) : "memory", "cc"););
     else if (operation == CALL)
@@ -76,7 +76,7 @@ static uint64_t ticks_compiled(enum operation operation) {
 
 static uint64_t ticks_of_pointer(enum operation operation) {
     uint64_t ticks = 0;
-    uintptr_t flags = interrupts_flags();
+    uintptr_t flags = cpu_flags();
     if (operation == OFF)
         TICKS(ticks, in_use.off(););
     else if (operation == ON)
@@ -93,7 +93,7 @@ static uint64_t ticks_of_pointer(enum operation operation) {
 
 static uint64_t ticks_of_site(enum operation operation) {
     uint64_t ticks = 0;
-    uintptr_t flags = interrupts_flags();
+    uintptr_t flags = cpu_flags();
     if (operation == OFF)
         TICKS(ticks, carry_call(interrupts_off)(););
     else if (operation == ON)

@@ -15,7 +15,7 @@ static void native_on(void) {
 
 static uintptr_t native_save(void) {
     CARRY_BODY_SEVERAL(native_save, "pushfq; popq %%rax");
-    return interrupts_flags();
+    return cpu_flags();
 }
 
 static void native_restore(uintptr_t flags) {

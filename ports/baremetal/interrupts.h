@@ -34,10 +34,4 @@ extern struct hypervisor {
     uint64_t calls;
 } hypervisor[CPUS];
 
-static inline uintptr_t interrupts_flags(void) {
-    uintptr_t flags;
-    __asm__ volatile("pushfq; popq %0" : "=r"(flags) : : "memory");
-    return flags;
-}
-
 #endif

@@ -144,6 +144,12 @@ static inline void cpu_pause(void) {
     __builtin_ia32_pause();
 }
 
+static inline uint64_t cpu_flags(void) {
+    uint64_t flags;
+    __asm__ volatile("pushfq; popq %0" : "=r"(flags) : : "memory");
+    return flags;
+}
+
 static inline uint64_t cpu_interrupts_off(void) {
     uint64_t flags;
     __asm__ volatile("pushfq; popq %0; cli" : "=r"(flags) : : "memory");
@@ -189,6 +195,11 @@ enum page_flag { PAGE_PRESENT = 1, PAGE_WRITABLE = 2, PAGE_USER = 4 };
 /* Maps page `index` of a window to a page of memory of its own, or changes its rights. */
 void page_map(uint64_t window, unsigned index, unsigned flags);
 void page_unmap(uint64_t window, unsigned index);
+
+/* Leave to reach user pages, and its end, where the CPU protects them from this kernel (SMAP). */
+bool page_has_smap(void);
+void page_allow_user(void);
+void page_forbid_user(void);
 
 /* --- The hosts of the core: host.c --- */
 

@@ -47,3 +47,17 @@ void page_map(uint64_t window, unsigned index, unsigned flags) {
 void page_unmap(uint64_t window, unsigned index) {
     change(window, index, 0);
 }
+
+bool page_has_smap(void) {
+    return io_cr4() & CR4_SMAP;
+}
+
+void page_allow_user(void) {
+    if (page_has_smap())
+        __asm__ volatile("stac" : : : "memory", "cc");
+}
+
+void page_forbid_user(void) {
+    if (page_has_smap())
+        __asm__ volatile("clac" : : : "memory", "cc");
+}

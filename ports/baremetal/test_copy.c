@@ -3,9 +3,7 @@
  * Copies that survive page faults: copyin and copyout, as kernels have them, with a fault at every
  * byte of either side.
  */
-#include "base/cpuid.h"
 #include "harness/tap.h"
-#include "io.h"
 #include "kernel.h"
 #include "oracle.h"
 
@@ -20,21 +18,6 @@
 #define USER(page, offset)   ((uint8_t *)(WINDOW_USER + (page)*PAGE_BYTES + (offset)))
 #define KERNEL(page, offset) ((uint8_t *)(WINDOW_KERNEL + (page)*PAGE_BYTES + (offset)))
 
-static bool has_smap(void) {
-    return io_cr4() & CR4_SMAP;
-}
-
-/* While SMAP protects user pages, a kernel reaches them by leave only. */
-static void leave_protection(void) {
-    if (has_smap())
-        __asm__ volatile("stac" : : : "memory", "cc");
-}
-
-static void enter_protection(void) {
-    if (has_smap())
-        __asm__ volatile("clac" : : : "memory", "cc");
-}
-
 static bool is_user(const void *address, size_t size) {
     return (uintptr_t)address < USER_LIMIT && size <= USER_LIMIT - (uintptr_t)address;
 }
@@ -43,9 +26,9 @@ static bool is_user(const void *address, size_t size) {
 static size_t copy_checked(void *dst, const void *src, const void *user, size_t size) {
     if (!is_user(user, size))
         return size;
-    leave_protection();
+    page_allow_user();
     size_t left = carry_copy_try(dst, src, size);
-    enter_protection();
+    page_forbid_user();
     return left;
 }
 
@@ -56,9 +39,9 @@ static size_t copyin(void *dst, const void *user, size_t size) {
 static size_t copyin_sum(void *dst, const void *user, size_t size, uint32_t *sum) {
     if (!is_user(user, size))
         return size;
-    leave_protection();
+    page_allow_user();
     size_t left = carry_sum_copy_try(dst, user, size, sum);
-    enter_protection();
+    page_forbid_user();
     return left;
 }
 
@@ -78,16 +61,16 @@ static bool is_filled(const uint8_t *from, uint8_t value, size_t size) {
 
 /* Writes to user pages without a copy of the library. */
 static void prepare(uint8_t *user, const uint8_t *from, size_t size) {
-    leave_protection();
+    page_allow_user();
     for (size_t i = 0; i < size; i++)
         user[i] = from ? from[i] : 0x5a;
-    enter_protection();
+    page_forbid_user();
 }
 
 static bool user_equals(const uint8_t *user, const uint8_t *expected, size_t size) {
-    leave_protection();
+    page_allow_user();
     bool equal = !memcmp(user, expected, size);
-    enter_protection();
+    page_forbid_user();
     return equal;
 }
 
@@ -184,11 +167,33 @@ static void test_refusals(void) {
     page_unmap(WINDOW_USER, 3);
     tap_ok(carry_copy_try(word, (void *)UINT64_C(0x8000000000000000), 8) == 8,
            "an address that is none (#GP) is survived");
-    if (!has_smap())
+    if (!page_has_smap())
         tap_skip("SMAP", "this CPU lacks it");
     else
         tap_ok(carry_copy_try(word, USER(1, 0), 8) == 8 && word[0] == 1,
                "SMAP: without leave no user page is read");
+}
+
+static bool is_forbidden;
+
+static bool look_at_flags(struct trap_frame *frame) {
+    is_forbidden = frame->rflags & EFLAGS_AC && !(cpu_flags() & EFLAGS_AC);
+    return true;
+}
+
+/* Leave is of the code that took it, not of what that is interrupted by. */
+static void test_trap(void) {
+    if (!page_has_smap()) {
+        tap_skip("SMAP in handlers", "this CPU lacks it");
+        return;
+    }
+    trap_handler *before = trap_set(TRAP_BREAKPOINT, look_at_flags);
+    page_allow_user();
+    __asm__ volatile("int3");
+    bool is_allowed = cpu_flags() & EFLAGS_AC;
+    page_forbid_user();
+    trap_set(TRAP_BREAKPOINT, before);
+    tap_ok(is_forbidden && is_allowed, "handlers have no leave, and the code behind has it again");
 }
 
 /* One access each: whole or not at all. */
@@ -220,6 +225,7 @@ void test_copy(void) {
     page_map(WINDOW_USER, 1, PAGE_USER | PAGE_WRITABLE);
     test_kernels();
     test_refusals();
+    test_trap();
     test_sum_kernels();
     test_words();
     page_unmap(WINDOW_USER, 1);

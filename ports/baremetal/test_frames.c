@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames around code that faults: nested, in interrupts, and on both CPUs at once. */
 #include "harness/tap.h"
-#include "io.h"
 #include "kernel.h"
 
 #include <carry/fault.h>
@@ -104,21 +103,14 @@ static void test_row(void) {
 
 /* --- What a frame puts right --- */
 
-static uintptr_t flags_now(void) {
-    uintptr_t flags;
-    __asm__ volatile("pushfq; popq %0" : "=r"(flags) : : "memory");
-    return flags;
-}
-
 static void touch_with_flags(void) {
-    if (io_cr4() & CR4_SMAP)
-        __asm__ volatile("stac" : : : "memory", "cc");
+    page_allow_user();
     __asm__ volatile("std\n\tmovb (%0), %%al\n\tcld" : : "r"(HOLE) : "al", "memory", "cc");
 }
 
 static void test_flags(void) {
     bool caught = is_caught(touch_with_flags, HOLE);
-    tap_ok(caught && !(flags_now() & (EFLAGS_DF | EFLAGS_AC)),
+    tap_ok(caught && !(cpu_flags() & (EFLAGS_DF | EFLAGS_AC)),
            "the direction flag and the leave to reach user pages end with the frame");
 }
 

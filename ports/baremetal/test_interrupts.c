@@ -43,7 +43,7 @@ static const uint8_t *find_bytes(uintptr_t function, const char *bytes) {
 #define FIRST_BYTES    5 /* of the first instruction of both */
 
 static bool is_on(void) {
-    return interrupts_flags() & EFLAGS_IF;
+    return cpu_flags() & EFLAGS_IF;
 }
 
 static bool flag_follows(void) {

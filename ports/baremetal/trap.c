@@ -152,6 +152,7 @@ void trap(struct trap_frame *frame) {
     struct cpu *cpu = cpu_here();
     const struct cpu before = *cpu;
     const struct interrupted here = {frame, before.interrupted};
+    page_forbid_user(); /* what is interrupted may have leave, and has it again behind */
     cpu->interrupted = &here;
     cpu->in_interrupt |= frame->vector >= 32;
     cpu->in_nmi |= frame->vector == TRAP_NMI;
