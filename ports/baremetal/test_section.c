@@ -114,7 +114,7 @@ static void test_interrupts_of_thread(bool is_lazy) {
     run_thread(is_lazy);
     tap_note("%u sections, %u of them nested, %u busy, %u NMIs", seen.sections, seen.nested,
              seen.busy, seen.nmis);
-    tap_ok(!seen.wrong && seen.interrupts >= ROUNDS && seen.nmis,
+    tap_ok(!seen.wrong && seen.interrupts >= ROUNDS && seen.nested && seen.busy && seen.nmis,
            "a thread keeps its registers through sections of its own, of %u interrupts, and NMIs, "
            "%s: %u wrong",
            seen.interrupts, how, seen.wrong);
