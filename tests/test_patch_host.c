@@ -688,8 +688,12 @@ static void test_body_at_site(void) {
         records++;
     }
     require(!carry_patch_register(data->records, data->records + records), "registering fails");
-    for (size_t i = 0; i < 50; i++)
-        require(carry_patch_is_site(carry_site_address(&data->records[i])), "a site is hidden");
+    for (size_t i = 0; i < 50; i++) {
+        uintptr_t address = carry_site_address(&data->records[i]);
+        require(carry_patch_is_site(address), "a site is hidden");
+        require(data->records[i].length < 2 || carry_patch_is_inside(address + 1),
+                "what is inside of a site is hidden");
+    }
     report("bodies hide no site");
 }
 
