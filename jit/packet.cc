@@ -365,9 +365,11 @@ int carry_jit_packet(const struct carry_jit_packet_spec *spec, const struct carr
     int error = plan_packet(plan);
     if (error)
         return error;
-    std::string key =
-        "packet" + bytes_of(*spec) + bytes_of(plan.vector_bits) + bytes_of(plan.features);
-    return obtain(key, name_of(*spec), emit_packet, &plan, jit);
+    return caught([&] {
+        std::string key =
+            "packet" + bytes_of(*spec) + bytes_of(plan.vector_bits) + bytes_of(plan.features);
+        return obtain(key, name_of(*spec), emit_packet, &plan, jit);
+    });
 }
 
 int carry_jit_packet_shape(const struct carry_frame *frame, struct carry_jit_packet_spec *spec) {

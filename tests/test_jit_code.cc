@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of generators that fail: each error by its name, and nothing kept. */
+/* What becomes of makers that fail: each error by its name, and nothing kept. */
+#include <cstdlib>
 #include <new>
 
 #include <asmjit/x86.h>
@@ -8,6 +9,30 @@
 
 extern "C" {
 #include "harness/tap.h"
+}
+
+namespace {
+
+/* How many pieces of memory C++ gets before there is none; -1: all it asks for. */
+int pieces_left = -1;
+
+} // namespace
+
+void *operator new(size_t size) {
+    void *piece = pieces_left ? malloc(size) : nullptr;
+    if (!piece)
+        throw std::bad_alloc();
+    if (pieces_left > 0)
+        pieces_left--;
+    return piece;
+}
+
+void operator delete(void *piece) noexcept {
+    free(piece);
+}
+
+void operator delete(void *piece, size_t) noexcept {
+    free(piece);
 }
 
 namespace {
@@ -63,6 +88,40 @@ void test_key() {
     test_error("after the last release it is written anew", emit_throwing, CARRY_ERROR_MEMORY);
 }
 
+/* Has each piece of memory in turn be the one that is not there, until there are enough. */
+template <typename Spec>
+void test_memory(const char *name, const Spec &spec,
+                 int (*maker)(const Spec *spec, const struct carry_jit **jit)) {
+    const struct carry_jit *jit = nullptr;
+    int error = CARRY_ERROR_MEMORY, pieces = 0;
+    for (; error == CARRY_ERROR_MEMORY && !jit; pieces++) {
+        pieces_left = pieces;
+        error = maker(&spec, &jit);
+        pieces_left = -1;
+    }
+    tap_ok(!error && jit && pieces > 1, "%s: no memory for any of %d pieces", name, pieces - 1);
+    carry_jit_release(jit);
+}
+
+void test_makers() {
+    static const unsigned char packet[28] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 0, 0,
+                                             0,    0, 0, 0,  0, 0, 0, 1, 0,  2,  0, 8, 0, 0};
+    struct carry_jit_sum_spec sum {};
+    struct carry_jit_packet_spec stack {};
+    struct carry_jit_template_spec example {};
+    const struct carry_jit_field lifetime = {8, 1};
+    sum.max_size = 9;
+    stack.linktype = 101;
+    for (uint8_t layer : {CARRY_PROTOCOL_RAW, CARRY_PROTOCOL_IP, CARRY_PROTOCOL_UDP})
+        stack.layers[stack.count++] = layer;
+    example.frame = {packet, sizeof packet, sizeof packet, 101, 0};
+    example.fields = &lifetime;
+    example.count = 1;
+    test_memory("a sum", sum, carry_jit_sum);
+    test_memory("a packet", stack, carry_jit_packet);
+    test_memory("a template", example, carry_jit_template);
+}
+
 } // namespace
 
 int main() {
@@ -71,5 +130,6 @@ int main() {
     test_error("no memory for asmjit", emit_without_memory, CARRY_ERROR_MEMORY);
     test_error("no memory for C++", emit_throwing, CARRY_ERROR_MEMORY);
     test_key();
+    test_makers();
     return tap_done();
 }
