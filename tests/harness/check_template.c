@@ -15,6 +15,10 @@
 #define ADDRESSES6         "[20010db8000000000000000000000001 20010db8000000000000000000000002]"
 #define IP(size, protocol) "45[00]" size "[1234] 4000 [40]" protocol "0000" ADDRESSES4
 
+#define ZEROS17  "0000000000000000000000000000000000"
+#define ZEROS51  ZEROS17 ZEROS17 ZEROS17
+#define ZEROS255 ZEROS51 ZEROS51 ZEROS51 ZEROS51 ZEROS51
+
 const struct template_stack template_stacks[] = {
     {"TCP",
      ETHERNET4 IP("002d", "06") "[0050 c001 01020304 00000000] 50[10 ffff] 0000 [0000 3138454c53]",
@@ -65,6 +69,10 @@ const struct template_stack template_stacks[] = {
     {"a packet that ICMP quotes",
      ETHERNET4 IP("0038", "01") "0301 0000 [00000000]" IP("001c", "11") "3039 1092 0008 ffff",
      "ip good, icmp good, ip good, udp good", 0},
+    {"UDP far behind options of IPv6",
+     ETHERNET6 "60[000000] 0116 00 [40]" ADDRESSES6 "1120 01ff" ZEROS255
+               "0103000000 3039 1092 000e ffff [31384553606d]",
+     "udp good", 0},
     {"UDP behind a routing header",
      ETHERNET6 "60[000000] 0022 2b [40]" ADDRESSES6
                "11 02 00 01 [00000000 20010db8000000000000000000000444] 3039 1092 000a ffff [3138]",
