@@ -227,6 +227,11 @@ static unsigned long map_user(unsigned long pages, unsigned long protection) {
     return start;
 }
 
+static void unmap_user(unsigned long start, unsigned long pages) {
+    if (!IS_ERR_VALUE(start))
+        vm_munmap(start, pages * PAGE_SIZE);
+}
+
 static void check_from_user(struct carry_test *test, struct memory *memory, u8 __user *hole) {
     for_each_case(size, good) {
         u8 *to = memory->to + MARGIN;
@@ -307,8 +312,8 @@ void carry_test_user(struct carry_test *test) {
         check_from_user(test, memory, hole);
         check_to_user(test, memory, hole);
         check_user_refused(test, memory, (u8 __user *)readable);
-        vm_munmap(pages, 2 * PAGE_SIZE);
-        vm_munmap(readable, PAGE_SIZE);
     }
+    unmap_user(readable, 1);
+    unmap_user(pages, 2);
     free_memory(memory);
 }
