@@ -147,6 +147,25 @@ static void test_live(void) {
     tap_note("%lu rounds, %lu interrupts", rounds, ticks);
 }
 
+/* --- Both CPUs commit --- */
+
+static void switch_often(void *error) {
+    for (unsigned i = 0; i < SWITCHES; i++)
+        *(int *)error |= interrupts_use(i % 2 ? &interrupts_native : &interrupts_hypervisor);
+}
+
+static void test_both(void) {
+    int errors[CPUS] = {0};
+    if (cpu_count() < CPUS) {
+        tap_skip("commits on two CPUs at once", "there is one");
+        return;
+    }
+    cpu_run_other(switch_often, &errors[1]);
+    switch_often(&errors[0]);
+    cpu_join_other();
+    tap_ok(!errors[0] && !errors[1], "commits on two CPUs at once");
+}
+
 /* --- The other CPU inside of a site --- */
 
 static struct {
@@ -227,6 +246,7 @@ void test_interrupts(void) {
     tap_ok(!carry_patch_apply(0), "sites are patched");
     test_alone();
     test_live();
+    test_both();
     test_parked();
     interrupts_use(&interrupts_native);
 }
