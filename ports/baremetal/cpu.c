@@ -109,8 +109,11 @@ static void carry_out(struct call *call) {
     __atomic_store_n(&call->function, NULL, __ATOMIC_RELEASE);
 }
 
+/* The interrupt that asks for it may come meanwhile: not in between. */
 void cpu_poll(void) {
+    uint64_t flags = cpu_interrupts_off();
     carry_out(&interrupting[cpu_here()->index]);
+    cpu_interrupts_restore(flags);
 }
 
 /* The other CPU may wait for this one meanwhile, whose interrupts may be off. */
