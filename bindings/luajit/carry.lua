@@ -275,7 +275,7 @@ function carry.jit_packet(spec)
     local c = ffi.new("struct carry_jit_packet_spec")
     c.flags = spec.fill and C.CARRY_JIT_FILL or 0
     if spec.frame then
-        if not has_jit or J.carry_jit_packet_shape(spec.frame, c) ~= C.CARRY_OK then
+        if has_jit and J.carry_jit_packet_shape(spec.frame, c) ~= C.CARRY_OK then
             return nil, errors[C.CARRY_ERROR_UNSUPPORTED]
         end
         return make("carry_jit_packet", "carry_jit_packet_error", c)
@@ -290,10 +290,14 @@ function carry.jit_packet(spec)
     return make("carry_jit_packet", "carry_jit_packet_error", c)
 end
 
+-- Specs hold but a pointer to their fields, which the garbage collector does not see.
+local fields_of = setmetatable({}, { __mode = "k" })
+
 -- jit_template{frame = frame, fields = {{offset, size}, ...}}: call `write`.
 function carry.jit_template(spec)
     local fields = ffi.new("struct carry_jit_field[?]", #spec.fields, spec.fields)
     local c = ffi.new("struct carry_jit_template_spec", spec.frame, fields, #spec.fields)
+    fields_of[c] = fields
     return make("carry_jit_template", "carry_jit_template_error", c)
 end
 

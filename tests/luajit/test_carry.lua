@@ -150,6 +150,17 @@ function tests.jit_template()
     equal(ffi.string(data + 38, 4), "1000")
 end
 
+-- Makers see the fields that they were given, even if garbage is collected all the time.
+function tests.jit_template_and_garbage()
+    local frame = carry.frame(PACKET, #PACKET)
+    local pause, multiplier = collectgarbage("setpause", 0), collectgarbage("setstepmul", 1e6)
+    for _ = 1, 1000 do
+        assert(carry.jit_template({ frame = frame, fields = { { 22, 1 }, { 26, 8 } } }))
+    end
+    collectgarbage("setpause", pause)
+    collectgarbage("setstepmul", multiplier)
+end
+
 -- Thousands of functions of some kilobytes: nothing refers to them, so they go.
 function tests.jit_release()
     local function make_many(first)
