@@ -99,7 +99,8 @@ void test_memory(const char *name, const Spec &spec,
         error = maker(&spec, &jit);
         pieces_left = -1;
     }
-    tap_ok(!error && jit && pieces > 1, "%s: no memory for any of %d pieces", name, pieces - 1);
+    tap_ok(!error && jit && pieces > 1, "%s: no memory for any of %d pieces, then %d", name,
+           pieces - 1, error);
     carry_jit_release(jit);
 }
 
