@@ -215,14 +215,13 @@ void PacketEmitter::compare_shape() {
 
 /* Each ends within the one before it, and the last holds its headers: so do all. */
 void PacketEmitter::follow_lengths() {
-    a.mov(eax, dword_ptr(rdi, offsetof(struct carry_frame, wire)));
-    a.cmp(eax, r9d);
-    a.cmova(r9d, eax);
     for (const Length &length : plan.lengths) {
         load_number(eax, length.offset);
         a.add(eax, length.base);
-        a.cmp(eax, r9d);
-        a.ja(rare);
+        if (&length != plan.lengths.begin()) {
+            a.cmp(eax, r9d);
+            a.ja(rare);
+        }
         a.mov(r9d, eax);
     }
     a.cmp(r9d, plan.size);

@@ -46,7 +46,8 @@ void CheckEmitter::judge_content(size_t index) {
     list_pseudo(index);
     if (!count_around())
         leave_if_zero(index);
-    a.cmp(r9d, dword_ptr(rdi, offsetof(struct carry_frame, captured)));
+    a.mov(eax, r9d);
+    a.cmp(eax, dword_ptr(rdi, offsetof(struct carry_frame, captured)));
     a.ja(labels[index].cut);
     sum_content();
     if (count_around())
@@ -125,13 +126,16 @@ void CheckEmitter::emit_absent(size_t index) {
     a.jmp(labels[index].done);
 }
 
-/* Covered bytes were not captured. */
+/* Covered bytes were not captured, or not even on the wire. eax holds where they end. */
 void CheckEmitter::emit_cut(size_t index) {
     a.bind(labels[index].cut);
     leave_if_zero(index);
     a.mov(member(index, offsetof(Found, verdict), 1), CARRY_VERDICT_UNVERIFIABLE);
     a.mov(member(index, offsetof(Found, reason), 1), CARRY_REASON_SNAPLEN);
     a.mov(member(index, offsetof(Found, expected)), 0);
+    a.cmp(eax, dword_ptr(rdi, offsetof(struct carry_frame, wire)));
+    a.jbe(labels[index].done);
+    a.mov(member(index, offsetof(Found, reason), 1), CARRY_REASON_LENGTH);
     a.jmp(labels[index].done);
 }
 

@@ -71,16 +71,22 @@ void check_jit_close(struct check_jit *jit) {
     free(jit);
 }
 
+static bool is_tag(const uint8_t *type) {
+    return (type[0] == 0x81 && type[1] == 0x00) || (type[0] == 0x88 && type[1] == 0xa8);
+}
+
 /*
- * By some bytes where Ethernet frames with IP in them name their protocols. In others these bytes
- * mean something else, which makes hints worse, not verdicts.
+ * By the bytes in which Ethernet frames, with up to two VLAN tags, say what they hold, and IP in
+ * them. In other frames these bytes mean something else, which makes hints worse, not verdicts.
  */
-static struct hint *hint_of(const struct carry_frame *frame) {
-    const uint8_t *data = frame->data;
-    if (frame->captured < 24)
+static inline struct hint *hint_of(const struct carry_frame *frame) {
+    const uint8_t *type = (const uint8_t *)frame->data + 12;
+    if (frame->captured < 32)
         return &own.hints[0];
-    uint32_t bytes =
-        data[12] | (uint32_t)data[13] << 8 | (uint32_t)data[20] << 16 | (uint32_t)data[23] << 24;
+    for (int tags = 0; tags < 2 && is_tag(type); tags++)
+        type += 4;
+    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* of IPv6 */
+                     (uint32_t)type[11] << 24;                                    /* of IPv4 */
     return &own.hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
 }
 
