@@ -67,15 +67,21 @@ static void add_sums(struct batch *batch, uint32_t index, const struct carry_fra
             pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
-/* Has the thread learn from some of the packets; true if there are functions for any. */
+/* One of so many packets from `index` on; captures repeat themselves, so never the same one. */
+static const struct packet *choose(const struct batch *batch, uint32_t index, uint32_t count) {
+    uint64_t chance = batch->packets[index].number * UINT64_C(0x9e3779b97f4a7c15);
+    return &batch->packets[index + (uint32_t)(chance >> 32) % count];
+}
+
+/* Has the thread learn from some of the packets; true if there are functions for many of them. */
 static bool learn(const struct run *run, const struct batch *batch) {
-    uint32_t step = check_jit_step(run->jit);
+    uint32_t step = check_jit_step(run->jit), known = 0;
     for (uint32_t i = 0, packets; i < batch->count; i += packets) {
-        struct carry_frame frame = tally_frame(&batch->packets[i]);
         packets = batch->count - i < step ? batch->count - i : step;
-        check_jit_learn(run->jit, &frame, packets);
+        struct carry_frame frame = tally_frame(choose(batch, i, packets));
+        known += check_jit_learn(run->jit, &frame, packets) ? packets : 0;
     }
-    return check_jit_has_functions();
+    return known > batch->count / 8;
 }
 
 /* carry_packet_check_fragment(), with `functions` by one made for such frames if there is one. */

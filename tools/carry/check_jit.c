@@ -11,7 +11,7 @@
 #include "command.h"
 
 /* Of so many packets, one is looked at to learn from. */
-#define STEP_MAX 256
+#define STEP_MAX 1024
 
 /* Shapes that are remembered; captures with more are not made of flows. */
 #define SHAPES_MAX 64
@@ -129,25 +129,22 @@ static void adopt(carry_jit_packet_fn *function) {
     memset(own.hints, 0, sizeof own.hints);
 }
 
-void check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets) {
+bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets) {
     struct carry_jit_packet_spec spec = {0};
     if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
-        return;
+        return false;
     pthread_mutex_lock(&jit->mutex);
     carry_jit_packet_fn *function = function_for(jit, &spec, packets);
     pthread_mutex_unlock(&jit->mutex);
     if (!function)
-        return;
+        return false;
     adopt(function);
     *hint_of(frame) = (struct hint){.function = function};
+    return true;
 }
 
 uint32_t check_jit_step(const struct check_jit *jit) {
     return jit->after < STEP_MAX ? (uint32_t)jit->after : STEP_MAX;
-}
-
-bool check_jit_has_functions(void) {
-    return own.count != 0;
 }
 
 /* --- Checking --- */

@@ -20,11 +20,9 @@ void check_jit_close(struct check_jit *jit); /* takes NULL too */
 /* Looks at one in so many packets. */
 uint32_t check_jit_step(const struct check_jit *jit);
 
-/* Learns from a frame that stands for so many packets. */
-void check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets);
-
-/* Has this thread learned of any function yet? */
-bool check_jit_has_functions(void);
+/* Learns from a frame that stands for so many packets. Is there a function for it, now or before?
+ */
+bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets);
 
 /*
  * As carry_packet_check() without options, with room for CARRY_PACKET_SUMS_MAX. Returns how many
