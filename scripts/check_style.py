@@ -16,7 +16,7 @@ SPDX = "SPDX-License-Identifier: MIT"
 NO_SPDX = {".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
 LONG_LINES = {".1", ".def", ".json", ".md"}
-TABS = {"Kbuild", "Makefile"}
+TABS = {"Kbuild", "Makefile", ".go"}  # as make and gofmt have it
 
 
 def sources() -> Iterator[Path]:
@@ -47,7 +47,7 @@ def complaints(path: Path, text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines, 1):
         if line != line.rstrip():
             yield number, "white space at the end"
-        if "\t" in line and path.name not in TABS:
+        if "\t" in line and kind(path) not in TABS:
             yield number, "tab"
         if len(line) > LINE_MAX and kind(path) not in LONG_LINES:
             yield number, f"{len(line)} characters, more than {LINE_MAX}"

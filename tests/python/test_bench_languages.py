@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""The processes of peers in other languages: Python's live, the builds of others with fakes."""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+pytest.importorskip("numpy", reason="python3-matplotlib is not installed, nor numpy with it")
+pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
+
+PEERS = SOURCE / "bench/peers"
+sys.path.insert(0, str(SOURCE / "bench"))
+
+from measure.plan import MIX_CALLS  # noqa: E402
+from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
+
+DPKT = Function("dpkt", "sum", ("seedless",))
+
+
+def plain_sum(data: bytes) -> int:
+    words = struct.unpack(f"<{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2))
+    total = sum(words)
+    return total and (total - 1) % 0xFFFF + 1
+
+
+def write_work(folder: Path, wrong: int | None = None) -> None:
+    """What CONTRACT.md calls WORK; one size may have a wrong sum."""
+    data = random.Random(1).randbytes(4096)
+    (folder / "data").write_bytes(data)
+    lines = []
+    for size in range(2000):
+        should = plain_sum(data[7 : 7 + size]) ^ (size == wrong)
+        lines += [f"7 0 {size} 0 {should}", f"7 0 {size} 9 0"]
+    (folder / "vectors").write_text("\n".join(lines) + "\n")
+    (folder / "mix-some").write_bytes(struct.pack("<3I", 1, 2, 40) * MIX_CALLS)
+
+
+def build(language: str, out: Path, *names: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, PEERS / language / "build", out, *names]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=os.environ | environment
+    )
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Iterator[PeerProcess]:
+    done = build("python", tmp_path, "dpkt")
+    if done.stdout:
+        pytest.skip(f"the Python of peers: {done.stdout.strip()}")
+    assert (done.returncode, done.stderr) == (0, "")
+    write_work(tmp_path)
+    process = PeerProcess(tmp_path / "run", tmp_path)
+    process.start()
+    yield process
+    process.stop()
+
+
+def test_the_process_in_python_lists_what_was_built(python: PeerProcess) -> None:
+    functions, notes = python.list()
+    assert functions == [Function("floor", "sum", ("floor",)), DPKT]
+    assert notes.keys() == {"compiler", "version-dpkt"}
+
+
+def test_it_verifies(python: PeerProcess, tmp_path: Path) -> None:
+    assert python.verify(DPKT) == Verdict()
+    write_work(tmp_path, wrong=1471)
+    assert python.verify(DPKT) == Verdict(1471, "wrong sum at offset 7")
+
+
+@pytest.mark.parametrize("mode", ["hot", "latency", "some"])
+def test_it_times(python: PeerProcess, mode: str) -> None:
+    for sample in python.times([f"dpkt {mode} 0 0 40 {first} 500" for first in (0, MIX_CALLS - 9)]):
+        assert min(sample) > 0
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["dpkt hot 4000 0 97 0 1", "nosuch hot 0 0 1 0 1", "dpkt none 0 0 1 0 1", "dpkt hot"],
+)
+def test_it_refuses_and_lives_on(python: PeerProcess, question: str) -> None:
+    with pytest.raises(ProcessError, match="error"):
+        python.times([question])
+    assert python.verify(DPKT) == Verdict()
+
+
+# --- Go ---
+
+FAKE_GO = """#!/bin/sh
+last=
+for last; do :; done
+case "$1 $2" in
+"env GOVERSION") echo go1.19.8 ;;
+"mod download")
+    case "$last" in
+    NOWHERE*) echo "dial: no network" >&2; exit 1 ;;
+    esac
+    dir="$GOPATH/$last"
+    mkdir -p "$dir/pkg/tcpip/checksum" "$dir/tun"
+    echo "package some // of $last" | tee "$dir/tun/checksum.go" >"$dir/pkg/tcpip/checksum/sum.go"
+    echo "{\\"Dir\\": \\"$dir\\"}" ;;
+"build ./"*)
+    if grep -q "2026" "$2"/*.go; then
+        echo "# bench/some" >&2
+        echo "sum.go:1: too new" >&2
+        exit 1
+    fi ;;
+"build -o") cat table.go >"$3" ;;
+esac
+"""
+
+
+def fake_go(folder: Path, refused: str = "NOWHERE") -> dict[str, str]:
+    program = folder / "bin/go"
+    program.parent.mkdir()
+    program.write_text(FAKE_GO.replace("NOWHERE", refused))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return {"PATH": f"{program.parent}:/usr/bin:/bin"}
+
+
+def test_an_older_version_is_taken_if_the_newest_does_not_build(tmp_path: Path) -> None:
+    done = build("go", tmp_path / "out", "gvisor", **fake_go(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    table = (tmp_path / "out/run").read_text()
+    assert 'add("gvisor", "v0.0.0-2023' in table and 'import p0 "bench/gvisor"' in table
+    copied = {path.name for path in (tmp_path / "out/source/gvisor").iterdir()}
+    assert copied == {"sum.go", "bench_peer.go"}
+
+
+def test_a_module_that_cannot_be_had_is_named(tmp_path: Path) -> None:
+    done = build(
+        "go", tmp_path / "out", "gvisor", "wireguard-go", **fake_go(tmp_path, "gvisor.dev")
+    )
+    assert done.stdout == (
+        "missing gvisor module gvisor.dev/gvisor could not be downloaded: dial: no network\n"
+    )
+    table = (tmp_path / "out/run").read_text()
+    assert "wireguard-go" in table and "gvisor" not in table
+
+
+def test_without_the_compiler_all_are_missing(tmp_path: Path) -> None:
+    done = build("go", tmp_path / "out", "gvisor", PATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, "go is not installed\n")
