@@ -119,12 +119,17 @@ esac
 """
 
 
-def fake_go(folder: Path, refused: str = "NOWHERE") -> dict[str, str]:
-    program = folder / "bin/go"
-    program.parent.mkdir()
-    program.write_text(FAKE_GO.replace("NOWHERE", refused))
+def put_program(folder: Path, name: str, text: str) -> dict[str, str]:
+    """A shell script on the PATH, which that returns."""
+    program = folder / "bin" / name
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(text)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return {"PATH": f"{program.parent}:/usr/bin:/bin"}
+
+
+def fake_go(folder: Path, refused: str = "NOWHERE") -> dict[str, str]:
+    return put_program(folder, "go", FAKE_GO.replace("NOWHERE", refused))
 
 
 def test_an_older_version_is_taken_if_the_newest_does_not_build(tmp_path: Path) -> None:
@@ -147,6 +152,50 @@ def test_a_module_that_cannot_be_had_is_named(tmp_path: Path) -> None:
     assert "wireguard-go" in table and "gvisor" not in table
 
 
-def test_without_the_compiler_all_are_missing(tmp_path: Path) -> None:
-    done = build("go", tmp_path / "out", "gvisor", PATH=str(tmp_path))
-    assert (done.returncode, done.stderr) == (1, "go is not installed\n")
+# --- Rust ---
+
+FAKE_RUSTC = """#!/bin/sh
+case "$1" in
+-vV) printf 'rustc 9\\nhost: some-host\\n' ;;
+*) cat table.rs >run.table; echo "$@" >run.command ;;
+esac
+"""
+FAKE_CARGO = """#!/bin/sh
+fail() {
+    printf 'error: %s\\n\\nCaused by:\\n  %s\\n' "$1" "$2" >&2
+    exit 101
+}
+case "$1:$PWD" in
+fetch:*smoltcp*) fail "failed to get it" "no network" ;;
+build:*pnet_native) fail "cannot compile it" "too old" ;;
+build:*) echo "$PWD $RUSTFLAGS" >>../built ;;
+esac
+"""
+
+
+def test_what_is_missing_in_rust_leaves_the_others_alone(tmp_path: Path) -> None:
+    put_program(tmp_path, "rustc", FAKE_RUSTC)
+    path = put_program(tmp_path, "cargo", FAKE_CARGO)
+    done = build("rust", tmp_path / "out", "smoltcp", "pnet", "etherparse", **path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "missing smoltcp crate smoltcp could not be downloaded: no network\nmissing pnet too old\n"
+    )
+    source = tmp_path / "out/source"
+    table = (source / "run.table").read_text()
+    assert '("etherparse/native", peer_etherparse_native()),' in table
+    assert "pnet" not in table and "smoltcp" not in table
+    assert "dylib=peer_etherparse_x86_64" in (source / "run.command").read_text()
+    flags = dict(line.split(" ", 1) for line in (source / "built").read_text().splitlines())
+    assert flags[str(source / "peer_etherparse_native")] == "-C target-cpu=native"
+    assert flags[str(source / "peer_etherparse_x86_64")] == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "peer", "compiler"), [("go", "gvisor", "go"), ("rust", "smoltcp", "rustc")]
+)
+def test_without_its_compiler_a_language_is_missing(
+    tmp_path: Path, language: str, peer: str, compiler: str
+) -> None:
+    done = build(language, tmp_path / "out", peer, PATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, f"{compiler} is not installed\n")

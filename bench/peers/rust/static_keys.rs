@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//! The static-keys crate: branches that were patched on, and off again.
+
+use std::arch::asm;
+
+use static_keys::{define_static_key_false, static_branch_unlikely};
+
+use crate::peer::Peer;
+
+define_static_key_false!(RARE);
+
+macro_rules! branches {
+    ($($number:literal)*) => {
+        $(
+            let _ = $number;
+            if static_branch_unlikely!(RARE) {
+                return 0;
+            }
+        )*
+    };
+}
+
+/// Sixteen in a row, or the loop itself would hide them.
+fn pass(calls: usize) -> usize {
+    let mut done = 0;
+    while calls - done >= 16 {
+        // SAFETY: no instruction; but the compiler no longer knows the number.
+        unsafe { asm!("/* {0} */", inout(reg) done) };
+        branches!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+        done += 16;
+    }
+    while done < calls {
+        branches!(1);
+        done += 1;
+    }
+    done
+}
+
+pub fn peer() -> Peer {
+    static_keys::global_init();
+    // SAFETY: the process has one thread.
+    unsafe {
+        RARE.enable();
+        RARE.disable();
+    }
+    Peer::Branches(pass)
+}
