@@ -78,7 +78,8 @@ def build_language(
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         return None, dict.fromkeys(names, pathless(lines[-1]))
     found = re.findall(r"^missing (\S+) (.*)$", done.stdout, re.MULTILINE)
-    return out / "run", {name: pathless(reason) for name, reason in found}
+    missing = {name: pathless(reason) for name, reason in found}
+    return None if missing.keys() >= set(names) else out / "run", missing
 
 
 def build_peers(

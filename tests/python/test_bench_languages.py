@@ -21,6 +21,7 @@ pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
 PEERS = SOURCE / "bench/peers"
 sys.path.insert(0, str(SOURCE / "bench"))
 
+from measure.build import build_language  # noqa: E402
 from measure.plan import MIX_CALLS  # noqa: E402
 from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
 
@@ -156,7 +157,7 @@ def test_a_module_that_cannot_be_had_is_named(tmp_path: Path) -> None:
 
 FAKE_RUSTC = """#!/bin/sh
 case "$1" in
--vV) printf 'rustc 9\\nhost: some-host\\n' ;;
+-vV) printf 'rustc 1.91.0\\nhost: some-host\\n' ;;
 *) cat table.rs >run.table; echo "$@" >run.command ;;
 esac
 """
@@ -199,3 +200,17 @@ def test_without_its_compiler_a_language_is_missing(
 ) -> None:
     done = build(language, tmp_path / "out", peer, PATH=str(tmp_path))
     assert (done.returncode, done.stderr) == (1, f"{compiler} is not installed\n")
+
+
+def test_an_old_compiler_is_named(tmp_path: Path) -> None:
+    path = put_program(tmp_path, "rustc", FAKE_RUSTC.replace("1.91", "1.63"))
+    done = build("rust", tmp_path / "out", "pnet", **path)
+    assert (done.returncode, done.stderr) == (1, "rustc 1.63.0: at least 1.74 is needed\n")
+
+
+def test_without_peers_there_is_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put_program(tmp_path, "cargo", FAKE_CARGO)["PATH"]
+    put_program(tmp_path, "rustc", FAKE_RUSTC)
+    monkeypatch.setenv("PATH", path)
+    out, missing = build_language("rust", ["smoltcp"], tmp_path / "out", tmp_path, tmp_path)
+    assert (out, missing.keys()) == (None, {"smoltcp"})
