@@ -57,12 +57,12 @@ fn floor(packet: &[u8]) -> u16 {
 /// As far as a loop can be from being removed without doing anything else.
 fn floor_branches(calls: usize) -> usize {
     let mut done = 0;
-    while done < calls {
+    while calls - done >= 16 {
         // SAFETY: no instruction; but the compiler no longer knows the number.
         unsafe { asm!("/* {0} */", inout(reg) done) };
-        done += 16.min(calls - done);
+        done += 16;
     }
-    done
+    calls
 }
 
 // --- What the driver left in the folder ---
