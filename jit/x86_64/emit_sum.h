@@ -113,7 +113,7 @@ class SumEmitter {
     static constexpr uint64_t BLOCK_BYTES = 256; /* of words, in a loop */
 
     /* Exact sizes up to this one are summed without a loop. */
-    static constexpr uint64_t STRAIGHT_MAX = 2048;
+    static constexpr uint64_t STRAIGHT_MAX = 512;
 
     /* Accumulators: vectors 0 to 7, of 32-bit sums. */
     static constexpr uint32_t LANES = 8;
