@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_SCALAR: the whole scalar kernel, up to and including its return; SUM_SCALAR_FROM_8: the same
- * for sizes of at least 8. It stands alone in adc.S, and inside each vector kernel, which would
- * lose more by a jump to it than it wins by the vectors.
+ * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S, and
+ * inside each vector kernel without masked loads, which would lose more by a jump to it than it
+ * wins by the vectors. Those with them have repeated.h.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
  * 1 modulo 0xffff, so words of any multiple of 16 bits add up to the same checksum.
@@ -42,6 +42,19 @@
     adcq $0, \chain
 .endm
 
+/* rax += the words of all blocks of 128 bytes, at least one. Spoils r8. */
+.macro ADD_BLOCKS
+    xorl %r8d, %r8d
+.Lblock:
+    ADD_WORDS %rax, 0, 64
+    ADD_WORDS %r8, 64, 64
+    ADVANCE 128
+    cmpq $128, SIZE
+    jae .Lblock
+    addq %r8, %rax
+    adcq $0, %rax
+.endm
+
 /*
  * rax += the last size % 8 bytes, from the word that ends with them: shifted right by 8 bytes less
  * those, in two steps since a shift by 64 bits would be none. rax is under 2^33 before: no carry.
@@ -59,7 +72,9 @@
     addq %r10, %rax
 .endm
 
-.macro SUM_SCALAR_FROM_8
+.macro SUM_SCALAR
+    cmpq $8, SIZE
+    jb .Lunder8
     movl SUM, %eax
     cmpq $128, SIZE
     jae .Lblocks
@@ -113,15 +128,7 @@
     RETURN_SUM
 
 .Lblocks:
-    xorl %r8d, %r8d
-.Lblock:
-    ADD_WORDS %rax, 0, 64
-    ADD_WORDS %r8, 64, 64
-    ADVANCE 128
-    cmpq $128, SIZE
-    jae .Lblock
-    addq %r8, %rax
-    adcq $0, %rax
+    ADD_BLOCKS
     movl %eax, %r10d
     shrq $32, %rax
     addq %r10, %rax
@@ -131,12 +138,6 @@
     testb $56, SIZE8
     jnz .Lunder64
     jmp .Llast
-.endm
-
-.macro SUM_SCALAR
-    cmpq $8, SIZE
-    jb .Lunder8
-    SUM_SCALAR_FROM_8
 
 .Lunder8:
     movl SUM, %eax

@@ -25,7 +25,7 @@
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
  * Writes:   if it copies, [dst, dst + size) and nothing else, in the same way
  */
-#include "sum/x86_64/scalar.h"
+#include "sum/x86_64/repeated.h"
 
 #define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
 #define FLIP       V(14)                /* 0x8000 in every word */
@@ -56,7 +56,7 @@
 
 #if MASKED
 /*
- * The sizes up to SCALAR_MAX that take the scalar code although masked loads exist, a byte each.
+ * The sizes up to SCALAR_MAX that take SUM_REPEATED although masked loads exist, a byte each.
  * Where they occur they repeat, so that its branches are predicted, and it answers sooner than any
  * way through a vector register. All other sizes are taken to vary from call to call: a masked
  * load has no branch to mispredict, and one misprediction costs more than everything else here.
@@ -148,9 +148,9 @@ CARRY_FUNCTION FUNCTION
     cmpb $0, (%rax, SIZE)
     je .Lmasked
 #endif
-    .balign 8                           /* one cycle better than unaligned or at 32, at 8 bytes */
 #if MASKED
-    SUM_SCALAR_FROM_8
+    .balign 16                          /* one cycle better than at 8 or 32, at 8 and 14 bytes */
+    SUM_REPEATED
 
 .Lmasked:
     cmpl $64, SIZE32
@@ -192,6 +192,7 @@ CARRY_FUNCTION FUNCTION
     RETURN_SUM
 
 #else
+    .balign 8
 .Lscalar:
     SUM_SCALAR
 #endif
