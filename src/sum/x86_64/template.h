@@ -75,6 +75,24 @@
     .endr
 #endif
 
+#if MASKED
+/* ONES = 0xffff in every lane of 32 bits. */
+.macro SET_LOW_WORDS
+#if VECTOR_BYTES == 64
+    vpternlogd $0xff, ONES, ONES, ONES
+#else
+    vpcmpeqd ONES, ONES, ONES
+#endif
+    vpsrld $16, ONES, ONES
+.endm
+
+/* V(n) = in every lane the sum of its two words; spoils V(m). */
+#define SPREAD_WORDS(n, m)                                                                         \
+    vpsrld $16, V(n), V(m);                                                                        \
+    vpandd ONES, V(n), V(n);                                                                       \
+    vpaddd V(m), V(n), V(n)
+#endif
+
 .macro SET_CONSTANTS
 #if VECTOR_BYTES == 64
     vpternlogd $0xff, ONES, ONES, ONES
@@ -120,14 +138,19 @@
     VPXOR V(n), FLIP, V(n);                                                                        \
     DOT ONES, V(n), V(a)
 
-/* eax = the sum of all lanes of V(0); spoils rcx, r9, V(1). */
-.macro SUM_LANES
+/* xmm0 = four lanes, of whose sum that of all lanes of V(0) is; spoils V(1). */
+.macro FOLD_LANES
 #if VECTOR_BYTES == 64
     vextracti64x4 $1, %zmm0, %ymm1
     vpaddd %ymm1, %ymm0, %ymm0
 #endif
     vextracti128 $1, %ymm0, %xmm1
     vpaddd %xmm1, %xmm0, %xmm0
+.endm
+
+/* eax = the sum of all lanes of V(0); spoils rcx, r9, V(1). */
+.macro SUM_LANES
+    FOLD_LANES
     vpextrq $1, %xmm0, %rcx
     vmovq %xmm0, %rax
     movq %rcx, %r9
@@ -152,20 +175,22 @@ CARRY_FUNCTION FUNCTION
     .balign 16                          /* one cycle better than at 8 or 32, at 8 and 14 bytes */
     SUM_REPEATED
 
+    .balign 16
 .Lmasked:
     cmpl $64, SIZE32
     ja .Lvectors
     testl SIZE32, SIZE32                /* where no bytes are may be no page: as below */
     jz .Lnothing
+    /* So few words need no dot product: those of even and of odd places are added in lanes that they
+       leave room in, which is sooner done, and so is the rest. */
     movq $-1, %rax
     bzhiq SIZE, %rax, %rax
-    SET_CONSTANTS
-    vpxor %xmm0, %xmm0, %xmm0
+    SET_LOW_WORDS
     xorl %ecx, %ecx
 #if VECTOR_BYTES == 64
     kmovq %rax, %k1
-    TAKE_MASKED(%rcx, %k1, 8)
-    ADD_TAKEN(8, 0)
+    TAKE_MASKED(%rcx, %k1, 0)
+    SPREAD_WORDS(0, 1)
 #else
     kmovd %eax, %k1
     shrq $32, %rax
@@ -175,13 +200,18 @@ CARRY_FUNCTION FUNCTION
     movl $32, %r9d
     cmpl %r9d, SIZE32
     cmovbel %ecx, %r9d
-    TAKE_MASKED(%rcx, %k1, 8)
-    TAKE_MASKED(%r9, %k2, 9)
-    ADD_TAKEN(8, 0)
-    ADD_TAKEN(9, 0)
+    TAKE_MASKED(%rcx, %k1, 0)
+    TAKE_MASKED(%r9, %k2, 2)
+    SPREAD_WORDS(0, 1)
+    SPREAD_WORDS(2, 3)
+    vpaddd %ymm2, %ymm0, %ymm0
 #endif
-    SUM_LANES
-    addl $64 << BIAS_SHIFT, %eax
+    FOLD_LANES
+    vpextrq $1, %xmm0, %rcx
+    vmovq %xmm0, %rax
+    addq %rcx, %rax
+    rorxq $32, %rax, %rcx
+    addl %ecx, %eax
     addl SUM, %eax
     adcl $0, %eax
     vzeroupper
