@@ -23,7 +23,7 @@ from runner import ROOT, Log, Step, StepError, run_steps
 BUILDS = ROOT / "build-test"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
-FUZZ_SECONDS = 120
+FUZZ_SECONDS = 90
 FUZZ_BYTES = 4096
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
