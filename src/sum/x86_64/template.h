@@ -45,9 +45,14 @@
 #define ALIGNED_MIN 0                   /* only every other load straddles: never worth it */
 #endif
 
+/* If 129 to 256 bytes are four masked loads at most, which costs copies too many masked stores. */
+#define SUMS_FEW (MASKED && VECTOR_BYTES == 64 && !COPIES)
+
 /* Above these sizes vectors are ahead in latency too; a scalar tail delays them. */
 #if COPIES
 #define SCALAR_MAX 128                  /* its stores hold scalar code up sooner */
+#elif SUMS_FEW
+#define SCALAR_MAX 128                  /* they win more where calls overlap than they lose there */
 #elif MASKED
 #define SCALAR_MAX 256
 #else
@@ -91,6 +96,20 @@
     vpsrld $16, V(n), V(m);                                                                        \
     vpandd ONES, V(n), V(n);                                                                       \
     vpaddd V(m), V(n), V(n)
+
+/* Returns SUM + the lanes of V(0), whose sum does not exceed 32 bits. */
+.macro RETURN_FEW
+    FOLD_LANES
+    vpextrq $1, %xmm0, %rcx
+    vmovq %xmm0, %rax
+    addq %rcx, %rax
+    rorxq $32, %rax, %rcx
+    addl %ecx, %eax
+    addl SUM, %eax
+    adcl $0, %eax
+    vzeroupper
+    RETURN_SUM
+.endm
 #endif
 
 .macro SET_CONSTANTS
@@ -206,16 +225,7 @@ CARRY_FUNCTION FUNCTION
     SPREAD_WORDS(2, 3)
     vpaddd %ymm2, %ymm0, %ymm0
 #endif
-    FOLD_LANES
-    vpextrq $1, %xmm0, %rcx
-    vmovq %xmm0, %rax
-    addq %rcx, %rax
-    rorxq $32, %rax, %rcx
-    addl %ecx, %eax
-    addl SUM, %eax
-    adcl $0, %eax
-    vzeroupper
-    RETURN_SUM
+    RETURN_FEW
 
 .Lnothing:
     movl SUM, %eax
@@ -228,6 +238,40 @@ CARRY_FUNCTION FUNCTION
 #endif
 
 .Lvectors:
+#if SUMS_FEW
+    cmpq $256, SIZE
+    ja .Lmany
+    cmpl $128, SIZE32
+    jbe .Lmany
+    /* The fourth vector stays with the first while nothing of it is to be read: as above. */
+    SET_LOW_WORDS
+    movq $-1, %rax
+    leaq -128(SIZE), %rcx
+    bzhiq %rcx, %rax, %rcx
+    kmovq %rcx, %k1
+    xorl %ecx, %ecx
+    movl $192, %r9d
+    movl SIZE32, %r8d
+    subl %r9d, %r8d
+    cmovbel %ecx, %r8d
+    cmovbel %ecx, %r9d
+    bzhiq %r8, %rax, %rax
+    kmovq %rax, %k2
+    vmovdqu64 (%rdi), V(0)
+    vmovdqu64 64(%rdi), V(2)
+    vmovdqu8 128(%rdi), V(4){%k1}{z}
+    vmovdqu8 (%rdi, %r9), V(6){%k2}{z}
+    SPREAD_WORDS(0, 1)
+    SPREAD_WORDS(2, 3)
+    SPREAD_WORDS(4, 5)
+    SPREAD_WORDS(6, 7)
+    vpaddd V(2), V(0), V(0)
+    vpaddd V(6), V(4), V(4)
+    vpaddd V(4), V(0), V(0)
+    RETURN_FEW
+
+.Lmany:
+#endif
     SET_CONSTANTS
     xorl %r10d, %r10d                   /* bits to turn each part's sum by */
 .Lpart:
