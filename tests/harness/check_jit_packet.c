@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "harness/call.h"
 #include "harness/fault.h"
 #include "harness/jit_packet.h"
 #include "harness/rng.h"
@@ -232,6 +233,63 @@ static void check_others(struct trial *trial) {
     }
 }
 
+/* Has the upper bytes of the word at `at` be what it takes for all words from `from` on to add up
+   to ones there: whatever is added next is likely to be carried out. */
+static void fill_up(uint8_t *bytes, uint32_t from, uint32_t end, uint32_t at, uint32_t upper) {
+    uint64_t total = 0, word;
+    memset(bytes + at + sizeof word - upper, 0, upper);
+    for (uint32_t of = from; of + sizeof word <= end; of += sizeof word) {
+        memcpy(&word, bytes + of, sizeof word);
+        total += word;
+        total += total < word;
+    }
+    memcpy(&word, bytes + at, sizeof word);
+    word |= ~total & UINT64_MAX << 8 * (sizeof word - upper);
+    memcpy(bytes + at, &word, sizeof word);
+}
+
+static void check_carries_of(struct trial *trial, uint32_t from, uint32_t end) {
+    for (uint32_t at = from; at + 8 <= end; at += 8)
+        for (unsigned way = 0; way < 4; way++) {
+            trial->frame = trial->base;
+            if (way & 1)
+                damage_all(trial, 1);
+            fill_up(trial->frame.bytes, from, end, at, way & 2 ? 4 : 8);
+            expect_whole(trial, "carry", at);
+        }
+}
+
+/* Sums of 64 bits have carries where chance does not get them to: of what is covered up to the
+   content, and of addresses. */
+static void check_carries(struct trial *trial) {
+    struct carry_packet_sum sums[CAPACITY];
+    for (uint32_t payload = 12; payload < 32; payload++) {
+        build(trial, payload);
+        const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
+        for (size_t i = 0; i < count; i++) {
+            const struct carry_packet_sum *sum = &sums[i];
+            uint32_t addresses = sum->network_offset + (sum->version == 4 ? 12 : 8);
+            check_carries_of(trial, addresses, addresses + (sum->version == 4 ? 8 : 32));
+            check_carries_of(trial, sum->cover_offset,
+                             sum->protocol == CARRY_PROTOCOL_IP
+                                 ? sum->cover_offset + 20
+                                 : trial->base.offsets[trial->spec->count - 1]);
+        }
+    }
+}
+
+/* They take three words, as copies do. */
+static void check_calls(struct trial *trial) {
+    struct carry_packet_sum sums[CAPACITY];
+    carry_copy_fn *function = (carry_copy_fn *)(void (*)(void))trial->function;
+    for (uint32_t payload = 0; payload < 1500 && trial->verdict.ok; payload += 1 + payload / 2) {
+        build(trial, payload);
+        struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        call_checked_copy(function, &frame, sums, CAPACITY, &trial->verdict);
+    }
+}
+
 static void change_some(struct trial *trial) {
     for (size_t changes = 1 + rng_below(3); changes--;) {
         size_t at = rng_below(rng_below(4) ? trial->frame.headers : trial->frame.size);
@@ -277,6 +335,8 @@ static void run(void *context) {
     check_mixtures(trial);
     check_zeros(trial);
     check_others(trial);
+    check_carries(trial);
+    check_calls(trial);
     check_linktype(trial);
     check_random(trial);
 }
