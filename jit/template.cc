@@ -59,6 +59,8 @@ const char *outline_error(const Spec &spec) {
     }
     if (end > spec.frame.captured)
         return "fields: beyond the frame";
+    if (end > INT32_MAX) /* what instructions reach */
+        return "fields: beyond 2 GiB";
     if (bytes > CARRY_JIT_FIELDS_BYTES_MAX)
         return "fields: above CARRY_JIT_FIELDS_BYTES_MAX in all";
     if (std::any_of(std::begin(spec.reserved), std::end(spec.reserved), [](auto r) { return r; }))

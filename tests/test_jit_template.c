@@ -135,6 +135,10 @@ static void test_outlines(void) {
     expect_error(&spec, "fields: beyond the frame", "a field beyond the frame");
     fields[1].offset = UINT32_MAX;
     expect_error(&spec, "fields: beyond the frame", "a field beyond 4 GiB");
+    fields[1] = (struct carry_jit_field){INT32_MAX, 1};
+    spec.frame.captured = UINT32_MAX;
+    expect_error(&spec, "fields: beyond 2 GiB", "a field in a frame of 4 GiB");
+    spec.frame.captured = packet.size;
     spec = spec_of(fields, CARRY_JIT_FIELDS_MAX + 1);
     expect_error(&spec, "count: above CARRY_JIT_FIELDS_MAX", "too many fields");
     spec = spec_of(NULL, 1);
