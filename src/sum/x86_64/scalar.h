@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S, and
+ * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S and
  * inside each vector kernel without masked loads, which would lose more by a jump to it than it
  * wins by the vectors. Those with them have repeated.h.
  *

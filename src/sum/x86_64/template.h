@@ -200,8 +200,8 @@ CARRY_FUNCTION FUNCTION
     ja .Lvectors
     testl SIZE32, SIZE32                /* where no bytes are may be no page: as below */
     jz .Lnothing
-    /* So few words need no dot product: those of even and of odd places are added in lanes that they
-       leave room in, which is sooner done, and so is the rest. */
+    /* So few words need no dot product: those of even and of odd places are added in lanes that
+       they leave room in, which is sooner done, and so is the rest. */
     movq $-1, %rax
     bzhiq SIZE, %rax, %rax
     SET_LOW_WORDS
