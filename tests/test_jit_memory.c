@@ -154,6 +154,36 @@ static void test_sharing(void) {
     carry_jit_release(NULL);
 }
 
+static void expect_landing_pad(const char *name, int error, const struct carry_jit *jit) {
+    if (error == CARRY_ERROR_UNSUPPORTED) {
+        tap_skip(name, "no generator for this architecture");
+        return;
+    }
+    tap_ok(!error && has_landing_pad(jit), "%s begins with a landing pad", name);
+    carry_jit_release(jit);
+}
+
+/* Each kind of function has a start of its own. */
+static void test_landing_pads(void) {
+    static const unsigned char udp[28] = {[0] = 0x45, [3] = 28, [9] = 17, [23] = 2, [25] = 8};
+    static const struct carry_jit_field lifetime = {8, 1};
+    const struct carry_jit_template_spec template = {
+        .frame = {.data = udp, .captured = sizeof udp, .wire = sizeof udp, .linktype = 228},
+        .fields = &lifetime,
+        .count = 1,
+    };
+    struct carry_jit_packet_spec stack = {
+        .linktype = 228, .count = 2, .layers = {CARRY_PROTOCOL_IP, CARRY_PROTOCOL_UDP}};
+    const struct carry_jit *jit = NULL;
+    int error = carry_jit_packet(&stack, &jit);
+    expect_landing_pad("a check", error, jit);
+    stack.flags = CARRY_JIT_FILL;
+    error = carry_jit_packet(&stack, &jit);
+    expect_landing_pad("a fill", error, jit);
+    error = carry_jit_template(&template, &jit);
+    expect_landing_pad("a template", error, jit);
+}
+
 /* What was made for a CPU with a feature is not handed out where it has been taken away since. */
 static void test_mask(void) {
     const struct carry_jit_sum_spec spec = {.min_size = 1024, .max_size = 1024};
@@ -456,6 +486,7 @@ int main(void) {
     rng_fill(data, sizeof data);
     tap_ok(works_at_exit(), "functions are called, made and released at the exit of the process");
     test_sharing();
+    test_landing_pads();
     test_mask();
     test_flat_memory();
     test_many_at_once();
