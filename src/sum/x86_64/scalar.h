@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S and
- * inside each vector kernel without masked loads, which would lose more by a jump to it than it
- * wins by the vectors. Those with them have repeated.h.
+ * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S,
+ * and inside each vector kernel without masked loads, which would lose more by a jump to it than
+ * it wins by the vectors. Those with masked loads have repeated.h.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
  * 1 modulo 0xffff, so words of any multiple of 16 bits add up to the same checksum.

@@ -81,7 +81,7 @@
 #endif
 
 #if MASKED
-/* ONES = 0xffff in every lane of 32 bits. */
+/* ONES = 0xffff in every lane of 32 bits, in place of its own value. */
 .macro SET_LOW_WORDS
 #if VECTOR_BYTES == 64
     vpternlogd $0xff, ONES, ONES, ONES
@@ -191,7 +191,7 @@ CARRY_FUNCTION FUNCTION
     je .Lmasked
 #endif
 #if MASKED
-    .balign 16                          /* one cycle better than at 8 or 32, at 8 and 14 bytes */
+    .balign 16                          /* a cycle better than at 8 or 32, for 8 and 14 bytes */
     SUM_REPEATED
 
     .balign 16
@@ -200,8 +200,8 @@ CARRY_FUNCTION FUNCTION
     ja .Lvectors
     testl SIZE32, SIZE32                /* where no bytes are may be no page: as below */
     jz .Lnothing
-    /* So few words need no dot product: those of even and of odd places are added in lanes that
-       they leave room in, which is sooner done, and so is the rest. */
+    /* So few words need no dot product: the two of a lane fit into it with their carries, so they
+       are added there, which takes fewer instructions and less time. */
     movq $-1, %rax
     bzhiq SIZE, %rax, %rax
     SET_LOW_WORDS
