@@ -328,6 +328,36 @@ bool has_shape(const PacketPlan &plan, const struct carry_frame &frame) {
 
 } // namespace
 
+size_t PacketPlan::count_around() const {
+    size_t around = 0;
+    for (size_t i = 0; i < sums.count; i++)
+        around += is_around(i);
+    return around;
+}
+
+size_t PacketPlan::transports_within(size_t index) const {
+    size_t within = 0;
+    for (size_t i = index + 1; i < sums.count; i++)
+        within += sums[i].found.pseudo_protocol != 0;
+    return within;
+}
+
+MatchGroup PacketPlan::next_group(const Match *&match) const {
+    const Match *first = match;
+    while (match != matches.end() && match->offset < first->offset + 8)
+        match++;
+    uint32_t used = match[-1].offset - first->offset + 1;
+    MatchGroup group = {first->offset, used > 4 ? 8u : used > 2 ? 4u : used, 0, 0};
+    if (group.offset + group.size > size)
+        group.offset = size - group.size;
+    for (const Match *one = first; one != match; one++) {
+        uint32_t shift = 8 * (one->offset - group.offset);
+        group.mask |= static_cast<uint64_t>(one->mask) << shift;
+        group.value |= static_cast<uint64_t>(one->value) << shift;
+    }
+    return group;
+}
+
 const TunnelPorts &tunnel_ports() {
     static const TunnelPorts ports = list_tunnel_ports();
     return ports;

@@ -71,6 +71,20 @@ struct PlannedSum {
 
 constexpr uint32_t SUMS_MAX = CARRY_JIT_LAYERS_MAX;
 
+/* Lengths have 16 bits, counted from the end of the header at most. */
+constexpr uint32_t CONTENT_MAX = 65535 + 40;
+
+/* Up to 8 bytes that are compared at once, as they are loaded with the lowest byte first. */
+struct MatchGroup {
+    uint32_t offset, size;
+    uint64_t mask, value;
+};
+
+/* A number in the network's byte order, as it is loaded with the lowest byte first. */
+inline uint32_t loaded(uint32_t number, uint32_t size) {
+    return __builtin_bswap32(number) >> 8 * (4 - size);
+}
+
 /* What a function checks, all from outer to inner. */
 struct PacketPlan {
     uint32_t linktype, flags;
@@ -83,6 +97,25 @@ struct PacketPlan {
     List<Length, CARRY_JIT_LAYERS_MAX>
         lengths;                     /* each ends within what the one before it is about */
     List<PlannedSum, SUMS_MAX> sums; /* the last is that of the innermost header */
+
+    size_t innermost() const {
+        return sums.count - 1;
+    }
+    /* The offset of what the innermost sum covers. */
+    uint32_t content() const {
+        return sums[innermost()].found.cover_offset;
+    }
+    /* UDP around a tunnel. */
+    bool is_around(size_t index) const {
+        return !sums[index].over_header && index != innermost();
+    }
+    size_t count_around() const;
+
+    /* Sums with pseudo-headers that are further in. */
+    size_t transports_within(size_t index) const;
+
+    /* The matches from `match` on that one load can hold, within the headers; passes them. */
+    MatchGroup next_group(const Match *&match) const;
 };
 
 /* All ports that announce a tunnel. */

@@ -7,16 +7,8 @@ using namespace asmjit::x86;
 
 namespace {
 
-/* Lengths have 16 bits, counted from the end of the header at most. */
-constexpr uint32_t CONTENT_MAX = 65535 + 40;
-
 int32_t displacement(size_t offset) {
     return static_cast<int32_t>(offset);
-}
-
-/* A number as it is loaded from the network's byte order. */
-uint32_t loaded(uint32_t number, uint32_t size) {
-    return __builtin_bswap32(number) >> 8 * (4 - size);
 }
 
 } // namespace
@@ -42,13 +34,6 @@ PacketEmitter::PacketEmitter(asmjit::CodeHolder &code, const PacketPlan &packet_
         label = a.newLabel();
     for (Label *label : {&other, &rare, &ports_table})
         *label = a.newLabel();
-}
-
-size_t PacketEmitter::count_around() const {
-    size_t count = 0;
-    for (size_t i = 0; i < plan.sums.count; i++)
-        count += is_around(i);
-    return count;
 }
 
 /* --- Loads and additions --- */
@@ -109,24 +94,7 @@ void PacketEmitter::add16(const Gp &to, const Gp &word) {
 
 /* --- The shape --- */
 
-/* Bytes to be compared, as many as one load can hold, within the headers. */
-PacketEmitter::Group PacketEmitter::next_group(const Match *&match) const {
-    const Match *first = match;
-    while (match != plan.matches.end() && match->offset < first->offset + 8)
-        match++;
-    uint32_t used = match[-1].offset - first->offset + 1;
-    Group group = {first->offset, used > 4 ? 8u : used > 2 ? 4u : used, 0, 0};
-    if (group.offset + group.size > plan.size)
-        group.offset = plan.size - group.size;
-    for (const Match *one = first; one != match; one++) {
-        uint32_t shift = 8 * (one->offset - group.offset);
-        group.mask |= static_cast<uint64_t>(one->mask) << shift;
-        group.value |= static_cast<uint64_t>(one->value) << shift;
-    }
-    return group;
-}
-
-void PacketEmitter::compare(const Group &group) {
+void PacketEmitter::compare(const MatchGroup &group) {
     load(rax, group.offset, group.size);
     if (group.size == 8) {
         a.mov(rcx, group.mask);
@@ -206,7 +174,7 @@ void PacketEmitter::compare_shape() {
     a.cmp(r9d, plan.size);
     a.jb(other);
     for (const Match *match = plan.matches.begin(); match != plan.matches.end();)
-        compare(next_group(match));
+        compare(plan.next_group(match));
     for (const Choice &choice : plan.choices)
         compare_choice(choice);
     for (const Ports &ports : plan.ports)
@@ -271,8 +239,8 @@ void PacketEmitter::list_pseudo(size_t index) {
 void PacketEmitter::sum_content() {
     int32_t below = 0;
     a.mov(eax, r9d);
-    a.sub(eax, content());
-    a.lea(r11, data(content(), 8));
+    a.sub(eax, plan.content());
+    a.lea(r11, data(plan.content(), 8));
     for (const Gp &of : kept)
         a.mov(qword_ptr(rsp, below -= 8), of);
     content_sum.start();

@@ -86,31 +86,13 @@ class PacketEmitter {
     /* PARTIAL, if it is what transmit offload leaves, else BAD. */
     void list_verdict(size_t index);
 
-    size_t innermost() const {
-        return plan.sums.count - 1;
-    }
-    uint32_t content() const {
-        return plan.sums[innermost()].found.cover_offset;
-    }
-    bool is_around(size_t index) const {
-        return !plan.sums[index].over_header && index != innermost();
-    }
-    size_t count_around() const;
-
     asmjit::x86::Assembler a;
     const PacketPlan &plan;
     Label other, rare;
 
   private:
-    /* Up to 8 bytes that are compared at once. */
-    struct Group {
-        uint32_t offset, size;
-        uint64_t mask, value;
-    };
-
     void compare_shape();
-    Group next_group(const Match *&match) const;
-    void compare(const Group &group);
+    void compare(const MatchGroup &group);
     void compare_choice(const Choice &choice);
     void compare_any(const Choice &choice, const Label &none);
     void compare_ports(const Ports &ports);
@@ -144,7 +126,6 @@ class CheckEmitter final : public PacketEmitter {
     void emit_around_partial(size_t index);
     void emit_absent(size_t index);
     void emit_cut(size_t index);
-    size_t transports_within(size_t index) const;
 
     Labels labels[SUMS_MAX];
 };

@@ -15,14 +15,6 @@ CheckEmitter::CheckEmitter(asmjit::CodeHolder &code, const PacketPlan &packet_pl
         of = {a.newLabel(), a.newLabel(), a.newLabel(), a.newLabel()};
 }
 
-/* Sums with pseudo-headers that are further in. */
-size_t CheckEmitter::transports_within(size_t index) const {
-    size_t count = 0;
-    for (size_t i = index + 1; i < plan.sums.count; i++)
-        count += plan.sums[i].found.pseudo_protocol != 0;
-    return count;
-}
-
 void CheckEmitter::leave_if_zero(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     if (!sum.may_be_absent && !sum.zero_is_illegal)
@@ -42,15 +34,15 @@ void CheckEmitter::judge_content(size_t index) {
     list(index);
     list_stored(index);
     a.mov(ecx, r9d);
-    a.sub(ecx, content());
+    a.sub(ecx, plan.content());
     list_pseudo(index);
-    if (!count_around())
+    if (!plan.count_around())
         leave_if_zero(index);
     a.mov(eax, r9d);
     a.cmp(eax, dword_ptr(rdi, offsetof(struct carry_frame, captured)));
     a.ja(labels[index].cut);
     sum_content();
-    if (count_around())
+    if (plan.count_around())
         leave_if_zero(index);
     a.mov(eax, member(index, offsetof(Found, pseudo)));
     a.add(rax, r10);
@@ -73,7 +65,7 @@ void CheckEmitter::judge_around(size_t index) {
     a.ja(labels[index].cut);
     a.cmp(eax, r9d);
     a.jne(rare);
-    add_bytes(offset, content());
+    add_bytes(offset, plan.content());
     a.mov(ecx, member(index, offsetof(Found, pseudo)));
     a.add(rcx, r10);
     a.add(rax, rcx);
@@ -109,13 +101,13 @@ void CheckEmitter::emit_bad(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     bool may_be_zeros = !sum.over_header && !sum.found.pseudo_protocol;
     a.bind(labels[index].bad);
-    if (may_be_zeros || (is_around(index) && transports_within(index) > 1)) {
+    if (may_be_zeros || (plan.is_around(index) && plan.transports_within(index) > 1)) {
         a.jmp(rare);
         return;
     }
     list_expected(index);
     list_verdict(index);
-    if (is_around(index) && transports_within(index))
+    if (plan.is_around(index) && plan.transports_within(index))
         emit_around_partial(index);
     a.jmp(labels[index].done);
 }
@@ -143,7 +135,7 @@ void CheckEmitter::emit_judgement() {
     for (size_t i = plan.sums.count; i-- > 0;) {
         if (plan.sums[i].over_header)
             judge_header(i);
-        else if (i == innermost())
+        else if (i == plan.innermost())
             judge_content(i);
         else
             judge_around(i);

@@ -20,7 +20,7 @@ void FillEmitter::require_simple() {
     a.cmp(eax, dword_ptr(rdi, offsetof(struct carry_frame, captured)));
     a.ja(rare);
     for (size_t i = 0; i < plan.sums.count; i++)
-        if (is_around(i))
+        if (plan.is_around(i))
             require_zero_around(i);
 }
 
@@ -54,13 +54,13 @@ void FillEmitter::list_zero(size_t index) {
 
 /* Where nothing tells zeros alone from what adds up to 0, it is rare. */
 void FillEmitter::fill_content() {
-    const size_t index = innermost();
+    const size_t index = plan.innermost();
     const PlannedSum &sum = plan.sums[index];
     Label not_zero = a.newLabel(), expected = a.newLabel(), done = a.newLabel();
     list(index);
     list_stored(index);
     a.mov(ecx, r9d);
-    a.sub(ecx, content());
+    a.sub(ecx, plan.content());
     list_pseudo(index);
     sum_content();
     a.mov(eax, member(index, offsetof(Found, pseudo)));
@@ -109,11 +109,11 @@ void FillEmitter::fill_around(size_t index) {
     list_stored(index);
     load_number(ecx, plan.lengths[plan.sums[index].length].offset);
     list_pseudo(index);
-    add_bytes(plan.sums[index].found.cover_offset, content());
+    add_bytes(plan.sums[index].found.cover_offset, plan.content());
     a.mov(ecx, member(index, offsetof(Found, pseudo)));
     a.add(rax, rcx);
     a.adc(rax, 0);
-    if (plan.sums[innermost()].found.pseudo_protocol) {
+    if (plan.sums[plan.innermost()].found.pseudo_protocol) {
         a.not_(edi);
         a.add(rax, rdi);
         a.adc(rax, 0);
@@ -127,7 +127,7 @@ void FillEmitter::fill_around(size_t index) {
 /* A sum around others is passed over while some within are fresh, and then come back to. */
 void FillEmitter::emit_judgement() {
     Label around = a.newLabel(), passed = a.newLabel(), done = a.newLabel();
-    if (count_around() > 1) {
+    if (plan.count_around() > 1) {
         a.jmp(rare);
         return;
     }
@@ -136,8 +136,8 @@ void FillEmitter::emit_judgement() {
     fill_content();
     list_at(r10);
     a.xor_(r9d, r9d);
-    for (size_t i = innermost(); i-- > 0;) {
-        if (!is_around(i)) {
+    for (size_t i = plan.innermost(); i-- > 0;) {
+        if (!plan.is_around(i)) {
             fill_header(i);
             continue;
         }
@@ -150,7 +150,7 @@ void FillEmitter::emit_judgement() {
         a.jnz(done);
         a.bind(passed);
     }
-    if (count_around()) {
+    if (plan.count_around()) {
         a.test(r9d, r9d);
         a.jnz(around);
     }
