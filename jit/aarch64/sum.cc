@@ -9,24 +9,19 @@
  * Words of 64 bits are added with carry. Vectors add neighbouring 16-bit words into 32-bit lanes
  * (UADALP), of which the four hold what is in PART_BYTES; so do several accumulators together.
  */
-#include "../sum.h"
-
-#include <asmjit/arm/a64assembler.h>
+#include "emit_sum.h"
 
 #include <carry/cpu.h>
 
 namespace carry::jit {
-namespace {
 
 using namespace asmjit::a64;
-using asmjit::arm::Gp;
-using asmjit::arm::GpX;
 using asmjit::arm::ptr;
-using asmjit::arm::Vec;
 
-constexpr uint32_t LANES = 4; /* vector accumulators, v0 to v3 */
+namespace {
+
 constexpr uint64_t VECTOR_BYTES = 16;
-constexpr uint64_t BLOCK_BYTES = LANES * VECTOR_BYTES;
+constexpr uint64_t BLOCK_BYTES = 4 * VECTOR_BYTES; /* a vector for each accumulator */
 constexpr uint64_t PART_BYTES = 0x20000; /* 2^16 words below 2^16 add up to less than 2^32 */
 
 /* Up to these sizes there is no loop, since what LDP reaches ends at 504 and 1,008. */
@@ -36,56 +31,11 @@ constexpr uint64_t VECTOR_STRAIGHT_MAX = 1024;
 /* From here on vectors are fewer instructions: 6 for 64 bytes, not 12, and 12 to sum up. */
 constexpr uint64_t VECTOR_MIN = 192;
 
-constexpr uint32_t LANDING_PAD = 34; /* HINT #34: BTI c */
+} // namespace
 
-class SumEmitter {
-  public:
-    SumEmitter(Assembler &assembler, const SumPlan &sum_plan);
-    void emit();
-
-  private:
-    void start();
-    void add_exact(uint64_t size);
-    void add_sizes();
-    void finish();
-
-    void settle();
-    void add_term(const Gp &term);
-    void load_pair(int32_t offset);
-    void add_words(int32_t offset, uint64_t bytes);
-    void add_piece(int32_t offset, uint32_t bytes);
-    void add_rest(int32_t offset, uint32_t bytes);
-    void advance(uint64_t bytes);
-
-    void add_scalar_loop();
-    bool may_have(uint64_t bit) const;
-    bool always_has(uint64_t bit) const;
-    void add_bits();
-    void add_blocks();
-
-    void zero_lanes();
-    void add_vector_pair(int32_t offset, uint32_t lane);
-    void add_vector(int32_t offset);
-    void add_lanes();
-    void add_vectors(uint64_t bytes);
-    void add_vector_loop();
-    void add_vector_parts();
-
-    Assembler &a;
-    const SumPlan &plan;
-    const bool copies;
-    const GpX copy = x0; /* where to, if it copies */
-    const GpX data, size;
-    const GpX acc = x4;
-    const GpX count = x5, part = x6;
-    const GpX first = x7, second = x8;
-    const Vec lanes[LANES] = {v0, v1, v2, v3};
-    bool carries = false; /* the carry flag is still to be added */
-};
-
-SumEmitter::SumEmitter(Assembler &assembler, const SumPlan &sum_plan)
-    : a(assembler), plan(sum_plan), copies(sum_plan.flags & CARRY_JIT_COPY), data(copies ? x1 : x0),
-      size(copies ? x2 : x1) {
+SumEmitter::SumEmitter(Assembler &assembler, const SumPlan &sum_plan, const SumRegisters &at)
+    : a(assembler), plan(sum_plan), copies(sum_plan.flags & CARRY_JIT_COPY), data(at.data),
+      size(at.size), copy(at.copy) {
 }
 
 void SumEmitter::start() {
@@ -309,13 +259,23 @@ void SumEmitter::add_exact(uint64_t bytes) {
     add_rest(static_cast<int32_t>(whole), bytes % VECTOR_BYTES);
 }
 
-/* The folds of <carry/sum.h>: the upper half of a sum and its halves exchanged is the sum folded.
- */
-void SumEmitter::finish() {
+void SumEmitter::fold(const Gp &total) {
     settle();
     a.lsr(first, acc, 32);
     a.adds(acc.w(), acc.w(), first.w());
-    a.adc(w0, acc.w(), wzr);
+    a.adc(total.w(), acc.w(), wzr);
+}
+
+void SumEmitter::add_run(const Gp &total) {
+    a.mov(acc, xzr);
+    add_sizes();
+    fold(total);
+}
+
+/* The folds of <carry/sum.h>: the upper half of a sum and its halves exchanged is the sum folded.
+ */
+void SumEmitter::finish() {
+    fold(x0);
     if (plan.result == CARRY_JIT_PARTIAL)
         return;
     a.ror(first.w(), w0, 16);
@@ -341,8 +301,6 @@ void SumEmitter::emit() {
     a.ret(x30);
 }
 
-} // namespace
-
 int plan_sum(SumPlan &plan) {
     const bool has_vectors = carry_cpu_has("neon");
     if (!plan.vector_bits)
@@ -355,7 +313,9 @@ int plan_sum(SumPlan &plan) {
 
 asmjit::Error emit_sum(asmjit::CodeHolder &code, const void *spec) {
     Assembler a(&code);
-    SumEmitter(a, *static_cast<const SumPlan *>(spec)).emit();
+    const SumPlan &plan = *static_cast<const SumPlan *>(spec);
+    const SumRegisters of_sum = {x0, x1, {}}, of_copy = {x1, x2, x0};
+    SumEmitter(a, plan, plan.flags & CARRY_JIT_COPY ? of_copy : of_sum).emit();
     return asmjit::kErrorOk;
 }
 
