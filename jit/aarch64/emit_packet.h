@@ -109,7 +109,7 @@ class PacketEmitter {
     Label constants[SUMS_MAX], ports_table;
 };
 
-/* Those that are cut, and UDP around tunnels that is not good or absent, are rare. */
+/* UDP around tunnels that does not verify is rare. */
 class CheckEmitter final : public PacketEmitter {
   public:
     CheckEmitter(asmjit::CodeHolder &code, const PacketPlan &packet_plan);
@@ -117,7 +117,7 @@ class CheckEmitter final : public PacketEmitter {
   private:
     /* Where the judgement of one sum goes on. */
     struct Labels {
-        Label bad, absent, done;
+        Label bad, absent, cut, done;
     };
 
     void emit_judgement() override;
@@ -126,24 +126,27 @@ class CheckEmitter final : public PacketEmitter {
     void judge_content(size_t index);
     void judge_around(size_t index);
     void leave_if_zero(size_t index);
+    void leave_if_cut(size_t index);
     void verify(size_t index);
     void emit_bad(size_t index);
     void emit_absent(size_t index);
+    void emit_cut(size_t index);
 
     Labels labels[SUMS_MAX];
 };
 
-/* All with UDP around tunnels are rare. */
 class FillEmitter final : public PacketEmitter {
   public:
     using PacketEmitter::PacketEmitter;
 
   private:
     void emit_judgement() override;
-    void require_captured();
-    void list_zero(size_t index);
+    void require_simple();
+    void require_zero_around(size_t index);
     void fill_content();
     void fill_header(size_t index);
+    void fill_around(size_t index);
+    void list_zero(size_t index);
     void write(size_t index);
 };
 

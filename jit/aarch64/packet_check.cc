@@ -13,7 +13,7 @@ using asmjit::arm::ptr;
 CheckEmitter::CheckEmitter(asmjit::CodeHolder &code, const PacketPlan &packet_plan)
     : PacketEmitter(code, packet_plan) {
     for (Labels &of : labels)
-        of = {a.newLabel(), a.newLabel(), a.newLabel()};
+        of = {a.newLabel(), a.newLabel(), a.newLabel(), a.newLabel()};
 }
 
 /* Each sum has a place of its own. */
@@ -26,8 +26,15 @@ void CheckEmitter::leave_if_zero(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     if (!sum.may_be_absent && !sum.zero_is_illegal)
         return;
-    a.ldr(w6, member(offsetof(Found, stored)));
-    a.cbz(w6, sum.may_be_absent ? labels[index].absent : rare);
+    a.ldr(w7, member(offsetof(Found, stored)));
+    a.cbz(w7, sum.may_be_absent ? labels[index].absent : rare);
+}
+
+/* Where w6, the end of what is covered, is beyond what was captured. */
+void CheckEmitter::leave_if_cut(size_t index) {
+    a.ldr(w7, ptr(x0, offsetof(struct carry_frame, captured)));
+    a.cmp(w6, w7);
+    a.b_hi(labels[index].cut);
 }
 
 /* What x6 holds is the sum of all that is covered. */
@@ -50,9 +57,8 @@ void CheckEmitter::judge_content(size_t index) {
     list_pseudo(index);
     if (!plan.count_around())
         leave_if_zero(index);
-    a.ldr(w6, ptr(x0, offsetof(struct carry_frame, captured)));
-    a.cmp(w11, w6);
-    a.b_hi(rare);
+    a.mov(w6, w11);
+    leave_if_cut(index);
     sum_content();
     if (plan.count_around())
         leave_if_zero(index);
@@ -61,7 +67,7 @@ void CheckEmitter::judge_content(size_t index) {
     verify(index);
 }
 
-/* UDP around tunnels, all of which was captured if what it carries ends with it. */
+/* UDP around tunnels. With bytes behind what it carries, it is rare. */
 void CheckEmitter::judge_around(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     uint32_t offset = sum.found.cover_offset;
@@ -71,6 +77,7 @@ void CheckEmitter::judge_around(size_t index) {
     leave_if_zero(index);
     a.ldr(w6, member(offsetof(Found, cover_size)));
     a.add(w6, w6, offset);
+    leave_if_cut(index);
     a.cmp(w6, w11);
     a.b_ne(rare);
     add_bytes(offset, plan.content());
@@ -101,6 +108,22 @@ void CheckEmitter::emit_absent(size_t index) {
     a.b(labels[index].done);
 }
 
+/* Covered bytes were not captured, or not even on the wire. w6 holds where they end. */
+void CheckEmitter::emit_cut(size_t index) {
+    a.bind(labels[index].cut);
+    leave_if_zero(index);
+    a.ldr(w7, ptr(x0, offsetof(struct carry_frame, wire)));
+    a.cmp(w6, w7);
+    a.mov(w6, CARRY_REASON_SNAPLEN);
+    a.mov(w7, CARRY_REASON_LENGTH);
+    a.csel(w6, w7, w6, CondCode::kHI);
+    a.strb(w6, member(offsetof(Found, reason)));
+    a.mov(w6, CARRY_VERDICT_UNVERIFIABLE);
+    a.strb(w6, member(offsetof(Found, verdict)));
+    a.str(wzr, member(offsetof(Found, expected)));
+    a.b(labels[index].done);
+}
+
 void CheckEmitter::emit_judgement() {
     for (size_t i = plan.sums.count; i-- > 0;) {
         enter(i);
@@ -116,6 +139,7 @@ void CheckEmitter::emit_judgement() {
     for (size_t i = 0; i < plan.sums.count; i++) {
         emit_bad(i);
         emit_absent(i);
+        emit_cut(i);
     }
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * As carry_packet_fill(): from the innermost outwards, what is not good is listed and written, one
- * behind the other. What cannot be told before the first write is rare.
+ * behind the other; a sum around others comes last if any of those was written. What cannot be
+ * told before the first write is rare.
  *
- *   w15    how many were listed
+ *   w4     the pseudo-header of the content     w15    how many sums were listed
+ *   w5     1: a sum around others was passed over
  */
 #include "emit_packet.h"
 
@@ -12,13 +14,27 @@ namespace carry::jit {
 using namespace asmjit::a64;
 using asmjit::arm::ptr;
 
-/* All that is said of the frame. */
-void FillEmitter::require_captured() {
+/* All that is said of the frame was captured. */
+void FillEmitter::require_simple() {
     load_number(x6, plan.lengths[0].offset);
     a.add(w6, w6, plan.lengths[0].base);
     a.ldr(w7, ptr(x0, offsetof(struct carry_frame, captured)));
     a.cmp(w6, w7);
     a.b_hi(rare);
+    for (size_t i = 0; i < plan.sums.count; i++)
+        if (plan.is_around(i))
+            require_zero_around(i);
+}
+
+/* The sender leaves it out, and nothing lies behind what it carries. */
+void FillEmitter::require_zero_around(size_t index) {
+    const PlannedSum &sum = plan.sums[index];
+    load(x6, sum.found.field_offset, 2);
+    a.cbnz(w6, rare);
+    load_number(x6, plan.lengths[sum.length].offset);
+    a.add(w6, w6, sum.found.cover_offset);
+    a.cmp(w6, w11);
+    a.b_ne(rare);
 }
 
 /* Stores what is expected, and goes on to the next place. */
@@ -47,8 +63,8 @@ void FillEmitter::fill_content() {
     a.sub(w6, w11, plan.content());
     list_pseudo(index);
     sum_content();
-    a.ldr(w6, member(offsetof(Found, pseudo)));
-    a.add(x6, x6, x12);
+    a.ldr(w4, member(offsetof(Found, pseudo)));
+    a.add(x6, x4, x12);
     fold64();
     fold32();
     load(x7, sum.found.field_offset, 2);
@@ -86,17 +102,53 @@ void FillEmitter::fill_header(size_t index) {
     a.bind(done);
 }
 
+/* Content that verifies is the complement of its pseudo-header, or 0 if it has none. */
+void FillEmitter::fill_around(size_t index) {
+    list(index);
+    list_stored(index);
+    load_number(x6, plan.lengths[plan.sums[index].length].offset);
+    list_pseudo(index);
+    add_bytes(plan.sums[index].found.cover_offset, plan.content());
+    a.ldr(w7, member(offsetof(Found, pseudo)));
+    add_term(x7);
+    if (plan.sums[plan.innermost()].found.pseudo_protocol) {
+        a.mvn(w7, w4);
+        add_term(x7);
+    }
+    fold64();
+    fold32();
+    list_zero(index);
+    write(index);
+}
+
+/* A sum around others is passed over while some within are fresh, and then come back to. */
 void FillEmitter::emit_judgement() {
-    if (plan.count_around()) {
+    Label around = a.newLabel(), passed = a.newLabel(), done = a.newLabel();
+    if (plan.count_around() > 1) {
         a.b(rare);
         return;
     }
-    require_captured();
+    require_simple();
     a.mov(w15, wzr);
     a.mov(x13, x1);
     fill_content();
-    for (size_t i = plan.innermost(); i-- > 0;)
-        fill_header(i);
+    a.mov(w5, wzr);
+    for (size_t i = plan.innermost(); i-- > 0;) {
+        if (!plan.is_around(i)) {
+            fill_header(i);
+            continue;
+        }
+        a.cmp(w15, 0);
+        a.cset(w5, CondCode::kNE);
+        a.b_ne(passed);
+        a.bind(around);
+        fill_around(i);
+        a.cbnz(w5, done);
+        a.bind(passed);
+    }
+    if (plan.count_around())
+        a.cbnz(w5, around);
+    a.bind(done);
     a.mov(w0, w15);
     a.ret(x30);
 }
