@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Packet functions made at run time judge what captures are full of themselves. What they hand over
+ * to the compiled functions is answered alike, so no other test tells one that does nothing else.
+ */
+#include <string.h>
+
+#include <carry/jit.h>
+
+#include "harness/stacks.h"
+#include "harness/tap.h"
+
+#define PAYLOAD 33
+
+/* The linker has libcarry-jit take the address of these (--wrap). */
+extern __typeof__(carry_packet_check) __real_carry_packet_check, __wrap_carry_packet_check;
+extern __typeof__(carry_packet_fill) __real_carry_packet_fill, __wrap_carry_packet_fill;
+
+static unsigned handed_over;
+
+size_t __wrap_carry_packet_check(const struct carry_frame *frame,
+                                 const struct carry_packet_options *options,
+                                 struct carry_packet_sum *sums, size_t capacity) {
+    handed_over++;
+    return __real_carry_packet_check(frame, options, sums, capacity);
+}
+
+size_t __wrap_carry_packet_fill(const struct carry_frame *frame,
+                                const struct carry_packet_options *options,
+                                struct carry_packet_sum *sums, size_t capacity) {
+    handed_over++;
+    return __real_carry_packet_fill(frame, options, sums, capacity);
+}
+
+static struct carry_frame view(const struct stacked *frame,
+                               const struct carry_jit_packet_spec *spec, uint32_t cut) {
+    return (struct carry_frame){frame->bytes, frame->size - cut, frame->size, spec->linktype, 0};
+}
+
+/* As senders do it: the innermost sum is left to the network card, and UDP around tunnels has
+   none. */
+static void leave_to_card(struct stacked *frame, const struct carry_jit_packet_spec *spec) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    const struct carry_frame all = view(frame, spec, 0);
+    size_t count = __real_carry_packet_check(&all, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t left = i + 1 < count ? 0 : carry_sum_fold(sums[i].pseudo);
+        if (sums[i].pseudo)
+            memcpy(frame->bytes + sums[i].field_offset, &left, sizeof left);
+    }
+}
+
+static unsigned count_tunnels(const struct carry_jit_packet_spec *spec) {
+    unsigned count = 0;
+    for (uint32_t i = 0; i < spec->count; i++)
+        count +=
+            spec->layers[i] == CARRY_PROTOCOL_VXLAN || spec->layers[i] == CARRY_PROTOCOL_GENEVE;
+    return count;
+}
+
+static void expect(const struct carry_jit *jit, const struct carry_frame *frame, unsigned expected,
+                   const char *stack, const char *what) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    handed_over = 0;
+    int count = jit->packet(frame, sums, CARRY_PACKET_SUMS_MAX);
+    tap_ok(count != CARRY_JIT_OTHER_SHAPE && handed_over == expected, "%s: %s %s", stack, what,
+           expected ? "is handed over" : "is answered");
+}
+
+static void test_check(const struct stack *stack, const struct carry_jit *jit) {
+    static struct stacked frame;
+    stack_build(&frame, &stack->spec, PAYLOAD);
+    const struct carry_frame all = view(&frame, &stack->spec, 0);
+    const struct carry_frame cut = view(&frame, &stack->spec, 1);
+    expect(jit, &all, 0, stack->name, "a good frame");
+    expect(jit, &cut, 0, stack->name, "a cut frame");
+    leave_to_card(&frame, &stack->spec);
+    expect(jit, &all, 0, stack->name, "an offloaded frame");
+}
+
+/* Of what UDP sums around each other hold in the end, the compiled function knows. */
+static void test_fill(const struct stack *stack, const struct carry_jit *jit) {
+    static struct stacked frame;
+    unsigned expected = count_tunnels(&stack->spec) > 1;
+    stack_build(&frame, &stack->spec, PAYLOAD);
+    leave_to_card(&frame, &stack->spec);
+    const struct carry_frame all = view(&frame, &stack->spec, 0);
+    expect(jit, &all, expected, stack->name, "a frame to be filled in");
+}
+
+static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t flags) {
+    const struct carry_jit *jit = NULL;
+    spec.flags = flags;
+    tap_ok(carry_jit_packet(&spec, &jit) == CARRY_OK, "a function is made");
+    return jit;
+}
+
+int main(void) {
+    for (size_t i = 0; i < stacks_count; i++) {
+        const struct carry_jit *checks = make(stacks[i].spec, 0);
+        const struct carry_jit *fills = make(stacks[i].spec, CARRY_JIT_FILL);
+        test_check(&stacks[i], checks);
+        test_fill(&stacks[i], fills);
+        carry_jit_release(checks);
+        carry_jit_release(fills);
+    }
+    return tap_done();
+}
