@@ -335,7 +335,19 @@ static const struct sandbox_rule no_sigtrap[] = {{SYS_rt_sigaction, EPERM, 0, ~0
 
 #define REFUSE(rules) refuse(rules, COUNT(rules))
 
+/* Valgrind takes such pages for itself, and dies where it needs more than it has. */
+static void skip_under_valgrind(void) {
+    if (fault_under_valgrind())
+        skip("valgrind needs new code");
+}
+
+static void refuse_new_code(void) {
+    skip_under_valgrind();
+    REFUSE(no_new_code);
+}
+
 static void refuse_exec_gain(void) {
+    skip_under_valgrind();
     if (prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0))
         skip("this kernel has no PR_SET_MDWE");
 }
@@ -376,12 +388,12 @@ static void mdwe_nothing(void) {
 }
 
 static void filter_procmem(void) {
-    REFUSE(no_new_code);
+    refuse_new_code();
     require_patching("procmem");
 }
 
 static void filter_alias(void) {
-    REFUSE(no_new_code);
+    refuse_new_code();
     REFUSE(no_procmem);
     require_patching("alias");
 }
@@ -409,7 +421,7 @@ static void exec_memfd_refused(void) {
 }
 
 static void filter_nothing(void) {
-    REFUSE(no_new_code);
+    refuse_new_code();
     REFUSE(no_procmem);
     REFUSE(no_memfd);
     require_following(CARRY_PATCH_PERMISSION);
@@ -453,7 +465,7 @@ static void procmem_goes(void) {
     REFUSE(no_procmem);
     REFUSE(no_pwrite);
     REFUSE(no_memfd);
-    REFUSE(no_new_code);
+    refuse_new_code();
     for (int i = 0; i < 3; i++)
         require_refusal(true, CARRY_ERROR_PERMISSION);
 }
@@ -463,7 +475,7 @@ static void procmem_goes_alias_stays(void) {
     require_patching("procmem");
     closefrom(3);
     REFUSE(no_procmem);
-    REFUSE(no_new_code);
+    refuse_new_code();
     require_patching("alias");
 }
 
@@ -471,7 +483,7 @@ static void alias_stays(void) {
     REFUSE(no_procmem);
     require_patching("alias");
     REFUSE(no_memfd);
-    REFUSE(no_new_code);
+    refuse_new_code();
     require_patching("alias");
 }
 
@@ -644,7 +656,7 @@ static void no_descriptors(void) {
 static void no_descriptors_no_code(void) {
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_NOFILE, &none);
-    REFUSE(no_new_code);
+    refuse_new_code();
     require_following(CARRY_PATCH_PERMISSION);
 }
 
@@ -657,7 +669,7 @@ static void no_address_space(void) {
 static void no_address_space_alias(void) {
     const struct rlimit none = {1 << 20, 1 << 20};
     REFUSE(no_procmem);
-    REFUSE(no_new_code);
+    refuse_new_code();
     setrlimit(RLIMIT_AS, &none);
     require_following(CARRY_PATCH_PERMISSION);
 }
@@ -713,7 +725,7 @@ static void fork_mprotect(void) {
 static void fork_without_descriptors(void) {
     const struct rlimit none = {0, 0};
     REFUSE(no_procmem);
-    REFUSE(no_new_code);
+    refuse_new_code();
     require_patching("alias");
     require(!flip(true), "commit fails");
     setrlimit(RLIMIT_NOFILE, &none);
@@ -1007,7 +1019,7 @@ static void leaves_state(void) {
     REFUSE(no_procmem);
     REFUSE(no_pwrite);
     REFUSE(no_memfd);
-    REFUSE(no_new_code);
+    refuse_new_code();
     require_refusal(false, CARRY_ERROR_PERMISSION);
     closefrom(3); /* not even opened */
     require_refusal(false, CARRY_ERROR_PERMISSION);
