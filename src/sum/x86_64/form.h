@@ -46,16 +46,22 @@
 
 #if COPIES
 #define DATA   %rsi
+#define DATA32 %esi
+#define DATA8  %sil
 #define SIZE   %rdx
 #define SIZE32 %edx
 #define SIZE8  %dl
 #define SUM    %r11d
+#define SUM64  %r11
 #else
 #define DATA   %rdi
+#define DATA32 %edi
+#define DATA8  %dil
 #define SIZE   %rsi
 #define SIZE32 %esi
 #define SIZE8  %sil
 #define SUM    %edx
+#define SUM64  %rdx
 #endif
 
 .macro TAKE_ARGUMENTS

@@ -3,7 +3,7 @@
 /*
  * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S,
  * and inside each vector kernel without masked loads, which would lose more by a jump to it than
- * it wins by the vectors. Those with masked loads have repeated.h.
+ * it wins by the vectors. Those with masked loads have short.h.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
  * 1 modulo 0xffff, so words of any multiple of 16 bits add up to the same checksum.
@@ -31,14 +31,19 @@
 #endif
 .endm
 
-/* chain += the 64-bit words at offset(DATA), `bytes` in all. */
-.macro ADD_WORDS chain, offset, bytes
+/* chain and the carry flag += the 64-bit words at offset(DATA), `bytes` in all. */
+.macro CHAIN_WORDS chain, offset, bytes
     ADD_WORD addq, \offset, \chain
     .set at, 8
     .rept \bytes / 8 - 1
     ADD_WORD adcq, \offset+at, \chain
     .set at, at + 8
     .endr
+.endm
+
+/* chain += the same. */
+.macro ADD_WORDS chain, offset, bytes
+    CHAIN_WORDS \chain, \offset, \bytes
     adcq $0, \chain
 .endm
 

@@ -25,7 +25,7 @@
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
  * Writes:   if it copies, [dst, dst + size) and nothing else, in the same way
  */
-#include "sum/x86_64/repeated.h"
+#include "sum/x86_64/short.h"
 
 #define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
 #define FLIP       V(14)                /* 0x8000 in every word */
@@ -37,7 +37,7 @@
 #define VPXOR       vpxord
 #define VMOVDQU     vmovdqu64
 #define BLOCK_SHIFT 9                   /* eight vectors are 512 bytes */
-#define ALIGNED_MIN 1024                /* from here on lines that loads straddle cost more */
+#define ALIGNED_MIN 513                 /* from here on lines that loads straddle cost more */
 #else
 #define VPXOR       vpxor
 #define VMOVDQU     vmovdqu
@@ -48,34 +48,24 @@
 /* If 129 to 256 bytes are four masked loads at most, which costs copies too many masked stores. */
 #define SUMS_FEW (MASKED && VECTOR_BYTES == 64 && !COPIES)
 
-/* Above these sizes vectors are ahead in latency too; a scalar tail delays them. */
-#if COPIES
-#define SCALAR_MAX 128                  /* its stores hold scalar code up sooner */
-#elif SUMS_FEW
-#define SCALAR_MAX 128                  /* they win more where calls overlap than they lose there */
-#elif MASKED
-#define SCALAR_MAX 256
-#else
-#define SCALAR_MAX 384
-#endif
+/* Above, vectors are ahead in latency too; a scalar tail delays them. */
+#define SCALAR_MAX 384                  /* without masked loads */
 
 #if MASKED
 /*
- * The sizes up to SCALAR_MAX that take SUM_REPEATED although masked loads exist, a byte each.
- * Where they occur they repeat, so that its branches are predicted, and it answers sooner than any
- * way through a vector register. All other sizes are taken to vary from call to call: a masked
- * load has no branch to mispredict, and one misprediction costs more than everything else here.
+ * The sizes up to 64 that take SUM_HEADER although masked loads exist, a byte each. Where they
+ * occur they repeat, so that its branches are predicted, and it answers sooner than any way through
+ * a vector register. All other sizes are taken to vary from call to call: a masked load has no
+ * branch to mispredict, and one misprediction costs more than everything else here.
  */
     .section .rodata
     .balign 64
-.Lscalar_sizes:
+.Lheaders:
     .set size, 0
-    .rept SCALAR_MAX + 1
-    /* UDP and ICMP; Ethernet; IPv4 and TCP; IPv6, and IPv4 with TCP; and that with an MSS */
+    .rept 64 + 1
+    /* UDP and ICMP; Ethernet; IPv4 and TCP; IPv6, and IPv4 with TCP; that with an MSS */
     .set header, (size == 8) | (size == 14) | (size == 20) | (size == 40) | (size == 44)
-    .set words, (size > 64) & (size <= 128) & (size % 4 == 0)
-    .set lines, (size > 0) & (size % 64 == 0)
-    .byte (header | words | lines) & 1
+    .byte (header | (size == 0) | (size == 64)) & 1
     .set size, size + 1
     .endr
 #endif
@@ -183,23 +173,12 @@
 
 CARRY_FUNCTION FUNCTION
     TAKE_ARGUMENTS
-    cmpq $SCALAR_MAX, SIZE
-    ja .Lvectors
 #if MASKED
-    leaq .Lscalar_sizes(%rip), %rax
+    cmpq $64, SIZE
+    ja .Labove64
+    leaq .Lheaders(%rip), %rax
     cmpb $0, (%rax, SIZE)
-    je .Lmasked
-#endif
-#if MASKED
-    .balign 16                          /* a cycle better than at 8 or 32, for 8 and 14 bytes */
-    SUM_REPEATED
-
-    .balign 16
-.Lmasked:
-    cmpl $64, SIZE32
-    ja .Lvectors
-    testl SIZE32, SIZE32                /* where no bytes are may be no page: as below */
-    jz .Lnothing
+    jne .Lheader
     /* So few words need no dot product: the two of a lane fit into it with their carries, so they
        are added there, which takes fewer instructions and less time. */
     movq $-1, %rax
@@ -227,11 +206,19 @@ CARRY_FUNCTION FUNCTION
 #endif
     RETURN_FEW
 
-.Lnothing:
-    movl SUM, %eax
-    RETURN_SUM
+    .balign 64
+.Lheader:
+    SUM_HEADER
+
+    .balign 16
+.Labove64:
+    cmpq $128, SIZE
+    ja .Lvectors
+    SUM_128
 
 #else
+    cmpq $SCALAR_MAX, SIZE
+    ja .Lvectors
     .balign 8
 .Lscalar:
     SUM_SCALAR
@@ -241,8 +228,6 @@ CARRY_FUNCTION FUNCTION
 #if SUMS_FEW
     cmpq $256, SIZE
     ja .Lmany
-    cmpl $128, SIZE32
-    jbe .Lmany
     /* The fourth vector stays with the first while nothing of it is to be read: as above. */
     SET_LOW_WORDS
     movq $-1, %rax
@@ -280,7 +265,7 @@ CARRY_FUNCTION FUNCTION
     .endr
     xorl %r8d, %r8d                     /* bytes taken, masked ones included */
 #if ALIGNED_MIN
-    testb $VECTOR_BYTES - 1, %dil
+    testb $VECTOR_BYTES - 1, DATA8
     jnz .Lmisaligned
 .Laligned:
 #endif
@@ -362,13 +347,13 @@ CARRY_FUNCTION FUNCTION
 
 #if ALIGNED_MIN
     /*
-     * What stands before the next multiple of a vector of rdi. If it is odd, words are taken from
+     * What stands before the next multiple of a vector. If it is odd, words are taken from
      * odd offsets on from here: their sum is that of swapped words, and so must this one's be.
      */
 .Lmisaligned:
     cmpq $ALIGNED_MIN, SIZE
     jb .Laligned
-    movl %edi, %ecx
+    movl DATA32, %ecx
     negl %ecx
     andl $VECTOR_BYTES - 1, %ecx
     movl %ecx, %r10d
