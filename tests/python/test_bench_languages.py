@@ -103,7 +103,7 @@ case "$1 $2" in
 "env GOVERSION") echo go1.19.8 ;;
 "mod download")
     case "$last" in
-    NOWHERE*) echo "dial: no network" >&2; exit 1 ;;
+    NOWHERE*) echo "{\\"Error\\": \\"dial: no network\\"}"; exit 1 ;;
     esac
     dir="$GOPATH/$last"
     mkdir -p "$dir/pkg/tcpip/checksum" "$dir/tun"
