@@ -28,6 +28,7 @@ TOLERANCE_PERCENT = 2
 SECONDS = 120
 GOOD, GROWN, ERROR = 0, 1, 2
 
+REASON_MAX = 50  # so that a line of the record stays within 100
 EXAMPLES = """\
 examples:
   check_instructions.py build                    compares all
@@ -307,11 +308,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="PREFIX", help="of the names of cases")
     parser.add_argument("--functions", action="store_true", help="show what each executes")
     parser.add_argument("--update", action="store_true", help="record what was counted")
-    parser.add_argument("--reason", default="", help="why it changed: needed to record it")
+    parser.add_argument("--reason", default="", help=f"why it changed, in {REASON_MAX} characters")
     arguments = parser.parse_args()
     arguments.reason = " ".join(arguments.reason.split())
     if arguments.update != bool(arguments.reason):
         parser.error("--update and --reason TEXT go together")
+    if len(arguments.reason) > REASON_MAX:
+        parser.error(f"the reason has {len(arguments.reason)} characters, more than {REASON_MAX}")
     if arguments.update and arguments.only:
         parser.error("--update records all cases, not --only some")
     return arguments

@@ -192,6 +192,7 @@ def test_a_doctored_figure_fails(table: Path, tmp_path: Path) -> None:
 
     assert check("--table", doctored, "--update")[0] == 2
     assert check("--table", doctored, "--update", "--reason", " ")[0] == 2
+    assert check("--table", doctored, "--update", "--reason", "x" * 51)[0] == 2
     assert check("--table", doctored, "--update", "--reason", "undone")[0] == 0
     assert parse_tables(doctored.read_text())[compiler][SMALL] == Row(before, "undone")
     assert check("--table", doctored)[0] == 0

@@ -20,8 +20,8 @@
  * left, edx = the sum, which has a meaning only if none are left. To make that so, the copying
  * forms keep to what CARRY_RECOVER asks for (base/fault.h).
  *
- * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM (its upper
- *           half is undefined)
+ * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM; the upper
+ *           half of SUM64 is undefined before EXTEND_SUM
  * Out:      eax; or rax and edx
  */
 #ifndef COPIES
@@ -67,6 +67,13 @@
 .macro TAKE_ARGUMENTS
 #if COPIES
     movl %ecx, SUM
+#endif
+.endm
+
+/* SUM64 = SUM */
+.macro EXTEND_SUM
+#if !COPIES
+    movl SUM, SUM
 #endif
 .endm
 

@@ -3,7 +3,7 @@
 /*
  * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S,
  * and inside each vector kernel without masked loads, which would lose more by a jump to it than
- * it wins by the vectors. Those with masked loads have short.h.
+ * it wins by the vectors. Those with masked loads take parts of it: short.h.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
  * 1 modulo 0xffff, so words of any multiple of 16 bits add up to the same checksum.
@@ -14,9 +14,10 @@
  * Reads:    [data, data + size) and nothing else
  * Writes:   if it copies, [dst, dst + size) and nothing else
  *
- * The carry flag makes each addition wait for the one before. Two chains run side by side, which
- * is as much as two loads a cycle can feed. There is no indirect jump: kernels would turn it into
- * a retpoline.
+ * A conditional branch that goes both ways costs about as much as four additions even where it is
+ * predicted, and some twenty times that where it is not. So there are few of them: up to 128 bytes
+ * the words at the end are loaded whatever the size, and what the words before them have already is
+ * masked out. There is no indirect jump: kernels would turn it into a retpoline.
  */
 #include "sum/x86_64/form.h"
 
@@ -47,105 +48,136 @@
     adcq $0, \chain
 .endm
 
-/* rax += the words of all blocks of 128 bytes, at least one. Spoils r8. */
-.macro ADD_BLOCKS
+    .section .rodata
+    .balign 64
+.Lmasks:
+    .fill 32, 1, 0
+    .fill 32, 1, 0xff
+
+/*
+ * word = the 64-bit word `back` bytes before the end, its bytes that lie before `from` taken for
+ * zeros. rcx is .Lmasks. Copied whole.
+ */
+.macro LOAD_END from, back, word
+#if COPIES
+    CARRY_LOAD movq -\back(%rsi, SIZE), \word
+    CARRY_STORE movq \word, -\back(%rdi, SIZE)
+    andq 32-\from-\back(%rcx, SIZE), \word
+#else
+    movq 32-\from-\back(%rcx, SIZE), \word
+    andq -\back(%rdi, SIZE), \word
+#endif
+.endm
+
+/*
+ * eax = SUM64 and the carry flag, folded. What leaves a carry, be it one addition or one without
+ * and others with a carry in, does not leave ones alone: so nothing here carries twice.
+ */
+.macro RETURN_FOLDED
+#if BMI2
+    rorxq $32, SUM64, %rax
+    adcl SUM, %eax
+#else
+    adcq $0, SUM64
+    movq SUM64, %rax
+    shrq $32, %rax
+    addl SUM, %eax
+#endif
+    adcl $0, %eax
+    RETURN_SUM
+.endm
+
+/*
+ * rax = the words behind the first `from` bytes, `end` bytes at most. They are counted from the end
+ * of all: if the bytes are odd in number, words have theirs swapped. So they are turned by 8 bits
+ * for each byte; turns by whole words do no harm.
+ */
+.macro SUM_END from, end
+    LOAD_END \from, \end, %rax
+    .if \end == 32
+    LOAD_END \from, 24, %r8
+    LOAD_END \from, 16, %r9
+    LOAD_END \from, 8, %r10
+    addq %r8, %rax
+    adcq %r9, %rax
+    adcq %r10, %rax
+    adcq $0, %rax
+    .elseif \end == 16
+    LOAD_END \from, 8, %r8
+    addq %r8, %rax
+    adcq $0, %rax
+    .endif
+    movl SIZE32, %ecx
+    shll $3, %ecx
+    rolq %cl, %rax
+.endm
+
+/* The first `from` bytes and the others; only copies begin with the first, as their stores must. */
+.macro SUM_BOTH from, end
+    leaq .Lmasks(%rip), %rcx
+#if COPIES
+    ADD_WORDS SUM64, 0, \from
+    SUM_END \from, \end
+    addq %rax, SUM64
+#else
+    SUM_END \from, \end
+    CHAIN_WORDS SUM64, 0, \from
+    adcq %rax, SUM64
+#endif
+    RETURN_FOLDED
+.endm
+
+/* 65 to 128 bytes. */
+.macro SUM_128
+    cmpl $96, SIZE32
+    ja .Labove96
+    SUM_BOTH 64, 32
+.Labove96:
+    SUM_BOTH 96, 32
+.endm
+
+.macro SUM_SCALAR
+    cmpq $32, SIZE
+    ja .Labove32
+    cmpl $16, SIZE32
+    jbe .Lupto16
+    SUM_BOTH 16, 16
+
+.Labove32:
+    cmpq $64, SIZE
+    ja .Labove64
+    SUM_BOTH 32, 32
+
+.Labove64:
+    cmpq $128, SIZE
+    jae .Lblocks
+    SUM_128
+
+.Lupto16:
+    cmpl $8, SIZE32
+    jb .Lunder8
+    ja .Labove8
+    ADD_WORD addq, 0, SUM64
+    RETURN_FOLDED
+.Labove8:
+    SUM_BOTH 8, 8
+
+    /* Blocks of 128 bytes; the carry flag makes additions wait for each other, so in two chains. */
+.Lblocks:
     xorl %r8d, %r8d
 .Lblock:
-    ADD_WORDS %rax, 0, 64
+    ADD_WORDS SUM64, 0, 64
     ADD_WORDS %r8, 64, 64
     ADVANCE 128
     cmpq $128, SIZE
     jae .Lblock
-    addq %r8, %rax
-    adcq $0, %rax
-.endm
-
-/*
- * rax += the last size % 8 bytes, from the word that ends with them: shifted right by 8 bytes less
- * those, in two steps since a shift by 64 bits would be none. rax is under 2^33 before: no carry.
- */
-.macro ADD_LAST
-    CARRY_LOAD movq -8(DATA, SIZE), %r10
-#if COPIES
-    movq %r10, %r9
-#endif
-    movl SIZE32, %ecx
-    notl %ecx
-    shll $3, %ecx
-    shrq %cl, %r10
-    shrq $8, %r10
-    addq %r10, %rax
-.endm
-
-.macro SUM_SCALAR
-    cmpq $8, SIZE
-    jb .Lunder8
-    movl SUM, %eax
-    cmpq $128, SIZE
-    jae .Lblocks
-#if RECOVERS
-    CARRY_LOAD cmpb %al, (%rsi)         /* before the last: one fault is all that is to happen */
-#endif
-    ADD_LAST
-    cmpq $16, SIZE
-    jb .L8bytes
-    cmpq $32, SIZE
-    jb .L16bytes
-    cmpq $64, SIZE
-    jb .L32bytes
-
-.L64bytes:
-    ADD_WORDS %rax, 0, 64
-    ADVANCE 64
-    testb $56, SIZE8
-    jz .Llast
-.Lunder64:
-    testb $32, SIZE8
-    jz .Lunder32
-.L32bytes:
-    ADD_WORDS %rax, 0, 32
-    ADVANCE 32
-.Lunder32:
-    testb $16, SIZE8
-    jz .Lunder16
-.L16bytes:
-    ADD_WORDS %rax, 0, 16
-    ADVANCE 16
-.Lunder16:
-    testb $8, SIZE8
-    jz .Llast
-.L8bytes:
-    ADD_WORDS %rax, 0, 8
-#if COPIES
-    ADVANCE 8
-.Llast:
-    andl $7, %edx
-    jz .Lfold
-    CARRY_STORE movq %r9, -8(%rdi, %rdx)
-#else
-.Llast:
-#endif
-.Lfold:
-    movq %rax, %r9
-    shrq $32, %r9
-    addl %r9d, %eax
-    adcl $0, %eax
-    RETURN_SUM
-
-.Lblocks:
-    ADD_BLOCKS
-    movl %eax, %r10d
-    shrq $32, %rax
-    addq %r10, %rax
-    ADD_LAST
-    testb $64, SIZE8
-    jnz .L64bytes
-    testb $56, SIZE8
-    jnz .Lunder64
-    jmp .Llast
+    addq %r8, SUM64
+    adcq $0, SUM64
+    testq SIZE, SIZE
+    jnz .Lscalar
+    RETURN_FOLDED
 
 .Lunder8:
-    movl SUM, %eax
     cmpl $4, SIZE32
     jb .Lunder4
     /* The first 4 bytes and the last 4; where they overlap, the same bits meet. */
@@ -159,8 +191,8 @@
     shll $3, %ecx
     shlq %cl, %r8
     orq %r8, %r9
-    addq %r9, %rax                      /* under 2^56 + 2^32, as above */
-    jmp .Lfold
+    addq %r9, SUM64
+    RETURN_FOLDED
 
 .Lunder4:
     testl SIZE32, SIZE32
@@ -170,21 +202,20 @@
     shrl $1, %r10d
     leal -1(SIZE), %ecx
     CARRY_LOAD movzbl (DATA), %r9d
-    CARRY_LOAD movzbl (DATA, %r10), %r11d
+    CARRY_LOAD movzbl (DATA, %r10), %eax
     CARRY_LOAD movzbl (DATA, %rcx), %r8d
 #if COPIES
     CARRY_STORE movb %r9b, (%rdi)
-    CARRY_STORE movb %r11b, (%rdi, %r10)
+    CARRY_STORE movb %al, (%rdi, %r10)
     CARRY_STORE movb %r8b, (%rdi, %rcx)
 #endif
     shll $3, %ecx
     shll %cl, %r8d
     leal (, %r10, 8), %ecx
-    shll %cl, %r11d
+    shll %cl, %eax
     orl %r8d, %r9d
-    orl %r11d, %r9d
-    addl %r9d, %eax
-    adcl $0, %eax
+    orl %eax, %r9d
+    addq %r9, SUM64
 .Lnone:
-    RETURN_SUM
+    RETURN_FOLDED
 .endm

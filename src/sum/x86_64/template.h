@@ -25,6 +25,7 @@
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
  * Writes:   if it copies, [dst, dst + size) and nothing else, in the same way
  */
+#define BMI2 1
 #include "sum/x86_64/short.h"
 
 #define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
@@ -48,8 +49,8 @@
 /* If 129 to 256 bytes are four masked loads at most, which costs copies too many masked stores. */
 #define SUMS_FEW (MASKED && VECTOR_BYTES == 64 && !COPIES)
 
-/* Above, vectors are ahead in latency too; a scalar tail delays them. */
-#define SCALAR_MAX 384                  /* without masked loads */
+/* Above, vectors are ahead where calls overlap; where the next one waits, from 400 bytes on. */
+#define SCALAR_MAX 256                  /* without masked loads */
 
 #if MASKED
 /*
@@ -134,6 +135,7 @@
     TAKE(at + 0, 8); TAKE(at + 1, 9); TAKE(at + 2, 10); TAKE(at + 3, 11);                          \
     DOT ONES, V(8), V(a); DOT ONES, V(9), V(b); DOT ONES, V(10), V(c); DOT ONES, V(11), V(d)
 
+#if MASKED
 /* V(n) = the bytes at DATA + index that the mask k names, and zeros; copied where bytes are. */
 #if COPIES
 #define TAKE_MASKED(index, k, n)                                                                   \
@@ -141,6 +143,41 @@
     CARRY_STORE vmovdqu8 V(n), (%rdi, index){k}
 #else
 #define TAKE_MASKED(index, k, n) vmovdqu8 (%rdi, index), V(n){k}{z}
+#endif
+
+/* V(8) = the last r9 bytes, which are fewer than a vector, and zeros. Spoils rax; rcx is 0. */
+.macro TAKE_TAIL
+    movq $-1, %rax
+    bzhiq %r9, %rax, %rax
+    kmovq %rax, %k1
+    TAKE_MASKED(%rcx, %k1, 8)
+.endm
+#else
+    .section .rodata
+    .balign 32
+.Lin_place:
+    .byte 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+.Lswapped:
+    .byte 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+
+/*
+ * The same from a vector that ends with them, without what others have of it; its words have their
+ * bytes swapped if r9 is odd. Spoils rax and rcx.
+ */
+.macro TAKE_TAIL
+    leaq .Lmasks(%rip), %rax
+    CARRY_LOAD vmovdqu -VECTOR_BYTES(DATA, %r9), V(8)
+#if COPIES
+    CARRY_STORE vmovdqu V(8), -VECTOR_BYTES(%rdi, %r9)
+#endif
+    vpand (%rax, %r9), V(8), V(8)
+    leaq .Lin_place(%rip), %rax
+    movl %r9d, %ecx
+    andl $1, %ecx
+    shll $4, %ecx
+    vbroadcasti128 (%rax, %rcx), V(9)
+    vpshufb V(9), V(8), V(8)
+.endm
 #endif
 
 #define ADD_TAKEN(n, a)                                                                            \
@@ -208,18 +245,20 @@ CARRY_FUNCTION FUNCTION
 
     .balign 64
 .Lheader:
+    EXTEND_SUM
     SUM_HEADER
 
     .balign 16
 .Labove64:
     cmpq $128, SIZE
     ja .Lvectors
+    EXTEND_SUM
     SUM_128
 
 #else
     cmpq $SCALAR_MAX, SIZE
     ja .Lvectors
-    .balign 8
+    EXTEND_SUM
 .Lscalar:
     SUM_SCALAR
 #endif
@@ -270,9 +309,6 @@ CARRY_FUNCTION FUNCTION
 .Laligned:
 #endif
     movq SIZE, %r9
-#if !MASKED
-    andq $-VECTOR_BYTES, %r9            /* the rest is for the scalar code */
-#endif
     movl $PART_BYTES, %eax
     cmpq %rax, %r9
     cmovaq %rax, %r9
@@ -306,17 +342,12 @@ CARRY_FUNCTION FUNCTION
     ADD_VECTOR(6)
     ADVANCE VECTOR_BYTES
 .Ltail:
-#if MASKED
     andl $VECTOR_BYTES - 1, %r9d
     jz .Lmerge
-    movq $-1, %rax
-    bzhiq %r9, %rax, %rax
-    kmovq %rax, %k1
-    TAKE_MASKED(%rcx, %k1, 8)           /* rcx is 0 */
+    TAKE_TAIL
     ADD_TAKEN(8, 7)
     subq %r9, SIZE
 .Lmerge:
-#endif
     vpaddd V(1), V(0), V(0)
     vpaddd V(3), V(2), V(2)
     vpaddd V(5), V(4), V(4)
@@ -332,18 +363,11 @@ CARRY_FUNCTION FUNCTION
 #endif
     addl %eax, SUM
     adcl $0, SUM
-#if MASKED
     testq SIZE, SIZE
     jnz .Lpart
     movl SUM, %eax
     vzeroupper
     RETURN_SUM
-#else
-    cmpq $VECTOR_BYTES, SIZE
-    jae .Lpart
-    vzeroupper
-    jmp .Lscalar
-#endif
 
 #if ALIGNED_MIN
     /*
