@@ -36,6 +36,15 @@ constexpr Key keys_of[CARRY_PROTOCOL_COUNT][5] = {
 #undef CARRY_ON_UDP
 #undef CARRY_ON_ICMP
 
+constexpr size_t count_keys(Space space) {
+    size_t count = 0;
+    for (const auto &keys : keys_of)
+        for (const Key &key : keys)
+            count += key.space == space;
+    return count;
+}
+static_assert(count_keys(Space::UDP) <= TunnelPorts::CAPACITY, "all tunnels are told by port");
+
 template <typename Number, size_t N>
 void add_keys(List<Number, N> &numbers, Space space, uint32_t protocol) {
     for (const Key &key : keys_of[protocol])

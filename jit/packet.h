@@ -12,6 +12,8 @@ namespace carry::jit {
 
 /* A short array that knows how many of its places are used. */
 template <typename T, size_t N> struct List {
+    static constexpr size_t CAPACITY = N;
+
     T items[N];
     uint32_t count = 0;
 
