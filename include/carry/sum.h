@@ -45,8 +45,9 @@ CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
 
 /*
  * Copies `size` bytes from `src` to `dst` and returns the partial sum of them, added to `sum`, in
- * one pass: each byte is loaded once. The ranges must not overlap, nor be the same; nothing outside
- * [dst, dst + size) is written.
+ * one pass. The ranges must not overlap, nor be the same; nothing outside [dst, dst + size) is
+ * written. The source must not change meanwhile: some bytes near the end are loaded twice, and the
+ * sum would be that of other bytes than were copied.
  *
  * Data that comes in chunks: where each but the last has an even size, the sum of one is the seed
  * of the next. Otherwise sum each chunk on its own, and join them where they stand in the whole:
