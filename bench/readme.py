@@ -16,28 +16,25 @@ import difflib
 import re
 import sys
 import textwrap
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from measure import result
 from measure.claims import against
 from measure.peers import ROOT
-from measure.plan import MIX_TITLES
-from measure.text import show_bytes, show_ns
+from measure.plan import MIX_TITLES, OURS
+from measure.text import LANGUAGE_TITLES, show_bytes, show_ns
 
 README = ROOT / "README.md"
 BLOCK = re.compile(r"<!-- table of (\S+) -->\n.*?<!-- end of the table -->\n", re.DOTALL)
 
-# Columns, for those that the result has; of what is not named here the report tells.
-COLUMNS = {
-    "carry": "libcarry",
-    "dpdk/gcc-native": "DPDK, gcc native",
-    "dpdk/clang-native": "DPDK, clang native",
-    "linux": "Linux",
-    "linux-generic": "Linux, generic C",
-    "load@c": "loads alone",
-    "floor@c": "empty call",
-}
+# Columns: peers in C by name, of other languages their fastest. The report tells of all.
+PEERS_IN_C = {"dpdk": "DPDK", "linux": "Linux", "linux-generic": "Linux, C"}
+LANGUAGES = ("rust", "go")
+SMALL = 256
+BOUNDS = {"load@c": "loads", "floor@c": "empty"}
 ROWS = (
     *(("hot", size) for size in (20, 64, 256, 1500, 9000, 65535)),
     *(("latency", size) for size in (20, 1500)),
@@ -66,12 +63,55 @@ def find_cell(found: result.Result, mode: str, size: int) -> dict[str, Any]:
     raise ReadmeError(f"the result has no cell of {mode}, {size} bytes")
 
 
-def table_row(found: result.Result, mode: str, size: int, columns: list[str]) -> str:
+@dataclass(frozen=True)
+class Column:
+    title: str
+    function: str
+
+
+def fastest(found: result.Result, peers: list[str]) -> list[str]:
+    """Their function that is the fastest of them in most rows of the table; none without times."""
+    wins: Counter[str] = Counter()
+    for mode, size in ROWS:
+        times = find_cell(found, mode, size)["ns"]
+        own = [name for name in times if found["functions"][name]["peer"] in peers]
+        wins.update(sorted(own, key=lambda name: times[name][0])[:1])
+    return [name for name, _ in wins.most_common(1)]
+
+
+def fastest_in(found: result.Result, language: str) -> list[str]:
+    return fastest(found, [p["name"] for p in found["peers"] if p["language"] == language])
+
+
+def choose_columns(found: result.Result) -> list[Column]:
+    """For what the result has."""
+    ours = OURS["sum"]
+    columns = [Column(function_title(found, ours), ours)]
+    for peer, title in PEERS_IN_C.items():
+        columns += (Column(title, name) for name in fastest(found, [peer]))
+    for language in LANGUAGES:
+        shown = LANGUAGE_TITLES[language]
+        for name in fastest_in(found, language):
+            columns.append(Column(f"{peer_title(found, name)} ({shown})", name))
+    columns += (Column(title, name) for name, title in BOUNDS.items() if name in found["functions"])
+    return columns
+
+
+def function_title(found: result.Result, name: str) -> str:
+    return found["functions"][name]["title"]
+
+
+def peer_title(found: result.Result, name: str) -> str:
+    peer = found["functions"][name]["peer"]
+    return next(row["title"] for row in found["peers"] if row["name"] == peer)
+
+
+def table_row(found: result.Result, mode: str, size: int, columns: list[Column]) -> str:
     """The fastest but for bounds is bold."""
     cell = find_cell(found, mode, size)
     best = result.winners(found, cell)
     shown = []
-    for name in columns:
+    for name in (column.function for column in columns):
         text = show_ns(cell["ns"][name][0]) if name in cell["ns"] else "-"
         shown.append(f"**{text}**" if name in best else text)
     return "| " + " | ".join([row_title(mode, size), *shown]) + " |"
@@ -80,23 +120,67 @@ def table_row(found: result.Result, mode: str, size: int, columns: list[str]) ->
 def compilers(found: result.Result) -> str:
     notes = found["notes"].get("c", {})
     names = [text for key, text in notes.items() if key.startswith("compiler-")]
-    return ", ".join(names)
+    others = (found["notes"].get(language, {}).get("compiler") for language in LANGUAGES)
+    return ", ".join([*names, *filter(None, others)])
 
 
 def fill(text: str) -> list[str]:
-    return textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(text, 98, break_long_words=False, break_on_hyphens=False)
+
+
+def fill_item(text: str) -> list[str]:
+    """Of a list; nothing makes none."""
+    return [("  " if place else "- ") + line for place, line in enumerate(fill(text))]
+
+
+def column_sentence(found: result.Result, columns: list[Column]) -> str:
+    """What the columns are, and that no column may hold the fastest."""
+    chosen = [column for column in columns if found["functions"][column.function]["kind"] == "peer"]
+    titles = dict.fromkeys(function_title(found, column.function) for column in chosen)
+    text = f"Of variants and languages the fastest are shown: {'; '.join(titles)}."
+    text += " *Loads* are loads alone, of the widest vectors, *empty* is an empty function: they do"
+    text += " not take part."
+    shown = {column.function for column in columns}
+    if any(not result.winners(found, find_cell(found, *row)) & shown for row in ROWS):
+        text += " In a row without bold another variant or peer is the fastest."
+    return text
+
+
+def python_sentence(found: result.Result) -> str:
+    """Too slow for a column."""
+    for name in fastest_in(found, "python"):
+        cells = (find_cell(found, *row)["speedup"] for row in ROWS)
+        speeds = [speedup[name][0] for speedup in cells if name in speedup]
+        times = f"{min(speeds):,.0f} to {max(speeds):,.0f} times as long"
+        return f"{function_title(found, name)} (Python) takes {times}."
+    return ""
 
 
 def standing_sentence(found: result.Result) -> str:
     """What all cells say together."""
     ones = result.standings(found)
-    lost = sum(one.loses for one in ones)
+    lost = [one for one in ones if one.loses]
     best, linux = (against(found, "hot", 1500, peer) for peer in (None, "linux"))
-    text = f"Slower than the fastest peer by more than 5 % are {lost} of {len(ones)} cells."
+    text = f"Slower than the fastest peer by more than 5 % are {len(lost)} of {len(ones)} cells"
+    text += " (a cell is a work, a mode, a size and an alignment)"
+    if lost:
+        small = sum(0 < one.cell["size"] <= SMALL for one in lost)
+        worst = min(one.speedup[0] for one in lost)
+        text += f", {small} of them on up to {SMALL} bytes; the worst has {worst:.2f} of its speed"
+    text += "."
     if best and linux:
         text += f" At 1,500 bytes the library is {best:.1f} times as fast as the fastest peer and"
         text += f" {linux:.1f} times as fast as Linux."
     return text
+
+
+def switch_sentence(found: result.Result) -> str:
+    for cell in found["cells"]:
+        if cell["work"] == "switch":
+            times = sorted((times[0], name) for name, times in cell["ns"].items())
+            shown = [f"{function_title(found, name)} {show_ns(time)}" for time, name in times]
+            return f"A switch to another context and back, ns: {', '.join(shown)}."
+    return ""
 
 
 def capture_sentence(found: result.Result) -> str:
@@ -110,7 +194,7 @@ def capture_sentence(found: result.Result) -> str:
 
 
 def make_block(found: result.Result, name: str) -> str:
-    columns = [column for column in COLUMNS if column in found["functions"]]
+    columns = choose_columns(found)
     machine = found["machine"]
     where = f"{machine['cpu']} ({machine['hypervisor']}), {machine['kernel']}"
     return "\n".join(
@@ -118,12 +202,15 @@ def make_block(found: result.Result, name: str) -> str:
             f"<!-- table of {name} -->",
             *fill(f"Measured on {where}, {found['date']}; {compilers(found)}."),
             "",
-            "| bytes | " + " | ".join(COLUMNS[column] for column in columns) + " |",
-            "|---|" + "---|" * len(columns),
+            "| bytes | " + " | ".join(column.title for column in columns) + " |",
+            "|---|" + "---:|" * len(columns),
             *(table_row(found, mode, size, columns) for mode, size in ROWS),
             "",
-            *fill(standing_sentence(found)),
-            *fill(capture_sentence(found)),
+            *fill(f"{column_sentence(found, columns)} {python_sentence(found)}"),
+            "",
+            *fill_item(standing_sentence(found)),
+            *fill_item(switch_sentence(found)),
+            *fill_item(capture_sentence(found)),
             "<!-- end of the table -->",
             "",
         ]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+LANGUAGE_TITLES = {"c": "C", "rust": "Rust", "go": "Go", "python": "Python"}
+
 
 def show_bytes(size: float) -> str:
     for unit, bytes_each in (("Mi", 1 << 20), ("Ki", 1 << 10)):

@@ -544,11 +544,57 @@ FRAME = "before\n<!-- table of {} -->\n{}<!-- end of the table -->\nbehind\n"
 def test_the_table_is_the_results(short_rows: Path) -> None:
     made = readme.rewrite(FRAME.format("r.json", "old\n"), root=short_rows)
     assert made.startswith("before\n<!-- table of r.json -->\n") and made.endswith("\nbehind\n")
-    assert "| 1,500 | **10.0** | 50.0 | 1.00 |" in made
-    assert "| 1,500, latency | **15.0** | 60.0 | 1.00 |" in made
-    assert "are 1 of 3 cells" in made and "old" not in made
+    assert "| bytes | libcarry | DPDK | Linux | empty |" in made
+    assert "| 1,500 | **10.0** | 20.0 | 50.0 | 1.00 |" in made
+    assert "| 1,500, latency | **15.0** | 30.0 | 60.0 | 1.00 |" in made
+    assert "are 1 of 3 cells" in made and "the worst has 0.67 of" in made and "old" not in made
     assert readme.rewrite(made, root=short_rows) == made
     assert readme.rewrite(made.replace("60.0", "6.0"), root=short_rows) == made
+
+
+def with_peers(**times: list[float]) -> result.Result:
+    """The small result, with more functions: `language_peer_variant` took so long in each cell."""
+    made = made_result()
+    for key, taken in times.items():
+        language, peer, variant = key.split("_")
+        name = f"{peer}/{variant}"
+        made["functions"][name] = {"peer": peer, "title": name, "work": "sum", "kind": "peer"}
+        made["peers"].append({"name": peer, "title": peer.upper(), "language": language})
+        for cell, ns in zip(made["cells"], taken, strict=True):
+            cell["ns"][name] = [ns] * 3
+            cell["speedup"][name] = [ns / cell["ns"]["carry"][0]] * 3
+    return made
+
+
+def block_of(made: result.Result) -> str:
+    """As one line."""
+    return " ".join(readme.make_block(made, "r.json").split())
+
+
+@pytest.mark.usefixtures("short_rows")
+def test_of_a_language_the_table_has_the_fastest_function() -> None:
+    times = {"rust_slow_a": [9, 70, 70], "rust_fast_a": [9, 60, 60], "rust_fast_b": [9, 20, 30]}
+    made = block_of(with_peers(**times, go_only_a=[9, 80, 90], python_snake_a=[900, 1000, 3000]))
+    assert "| bytes | libcarry | DPDK | Linux | FAST (Rust) | ONLY (Go) | empty |" in made
+    assert "| 1,500 | **10.0** | 20.0 | 50.0 | 20.0 | 80.0 | 1.00 |" in made
+    assert "fast/b; only/a." in made
+    assert "snake/a (Python) takes 100 to 200 times as long." in made
+
+
+@pytest.mark.usefixtures("short_rows")
+def test_a_row_may_be_won_by_who_has_no_column() -> None:
+    hint = "In a row without bold another variant or peer is the fastest."
+    assert hint not in block_of(with_peers(rust_fast_a=[9, 9, 3]))
+    made = block_of(with_peers(rust_fast_a=[9, 9, 70], rust_fast_b=[9, 70, 3]))
+    assert hint in made and "| 1,500, latency | 15.0 | 30.0 | 60.0 | 70.0 | 1.00 |" in made
+
+
+def test_the_table_fits_into_the_source() -> None:
+    lines = (SOURCE / "README.md").read_text().splitlines()
+    assert len(lines) <= 250
+    begin = next(i for i, line in enumerate(lines) if line.startswith("<!-- table of"))
+    end = lines.index("<!-- end of the table -->")
+    assert all(len(line) <= 100 for line in lines[begin:end])
 
 
 def test_a_readme_without_a_table_is_refused(short_rows: Path) -> None:
