@@ -16,7 +16,6 @@ import difflib
 import re
 import sys
 import textwrap
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,18 +68,15 @@ class Column:
     function: str
 
 
-def fastest(found: result.Result, peers: list[str]) -> list[str]:
-    """Their function that is the fastest of them in most rows of the table; none without times."""
-    wins: Counter[str] = Counter()
-    for mode, size in ROWS:
-        times = find_cell(found, mode, size)["ns"]
-        own = [name for name in times if found["functions"][name]["peer"] in peers]
-        wins.update(sorted(own, key=lambda name: times[name][0])[:1])
-    return [name for name, _ in wins.most_common(1)]
+def fastest_of(found: result.Result, peers: list[str]) -> list[str]:
+    """The function of these peers that is the fastest of them in most rows of the table."""
+    functions = found["functions"]
+    names = {name for name in functions if functions[name]["peer"] in peers}
+    return result.fastest((find_cell(found, *row) for row in ROWS), names)
 
 
 def fastest_in(found: result.Result, language: str) -> list[str]:
-    return fastest(found, [p["name"] for p in found["peers"] if p["language"] == language])
+    return fastest_of(found, [p["name"] for p in found["peers"] if p["language"] == language])
 
 
 def choose_columns(found: result.Result) -> list[Column]:
@@ -88,7 +84,7 @@ def choose_columns(found: result.Result) -> list[Column]:
     ours = OURS["sum"]
     columns = [Column(function_title(found, ours), ours)]
     for peer, title in PEERS_IN_C.items():
-        columns += (Column(title, name) for name in fastest(found, [peer]))
+        columns += (Column(title, name) for name in fastest_of(found, [peer]))
     for language in LANGUAGES:
         shown = LANGUAGE_TITLES[language]
         for name in fastest_in(found, language):

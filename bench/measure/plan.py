@@ -21,15 +21,22 @@ class Work:
     name: str
     title: str
     ours: str  # the function that is judged
+    api: str  # what it is to its users
 
 
 WORKS = (
-    Work("sum", "Internet checksum", "carry"),
-    Work("sum_copy", "copy and checksum", "carry/sum-copy"),
-    Work("copy", "copy", "carry/copy"),
-    Work("call", "call of what is chosen when the program starts", "carry-sites/call"),
-    Work("branch", "branch that is off", "carry-sites/branch"),
-    Work("switch", "switch to another context and back", "carry-context"),
+    Work("sum", "Internet checksum", "carry", "carry_sum()"),
+    Work("sum_copy", "copy and checksum", "carry/sum-copy", "carry_sum_copy()"),
+    Work("copy", "copy", "carry/copy", "carry_copy()"),
+    Work(
+        *("call", "call of what is chosen when the program starts"),
+        *("carry-sites/call", "carry_call(), patched"),
+    ),
+    Work("branch", "branch that is off", "carry-sites/branch", "carry_unlikely(), patched"),
+    Work(
+        *("switch", "switch to another context and back"),
+        *("carry-context", "carry_context_switch(), twice"),
+    ),
 )
 OURS = {work.name: work.ours for work in WORKS}
 

@@ -14,109 +14,219 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
-from measure.text import show_bytes, show_ns
+from measure.html import quiet, tag
+from measure.result import Result, fastest, language_of, takes_part
+from measure.text import join, show_bytes
 
-OURS_COLOR = "#0b5cad"
-QUIET_COLOR = "#8a8f98"
-PEER_COLORS = [
-    *("#d1495b", "#2e933c", "#b8860b", "#7b4fa3", "#00838f", "#c2185b", "#5d4037", "#6b8e23"),
-    *("#ef6c00", "#455a64"),
-]
-DASHES = ["-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2))]
-TICKS = [1 << power for power in range(4, 27, 2)]
-SMALL = 256
+# The page's style gives colours their values, as they differ by day and night.
+COLORS = {
+    **{"#111111": "var(--ink)", "#222222": "var(--quiet)", "#333333": "var(--line)"},
+    **{"#444444": "var(--ours)"},
+    **{f"#55555{number}": f"var(--peer{number})" for number in range(9)},
+}
+INK, QUIET, GRID, OURS, *PEERS = COLORS
+DASHES = {"c": "-", "rust": (0, (5, 1.5)), "go": (0, (1, 1)), "python": (0, (5, 1.5, 1, 1.5))}
+BOUND_DASH, FLOOR_DASH = (0, (6, 3)), (0, (1, 3))
+
+SMALL = 256  # bytes: with a plot of their own
+LEAST, LARGEST = 64, 1 << 16  # of the plot by logarithms
+FAR = 10  # times as slow as the library everywhere: not drawn
+HEIGHT, AXES_WIDTH, LETTER_WIDTH = 4.6, 4.6, 0.09  # inches
+LABEL_GAP = 0.05  # of the height
 
 Curves = dict[str, list[tuple[int, float]]]
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "carry",
     "font.family": "sans-serif",
-    "font.size": 10,
+    "font.size": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": "#6b7280",
-    "xtick.color": "#374151",
-    "ytick.color": "#374151",
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
 }
 
 
-def styles(functions: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """A colour for each peer, dashes for its variants; the library and bounds stand apart."""
-    colors = cycle(PEER_COLORS)
-    by_peer: dict[str, str] = {}
-    seen: dict[str, int] = {}
-    chosen = {}
-    for name, row in functions.items():
-        variant = seen[row["peer"]] = seen.get(row["peer"], -1) + 1
-        if row["kind"] in ("floor", "bound"):
-            dash = ":" if row["kind"] == "floor" else (0, (4, 2))
-            chosen[name] = {"color": QUIET_COLOR, "lw": 1.3, "ls": dash, "zorder": 1}
-        elif row["kind"] == "ours":
-            dash = DASHES[variant % len(DASHES)]
-            chosen[name] = {"color": OURS_COLOR, "lw": 2.6, "ls": dash, "zorder": 5}
-        else:
-            color = by_peer.setdefault(row["peer"], "") or next(colors)
-            by_peer[row["peer"]] = color
-            dash = DASHES[variant % len(DASHES)]
-            chosen[name] = {"color": color, "lw": 1.4, "ls": dash, "zorder": 3}
+# --- What is drawn ---
+
+
+def is_far(cells: list[dict[str, Any]], name: str) -> bool:
+    speeds = [cell["speedup"][name][0] for cell in cells if name in cell["speedup"]]
+    return bool(speeds) and min(speeds) > FAR
+
+
+def choose(result: Result, cells: list[dict[str, Any]]) -> list[str]:
+    """What is judged, of each peer the fastest variant, and what no call can beat."""
+    functions = result["functions"]
+    timed = [name for name in functions if any(name in cell["ns"] for cell in cells)]
+    peers: dict[str, list[str]] = {}
+    chosen = []
+    for name in timed:
+        kind = functions[name]["kind"]
+        if kind == "peer":
+            peers.setdefault(functions[name]["peer"], []).append(name)
+        elif kind == "bound" or name.endswith("@c") or takes_part(result, name):
+            chosen.append(name)
+    for variants in peers.values():
+        chosen += (name for name in fastest(cells, variants) if not is_far(cells, name))
     return chosen
 
 
-def curves(cells: list[dict[str, Any]]) -> Curves:
-    """Time against size, by function."""
+def caption(
+    result: Result, cells: list[dict[str, Any]], drawn: list[str], lines: Curves, top: float
+) -> str:
+    """Says what is not drawn, and where to look for names that the first plot lacks."""
+    functions = result["functions"]
+    timed = {name for cell in cells for name in cell["ns"]}
+    left = [name for name in functions if name in timed - set(drawn)]
+    far = [functions[name]["title"] for name in left if is_far(cells, name)]
+    variants = sum(functions[name]["kind"] == "peer" for name in left) - len(far)
+    parts = []
+    if variants:
+        parts.append("Of each peer the variant is drawn that is the fastest at most sizes.")
+    if any(line[-1][1] > top for line in lines.values()):
+        parts.append("Who leaves the first plot at its top is named in the second.")
+    if far:
+        parts.append(f"{join(far)}: not drawn, more than {FAR} times as slow everywhere.")
+    return quiet(" ".join([*parts, "The tables have all."])) if parts else ""
+
+
+def looks(result: Result, names: list[str]) -> dict[str, dict[str, Any]]:
+    """Colours by peer, dashes by language; the library and bounds stand apart."""
+    colors = cycle(PEERS)
+    chosen = {}
+    for name in names:
+        kind = result["functions"][name]["kind"]
+        if kind == "peer":
+            dash = DASHES.get(language_of(result, name), "-")
+            chosen[name] = {"color": next(colors), "lw": 1.6, "ls": dash, "zorder": 3}
+        elif kind == "ours":
+            chosen[name] = {"color": OURS, "lw": 3.2, "ls": "-", "zorder": 5}
+        else:
+            dash = FLOOR_DASH if kind == "floor" else BOUND_DASH
+            chosen[name] = {"color": QUIET, "lw": 1.4, "ls": dash, "zorder": 1}
+    return chosen
+
+
+def curves(cells: list[dict[str, Any]], names: list[str], least: int, most: int) -> Curves:
+    """Time against size, by function; where `least` is not measured, from the size below."""
+    sizes = sorted({cell["size"] for cell in cells})
+    start = max((size for size in sizes if size <= least), default=least)
     found: Curves = {}
     for cell in sorted(cells, key=lambda cell: cell["size"]):
-        for name, (median, _, _) in cell["ns"].items():
-            found.setdefault(name, []).append((cell["size"], median))
+        for name in names:
+            if name in cell["ns"] and start <= cell["size"] <= most:
+                found.setdefault(name, []).append((cell["size"], cell["ns"][name][0]))
     return found
 
 
-def draw(axes: plt.Axes, lines: Curves, functions: dict[str, Any], least: int, most: int) -> None:
-    """Sizes from `least` to `most`."""
-    look = styles({name: row for name, row in functions.items() if name in lines})
-    # The legend is read from the top, as the lines end on the right.
-    for name in sorted(lines, key=lambda name: -lines[name][-1][1]):
-        sizes, times = zip(*lines[name], strict=True)
-        axes.plot(sizes, times, label=functions[name]["title"], **look[name])
+# --- Drawing ---
+
+
+def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
+    """Ascending places, moved until they are `gap` apart, and none is above `top`."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + gap) if moved else place)
+    for index in reversed(range(len(moved))):
+        moved[index] = min(moved[index], top)
+        top = moved[index] - gap
+    return moved
+
+
+def label(axes: plt.Axes, lines: Curves, titles: dict[str, str], look: dict[str, Any]) -> None:
+    """Names lines where they end, on the right; who has left through the top is not there."""
+    ends = []
+    for name, line in lines.items():
+        _, height = axes.transAxes.inverted().transform(axes.transData.transform(line[-1]))
+        if height <= 1:
+            ends.append((height, name))
+    ends.sort()
+    places = spread([height for height, _ in ends], LABEL_GAP)
+    for (height, name), place in zip(ends, places, strict=True):
+        color = look[name]["color"]
+        weight = "bold" if color == OURS else "normal"
+        axes.plot(
+            *([1.005, 1.03], [height, place]),
+            **{"color": color, "lw": 0.8, "transform": axes.transAxes, "clip_on": False},
+        )
+        axes.text(
+            *(1.04, place, titles[name]),
+            **{"transform": axes.transAxes, "va": "center", "color": color, "weight": weight},
+        )
+
+
+def plot(lines: Curves, look: dict[str, Any], least: int, most: int) -> plt.Axes:
+    _, axes = plt.subplots(figsize=(AXES_WIDTH, HEIGHT))
+    for name, line in lines.items():
+        sizes, times = zip(*line, strict=True)
+        axes.plot(sizes, times, **look[name])
     axes.set_xlim(least, most)
     axes.set_xlabel("bytes")
-    axes.grid(True, color="#e5e7eb", lw=0.7)
+    axes.set_title("nanoseconds a call", loc="left", fontsize=STYLE["font.size"])
+    axes.grid(True, color=GRID, lw=0.7)
+    return axes
 
 
-def plot_sizes(cells: list[dict[str, Any]], functions: dict[str, Any]) -> str:
-    """Time against size, for all functions: small sizes, and all by logarithms."""
-    lines = curves(cells)
-    largest = max(cell["size"] for cell in cells)
-    ours = [
-        time
-        for name, line in lines.items()
-        if functions[name]["kind"] == "ours"
-        for size, time in line
-        if size <= SMALL
-    ]
+def small_plot(lines: Curves, look: dict[str, Any], top: float) -> plt.Axes:
+    axes = plot(lines, look, 0, SMALL)
+    axes.set_xticks(range(0, SMALL + 1, 32))
+    axes.set_ylim(0, top)
+    return axes
+
+
+def wide_plot(lines: Curves, look: dict[str, Any]) -> plt.Axes:
+    most = max(size for line in lines.values() for size, _ in line)
+    axes = plot(lines, look, LEAST, most)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks([1 << power for power in range(6, 17, 2) if 1 << power <= most + 1])
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: show_bytes(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    return axes
+
+
+def finish(axes: plt.Axes, lines: Curves, look: dict[str, Any], titles: dict[str, str]) -> str:
+    """Beside the plot is as much room as the longest title takes."""
+    room = LETTER_WIDTH * max(map(len, titles.values())) + 0.3
+    width = AXES_WIDTH + room
+    axes.figure.set_size_inches(width, HEIGHT)
+    axes.figure.subplots_adjust(0.62 / width, 0.5 / HEIGHT, 1 - room / width, 1 - 0.32 / HEIGHT)
+    label(axes, lines, titles, look)
+    return tag("div", to_svg(axes.figure), class_="plot")
+
+
+def plot_sizes(result: Result, cells: list[dict[str, Any]], ours: str) -> str:
+    """Time against size: of small sizes, and by logarithms of all that packets have."""
+    cells = [cell for cell in cells if cell["size"] <= LARGEST]
+    names = choose(result, cells)
+    look = looks(result, names)
+    titles = {name: result["functions"][name]["title"] for name in names}
+    small, wide = curves(cells, names, 0, SMALL), curves(cells, names, LEAST, LARGEST)
+    top = 3.2 * max((time for _, time in small.get(ours, [])), default=1.0)
     with mpl.rc_context(STYLE):
-        figure, (small, all_sizes) = plt.subplots(1, 2, figsize=(12.5, 4.6))
-        draw(small, lines, functions, 0, SMALL)
-        small.set_ylim(0, 3.2 * max(ours, default=1.0))
-        small.set_ylabel("nanoseconds a call")
-        draw(all_sizes, lines, functions, 16, largest)
-        all_sizes.set_xscale("log", base=2)
-        all_sizes.set_yscale("log")
-        ticks = [tick for tick in TICKS if tick <= largest]
-        all_sizes.set_xticks(ticks[:: 1 + (len(ticks) > 8)])
-        all_sizes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: show_bytes(value)))
-        all_sizes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: show_ns(value)))
-        all_sizes.minorticks_off()
-        all_sizes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
-        return to_svg(figure)
+        shown = finish(small_plot(small, look, top), small, look, titles)
+        if any(size > SMALL for line in wide.values() for size, _ in line):
+            shown += finish(wide_plot(wide, look), wide, look, titles)
+    return tag("div", shown, class_="plots") + caption(result, cells, names, small, top)
 
 
 def to_svg(figure: plt.Figure) -> str:
     out = io.StringIO()
-    figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
     plt.close(figure)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
-    # It scales with the page. Metadata name vocabularies by addresses, which nobody needs to load.
+    # Metadata name vocabularies by addresses, which nobody needs to load.
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Several plots of a page would have the same names for their groups.
+    svg = re.sub(r' id="[a-z0-9.A-Z]+_\d+"', "", svg)
+    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    for placeholder, color in COLORS.items():
+        svg = svg.replace(placeholder, color)
+    # It scales with the page.
     return re.sub(r'<svg ([^>]*?)height="[^"]*" ([^>]*?)width="[^"]*"', r"<svg \1\2", svg, count=1)

@@ -24,7 +24,8 @@ null for each function of the work, in the order of `functions`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,30 @@ def winners(result: Result, cell: dict[str, Any]) -> set[str]:
     """The fastest of those that take part; several if they take as long."""
     times = {name: value[0] for name, value in cell["ns"].items() if takes_part(result, name)}
     return {name for name, time in times.items() if time == min(times.values())}
+
+
+def fastest(cells: Iterable[dict[str, Any]], names: Container[str]) -> list[str]:
+    """Of these functions the one that is the fastest of them in most cells; none without times."""
+    wins: Counter[str] = Counter()
+    for cell in cells:
+        times = [(value[0], name) for name, value in cell["ns"].items() if name in names]
+        wins.update(name for _, name in sorted(times)[:1])
+    return [name for name, _ in wins.most_common(1)]
+
+
+def language_of(result: Result, name: str) -> str:
+    """Whose process calls a function."""
+    own = result["functions"][name]["peer"]
+    return next((peer["language"] for peer in result["peers"] if peer["name"] == own), "")
+
+
+def floor_of(result: Result, cell: dict[str, Any], name: str) -> float | None:
+    """What a call of an empty function takes, from where the function is called."""
+    language = language_of(result, name)
+    for floor, row in result["functions"].items():
+        if row["kind"] == "floor" and floor.endswith(f"@{language}") and floor in cell["ns"]:
+            return cell["ns"][floor][0]
+    return None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from measure.peers import Peer, peer_name
 from measure.plan import OURS, Cell
 from measure.process import Function
 from measure.stats import Estimate, estimate, speedup
+from measure.text import LANGUAGE_TITLES
 
 
 def rounded(values: Estimate) -> list[float]:
@@ -28,7 +29,7 @@ TITLES = {"load": "loads alone", "direct": "direct call"}
 def title_of(subject: Subject, peer: Peer | None) -> str:
     name = subject.function.name
     if "floor" in subject.function.flags:
-        return f"empty function, {subject.lane.name}"
+        return f"empty function, {LANGUAGE_TITLES.get(subject.lane.name, subject.lane.name)}"
     if not peer:
         return TITLES.get(name, name)
     own = peer.title if name == peer.name else f"{peer.title}, {name.split('/', 1)[1]}"

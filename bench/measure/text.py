@@ -6,6 +6,11 @@ from __future__ import annotations
 LANGUAGE_TITLES = {"c": "C", "rust": "Rust", "go": "Go", "python": "Python"}
 
 
+def join(names: list[str]) -> str:
+    """A list: by semicolons where names have commas."""
+    return ("; " if any("," in name for name in names) else ", ").join(names)
+
+
 def show_bytes(size: float) -> str:
     for unit, bytes_each in (("Mi", 1 << 20), ("Ki", 1 << 10)):
         if size >= bytes_each and size % bytes_each == 0:

@@ -26,7 +26,16 @@ sys.path.insert(0, str(BENCH))
 import compare  # noqa: E402
 import numpy as np  # noqa: E402
 import readme  # noqa: E402
-from measure import build, fetch, process, result, stats, summary  # noqa: E402
+from measure import (  # noqa: E402
+    build,
+    fetch,
+    losses,
+    plots,
+    process,
+    result,
+    stats,
+    summary,
+)
 from measure.claims import claims  # noqa: E402
 from measure.measure import Lane, Plan, Run, Subject, verify  # noqa: E402
 from measure.peers import Peer, read_peers  # noqa: E402
@@ -423,6 +432,21 @@ def made_result() -> result.Result:
     }
 
 
+def with_peers(**times: list[float]) -> result.Result:
+    """The small result, with more functions: `language_peer_variant` took so long in each cell."""
+    made = made_result()
+    for key, taken in times.items():
+        language, peer, variant = key.split("_")
+        name = f"{peer}/{variant}"
+        made["functions"][name] = {"peer": peer, "title": name, "work": "sum", "kind": "peer"}
+        row = {"name": peer, "title": peer.upper(), "language": language, "package": "a package"}
+        made["peers"].append(row | {"licence": "", "homepage": ""})
+        for cell, ns in zip(made["cells"], taken, strict=True):
+            cell["ns"][name] = [ns] * 3
+            cell["speedup"][name] = [ns / cell["ns"]["carry"][0]] * 3
+    return made
+
+
 def test_a_result_survives_its_file(tmp_path: Path) -> None:
     made = made_result()
     path = tmp_path / "result.json"
@@ -489,13 +513,103 @@ def test_results_in_the_tree_are_whole_and_small() -> None:
 # --- The report ---
 
 
+def cells_of(html: str) -> list[list[str]]:
+    """The texts of a table, by rows."""
+    rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
+    cells = (re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in rows)
+    return [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in cells]
+
+
 def test_cells_that_are_lost_stand_on_top_in_red() -> None:
     page = make_report(made_result())
-    box = re.search(r'<div class="loss" id="losses">.*?</div></div>', page, re.DOTALL)
+    box = re.search(r'<section class="loss" id="losses">.*?</section>', page, re.DOTALL)
     assert box and box.start() < page.index("<svg")
-    assert "1 of 3 cells" in box[0] and "64 from 1 <b>0.67&times;</b>" in box[0]
-    assert "Linux &lt;csum&gt;" in box[0] and "1,500" not in box[0]
-    assert re.search(r"\.loss td \{ color: #b71c1c", page)
+    assert "1 of 3 cells" in box[0]
+    group, cell = (table[1] for table in map(cells_of, box[0].split("<table")[1:]))
+    theirs = ["2.00 (+1.00)", "Linux &lt;csum&gt;"]
+    assert group == [
+        *("Internet checksum", "hot", "64", "0.67&times;", "1 of 1", "64 from 1", "3.00 (+2.00)"),
+        *theirs,
+    ]
+    assert cell == [
+        *("Internet checksum", "hot", "64 from 1", "0.67&times;", "0.67 to 0.67", "3.00 (+2.00)"),
+        *theirs,
+    ]
+    assert re.search(r"\.loss b \{ color: var\(--bad\)", page)
+
+
+def test_lost_cells_of_neighbouring_sizes_are_one_group() -> None:
+    made = made_result()
+    found = {
+        (20, 0): 0.9,
+        **{(64, 0): 0.8, (64, 1): 0.7, (80, 0): 1.2, (80, 1): 0.6},
+        **{(96, 0): 1.1, (128, 0): 0.5},
+    }
+    made["cells"] = [
+        {**{"work": "sum", "mode": "hot", "size": size, "offset": offset, "to": 0}}
+        | {"ns": {"carry": [10.0] * 3, "linux": [10 * speed] * 3}}
+        | {"speedup": {"linux": [speed] * 3}}
+        for (size, offset), speed in found.items()
+    ]
+    groups = list(losses.groups(result.standings(made)))
+    assert [(len(group.lost), group.cells, group.worst.speedup[0]) for group in groups] == [
+        *((4, 5, 0.6), (1, 1, 0.5)),
+    ]
+    rows = [cells_of(losses.group_row(made, group))[0][2:5] for group in groups]
+    assert rows == [["20 to 80", "0.60&times;", "4 of 5"], ["128", "0.50&times;", "1 of 1"]]
+
+
+def test_the_floor_is_that_of_the_functions_language() -> None:
+    made = with_peers(rust_fast_a=[2.5, 9, 9])
+    assert result.floor_of(made, made["cells"][0], "linux") == 1.0
+    assert result.floor_of(made, made["cells"][0], "fast/a") is None
+    made["functions"]["floor@rust"] = made["functions"]["floor@c"]
+    made["cells"][0]["ns"]["floor@rust"] = [1.5, 1.5, 1.5]
+    assert result.floor_of(made, made["cells"][0], "fast/a") == 1.5
+    assert result.floor_of(made, made["cells"][0], "linux") == 1.0
+
+
+def test_the_report_says_first_what_was_compared_and_on_what() -> None:
+    page = make_report(made_result())
+    top = page[page.index("<body>") : page.index("<table")]
+    for text in ("carry_sum()", "an empty function", "(C 1.00 ns)", "A CPU", "A kernel", "gcc 1"):
+        assert text in top, text
+    assert "2026-01-02 03:04 UTC" in top and "1 of 48 samples (2.1 %)" in top
+
+
+def test_all_cells_are_tallied() -> None:
+    page = make_report(made_result())
+    rows = cells_of(re.search(r'<table id="tally".*?</table>', page, re.DOTALL)[0])
+    speeds = ["0.67&times;", "2.00&times;", "2.00&times;"]
+    assert rows[1:] == [["Internet checksum", "carry_sum()", "3", "2", "0", "1", *speeds]]
+
+
+def test_of_a_peer_the_fastest_variant_is_drawn() -> None:
+    times = {
+        "rust_fast_a": [9, 70, 70],
+        "rust_fast_b": [9, 20, 30],
+        "python_snake_a": [99, 999, 999],
+    }
+    page = make_report(with_peers(**times))
+    drawings = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    assert "fast/b" in drawings and "libcarry" in drawings and "empty function" in drawings
+    assert "fast/a" not in drawings and "snake/a" not in drawings
+    assert page.count("snake/a: not drawn, more than 10 times as slow everywhere") == 2
+    tables = "".join(re.findall(r"<table.*?</table>", page, re.DOTALL))
+    assert "fast/a" in tables and "snake/a" in tables
+
+
+def test_flags_stand_with_the_peer_that_has_them() -> None:
+    made = made_result()
+    made["notes"]["c"] |= {"flags-linux": "-O9", "version-linux": "6.1", "flags-dpdk/fast": "-O3"}
+    rows = cells_of(make_report(made).split('id="peers"')[1])
+    assert [row[3:5] for row in rows[1:]] == [["6.1", "-O9"], ["", "fast: -O3"]]
+
+
+def test_labels_are_spread_until_they_can_be_read() -> None:
+    assert plots.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
+    moved = plots.spread([0.5, 0.5, 0.52, 0.99, 1.0], 0.1)
+    assert moved == pytest.approx([0.5, 0.6, 0.7, 0.9, 1.0])
 
 
 def test_without_losses_the_report_says_so() -> None:
@@ -503,6 +617,7 @@ def test_without_losses_the_report_says_so() -> None:
     won["cells"] = won["cells"][1:]
     page = make_report(won)
     assert 'class="loss"' not in page and "No cell of 2 is slower" in page
+    assert 'id="losses"' in page
 
 
 def test_the_report_names_who_is_missing_or_wrong() -> None:
@@ -513,16 +628,25 @@ def test_the_report_names_who_is_missing_or_wrong() -> None:
     assert "<td>astray</td><td>not timed</td><td>3 bytes: lost a byte</td>" in wrong
 
 
+def test_who_is_wrong_alike_shares_a_row() -> None:
+    made = made_result()
+    one, dead = made["wrong"][0], {"function": "dead", "limit": 0, "text": "ended by SIGILL"}
+    made["wrong"] += [one | {"function": "linux"}, one | {"limit": 9}, dead]
+    rows = cells_of(re.search(r'<table id="wrong".*?</table>', make_report(made), re.DOTALL)[0])
+    assert [row[0] for row in rows[1:]] == ["astray, Linux &lt;csum&gt;", "astray", "dead"]
+    assert rows[3][2] == "ended by SIGILL"
+
+
 def test_the_winner_is_marked_and_the_floor_is_not() -> None:
     page = make_report(made_result())
     assert '<td class="win" title="10.0 to 10.0">10.0</td>' in page
     assert '<td class="floor" title="1.00 to 1.00">1.00</td>' in page
-    assert page.count('class="win"') == 2, "one for each row of the table"
+    assert page.count('class="win"') == 2, "one for each column of the tables"
 
 
 def test_the_report_loads_nothing() -> None:
     page = make_report(made_result())
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 4
     assert not re.search(r"<(script|link|img|iframe|object)\b|@import|\bsrc=", page)
     assert not re.search(r"url\((?!#)", page)
     assert not re.search(r'href="(?!#)', page)
@@ -550,20 +674,6 @@ def test_the_table_is_the_results(short_rows: Path) -> None:
     assert "are 1 of 3 cells" in made and "the worst has 0.67 of" in made and "old" not in made
     assert readme.rewrite(made, root=short_rows) == made
     assert readme.rewrite(made.replace("60.0", "6.0"), root=short_rows) == made
-
-
-def with_peers(**times: list[float]) -> result.Result:
-    """The small result, with more functions: `language_peer_variant` took so long in each cell."""
-    made = made_result()
-    for key, taken in times.items():
-        language, peer, variant = key.split("_")
-        name = f"{peer}/{variant}"
-        made["functions"][name] = {"peer": peer, "title": name, "work": "sum", "kind": "peer"}
-        made["peers"].append({"name": peer, "title": peer.upper(), "language": language})
-        for cell, ns in zip(made["cells"], taken, strict=True):
-            cell["ns"][name] = [ns] * 3
-            cell["speedup"][name] = [ns / cell["ns"]["carry"][0]] * 3
-    return made
 
 
 def block_of(made: result.Result) -> str:

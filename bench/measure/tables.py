@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Tables of times, and maps of speeds."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from measure.html import quiet, row, table, tag
+from measure.plan import MIX_TITLES
+from measure.result import LOSES_BELOW, Result, Standing, standing, takes_part, winners
+from measure.text import show_bytes, show_ns
+
+TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
+
+# --- Times ---
+
+
+def is_plain(cell: dict[str, Any]) -> bool:
+    return cell["offset"] == 0 and cell["to"] == 0
+
+
+def cell_title(cell: dict[str, Any]) -> str:
+    return show_bytes(cell["size"]) if cell["size"] else MIX_TITLES[cell["mode"]]
+
+
+def time_cell(result: Result, cell: dict[str, Any], name: str) -> str:
+    value = cell["ns"].get(name)
+    if not value:
+        return tag("td", "&ndash;", class_="floor")
+    interval = f"{show_ns(value[1])} to {show_ns(value[2])}"
+    won = name in winners(result, cell)
+    look = "win" if won else "" if takes_part(result, name) else "floor"
+    return tag("td", show_ns(value[0]), class_=look, title=interval)
+
+
+def in_order(result: Result, cells: list[dict[str, Any]]) -> list[str]:
+    """Who has times: the library, peers, and what does not take part."""
+    timed = {name for cell in cells for name in cell["ns"]}
+    names = [name for name in result["functions"] if name in timed]
+    places = ("ours", "peer", "bound", "floor")
+    return sorted(names, key=lambda name: places.index(result["functions"][name]["kind"]))
+
+
+def time_table(result: Result, cells: list[dict[str, Any]]) -> str:
+    """A row for each function, a column for each place, the winner bold."""
+    rows = []
+    for name in in_order(result, cells):
+        look = "" if takes_part(result, name) else "floor"
+        title = tag("td", escape(result["functions"][name]["title"]), class_=look)
+        rows.append(row([title, *(time_cell(result, cell, name) for cell in cells)]))
+    return table(["bytes", *map(cell_title, cells)], rows)
+
+
+def time_tables(result: Result, cells: list[dict[str, Any]]) -> str:
+    plain = [cell for cell in cells if is_plain(cell)]
+    shown = {
+        "the same bytes again and again": [
+            cell for cell in plain if cell["mode"] == "hot" and cell["size"] in TABLE_SIZES
+        ],
+        "latency": [cell for cell in plain if cell["mode"] == "latency"],
+        "sizes that vary, and large ones": [
+            cell for cell in plain if cell["mode"] not in ("hot", "latency")
+        ],
+    }
+    parts = [tag("h3", "Nanoseconds a call")]
+    parts.append(
+        quiet("Data starts at the start of a page. The winner is bold; grey ones do not take part.")
+    )
+    for title, own in shown.items():
+        if own:
+            parts.append(tag("h4", title) + time_table(result, own))
+    return "".join(parts)
+
+
+# --- Speeds ---
+
+
+def heat_style(speed: float) -> str:
+    """Red where slower, blue where faster; full at half and at four times the speed."""
+    if speed < 1:
+        name, part = "slower", 1 / speed - 1
+    else:
+        name, part = "faster", (speed - 1) / 3
+    return f"background:rgb(var(--{name}) / {min(1.0, part) * 0.75:.2f})"
+
+
+def show_speed(speed: float) -> str:
+    return f"{speed:.2f}" if speed < 10 else f"{speed:.0f}"
+
+
+def heat_cell(result: Result, one: Standing | None) -> str:
+    if not one:
+        return "<td></td>"
+    median, low, high = one.speedup
+    best = result["functions"][one.best]["title"]
+    title = f"{median:.3f} times the speed of {best}, {low:.3f} to {high:.3f}"
+    look = {"class_": "lost"} if one.loses else {}
+    return tag("td", show_speed(median), style=heat_style(median), title=title, **look)
+
+
+def legend() -> str:
+    speeds = (0.5, 0.67, 0.8, LOSES_BELOW, 1, 1.25, 1.5, 2, 3, 4)
+    cells = "".join(tag("td", show_speed(speed), style=heat_style(speed)) for speed in speeds)
+    words = "<td>slower</td>", "<td>faster, four times and more</td>"
+    shown = tag("table", tag("tr", words[0] + cells + words[1]), class_="heat legend")
+    return tag("div", shown, class_="scroll") + quiet("Where the library loses, cells are framed.")
+
+
+def line_title(cell: dict[str, Any]) -> str:
+    """The row in which a cell stands: "hot, from 14 to 2"."""
+    at = f", from {cell['offset']}" if cell["offset"] else ""
+    to = f", to {cell['to']}" if cell["to"] else ""
+    return f"{cell['mode']}{at}{to}"
+
+
+def heat_map(result: Result, cells: list[dict[str, Any]]) -> str:
+    """Speed against the fastest peer: sizes across, modes and alignments down."""
+    packets = [cell for cell in cells if cell["mode"] in ("hot", "latency")]
+    sizes = sorted({cell["size"] for cell in packets})
+    lines: dict[str, dict[int, Standing | None]] = {}
+    for cell in packets:
+        lines.setdefault(line_title(cell), {})[cell["size"]] = standing(result, cell)
+    rows = [
+        row([title, *(heat_cell(result, line.get(size)) for size in sizes)])
+        for title, line in lines.items()
+    ]
+    head = (tag("th", tag("span", show_bytes(size)), class_="size") for size in sizes)
+    parts = [
+        tag("h3", "Speed against the fastest peer, by size, alignment and mode"),
+        table(["", *head], rows, class_="heat"),
+    ]
+    others = [cell for cell in cells if cell not in packets]
+    if others:
+        speeds = [heat_cell(result, standing(result, cell)) for cell in others]
+        titles = [cell_title(cell) for cell in others]
+        rows = [row(["sizes that vary, and large ones", *speeds])]
+        parts.append(table(["", *titles], rows, class_="heat others"))
+    return "".join([*parts, legend()])
+
+
+# --- Works without bytes ---
+
+
+def loop_table(result: Result, cells: list[dict[str, Any]]) -> str:
+    """A row for each function, the fastest first."""
+    rows = []
+    for cell in cells:
+        for name in sorted(cell["ns"], key=lambda name: cell["ns"][name][0]):
+            speed = cell["speedup"].get(name)
+            shown = (
+                f"{speed[0]:.2f}&times; ({speed[1]:.2f} to {speed[2]:.2f})" if speed else "&ndash;"
+            )
+            look = "" if takes_part(result, name) else "floor"
+            title = tag("td", escape(result["functions"][name]["title"]), class_=look)
+            rows.append(row([title, time_cell(result, cell, name), shown]))
+    return table(("", "ns", "libcarry's speed against it"), rows)
