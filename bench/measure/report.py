@@ -183,11 +183,22 @@ def captures(result: Result) -> str:
                 tag("td", escape(what) if not place else "", class_="left"),
                 tag("td", escape(one["program"]), class_="left"),
                 tag("td", f"{speed:.3g}" if speed else "missing", class_=look),
-                f"{one['peak_bytes'] / 1e6:.1f}" if one.get("peak_bytes") else "&ndash;",
+                *(
+                    f"{one[key] / 1e6:,.1f}" if one.get(key) else "&ndash;"
+                    for key in ("bytes", "peak_bytes")
+                ),
             ]
             rows.append(row(cells))
-    note = quiet("IMIX, in the page cache; programs as users start them.")
-    head = (tag("th", "task"), tag("th", "program", class_="left"), "GB/s", "peak memory, MB")
+    note = quiet(
+        "IMIX, in the page cache; programs as users start them, slow ones on a shorter capture."
+    )
+    head = (
+        tag("th", "task"),
+        tag("th", "program", class_="left"),
+        "GB/s",
+        "of MB",
+        "peak memory, MB",
+    )
     return title + note + table(head, rows)
 
 

@@ -606,6 +606,24 @@ def test_flags_stand_with_the_peer_that_has_them() -> None:
     assert [row[3:5] for row in rows[1:]] == [["6.1", "-O9"], ["", "fast: -O3"]]
 
 
+def test_programs_stand_with_the_capture_that_they_read() -> None:
+    made = made_result()
+    rows = (("carry check", 12.5, 2e8), ("tshark", 0.02, 1.6e7), ("tcpdump -vv", None, None))
+    made["captures"] = {
+        "programs": [
+            {"program": name, "task": "verify", "gb_per_s": speed, "bytes": size, "peak_bytes": 5e6}
+            for name, speed, size in rows
+        ]
+    }
+    section = make_report(made).split('id="captures"')[1].split("<h2")[0]
+    assert '<td class="win">12.5</td>' in section and section.count('class="win"') == 1
+    assert [row[1:4] for row in cells_of(section)[1:]] == [
+        ["carry check", "12.5", "200.0"],
+        ["tshark", "0.02", "16.0"],
+        ["tcpdump -vv", "missing", "&ndash;"],
+    ]
+
+
 def test_labels_are_spread_until_they_can_be_read() -> None:
     assert plots.spread([0.1, 0.5], 0.1) == [0.1, 0.5]
     moved = plots.spread([0.5, 0.5, 0.52, 0.99, 1.0], 0.1)
