@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Measures two revisions of the library in turns: what `make bench-compare BASE=rev` runs.
 
-Prints how many times as fast this tree is as the other revision. Exit status: 0; 1 where a cell is
-slower by more than a twentieth; 2 for errors.
+Prints how many times as fast this tree, with what is not committed, is as the other revision.
+Exit status: 0; 1 where a cell is slower by more than a twentieth, or somebody is wrong; 2 for
+errors.
+
+    bench/compare.py main                   what has changed since main
+    bench/compare.py --quick HEAD           this tree's changes: a minute
+    bench/compare.py --all --json all.json HEAD~3
 """
 
 from __future__ import annotations
@@ -11,21 +16,22 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from measure import build, plan
+import measure.needs  # noqa: F401, it says what the others would not find
+from measure import build, files, plan, usual
 from measure.measure import Lane, Run, Subject, verify
 from measure.peers import ROOT, read_peers
 from measure.plan import Cell
 from measure.process import PeerProcess, ProcessError
+from measure.progress import Progress
 from measure.stats import Estimate, speedup
 from measure.text import show_bytes
-from run import FULL, QUICK, say
+from run import FULL, QUICK
 
 SLOWER = 0.95
 NOTABLE = 0.005
@@ -46,23 +52,36 @@ class Change(NamedTuple):
         return self.speed.median < SLOWER and self.speed.high < 1
 
 
-def take_out(revision: str, folder: Path) -> Path:
-    """The revision's files."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    archive = subprocess.run(
-        ["git", "-C", ROOT, "archive", "--format=tar", revision], capture_output=True
-    )
-    if archive.returncode:
-        raise build.BuildError(archive.stderr.decode().strip())
-    subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-    return folder
+def git(*arguments: str) -> bytes:
+    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True)
+    if done.returncode:
+        lines = done.stderr.decode().strip().splitlines() or ["git failed without a message"]
+        raise build.BuildError(lines[0])
+    return done.stdout
+
+
+def commit_of(revision: str) -> str:
+    try:
+        return git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").decode().strip()
+    except build.BuildError as error:
+        raise build.BuildError(f"git knows no revision {revision}") from error
+
+
+def take_out(commit: str, folder: Path) -> Path:
+    """The commit's files. What was built of another one goes: it may be newer than these files."""
+    mark, source = folder / "commit", folder / "source"
+    if not mark.is_file() or mark.read_text() != commit:
+        shutil.rmtree(folder, ignore_errors=True)
+        source.mkdir(parents=True)
+        archive = git("archive", "--format=tar", commit)
+        subprocess.run(["tar", "-x", "-C", source], input=archive, check=True)
+        mark.write_text(commit)
+    return source
 
 
 def make_lane(name: str, source: Path, folder: Path, work: Path, cpu: int) -> Lane:
     """The process of a revision's own functions."""
-    say(f"building {name}")
-    library = build.build_library(source, folder / "libcarry")
+    library = build.build_library(source, folder / "libcarry", build.LIBRARY)
     ours = [peer.name for peer in read_peers() if peer.ours]
     program, missing = build.build_language("c", ours, folder / "c", library, folder, source)
     if not program or missing:
@@ -112,44 +131,71 @@ def summary(found: list[Change]) -> list[str]:
     ]
 
 
+def report(found: list[Change], everything: bool) -> list[str]:
+    """What has changed, the slowest first."""
+    shown = [change for change in found if everything or change.is_notable]
+    lines = [show(change) for change in sorted(shown, key=lambda change: change.speed.median)]
+    lines = lines or [f"None of {len(found)} cells has changed by more than its interval."]
+    return [*lines, "", "Geometric means", "", *summary(found)]
+
+
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    first, _, more = __doc__.partition("\n")
+    parser = argparse.ArgumentParser(
+        description=first, epilog=more, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("base", help="the other revision, as git names it")
     parser.add_argument("--quick", action="store_true", help="fewer cells and rounds")
     parser.add_argument("--all", action="store_true", help="also cells that have not changed")
-    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)))
-    parser.add_argument("--json", type=Path, help="also write every cell there")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/bench/compare")
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every cell there")
+    usual.add(parser, "build/bench/compare")
+    options = parser.parse_args()
+    usual.check(parser, options)
+    return options
+
+
+def compare(options: argparse.Namespace, progress: Progress, lanes: list[Lane]) -> int:
+    folder = options.build.resolve()
+    if options.json:
+        files.check_writable(options.json.parent)
+    commit = commit_of(options.base)
+    cells = plan.make_cells(options.quick)
+    base = take_out(commit, folder / "base")
+    work = build.prepare_work(cells, folder)
+    names = {"here": build.library_version(), "base": f"{options.base}, {commit[:12]}"}
+    for name, source in (("here", ROOT), ("base", base)):
+        progress.say(f"building {name}: {names[name]}")
+        lanes.append(make_lane(name, source, folder / name, work, options.cpu))
+    subjects, wrong = verify(lanes)
+    method = QUICK if options.quick else FULL
+    found = changes(cells, subjects, Run(cells, subjects, method, progress.step))
+    progress.say("done")
+    for name, verdict in wrong:
+        print(f"wrong: {name} on {verdict.limit} bytes: {verdict.text}")
+    print(f"{names['here']} against {names['base']}: how many times as fast, 95 % interval\n")
+    print("\n".join(report(found, options.all)))
+    if options.json:
+        rows = [{**vars(c.cell), "function": c.function, "speed": c.speed} for c in found]
+        files.write_whole(options.json, json.dumps(rows, indent=1) + "\n")
+    slower = sum(change.is_loss for change in found)
+    print(f"\n{slower} of {len(found)} cells are slower by more than 5 %")
+    return 1 if wrong or slower else 0
 
 
 def main() -> int:
     options = parse()
-    folder = options.build.resolve()
-    cells = plan.make_cells(options.quick)
+    lanes: list[Lane] = []
     try:
-        base = take_out(options.base, folder / "base-source")
-        work = build.prepare_work(cells, folder)
-        lanes = [
-            make_lane("here", ROOT, folder / "here", work, options.cpu),
-            make_lane("base", base, folder / "base", work, options.cpu),
-        ]
-    except (build.BuildError, ProcessError, OSError) as error:
-        print(f"compare: {error}", file=sys.stderr)
+        return compare(options, Progress(), lanes)
+    except KeyboardInterrupt:
+        print("\nbench: interrupted", file=sys.stderr)
+        return 130
+    except (build.BuildError, ProcessError, OSError, subprocess.CalledProcessError) as error:
+        print(f"bench: {error}", file=sys.stderr)
         return 2
-    subjects, wrong = verify(lanes)
-    for name, verdict in wrong:
-        print(f"wrong: {name} on {verdict.limit} bytes: {verdict.text}")
-    found = changes(cells, subjects, Run(cells, subjects, QUICK if options.quick else FULL, say))
-    shown = [change for change in found if options.all or change.is_notable]
-    print(f"This tree's speed in that of {options.base}, and its 95 % interval\n")
-    print("\n".join(show(change) for change in sorted(shown, key=lambda c: c.speed.median)))
-    print("\nGeometric means\n")
-    print("\n".join(summary(found)))
-    if options.json:
-        rows = [{**vars(c.cell), "function": c.function, "speed": c.speed} for c in found]
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
-    return 1 if wrong or any(change.is_loss for change in found) else 0
+    finally:
+        for lane in lanes:
+            lane.process.stop()
 
 
 if __name__ == "__main__":

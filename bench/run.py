@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Measures the library among its peers: what `make bench` runs.
 
-Writes bench/results/<cpu>-<date>.json, and a report of it beside that: .html.
+Writes bench/results/<cpu>-<date>.json, and a report of it beside that: .html. A result that is
+there already stays: the next one of a day is <cpu>-<date>-2.json.
+
+    bench/run.py                            all cells: a quarter of an hour at most
+    bench/run.py --quick --cpu 3            few of them, on that CPU: two minutes
+    bench/run.py --report bench/results/some-cpu-2026-01-02.json
+                                            makes the report of a result anew
 """
 
 from __future__ import annotations
@@ -10,35 +16,23 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from measure import build, machine, plan, result, summary
+import measure.needs  # noqa: F401, it says what the others would not find
+from measure import build, files, machine, plan, result, summary, usual
 from measure.measure import Lane, Plan, Run, Subject, verify
 from measure.peers import BENCH, ROOT, Peer, read_peers
 from measure.process import PeerProcess, ProcessError
+from measure.progress import Progress
 from measure.report import write_report
 
 FULL = Plan(starts=20, rounds=15, seconds=480)
 QUICK = Plan(starts=10, rounds=6, seconds=40)
 CAPTURE_BYTES = {False: "200M", True: "16M"}
 CAPTURE_SECONDS = 180
-
-
-def say(text: str) -> None:
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def library_version() -> str:
-    """The version, and what was built if that is known."""
-    version = subprocess.run([ROOT / "scripts/version"], capture_output=True, text=True).stdout
-    described = subprocess.run(
-        ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True
-    )
-    return " ".join(filter(None, (version.strip(), described.stdout.strip())))
 
 
 def start_lanes(
@@ -70,23 +64,36 @@ def measure_captures(tool: Path, quick: bool) -> dict[str, Any] | None:
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
-def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
+def say_absent(progress: Progress, missing: dict[str, str]) -> None:
+    """Peers by reason."""
+    for reason in dict.fromkeys(missing.values()):
+        names = [name for name in missing if missing[name] == reason]
+        progress.say(f"missing: {', '.join(names)}: {reason}")
+
+
+def make_result(
+    options: argparse.Namespace, folder: Path, progress: Progress, lanes: list[Lane]
+) -> result.Result:
     peers = read_peers()
-    version = library_version()
+    version = build.library_version()
     cells = plan.make_cells(options.quick)
-    say("building the library")
-    library = build.build_library(ROOT, folder / "libcarry")
-    built = build.build_peers(peers, folder, library, say)
-    say("asking the oracle")
+    progress.say("building the library")
+    library = build.build_library(ROOT, folder / "libcarry", build.LIBRARY, build.TOOL)
+    built = build.build_peers(peers, folder, library, progress.say)
+    progress.say("asking the oracle")
     work = build.prepare_work(cells, folder)
-    lanes, missing = start_lanes(built, peers, work, options.cpu)
+    started, missing = start_lanes(built, peers, work, options.cpu)
+    lanes += started
     missing = built.missing | missing
-    say("verifying")
+    say_absent(progress, missing)
+    progress.say(f"verifying, on CPU {options.cpu}")
     subjects, wrong = verify(lanes)
+    for name, verdict in wrong:
+        progress.say(f"wrong: {name} on {verdict.limit:,} bytes: {verdict.text}")
     method = QUICK if options.quick else FULL
-    samples = Run(cells, subjects, method, say).take()
-    say("captures")
-    captures = measure_captures(library / "tools/carry/carry", options.quick)
+    samples = Run(cells, subjects, method, progress.step).take()
+    progress.say("captures")
+    captures = measure_captures(library / build.TOOL, options.quick)
     return {
         "format": result.FORMAT,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -97,7 +104,7 @@ def make_result(options: argparse.Namespace, folder: Path) -> result.Result:
             **{lane.name: lane.notes for lane in lanes},
         },
         "method": {
-            **{"starts": method.starts, "rounds": method.rounds, "quick": options.quick},
+            **{"starts": samples.starts, "rounds": method.rounds, "quick": options.quick},
             **{"taken": samples.taken, "discarded": samples.discarded},
         },
         "peers": [
@@ -123,37 +130,71 @@ def list_wrong(wrong: list[tuple[str, Any]], subjects: list[Subject]) -> list[di
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    first, _, more = __doc__.partition("\n")
+    parser = argparse.ArgumentParser(
+        description=first, epilog=more, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="fewer cells and rounds: two minutes")
-    parser.add_argument("--cpu", type=int, help="the CPU on which peers run (the last one)")
-    parser.add_argument("--report", type=Path, help="only make the report of this result")
-    parser.add_argument("--out", type=Path, help="the result (bench/results/<cpu>-<date>.json)")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/bench", help="where to build")
-    return parser.parse_args()
+    parser.add_argument(
+        "--report", type=Path, metavar="RESULT", help="only make the report of this result"
+    )
+    parser.add_argument("--out", type=Path, metavar="RESULT", help="where to write it instead")
+    usual.add(parser, "build/bench")
+    options = parser.parse_args()
+    usual.check(parser, options)
+    for path in (options.report, options.out):
+        if path and path.suffix != ".json":
+            parser.error(f"{path}: the name of a result ends in .json")
+    return options
+
+
+def choose_path(options: argparse.Namespace) -> Path:
+    name = f"{machine.short_name()}-{datetime.date.today().isoformat()}"
+    suffix = "-quick.json" if options.quick else ".json"
+    return options.out or files.free_path(BENCH / "results", name, suffix)
+
+
+def measure_all(options: argparse.Namespace) -> None:
+    path, progress = choose_path(options), Progress()
+    files.check_writable(path.parent)
+    if path.exists():
+        progress.say(f"will replace {path}")
+    folder = options.build.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    lanes: list[Lane] = []
+    try:
+        made = make_result(options, folder, progress, lanes)
+    finally:
+        for lane in lanes:
+            lane.process.stop()
+    files.write_whole(path, result.dump(made))
+    print(path)
+    show_report(made, path)
+    ones = result.standings(made)
+    lost, absent = sum(one.loses for one in ones), len(made["missing"])
+    more = f"; {absent} peers are missing" if absent else ""
+    print(f"{lost} of {len(ones)} cells lost{more}")
+
+
+def show_report(made: result.Result, path: Path) -> None:
+    report = path.with_suffix(".html")
+    write_report(made, report)
+    print(report)
 
 
 def main() -> int:
     options = parse()
-    if options.report:
-        write_report(result.read(options.report), options.report.with_suffix(".html"))
-        return 0
-    if options.cpu is None:
-        options.cpu = max(os.sched_getaffinity(0))
-    folder = options.build.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
     try:
-        made = make_result(options, folder)
-    except build.BuildError as error:
-        print(error, file=sys.stderr)
+        if options.report:
+            show_report(result.read(options.report), options.report)
+        else:
+            measure_all(options)
+    except KeyboardInterrupt:
+        print("\nbench: interrupted, no result written", file=sys.stderr)
+        return 130
+    except (build.BuildError, result.ResultError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
         return 1
-    name = f"{machine.short_name()}-{datetime.date.today().isoformat()}"
-    path = options.out or BENCH / "results" / f"{name}{'-quick' if options.quick else ''}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(result.dump(made))
-    report = path.with_suffix(".html")
-    write_report(made, report)
-    lost = [one for one in result.standings(made) if one.loses]
-    print(f"{path}\n{report}\n{len(lost)} of {len(made['cells'])} cells lost")
     return 0
 
 

@@ -35,12 +35,24 @@ def run(*command: str | Path, stdin: str | None = None) -> None:
         raise BuildError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
 
 
-def build_library(source: Path, folder: Path) -> Path:
+LIBRARY, TOOL = "src/libcarry.a", "tools/carry/carry"
+
+
+def build_library(source: Path, folder: Path, *targets: str) -> Path:
     """The library as its users get it: by meson, with its defaults."""
     if not (folder / "build.ninja").is_file():
         run("meson", "setup", "-Dtool=enabled", folder, source)
-    run("ninja", "--quiet", "-C", folder, "src/libcarry.a", "tools/carry/carry")
+    run("ninja", "--quiet", "-C", folder, *targets)
     return folder
+
+
+def library_version() -> str:
+    """The version, and what was built if that is known."""
+    version = subprocess.run([ROOT / "scripts/version"], capture_output=True, text=True).stdout
+    described = subprocess.run(
+        ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True
+    )
+    return " ".join(filter(None, (version.strip(), described.stdout.strip())))
 
 
 def library_notes(folder: Path) -> dict[str, str]:

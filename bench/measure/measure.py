@@ -61,6 +61,7 @@ class Samples:
     ns: np.ndarray
     taken: int
     discarded: int
+    starts: int
 
 
 def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]:
@@ -80,12 +81,16 @@ def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]
 
 class Run:
     def __init__(
-        self, cells: list[Cell], subjects: list[Subject], plan: Plan, say: Callable[[str], None]
+        self,
+        cells: list[Cell],
+        subjects: list[Subject],
+        plan: Plan,
+        step: Callable[[float, str], None],
     ) -> None:
         self.cells = cells
         self.subjects = subjects
         self.plan = plan
-        self.say = say
+        self.step = step
         self.lanes = list({id(subject.lane): subject.lane for subject in subjects}.values())
         self.calls: dict[tuple[int, int], int] = {}
         shape = (len(cells), len(subjects), plan.starts, plan.rounds)
@@ -185,19 +190,26 @@ class Run:
                 self.ns[:, own, start] = kept
         return thrown
 
+    def tell(self, start: int, turn: int, cell: int, seconds: float) -> None:
+        """How far it is: by what is done, or by the time that it may take."""
+        rounds = start * self.plan.rounds + turn + cell / len(self.cells)
+        share = rounds / (self.plan.starts * self.plan.rounds)
+        share = min(1.0, max(share, seconds / self.plan.seconds))
+        self.step(share, f"start {start + 1} of {self.plan.starts}")
+
     def take(self) -> Samples:
         begin = time.monotonic()
-        for start in range(self.plan.starts):
+        seconds, starts = 0.0, 0
+        while starts < self.plan.starts and seconds <= self.plan.seconds:
             for lane in self.lanes:
                 lane.process.restart()
             for turn in range(self.plan.rounds):
                 for cell in range(len(self.cells)):
-                    self.measure_cell(cell, start, turn)
+                    self.tell(starts, turn, cell, time.monotonic() - begin)
+                    self.measure_cell(cell, starts, turn)
+            starts += 1
             seconds = time.monotonic() - begin
-            self.say(f"start {start + 1} of {self.plan.starts} measured, {seconds:.0f} s")
-            if seconds > self.plan.seconds:
-                break
         for lane in self.lanes:
             lane.process.stop()
         taken = int(np.count_nonzero(~np.isnan(self.ns)))
-        return Samples(self.ns, taken, self.discard())
+        return Samples(self.ns, taken, self.discard(), starts)

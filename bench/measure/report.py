@@ -9,6 +9,7 @@ from typing import Any
 
 from measure import plots
 from measure.claims import claims
+from measure.files import write_whole
 from measure.html import capitalized, quiet, row, table, tag
 from measure.losses import losses, tally
 from measure.plan import WORKS, Work
@@ -283,4 +284,4 @@ def make_report(result: Result) -> str:
 
 
 def write_report(result: Result, path: Path) -> None:
-    path.write_text(make_report(result))
+    write_whole(path, make_report(result))

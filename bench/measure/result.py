@@ -123,7 +123,9 @@ def read(path: Path) -> Result:
     try:
         result = json.loads(path.read_text())
         result["cells"] = [unpack(result, packed) for packed in result["cells"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise ResultError(f"{path}: is no result: {error!r}") from error
     for complaint in complaints(result):
         raise ResultError(f"{path}: {complaint}")

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import io
 import json
 import os
 import re
@@ -26,9 +28,11 @@ sys.path.insert(0, str(BENCH))
 import compare  # noqa: E402
 import numpy as np  # noqa: E402
 import readme  # noqa: E402
+import run  # noqa: E402
 from measure import (  # noqa: E402
     build,
     fetch,
+    files,
     losses,
     plots,
     process,
@@ -41,6 +45,7 @@ from measure.measure import Lane, Plan, Run, Subject, verify  # noqa: E402
 from measure.peers import Peer, read_peers  # noqa: E402
 from measure.plan import MIX_CALLS, WORKS, Cell, make_cells, write_mix  # noqa: E402
 from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
+from measure.progress import Progress  # noqa: E402
 from measure.report import make_report  # noqa: E402
 
 RESULTS = sorted(set((BENCH / "results").glob("*.json")) - set(BENCH.glob("results/*-quick.json")))
@@ -155,7 +160,7 @@ SHORT = Plan(starts=2, rounds=2, seconds=60)
 
 def measured(lanes: list[Lane], plan: Plan = SHORT) -> tuple[list[Subject], Any, Run]:
     subjects, wrong = verify(lanes)
-    run = Run(CELLS, subjects, plan, lambda _: None)
+    run = Run(CELLS, subjects, plan, lambda _share, _what: None)
     return subjects, wrong, run
 
 
@@ -369,6 +374,165 @@ def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
         read_peers(table)
 
 
+def program(folder: Path, name: str, script: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [("0", "apt-get update failed"), ("1000", "Debian packages are missing")],
+)
+def test_make_bench_goes_on_without_what_cannot_be_installed(
+    tmp_path: Path, user: str, said: str
+) -> None:
+    program(tmp_path, "dpkg-query", 'case "$*" in *-dpkt) exit 1 ;; *) echo installed ;; esac')
+    program(tmp_path, "apt-get", "exit 100")
+    program(tmp_path, "sudo", "exit 1")
+    program(tmp_path, "id", f"echo {user}")
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAKEFLAGS": ""}
+    done = subprocess.run(
+        ["make", "-C", SOURCE, "bench", "PYTHON=echo", "QUICK=1"],
+        **{"env": environment, "capture_output": True, "text": True},
+    )
+    assert said in done.stderr and "Going on without" in done.stderr
+    assert done.returncode == 0 and "bench/run.py --quick" in done.stdout
+
+
+# --- The program ---
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where results go; what takes long is left out, and the result is the small one."""
+    monkeypatch.setattr(run, "BENCH", tmp_path)
+    monkeypatch.setattr(run, "make_result", lambda *_: made_result())
+    monkeypatch.setattr(sys, "argv", ["run.py", f"--build={tmp_path / 'build'}"])
+    monkeypatch.setattr(run.machine, "short_name", lambda: "cpu")
+    return tmp_path / "results"
+
+
+def test_a_result_of_the_same_day_stays(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(3):
+        assert run.main() == 0
+    day = datetime.date.today().isoformat()
+    names = {f"cpu-{day}{more}.{kind}" for more in ("", "-2", "-3") for kind in ("json", "html")}
+    assert {path.name for path in bench.iterdir()} == names
+    assert f"cpu-{day}-3.json" in capsys.readouterr().out
+    sys.argv.append("--quick")
+    assert run.main() == 0
+    assert (bench / f"cpu-{day}-quick.json").is_file()
+
+
+def test_a_result_that_is_to_be_replaced_is_named(
+    bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = bench.parent / "mine.json"
+    sys.argv.append(f"--out={path}")
+    assert run.main() == 0 and "replace" not in capsys.readouterr().err
+    assert run.main() == 0 and f"will replace {path}" in capsys.readouterr().err
+
+
+def test_without_a_place_for_results_nothing_is_measured(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.write_text("no folder")
+    monkeypatch.setattr(run, "make_result", lambda *_: pytest.fail("it measures"))
+    assert run.main() == 1
+    assert re.fullmatch(r"bench: .*results.*\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("where", ["make_result", "result.dump", "files.write_whole"])
+def test_who_interrupts_it_gets_no_result(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], where: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"run.{where}", interrupt)
+    assert run.main() == 130
+    assert capsys.readouterr().err == "\nbench: interrupted, no result written\n"
+    assert not list(bench.iterdir())
+
+
+def test_peers_end_when_it_is_interrupted(
+    bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = lane_of(fake(tmp_path))
+
+    def interrupted(_: object, __: Path, ___: object, lanes: list[Lane]) -> None:
+        lanes.append(lane)
+        raise KeyboardInterrupt
+
+    child = lane.process.child
+    monkeypatch.setattr(run, "make_result", interrupted)
+    assert run.main() == 130 and child.poll() is not None
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        files.write_whole(path, "new" * 100_000 + "\udc80")
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--report=none.json"], "bench: none.json: No such file or directory"),
+        (["--report=none.html"], "ends in .json"),
+        (["--out=mine.html"], "ends in .json"),
+        (["--cpu=99999"], "there is no CPU 99999"),
+    ],
+)
+def test_wrong_usage_of_the_program(arguments: list[str], said: str) -> None:
+    command = [sys.executable, BENCH / "run.py", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert done.returncode in (1, 2) and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_without_its_modules_it_says_what_to_install(tmp_path: Path) -> None:
+    command = [sys.executable, "-S", BENCH / "run.py", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and "make packages-bench" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter(range(100, 200))
+    monkeypatch.setattr("measure.progress.time.monotonic", lambda: float(next(clock)))
+    lines, terminal = io.StringIO(), Terminal()
+    for stream in (lines, terminal):
+        progress = Progress(stream)
+        for number in range(1, 5):
+            progress.step(number / 4, f"start {(number + 1) // 2} of 2")
+        progress.say("captures")
+    assert lines.getvalue() == (
+        "bench: start 1 of 2, 0 s\nbench: start 2 of 2, 2 s\nbench: captures\n"
+    )
+    bars = terminal.getvalue().split("\r\x1b[K")[1:]
+    assert bars[1] == f"bench: [{'=' * 15}{' ' * 15}]  50 % start 1 of 2, 0:01 left"
+    assert bars[3] == f"bench: [{'=' * 30}] 100 % start 2 of 2, 0:00 left"
+    assert bars[4] == "bench: captures\n"
+
+
+def test_a_run_ends_with_the_start_in_which_its_time_is_over(tmp_path: Path) -> None:
+    subjects, _ = verify([lane_of(fake(tmp_path))])
+    told: list[tuple[float, str]] = []
+    short = Plan(starts=9, rounds=2, seconds=0.0001)
+    samples = Run(CELLS, subjects, short, lambda *step: told.append(step)).take()
+    assert samples.starts == 1 and told[-1] == (1.0, "start 1 of 9")
+
+
 # --- Two revisions ---
 
 
@@ -386,9 +550,51 @@ def test_revisions_are_compared_in_turns(tmp_path: Path) -> None:
     assert "0.500x" in compare.summary(found)[0]
 
 
-def test_a_revision_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(build.BuildError):
-        compare.take_out("no-such-revision", tmp_path / "source")
+@pytest.mark.parametrize("revision", ["no-such-revision", "HEAD:README.md", "--help", ""])
+def test_a_revision_that_is_none_is_refused(revision: str) -> None:
+    with pytest.raises(build.BuildError, match="git knows no revision"):
+        compare.commit_of(revision)
+
+
+def test_what_was_built_of_another_revision_is_not_kept(tmp_path: Path) -> None:
+    """Its objects may be newer than the files of an older revision."""
+    repository = tmp_path / "repository"
+    usual = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    commits = []
+    for text in ("one", "two"):
+        (repository / "file").write_text(text)
+        subprocess.run([*usual, "add", "file"], check=True)
+        subprocess.run([*usual, "commit", "-q", "-m", text], check=True)
+        said = subprocess.run([*usual, "rev-parse", "HEAD"], capture_output=True, text=True)
+        commits.append(said.stdout.strip())
+    folder = tmp_path / "base"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare, "ROOT", repository)
+        for text, commit in zip(("two", "one"), reversed(commits), strict=True):
+            assert (compare.take_out(commit, folder) / "file").read_text() == text
+            assert not (folder / "built").exists()
+            (folder / "built").touch()
+        compare.take_out(commits[0], folder)
+        assert (folder / "built").exists()
+
+
+def test_a_comparison_says_if_nothing_has_changed() -> None:
+    def change(*speed: float) -> compare.Change:
+        return compare.Change(CELLS[0], "right", stats.Estimate(*speed))
+
+    same, slower = change(0.99, 0.98, 1.01), change(0.9, 0.89, 0.91)
+    assert compare.report([same], False)[0].startswith("None of 1 cells has changed")
+    assert len(compare.report([same], True)) == len(compare.report([same, slower], False))
+    assert "0.900x" in compare.report([same, slower], False)[0]
+
+
+@pytest.mark.parametrize("arguments", [["no-such-revision"], ["--cpu=99999", "HEAD"], []])
+def test_wrong_usage_of_a_comparison(tmp_path: Path, arguments: list[str]) -> None:
+    command = [sys.executable, BENCH / "compare.py", "--quick", f"--build={tmp_path}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 4 and not list(tmp_path.iterdir())
 
 
 # --- Results ---
