@@ -64,11 +64,11 @@ def measure_captures(tool: Path, quick: bool) -> dict[str, Any] | None:
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
-def say_absent(progress: Progress, missing: dict[str, str]) -> None:
-    """Peers by reason."""
-    for reason in dict.fromkeys(missing.values()):
-        names = [name for name in missing if missing[name] == reason]
-        progress.say(f"missing: {', '.join(names)}: {reason}")
+def say_alike(progress: Progress, what: str, reasons: dict[str, str]) -> None:
+    """A line for each reason, with all that have it."""
+    for reason in dict.fromkeys(reasons.values()):
+        names = [name for name in reasons if reasons[name] == reason]
+        progress.say(f"{what}: {', '.join(names)}: {reason}")
 
 
 def make_result(
@@ -77,7 +77,7 @@ def make_result(
     peers = read_peers()
     version = build.library_version()
     cells = plan.make_cells(options.quick)
-    progress.say("building the library")
+    progress.say("building the library (the first time, all that is built takes minutes)")
     library = build.build_library(ROOT, folder / "libcarry", build.LIBRARY, build.TOOL)
     built = build.build_peers(peers, folder, library, progress.say)
     progress.say("asking the oracle")
@@ -85,11 +85,11 @@ def make_result(
     started, missing = start_lanes(built, peers, work, options.cpu)
     lanes += started
     missing = built.missing | missing
-    say_absent(progress, missing)
+    say_alike(progress, "missing", missing)
     progress.say(f"verifying, on CPU {options.cpu}")
     subjects, wrong = verify(lanes)
-    for name, verdict in wrong:
-        progress.say(f"wrong: {name} on {verdict.limit:,} bytes: {verdict.text}")
+    found = {name: f"on {verdict.limit:,} bytes: {verdict.text}" for name, verdict in wrong}
+    say_alike(progress, "wrong", found)
     method = QUICK if options.quick else FULL
     samples = Run(cells, subjects, method, progress.step).take()
     progress.say("captures")

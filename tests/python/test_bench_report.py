@@ -500,6 +500,12 @@ def test_without_its_modules_it_says_what_to_install(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_peers_that_are_missing_alike_share_a_line() -> None:
+    lines = io.StringIO()
+    run.say_alike(Progress(lines), "missing", {"one": "gone", "two": "no network", "three": "gone"})
+    assert lines.getvalue() == "bench: missing: one, three: gone\nbench: missing: two: no network\n"
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
