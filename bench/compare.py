@@ -109,12 +109,18 @@ def changes(cells: list[Cell], subjects: list[Subject], run: Run) -> list[Change
     return found
 
 
+HEAD = f"{'function':<22} {'mode':<10} {'bytes':>8} {'from, to':>8}   speed  95 % interval"
+MEANS_HEAD = f"{'function':<22} {'mode':<10} {'cells':>8}  geometric mean"
+
+
 def show(change: Change) -> str:
     cell = change.cell
     size = show_bytes(cell.size) if cell.size else ""
-    places = f"{cell.offset} to {cell.to}" if cell.size else ""
+    places = f"{cell.offset}, {cell.to}" if cell.size else ""
     median, low, high = change.speed
     mark = "  slower" if change.is_loss else ""
+    if mark and cell.mode == "large":
+        mark += ", or got other pages"
     head = f"{change.function:<22} {cell.mode:<10} {size:>8} {places:>8}"
     return f"{head} {median:6.3f}x  {low:.3f} to {high:.3f}{mark}"
 
@@ -126,7 +132,7 @@ def summary(found: list[Change]) -> list[str]:
         key = (change.function, change.cell.mode)
         groups.setdefault(key, []).append(math.log(change.speed.median))
     return [
-        f"{function:<22} {mode:<10} {len(logs):>4} cells {math.exp(sum(logs) / len(logs)):6.3f}x"
+        f"{function:<22} {mode:<10} {len(logs):>8} {math.exp(sum(logs) / len(logs)):6.3f}x"
         for (function, mode), logs in groups.items()
     ]
 
@@ -135,8 +141,9 @@ def report(found: list[Change], everything: bool) -> list[str]:
     """What has changed, the slowest first."""
     shown = [change for change in found if everything or change.is_notable]
     lines = [show(change) for change in sorted(shown, key=lambda change: change.speed.median)]
-    lines = lines or [f"None of {len(found)} cells has changed by more than its interval."]
-    return [*lines, "", "Geometric means", "", *summary(found)]
+    if not lines:
+        return [f"None of {len(found)} cells has changed by more than its interval."]
+    return [HEAD, *lines, "", MEANS_HEAD, *summary(found)]
 
 
 def parse() -> argparse.Namespace:
@@ -172,7 +179,7 @@ def compare(options: argparse.Namespace, progress: Progress, lanes: list[Lane]) 
     progress.say("done")
     for name, verdict in wrong:
         print(f"wrong: {name} on {verdict.limit} bytes: {verdict.text}")
-    print(f"{names['here']} against {names['base']}: how many times as fast, 95 % interval\n")
+    print(f"{names['here']}: how many times as fast as {names['base']}\n")
     print("\n".join(report(found, options.all)))
     if options.json:
         rows = [{**vars(c.cell), "function": c.function, "speed": c.speed} for c in found]
