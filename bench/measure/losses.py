@@ -12,7 +12,7 @@ from typing import Any
 from measure.html import capitalized, row, table, tag
 from measure.plan import MIX_TITLES, OURS, WORKS
 from measure.result import LOSES_BELOW, Result, Standing, floor_of, standings
-from measure.text import join, show_bytes, show_ns
+from measure.text import join, show_bytes, show_ns, show_speed
 
 WORK_TITLES = {work.name: work.title for work in WORKS}
 ORDER = {work.name: place for place, work in enumerate(WORKS)}
@@ -32,7 +32,7 @@ def title_of(result: Result, name: str) -> str:
 
 
 def times(value: float) -> str:
-    return f"{value:.2f}&times;"
+    return f"{show_speed(value)}&times;"
 
 
 # --- How all cells end ---

@@ -16,7 +16,7 @@ from measure.plan import WORKS, Work
 from measure.result import Result
 from measure.stats import CANARY_TOLERANCE
 from measure.tables import heat_map, is_plain, loop_table, time_tables
-from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns
+from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns, show_speed
 
 STYLE = Path(__file__).with_name("report.css")
 
@@ -91,19 +91,29 @@ def claim_table(result: Result) -> str:
         else:
             kept = claim.kept
             state = tag("span", "yes" if kept else "no", class_="kept" if kept else "broken")
-            value = f"{claim.value:.2f}&times;"
+            value = f"{show_speed(claim.value)}&times;"
         rows.append(row([escape(claim.text), f"{claim.wanted:.2f}&times;", value, state]))
     return table(("speed", "at least", "measured", "kept"), rows)
+
+
+def warnings(result: Result) -> str:
+    """Why what follows may say less than it seems to."""
+    texts = []
+    if result["method"]["quick"]:
+        texts.append("A quick run: few cells and rounds.")
+    if missing := len(result["missing"]):
+        texts.append(f"Missing peers: {missing}. What follows is against the others.")
+    return "".join(tag("p", text, class_="broken") for text in texts)
 
 
 def absent(result: Result) -> str:
     parts = []
     if result["missing"]:
-        rows = [
-            row([escape(peer_title(result, one["peer"])), escape(one["reason"])])
-            for one in result["missing"]
-        ]
-        shown = table(("peer", "reason"), rows, id="missing", class_="lefts")
+        alike: dict[str, list[str]] = {}
+        for one in result["missing"]:
+            alike.setdefault(one["reason"], []).append(peer_title(result, one["peer"]))
+        rows = [row([escape(join(names)), escape(reason)]) for reason, names in alike.items()]
+        shown = table(("peers", "reason"), rows, id="missing", class_="lefts")
         parts.append(tag("h2", "Missing") + shown)
     if result["wrong"]:
         head = ("functions", "", "what the oracle found")
@@ -116,8 +126,7 @@ def wrong_rows(result: Result) -> list[str]:
     """One for all that are wrong alike."""
     alike: dict[tuple[int, str], list[str]] = {}
     for one in result["wrong"]:
-        known = result["functions"].get(one["function"])
-        name = known["title"] if known else one["function"]
+        name = function_title(result, one["function"])
         alike.setdefault((one["limit"], one["text"]), []).append(name)
     rows = []
     for (limit, text), names in alike.items():
@@ -126,6 +135,14 @@ def wrong_rows(result: Result) -> list[str]:
         found = f"{size} bytes: {text}" if limit else text
         rows.append(row([escape(join(names)), timed, escape(found)]))
     return rows
+
+
+def function_title(result: Result, name: str) -> str:
+    """Also of one that was not timed, so that the result does not describe it."""
+    if name in result["functions"]:
+        return result["functions"][name]["title"]
+    peer, _, variant = name.partition("/")
+    return ", ".join(filter(None, (peer_title(result, peer), variant)))
 
 
 def peer_title(result: Result, name: str) -> str:
@@ -263,14 +280,9 @@ def navigation(result: Result) -> str:
 
 
 def make_report(result: Result) -> str:
-    quick = (
-        "<p class='broken'>A quick run: few cells and rounds.</p>"
-        if result["method"]["quick"]
-        else ""
-    )
     parts = [
         tag("h1", "libcarry among its peers"),
-        *(quick, facts(result), navigation(result)),
+        *(warnings(result), facts(result), navigation(result)),
         tag("h2", "What the library is built for") + claim_table(result),
         tag("h2", "Against the fastest peer of each cell") + tally(result),
         *(losses(result), absent(result)),

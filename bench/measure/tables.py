@@ -9,7 +9,7 @@ from typing import Any
 from measure.html import quiet, row, table, tag
 from measure.plan import MIX_TITLES
 from measure.result import LOSES_BELOW, Result, Standing, standing, takes_part, winners
-from measure.text import show_bytes, show_ns
+from measure.text import show_bytes, show_ns, show_speed
 
 TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
 
@@ -85,10 +85,6 @@ def heat_style(speed: float) -> str:
     return f"background:rgb(var(--{name}) / {min(1.0, part) * 0.75:.2f})"
 
 
-def show_speed(speed: float) -> str:
-    return f"{speed:.2f}" if speed < 10 else f"{speed:.0f}"
-
-
 def heat_cell(result: Result, one: Standing | None) -> str:
     if not one:
         return "<td></td>"
@@ -148,9 +144,10 @@ def loop_table(result: Result, cells: list[dict[str, Any]]) -> str:
     for cell in cells:
         for name in sorted(cell["ns"], key=lambda name: cell["ns"][name][0]):
             speed = cell["speedup"].get(name)
-            shown = (
-                f"{speed[0]:.2f}&times; ({speed[1]:.2f} to {speed[2]:.2f})" if speed else "&ndash;"
-            )
+            shown = "&ndash;"
+            if speed:
+                middle, low, high = map(show_speed, speed)
+                shown = f"{middle}&times; ({low} to {high})"
             look = "" if takes_part(result, name) else "floor"
             title = tag("td", escape(result["functions"][name]["title"]), class_=look)
             rows.append(row([title, time_cell(result, cell, name), shown]))

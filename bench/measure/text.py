@@ -21,3 +21,8 @@ def show_bytes(size: float) -> str:
 def show_ns(value: float) -> str:
     """Three digits, or whole."""
     return f"{value:#.3g}".removesuffix(".") if value < 999.5 else f"{value:,.0f}"
+
+
+def show_speed(value: float) -> str:
+    """How many times as fast."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:,.0f}"

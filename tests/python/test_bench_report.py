@@ -867,6 +867,15 @@ def test_who_is_wrong_alike_shares_a_row() -> None:
     rows = cells_of(re.search(r'<table id="wrong".*?</table>', make_report(made), re.DOTALL)[0])
     assert [row[0] for row in rows[1:]] == ["astray, Linux &lt;csum&gt;", "astray", "dead"]
     assert rows[3][2] == "ended by SIGILL"
+    made["wrong"] = [one | {"function": "dpdk/some"}]
+    assert "<td>DPDK, some</td>" in make_report(made)
+
+
+def test_a_result_without_some_peers_warns_of_that() -> None:
+    made = made_result()
+    assert "Missing peers: 1." in make_report(made).split("<table")[0]
+    made["missing"] = []
+    assert "Missing peers" not in make_report(made)
 
 
 def test_the_winner_is_marked_and_the_floor_is_not() -> None:
