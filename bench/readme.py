@@ -24,7 +24,7 @@ from measure import result
 from measure.claims import against
 from measure.peers import ROOT
 from measure.plan import MIX_TITLES, OURS
-from measure.text import LANGUAGE_TITLES, show_bytes, show_ns
+from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns
 
 README = ROOT / "README.md"
 BLOCK = re.compile(r"<!-- table of (\S+) -->\n.*?<!-- end of the table -->\n", re.DOTALL)
@@ -139,6 +139,8 @@ def column_sentence(found: result.Result, columns: list[Column]) -> str:
     shown = {column.function for column in columns}
     if any(not result.winners(found, find_cell(found, *row)) & shown for row in ROWS):
         text += " In a row without bold another variant or peer is the fastest."
+    if absent := [row["peer"] for row in found["missing"]]:
+        text += f" Missing: {join(absent)}."
     return text
 
 

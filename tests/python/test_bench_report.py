@@ -912,6 +912,7 @@ def test_the_table_is_the_results(short_rows: Path) -> None:
     assert "| bytes | libcarry | DPDK | Linux | empty |" in made
     assert "| 1,500 | **10.0** | 20.0 | 50.0 | 1.00 |" in made
     assert "| 1,500, latency | **15.0** | 30.0 | 60.0 | 1.00 |" in made
+    assert "Missing: absent." in made
     assert "are 1 of 3 cells" in made and "the worst has 0.67 of" in made and "old" not in made
     assert readme.rewrite(made, root=short_rows) == made
     assert readme.rewrite(made.replace("60.0", "6.0"), root=short_rows) == made
