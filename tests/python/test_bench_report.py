@@ -487,9 +487,9 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
         (["--cpu=99999"], "there is no CPU 99999"),
     ],
 )
-def test_wrong_usage_of_the_program(arguments: list[str], said: str) -> None:
-    command = [sys.executable, BENCH / "run.py", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+def test_wrong_usage_of_the_program(tmp_path: Path, arguments: list[str], said: str) -> None:
+    command = [sys.executable, BENCH / "run.py", f"--build={tmp_path}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=30)
     assert done.returncode in (1, 2) and said in done.stderr and "Traceback" not in done.stderr
 
 
@@ -808,6 +808,7 @@ def test_of_a_peer_the_fastest_variant_is_drawn() -> None:
     drawings = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     assert "fast/b" in drawings and "libcarry" in drawings and "empty function" in drawings
     assert "fast/a" not in drawings and "snake/a" not in drawings
+    assert "var(--ours)" in drawings and not re.search(r"#[0-9a-f]{6}", drawings), "day and night"
     assert page.count("snake/a: not drawn, more than 10 times as slow everywhere") == 2
     tables = "".join(re.findall(r"<table.*?</table>", page, re.DOTALL))
     assert "fast/a" in tables and "snake/a" in tables
