@@ -12,7 +12,7 @@ import matplotlib as mpl
 
 mpl.use("svg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from measure.html import quiet, tag
 from measure.result import Result, fastest, language_of, takes_part
@@ -139,18 +139,15 @@ def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
 
 def label(axes: plt.Axes, lines: Curves, titles: dict[str, str], look: dict[str, Any]) -> None:
     """Names lines where they end, on the right; who has left through the top is not there."""
-    ends = []
-    for name, line in lines.items():
-        _, height = axes.transAxes.inverted().transform(axes.transData.transform(line[-1]))
-        if height <= 1:
-            ends.append((height, name))
-    ends.sort()
-    places = spread([height for height, _ in ends], LABEL_GAP)
-    for (height, name), place in zip(ends, places, strict=True):
+    to_axes = axes.transData + axes.transAxes.inverted()
+    ends = sorted((*reversed(to_axes.transform(line[-1])), name) for name, line in lines.items())
+    ends = [end for end in ends if end[0] <= 1]
+    places = spread([height for height, _, _ in ends], LABEL_GAP)
+    for (height, end, name), place in zip(ends, places, strict=True):
         color = look[name]["color"]
         weight = "bold" if color == OURS else "normal"
         axes.plot(
-            *([1.005, 1.03], [height, place]),
+            *([end + 0.005, 1.03], [height, place]),
             **{"color": color, "lw": 0.8, "transform": axes.transAxes, "clip_on": False},
         )
         axes.text(
@@ -159,12 +156,13 @@ def label(axes: plt.Axes, lines: Curves, titles: dict[str, str], look: dict[str,
         )
 
 
-def plot(lines: Curves, look: dict[str, Any], least: int, most: int) -> plt.Axes:
+def plot(lines: Curves, look: dict[str, Any], least: int) -> plt.Axes:
+    """From `least` to the largest size."""
     _, axes = plt.subplots(figsize=(AXES_WIDTH, HEIGHT))
     for name, line in lines.items():
         sizes, times = zip(*line, strict=True)
         axes.plot(sizes, times, **look[name])
-    axes.set_xlim(least, most)
+    axes.set_xlim(least, max(size for line in lines.values() for size, _ in line))
     axes.set_xlabel("bytes")
     axes.set_title("nanoseconds a call", loc="left", fontsize=STYLE["font.size"])
     axes.grid(True, color=GRID, lw=0.7)
@@ -172,15 +170,15 @@ def plot(lines: Curves, look: dict[str, Any], least: int, most: int) -> plt.Axes
 
 
 def small_plot(lines: Curves, look: dict[str, Any], top: float) -> plt.Axes:
-    axes = plot(lines, look, 0, SMALL)
-    axes.set_xticks(range(0, SMALL + 1, 32))
+    axes = plot(lines, look, 0)
     axes.set_ylim(0, top)
+    axes.xaxis.set_major_locator(MaxNLocator(8, steps=(1, 1.6, 3.2, 6.4, 10), integer=True))
     return axes
 
 
 def wide_plot(lines: Curves, look: dict[str, Any]) -> plt.Axes:
-    most = max(size for line in lines.values() for size, _ in line)
-    axes = plot(lines, look, LEAST, most)
+    axes = plot(lines, look, LEAST)
+    most = axes.get_xlim()[1]
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks([1 << power for power in range(6, 17, 2) if 1 << power <= most + 1])
@@ -208,8 +206,10 @@ def plot_sizes(result: Result, cells: list[dict[str, Any]], ours: str) -> str:
     titles = {name: result["functions"][name]["title"] for name in names}
     small, wide = curves(cells, names, 0, SMALL), curves(cells, names, LEAST, LARGEST)
     top = 3.2 * max((time for _, time in small.get(ours, [])), default=1.0)
+    shown = ""
     with mpl.rc_context(STYLE):
-        shown = finish(small_plot(small, look, top), small, look, titles)
+        if small:
+            shown += finish(small_plot(small, look, top), small, look, titles)
         if any(size > SMALL for line in wide.values() for size, _ in line):
             shown += finish(wide_plot(wide, look), wide, look, titles)
     return tag("div", shown, class_="plots") + caption(result, cells, names, small, top)

@@ -814,6 +814,21 @@ def test_of_a_peer_the_fastest_variant_is_drawn() -> None:
     assert "fast/a" in tables and "snake/a" in tables
 
 
+def test_lines_are_drawn_to_the_largest_size_of_their_plot() -> None:
+    made = made_result()
+    at = [made["cells"][1] | {"size": size} for size in (20, 64, 1500)]
+    small = plots.curves(at, ["carry"], 0, plots.SMALL)
+    wide = plots.curves(at, ["carry"], plots.LEAST, plots.LARGEST)
+    assert small == {"carry": [(20, 10.0), (64, 10.0)]}
+    assert wide == {"carry": [(64, 10.0), (1500, 10.0)]}
+    look = plots.looks(made, ["carry"])
+    assert plots.small_plot(small, look, 9).get_xlim() == (0, 64)
+    assert plots.wide_plot(wide, look).get_xlim() == (64, 1500)
+    plots.plt.close("all")
+    made["cells"] = at
+    assert make_report(made).count("<svg") == 2
+
+
 def test_flags_stand_with_the_peer_that_has_them() -> None:
     made = made_result()
     made["notes"]["c"] |= {"flags-linux": "-O9", "version-linux": "6.1", "flags-dpdk/fast": "-O3"}
@@ -888,7 +903,7 @@ def test_the_winner_is_marked_and_the_floor_is_not() -> None:
 
 def test_the_report_loads_nothing() -> None:
     page = make_report(made_result())
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 2
     assert not re.search(r"<(script|link|img|iframe|object)\b|@import|\bsrc=", page)
     assert not re.search(r"url\((?!#)", page)
     assert not re.search(r'href="(?!#)', page)
