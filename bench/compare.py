@@ -198,7 +198,7 @@ def main() -> int:
         print("\nbench: interrupted", file=sys.stderr)
         return 130
     except (build.BuildError, ProcessError, OSError, subprocess.CalledProcessError) as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(f"bench: {files.message(error)}", file=sys.stderr)
         return 2
     finally:
         for lane in lanes:

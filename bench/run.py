@@ -193,7 +193,7 @@ def main() -> int:
         print("\nbench: interrupted, no result written", file=sys.stderr)
         return 130
     except (build.BuildError, result.ResultError, OSError) as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(f"bench: {files.message(error)}", file=sys.stderr)
         return 1
     return 0
 

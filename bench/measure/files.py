@@ -17,11 +17,21 @@ def free_path(folder: Path, name: str, suffix: str) -> Path:
 
 def check_writable(folder: Path) -> None:
     """Makes the folder, and fails where no file can be written to it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tempfile.TemporaryFile(dir=folder).close()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def write_whole(path: Path, text: str) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_text(text)
     part.replace(path)
+
+
+def message(error: Exception) -> str:
+    """In the way of other programs: "file: what is wrong"."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
