@@ -106,7 +106,7 @@ def groups(found: list[Standing]) -> Iterator[Group]:
 def time_above_floor(result: Result, one: Standing, name: str) -> str:
     """A function's time, and how much of that a call of an empty function does not take."""
     time, floor = one.cell["ns"][name][0], floor_of(result, one.cell, name)
-    above = f" ({time - floor:+.2f})" if floor else ""
+    above = f" ({round(time - floor, 2) + 0.0:+.2f})" if floor else ""  # not -0.00
     return f"{show_ns(time)}{above}"
 
 
