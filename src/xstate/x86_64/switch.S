@@ -13,26 +13,33 @@
 #define POPPED 17
 
 /* The frame of a suspended context, below its return address: see struct frame. */
+#define FRAME_SIZE 56
+
 .macro PUSH_FRAME
-    .irp register, rbp, rbx, r12, r13, r14, r15
-    pushq   %\register
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset \register, 0
-    .endr
-    subq    $8, %rsp
-    .cfi_adjust_cfa_offset 8
-    stmxcsr (%rsp)
+    leaq    -FRAME_SIZE(%rsp), %rsp
+    .cfi_adjust_cfa_offset FRAME_SIZE
+    stmxcsr (%rsp)                              /* first: what follows need not wait for it */
     fnstcw  4(%rsp)
+    .set    slot, 8
+    .irp    register, r15, r14, r13, r12, rbx, rbp
+    movq    %\register, slot(%rsp)
+    .cfi_rel_offset \register, slot
+    .set    slot, slot + 8
+    .endr
 .endm
 
+/* rcx = the return address */
 .macro POP_FRAME
-    addq    $8, %rsp
-    .cfi_adjust_cfa_offset -8
-    .irp register, r15, r14, r13, r12, rbx, rbp
-    popq    %\register
-    .cfi_adjust_cfa_offset -8
+    .set    slot, 8
+    .irp    register, r15, r14, r13, r12, rbx, rbp
+    movq    slot(%rsp), %\register
     .cfi_restore \register
+    .set    slot, slot + 8
     .endr
+    movq    FRAME_SIZE(%rsp), %rcx
+    .cfi_register rip, rcx
+    leaq    FRAME_SIZE + 8(%rsp), %rsp
+    .cfi_adjust_cfa_offset -FRAME_SIZE - 8
 .endm
 
 /* edx:eax = a mask of a context */
@@ -105,12 +112,10 @@ carry_context_switch:
     jz      .Lcontrol
     vzeroupper
 .Lcontrol:
-    /* To load a control word takes long, and leaves x87 in use. */
+    /* MXCSR takes longer to compare than to load, as what was just stored is read late. The word of
+       x87 takes longer to load, and leaves x87 in use. */
     movq    CONTEXT_STACK_POINTER(%rsi), %rcx
-    movl    (%rsp), %eax
-    cmpl    (%rcx), %eax
-    jne     .Lmxcsr
-.Lmxcsr_loaded:
+    ldmxcsr (%rcx)
     movzwl  4(%rsp), %eax
     cmpw    4(%rcx), %ax
     jne     .Lfcw
@@ -119,15 +124,9 @@ carry_context_switch:
     .cfi_remember_state
     POP_FRAME
     movq    %rdx, %rax
-    popq    %rcx
-    .cfi_adjust_cfa_offset -8
-    .cfi_register rip, rcx
     notrack jmp *%rcx                           /* `ret` would be predicted to go back to `from` */
     .cfi_restore_state
 
-.Lmxcsr:
-    ldmxcsr (%rcx)
-    jmp     .Lmxcsr_loaded
 .Lfcw:
     fldcw   4(%rcx)
     jmp     .Lfcw_loaded
