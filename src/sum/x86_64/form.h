@@ -50,7 +50,6 @@
 #define DATA8  %sil
 #define SIZE   %rdx
 #define SIZE32 %edx
-#define SIZE8  %dl
 #define SUM    %r11d
 #define SUM64  %r11
 #else
@@ -59,7 +58,6 @@
 #define DATA8  %dil
 #define SIZE   %rsi
 #define SIZE32 %esi
-#define SIZE8  %sil
 #define SUM    %edx
 #define SUM64  %rdx
 #endif
