@@ -82,4 +82,10 @@ CARRY_FUNCTION broken_try_unmarked
     ret
 CARRY_END broken_try_unmarked
 
+/* Takes a size to have 32 bits. */
+CARRY_FUNCTION broken_try_cuts_size
+    movl %edx, %edx
+    BYTES movq %rcx, %rax
+CARRY_END broken_try_cuts_size
+
 CARRY_NOTES

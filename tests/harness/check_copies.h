@@ -41,8 +41,8 @@ copies_check check_copies_overlap_edges;
 
 /*
  * For attempts, with pages that fault at every byte of the source or the target, of both, and
- * between others: the bytes left, those before it right, those behind it as they were, and one
- * signal for each page that faults.
+ * between others, and in runs above 4 GiB: the bytes left, those before it right, those behind it
+ * as they were, and one signal for each page that faults.
  */
 copies_check check_copies_faults;
 

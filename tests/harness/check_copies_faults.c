@@ -11,6 +11,7 @@
 #define DENSE_MAX  1024
 #define ALIGNMENTS 64
 #define MARGIN     64
+#define LAST_FEW   300
 #define PAGE_BYTES ((size_t)4096)
 #define PAGES      ((size_t)16)
 #define AREA_BYTES (PAGES * PAGE_BYTES)
@@ -184,10 +185,24 @@ static bool try_silent(struct trial *trial) {
     return ok;
 }
 
+/* Sizes of which 32 bits tell of few bytes, or of none. */
+static bool try_huge(struct trial *trial) {
+    trial->where = "the source, which is too short by 4 GiB";
+    for (size_t few = 0; few <= LAST_FEW; few++) {
+        const size_t good = rng_below(DENSE_MAX);
+        const ptrdiff_t from = (ptrdiff_t)(AREA_BYTES - good);
+        if (!attempt_leaves(trial, MARGIN, from, (size_t)UINT32_MAX + 1 + few, good, 1) ||
+            !target_holds(trial, MARGIN, from, good, 0, 3 * DENSE_MAX))
+            return false;
+    }
+    return true;
+}
+
 static void try_faults(void *argument) {
     struct trial *trial = argument;
     recover_begin();
-    (void)(try_each_byte(trial) && try_both(trial) && try_pages(trial) && try_silent(trial));
+    (void)(try_each_byte(trial) && try_both(trial) && try_pages(trial) && try_silent(trial) &&
+           try_huge(trial));
     recover_end();
 }
 
