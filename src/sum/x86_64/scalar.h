@@ -70,8 +70,9 @@
 .endm
 
 /*
- * eax = SUM64 and the carry flag, folded. What leaves a carry, be it one addition or one without
- * and others with a carry in, does not leave ones alone: so nothing here carries twice.
+ * eax = SUM64 and the carry flag, folded. The flag is of an addition without a carry in, or of a
+ * chain that began with one: if it is set, SUM64 is less than all ones. So what carries here does
+ * not carry once more.
  */
 .macro RETURN_FOLDED
 #if BMI2

@@ -6,7 +6,7 @@
  */
 #include "sum/x86_64/scalar.h"
 
-/* chain += \add the value at offset(DATA), by a move that extends it; spoils r10. */
+/* SUM64 and the carry flag += the number at offset(DATA), which a move extends; spoils r10. */
 .macro ADD_PART add, move, store, offset, part
     CARRY_LOAD \move \offset(DATA), %r10d
 #if COPIES
