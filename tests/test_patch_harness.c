@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Do the checks of live patching find what is broken? */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

@@ -69,7 +69,8 @@ CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_co
  * carry_sum_copy() that survives faults as carry_copy_try() of <carry/fault.h> does, by the same
  * contract. Adds the sum of the bytes that it copied to *sum, and returns how many are left. After
  * a fault, and without carry_fault_acquire(), they are summed where they were copied to, in a
- * second pass.
+ * second pass. Who can write to the source meanwhile can make the sum that of other bytes than were
+ * copied: sum the copy where that matters.
  */
 CARRY_API size_t carry_sum_copy_try(void *dst, const void *src, size_t size, uint32_t *sum);
 
