@@ -276,6 +276,13 @@ CARRY_FUNCTION FUNCTION
 #endif
 
 .Lvectors:
+#if MASKED && COPIES
+    /* The last vector is masked, too: the lines of its last byte, and of the data's. */
+    movq SIZE, %rax
+    orq $VECTOR_BYTES - 1, %rax
+    prefetcht0 -1(DATA, SIZE)
+    prefetcht0 (DATA, %rax)
+#endif
 #if SUMS_FEW
     cmpq $256, SIZE
     ja .Lmany
