@@ -21,14 +21,14 @@ static void test_kernel(size_t index, const char *name, const struct effort *eff
 }
 
 int main(void) {
+    if (fault_under_valgrind())
+        return tap_skip_all("valgrind reports faults as errors of the program");
     const struct effort *effort = effort_chosen();
     effort_note(effort);
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
         if (kernel.missing)
             tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
-        else if (fault_under_valgrind())
-            tap_skip(kernel.name, "valgrind reports faults as errors of the program");
         else
             test_kernel(i, kernel.name, effort);
     return tap_done();
