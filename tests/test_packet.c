@@ -559,6 +559,16 @@ static void test_icmp_errors(void) {
     put(frame, "0035 0035 0008 0000");
     seal(frame, icmp + 2, icmp, 56, pseudo(&flow6, ICMPV6, 56));
     expect(frame, "icmpv6 good, udp unverifiable/quoted", "a quoted UDP 0 blames nobody");
+
+    frame = start(ETHERNET6);
+    put_ipv6(frame, ICMPV6, 8 + 48);
+    icmp = put(frame, "01 04 0000 00000000");
+    put_ipv6(frame, UDP, 8);
+    udp = put(frame, "0000 0035 0008 0000");
+    seal(frame, udp, udp, 8, pseudo(&flow6, UDP, 8));
+    seal(frame, icmp + 2, icmp, 56, pseudo(&flow6, ICMPV6, 56));
+    expect(frame, "icmpv6 good, udp unverifiable/quoted",
+           "a quoted UDP 0 is no sum, though with such a port all adds up to one");
 }
 
 /* --- Extensions of ICMP --- */

@@ -141,7 +141,9 @@ PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
     /* IPv4 headers without options are every other sum: their length is worth a constant. */
     uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, seed)
                                            : carry_sum(cover, sum->cover_size, seed);
-    if (carry_sum_finish(total) == 0) {
+    /* A quoted 0 that says that there is none is no sum, whatever all else adds up to. */
+    bool is_sum = sum->stored || zero == CARRY_ZERO_IS_PLAIN;
+    if (carry_sum_finish(total) == 0 && is_sum) {
         sum->verdict = CARRY_VERDICT_GOOD;
         sum->expected = sum->stored;
     } else {
