@@ -134,7 +134,7 @@ class Run:
         if took / calls > SLOW_CALL_NS:
             return 0
         fitting = max(1, round(calls * SAMPLE_NS / took))
-        # Of a mix all do the same calls, but for those who would take very long.
+        # Of a mix all do as many calls, but for those who would take very long.
         if self.cells[cell].is_mix:
             return MIX_SAMPLE_CALLS if fitting * 64 >= MIX_SAMPLE_CALLS else max(fitting, 16)
         return fitting
@@ -163,16 +163,18 @@ class Run:
             lead = number % len(asked)
             asked = asked[lead:] + asked[:lead]
             questions = []
-            for subject in asked:
+            for place, subject in enumerate(asked):
                 calls = self.calls[cell, subject]
                 name = self.subjects[subject].function.name
-                questions.append(shape.question(name, number * calls, calls))
+                # Of a mix nobody does the calls that another has just done, and left in the caches.
+                first_call = (number * len(asked) + place) * calls
+                questions.append(shape.question(name, first_call, calls))
             for subject, sample in zip(asked, self.ask(asked, questions), strict=True):
                 if sample:
-                    place = (cell, subject, start, turn)
-                    self.ns[place] = sample.ns / self.calls[cell, subject]
-                    self.before[place] = sample.before
-                    self.after[place] = sample.after
+                    at = (cell, subject, start, turn)
+                    self.ns[at] = sample.ns / self.calls[cell, subject]
+                    self.before[at] = sample.before
+                    self.after[at] = sample.after
 
     def discard(self) -> int:
         """Throws away the samples beside which the canary was slow."""
