@@ -181,6 +181,7 @@ struct carry_packet_fragment {
     uint8_t version;  /* 4 or 6; 0 if there is none */
     uint8_t protocol; /* what the content starts with, by the number of IP */
     bool more;        /* others follow it */
+    uint8_t reserved; /* 0, so that equal ones are equal bytes */
 };
 
 /*
