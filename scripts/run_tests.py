@@ -82,8 +82,11 @@ def python_tests(
             *(f"--junitxml={results}", f"tests/{tests}"),
             env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
         )
-    finally:
-        log.count_junit(results)
+    except StepError:  # not at an interrupt, which leaves no results, and is to go on up
+        if results.is_file():
+            log.count_junit(results)
+        raise
+    log.count_junit(results)
 
 
 def files(*suffixes: str) -> list[str]:
