@@ -75,6 +75,10 @@ static void test_twin(const struct twin *twin) {
         tap_skip(twin->name, "needs %d CPUs: a thread has to run while another writes", twin->cpus);
         return;
     }
+    if (twin->check == many_flips_of_calls && placed_in_qemu()) {
+        tap_skip(twin->name, "QEMU may fail an assertion of its own where text changes so often");
+        return;
+    }
     int status = ends(twin->twin, twin->check);
     if (WIFSIGNALED(status))
         tap_ok(true, "%s is caught: %s", twin->name, strsignal(WTERMSIG(status)));
