@@ -169,7 +169,7 @@ def compare(options: argparse.Namespace, progress: Progress, lanes: list[Lane]) 
     cells = plan.make_cells(options.quick)
     base = take_out(commit, folder / "base")
     work = build.prepare_work(cells, folder)
-    names = {"here": build.library_version(), "base": f"{options.base}, {commit[:12]}"}
+    names = {"here": build.carry_version(), "base": f"{options.base}, {commit[:12]}"}
     for name, source in (("here", ROOT), ("base", base)):
         progress.say(f"building {name}: {names[name]}")
         lanes.append(make_lane(name, source, folder / name, work, options.cpu))

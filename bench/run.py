@@ -75,7 +75,7 @@ def make_result(
     options: argparse.Namespace, folder: Path, progress: Progress, lanes: list[Lane]
 ) -> result.Result:
     peers = read_peers()
-    version = build.library_version()
+    version = build.carry_version()
     cells = plan.make_cells(options.quick)
     progress.say("building the library (the first time, all that is built takes minutes)")
     library = build.build_library(ROOT, folder / "libcarry", build.LIBRARY, build.TOOL)

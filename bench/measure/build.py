@@ -46,7 +46,7 @@ def build_library(source: Path, folder: Path, *targets: str) -> Path:
     return folder
 
 
-def library_version() -> str:
+def carry_version() -> str:
     """The version, and what was built if that is known."""
     version = subprocess.run([ROOT / "scripts/version"], capture_output=True, text=True).stdout
     described = subprocess.run(

@@ -226,7 +226,7 @@ def to_svg(figure: plt.Figure) -> str:
     # Several plots of a page would have the same names for their groups.
     svg = re.sub(r' id="[a-z0-9.A-Z]+_\d+"', "", svg)
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
-    for placeholder, color in COLORS.items():
-        svg = svg.replace(placeholder, color)
+    for drawn, shown in COLORS.items():
+        svg = svg.replace(drawn, shown)
     # It scales with the page.
     return re.sub(r'<svg ([^>]*?)height="[^"]*" ([^>]*?)width="[^"]*"', r"<svg \1\2", svg, count=1)
