@@ -136,6 +136,7 @@ static void test_images(void) {
     expect_caught(check_initial(broken_initial_form), "initial_form", "XCOMP_BV is not");
     expect_caught(check_initial(broken_initial_rounds), "initial_rounds",
                   "touches what it must not");
+    expect_caught(check_refusals(broken_check_pkru), "check_pkru", "NONE instead of LAYOUT_SIZE");
     expect_caught(check_refusals(broken_check_xcomp_bv), "check_xcomp_bv",
                   "NONE instead of NOT_COMPACTED");
     expect_caught(check_random_images(broken_check_xcomp_bv, effort), "check_xcomp_bv, at random",

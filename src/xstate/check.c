@@ -49,9 +49,10 @@ static uint64_t part_end(const struct carry_xstate_part *part) {
 }
 
 static enum carry_xstate_refusal check_part(const struct carry_xstate_layout *layout,
-                                            const struct carry_xstate_part *part) {
-    if (!part->size)
-        return CARRY_XSTATE_REFUSED_LAYOUT_NO_SIZE;
+                                            unsigned component) {
+    const struct carry_xstate_part *part = &layout->parts[component];
+    if (part->size < (component == CARRY_XSTATE_PKRU ? CARRY_PKRU_BYTES : 1))
+        return CARRY_XSTATE_REFUSED_LAYOUT_SIZE;
     if (part->offset < CARRY_XSTATE_EXTENDED)
         return CARRY_XSTATE_REFUSED_LAYOUT_OFFSET;
     if (part->offset % 8)
@@ -82,7 +83,7 @@ enum carry_xstate_refusal carry_xstate_check_layout(const struct carry_xstate_la
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
         if (!(layout->user >> i & 1))
             continue;
-        enum carry_xstate_refusal refusal = check_part(layout, &layout->parts[i]);
+        enum carry_xstate_refusal refusal = check_part(layout, i);
         if (refusal)
             return refusal;
         if (overlaps(layout, i))

@@ -21,9 +21,6 @@ const void *carry_xstate_image_part(const struct carry_xstate_layout *layout, co
     return (const uint8_t *)image + carry_image_offset(layout, image, component);
 }
 
-/* Of its eight bytes. Nobody writes the rest: in signal frames it is what the stack held. */
-#define PKRU_BYTES 4
-
 bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout, const void *image,
                                    unsigned component) {
     size_t size;
@@ -33,7 +30,7 @@ bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout, con
     if (!bytes)
         return true;
     if (component == CARRY_XSTATE_PKRU)
-        size = PKRU_BYTES;
+        size = CARRY_PKRU_BYTES;
     return component == CARRY_XSTATE_X87 ? carry_image_is_initial_x87(bytes)
                                          : carry_image_is_zero(bytes, size);
 }

@@ -7,6 +7,9 @@
 
 #include "xstate/xstate.h"
 
+/* Of eight. Nobody writes the rest: in signal frames it is what the stack held. */
+#define CARRY_PKRU_BYTES 4
+
 /* Components of user state; those of FXSAVE where there is no XSAVE. */
 static inline uint64_t carry_image_user(const struct carry_xstate_layout *layout) {
     return layout->user ? layout->user : CARRY_LEGACY_STATE;

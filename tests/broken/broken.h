@@ -47,6 +47,7 @@ initial_fn broken_initial_avx;         /* XSTATE_BV names AVX, though it is zero
 initial_fn broken_initial_zero;        /* MXCSR is zero: every exception is unmasked */
 initial_fn broken_initial_form;        /* XCOMP_BV is zero in the compact form */
 initial_fn broken_initial_rounds;      /* sizes are rounded up to multiples of 64 */
+image_check_fn broken_check_pkru;      /* PKRU may be of any size but 0 */
 image_check_fn broken_check_xcomp_bv;  /* what XCOMP_BV lacks may be in use */
 image_check_fn broken_check_mxcsr;     /* MXCSR may have any bits set */
 image_check_fn broken_check_size;      /* the header is read before the size is looked at */

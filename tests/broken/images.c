@@ -39,6 +39,15 @@ int broken_initial_rounds(const struct carry_xstate_layout *layout, uint64_t mas
     return error;
 }
 
+enum carry_xstate_refusal broken_check_pkru(const struct carry_xstate_layout *layout,
+                                            const void *image, size_t size) {
+    struct carry_xstate_layout grown = *layout;
+    struct carry_xstate_part *pkru = &grown.parts[CARRY_XSTATE_PKRU];
+    if (pkru->size && pkru->size < 4)
+        pkru->size = 4;
+    return carry_xstate_check(&grown, image, size);
+}
+
 enum carry_xstate_refusal broken_check_xcomp_bv(const struct carry_xstate_layout *layout,
                                                 const void *image, size_t size) {
     enum carry_xstate_refusal refusal = carry_xstate_check(layout, image, size);

@@ -188,6 +188,9 @@ static void both_states(struct victim *v) {
 static void no_size(struct victim *v) {
     avx(v)->size = 0;
 }
+static void cut_pkru(struct victim *v) {
+    v->layout.parts[CARRY_XSTATE_PKRU].size = 3;
+}
 static void in_header(struct victim *v) {
     avx(v)->offset = 512;
 }
@@ -284,7 +287,8 @@ static const struct mutation {
     {REFUSED(LAYOUT_XCR0), ANY, half_mpx},
     {REFUSED(LAYOUT_XCR0), ANY, tiles_without_shapes},
     {REFUSED(LAYOUT_SUPERVISOR), ANY, both_states},
-    {REFUSED(LAYOUT_NO_SIZE), ANY, no_size},
+    {REFUSED(LAYOUT_SIZE), ANY, no_size},
+    {REFUSED(LAYOUT_SIZE), ANY, cut_pkru},
     {REFUSED(LAYOUT_OFFSET), ANY, in_header},
     {REFUSED(LAYOUT_OFFSET), ANY, at_zero},
     {REFUSED(LAYOUT_ALIGNMENT), ANY, unaligned},
