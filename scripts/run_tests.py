@@ -325,18 +325,16 @@ def fuzz(log: Log) -> None:
     """All targets at once; what is found stays, and the next run goes on from it."""
     folder = build(log, "fuzz", "-Dfuzz=true", "-Dtool=enabled", compiler="clang")
     seeds = fuzz_seeds(log, folder)
-    running = []
+    commands = []
     for target in filter(Path.is_file, sorted((folder / "fuzz").glob("fuzz_*"))):
         found = folder / "found" / target.name
         found.mkdir(parents=True, exist_ok=True)
         options = [f"-max_total_time={FUZZ_SECONDS}", f"-artifact_prefix={found}-", "-timeout=10"]
         options += [f"-max_len={FUZZ_BYTES}", "-print_final_stats=1"]
-        running.append(log.start(target, *options, found, *seeds.get(target.name, [])))
-    if not running:
+        commands.append([target, *options, found, *seeds.get(target.name, [])])
+    if not commands:
         raise StepError("no fuzz target")
-    for process in running:
-        log.finish(process)
-        log.counts.passed += 1
+    log.run_at_once(*commands, env={"ASAN_OPTIONS": "print_legend=0"})
 
 
 def install(log: Log) -> None:

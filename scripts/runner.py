@@ -7,20 +7,28 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build/test-logs"
-TAIL_LINES = 40
+TAIL_LINES = 60  # a report of a sanitizer
 COMMAND_SECONDS = 1200
 
 
 class StepError(Exception):
     """A step failed; the message says at what."""
+
+
+def raise_any(errors: Iterable[str | None]) -> None:
+    messages = [error for error in errors if error]
+    if messages:
+        raise StepError("\n".join(messages))
 
 
 @dataclass
@@ -73,7 +81,10 @@ class Log:
         self.file.flush()
 
     def start(
-        self, *command: str | Path, env: Mapping[str, str] | None = None
+        self,
+        *command: str | Path,
+        env: Mapping[str, str] | None = None,
+        output: IO[str] | None = None,
     ) -> subprocess.Popen[bytes]:
         """Starts a command in a process group of its own, so that close() reaches all of it."""
         words = [str(word) for word in command]
@@ -84,7 +95,7 @@ class Log:
             cwd=ROOT,
             env=os.environ | dict(env or {}),
             stdin=subprocess.DEVNULL,
-            stdout=self.file,
+            stdout=output or self.file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
@@ -104,19 +115,38 @@ class Log:
     def run(self, *command: str | Path, env: Mapping[str, str] | None = None) -> None:
         self.finish(self.start(*command, env=env))
 
+    def judge(self, process: subprocess.Popen[bytes]) -> str | None:
+        """Waits for a command that is a test of its own; returns why it failed."""
+        try:
+            self.finish(process)
+        except StepError as error:
+            self.counts.failed += 1
+            return str(error)
+        self.counts.passed += 1
+        return None
+
     def run_all(self, *commands: Sequence[str | Path]) -> None:
         """Runs every command, each a test of its own, and fails if any did."""
         errors = []
         for command in commands:
-            try:
-                self.run(*command)
-                self.counts.passed += 1
-            except StepError as error:
-                self.counts.failed += 1
-                errors.append(str(error))
+            errors.append(self.judge(self.start(*command)))
             self.write("")
-        if errors:
-            raise StepError("\n".join(errors))
+        raise_any(errors)
+
+    def run_at_once(
+        self, *commands: Sequence[str | Path], env: Mapping[str, str] | None = None
+    ) -> None:
+        """The same side by side; the log has their output one by one, of those that failed last."""
+        with contextlib.ExitStack() as files:
+            running = []
+            for command in commands:
+                output = files.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
+                running.append((self.start(*command, env=env, output=output), output))
+            judged = [(self.judge(process), output) for process, output in running]
+            for _, output in sorted(judged, key=lambda pair: pair[0] is not None):
+                output.seek(0)
+                self.write(output.read())
+        raise_any(error for error, _ in judged)
 
     def skip(self, count: int, reason: str) -> None:
         """Tests that cannot run here, and why."""
