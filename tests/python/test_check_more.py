@@ -225,14 +225,19 @@ def test_corrupt_streams_are_damage(check: Check, kind: str) -> None:
         assert status in (CLEAN, BAD, DAMAGED)
 
 
-def test_blocks_before_a_corrupt_one_count(check: Check) -> None:
-    """Blocks of zstd: a header of whether it is the last, type and size; 0 is raw, 3 reserved."""
-    data = pcap([GOOD, WRONG])
+@pytest.mark.parametrize(("packets", "block"), [(2, 50), (2000, 100000)])
+def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: int) -> None:
+    """
+    Blocks of zstd: a header of whether it is the last, type and size; 0 is raw, 3 reserved. Large
+    ones do not fit into the reader's window, so the rest of one is still to come out.
+    """
+    data = pcap([GOOD, WRONG] * (packets // 2))
     frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 0x38])  # no content size, a window of 128 KiB
-    for piece in (data[:50], data[50:]):
+    for at in range(0, len(data), block):
+        piece = data[at : at + block]
         frame += struct.pack("<L", len(piece) << 3)[:3] + piece
     status, report = check(frame + struct.pack("<L", 3 << 1)[:3])
-    assert (status, report["packets"]) == (DAMAGED, 2)
+    assert (status, report["packets"]) == (DAMAGED, packets)
     assert report["damage"]["offset"] == len(data)
     assert report["damage"]["reason"].startswith("corrupt zstd stream: ")
     assert check(frame + b"\x01\0\0") == check(data)

@@ -104,16 +104,18 @@ static void zstd_close(struct unpack *unpack) {
 #define ZSTD_BLOCK_HEADER_BYTES 3
 
 /*
- * Gives no more than a block at a time: where something is wrong with the next, libzstd drops what
- * has come out in the same call, and that is packets before the damage.
+ * No more than a block at a time, and nothing while more of the last may come out: where something
+ * is wrong with the next, libzstd drops what came out in the same call, packets before the damage.
  */
-static const char *zstd_step(struct unpack *unpack, struct step *step) {
-    size_t size = unpack->zstd_wants;
+static size_t zstd_in_size(const struct unpack *unpack, size_t held) {
+    size_t size = unpack->more ? 0 : unpack->zstd_wants;
     if (size > ZSTD_BLOCK_HEADER_BYTES)
         size -= ZSTD_BLOCK_HEADER_BYTES;
-    if (size > step->in_size)
-        size = step->in_size;
-    ZSTD_inBuffer in = {step->in, size, 0};
+    return size < held ? size : held;
+}
+
+static const char *zstd_step(struct unpack *unpack, struct step *step) {
+    ZSTD_inBuffer in = {step->in, zstd_in_size(unpack, step->in_size), 0};
     ZSTD_outBuffer out = {step->out, step->out_size, 0};
     size_t result = ZSTD_decompressStream(unpack->zstd, &out, &in);
     step->in_used = in.pos;
