@@ -206,11 +206,9 @@
     FOLD_LANES
     vpextrq $1, %xmm0, %rcx
     vmovq %xmm0, %rax
-    movq %rcx, %r9
-    shrq $32, %r9
+    rorxq $32, %rcx, %r9
     addl %r9d, %ecx
-    movq %rax, %r9
-    shrq $32, %r9
+    rorxq $32, %rax, %r9
     addl %r9d, %eax
     addl %ecx, %eax
 .endm
@@ -323,8 +321,30 @@ CARRY_FUNCTION FUNCTION
     .endr
     xorl %r8d, %r8d                     /* bytes taken, masked ones included */
 #if ALIGNED_MIN
+    /*
+     * What stands before the next multiple of a vector. If it is odd, words are taken from
+     * odd offsets on from here: their sum is that of swapped words, and so must this one's be.
+     */
+    cmpq $ALIGNED_MIN, SIZE
+    jb .Laligned
     testb $VECTOR_BYTES - 1, DATA8
-    jnz .Lmisaligned
+    jz .Laligned
+    movl DATA32, %ecx
+    negl %ecx
+    andl $VECTOR_BYTES - 1, %ecx
+    movl %ecx, %r10d
+    andl $1, %r10d
+    shll $3, %r10d
+    movq $-1, %rax
+    bzhiq %rcx, %rax, %rax
+    kmovq %rax, %k1
+    xorl %eax, %eax
+    TAKE_MASKED(%rax, %k1, 8)
+    vpbroadcastd %r10d, V(9)
+    vprolvd V(9), V(8), V(8)
+    ADD_TAKEN(8, 7)
+    ADVANCE_BY %rcx
+    movl $VECTOR_BYTES, %r8d
 .Laligned:
 #endif
     movq SIZE, %r9
@@ -387,33 +407,6 @@ CARRY_FUNCTION FUNCTION
     movl SUM, %eax
     vzeroupper
     RETURN_SUM
-
-#if ALIGNED_MIN
-    /*
-     * What stands before the next multiple of a vector. If it is odd, words are taken from
-     * odd offsets on from here: their sum is that of swapped words, and so must this one's be.
-     */
-.Lmisaligned:
-    cmpq $ALIGNED_MIN, SIZE
-    jb .Laligned
-    movl DATA32, %ecx
-    negl %ecx
-    andl $VECTOR_BYTES - 1, %ecx
-    movl %ecx, %r10d
-    andl $1, %r10d
-    shll $3, %r10d
-    movq $-1, %rax
-    bzhiq %rcx, %rax, %rax
-    kmovq %rax, %k1
-    xorl %eax, %eax
-    TAKE_MASKED(%rax, %k1, 8)
-    vpbroadcastd %r10d, V(9)
-    vprolvd V(9), V(8), V(8)
-    ADD_TAKEN(8, 7)
-    ADVANCE_BY %rcx
-    movl $VECTOR_BYTES, %r8d
-    jmp .Laligned
-#endif
 
     CARRY_RECOVER vzeroupper
 CARRY_END FUNCTION
