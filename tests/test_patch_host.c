@@ -95,7 +95,10 @@ static void state_of_branch(size_t i, uintptr_t address, bool on, bool patched, 
     put32(bytes + 1, patched ? stub + 13 + (uintptr_t)(intptr_t)away : stub, address + BRANCH);
 }
 
-/* The replacement of alternatives is 0x51, 0x52 ..., the original 0x61, 0x62 ... */
+/*
+ * The replacement of alternatives is 0x51, 0x52 ..., the original 0x61, 0x62 ... The NOPs are
+ * written out, not the encoder's: that is what they check.
+ */
 static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
     static const uint8_t nops[9][9] = {
         {0x90},

@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "nops.h"
+
 #define LINE_BYTES  ((size_t)64)
 #define PAGE_BYTES  ((size_t)4096)
 #define REL32_BYTES 4
@@ -82,23 +84,10 @@ static void put_rel32(struct maker *maker, size_t target, size_t after) {
     put(maker, &rel32, sizeof rel32);
 }
 
-/* The NOPs that the manuals recommend, up to a multiple of a line. */
-static void put_nops(struct maker *maker) {
-    static const uint8_t nops[][9] = {
-        {0x90},
-        {0x66, 0x90},
-        {0x0f, 0x1f, 0x00},
-        {0x0f, 0x1f, 0x40, 0x00},
-        {0x0f, 0x1f, 0x44, 0x00, 0x00},
-        {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
-        {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
-        {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-        {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-    };
-    for (size_t left; (left = -maker->at % LINE_BYTES) != 0;) {
-        size_t size = left < sizeof *nops ? left : sizeof *nops;
-        put(maker, nops[size - 1], size);
-    }
+static void align(struct maker *maker) {
+    size_t size = -maker->at % LINE_BYTES;
+    nops_fill(maker->memory + maker->at, size);
+    maker->at += size;
 }
 
 /* --- Parts --- */
@@ -229,12 +218,12 @@ static void put_unit(struct maker *maker, size_t index) {
 static void put_loop(struct maker *maker) {
     maker->at = maker->layout.loop;
     put(maker, prologue, sizeof prologue);
-    put_nops(maker);
+    align(maker);
     size_t start = maker->at;
     for (size_t i = 0; i < maker->shape.sites; i++) {
         put_unit(maker, i);
         if (maker->shape.spread)
-            put_nops(maker);
+            align(maker);
     }
     PUT(maker, 0x48, 0xff, 0xcb, 0x0f, 0x85); /* dec %rbx; jnz start */
     put_rel32(maker, start, 0);

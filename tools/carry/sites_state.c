@@ -10,6 +10,7 @@
 
 #include <carry/cpu.h>
 
+#include "nops.h"
 #include "sites_disassemble.h"
 
 #define CS_PREFIX   0x2e
@@ -20,9 +21,6 @@
 #define STUB_BYTES  18
 #define STUB_TARGET 9  /* where its offset to the branch's target stands, */
 #define STUB_AFTER  13 /* which counts from here */
-
-static const uint8_t nop5[SITE_BRANCH_BYTES] = {0x0f, 0x1f, 0x44, 0, 0};
-static const uint8_t nop6[SITE_CALL_BYTES] = {0x66, 0x0f, 0x1f, 0x44, 0, 0};
 
 static void put_relative(uint8_t *bytes, uint64_t end, uint64_t target) {
     for (size_t i = 0; i < REL32_BYTES; i++)
@@ -138,7 +136,7 @@ bool site_inline(const struct program *program, uint64_t site, const struct reco
     memset(bytes, CS_PREFIX, SITE_CALL_BYTES);
     memcpy(bytes + SITE_CALL_BYTES - size, from, size);
     if (!size)
-        memcpy(bytes, nop6, sizeof nop6);
+        nops_fill(bytes, SITE_CALL_BYTES);
     if (size < REL32_BYTES || !(body->flags & CARRY_SITE_RELATIVE))
         return true;
     uint64_t target = object_relative(from + size - REL32_BYTES, body->aux + 1 + size);
@@ -146,38 +144,17 @@ bool site_inline(const struct program *program, uint64_t site, const struct reco
     return site_reaches(site, target);
 }
 
-#define LONGEST_NOP 9
-
-/* Fills up what one state leaves of a site. */
-static void put_nops(uint8_t *bytes, size_t size) {
-    static const uint8_t nops[LONGEST_NOP][LONGEST_NOP] = {
-        {0x90},
-        {0x66, 0x90},
-        {0x0f, 0x1f, 0x00},
-        {0x0f, 0x1f, 0x40, 0x00},
-        {0x0f, 0x1f, 0x44, 0x00, 0x00},
-        {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
-        {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
-        {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-        {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
-    };
-    for (size_t part; size; bytes += part, size -= part) {
-        part = size < sizeof *nops ? size : sizeof *nops;
-        memcpy(bytes, nops[part - 1], part);
-    }
-}
-
 static void put_state(const struct record *record, const struct alternative *from, int replaced,
                       uint8_t *text) {
     size_t size = from->sizes[replaced];
     const uint8_t *bytes = from->bytes[replaced];
     bool single = record->flags & CARRY_SITE_SINGLE;
-    size_t most = size ? size : LONGEST_NOP; /* of nothing one NOP is made */
+    size_t most = size ? size : NOP_BYTES_MAX; /* of nothing one NOP is made */
     size_t start = single && record->length > most ? record->length - most : 0;
     memset(text, CS_PREFIX, start);
     memcpy(text + start, bytes, size);
     if (replaced)
-        put_nops(text + start + size, record->length - start - size);
+        nops_fill(text + start + size, record->length - start - size);
     else
         memset(text + start + size, 0x90, record->length - start - size);
     if (size > REL32_BYTES && (bytes[0] == CALL_REL32 || bytes[0] == JUMP_REL32))
@@ -252,7 +229,7 @@ static void look_at_call(const struct program *program, struct site *site) {
     } else if (bytes[0] == CS_PREFIX && bytes[1] == (calls ? CALL_REL32 : JUMP_REL32)) {
         set_target(site, SITE_DIRECT, pointed);
     } else if (calls && site->value_known && is_inline(program, site)) {
-        bool nothing = memcmp(bytes, nop6, sizeof nop6) == 0;
+        bool nothing = nops_is_one(bytes, SITE_CALL_BYTES);
         set_target(site, nothing ? SITE_NOP : SITE_INLINE, site->value);
     }
 }
@@ -261,7 +238,7 @@ static void look_at_branch(const struct program *program, struct site *site) {
     uint8_t stub[STUB_BYTES];
     uint64_t after = site->record->site + SITE_BRANCH_BYTES;
     read_value(program, site);
-    if (memcmp(site->bytes, nop5, sizeof nop5) == 0) {
+    if (nops_is_one(site->bytes, SITE_BRANCH_BYTES)) {
         site->state = SITE_NOP;
         return;
     }
@@ -284,7 +261,7 @@ static void look_at_entry(const struct program *program, struct site *site) {
     read_value(program, site);
     if (memcmp(site->bytes, single ? one : five, SITE_ENTRY_BYTES) == 0)
         site->state = single ? SITE_NOP : SITE_ORIGINAL;
-    else if (!single && memcmp(site->bytes, nop5, sizeof nop5) == 0)
+    else if (!single && nops_is_one(site->bytes, SITE_ENTRY_BYTES))
         site->state = SITE_NOP;
     else if (site->bytes[0] == JUMP_REL32 && target == site->record->aux)
         set_target(site, SITE_JUMPS, target);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The NOPs of x86-64 that the manuals recommend (Intel SDM vol. 2, NOP). */
+#ifndef CARRY_TOOLS_NOPS_H
+#define CARRY_TOOLS_NOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOP_BYTES_MAX 9
+
+/* Is it the one of this size, which has one? */
+bool nops_is_one(const uint8_t *bytes, size_t size);
+
+/* The longest first. */
+void nops_fill(uint8_t *bytes, size_t size);
+
+#endif
