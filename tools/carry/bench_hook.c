@@ -233,13 +233,9 @@ static void print_json(const struct hook_bench *bench, bool supported) {
 int bench_hook(int argc, char **argv) {
     struct bench_options options = {.rounds = 101};
     struct hook_bench bench = {0};
-    int status = bench_options(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    int status;
+    if (!bench_options(argc, argv, usage, &options, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
     int error = carry_hook_register(__start___patchable_function_entries,
                                     __stop___patchable_function_entries);
     bool supported = error != CARRY_ERROR_UNSUPPORTED;

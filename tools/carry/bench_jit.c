@@ -178,13 +178,9 @@ static void print_json(const struct jit_bench *bench) {
 
 int bench_jit(int argc, char **argv) {
     struct bench_options options = {.rounds = 101};
-    int status = bench_options(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    int status;
+    if (!bench_options(argc, argv, usage, &options, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
     struct jit_bench bench = {.rounds = options.rounds};
     status = bench_jit_measure(&bench);
     if (status != STATUS_CLEAN)

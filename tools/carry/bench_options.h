@@ -9,10 +9,10 @@
 struct bench_options {
     size_t rounds; /* as it is, or those of --quick */
     bool json;
-    bool help;
 };
 
-/* Reads --quick, --json and --help. Returns STATUS_CLEAN, or an exit status after a message. */
-int bench_options(int argc, char **argv, struct bench_options *options);
+/* As options_read() of --quick, --json and --help. */
+bool bench_options(int argc, char **argv, const char *usage, struct bench_options *options,
+                   int *status);
 
 #endif

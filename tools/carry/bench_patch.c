@@ -7,7 +7,6 @@
 #include "bench_patch.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,10 @@
 
 #include "benches.h"
 #include "command.h"
+#include "options.h"
 #include "progress.h"
 
-#define NAME "bench patch"
-
-#define SITES_MAX ((size_t)1 << 20)
+#define SITES_MAX (1u << 20)
 
 const struct patch_cell patch_cells[PATCH_CELLS] = {
     [CELL_ONE] = {"one", "1 site", {.sites = 1}},
@@ -54,12 +52,6 @@ struct effort {
 static const struct effort quick = {1024, 1000, 15, 50e3, 10};
 static const struct effort normal = {16384, 10000, 101, 500e3, 1};
 
-struct options {
-    struct effort effort;
-    bool json;
-    bool help;
-};
-
 static const char usage[] =
     "Usage: carry bench patch [OPTION]...\n"
     "\n"
@@ -80,53 +72,6 @@ static const char usage[] =
     "\n"
     "Example:\n"
     "  carry bench patch --sites=65536\n";
-
-/* --- Options --- */
-
-static int set_sites(size_t *sites, const char *option, const char *text) {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || !number || number > SITES_MAX)
-        return command_usage(NAME, "--%s takes a number from 1 to %zu, not '%s'", option, SITES_MAX,
-                             text);
-    *sites = number;
-    return STATUS_CLEAN;
-}
-
-static int parse(int argc, char **argv, struct options *options) {
-    enum { SITES = 1, BATCH, QUICK, JSON };
-    static const struct option table[] = {
-        {"sites", required_argument, NULL, SITES}, {"batch", required_argument, NULL, BATCH},
-        {"quick", no_argument, NULL, QUICK},       {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},          {0},
-    };
-    struct effort asked = {0};
-    int option, status = STATUS_CLEAN;
-    opterr = 0;
-    optind = 1;
-    while (status == STATUS_CLEAN && (option = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
-        if (option == SITES)
-            status = set_sites(&asked.cold_sites, "sites", optarg);
-        else if (option == BATCH)
-            status = set_sites(&asked.batch_sites, "batch", optarg);
-        else if (option == QUICK)
-            options->effort = quick;
-        else if (option == JSON)
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            status = command_bad_option(argv, option);
-    }
-    if (status == STATUS_CLEAN && argc > optind)
-        return command_usage(NAME, "unexpected argument '%s'", argv[optind]);
-    if (asked.cold_sites)
-        options->effort.cold_sites = asked.cold_sites;
-    if (asked.batch_sites)
-        options->effort.batch_sites = asked.batch_sites;
-    return status;
-}
 
 /* --- What to time --- */
 
@@ -292,11 +237,11 @@ static int measure(struct patch_bench *bench, const struct effort *effort) {
     return status;
 }
 
-static int run_bench(struct patch_bench *bench, const struct options *options) {
-    int status = patch_text_supported() ? measure(bench, &options->effort) : STATUS_CLEAN;
+static int run_bench(struct patch_bench *bench, const struct effort *effort, bool json) {
+    int status = patch_text_supported() ? measure(bench, effort) : STATUS_CLEAN;
     if (status != STATUS_CLEAN)
         return status;
-    if (options->json)
+    if (json)
         patch_print_json(bench);
     else if (patch_text_supported())
         patch_print_text(bench);
@@ -308,18 +253,23 @@ static int run_bench(struct patch_bench *bench, const struct options *options) {
 
 int bench_patch(int argc, char **argv) {
     static struct patch_bench bench;
-    struct options options = {.effort = normal};
-    int status = parse(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    unsigned sites = 0, batch = 0;
+    bool is_quick = false, json = false;
+    const struct option_row rows[] = {
+        {"sites", .number = &sites, .high = SITES_MAX},
+        {"batch", .number = &batch, .high = SITES_MAX},
+        {"quick", .flag = &is_quick},
+        {"json", .flag = &json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
+    const struct effort *effort = is_quick ? &quick : &normal;
+    bench.cold_sites = sites ? sites : effort->cold_sites;
+    bench.batch_sites = batch ? batch : effort->batch_sites;
     fflush(stdout);
-    bench.cold_sites = options.effort.cold_sites;
-    bench.batch_sites = options.effort.batch_sites;
-    status = run_bench(&bench, &options);
+    status = run_bench(&bench, effort, json);
     release_texts(bench.texts, bench.case_count);
     release_texts(bench.commit_texts, COMMIT_WORKS);
     free(bench.samples);

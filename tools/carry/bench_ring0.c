@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry bench ring0`: what operations take inside a kernel, in each form that they may have. */
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "benches.h"
 #include "command.h"
 #include "json.h"
+#include "options.h"
 #include "own_file.h"
 #include "text.h"
 
@@ -48,37 +48,7 @@ struct options {
     const char *kernel;
     const char *emulator;
     bool json;
-    bool help;
 };
-
-static int read_options(int argc, char **argv, struct options *options) {
-    enum { KERNEL_FILE = 1, EMULATOR_FILE, JSON };
-    static const struct option table[] = {
-        {"kernel", required_argument, NULL, KERNEL_FILE},
-        {"emulator", required_argument, NULL, EMULATOR_FILE},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
-        if (option == KERNEL_FILE)
-            options->kernel = optarg;
-        else if (option == EMULATOR_FILE)
-            options->emulator = optarg;
-        else if (option == JSON)
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            return command_bad_option(argv, option);
-    }
-    if (argc > optind)
-        return command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
-    return STATUS_CLEAN;
-}
 
 /* --- Reports --- */
 
@@ -140,13 +110,15 @@ int bench_ring0(int argc, char **argv) {
     struct options options = {.emulator = EMULATOR};
     struct ring0_result result;
     char path[PATH_MAX];
-    int status = read_options(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    const struct option_row rows[] = {
+        {"kernel", .text = &options.kernel},
+        {"emulator", .text = &options.emulator},
+        {"json", .flag = &options.json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
     const char *kernel = find_kernel(&options, path);
     if (!kernel && options.kernel)
         return command_error("cannot read the kernel '%s'", options.kernel);

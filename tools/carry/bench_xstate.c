@@ -123,13 +123,9 @@ static void print_json(const struct report *report) {
 int bench_xstate(int argc, char **argv) {
     struct bench_options options = {.rounds = 101};
     struct report report = {0};
-    int status = bench_options(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    int status;
+    if (!bench_options(argc, argv, usage, &options, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
     const struct xstate_effort effort = {
         .rounds = options.rounds, .sample_ns = 1e6, .shows_progress = !options.json};
     report.rounds = options.rounds;

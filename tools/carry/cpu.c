@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry cpu`: what this CPU can do, which kernels there are, which was chosen and why. */
 #define _GNU_SOURCE
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,31 +11,31 @@
 #include "command.h"
 #include "json.h"
 #include "kernel_table.h"
+#include "options.h"
 #include "text.h"
 
 #define MODEL_BYTES 64
 
-static void print_usage(void) {
-    puts("Usage: carry cpu [OPTION]...\n"
-         "\n"
-         "Shows the features of this CPU that the library knows, the kernels that it has,\n"
-         "and which of them it uses here and why.\n"
-         "\n"
-         "  --json    the same as one object\n"
-         "  --help    this text\n"
-         "\n"
-         "The environment variable CARRY_CPU_MASK takes features away from every program\n"
-         "that uses the library: names separated by commas, each with all that builds on\n"
-         "it, or 'all'; '+prefer512' switches that preference on.\n"
-         "\n"
-         "Exit status: 0; 3 wrong usage, or a mask that cannot be understood.\n"
-         "\n"
-         "Examples:\n"
-         "  carry cpu\n"
-         "  CARRY_CPU_MASK=avx512bw carry cpu     what is chosen without AVX-512?\n"
-         "  CARRY_CPU_MASK=prefer512 carry cpu    and with AVX-512, but not all its width?\n"
-         "  CARRY_CPU_MASK=all carry cpu          and with no feature at all?");
-}
+static const char usage[] =
+    "Usage: carry cpu [OPTION]...\n"
+    "\n"
+    "Shows the features of this CPU that the library knows, the kernels that it has,\n"
+    "and which of them it uses here and why.\n"
+    "\n"
+    "  --json    the same as one object\n"
+    "  --help    this text\n"
+    "\n"
+    "The environment variable CARRY_CPU_MASK takes features away from every program\n"
+    "that uses the library: names separated by commas, each with all that builds on\n"
+    "it, or 'all'; '+prefer512' switches that preference on.\n"
+    "\n"
+    "Exit status: 0; 3 wrong usage, or a mask that cannot be understood.\n"
+    "\n"
+    "Examples:\n"
+    "  carry cpu\n"
+    "  CARRY_CPU_MASK=avx512bw carry cpu     what is chosen without AVX-512?\n"
+    "  CARRY_CPU_MASK=prefer512 carry cpu    and with AVX-512, but not all its width?\n"
+    "  CARRY_CPU_MASK=all carry cpu          and with no feature at all?\n";
 
 static const char *mask(void) {
     const char *text = getenv("CARRY_CPU_MASK");
@@ -182,27 +181,11 @@ static void print_json(void) {
 /* --- The command --- */
 
 int command_cpu(int argc, char **argv) {
-    enum { JSON = 1, HELP };
-    static const struct option options[] = {
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, HELP},
-        {NULL, 0, NULL, 0},
-    };
     bool json = false;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == HELP || option == 'h') {
-            print_usage();
-            return STATUS_CLEAN;
-        }
-        if (option != JSON)
-            return command_bad_option(argv, option);
-        json = true;
-    }
-    if (optind < argc)
-        return command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+    const struct option_row rows[] = {{"json", .flag = &json}, {0}};
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
+        return status;
     if (json)
         print_json();
     else

@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "command.h"
 #include "json.h"
+#include "options.h"
 #include "report.h"
 #include "tally.h"
 #include "text.h"
@@ -34,17 +35,10 @@ static const char usage[] =
     "Example:\n"
     "  carry explain capture.pcap 17\n";
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
 struct options {
     const char *path;
     uint64_t frame;
     bool json;
-    bool help;
 };
 
 struct explanation {
@@ -66,26 +60,6 @@ static int set_frame(struct options *options, const char *text) {
     if (*text < '0' || *text > '9' || *end || errno || options->frame == 0)
         return command_usage("explain", "FRAME is a number from 1 on, not '%s'", text);
     return STATUS_CLEAN;
-}
-
-static int parse(int argc, char **argv, struct options *options) {
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":Jh", long_options, NULL)) != -1) {
-        if (option == 'J')
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            return command_bad_option(argv, option);
-    }
-    if (options->help)
-        return STATUS_CLEAN;
-    if (argc - optind != 2)
-        return command_usage("explain", "a file and the number of a frame are needed");
-    options->path = argv[optind];
-    return set_frame(options, argv[optind + 1]);
 }
 
 /* --- What there is to say --- */
@@ -377,12 +351,13 @@ static int explain_frame(const struct options *options) {
 
 int command_explain(int argc, char **argv) {
     struct options options = {0};
-    int status = parse(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    const struct option_row rows[] = {{"json", 'J', .flag = &options.json}, {0}};
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
-    return explain_frame(&options);
+    if (argc - optind != 2)
+        return command_usage(argv[0], "a file and the number of a frame are needed");
+    options.path = argv[optind];
+    status = set_frame(&options, argv[optind + 1]);
+    return status == STATUS_CLEAN ? explain_frame(&options) : status;
 }

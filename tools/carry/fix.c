@@ -12,6 +12,7 @@
 #include "capture.h"
 #include "command.h"
 #include "fix_report.h"
+#include "options.h"
 #include "output.h"
 #include "progress.h"
 #include "tally.h"
@@ -45,21 +46,6 @@ static const char usage[] =
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
     "  carry fix capture.pcap.gz --dry-run\n";
 
-enum { OPTION_ONLY = 256, OPTION_DRY_RUN };
-
-static const char letters[] = ":o:l:Jqh";
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"only", required_argument, NULL, OPTION_ONLY},
-    {"dry-run", no_argument, NULL, OPTION_DRY_RUN},
-    {"log", required_argument, NULL, 'l'},
-    {"json", no_argument, NULL, 'J'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
 struct options {
     const char *input;
     const char *output;
@@ -67,7 +53,6 @@ struct options {
     bool dry_run;
     bool json;
     bool quiet;
-    bool help;
     struct carry_packet_options packet;
 };
 
@@ -106,33 +91,6 @@ static int set_only(struct options *options, const char *names) {
     }
 }
 
-static int set_option(struct options *options, char **argv, int option) {
-    switch (option) {
-    case 'o':
-        options->output = optarg;
-        return STATUS_CLEAN;
-    case 'l':
-        options->log = optarg;
-        return STATUS_CLEAN;
-    case OPTION_ONLY:
-        return set_only(options, optarg);
-    case OPTION_DRY_RUN:
-        options->dry_run = true;
-        return STATUS_CLEAN;
-    case 'J':
-        options->json = true;
-        return STATUS_CLEAN;
-    case 'q':
-        options->quiet = true;
-        return STATUS_CLEAN;
-    case 'h':
-        options->help = true;
-        return STATUS_CLEAN;
-    default:
-        return command_bad_option(argv, option);
-    }
-}
-
 static int check_options(const struct options *options, int files) {
     if (files == 0)
         return command_usage("fix", "no file given");
@@ -147,19 +105,25 @@ static int check_options(const struct options *options, int files) {
     return STATUS_CLEAN;
 }
 
-static int parse(int argc, char **argv, struct options *options) {
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-        int status = set_option(options, argv, option);
-        if (status != STATUS_CLEAN)
-            return status;
-    }
-    if (options->help)
-        return STATUS_CLEAN;
+/* As options_read(). */
+static bool read_options(int argc, char **argv, struct options *options, int *status) {
+    const char *only = NULL;
+    const struct option_row rows[] = {
+        {"output", 'o', .text = &options->output},
+        {"only", .text = &only},
+        {"dry-run", .flag = &options->dry_run},
+        {"log", 'l', .text = &options->log},
+        {"json", 'J', .flag = &options->json},
+        {"quiet", 'q', .flag = &options->quiet},
+        {0},
+    };
+    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, status))
+        return false;
     options->input = argv[optind];
-    return check_options(options, argc - optind);
+    *status = only ? set_only(options, only) : STATUS_CLEAN;
+    if (*status == STATUS_CLEAN)
+        *status = check_options(options, argc - optind);
+    return *status == STATUS_CLEAN;
 }
 
 /* --- Files --- */
@@ -338,10 +302,8 @@ int command_fix(int argc, char **argv) {
     struct run *run = calloc(1, sizeof *run);
     if (!run)
         return command_error("%s", strerror(ENOMEM));
-    int status = parse(argc, argv, &run->options);
-    if (status == STATUS_CLEAN && run->options.help) {
-        fputs(usage, stdout);
-    } else if (status == STATUS_CLEAN) {
+    int status;
+    if (read_options(argc, argv, &run->options, &status)) {
         run->report.input = run->options.input;
         run->report.output = run->options.output;
         run->capture = capture_open(run->options.input);

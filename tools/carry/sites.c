@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "options.h"
 
 static const char usage[] =
     "Usage: carry sites [OPTION]... FILE|PID\n"
@@ -30,43 +31,18 @@ static const char usage[] =
     "  carry sites --check libengine.so\n"
     "  carry sites $(pidof server)      the states of its sites as it runs\n";
 
-static const struct option long_options[] = {
-    {"check", no_argument, NULL, 'c'},
-    {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-static int parse(int argc, char **argv, struct sites_options *options) {
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":cJh", long_options, NULL)) != -1) {
-        if (option == 'c')
-            options->check = true;
-        else if (option == 'J')
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            return command_bad_option(argv, option);
-    }
-    if (options->help)
-        return STATUS_CLEAN;
-    if (argc - optind != 1)
-        return command_usage("sites", "one file, or the number of one process, is needed");
-    options->name = argv[optind];
-    return STATUS_CLEAN;
-}
-
 int command_sites(int argc, char **argv) {
     struct sites_options options = {0};
-    int status = parse(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    const struct option_row rows[] = {
+        {"check", 'c', .flag = &options.check},
+        {"json", 'J', .flag = &options.json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
-    if (options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
+    if (argc - optind != 1)
+        return command_usage(argv[0], "one file, or the number of one process, is needed");
+    options.name = argv[optind];
     return sites_run(&options);
 }

@@ -2,13 +2,13 @@
 /* `carry xstate cost`: its options, and its course. */
 #include "xstate_cost.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 
 #include <carry/xstate.h>
 
 #include "command.h"
+#include "options.h"
 #include "xstate_parts.h"
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
@@ -33,13 +33,6 @@ static const char usage[] =
     "Examples:\n"
     "  carry xstate cost\n"
     "  carry xstate cost --json | jq '.libm[] | {function, factor}'\n";
-
-static const struct option long_options[] = {
-    {"quick", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
 
 /* What is in use in the rows of the table, where this CPU has it. */
 static const uint64_t save_masks[] = {
@@ -92,23 +85,14 @@ static int run(const struct xstate_effort *effort, bool json) {
 
 int xstate_cost(int argc, char **argv) {
     static const struct xstate_effort quick = {15, 20e3, true}, normal = {121, 200e3, true};
-    const struct xstate_effort *effort = &normal;
-    bool json = false;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":qJh", long_options, NULL)) != -1) {
-        if (option == 'q')
-            effort = &quick;
-        else if (option == 'J')
-            json = true;
-        else if (option == 'h') {
-            fputs(usage, stdout);
-            return STATUS_CLEAN;
-        } else
-            return command_bad_option(argv, option);
-    }
-    if (optind < argc)
-        return command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
-    return run(effort, json);
+    bool is_quick = false, json = false;
+    const struct option_row rows[] = {
+        {"quick", 'q', .flag = &is_quick},
+        {"json", 'J', .flag = &json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
+        return status;
+    return run(is_quick ? &quick : &normal, json);
 }

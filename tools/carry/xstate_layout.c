@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry xstate layout`: the components of extended state that this CPU has, and where XSAVE puts
  * them. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "bench_machine.h"
 #include "command.h"
 #include "json.h"
+#include "options.h"
 #include "text.h"
 #include "xstate_names.h"
 #include "xstate_parts.h"
@@ -36,12 +36,6 @@ static const char usage[] =
     "Examples:\n"
     "  carry xstate layout\n"
     "  CARRY_CPU_MASK=xsavec carry xstate layout    how does the library save then?\n";
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
 
 static bool has(uint64_t mask, unsigned component) {
     return mask >> component & 1;
@@ -237,20 +231,10 @@ static void print_json(const struct carry_xstate_layout *layout) {
 
 int xstate_layout(int argc, char **argv) {
     bool json = false;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":Jh", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return STATUS_CLEAN;
-        }
-        if (option != 'J')
-            return command_bad_option(argv, option);
-        json = true;
-    }
-    if (optind < argc)
-        return command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+    const struct option_row rows[] = {{"json", 'J', .flag = &json}, {0}};
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
+        return status;
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
     if (json)

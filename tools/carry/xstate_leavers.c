@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "leavers.h"
+#include "options.h"
 #include "xstate_parts.h"
 
 #define SHOW 20
@@ -40,59 +41,22 @@ static const char usage[] =
     "  carry xstate leavers -- openssl speed -seconds 1 -aead -evp chacha20-poly1305\n"
     "  carry xstate leavers --check -- ./test-suite\n";
 
-static const struct option long_options[] = {
-    {"addresses", no_argument, NULL, 'a'},    {"check", no_argument, NULL, 'c'},
-    {"keep", no_argument, NULL, 'k'},         {"show", required_argument, NULL, 'n'},
-    {"output", required_argument, NULL, 'o'}, {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},         {0},
-};
-
-static int set_option(char **argv, int option, struct leavers_options *options) {
-    switch (option) {
-    case 'a':
-        options->addresses = true;
-        return STATUS_CLEAN;
-    case 'c':
-        options->check = true;
-        return STATUS_CLEAN;
-    case 'k':
-        options->keep = true;
-        return STATUS_CLEAN;
-    case 'n':
-        return command_number(argv, "show", UINT_MAX, &options->show);
-    case 'o':
-        options->output = optarg;
-        return STATUS_CLEAN;
-    case 'J':
-        options->json = true;
-        return STATUS_CLEAN;
-    default:
-        return command_bad_option(argv, option);
-    }
-}
-
-static int parse(int argc, char **argv, struct leavers_options *options, bool *help) {
-    int option, status = STATUS_CLEAN;
-    opterr = 0;
-    optind = 1;
-    while (status == STATUS_CLEAN &&
-           (option = getopt_long(argc, argv, "+:ackn:o:Jh", long_options, NULL)) != -1) {
-        *help = option == 'h';
-        if (*help)
-            return STATUS_CLEAN;
-        status = set_option(argv, option, options);
-    }
-    if (status == STATUS_CLEAN && optind == argc)
-        return command_usage(argv[0], "a command is needed");
-    options->command = argv + optind;
-    return status;
-}
-
 int xstate_leavers(int argc, char **argv) {
     struct leavers_options options = {.show = SHOW};
-    bool help = false;
-    int status = parse(argc, argv, &options, &help);
-    if (help)
-        fputs(usage, stdout);
-    return help || status != STATUS_CLEAN ? status : leavers_run(&options);
+    const struct option_row rows[] = {
+        {"addresses", 'a', .flag = &options.addresses},
+        {"check", 'c', .flag = &options.check},
+        {"keep", 'k', .flag = &options.keep},
+        {"show", 'n', .number = &options.show, .high = UINT_MAX},
+        {"output", 'o', .text = &options.output},
+        {"json", 'J', .flag = &options.json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_COMMAND, &status))
+        return status;
+    if (optind == argc)
+        return command_usage(argv[0], "a command is needed");
+    options.command = argv + optind;
+    return leavers_run(&options);
 }

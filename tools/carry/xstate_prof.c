@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "options.h"
 #include "prof.h"
 #include "xstate_parts.h"
 
@@ -41,71 +42,25 @@ static const char usage[] =
     "  carry xstate prof -- openssl speed -seconds 1 -evp chacha20-poly1305\n"
     "  carry xstate prof --pid=$(pidof server) --seconds=10\n";
 
-static const struct option long_options[] = {
-    {"all", no_argument, NULL, 'a'},
-    {"show", required_argument, NULL, 'n'},
-    {"output", required_argument, NULL, 'o'},
-    {"pid", required_argument, NULL, 'p'},
-    {"rate", required_argument, NULL, 'r'},
-    {"seconds", required_argument, NULL, 's'},
-    {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-static int set_process(char **argv, struct prof_options *options) {
-    unsigned number = 0;
-    int status = command_number(argv, "pid", INT_MAX, &number);
-    options->process = (pid_t)number;
-    return status;
-}
-
-static int set_option(char **argv, int option, struct prof_options *options) {
-    switch (option) {
-    case 'a':
-        options->all = true;
-        return STATUS_CLEAN;
-    case 'n':
-        return command_number(argv, "show", UINT_MAX, &options->show);
-    case 'o':
-        options->output = optarg;
-        return STATUS_CLEAN;
-    case 'p':
-        return set_process(argv, options);
-    case 'r':
-        return command_number(argv, "rate", RATE_MAX, &options->rate);
-    case 's':
-        return command_number(argv, "seconds", SECONDS_MAX, &options->seconds);
-    case 'J':
-        options->json = true;
-        return STATUS_CLEAN;
-    default:
-        return command_bad_option(argv, option);
-    }
-}
-
-static int parse(int argc, char **argv, struct prof_options *options, bool *help) {
-    int option, status = STATUS_CLEAN;
-    opterr = 0;
-    optind = 1;
-    while (status == STATUS_CLEAN &&
-           (option = getopt_long(argc, argv, "+:an:o:p:r:s:Jh", long_options, NULL)) != -1) {
-        *help = option == 'h';
-        if (*help)
-            return STATUS_CLEAN;
-        status = set_option(argv, option, options);
-    }
-    if (status == STATUS_CLEAN && (optind < argc) == (options->process != 0))
-        return command_usage(argv[0], "a command or --pid is needed, and not both");
-    options->command = optind < argc ? argv + optind : NULL;
-    return status;
-}
-
 int xstate_prof(int argc, char **argv) {
     struct prof_options options = {.rate = RATE, .show = SHOW};
-    bool help = false;
-    int status = parse(argc, argv, &options, &help);
-    if (help)
-        fputs(usage, stdout);
-    return help || status != STATUS_CLEAN ? status : prof_run(&options);
+    unsigned pid = 0;
+    const struct option_row rows[] = {
+        {"all", 'a', .flag = &options.all},
+        {"show", 'n', .number = &options.show, .high = UINT_MAX},
+        {"output", 'o', .text = &options.output},
+        {"pid", 'p', .number = &pid, .high = INT_MAX},
+        {"rate", 'r', .number = &options.rate, .high = RATE_MAX},
+        {"seconds", 's', .number = &options.seconds, .high = SECONDS_MAX},
+        {"json", 'J', .flag = &options.json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_COMMAND, &status))
+        return status;
+    if ((optind < argc) == (pid != 0))
+        return command_usage(argv[0], "a command or --pid is needed, and not both");
+    options.command = pid ? NULL : argv + optind;
+    options.process = (pid_t)pid;
+    return prof_run(&options);
 }

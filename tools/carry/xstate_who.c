@@ -15,6 +15,7 @@
 #include <carry/xstate.h>
 
 #include "command.h"
+#include "options.h"
 #include "text.h"
 #include "xstate_parts.h"
 
@@ -48,12 +49,6 @@ static const char usage[] =
     "Examples:\n"
     "  carry xstate who $(pidof server)\n"
     "  carry xstate who --json 1234 | jq '.threads[] | {name, verdict}'\n";
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'J'},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
 
 const struct who_verdict_row who_verdicts[WHO_VERDICTS] = {
     [WHO_DIRTY_ZMM] = {"dirty ZMM", BIT(ZMM_HI256)},
@@ -244,18 +239,10 @@ static int show_all(char **argv, int first, int count, bool json) {
 
 int xstate_who(int argc, char **argv) {
     bool json = false;
-    int option;
-    optind = 1;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":Jh", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return STATUS_CLEAN;
-        }
-        if (option != 'J')
-            return command_bad_option(argv, option);
-        json = true;
-    }
+    const struct option_row rows[] = {{"json", 'J', .flag = &json}, {0}};
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
+        return status;
     if (optind == argc)
         return command_usage(argv[0], "the number of a process is needed");
     return show_all(argv, optind, argc, json);
