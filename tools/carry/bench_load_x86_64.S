@@ -14,21 +14,7 @@
  * 4, flags; the upper halves are left clean.
  */
 /* clang-format off */
-
-.macro FUNCTION name
-    .text
-    .globl \name
-    .type \name, @function
-    .balign 64
-\name:
-    .cfi_startproc
-    endbr64
-.endm
-
-.macro END name
-    .cfi_endproc
-    .size \name, . - \name
-.endm
+#include "asm_x86_64.h"
 
 /* All whole vectors; what is left in rsi is below one. */
 .macro LOAD_VECTORS or, reg, bytes
@@ -111,9 +97,4 @@ FUNCTION bench_load_avx2
     ret
 END bench_load_avx2
 
-    .section .note.GNU-stack, "", @progbits
-    .section .note.gnu.property, "a"
-    .balign 8
-    .long 4, 16, 5
-    .asciz "GNU"
-    .long 0xc0000002, 4, 3, 0
+NOTES

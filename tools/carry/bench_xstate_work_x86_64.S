@@ -1,32 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /* What thunks are put around, and what others put around it, in SSE code alone. */
+#include "asm_x86_64.h"
 
 /* The callback of bench_xstate: SSE code, of a few instructions. */
-    .text
-    .globl bench_sse_callback
-    .type bench_sse_callback, @function
-    .balign 64
-bench_sse_callback:
-    .cfi_startproc
-    endbr64
+FUNCTION bench_sse_callback
     movaps  %xmm8, %xmm9
     addps   %xmm9, %xmm9
     xorps   %xmm9, %xmm9
     ret
-    .cfi_endproc
-    .size bench_sse_callback, . - bench_sse_callback
+END bench_sse_callback
 
 /* The function that is called in the end. */
-    .globl bench_target
-    .type bench_target, @function
-    .balign 64
-bench_target:
-    .cfi_startproc
-    endbr64
+FUNCTION bench_target
     ret
-    .cfi_endproc
-    .size bench_target, . - bench_target
+END bench_target
 
 /*
  * void bench_thunk_xsavec(void)
@@ -34,12 +22,7 @@ bench_target:
  * As glibc's _dl_runtime_resolve_xsavec: the integer arguments, then all components but x87 and
  * PKRU into an area on the stack, the callback, all of it back, and the target.
  */
-    .globl bench_thunk_xsavec
-    .type bench_thunk_xsavec, @function
-    .balign 64
-bench_thunk_xsavec:
-    .cfi_startproc
-    endbr64
+FUNCTION bench_thunk_xsavec
     pushq   %rbx
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset rbx, 0
@@ -76,16 +59,10 @@ bench_thunk_xsavec:
     popq    %rbx
     .cfi_adjust_cfa_offset -8
     jmp     bench_target
-    .cfi_endproc
-    .size bench_thunk_xsavec, . - bench_thunk_xsavec
+END bench_thunk_xsavec
 
 /* void bench_calls(void (*function)(void), size_t calls) */
-    .globl bench_calls
-    .type bench_calls, @function
-    .balign 64
-bench_calls:
-    .cfi_startproc
-    endbr64
+FUNCTION bench_calls
     pushq   %rbx
     .cfi_adjust_cfa_offset 8
     .cfi_rel_offset rbx, 0
@@ -110,12 +87,6 @@ bench_calls:
     .cfi_adjust_cfa_offset -8
     .cfi_restore rbx
     ret
-    .cfi_endproc
-    .size bench_calls, . - bench_calls
+END bench_calls
 
-    .section .note.GNU-stack, "", @progbits
-    .section .note.gnu.property, "a"
-    .balign 8
-    .long 4, 16, 5
-    .asciz "GNU"
-    .long 0xc0000002, 4, 3, 0
+NOTES

@@ -5,27 +5,13 @@
  * vaesenc). xstate_registers.h has the prototypes.
  */
 /* clang-format off */
+#include "asm_x86_64.h"
 
 #define SSE       1
 #define AVX       2
 #define OPMASK    5
 #define ZMM_HI256 6
 #define HI16_ZMM  7
-
-.macro FUNCTION name
-    .text
-    .globl \name
-    .type \name, @function
-    .balign 64
-\name:
-    .cfi_startproc
-    endbr64
-.endm
-
-.macro END name
-    .cfi_endproc
-    .size \name, . - \name
-.endm
 
 .macro DIRTY_ymm
     vcmptrueps %ymm15, %ymm15, %ymm15
@@ -311,9 +297,4 @@ FUNCTION xstate_aes_cbc
     ret
 END xstate_aes_cbc
 
-    .section .note.GNU-stack, "", @progbits
-    .section .note.gnu.property, "a"
-    .balign 8
-    .long 4, 16, 5
-    .asciz "GNU"
-    .long 0xc0000002, 4, 3, 0
+NOTES
