@@ -3,11 +3,17 @@
  * /tmp/perf-PID.map, of lines "ADDRESS SIZE NAME" in hexadecimal digits, as Documentation/jit-
  * interface.txt of perf has it. Lines can only be added. The file is opened for each line: so a
  * child that was forked writes one of its own, and programs may close all descriptors they find.
+ *
+ * It may be there already: other generators of this process add to it as well, and nobody removes
+ * what an earlier process of the same number has left. The latter goes, the former stays.
  */
 #include "listing.h"
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,6 +23,9 @@ namespace carry::jit {
 namespace {
 
 constexpr size_t LINE_MAX_BYTES = 256;
+constexpr size_t STAT_MAX_BYTES = 1024;
+constexpr int STAT_START = 22;       /* the field of the time of start, by proc(5) */
+constexpr time_t MARGIN_SECONDS = 4; /* for times of files, and of here, that are cut to seconds */
 
 /* Anybody may have put something else there: links, pipes, files of theirs. */
 bool is_own_file(int fd) {
@@ -35,6 +44,39 @@ int open_map() {
     return -1;
 }
 
+/* When this process started, by the clock that dates files; 0 if the system does not tell. */
+time_t start_of_process() {
+    char text[STAT_MAX_BYTES];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t size = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[size < 0 ? 0 : size] = '\0';
+    const char *at = strrchr(text, ')'); /* of field 2, a name, in which anything may stand */
+    for (int field = 2; at && field < STAT_START; field++)
+        at = strchr(at + 1, ' ');
+    struct timespec now, since_boot;
+    if (!at || clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_BOOTTIME, &since_boot))
+        return 0;
+    const long long ticks = strtoll(at, nullptr, 10);
+    return now.tv_sec - since_boot.tv_sec + static_cast<time_t>(ticks / sysconf(_SC_CLK_TCK));
+}
+
+/*
+ * Before the first line of a process, which is not asked again: the clock may be set, and its own
+ * lines would look old. Under the cache's lock.
+ */
+void drop_earlier_lines(int fd) {
+    static pid_t done_by;
+    struct stat status;
+    if (done_by == getpid())
+        return;
+    done_by = getpid();
+    if (!fstat(fd, &status) && status.st_mtime < start_of_process() - MARGIN_SECONDS)
+        (void)!ftruncate(fd, 0);
+}
+
 } // namespace
 
 bool perf_has_map() noexcept {
@@ -51,6 +93,7 @@ void perf_list(const std::string &name, const struct carry_jit &jit) {
     int fd = open_map();
     if (fd < 0)
         return;
+    drop_earlier_lines(fd);
     int size = snprintf(line, sizeof line, "%" PRIxPTR " %zx %.200s\n",
                         reinterpret_cast<uintptr_t>(jit.sum), jit.text_size, name.c_str());
     (void)!write(fd, line, static_cast<size_t>(size));

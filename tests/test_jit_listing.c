@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/child.h"
@@ -43,18 +44,23 @@ static const char *map_path(void) {
     return path;
 }
 
-/* Lines of the map that give this function this name, all of it right. */
-static int lines_for(const struct carry_jit *jit, const char *name) {
+static int lines_like(const char *expected) {
     FILE *map = fopen(map_path(), "r");
-    char line[LINE_BYTES], expected[LINE_BYTES];
+    char line[LINE_BYTES];
     int count = 0;
-    snprintf(expected, sizeof expected, "%" PRIxPTR " %zx %s\n", (uintptr_t)jit->sum,
-             jit->text_size, name);
     while (map && fgets(line, sizeof line, map))
         count += !strcmp(line, expected);
     if (map)
         fclose(map);
     return count;
+}
+
+/* Lines of the map that give this function this name, all of it right. */
+static int lines_for(const struct carry_jit *jit, const char *name) {
+    char expected[LINE_BYTES];
+    snprintf(expected, sizeof expected, "%" PRIxPTR " %zx %s\n", (uintptr_t)jit->sum,
+             jit->text_size, name);
+    return lines_like(expected);
 }
 
 static const struct carry_jit *inherited;
@@ -67,6 +73,40 @@ static bool child_has_a_map_of_its_own(void) {
     return !unlink(map_path()) && ok;
 }
 
+/* Not of this library. */
+static const char foreign_line[] = "1000 10 foreign\n";
+
+static bool write_map(time_t seconds_ago) {
+    const struct timespec then = {.tv_sec = time(NULL) - seconds_ago};
+    FILE *map = fopen(map_path(), "w");
+    bool ok = map && fputs(foreign_line, map) >= 0 && !fflush(map) &&
+              !futimens(fileno(map), (const struct timespec[]){then, then});
+    return map && !fclose(map) && ok;
+}
+
+/* In a map that was written then: do its lines stay when this process has written its first two? */
+static bool keeps_lines_of(time_t seconds_ago, bool *ok) {
+    *ok = write_map(seconds_ago);
+    const struct carry_jit *first = make(72), *second = make(80);
+    *ok &= first && second && lines_for(first, "carry_jit_sum_72") == 1 &&
+           lines_for(second, "carry_jit_sum_80") == 1;
+    const bool kept = lines_like(foreign_line) == 1;
+    carry_jit_release(first);
+    carry_jit_release(second);
+    *ok &= !unlink(map_path());
+    return kept;
+}
+
+static bool child_drops_what_is_older(void) {
+    bool ok;
+    return !keeps_lines_of(60 * 60, &ok) && ok;
+}
+
+static bool child_keeps_what_is_newer(void) {
+    bool ok;
+    return keeps_lines_of(0, &ok) && ok;
+}
+
 static void test_perf(void) {
     const struct carry_jit *unlisted = make(32);
     int error = carry_jit_list(CARRY_JIT_PERF);
@@ -76,6 +116,9 @@ static void test_perf(void) {
     tap_ok(lines_for(inherited, "carry_jit_sum_40") == 1, "a function has one line");
     tap_ok(lines_for(unlisted, "carry_jit_sum_32") == 0, "one made before has none");
     tap_ok(child_says(NULL, child_has_a_map_of_its_own), "a child writes a map of its own");
+    tap_ok(child_says(NULL, child_drops_what_is_older),
+           "lines of an earlier process of its number go");
+    tap_ok(child_says(NULL, child_keeps_what_is_newer), "lines of its other generators stay");
     carry_jit_list(0);
     const struct carry_jit *later = make(56);
     tap_ok(lines_for(later, "carry_jit_sum_56") == 0, "one made after the list's end has none");

@@ -183,7 +183,8 @@ enum carry_jit_listing {
 /*
  * Lists every function made from now on in these ways, or-ed; 0, as at the start, in none. What
  * perf was told of stays told: where one function took another's place, it may take either name;
- * and where text had to be mapped from a file (under PR_SET_MDWE, say) it takes none. Returns 0,
+ * and where text had to be mapped from a file (under PR_SET_MDWE, say) it takes none. What an
+ * earlier process of the same number has left in the map goes with the first line. Returns 0,
  * CARRY_ERROR_INVALID for an unknown way, CARRY_ERROR_PERMISSION if the map cannot be written.
  */
 CARRY_API int carry_jit_list(unsigned listings);
