@@ -8,6 +8,7 @@
 
 #include "copy/choice.h"
 #include "harness/call.h"
+#include "harness/check_choice.h"
 #include "harness/check_copies.h"
 #include "harness/child.h"
 #include "harness/tap.h"
@@ -63,22 +64,12 @@ static void test_kernels(void) {
 
 /* --- The choice of a kernel --- */
 
-static const char *chosen_name(void) {
+static bool row(size_t index, struct choice_row *row) {
     struct carry_copy_kernel kernel;
-    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++)
-        if (kernel.chosen)
-            return kernel.name;
-    return "none";
-}
-
-/* The last row that is available and preferred. */
-static const char *best_name(void) {
-    const char *best = "none";
-    struct carry_copy_kernel kernel;
-    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++)
-        if (!kernel.missing && kernel.preferred)
-            best = kernel.name;
-    return best;
+    if (!carry_copy_kernel(index, &kernel))
+        return false;
+    *row = (struct choice_row){kernel.name, kernel.missing, kernel.preferred, kernel.chosen};
+    return true;
 }
 
 static bool copies(carry_copy_fn *copy) {
@@ -91,12 +82,18 @@ static void by_operation(void *dst, const void *src, size_t size) {
     carry_call(carry_copy)(dst, src, size);
 }
 
+static bool works(void) {
+    return copies(carry_copy);
+}
+
+static const struct choice choice = {row, carry_copy_kernel_need, carry_copy_select, works};
+
 static bool first_call(void) {
-    return copies(carry_copy) && !strcmp(chosen_name(), best_name());
+    return works() && choice_is_best(&choice);
 }
 
 static bool first_question(void) {
-    return !strcmp(chosen_name(), best_name()) && copies(carry_copy);
+    return choice_is_best(&choice) && works();
 }
 
 static void test_first_use(void) {
@@ -106,27 +103,11 @@ static void test_first_use(void) {
 }
 
 static void test_choice(void) {
-    struct carry_copy_kernel kernel;
-    tap_ok(carry_copy_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
-           "the best kernel is chosen: %s", best_name());
-    tap_ok(carry_copy_select("no such kernel") == CARRY_ERROR_UNKNOWN, "an unknown name");
-    tap_ok(carry_copy_select("generic") == CARRY_OK && !strcmp(chosen_name(), "generic") &&
-               copies(carry_copy),
-           "select by name");
-    tap_ok(copies(by_operation) && carry_get_carry_copy() == carry_copy_generic,
+    choice_check_all(&choice);
+    tap_ok(carry_copy_select("generic") == CARRY_OK && copies(by_operation) &&
+               carry_get_carry_copy() == carry_copy_generic,
            "the operation does the same");
-    carry_cpu_set_mask("all");
-    bool ok = true;
-    for (size_t i = 0; carry_copy_kernel(i, &kernel); i++)
-        if (kernel.missing)
-            ok = ok && carry_copy_select(kernel.name) == CARRY_ERROR_UNSUPPORTED;
-    tap_ok(ok && carry_copy_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
-           "kernels without their features are refused");
-    carry_cpu_set_mask("");
     carry_copy_select(NULL);
-    tap_ok(!carry_copy_kernel(1000, &kernel) && !carry_copy_kernel_need(1000, 0) &&
-               !carry_copy_kernel_need(0, 0),
-           "there is an end to the kernels and to what they need");
 }
 
 int main(void) {

@@ -6,6 +6,7 @@
 #include <carry/crc.h>
 
 #include "harness/call.h"
+#include "harness/check_choice.h"
 #include "harness/check_sum.h"
 #include "harness/child.h"
 #include "harness/rng.h"
@@ -53,50 +54,29 @@ static void test_kernels(void) {
 
 /* --- The choice of a kernel --- */
 
-static const char *chosen_name(void) {
+static bool row(size_t index, struct choice_row *row) {
     struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++)
-        if (kernel.chosen)
-            return kernel.name;
-    return "none";
+    if (!carry_crc32c_kernel(index, &kernel))
+        return false;
+    *row = (struct choice_row){kernel.name, kernel.missing, kernel.preferred, kernel.chosen};
+    return true;
 }
 
-static const char *best_name(void) {
-    const char *best = "none";
-    struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++)
-        if (!kernel.missing)
-            best = kernel.name;
-    return best;
+static bool works(void) {
+    return carry_crc32c("123456789", 9, 0) == 0xe3069283;
 }
+
+static const struct choice choice = {row, carry_crc32c_kernel_need, carry_crc32c_select, works};
 
 static bool first_call(void) {
-    return carry_crc32c("123456789", 9, 0) == 0xe3069283 && !strcmp(chosen_name(), best_name());
+    return works() && choice_is_best(&choice);
 }
 
 static void test_choice(void) {
-    struct carry_sum_kernel kernel;
-    tap_ok(carry_crc32c_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
-           "the best kernel is chosen: %s", best_name());
-    tap_ok(carry_crc32c_select("no such kernel") == CARRY_ERROR_UNKNOWN, "an unknown name");
-    tap_ok(carry_crc32c_select("generic") == CARRY_OK && !strcmp(chosen_name(), "generic") &&
-               carry_crc32c("123456789", 9, 0) == 0xe3069283,
-           "select by name");
-    tap_ok(carry_sum_select("generic") == CARRY_OK && carry_crc32c_select(NULL) == CARRY_OK &&
-               carry_sum_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
+    choice_check_all(&choice);
+    tap_ok(carry_sum_select("generic") == CARRY_OK && choice_is_best(&choice) &&
+               carry_sum_select(NULL) == CARRY_OK,
            "its choice and that of carry_sum() are two");
-    carry_cpu_set_mask("all");
-    bool ok = true;
-    for (size_t i = 0; carry_crc32c_kernel(i, &kernel); i++)
-        if (kernel.missing)
-            ok = ok && carry_crc32c_select(kernel.name) == CARRY_ERROR_UNSUPPORTED;
-    tap_ok(ok && carry_crc32c_select(NULL) == CARRY_OK && !strcmp(chosen_name(), best_name()),
-           "kernels without their features are refused");
-    carry_cpu_set_mask("");
-    carry_crc32c_select(NULL);
-    tap_ok(!carry_crc32c_kernel(1000, &kernel) && !carry_crc32c_kernel_need(1000, 0) &&
-               !carry_crc32c_kernel_need(0, 0),
-           "there is an end to the kernels and to what they need");
 }
 
 int main(void) {

@@ -7,6 +7,7 @@
 #include <carry/sum.h>
 
 #include "harness/call.h"
+#include "harness/check_choice.h"
 #include "harness/check_parts.h"
 #include "harness/check_sum.h"
 #include "harness/child.h"
@@ -231,30 +232,12 @@ static void test_rfc1624_example(void) {
 
 /* --- The choice of a kernel --- */
 
-static bool chosen_kernel(struct carry_sum_kernel *chosen) {
-    size_t count = 0;
+static bool row(size_t index, struct choice_row *row) {
     struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        if (kernel.chosen) {
-            *chosen = kernel;
-            count++;
-        }
-    return count == 1;
-}
-
-/* The last row whose needs are met and whose vectors are welcome. */
-static const char *best_name(void) {
-    const char *best = NULL;
-    struct carry_sum_kernel kernel;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        if (!kernel.missing && kernel.preferred)
-            best = kernel.name;
-    return best;
-}
-
-static bool chosen_is(const char *name) {
-    struct carry_sum_kernel chosen;
-    return chosen_kernel(&chosen) && !strcmp(chosen.name, name);
+    if (!carry_sum_kernel(index, &kernel))
+        return false;
+    *row = (struct choice_row){kernel.name, kernel.missing, kernel.preferred, kernel.chosen};
+    return true;
 }
 
 static bool row_is_sane(const struct carry_sum_kernel *kernel) {
@@ -264,32 +247,13 @@ static bool row_is_sane(const struct carry_sum_kernel *kernel) {
            (!kernel->missing || !carry_cpu_has(kernel->missing));
 }
 
-static void test_rows(void) {
+static void test_rows(const char *mask) {
     struct carry_sum_kernel kernel;
+    carry_cpu_set_mask(mask);
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
         tap_ok(row_is_sane(&kernel), "%s: %u bits%s%s", kernel.name, kernel.vector_bits,
                kernel.missing ? ", lacks " : "", kernel.missing ? kernel.missing : "");
-}
-
-static void test_select(void) {
-    struct carry_sum_kernel kernel;
-    carry_sum_select(NULL);
-    tap_ok(chosen_is(best_name()), "the best kernel is chosen: %s", best_name());
-    tap_ok(carry_sum_select("no such kernel") == CARRY_ERROR_UNKNOWN && chosen_is(best_name()),
-           "an unknown name changes nothing");
-    tap_ok(carry_sum_select("") == CARRY_ERROR_UNKNOWN, "an empty name is unknown");
-    tap_ok(carry_sum_select("generic") == CARRY_OK && chosen_is("generic"), "select by name");
-    carry_cpu_set_mask("all");
-    test_rows();
-    bool ok = true;
-    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
-        if (kernel.missing)
-            ok = ok && carry_sum_select(kernel.name) == CARRY_ERROR_UNSUPPORTED;
-    tap_ok(ok && chosen_is("generic"), "kernels without their features are refused");
     carry_cpu_set_mask("");
-    tap_ok(chosen_is("generic"), "the choice stands until told");
-    tap_ok(carry_sum_select(NULL) == CARRY_OK && chosen_is(best_name()), "select the best");
-    tap_ok(!carry_sum_kernel(1000, &kernel), "there is an end to the kernels");
 }
 
 static uint32_t sum_by_choice(const void *p, size_t size, uint32_t seed) {
@@ -308,8 +272,14 @@ static bool is_example(uint32_t partial) {
     return oracle_fold(partial) == oracle_sum(example, sizeof example, 0);
 }
 
+static bool works(void) {
+    return is_example(carry_sum_call(example, sizeof example, 0));
+}
+
+static const struct choice choice = {row, carry_sum_kernel_need, carry_sum_select, works};
+
 static bool first_call(void) {
-    return is_example(carry_sum_call(example, sizeof example, 0)) && chosen_is(best_name());
+    return works() && choice_is_best(&choice);
 }
 
 static bool first_copy(void) {
@@ -342,15 +312,13 @@ static void test_first_use(void) {
 }
 
 static void test_under_mask(const char *mask) {
-    struct carry_sum_kernel chosen = {.name = "none"};
     if (!tap_ok(carry_cpu_set_mask(mask) == CARRY_OK, "peel \"%s\"", mask))
         return;
     carry_sum_select(NULL);
-    bool one = chosen_kernel(&chosen);
-    tap_ok(one && !chosen.missing && chosen.preferred && chosen_is(best_name()),
-           "peel \"%s\": %s is chosen", mask, chosen.name);
+    const char *best = choice_best(&choice);
+    tap_ok(choice_is_best(&choice), "peel \"%s\": %s is chosen", mask, best);
     struct verdict verdict = check_values(&oracle_internet, sum_by_choice, &effort_short);
-    verdict_report(&verdict, "peel \"%s\": %s sums rightly", mask, chosen.name);
+    verdict_report(&verdict, "peel \"%s\": %s sums rightly", mask, best);
 }
 
 /* Takes one feature after the other away, the one that builds on most first. */
@@ -387,8 +355,9 @@ int main(void) {
     test_pseudo_headers();
     test_updates();
     test_rfc1624_example();
-    test_rows();
-    test_select();
+    test_rows("");
+    test_rows("all");
+    choice_check_all(&choice);
     test_peeling();
     return tap_done();
 }

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/check_choice.h"
+
+#include <string.h>
+
+#include <carry/base.h>
+#include <carry/cpu.h>
+
+#include "harness/tap.h"
+
+#define NO_ROW 1000
+
+const char *choice_best(const struct choice *choice) {
+    const char *best = "none";
+    struct choice_row row;
+    for (size_t i = 0; choice->row(i, &row); i++)
+        if (!row.missing && row.preferred)
+            best = row.name;
+    return best;
+}
+
+static bool is(const struct choice *choice, const char *name) {
+    size_t count = 0;
+    bool named = false;
+    struct choice_row row;
+    for (size_t i = 0; choice->row(i, &row); i++) {
+        count += row.chosen;
+        named |= row.chosen && !strcmp(row.name, name);
+    }
+    return named && count == 1;
+}
+
+bool choice_is_best(const struct choice *choice) {
+    return is(choice, choice_best(choice));
+}
+
+static bool refuses_what_lacks_features(const struct choice *choice) {
+    bool ok = true;
+    struct choice_row row;
+    for (size_t i = 0; choice->row(i, &row); i++)
+        if (row.missing)
+            ok = ok && choice->select(row.name) == CARRY_ERROR_UNSUPPORTED;
+    return ok;
+}
+
+void choice_check_all(const struct choice *choice) {
+    struct choice_row row;
+    tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
+           "the best kernel is chosen: %s", choice_best(choice));
+    tap_ok(choice->select("no such kernel") == CARRY_ERROR_UNKNOWN && choice_is_best(choice),
+           "an unknown name changes nothing");
+    tap_ok(choice->select("") == CARRY_ERROR_UNKNOWN, "an empty name is unknown");
+    tap_ok(choice->select("generic") == CARRY_OK && is(choice, "generic") && choice->works(),
+           "select by name");
+    carry_cpu_set_mask("all");
+    tap_ok(refuses_what_lacks_features(choice) && is(choice, "generic"),
+           "kernels without their features are refused");
+    tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
+           "the best of what is left is chosen: %s", choice_best(choice));
+    const char *left = choice_best(choice);
+    carry_cpu_set_mask("");
+    tap_ok(is(choice, left), "the choice stands until told");
+    tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice), "select the best");
+    tap_ok(!choice->row(NO_ROW, &row) && !choice->need(NO_ROW, 0) && !choice->need(0, 0),
+           "there is an end to the kernels and to what they need");
+}
