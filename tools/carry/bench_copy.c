@@ -2,7 +2,6 @@
 /* `carry bench copy`: its options, and its course. */
 #include "bench_copy.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,15 +51,13 @@ static void print_usage(void) {
 }
 
 static int add_size(struct options *options, const char *text) {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || number < 1 || number > SIZE_MAX_BYTES)
-        return command_usage(options->name, "--size takes a number from 1 to %zu, not '%s'",
-                             SIZE_MAX_BYTES, text);
+    uint64_t size;
+    int status = command_number(options->name, "size", text, 1, SIZE_MAX_BYTES, &size);
+    if (status != STATUS_CLEAN)
+        return status;
     if (options->size_count == COPY_LIST_MAX)
         return command_usage(options->name, "--size may be given %d times at most", COPY_LIST_MAX);
-    options->sizes[options->size_count++] = number;
+    options->sizes[options->size_count++] = size;
     return STATUS_CLEAN;
 }
 

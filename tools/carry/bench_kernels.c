@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The benchmarks of kernels: their options, and their course. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,12 +94,10 @@ static void print_usage(const struct kernels_work *work) {
 
 static int add_number(const struct options *options, struct list *list, const char *option,
                       const char *text, size_t low, size_t high) {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || number < low || number > high)
-        return command_usage(options->name, "--%s takes a number from %zu to %zu, not '%s'", option,
-                             low, high, text);
+    uint64_t number;
+    int status = command_number(options->name, option, text, low, high, &number);
+    if (status != STATUS_CLEAN)
+        return status;
     if (list->count == LIST_MAX)
         return command_usage(options->name, "--%s may be given %d times at most", option, LIST_MAX);
     list->items[list->count++] = number;

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "check_options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
@@ -102,40 +101,23 @@ void check_usage(void) {
     text_wrap(stdout, 2, names);
 }
 
-static int parse_number(const char *name, const char *text, uint64_t low, uint64_t high,
-                        uint64_t *number) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    bool is_number = *text >= '0' && *text <= '9' && !*end && !errno;
-    if (is_number && value >= low && value <= high) {
-        *number = value;
-        return STATUS_CLEAN;
-    }
-    if (high == UINT64_MAX)
-        return command_usage("check", "--%s takes a number from %llu on, not '%s'", name,
-                             (unsigned long long)low, text);
-    return command_usage("check", "--%s takes a number from %llu to %llu, not '%s'", name,
-                         (unsigned long long)low, (unsigned long long)high, text);
-}
-
 static int set_show(struct check_options *options, const char *text) {
     uint64_t number = options->show;
-    int status = parse_number("show", text, 0, SHOWN_MAX, &number);
+    int status = command_number("check", "show", text, 0, SHOWN_MAX, &number);
     options->show = number;
     return status;
 }
 
 static int set_threads(struct check_options *options, const char *text) {
     uint64_t number = options->threads;
-    int status = parse_number("threads", text, 1, PIPELINE_THREADS_MAX, &number);
+    int status = command_number("check", "threads", text, 1, PIPELINE_THREADS_MAX, &number);
     options->threads = (unsigned)number;
     return status;
 }
 
 static int set_jit(struct check_options *options, const char *text) {
     options->jit = JIT_DEFAULT;
-    return text ? parse_number("jit", text, 1, UINT64_MAX, &options->jit) : STATUS_CLEAN;
+    return text ? command_number("check", "jit", text, 1, UINT64_MAX, &options->jit) : STATUS_CLEAN;
 }
 
 static int set_partial(struct check_options *options, const char *text) {
@@ -202,7 +184,7 @@ static int parse_option(int option, char **argv, struct check_options *options) 
         options->bad_only = true;
         return STATUS_CLEAN;
     case 'c':
-        return parse_number("count", optarg, 1, UINT64_MAX, &options->packets);
+        return command_number("check", "count", optarg, 1, UINT64_MAX, &options->packets);
     case 'h':
         options->help = true;
         return STATUS_CLEAN;

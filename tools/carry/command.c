@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,15 +57,25 @@ int command_bad_option(char **argv, int result) {
     return command_usage(argv[0], "unknown option '%s'", option);
 }
 
-int command_number(char **argv, const char *option, unsigned high, unsigned *number) {
+bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number) {
     char *end;
     errno = 0;
-    unsigned long value = strtoul(optarg, &end, 10);
-    if (*optarg < '0' || *optarg > '9' || *end || errno || value < 1 || value > high)
-        return command_usage(argv[0], "--%s takes a number from 1 to %u, not '%s'", option, high,
-                             optarg);
-    *number = (unsigned)value;
-    return STATUS_CLEAN;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || value < low || value > high)
+        return false;
+    *number = value;
+    return true;
+}
+
+int command_number(const char *name, const char *option, const char *text, uint64_t low,
+                   uint64_t high, uint64_t *number) {
+    if (command_parse(text, low, high, number))
+        return STATUS_CLEAN;
+    if (high == UINT64_MAX)
+        return command_usage(name, "--%s takes a number from %" PRIu64 " on, not '%s'", option, low,
+                             text);
+    return command_usage(name, "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                         option, low, high, text);
 }
 
 bool command_output_failed(void) {

@@ -4,6 +4,7 @@
 #define CARRY_TOOLS_COMMAND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define CARRY_COMMAND(name, summary) int command_##name(int argc, char **argv);
 #include "commands.def"
@@ -32,11 +33,15 @@ __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const 
  */
 int command_bad_option(char **argv, int result);
 
+/* Is this a decimal number in that range, and nothing else? *number stays as it was if not. */
+bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
+
 /*
- * The number from 1 to `high` that an option was given (optarg). Returns STATUS_CLEAN, or says what
- * the option takes and returns STATUS_ERROR.
+ * The same for the value of an option. Returns STATUS_CLEAN, or says what the option takes, as
+ * command_usage() does, and returns STATUS_ERROR.
  */
-int command_number(char **argv, const char *option, unsigned high, unsigned *number);
+int command_number(const char *name, const char *option, const char *text, uint64_t low,
+                   uint64_t high, uint64_t *number);
 
 /*
  * True once standard output cannot be written; worth asking after each piece of a long output. The

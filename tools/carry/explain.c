@@ -54,12 +54,9 @@ struct explanation {
 /* --- Options --- */
 
 static int set_frame(struct options *options, const char *text) {
-    char *end;
-    errno = 0;
-    options->frame = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || options->frame == 0)
-        return command_usage("explain", "FRAME is a number from 1 on, not '%s'", text);
-    return STATUS_CLEAN;
+    if (command_parse(text, 1, UINT64_MAX, &options->frame))
+        return STATUS_CLEAN;
+    return command_usage("explain", "FRAME is a number from 1 on, not '%s'", text);
 }
 
 /* --- What there is to say --- */

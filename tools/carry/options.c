@@ -40,6 +40,13 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
     *letter = 'h';
 }
 
+static int set_number(const char *command, const struct option_row *row) {
+    uint64_t number = *row->number;
+    int status = command_number(command, row->name, optarg, 1, row->high, &number);
+    *row->number = (unsigned)number;
+    return status;
+}
+
 static int set(char **argv, const struct option_row *rows, int result) {
     const struct option_row *row = rows;
     while (row->name && result_of(rows, row) != result)
@@ -47,7 +54,7 @@ static int set(char **argv, const struct option_row *rows, int result) {
     if (!row->name)
         return command_bad_option(argv, result);
     if (row->number)
-        return command_number(argv, row->name, row->high, row->number);
+        return set_number(argv[0], row);
     if (row->text)
         *row->text = optarg;
     else

@@ -213,11 +213,10 @@ static int show_process(pid_t pid, struct who_costs *costs, bool json) {
 }
 
 static bool parse_pid(const char *text, pid_t *pid) {
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
+    uint64_t number = 0;
+    bool ok = command_parse(text, 1, INT_MAX, &number);
     *pid = (pid_t)number;
-    return text[0] >= '0' && text[0] <= '9' && !*end && !errno && number > 0 && number <= INT_MAX;
+    return ok;
 }
 
 static int show_all(char **argv, int first, int count, bool json) {
