@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Options of every command: that each one its help names is there, as the help has it."""
+
+from __future__ import annotations
+
+import platform
+import re
+from typing import NamedTuple
+
+import pytest
+from conftest import CLEAN, ERROR, Run
+
+COMMANDS = [
+    *("check", "fix", "explain", "cpu", "sites"),
+    *(f"bench {name}" for name in ("sum", "crc", "copy", "capture", "patch", "hook", "xstate")),
+    *("bench ring0", "bench jit"),
+    *(f"xstate {name}" for name in ("layout", "cost", "who", "prof", "leavers")),
+]
+
+# As "  -o, --output=FILE  where", "  --size BYTES  only", "  --json  all"; what may lack its value,
+# as "--jit[=COUNT]" and "--against [NAME]", is left out.
+OPTION = re.compile(r"^ {2,6}(?:(-\w), )?(--[a-z0-9-]+)(?:[= ]([A-Z]+))? +(?!\[)", re.MULTILINE)
+ROW = re.compile(r"^  ([a-z]\w*) {2,}", re.MULTILINE)
+
+
+class Option(NamedTuple):
+    letter: str | None
+    name: str
+    takes_value: bool
+
+
+def options_of(help_text: str) -> list[Option]:
+    return [
+        Option(letter or None, name, bool(value))
+        for letter, name, value in OPTION.findall(help_text)
+        if name != "--help"
+    ]
+
+
+@pytest.fixture(params=COMMANDS)
+def command(request: pytest.FixtureRequest, carry: Run) -> list[str]:
+    words: list[str] = request.param.split()
+    if words[0] == "xstate" and platform.machine() != "x86_64":
+        pytest.skip("carry xstate needs x86-64")
+    return words
+
+
+def test_all_commands_are_here(carry: Run) -> None:
+    commands = set(ROW.findall(carry("--help").stdout))
+    for group in ("bench", "xstate"):
+        commands.remove(group)
+        commands |= {f"{group} {name}" for name in ROW.findall(carry(group, "--help").stdout)}
+    assert commands == set(COMMANDS)
+
+
+def test_help_names_them(carry: Run, command: list[str]) -> None:
+    done = carry(*command, "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    options = options_of(done.stdout)
+    assert options
+    for option in options:
+        wrong = option.name if option.takes_value else f"{option.name}=1"
+        complaint = "needs a value" if option.takes_value else "takes no value"
+        refused = carry(*command, wrong)
+        assert (refused.returncode, refused.stdout) == (ERROR, "")
+        assert refused.stderr == (
+            f"carry {' '.join(command)}: option '{wrong}' {complaint}; "
+            f"see carry {' '.join(command)} --help\n"
+        )
+
+
+def test_letters(carry: Run, command: list[str]) -> None:
+    for option in options_of(carry(*command, "--help").stdout):
+        if not option.letter:
+            continue
+        arguments = [option.letter] if option.takes_value else [f"{option.letter}?"]
+        complaint = "needs a value" if option.takes_value else "unknown option '-?'"
+        assert complaint in carry(*command, *arguments).stderr
+
+
+def test_unknown(carry: Run, command: list[str]) -> None:
+    for option in ("--no-such-option", "-?"):
+        done = carry(*command, option)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert f"unknown option '{option}'" in done.stderr
