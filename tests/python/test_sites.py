@@ -912,6 +912,24 @@ def test_parts_that_overlap(carry: Run, build: Build) -> None:
     assert "damaged: the segment at offset 0 overlaps others" in refused(carry, path)
 
 
+@pytest.mark.parametrize("name", [".strtab", ".dynstr", ".shstrtab"])
+def test_names_without_an_end(carry: Run, build: Build, name: str) -> None:
+    """Each of them would have to be looked for its end, up to that of the table."""
+    path = build(PROGRAM)
+    _, offset, size = section(path, name)
+    edit(path, offset + size - 1, b"x")
+    assert f"damaged: the names at offset {offset} do not end in 0" in refused(carry, path)
+
+
+def test_names_that_are_compressed(carry: Run, build: Build) -> None:
+    """They may take a thousand times the file's size."""
+    path = build(PROGRAM)
+    _, offset, _ = section(path, ".strtab")
+    flags = section_headers(path.read_bytes())[".strtab"] + 8
+    edit(path, flags, struct.pack("<Q", 0x800))
+    assert f"damaged: the names at offset {offset} are compressed" in refused(carry, path)
+
+
 def test_loads_out_of_order(carry: Run, build: Build) -> None:
     path = build(PROGRAM)
     data = path.read_bytes()

@@ -282,6 +282,20 @@ static bool read_records(struct object *object, Elf_Scn *section, const GElf_Shd
 
 /* --- Sections --- */
 
+/*
+ * A name ends within its table, whose last byte is 0 (System V ABI, chapter 4). Without that byte
+ * libelf looks for one behind each name, and what is compressed it expands, a thousandfold.
+ */
+static bool check_names(const struct object *object, const GElf_Shdr *header, char *problem) {
+    unsigned long long offset = header->sh_offset;
+    uint8_t last = 0;
+    if (header->sh_flags & SHF_COMPRESSED)
+        return refuse(problem, "damaged: the names at offset %llu are compressed", offset);
+    if (header->sh_size && !read_file(object, offset + header->sh_size - 1, &last, 1))
+        return refuse(problem, "cannot be read");
+    return !last || refuse(problem, "damaged: the names at offset %llu do not end in 0", offset);
+}
+
 static bool check_section(const struct object *object, const GElf_Shdr *header, uint64_t *total,
                           char *problem) {
     unsigned long long offset = header->sh_offset;
@@ -291,8 +305,9 @@ static bool check_section(const struct object *object, const GElf_Shdr *header, 
         return refuse(problem, "truncated: a section at offset %llu goes beyond the end at %llu",
                       offset, (unsigned long long)object->size);
     *total += header->sh_size;
-    return *total <= object->size ||
-           refuse(problem, "damaged: the section at offset %llu overlaps others", offset);
+    if (*total > object->size)
+        return refuse(problem, "damaged: the section at offset %llu overlaps others", offset);
+    return header->sh_type != SHT_STRTAB || check_names(object, header, problem);
 }
 
 static bool read_section(struct object *object, Elf_Scn *section, const GElf_Shdr *header,
