@@ -23,7 +23,7 @@
 #define KEY_BYTES    8
 #define RECORD_BYTES 16
 #define RECORDS_MAX  96
-#define LOADS        2
+#define LOADS        3
 
 enum { TEXT = 1, SITES, DATA, RELOCATIONS, SYMBOLS, STRINGS, NAMES, SECTIONS };
 
@@ -239,7 +239,7 @@ static void make_section_headers(struct object *object, size_t table) {
     }
 }
 
-/* Of what is executable, and of what is written to. */
+/* Of what is executable, and of what is written to; and of nothing, in front of that. */
 static void make_loads(struct object *object) {
     const Elf64_Phdr headers[] = {
         {.p_type = PT_LOAD,
@@ -247,6 +247,7 @@ static void make_loads(struct object *object) {
          .p_vaddr = BASE,
          .p_filesz = object->at[DATA],
          .p_memsz = object->at[DATA]},
+        {.p_type = any(object, 2) ? PT_LOAD : PT_NOTE, .p_vaddr = BASE + object->at[DATA]},
         {.p_type = PT_LOAD,
          .p_flags = PF_R | PF_W,
          .p_offset = object->at[DATA],

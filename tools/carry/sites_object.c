@@ -109,6 +109,8 @@ static bool add_load(struct object *object, const GElf_Phdr *segment, uint64_t *
     *total += segment->p_filesz;
     if (*total > object->size)
         return refuse(problem, "damaged: the segment at offset %llu overlaps others", offset);
+    if (!segment->p_memsz)
+        return true; /* nothing is in it, and another may begin where it does */
     object->loads[object->loads_count++] = (struct object_load){
         .address = segment->p_vaddr,
         .size = segment->p_memsz,
