@@ -76,7 +76,9 @@ static void check_address(const struct program *program, uint64_t address, const
     free(read);
     REQUIRE(!relocation || relocation->at == address);
     REQUIRE(!symbol || symbol->address == address);
-    for (size_t i = program_bodies(program, address, &bodies); i-- > 0;)
+    size_t count = program_bodies(program, address, &bodies);
+    REQUIRE(count <= PROGRAM_BODIES_MAX);
+    for (size_t i = 0; i < count; i++)
         REQUIRE(bodies[i]->key == address);
 }
 

@@ -67,7 +67,8 @@ size_t program_bodies(const struct program *program, uint64_t function,
             high = middle;
     }
     size_t end = low;
-    while (end < program->bodies_count && program->bodies[end]->key == function)
+    while (end < program->bodies_count && end - low < PROGRAM_BODIES_MAX &&
+           program->bodies[end]->key == function)
         end++;
     *first = program->bodies + low;
     return end - low;

@@ -41,7 +41,11 @@ bool program_read(const struct program *program, uint64_t address, void *buffer,
 /* The object that `address` is in, or NULL. */
 const struct object *program_object_of(const struct program *program, uint64_t address);
 
-/* The bodies registered for a function, in a row. */
+/*
+ * The bodies registered for a function, in a row. Compilers make copies of a function, each with a
+ * record of its body; more than these are none, and not looked for.
+ */
+#define PROGRAM_BODIES_MAX 64
 size_t program_bodies(const struct program *program, uint64_t function,
                       const struct record *const **first);
 

@@ -204,14 +204,11 @@ static void set_target(struct site *site, enum site_state state, uint64_t target
     site->has_target = true;
 }
 
-/* Compilers make copies of a function, each with a record of its body; more than these are none. */
-#define BODIES_MAX 64
-
 static bool is_inline(const struct program *program, const struct site *site) {
     const struct record *const *bodies;
     uint8_t bytes[SITE_CALL_BYTES];
     size_t count = program_bodies(program, site->value, &bodies);
-    for (size_t i = 0; i < count && i < BODIES_MAX; i++)
+    for (size_t i = 0; i < count; i++)
         if (site_inline(program, site->record->site, bodies[i], bytes) &&
             memcmp(site->bytes, bytes, sizeof bytes) == 0)
             return true;
