@@ -25,6 +25,11 @@ COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
 FUZZ_SECONDS = 90
 FUZZ_BYTES = 4096
+ZSTD_FORMS = {
+    "checked": ["--check"],
+    "unsized": ["--no-content-size", "--no-check"],
+    "blocks": ["--target-compressed-block-size=100"],
+}
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
@@ -305,15 +310,27 @@ def commits(log: Log) -> None:
     log.run("scripts/check_commits.py")
 
 
+def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
+    """The captures as streams of gzip, and of zstd in its forms, where there is the program."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for capture in captures:
+        data = gzip.compress(capture.read_bytes(), mtime=0)
+        (folder / f"{capture.name}.gz").write_bytes(data)
+    if not (zstd := shutil.which("zstd")):
+        log.skip(1, "seeds compressed by zstd: zstd is not installed")
+        return
+    for capture, (name, options) in itertools.product(captures, ZSTD_FORMS.items()):
+        packed = folder / f"{capture.name}.{name}.zst"
+        log.run(zstd, "--quiet", "--force", *options, "-o", packed, capture)
+
+
 def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
     """What targets start from: captures, packed ones too, and the frames in them."""
     examples = sorted((ROOT / "examples").glob("*.pcap*"))
     corpus = Path(os.environ["CARRY_CORPUS"])
     captures = [*examples, *(sorted(corpus.iterdir()) if corpus.is_dir() else [])]
     frames, packed = folder / "seeds/frames", folder / "seeds/packed"
-    packed.mkdir(parents=True, exist_ok=True)
-    for example in examples:
-        (packed / f"{example.name}.gz").write_bytes(gzip.compress(example.read_bytes(), mtime=0))
+    pack_seeds(log, examples, packed)
     log.run(folder / "fuzz/make_seeds", frames, *captures)
     folders = [ROOT / "examples", packed, *([corpus] if corpus.is_dir() else [])]
     names = ("fix", "jit_packet", "jit_template", "walk")
