@@ -25,12 +25,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from measure.plan import OURS
+from measure.shape import (
+    Each,
+    Maybe,
+    Shape,
+    is_amount,
+    is_amount_if_any,
+    is_count,
+    is_flag,
+    is_text,
+    misfit,
+)
 
 FORMAT = 1
 LOSES_BELOW = 0.95
@@ -83,52 +94,79 @@ def dump(result: Result) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-SHAPE: dict[str, type | tuple[type, ...]] = {
-    **{"format": int, "date": str, "libcarry": str, "machine": dict, "notes": dict},
-    **{"method": dict, "peers": list, "functions": dict, "missing": list, "wrong": list},
-    **{"cells": list, "captures": (dict, type(None))},
-}
-CELL_SHAPE = {"work": str, "mode": str, "size": int, "offset": int, "to": int}
+KINDS = ("ours", "peer", "bound", "floor")
 
 
 def is_estimate(value: object) -> bool:
-    good = isinstance(value, list) and len(value) == 3
-    return good and all(isinstance(part, int | float) and part > 0 for part in value)
+    return isinstance(value, list) and len(value) == 3 and all(map(is_amount, value))
 
 
-def complaints(result: object) -> Iterator[str]:
-    """What keeps an object from being a result."""
-    if not isinstance(result, dict):
-        yield "is no object"
-        return
-    for key, kind in SHAPE.items():
-        if not isinstance(result.get(key), kind) or key not in result:
-            yield f"has no {key}"
-            return
-    if result["format"] != FORMAT:
-        yield f"has format {result['format']}, not {FORMAT}"
-    for number, cell in enumerate(result["cells"]):
-        if not all(isinstance(cell.get(key), kind) for key, kind in CELL_SHAPE.items()):
-            yield f"cell {number} has no place"
-            continue
-        for key in ("ns", "speedup"):
-            values = cell.get(key)
-            if not isinstance(values, dict) or not all(map(is_estimate, values.values())):
-                yield f"cell {number} has no {key}"
-            elif not set(values) <= set(result["functions"]):
-                yield f"cell {number} has {key} of unknown functions"
+def is_measured(value: object) -> bool:
+    """Of a function in a cell of a file: times and speeds, times alone, or nothing."""
+    if value is None:
+        return True
+    return isinstance(value, list) and (
+        is_estimate(value) or (is_estimate(value[:3]) and is_estimate(value[3:]))
+    )
+
+
+def is_packed(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != len(PLACE) + 1:
+        return False
+    *place, values = value
+    if not all(map(is_text, place[:2])) or not all(map(is_count, place[2:])):
+        return False
+    return isinstance(values, list) and all(map(is_measured, values))
+
+
+SHAPE: dict[str, Shape] = {
+    "format": is_count,
+    "date": is_text,
+    "libcarry": is_text,
+    "machine": (Each(is_text), dict.fromkeys(("cpu", "hypervisor", "kernel"), is_text)),
+    "notes": Each(Each(is_text)),
+    "method": {
+        **{"starts": is_count, "rounds": is_count, "quick": is_flag},
+        **{"taken": is_count, "discarded": is_count},
+    },
+    "peers": [
+        dict.fromkeys(("name", "title", "language", "package", "licence", "homepage"), is_text)
+    ],
+    "functions": Each(
+        {"peer": is_text, "title": is_text, "work": is_text, "kind": KINDS.__contains__}
+    ),
+    "missing": [{"peer": is_text, "reason": is_text}],
+    "wrong": [{"function": is_text, "limit": is_count, "text": is_text}],
+    "cells": [is_packed],
+    "captures": Maybe(
+        {
+            "programs": [
+                {
+                    **{"program": is_text, "task": is_text},
+                    **dict.fromkeys(("gb_per_s", "bytes", "peak_bytes"), is_amount_if_any),
+                }
+            ]
+        }
+    ),
+}
 
 
 def read(path: Path) -> Result:
     try:
         result = json.loads(path.read_text())
-        result["cells"] = [unpack(result, packed) for packed in result["cells"]]
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"{path}: is no result: {error!r}") from error
-    for complaint in complaints(result):
-        raise ResultError(f"{path}: {complaint}")
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"{path}: is no JSON: {error}") from error
+    wrong = misfit(result, SHAPE)
+    if wrong is not None:
+        raise ResultError(f"{path}: is no result: wrong or missing: {wrong or 'an object'}")
+    if result["format"] != FORMAT:
+        raise ResultError(f"{path}: has format {result['format']}, not {FORMAT}")
+    try:
+        result["cells"] = [unpack(result, packed) for packed in result["cells"]]
+    except ValueError as error:
+        raise ResultError(f"{path}: a cell has not a value for each function") from error
     return result
 
 

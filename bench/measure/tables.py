@@ -8,7 +8,7 @@ from typing import Any
 
 from measure.html import quiet, row, table, tag
 from measure.plan import MIX_TITLES
-from measure.result import LOSES_BELOW, Result, Standing, standing, takes_part, winners
+from measure.result import KINDS, LOSES_BELOW, Result, Standing, standing, takes_part, winners
 from measure.text import show_bytes, show_ns, show_speed
 
 TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
@@ -38,8 +38,7 @@ def in_order(result: Result, cells: list[dict[str, Any]]) -> list[str]:
     """Who has times: the library, peers, and what does not take part."""
     timed = {name for cell in cells for name in cell["ns"]}
     names = [name for name in result["functions"] if name in timed]
-    places = ("ours", "peer", "bound", "floor")
-    return sorted(names, key=lambda name: places.index(result["functions"][name]["kind"]))
+    return sorted(names, key=lambda name: KINDS.index(result["functions"][name]["kind"]))
 
 
 def time_table(result: Result, cells: list[dict[str, Any]]) -> str:
