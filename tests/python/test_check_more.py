@@ -514,13 +514,24 @@ def test_write_bad_is_whole_or_not_there(carry: Run, tmp_path: Path) -> None:
     assert done.stderr == f"carry: {tmp_path}/none/x: No such file or directory\n"
     assert carry("check", "-w", tmp_path, source).returncode == ERROR
     assert carry("check", "-w", "/dev/null", source).returncode == ERROR
-    source.write_bytes(pcap([WRONG]))
-    done = carry("check", "-q", "-w", source, source)
-    assert done.returncode == ERROR
-    assert done.stderr == f"carry: {source}: is what --write-bad is to replace\n"
     assert carry("check", "-q", "-w", bad, "-", stdin=pcap([GOOD])).returncode == CLEAN
     assert json.loads(carry("check", "--json", bad).stdout)["packets"] == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "bad.pcapng"]
+
+
+def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -> None:
+    source, link, other = (tmp_path / name for name in ("a.pcap", "link", "b.pcap"))
+    link.symlink_to(source)
+    other.write_bytes(pcap([WRONG]))
+    for inputs in ([source], [link], [other, source], [tmp_path], ["-"]):
+        source.write_bytes(pcap([WRONG]))
+        with source.open("rb") as stdin:
+            command = [tool, "check", "-q", "-w", source, *inputs]
+            done = subprocess.run(command, stdin=stdin, capture_output=True, text=True)
+        assert done.returncode == ERROR
+        assert "is what --write-bad is to replace, so it stays\n" in done.stderr
+        assert source.read_bytes() == pcap([WRONG])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "b.pcap", "link"]
 
 
 def test_help_tells_of_every_option(carry: Run) -> None:

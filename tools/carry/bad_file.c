@@ -155,10 +155,9 @@ struct bad_file *bad_file_open(const char *path) {
     return file;
 }
 
-bool bad_file_replaces(const struct bad_file *file, const char *path) {
-    struct stat mine, other;
-    return stat(file->output.path, &mine) == 0 && stat(path, &other) == 0 &&
-           output_is_same(&mine, &other);
+bool bad_file_replaces(const struct bad_file *file, const struct stat *capture) {
+    struct stat present;
+    return stat(file->output.path, &present) == 0 && output_is_same(&present, capture);
 }
 
 bool bad_file_close(struct bad_file *file, bool keep) {

@@ -8,6 +8,7 @@
 #define CARRY_TOOLS_BAD_FILE_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "capture.h"
 
@@ -16,8 +17,8 @@ struct bad_file;
 /* NULL with errno set: see output_problem() in output.h. */
 struct bad_file *bad_file_open(const char *path);
 
-/* True if `path` is, before the file is kept, what it will replace: no capture may be that. */
-bool bad_file_replaces(const struct bad_file *file, const char *path);
+/* Would this capture be replaced if the file were kept? Then it must not be. */
+bool bad_file_replaces(const struct bad_file *file, const struct stat *capture);
 
 /* Appends a packet of the capture `source`; errors are told when the file is closed. */
 void bad_file_add(struct bad_file *file, const char *source, const struct packet *packet);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <carry/packet.h>
@@ -30,6 +31,7 @@ struct run {
     struct pipeline *pipeline;
     struct check_jit *jit;     /* NULL: not wanted */
     struct bad_file *bad_file; /* NULL: not wanted */
+    bool spares_input;         /* the bad file is given up: it would replace a capture */
     struct tally *total;
     uint64_t captures, damaged, failed, skipped;
     int status; /* the gravest so far */
@@ -371,12 +373,21 @@ static bool is_other(struct capture *capture) {
     return !capture_recognised(capture) && !capture_input(capture)->error;
 }
 
+/* Gives the file of bad packets up if it would replace this capture. */
+static bool spares(struct run *run, const struct capture *capture) {
+    struct stat status;
+    bool replaces = run->bad_file && capture_status(capture, &status) &&
+                    bad_file_replaces(run->bad_file, &status);
+    run->spares_input |= replaces;
+    return replaces;
+}
+
 static void check_file(struct run *run, const char *path, bool in_folder) {
     struct capture *capture = capture_open(path);
     if (!capture)
         report_unopened(run, path, strerror(errno));
-    else if (run->bad_file && bad_file_replaces(run->bad_file, path))
-        report_unopened(run, path, "is what --write-bad is to replace");
+    else if (spares(run, capture))
+        report_unopened(run, path, "is what --write-bad is to replace, so it stays");
     else if (in_folder && is_other(capture))
         run->skipped++;
     else
@@ -457,7 +468,7 @@ static void close_run(struct run *run) {
 }
 
 static void close_bad_file(struct run *run) {
-    bool keep = !run->no_memory && !command_output_failed();
+    bool keep = !run->no_memory && !run->spares_input && !command_output_failed();
     if (run->bad_file && !bad_file_close(run->bad_file, keep))
         file_error(run, run->options.write_bad, output_problem(errno));
 }
