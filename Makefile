@@ -61,8 +61,9 @@ bench-compare:
 
 .PHONY: install
 install: all
-	@$(call quietly,meson configure $(BUILD) -Dprefix=$(PREFIX) && ninja -C $(BUILD))
-	@meson install --quiet --no-rebuild -C $(BUILD) $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+	@$(call quietly,meson configure $(BUILD) "-Dprefix=$(PREFIX)" && ninja -C $(BUILD))
+	@meson install --quiet --no-rebuild -C $(BUILD) \
+	    $(if $(DESTDIR),--destdir "$$(realpath --canonicalize-missing --no-symlinks "$(DESTDIR)")")
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@echo "Installed in $(DESTDIR)$(PREFIX)"
 

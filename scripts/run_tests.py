@@ -357,12 +357,14 @@ def fuzz(log: Log) -> None:
 def install(log: Log) -> None:
     """Installs in a folder of its own; a stranger's program finds the library in each way."""
     folder = BUILDS / "install"
-    shutil.rmtree(folder / "root", ignore_errors=True)
+    root, spaced = folder / "root", folder / "a root"
+    shutil.rmtree(root, ignore_errors=True)
     log.run(
         *("make", "--no-print-directory", "install", f"BUILD={folder / 'build'}"),
-        *("PREFIX=/usr", f"DESTDIR={folder / 'root'}"),
+        *("PREFIX=/usr", f"DESTDIR={spaced}"),
     )
-    log.run("scripts/check_install", folder / "root/usr", folder / "check")
+    spaced.rename(root)  # pkg-config's flags are for folders without spaces
+    log.run("scripts/check_install", root / "usr", folder / "check")
 
 
 def instructions(log: Log) -> None:
