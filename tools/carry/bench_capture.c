@@ -116,9 +116,9 @@ static const char usage[] =
     "or are made for it: 60, 590 and 1514 bytes at 7:4:1. It lies in $TMPDIR, or\n"
     "/tmp, meanwhile, as do the copies that programs make of it.\n"
     "\n"
-    "  --size=BYTES  how large the capture is, as 1G or 200M (1G)\n"
+    "  --size=BYTES  how large the capture is at least, as 1G or 200M (1G)\n"
     "  --quick       the same as --size=64M\n"
-    "  --json        everything measured, as one object\n"
+    "  -J, --json    everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
     "Exit status: 0 measured; 1 carry failed; 3 wrong usage, or no room.\n";
@@ -143,23 +143,23 @@ static int set_size(struct options *options, const char *text) {
 }
 
 static int parse(int argc, char **argv, struct options *options) {
-    enum { SIZE = 1, QUICK, JSON };
+    enum { SIZE = 1, QUICK };
     static const struct option table[] = {
         {"size", required_argument, NULL, SIZE},
         {"quick", no_argument, NULL, QUICK},
-        {"json", no_argument, NULL, JSON},
+        {"json", no_argument, NULL, 'J'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
     int option, status = STATUS_CLEAN;
     opterr = 0;
     optind = 1;
-    while (status == STATUS_CLEAN && (option = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
+    while (status == STATUS_CLEAN && (option = getopt_long(argc, argv, ":hJ", table, NULL)) != -1) {
         if (option == SIZE)
             status = set_size(options, optarg);
         else if (option == QUICK)
             options->size = SIZE_QUICK;
-        else if (option == JSON)
+        else if (option == 'J')
             options->json = true;
         else if (option == 'h')
             options->help = true;
@@ -334,8 +334,8 @@ static void print_text(const struct bench *bench) {
     bench_machine(&machine);
     printf("%s%s%s, %ld cores\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE),
            sysconf(_SC_NPROCESSORS_ONLN));
-    printf("a capture of %s in the page cache; programs with * read %s once, the others\n"
-           "all of it %d times: medians\n\n",
+    printf("a capture of %s in the page cache; programs with * read %s\n"
+           "once, the others all of it %d times: medians\n\n",
            text_bytes(whole, bench->whole_bytes), text_bytes(part, bench->part_bytes), ROUNDS);
     printf("  %-18s %9s %12s\n", "", "GB/s", "peak memory");
     for (size_t i = 0; i < SUBJECTS; i++) {

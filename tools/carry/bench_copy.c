@@ -38,8 +38,8 @@ static void print_usage(void) {
          "  --mode MODE   only this mode (may be repeated):");
     for (size_t i = 0; i < COPY_MODES; i++)
         printf("                  %-9s%s\n", copy_modes[i].name, copy_modes[i].title);
-    puts("  --json        everything measured, as one object\n"
-         "  --help        this text\n"
+    puts("  -J, --json    everything measured, as one object\n"
+         "  -h, --help    this text\n"
          "\n"
          "Exit status: 0 measured; 1 something copies wrongly, and nothing was timed;\n"
          "3 wrong usage.\n"
@@ -72,26 +72,26 @@ static int add_mode(struct options *options, const char *text) {
 }
 
 static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, SIZE, MODE, JSON, HELP };
+    enum { QUICK = 1, SIZE, MODE };
     static const struct option table[] = {
         {"quick", no_argument, NULL, QUICK},     {"size", required_argument, NULL, SIZE},
-        {"mode", required_argument, NULL, MODE}, {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, HELP},       {NULL, 0, NULL, 0},
+        {"mode", required_argument, NULL, MODE}, {"json", no_argument, NULL, 'J'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
     };
     int status = STATUS_CLEAN, option;
     optind = 1;
     opterr = 0;
     while (status == STATUS_CLEAN && !options->help &&
-           (option = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
+           (option = getopt_long(argc, argv, ":hJ", table, NULL)) != -1) {
         if (option == QUICK)
             options->quick = true;
         else if (option == SIZE)
             status = add_size(options, optarg);
         else if (option == MODE)
             status = add_mode(options, optarg);
-        else if (option == JSON)
+        else if (option == 'J')
             options->json = true;
-        else if (option == HELP || option == 'h')
+        else if (option == 'h')
             options->help = true;
         else
             return command_bad_option(argv, option);

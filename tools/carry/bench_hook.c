@@ -51,7 +51,7 @@ static const char usage[] =
     "once. Takes some two seconds.\n"
     "\n"
     "  --quick       fewer rounds: a quarter of a second\n"
-    "  --json        everything measured, as one object\n"
+    "  -J, --json    everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
     "Exit status: 0 measured, or there are no hooks on this architecture; 1 a call\n"

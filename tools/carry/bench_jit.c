@@ -37,7 +37,7 @@ static const char usage[] =
     "make the functions. Takes some ten seconds.\n"
     "\n"
     "  --quick       fewer rounds: a second\n"
-    "  --json        everything measured, as one object\n"
+    "  -J, --json    everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
     "Exit status: 0 measured, or nothing can be made on this architecture; 3 a\n"

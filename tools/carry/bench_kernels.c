@@ -63,8 +63,9 @@ struct options {
 static void print_usage(const struct kernels_work *work) {
     printf("Usage: carry bench %s [OPTION]...\n"
            "\n"
-           "Times the kernels of %s on this machine, against a plain C\n"
-           "loop and against a routine that only loads the bytes. Takes about half a minute.\n"
+           "Times the kernels of %s on this machine.\n"
+           "Beside them it times a plain C loop, and a routine that only loads the bytes.\n"
+           "Takes about half a minute.\n"
            "\n"
            "  --quick           fewer sizes and rounds: a few seconds\n"
            "  --full            every mode at every size and alignment: about a minute\n"
@@ -77,8 +78,8 @@ static void print_usage(const struct kernels_work *work) {
         printf("                      %-10s%s\n", modes[i].name, modes[i].title);
     printf("  --against [NAME]  compare the chosen kernel, or --kernel, with this one (or\n"
            "                    the best scalar one) in a table of lengths and alignments\n"
-           "  --json            everything measured, as one object\n"
-           "  --help            this text\n"
+           "  -J, --json        everything measured, as one object\n"
+           "  -h, --help        this text\n"
            "\n"
            "Exit status: 0 measured; 1 a kernel computes wrong results and was not timed;\n"
            "3 wrong usage.\n"
@@ -129,7 +130,7 @@ static const char *optional_value(int argc, char **argv) {
 }
 
 static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, FULL, KERNEL, SIZE, ALIGN, MODE, AGAINST, JSON, HELP };
+    enum { QUICK = 1, FULL, KERNEL, SIZE, ALIGN, MODE, AGAINST };
     static const struct option table[] = {
         {"quick", no_argument, NULL, QUICK},
         {"full", no_argument, NULL, FULL},
@@ -138,15 +139,15 @@ static int parse(int argc, char **argv, struct options *options) {
         {"align", required_argument, NULL, ALIGN},
         {"mode", required_argument, NULL, MODE},
         {"against", optional_argument, NULL, AGAINST},
-        {"json", no_argument, NULL, JSON},
-        {"help", no_argument, NULL, HELP},
+        {"json", no_argument, NULL, 'J'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     int status = STATUS_CLEAN;
     optind = 1;
     opterr = 0;
     while (status == STATUS_CLEAN) {
-        int option = getopt_long(argc, argv, ":h", table, NULL);
+        int option = getopt_long(argc, argv, ":hJ", table, NULL);
         switch (option) {
         case QUICK:
             options->effort = &quick;
@@ -170,11 +171,10 @@ static int parse(int argc, char **argv, struct options *options) {
             options->against = true;
             options->against_name = optional_value(argc, argv);
             break;
-        case JSON:
+        case 'J':
             options->json = true;
             break;
         case 'h':
-        case HELP:
             options->help = true;
             return STATUS_CLEAN;
         case -1:

@@ -10,7 +10,7 @@ bool bench_options(int argc, char **argv, const char *usage, struct bench_option
     bool quick = false;
     const struct option_row rows[] = {
         {"quick", .flag = &quick},
-        {"json", .flag = &options->json},
+        {"json", 'J', .flag = &options->json},
         {0},
     };
     const bool runs = options_read(argc, argv, usage, rows, OPERANDS_NONE, status);

@@ -64,7 +64,7 @@ static const char usage[] =
     "  --sites=N     how many cold sites (16384)\n"
     "  --batch=N     how many sites the large commit has (10000)\n"
     "  --quick       fewer sites and rounds: a second\n"
-    "  --json        everything measured, as one object\n"
+    "  -J, --json    everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
     "Exit status: 0 measured, or there are no sites on this architecture; 1 sites\n"
@@ -259,7 +259,7 @@ int bench_patch(int argc, char **argv) {
         {"sites", .number = &sites, .high = SITES_MAX},
         {"batch", .number = &batch, .high = SITES_MAX},
         {"quick", .flag = &is_quick},
-        {"json", .flag = &json},
+        {"json", 'J', .flag = &json},
         {0},
     };
     int status;

@@ -25,10 +25,10 @@ static const char usage[] =
     "through a table of pointers; at a site as it was linked; at a patched site. The\n"
     "table is the native one, or that of a hypervisor. Takes a second.\n"
     "\n"
-    "  --kernel FILE     the kernel, where " KERNEL " was not built with the tool\n"
-    "                    (-Dkernel=true): make -C ports/baremetal makes one\n"
+    "  --kernel FILE     the kernel, where " KERNEL " was not built with this\n"
+    "                    tool (-Dkernel=true): make -C ports/baremetal makes one\n"
     "  --emulator FILE   in place of " EMULATOR "\n"
-    "  --json            everything counted, as one object\n"
+    "  -J, --json        everything counted, as one object\n"
     "  -h, --help        this text\n"
     "\n"
     "Exit status: 0 counted; 1 the kernel did not tell it all; 3 wrong usage, or\n"
@@ -113,7 +113,7 @@ int bench_ring0(int argc, char **argv) {
     const struct option_row rows[] = {
         {"kernel", .text = &options.kernel},
         {"emulator", .text = &options.emulator},
-        {"json", .flag = &options.json},
+        {"json", 'J', .flag = &options.json},
         {0},
     };
     int status;

@@ -48,7 +48,7 @@ static const char usage[] =
     "  exp          libm's, after an image of zeroes that names components was loaded\n"
     "\n"
     "  --quick       fewer rounds: half a second\n"
-    "  --json        everything measured, as one object\n"
+    "  -J, --json    everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
     "Exit status: 0 measured, or there is no extended state on this architecture;\n"

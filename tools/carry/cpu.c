@@ -22,8 +22,8 @@ static const char usage[] =
     "Shows the features of this CPU that the library knows, the kernels that it has,\n"
     "and which of them it uses here and why.\n"
     "\n"
-    "  --json    the same as one object\n"
-    "  --help    this text\n"
+    "  -J, --json    the same as one object\n"
+    "  -h, --help    this text\n"
     "\n"
     "The environment variable CARRY_CPU_MASK takes features away from every program\n"
     "that uses the library: names separated by commas, each with all that builds on\n"
@@ -182,7 +182,7 @@ static void print_json(void) {
 
 int command_cpu(int argc, char **argv) {
     bool json = false;
-    const struct option_row rows[] = {{"json", .flag = &json}, {0}};
+    const struct option_row rows[] = {{"json", 'J', .flag = &json}, {0}};
     int status;
     if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
         return status;

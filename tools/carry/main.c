@@ -47,13 +47,15 @@ static void print_usage(FILE *stream) {
           stream);
 }
 
-static int help(const char *name) {
-    const struct command *command = name ? find(name) : NULL;
-    if (name && !command)
-        return unknown(name);
+/* `words` name a command and one of its parts; either may be NULL. */
+static int help(char **words) {
+    const struct command *command = words[0] ? find(words[0]) : NULL;
+    if (words[0] && !command)
+        return unknown(words[0]);
     if (command) {
-        char *arguments[] = {(char *)command->name, (char *)"--help", NULL};
-        return command->run(2, arguments);
+        char *option = (char *)"--help";
+        char *arguments[] = {words[0], words[1] ? words[1] : option, option, NULL};
+        return command->run(words[1] ? 3 : 2, arguments);
     }
     print_usage(stdout);
     return STATUS_CLEAN;
@@ -70,7 +72,7 @@ static int dispatch(int argc, char **argv) {
         return STATUS_CLEAN;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-        return help(argv[2]);
+        return help(argv + 2);
     const struct command *command = find(name);
     return command ? command->run(argc - 1, argv + 1) : unknown(name);
 }
