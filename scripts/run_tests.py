@@ -32,6 +32,7 @@ ZSTD_FORMS = {
 }
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
+FUNCTIONS_IN = ["docs/cpu.md", "docs/packet.md", "docs/sum.md"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
@@ -226,6 +227,14 @@ def program_in(document: str, folder: Path) -> Path:
     return program
 
 
+def functions_in(document: str, folder: Path) -> Path:
+    """All that a document shows in C, as one file: functions, the includes before the first."""
+    source = folder / f"{Path(document).stem}.c"
+    shown = re.findall(r"^```c\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
+    source.write_text("\n".join(shown))
+    return source
+
+
 def readme_jit(log: Log, folder: Path) -> None:
     """The program of docs/jit.md, linked with what the build system makes."""
     libraries = build(log, "gcc", "-Dtool=enabled")
@@ -262,6 +271,9 @@ def readme(log: Log) -> None:
             program = folder / f"{example.stem}-{compiler}"
             log.run(compiler, *flags, "-o", program, example, library)
             log.run(*shlex.split(run), program)
+        for document in FUNCTIONS_IN:
+            source = functions_in(document, folder)
+            log.run(compiler, *flags, "-fsyntax-only", source)
     readme_jit(log, folder)
 
 
