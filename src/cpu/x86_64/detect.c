@@ -47,7 +47,7 @@ static bool prefers_512(void) {
 }
 
 /*
- * XGETBV with ECX = 1 takes 6 to 9 ns on Sapphire Rapids and 15 on Zen 5, where looking at the
+ * XGETBV with ECX = 1 takes 6 to 9 ns on Sapphire Rapids and 12 on Zen 5, where looking at the
  * values of eight vectors takes 4. Looking runs 512-bit instructions, which slow the older of
  * Intel's cores, and none of AMD's.
  */
