@@ -123,6 +123,10 @@ static void stop_after(double seconds) {
 
 int main(int argc, char **argv) {
     double seconds = argc > 1 ? atof(argv[1]) : 1;
+    if (!(seconds > 0 && seconds < 1e6)) {
+        fputs("usage: contexts [SECONDS]\n", stderr);
+        return 2;
+    }
     carry_context_fn *const functions[TASKS] = {sum, divide, give_way};
     for (size_t i = 0; i < TASKS; i++) {
         int error = make(&tasks[i], functions[i]);

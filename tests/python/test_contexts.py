@@ -27,3 +27,12 @@ def test_every_loop_of_the_example_has_its_turn() -> None:
     assert all(rounds > 0 for rounds, _ in rows.values())
     # Loops that never give way: only the timer takes the first one's turn from it.
     assert rows["divide"][1] > 0
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "1e30", "soon"])
+def test_the_example_runs_for_no_other_time(seconds: str) -> None:
+    done = subprocess.run(
+        [BUILD / "examples/contexts", seconds], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "usage: contexts [SECONDS]\n"
