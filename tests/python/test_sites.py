@@ -986,7 +986,7 @@ def test_usage(carry: Run) -> None:
     done = carry("sites", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    for arguments in [[], ["a", "b"], ["--no"]]:
+    for arguments in [[], ["a", "b"], ["-"], ["--no"]]:
         done = carry("sites", *arguments)
         assert (done.returncode, done.stdout) == (ERROR, "")
         assert "see carry sites --help" in done.stderr

@@ -76,7 +76,7 @@ static void print_table(const struct ring0_result *result, const char *table) {
 }
 
 static void print_text(const struct ring0_result *result) {
-    printf("Instructions of each operation in ring 0, counted by %s\n", result->emulator);
+    printf("Instructions of each operation in ring 0, counted by\n%s\n", result->emulator);
     for (size_t i = 0; i < result->count; i++)
         if (!i || strcmp(result->rows[i].table, result->rows[i - 1].table) != 0)
             print_table(result, result->rows[i].table);

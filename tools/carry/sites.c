@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "options.h"
@@ -43,6 +44,8 @@ int command_sites(int argc, char **argv) {
         return status;
     if (argc - optind != 1)
         return command_usage(argv[0], "one file, or the number of one process, is needed");
+    if (strcmp(argv[optind], "-") == 0)
+        return command_usage(argv[0], "standard input is not read: name a file");
     options.name = argv[optind];
     return sites_run(&options);
 }
