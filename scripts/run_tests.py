@@ -202,10 +202,31 @@ def ring0(log: Log) -> None:
     python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0")
 
 
+def small_cpu(log: Log) -> None:
+    """What kernels compile, for a CPU of 32 bits: nothing may take a call of libatomic."""
+    folder = BUILDS / "small-cpu"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = ["--target=riscv32-unknown-elf", "-ffreestanding", "-nostdlibinc", "-std=gnu11"]
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-Isrc"]
+    sources = [
+        path
+        for pattern in ("src/*/*.c", "src/*/generic/*.[cS]")
+        for path in sorted(ROOT.glob(pattern))
+        if "hosted" not in path.parts and "hook" not in path.parts
+    ]
+    log.run_all(
+        *(
+            ["clang", *target, *flags, "-c", path, "-o", folder / f"{number}.o"]
+            for number, path in enumerate(sources)
+        )
+    )
+
+
 def symbols(log: Log) -> None:
     for compiler in COMPILERS:
         folder = build(log, compiler, "-Dtool=enabled", compiler=compiler)
         log.run("scripts/check_symbols.py", folder)
+    small_cpu(log)
 
 
 def layers(log: Log) -> None:

@@ -2,13 +2,16 @@
 /* Layouts: names, sizes and offsets, and the cached one of this machine. */
 #include "xstate/xstate.h"
 
-#define WORDS ((sizeof(struct carry_xstate_layout) + 7) / 8)
+/* By words, which every CPU loads and stores at once. */
+union words {
+    struct carry_xstate_layout layout;
+    uintptr_t words[sizeof(struct carry_xstate_layout) / sizeof(uintptr_t)];
+};
+
+#define WORD_OF(member) (offsetof(struct carry_xstate_layout, member) / sizeof(uintptr_t))
 
 /* CPUID takes a microsecond in virtual machines. */
-static union {
-    struct carry_xstate_layout layout;
-    uint64_t words[WORDS];
-} cached;
+static union words cached;
 static bool is_cached;
 
 #define CARRY_COMPONENT(bit, name, description) [bit] = {#name, description},
@@ -32,12 +35,9 @@ const char *carry_xstate_description(unsigned component) {
 
 /* Threads that race find the same words, so each may store them. */
 static void find_layout(void) {
-    union {
-        struct carry_xstate_layout layout;
-        uint64_t words[WORDS];
-    } found = {.words = {0}};
+    union words found = {.words = {0}};
     carry_xstate_detect(&found.layout);
-    for (size_t i = 0; i < WORDS; i++)
+    for (size_t i = 0; i < sizeof found / sizeof *found.words; i++)
         __atomic_store_n(&cached.words[i], found.words[i], __ATOMIC_RELAXED);
     __atomic_store_n(&is_cached, true, __ATOMIC_RELEASE);
 }
@@ -47,20 +47,22 @@ static void need_layout(void) {
         find_layout();
 }
 
-void carry_xstate_layout(struct carry_xstate_layout *layout) {
-    union {
-        struct carry_xstate_layout layout;
-        uint64_t words[WORDS];
-    } copy;
+static void load(union words *copy, size_t from, size_t to) {
     need_layout();
-    for (size_t i = 0; i < WORDS; i++)
-        copy.words[i] = __atomic_load_n(&cached.words[i], __ATOMIC_RELAXED);
+    for (size_t i = from; i < to; i++)
+        copy->words[i] = __atomic_load_n(&cached.words[i], __ATOMIC_RELAXED);
+}
+
+void carry_xstate_layout(struct carry_xstate_layout *layout) {
+    union words copy;
+    load(&copy, 0, sizeof copy / sizeof *copy.words);
     *layout = copy.layout;
 }
 
 uint64_t carry_xstate_user(void) {
-    need_layout();
-    return __atomic_load_n(&cached.layout.user, __ATOMIC_RELAXED);
+    union words copy;
+    load(&copy, WORD_OF(user), WORD_OF(user) + sizeof copy.layout.user / sizeof(uintptr_t));
+    return copy.layout.user;
 }
 
 /* --- Any machine --- */
