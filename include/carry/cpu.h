@@ -11,7 +11,7 @@
  *
  *     carry_cpu_set_mask("avx2");               // no AVX2, so no AVX-512 either
  *     carry_cpu_set_mask("prefer512");          // 512-bit vectors allowed, but not chosen
- *     carry_cpu_set_mask("all");                // portable C only
+ *     carry_cpu_set_mask("all");                // scalar code only
  *     carry_cpu_set_mask("+prefer512");         // prefer them where the table would not
  *     carry_cpu_set_mask("");                   // everything back
  *

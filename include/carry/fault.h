@@ -60,10 +60,11 @@ CARRY_API uint64_t carry_load_zeropad(const void *src);
  * Any code that may fault, run inside a frame:
  *
  *     struct carry_fault_frame frame;
- *     if (carry_fault_enter(&frame) == 0) {
+ *     int faulted = carry_fault_enter(&frame);
+ *     if (faulted == 0) {
  *         parse(shared);
  *         carry_fault_leave(&frame);
- *     } else {
+ *     } else if (faulted > 0) {
  *         complain(frame.address);
  *     }
  *

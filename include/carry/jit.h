@@ -16,14 +16,14 @@
  *  - a function relies on what its spec promises: another size, or less alignment, reads or writes
  *    where it must not;
  *  - equal specs share one function: each call that makes one is to be met by a release, and no
- *    thread may be inside it at the last. Specs are copied: nothing of the caller's is kept.
- * Members called reserved, and those that a spec does not use, are 0;
+ *    thread may be inside it at the last. Specs are copied: nothing of the caller's is kept. What
+ *    they call reserved, and members that a spec does not use, are 0;
  *  - text is never writable where it is executable; it begins with ENDBR64, or BTI, and keeps the C
  *    calling convention; upper halves of vectors are clean when it returns;
- *  - makers return 0; CARRY_ERROR_INVALID for a spec that contradicts itself, and
- * carry_jit_*_error() then says how; CARRY_ERROR_UNSUPPORTED where the architecture has no
- * generator, or the CPU lacks what was asked for; CARRY_ERROR_PERMISSION where the system allows no
- * new text; CARRY_ERROR_MEMORY. *jit is then as it was: call the compiled kernels;
+ *  - makers return 0; CARRY_ERROR_INVALID for a spec that contradicts itself: carry_jit_*_error()
+ *    then says how; CARRY_ERROR_UNSUPPORTED where the architecture has no generator, or the CPU
+ *    lacks what was asked for; CARRY_ERROR_PERMISSION where the system allows no new text;
+ *    CARRY_ERROR_MEMORY. *jit is then as it was: call the compiled kernels;
  *  - makers and releases may be called from any thread, not from signal handlers: they lock and
  *    allocate. What is made may be called wherever carry_sum() may.
  */

@@ -11,8 +11,8 @@
  *             report(carry_packet_protocol_name(sums[i].protocol), sums[i].expected);
  *
  * Contract shared by all functions here:
- *  - no byte outside [data, data + captured) is touched, whatever a header says, and no input
- * loops;
+ *  - no byte outside [data, data + captured) is touched, whatever a header says, and each call
+ *    comes to an end;
  *  - lengths come from the IP headers, so padding, trailers and frame check sequences lie outside;
  *  - sums are listed outer to inner, in the order in which their headers stand in the frame;
  *  - offsets count bytes from the frame's first; `stored` and `expected` are numbers as people

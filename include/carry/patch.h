@@ -37,8 +37,8 @@
  *  - Live commits stop threads at a site for a moment. In that moment a trap instruction may stand
  *    there: the library handles SIGTRAP and passes others' traps on to the handler it found. So no
  *    thread that runs sites may block SIGTRAP while another commits (the kernel ends a process
- *    for a trap that is blocked), and a debugger is to be told "handle SIGTRAP nostop noprint
- * pass".
+ *    for a trap that is blocked), and a debugger is to be told
+ *    "handle SIGTRAP nostop noprint pass".
  *  - A program with one thread needs none of this and does none of it.
  *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
  *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a
