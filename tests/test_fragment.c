@@ -176,23 +176,31 @@ static void put_fragment(struct frame *frame) {
     put_udp(frame, &flow4, 8);
 }
 
-static uint32_t scope_behind(const char *link) {
+static struct frame *start_behind(const char *link) {
     struct frame *frame = start(link);
     put_fragment(frame);
-    return scope_of(frame);
+    return frame;
 }
 
-static uint32_t scope_in_gre(const char *header) {
+static uint32_t scope_behind(const char *link) {
+    return scope_of(start_behind(link));
+}
+
+static struct frame *start_in_gre(const char *header) {
     struct frame *frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, GRE, 0);
     put(frame, header);
     put_fragment(frame);
     set16(frame, ip + 2, frame->size - ip);
-    return scope_of(frame);
+    return frame;
+}
+
+static uint32_t scope_in_gre(const char *header) {
+    return scope_of(start_in_gre(header));
 }
 
 /* GTP tells its own length, in the 16 bits behind its first two bytes. */
-static uint32_t scope_in_udp_behind(const char *link, uint16_t port, const char *header) {
+static struct frame *start_in_udp(const char *link, uint16_t port, const char *header) {
     struct frame *frame = start(link);
     uint32_t ip = put_ip(frame, UDP, 0);
     uint32_t udp = put(frame, "c350 0000 0000 0000");
@@ -206,7 +214,11 @@ static uint32_t scope_in_udp_behind(const char *link, uint16_t port, const char 
         set16(frame, udp + 10, frame->size - udp - 8 - 8);
     if (port == 3386)
         set16(frame, udp + 10, frame->size - content);
-    return scope_of(frame);
+    return frame;
+}
+
+static uint32_t scope_in_udp_behind(const char *link, uint16_t port, const char *header) {
+    return scope_of(start_in_udp(link, port, header));
 }
 
 static uint32_t scope_in_udp(uint16_t port, const char *header) {
@@ -322,6 +334,50 @@ static void test_scopes_of_tunnel_ends(void) {
     }
 }
 
+/* Of the 32 bits at `offset`, each that `mask` names makes another scope. */
+static void expect_bits(struct frame *frame, uint32_t offset, uint32_t mask, const char *name) {
+    const uint32_t scope = scope_of(frame);
+    bool ok = scope;
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        uint8_t *byte = frame->bytes + offset + 3 - bit / 8, flip = (uint8_t)(1 << bit % 8);
+        *byte ^= flip;
+        const uint32_t other = scope_of(frame);
+        *byte ^= flip;
+        if (mask >> bit & 1 && (!other || other == scope)) {
+            tap_note("bit %u", bit);
+            ok = false;
+        }
+    }
+    tap_ok(ok, "every bit counts of %s", name);
+}
+
+static void test_every_bit_of_scopes(void) {
+    enum { IN_LINK = 14, IN_GRE = 14 + 20, IN_UDP = 14 + 20 + 8 };
+    expect_bits(start_behind(ETHERNET "8100 0001 0800"), IN_LINK, 0x0fff0000, "VLANs");
+    expect_bits(start_behind(MPLS "00064140"), IN_LINK, 0xfffff000, "MPLS labels");
+    expect_bits(start_behind(NSH("004500ff")), IN_LINK + 4, 0xffffff00, "NSH paths");
+    expect_bits(start_behind(PPPOE("0001")), IN_LINK, 0x0000ffff, "PPPoE sessions");
+    expect_bits(start_behind(ETHERNET "88e7 00000123" ETHERNET4), IN_LINK, 0x00ffffff, "I-tags");
+    expect_bits(start_in_gre("2000 0800 00000007"), IN_GRE + 4, 0xffffffff, "GRE keys");
+    expect_bits(start_in_gre("3001 880b 0028 0006 00000001 ff03 0021"), IN_GRE + 4, 0x0000ffff,
+                "PPTP calls");
+    expect_bits(start_in_gre("1000 88be 00000001 1064 8803 00000000" ETHERNET4), IN_GRE + 8,
+                0x0fff03ff, "ERSPAN VLANs and sessions");
+    expect_bits(start_in_udp(ETHERNET4, 4789, "08000000 00002a00" ETHERNET4), IN_UDP + 4,
+                0xffffff00, "VXLAN identifiers");
+    expect_bits(start_in_udp(ETHERNET4, 6081, "0000 0800 00002a00"), IN_UDP + 4, 0xffffff00,
+                "Geneve identifiers");
+    expect_bits(start_in_udp(ETHERNET4, 2152, "30ff 0000 00000001"), IN_UDP + 4, 0xffffffff,
+                "GTP tunnels");
+    const char *gtp0 = "1eff 0000 0000 0001 00ffffff 0123456789abcdef";
+    expect_bits(start_in_udp(ETHERNET4, 3386, gtp0), IN_UDP + 12, 0xffffffff, "GTP's subscribers");
+    expect_bits(start_in_udp(ETHERNET4, 3386, gtp0), IN_UDP + 16, 0xffffffff, "GTP's contexts");
+    expect_bits(start_in_udp(ETHERNET4, 1701, "0002 0011 0022 ff03 0021"), IN_UDP + 2, 0xffffffff,
+                "L2TP tunnels and sessions");
+    expect_bits(start_in_udp(ETHERNET4, 4341, "08000000 000007ff"), IN_UDP + 4, 0xffffff00,
+                "LISP instances");
+}
+
 int main(void) {
     test_ip();
     test_ipv6();
@@ -334,5 +390,6 @@ int main(void) {
     test_scopes_in_udp();
     test_scopes_in_aggregates();
     test_scopes_of_tunnel_ends();
+    test_every_bit_of_scopes();
     return tap_done();
 }

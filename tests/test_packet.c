@@ -148,6 +148,13 @@ static void test_jumbo_lengths(void) {
     expect(frame, "tcp good", "only the first header behind IPv6 can make a jumbogram");
 
     frame = start(ETHERNET6);
+    put_ipv6(frame, 0, 8 + 20 + 3);
+    put(frame, "06 00 c204 00010001");
+    put_tcp(frame, &flow6, 3);
+    put(frame, "ffff");
+    expect(frame, "tcp good", "nor can it where the IPv6 header has a length");
+
+    frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 0);
     uint32_t udp = put_udp(frame, &flow6, LARGE);
     set16(frame, udp + 4, 0);
@@ -486,6 +493,11 @@ static void test_ah_and_esp(void) {
     put(frame, "06 02 0000 00000100 00000001 a1a2a3a4");
     put_tcp(frame, &flow6, 3);
     expect(frame, "tcp good", "AH over IPv6 hides nothing");
+
+    frame = start(ETHERNET4);
+    put_ip(frame, AH, 8);
+    put(frame, "06 00 0000 00000100");
+    expect(frame, "ip good, tcp unverifiable/malformed", "AH of 8 bytes, and nothing behind it");
 }
 
 static void test_malformed_ip(void) {
@@ -972,6 +984,11 @@ static void test_report(void) {
     tap_ok(sum->field_offset == ip + 10 && sum->cover_offset == ip && sum->cover_size == 20 &&
                sum->network_offset == ip && sum->pseudo == 0 && sum->stored == sum->expected,
            "the header's own sum");
+
+    result = check_cut(frame, ip + 19);
+    sum = &result.sums[0];
+    tap_ok(sum->version == 4 && sum->network_offset == ip && sum->field_offset == ip + 10,
+           "where the sum of a cut header is");
 }
 
 static void test_capacity_and_depth(void) {

@@ -134,11 +134,14 @@ uint32_t put_inner(struct frame *frame, bool version6) {
 
 /* --- Checking them --- */
 
-struct carry_frame view_cut(const struct frame *frame, uint32_t captured) {
+static const struct guard *area(void) {
     static struct guard guard;
     if (!guard.end)
         guard = guard_open(FRAME_MAX);
-    uint8_t *data = guard.end - captured;
+    return &guard;
+}
+
+static struct carry_frame view_at(uint8_t *data, const struct frame *frame, uint32_t captured) {
     memcpy(data, frame->bytes, captured);
     return (struct carry_frame){
         .data = data,
@@ -148,11 +151,18 @@ struct carry_frame view_cut(const struct frame *frame, uint32_t captured) {
     };
 }
 
-struct result check_cut(const struct frame *frame, uint32_t captured) {
-    const struct carry_frame view = view_cut(frame, captured);
+struct carry_frame view_cut(const struct frame *frame, uint32_t captured) {
+    return view_at(area()->end - captured, frame, captured);
+}
+
+static struct result check_view(struct carry_frame view) {
     struct result result;
     result.count = carry_packet_check(&view, NULL, result.sums, CARRY_PACKET_SUMS_MAX);
     return result;
+}
+
+struct result check_cut(const struct frame *frame, uint32_t captured) {
+    return check_view(view_cut(frame, captured));
 }
 
 struct result check(const struct frame *frame) {
@@ -218,6 +228,12 @@ static bool cuts_agree(const struct frame *frame, const struct result *whole) {
     return true;
 }
 
+/* The whole frame, with the guard page right before it. */
+static bool start_agrees(const struct frame *frame, const struct result *whole) {
+    const struct result result = check_view(view_at(area()->start, frame, frame->size));
+    return result.count == whole->count && cut_agrees(&result, whole);
+}
+
 void expect(const struct frame *frame, const char *expected, const char *name, ...) {
     char full_name[200];
     va_list args;
@@ -229,5 +245,5 @@ void expect(const struct frame *frame, const char *expected, const char *name, .
     bool ok = strcmp(text_of(&whole), expected) == 0;
     if (!ok)
         tap_note("%s, not %s", text_of(&whole), expected);
-    tap_ok(cuts_agree(frame, &whole) && ok, "%s", full_name);
+    tap_ok(start_agrees(frame, &whole) && cuts_agree(frame, &whole) && ok, "%s", full_name);
 }

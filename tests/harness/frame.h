@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frames for the tests of the packet walk: made field by field, their checksums by the slow oracle,
- * then checked against a guard page, whole and cut at every length: a cut may hide a verdict, but
- * never change one. Names are short, since every line of those tests is made of them.
+ * then checked against guard pages on either side, whole and cut at every length: a cut may hide a
+ * verdict, but never change one. Names are short, since every line of those tests is made of them.
  *
  * Bytes, and addresses, are given in hexadecimal, with blanks where they help: "45 00 0014".
  */
