@@ -412,6 +412,8 @@ static void test_pim_register_covers_8_bytes(void) {
     }
     expect(start_register(false, "40000000", 8), "ip good, pim good",
            "the header in a Null-Register is for show");
+    expect(start_register(false, "bfffffff", 8), "ip good, pim good, ip good, tcp good",
+           "no other bit of a Register says that");
     struct frame *frame = start_register(false, "00000000", 0);
     frame->wire = frame->size;
     frame->size = 14 + 20 + 12;
