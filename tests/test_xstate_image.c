@@ -43,11 +43,107 @@ static void test_pkru(void) {
     tap_ok(judged && !wrong, "PKRU is four bytes, on %zu machines", judged);
 }
 
+/* --- Initial registers --- */
+
+struct range {
+    size_t from, to; /* offsets */
+};
+
+static bool has_component(const struct carry_xstate_layout *layout, unsigned component) {
+    return (layout->user ? layout->user : 3) >> component & 1;
+}
+
+/* The registers of a component: of x87 without MXCSR, which stands among them. */
+static void find_registers(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
+                           unsigned component, struct range ranges[2]) {
+    size_t at = image_offset(layout, xcomp_bv, component);
+    ranges[0] = (struct range){at, at + layout->parts[component].size};
+    ranges[1] = (struct range){0, 0};
+    if (component == CARRY_XSTATE_X87) {
+        ranges[0] = (struct range){IMAGE_FCW, IMAGE_MXCSR};
+        ranges[1] = (struct range){32, IMAGE_XMM};
+    } else if (component == CARRY_XSTATE_SSE) {
+        ranges[0] = (struct range){IMAGE_MXCSR, IMAGE_MXCSR_MASK};
+        ranges[1] = (struct range){IMAGE_XMM, IMAGE_XMM + 256};
+    } else if (component == CARRY_XSTATE_PKRU) {
+        ranges[0].to = at + 4;
+    }
+}
+
+/* Initial registers, all of them in use. */
+static void make_zeros(uint8_t *image, const struct carry_xstate_layout *layout,
+                       uint64_t xcomp_bv) {
+    image_make(image, layout, xcomp_bv, layout->user);
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++) {
+        struct range ranges[2];
+        find_registers(layout, xcomp_bv, i, ranges);
+        for (unsigned k = 0; k < 2 && has_component(layout, i); k++)
+            memset(image + ranges[k].from, 0, ranges[k].to - ranges[k].from);
+    }
+    image_put(image, IMAGE_FCW, 2, 0x37f);
+    image_put(image, IMAGE_MXCSR, 4, 0x1f80);
+}
+
+/* Does each byte of a component matter to whether it is initial, and to that of no other? */
+static bool bytes_matter(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
+                         unsigned component) {
+    static uint8_t image[IMAGE_BYTES_MAX];
+    struct range ranges[2];
+    bool ok = true;
+    make_zeros(image, layout, xcomp_bv);
+    find_registers(layout, xcomp_bv, component, ranges);
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t at = ranges[k].from; at < ranges[k].to; at++) {
+            image[at] ^= 0x10;
+            for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+                ok &= carry_xstate_image_is_initial(layout, image, i) == (i != component);
+            image[at] ^= 0x10;
+        }
+    return ok && carry_xstate_image_is_initial(layout, image, component);
+}
+
+static bool all_matter(const struct carry_xstate_layout *layout, uint64_t xcomp_bv) {
+    bool ok = true;
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        if (has_component(layout, i))
+            ok &= bytes_matter(layout, xcomp_bv, i);
+    return ok;
+}
+
+/* MXCSR, which the standard form holds even if SSE is not in use. */
+static bool idle_mxcsr_matters(const struct carry_xstate_layout *layout, uint64_t xcomp_bv) {
+    static uint8_t image[IMAGE_BYTES_MAX];
+    bool ok = true;
+    image_make(image, layout, xcomp_bv, 0);
+    image_put(image, IMAGE_MXCSR, 4, 0x1f81);
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        ok &= carry_xstate_image_is_initial(layout, image, i) ==
+              (i != CARRY_XSTATE_SSE || xcomp_bv != 0);
+    return ok;
+}
+
+static void test_initial_registers(void) {
+    bool standard = true, compact = true;
+    for (size_t i = 0; machine_at(i); i++) {
+        const struct carry_xstate_layout *layout = &machine_at(i)->layout;
+        standard &= all_matter(layout, 0);
+        if (layout->user)
+            standard &= idle_mxcsr_matters(layout, 0);
+        if (!machine_at(i)->compact_size)
+            continue;
+        const uint64_t xcomp_bv = IMAGE_COMPACT | layout->user;
+        compact &= all_matter(layout, xcomp_bv) && idle_mxcsr_matters(layout, xcomp_bv);
+    }
+    tap_ok(standard, "each byte of a component tells whether it is initial");
+    tap_ok(compact, "in the compact form too");
+}
+
 int main(void) {
     const struct effort *effort = effort_chosen();
     effort_note(effort);
     test_names();
     test_pkru();
+    test_initial_registers();
     struct verdict verdict = check_initial(carry_xstate_initial);
     verdict_report(&verdict, "initial images");
     verdict = check_refusals(carry_xstate_check);

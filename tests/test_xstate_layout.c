@@ -65,7 +65,18 @@ static void test_standard_offsets(const struct machine *machine) {
     tap_ok(ok, "%s: the standard form has components where CPUID says", machine->name);
 }
 
+static void test_names(void) {
+    bool ok = true;
+    for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
+        ok &= *carry_xstate_name(i) && *carry_xstate_description(i);
+    tap_ok(ok, "every component has a name and a line for people");
+    tap_ok(!carry_xstate_name(CARRY_XSTATE_COMPONENTS) &&
+               !carry_xstate_description(CARRY_XSTATE_COMPONENTS),
+           "and others have none");
+}
+
 int main(void) {
+    test_names();
     const struct machine *machine;
     for (size_t i = 0; (machine = machine_at(i)); i++) {
         test_totals(machine);

@@ -88,6 +88,7 @@ size_t image_make_frame(uint8_t *frame, const struct carry_xstate_layout *layout
     image_put(frame, IMAGE_SOFTWARE + 4, 4, size + 4);
     image_put(frame, IMAGE_SOFTWARE + 8, 8, layout->user);
     image_put(frame, IMAGE_SOFTWARE + 16, 4, size);
+    memset(frame + IMAGE_SOFTWARE + 20, 0xa5, 28); /* "for future use" */
     image_put(frame, size, 4, 0x46505845);
     return size + 4;
 }
