@@ -96,10 +96,10 @@ static void state_of_branch(size_t i, uintptr_t address, bool on, bool patched, 
 }
 
 /*
- * The replacement of alternatives is 0x51, 0x52 ..., the original 0x61, 0x62 ... The NOPs are
- * written out, not the encoder's: that is what they check.
+ * NOPs, the longest first; or a single one, behind prefixes if need be. They are written out, not
+ * the encoder's: that is what they check.
  */
-static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
+static void put_nops(uint8_t *bytes, size_t length, bool single) {
     static const uint8_t nops[9][9] = {
         {0x90},
         {0x66, 0x90},
@@ -111,17 +111,28 @@ static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
         {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
         {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
     };
+    for (; single && length > 9; length--)
+        *bytes++ = 0x2e;
+    for (size_t size; length; bytes += size, length -= size) {
+        size = length < 9 ? length : 9;
+        memcpy(bytes, nops[size - 1], size);
+    }
+}
+
+/* The replacement of alternatives is 0x51, 0x52 ..., the original 0x61, 0x62 ... */
+static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
     size_t length = data->records[i].length;
     size_t size = data->stubs[i][replaced];
-    size_t before = data->records[i].flags & CARRY_SITE_SINGLE ? length - size : 0;
+    bool single = data->records[i].flags & CARRY_SITE_SINGLE;
+    size_t before = single && size ? length - size : 0;
     memset(bytes, 0x2e, before);
     for (size_t j = 0; j < size; j++)
         bytes[before + j] = (uint8_t)((replaced ? 0x51 : 0x61) + j);
     size_t rest = length - before - size;
     if (!replaced)
         memset(bytes + before + size, 0x90, rest);
-    else if (rest)
-        memcpy(bytes + before + size, nops[rest - 1], rest);
+    else
+        put_nops(bytes + before + size, rest, single);
 }
 
 static void state_of(size_t i, uintptr_t value, bool patched, uint8_t *bytes) {
@@ -224,8 +235,8 @@ static void make_record(size_t i, enum carry_site_kind kind, uintptr_t address, 
 
 static size_t make_alternative(size_t i, uintptr_t address, uintptr_t key) {
     bool single = rng_below(3);
-    size_t old = 1 + rng_below(single ? 10 : 20);
-    size_t new = single ? 1 + rng_below(old) : old > 8 ? old - rng_below(8) : old + rng_below(3);
+    size_t old = 1 + rng_below(single ? 12 : 25);
+    size_t new = single || rng_below(2) ? rng_below(old + 1) : old + rng_below(3);
     size_t length = old > new ? old : new;
     uint8_t *aux = data->stubs[i];
     aux[0] = (uint8_t)old;
