@@ -170,6 +170,16 @@ static bool try_pages(struct trial *trial) {
     return true;
 }
 
+/* A little more than a page, where kernels go over from one way to another. */
+static bool try_page_and_more(struct trial *trial) {
+    for (size_t i = 0; i < trial->effort->rounds / 2; i++) {
+        const size_t size = PAGE_BYTES + 1 + rng_below(200);
+        if (!fault_behind(trial, size, rng_below(size)))
+            return false;
+    }
+    return true;
+}
+
 /* Without the page, the bytes are tried one by one, which takes another signal. */
 static bool try_silent(struct trial *trial) {
     trial->where = "the source, which nobody tells";
@@ -181,6 +191,39 @@ static bool try_silent(struct trial *trial) {
         ok = attempt_leaves(trial, MARGIN, from, good + 1 + rng_below(DENSE_MAX), good, 2) &&
              target_holds(trial, MARGIN, from, good, 0, 3 * DENSE_MAX);
     }
+    recover_tells_page = true;
+    return ok;
+}
+
+/*
+ * The page can be reached when the bytes are tried again: kernels may copy on or give up, but what
+ * they say is left must be left, and no byte behind it touched.
+ */
+static bool page_comes_back(struct trial *trial, struct guard *area) {
+    const size_t at = PAGE_BYTES - 1 - rng_below(DENSE_MAX), good = PAGE_BYTES - at;
+    const size_t size = good + 1 + rng_below(2 * PAGE_BYTES);
+    protect(area, 1, PROT_NONE);
+    size_t left = trial->attempt(target.start + at, source.start + at, size);
+    protect(area, 1, PROT_READ | PROT_WRITE);
+    trial->size = size;
+    trial->good = good;
+    if (left > size - good)
+        return fail(trial, "says bytes left are", left, size - good);
+    return target_holds(trial, (ptrdiff_t)at, (ptrdiff_t)at, size - left, low_end(at),
+                        high_end(at + size));
+}
+
+static bool try_passing(struct trial *trial) {
+    bool ok = true;
+    recover_tells_page = false;
+    recover_opens_page = true;
+    for (size_t i = 0; i < trial->effort->rounds / 4 && ok; i++) {
+        trial->where = "the source, which passes";
+        ok = page_comes_back(trial, &source);
+        trial->where = "the target, which passes";
+        ok = ok && page_comes_back(trial, &target);
+    }
+    recover_opens_page = false;
     recover_tells_page = true;
     return ok;
 }
@@ -201,8 +244,8 @@ static bool try_huge(struct trial *trial) {
 static void try_faults(void *argument) {
     struct trial *trial = argument;
     recover_begin();
-    (void)(try_each_byte(trial) && try_both(trial) && try_pages(trial) && try_silent(trial) &&
-           try_huge(trial));
+    (void)(try_each_byte(trial) && try_both(trial) && try_pages(trial) &&
+           try_page_and_more(trial) && try_silent(trial) && try_passing(trial) && try_huge(trial));
     recover_end();
 }
 

@@ -15,4 +15,7 @@ extern volatile unsigned recover_count;
 /* Whether the CPU says which page it was. */
 extern volatile bool recover_tells_page;
 
+/* Whether the page can be reached from then on. */
+extern volatile bool recover_opens_page;
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "base/fault_host.h"
@@ -11,6 +12,7 @@
 
 volatile unsigned recover_count;
 volatile bool recover_tells_page = true;
+volatile bool recover_opens_page;
 static struct sigaction before[2];
 static const int signals[2] = {SIGSEGV, SIGBUS};
 
@@ -24,6 +26,8 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
     recover_count++;
     registers[REG_RIP] = (greg_t)recovery;
     uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
+    if (recover_opens_page)
+        mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE);
     registers[REG_RAX] = recover_tells_page ? (greg_t)page : -1;
 }
 
