@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/fault_host.h"
+#include "copy/fault.h"
+#include "harness/call.h"
 #include "harness/child.h"
 #include "harness/cpu.h"
 #include "harness/effort.h"
@@ -207,6 +209,22 @@ static void test_accesses(void) {
            "%s: other sizes are refused", way);
 }
 
+/* What they return, whatever was in the registers before. */
+static void test_accesses_by_calls(void) {
+    unsigned char value[8] = {1, 2, 3, 4, 5, 6, 7, 8}, read[8], written[8];
+    struct verdict verdict = {.ok = true};
+    for (size_t size = 1; size <= 8 && verdict.ok; size *= 2) {
+        if ((uint8_t)call_checked_copy((carry_copy_fn *)(void (*)(void))carry_read_once, read,
+                                       value, size, &verdict) != 1 ||
+            (uint8_t)call_checked_copy((carry_copy_fn *)(void (*)(void))carry_write_once, written,
+                                       value, size, &verdict) != 1)
+            verdict_fail(&verdict, "%zu bytes are not said to be there", size);
+        if (memcmp(read, value, size) || memcmp(written, value, size))
+            verdict_fail(&verdict, "%zu bytes are wrong", size);
+    }
+    verdict_report(&verdict, "single accesses keep to the calling convention");
+}
+
 static void test_zeropad(void) {
     struct guard guard = guard_open(4096);
     bool ok = true;
@@ -366,6 +384,35 @@ static bool frame_goes_up(void) {
     return !cpu_goes_down();
 }
 
+static __attribute__((noinline)) int load_nowhere(void) {
+    return *nowhere;
+}
+
+/* Faults while registers that functions keep for their callers hold something else. */
+static __attribute__((noinline)) void spoil_and_fault(void) {
+    const int a = sink, b = sink, c = sink, d = sink, e = sink, f = sink, g = sink, h = sink;
+    sink = load_nowhere();
+    sink = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
+}
+
+/* Keeps nothing itself, so that its caller sees what the frame has kept. */
+static uint32_t fault_in_frame(const void *data, size_t size, uint32_t sum) {
+    struct carry_fault_frame frame;
+    (void)data, (void)size, (void)sum;
+    int caught = carry_fault_enter(&frame);
+    if (caught == 0)
+        spoil_and_fault();
+    return (uint32_t)caught;
+}
+
+static void test_frames_keep_registers(void) {
+    struct verdict verdict = {.ok = true};
+    for (int i = 0; i < 8 && verdict.ok; i++)
+        if (call_checked(fault_in_frame, NULL, 0, 0, true, &verdict) != 1)
+            verdict_fail(&verdict, "the frame catches nothing");
+    verdict_report(&verdict, "after a fault in a frame registers are as they should be");
+}
+
 static void test_frames(void) {
     tap_ok(frame_tells(), "a frame tells address and signal");
     tap_ok(depth_reached(0) == 0, "frames nest, each is left once");
@@ -379,6 +426,7 @@ static void test_frames(void) {
         carry_fault_leave(&frame);
     }
     tap_ok(left == 8, "a copy in a frame recovers by itself");
+    test_frames_keep_registers();
 }
 
 /* --- What else there is on x86-64: stacks and keys --- */
@@ -540,6 +588,7 @@ int main(void) {
     test_others();
     tap_ok(carry_fault_acquire() == CARRY_OK, "handlers are installed");
     test_way("handlers");
+    test_accesses_by_calls();
     test_frames();
     test_alternate_stack();
     test_protection_keys();
