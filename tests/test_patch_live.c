@@ -382,6 +382,33 @@ static void test_traps(void) {
     tap_ok(dies_of(trap_ignored) == SIGTRAP, "and a trap still kills");
 }
 
+/* --- Cancelled --- */
+
+static bool committed;
+
+/* Writing text has points of cancellation; the first one behind the commits is meant. */
+static void *commit_cancelled(void *unused) {
+    const struct placed_kind *kind = &placed_kinds()[0];
+    pthread_cancel(pthread_self());
+    committed = true;
+    for (size_t i = 0; i < kind->state_count; i++)
+        committed = !placed_commit(kind->key, kind->states[i].value) && committed;
+    pthread_testcancel();
+    return unused;
+}
+
+static bool commits_although_cancelled(void) {
+    pthread_t thread;
+    void *result = NULL;
+    bool ok = flips_go_right() && !pthread_create(&thread, NULL, commit_cancelled, NULL) &&
+              !pthread_join(thread, &result);
+    return ok && committed && result == PTHREAD_CANCELED && flips_go_right();
+}
+
+static void test_cancelled(void) {
+    tap_ok(child_says(NULL, commits_although_cancelled), "a thread that is cancelled commits");
+}
+
 /* What stands in the text, so that a library that patches nothing does not pass. */
 static void test_written(void) {
     struct carry_patch_counts stats;
@@ -405,6 +432,7 @@ int main(int argc, char **argv) {
     carry_text_only(writer);
     placed_kinds();
     test_traps();
+    test_cancelled();
     test_flips();
     test_parked();
     test_many_threads();

@@ -22,6 +22,8 @@ static const char __libc_single_threaded;
 
 static pthread_mutex_t mutex;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static unsigned depth;          /* how often its owner has locked it */
+static int cancellation_before; /* of the first time */
 
 static const struct carry_text_writer *writer; /* of the open session */
 static const char *writer_name = "none";
@@ -53,33 +55,51 @@ static void make_mutex(void) {
     pthread_mutexattr_destroy(&recursive);
 }
 
-static void before_fork(void) {
+/* Not cancelled while it holds the lock: whoever waits for it, or at a guard, would do so forever.
+ */
+static void lock_mutex(void) {
+    int cancellation;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     pthread_mutex_lock(&mutex);
+    if (!depth++)
+        cancellation_before = cancellation;
+}
+
+static void unlock(void) {
+    int cancellation = cancellation_before;
+    bool last = !--depth;
+    pthread_mutex_unlock(&mutex);
+    if (last)
+        pthread_setcancelstate(cancellation, &cancellation);
+}
+
+/* The thread that owns it has another name in this process. */
+static void own_again(void) {
+    make_mutex();
+    for (unsigned i = 0; i < depth; i++)
+        pthread_mutex_lock(&mutex);
 }
 
 static void after_fork_in_parent(void) {
     carry_text_after_fork(false);
-    pthread_mutex_unlock(&mutex);
+    unlock();
 }
 
 static void after_fork_in_child(void) {
+    own_again();
     carry_text_after_fork(true);
     carry_patch_forked();
-    make_mutex(); /* the thread that owned it has another name in this process */
+    unlock();
 }
 
 static void set_up(void) {
     make_mutex();
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(lock_mutex, after_fork_in_parent, after_fork_in_child);
 }
 
 static void lock(void) {
     pthread_once(&once, set_up);
-    pthread_mutex_lock(&mutex);
-}
-
-static void unlock(void) {
-    pthread_mutex_unlock(&mutex);
+    lock_mutex();
 }
 
 static void yield(void) {
