@@ -409,6 +409,33 @@ static void test_cancelled(void) {
     tap_ok(child_says(NULL, commits_although_cancelled), "a thread that is cancelled commits");
 }
 
+/* --- Objects that are loaded while a transaction is open --- */
+
+/* As constructors do, while this thread waits as it would for the dynamic linker. */
+static void *come_as_object(void *unused) {
+    static const struct carry_site sites[] = {{.kind = UINT8_MAX, .length = 1}};
+    struct carry_patch_counts stats;
+    if (carry_patch_register(sites, sites + 1))
+        return unused;
+    carry_patch_stats(&stats);
+    carry_patch_unregister(sites);
+    return stats.unpatched[CARRY_PATCH_UNKNOWN_KIND] ? &companion_stop : unused;
+}
+
+static bool objects_come_meanwhile(void) {
+    struct carry_patch patch;
+    pthread_t thread;
+    void *content = NULL;
+    carry_patch_begin(&patch);
+    bool ok =
+        !pthread_create(&thread, NULL, come_as_object, NULL) && !pthread_join(thread, &content);
+    return !carry_patch_commit(&patch) && ok && content && flips_go_right();
+}
+
+static void test_objects(void) {
+    tap_ok(child_says(NULL, objects_come_meanwhile), "objects come while a transaction is open");
+}
+
 /* What stands in the text, so that a library that patches nothing does not pass. */
 static void test_written(void) {
     struct carry_patch_counts stats;
@@ -433,6 +460,7 @@ int main(int argc, char **argv) {
     placed_kinds();
     test_traps();
     test_cancelled();
+    test_objects();
     test_flips();
     test_parked();
     test_many_threads();

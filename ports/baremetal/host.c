@@ -38,6 +38,7 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
 
 static uint8_t heap[1 << 20] __attribute__((aligned(16)));
 static size_t heap_used;
+static unsigned begun;
 static unsigned locked;
 static bool breaks_sync;
 
@@ -56,13 +57,29 @@ static void release(void *memory, size_t size) {
         heap_used -= size;
 }
 
-static void lock(void) {
-    while (__atomic_exchange_n(&locked, 1, __ATOMIC_ACQUIRE))
+static void take(unsigned *word) {
+    while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE))
         cpu_pause();
 }
 
+static void give_back(unsigned *word) {
+    __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+}
+
+static void begin(void) {
+    take(&begun);
+}
+
+static void end(void) {
+    give_back(&begun);
+}
+
+static void lock(void) {
+    take(&locked);
+}
+
 static void unlock(void) {
-    __atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
+    give_back(&locked);
 }
 
 static bool alone(void) {
@@ -195,6 +212,8 @@ const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
         .allocate = allocate,
         .release = release,
+        .begin = begin,
+        .end = end,
         .lock = lock,
         .unlock = unlock,
         .alone = alone,

@@ -58,7 +58,8 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
 
 /* --- base/text_host.h: text is not a module's to write, so nothing is opened --- */
 
-static DEFINE_MUTEX(text_mutex);
+static DEFINE_MUTEX(transaction_mutex);
+static DEFINE_MUTEX(text_mutex); /* taken after that one */
 
 static void *allocate(size_t size) {
     return kvmalloc(size, GFP_KERNEL);
@@ -66,6 +67,14 @@ static void *allocate(size_t size) {
 
 static void release(void *memory, size_t size) {
     kvfree(memory);
+}
+
+static void begin(void) {
+    mutex_lock(&transaction_mutex);
+}
+
+static void end(void) {
+    mutex_unlock(&transaction_mutex);
 }
 
 static void lock(void) {
@@ -106,6 +115,8 @@ const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
         .allocate = allocate,
         .release = release,
+        .begin = begin,
+        .end = end,
         .lock = lock,
         .unlock = unlock,
         .alone = alone,

@@ -26,7 +26,15 @@ struct carry_text_host {
     void *(*allocate)(size_t size);
     void (*release)(void *memory, size_t size);
 
-    /* Excludes other transactions, and changes of the list of objects. */
+    /*
+     * Excludes other transactions, from the beginning of one to its end, as the program sees them.
+     * It may load objects meanwhile, and wait for others who do: whatever registers an object takes
+     * the lock alone.
+     */
+    void (*begin)(void);
+    void (*end)(void);
+
+    /* Excludes other commits, and changes of the list of objects. Taken within the former. */
     void (*lock)(void);
     void (*unlock)(void);
 

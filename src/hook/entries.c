@@ -221,11 +221,11 @@ static bool can_jump(const struct carry_hook_point *point) {
 
 static int commit(const struct carry_hook_point *points, uintptr_t value) {
     struct carry_patch patch;
-    carry_patch_begin(&patch);
+    carry_changes_start(&patch);
     for (const struct carry_hook_point *point = points; point; point = point->next)
         if (point->place.kind == CARRY_HOOK_ENTRY)
             carry_patch_set(&patch, (struct carry_key *)carry_site_key(point->site), value);
-    return carry_patch_commit(&patch);
+    return carry_commit_changes(&patch);
 }
 
 /* A commit that may write nothing at all leaves sites to their keys: an entry follows none. */

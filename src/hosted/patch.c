@@ -20,10 +20,15 @@
 static const char __libc_single_threaded;
 #endif
 
-static pthread_mutex_t mutex;
+struct lock {
+    pthread_mutex_t mutex;
+    unsigned depth;          /* how often its owner has taken it */
+    int cancellation_before; /* of the first time */
+};
+
+static struct lock transactions;
+static struct lock objects; /* and commits; taken after the other */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static unsigned depth;          /* how often its owner has locked it */
-static int cancellation_before; /* of the first time */
 
 static const struct carry_text_writer *writer; /* of the open session */
 static const char *writer_name = "none";
@@ -32,7 +37,7 @@ static size_t open_count;
 static bool guards_stand;
 static sigset_t signals_before;
 
-/* --- Memory, lock, fork --- */
+/* --- Memory, locks, fork --- */
 
 static void *allocate(size_t size) {
     return malloc(size);
@@ -44,62 +49,83 @@ static void release(void *memory, size_t size) {
 }
 
 /*
- * Recursive, as whoever has a transaction open may load an object, or call exit(), which unloads
- * all: their constructors and destructors lock as well.
+ * Recursive, as whoever has a transaction open may call exit(), which unloads all objects, and what
+ * is told of hooks may ask for counts.
  */
-static void make_mutex(void) {
+static void make_mutex(struct lock *lock) {
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&mutex, &recursive);
+    pthread_mutex_init(&lock->mutex, &recursive);
     pthread_mutexattr_destroy(&recursive);
 }
 
-/* Not cancelled while it holds the lock: whoever waits for it, or at a guard, would do so forever.
- */
-static void lock_mutex(void) {
+/* Its owner is not cancelled: whoever waits for it, or at a guard, would do so for ever. */
+static void take(struct lock *lock) {
     int cancellation;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-    pthread_mutex_lock(&mutex);
-    if (!depth++)
-        cancellation_before = cancellation;
+    pthread_mutex_lock(&lock->mutex);
+    if (!lock->depth++)
+        lock->cancellation_before = cancellation;
 }
 
-static void unlock(void) {
-    int cancellation = cancellation_before;
-    bool last = !--depth;
-    pthread_mutex_unlock(&mutex);
+static void give_back(struct lock *lock) {
+    int cancellation = lock->cancellation_before;
+    bool last = !--lock->depth;
+    pthread_mutex_unlock(&lock->mutex);
     if (last)
         pthread_setcancelstate(cancellation, &cancellation);
 }
 
-/* The thread that owns it has another name in this process. */
-static void own_again(void) {
-    make_mutex();
-    for (unsigned i = 0; i < depth; i++)
-        pthread_mutex_lock(&mutex);
+/* In a child, where the owner has another name. */
+static void own_again(struct lock *lock) {
+    make_mutex(lock);
+    for (unsigned i = 0; i < lock->depth; i++)
+        pthread_mutex_lock(&lock->mutex);
+}
+
+static void before_fork(void) {
+    take(&transactions);
+    take(&objects);
 }
 
 static void after_fork_in_parent(void) {
     carry_text_after_fork(false);
-    unlock();
+    give_back(&objects);
+    give_back(&transactions);
 }
 
 static void after_fork_in_child(void) {
-    own_again();
+    own_again(&transactions);
+    own_again(&objects);
     carry_text_after_fork(true);
     carry_patch_forked();
-    unlock();
+    give_back(&objects);
+    give_back(&transactions);
 }
 
 static void set_up(void) {
-    make_mutex();
-    pthread_atfork(lock_mutex, after_fork_in_parent, after_fork_in_child);
+    make_mutex(&transactions);
+    make_mutex(&objects);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void begin(void) {
+    pthread_once(&once, set_up);
+    take(&transactions);
+}
+
+static void end(void) {
+    give_back(&transactions);
 }
 
 static void lock(void) {
     pthread_once(&once, set_up);
-    lock_mutex();
+    take(&objects);
+}
+
+static void unlock(void) {
+    give_back(&objects);
 }
 
 static void yield(void) {
@@ -178,6 +204,8 @@ const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
         .allocate = allocate,
         .release = release,
+        .begin = begin,
+        .end = end,
         .lock = lock,
         .unlock = unlock,
         .yield = yield,

@@ -435,8 +435,7 @@ int carry_patch_apply(unsigned flags) {
 /* The end of every list of changes, so that a key in a list never has a `changed` of NULL. */
 static struct carry_key end_of_changes;
 
-void carry_patch_begin(struct carry_patch *patch) {
-    carry_host_text()->lock();
+void carry_changes_start(struct carry_patch *patch) {
     patch->changed = &end_of_changes;
 }
 
@@ -466,17 +465,16 @@ static void set_values(const struct carry_patch *patch) {
         set_value(key, key->wanted);
 }
 
-static void close_transaction(struct carry_patch *patch) {
+static void forget_changes(struct carry_patch *patch) {
     for (struct carry_key *key = patch->changed; key != &end_of_changes;) {
         struct carry_key *next = key->changed;
         key->changed = NULL;
         key = next;
     }
     patch->changed = NULL;
-    carry_host_text()->unlock();
 }
 
-int carry_patch_commit(struct carry_patch *patch) {
+int carry_commit_changes(struct carry_patch *patch) {
     int error = plan_changes(patch);
     if (!error)
         error = carry_out_changes();
@@ -484,12 +482,26 @@ int carry_patch_commit(struct carry_patch *patch) {
         set_values(patch);
         commits++;
     }
-    close_transaction(patch);
+    forget_changes(patch);
+    return error;
+}
+
+void carry_patch_begin(struct carry_patch *patch) {
+    carry_host_text()->begin();
+    carry_changes_start(patch);
+}
+
+int carry_patch_commit(struct carry_patch *patch) {
+    carry_host_text()->lock();
+    int error = carry_commit_changes(patch);
+    carry_host_text()->unlock();
+    carry_host_text()->end();
     return error;
 }
 
 void carry_patch_abort(struct carry_patch *patch) {
-    close_transaction(patch);
+    forget_changes(patch);
+    carry_host_text()->end();
 }
 
 /* --- Accounts --- */

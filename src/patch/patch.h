@@ -78,6 +78,13 @@ int carry_commit_object(const struct carry_object *object);
 /* Patches the sites of an import to the value of its original; its own is still the one before. */
 int carry_commit_import(const struct carry_key *import);
 
+/*
+ * A transaction of the library's own, with keys that are in no other one: carry_changes_start(),
+ * carry_patch_set(), carry_commit_changes(), which ends it and returns as carry_patch_commit().
+ */
+void carry_changes_start(struct carry_patch *patch);
+int carry_commit_changes(struct carry_patch *patch);
+
 /* Whether sites of objects are patched as they are loaded. */
 extern bool carry_patch_applied;
 

@@ -220,7 +220,20 @@ static void release(void *memory, size_t size) {
     free(memory);
 }
 
+static bool begun;
 static bool locked;
+
+static void begin(void) {
+    if (begun || locked)
+        verdict_fail(&sim.verdict, "begins twice, or in the wrong order; ");
+    begun = true;
+}
+
+static void end(void) {
+    if (!begun || locked)
+        verdict_fail(&sim.verdict, "ends twice, or in the wrong order; ");
+    begun = false;
+}
 
 static void lock(void) {
     if (locked)
@@ -341,6 +354,8 @@ const struct carry_text_host *carry_host_text(void) {
     static struct carry_text_host host = {
         .allocate = allocate,
         .release = release,
+        .begin = begin,
+        .end = end,
         .lock = lock,
         .unlock = unlock,
         .yield = yield,
