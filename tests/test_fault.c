@@ -541,6 +541,65 @@ static void test_handler_for_one(void) {
     munmap(once_called, 4096);
 }
 
+/* --- Memory that fails while nobody uses it: the signal is told to a thread of its own choice ---
+ */
+
+static int code_seen;
+
+static void note_code(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)context;
+    code_seen = info->si_code;
+}
+
+static void send_memory_error(void) {
+    siginfo_t info = {.si_signo = SIGBUS, .si_code = BUS_MCEERR_AO};
+    info.si_addr = (void *)(uintptr_t)0x1000;
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGBUS, &info);
+}
+
+static bool memory_error_is_told(void) {
+    struct sigaction action = {.sa_sigaction = note_code, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &action, NULL);
+    send_memory_error();
+    return code_seen == BUS_MCEERR_AO;
+}
+
+static bool memory_error_passes_frame(void) {
+    struct sigaction action = {.sa_sigaction = note_code, .sa_flags = SA_SIGINFO};
+    struct carry_fault_frame frame;
+    sigaction(SIGBUS, &action, NULL);
+    if (carry_fault_acquire() || carry_fault_enter(&frame))
+        return false;
+    send_memory_error();
+    carry_fault_leave(&frame);
+    return code_seen == BUS_MCEERR_AO;
+}
+
+static bool memory_error_is_ignored(void) {
+    signal(SIGBUS, SIG_IGN);
+    bool ok = !carry_fault_acquire();
+    send_memory_error();
+    return ok;
+}
+
+static bool memory_error_is_survived(void) {
+    signal(SIGBUS, SIG_DFL); /* a sanitizer may have a handler */
+    bool ok = !carry_fault_acquire();
+    send_memory_error();
+    return ok;
+}
+
+static void test_memory_errors(void) {
+    if (!child_says(NULL, memory_error_is_told)) {
+        tap_skip("memory errors", "this system or emulator does not pass such a signal on");
+        return;
+    }
+    tap_ok(child_says(NULL, memory_error_passes_frame), "memory errors elsewhere leave no frame");
+    tap_ok(child_says(NULL, memory_error_is_ignored), "they are ignored where that is asked for");
+    tap_ok(!child_says(NULL, memory_error_is_survived), "one of nobody ends the process");
+}
+
 static void test_sanitizer(void) {
     int ends[2];
     char report[256] = "";
@@ -567,6 +626,7 @@ static void test_others(void) {
     tap_ok(child_says(NULL, plain_faults_stay), "handlers installed later come first");
     tap_ok(!child_says(NULL, dies), "a fault of nobody ends the process");
     test_handler_for_one();
+    test_memory_errors();
     test_sanitizer();
 }
 

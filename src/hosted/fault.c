@@ -37,9 +37,9 @@ static uintptr_t faulting_page(const siginfo_t *info) {
 }
 
 static bool handle_fault(siginfo_t *info, void *context) {
-    uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context));
-    if (info->si_code <= 0)
+    if (!carry_signal_is_fault(info))
         return false;
+    uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context));
     uintptr_t value = faulting_page(info);
     if (!recovery)
         recovery =

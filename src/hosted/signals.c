@@ -38,11 +38,15 @@ static struct chain *chain_of(int number) {
     return chain;
 }
 
+bool carry_signal_is_fault(const siginfo_t *info) {
+    return info->si_code > 0 && !(info->si_signo == SIGBUS && info->si_code == BUS_MCEERR_AO);
+}
+
 /* What the system does with a signal that nobody handles; a fault faults again. */
 static void act_by_default(int number, const siginfo_t *info) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigaction(number, &action, NULL);
-    if (info->si_code <= 0 || number == SIGTRAP)
+    if (!carry_signal_is_fault(info) || number == SIGTRAP)
         raise(number);
 }
 
@@ -68,8 +72,7 @@ static sighandler_t take_handler(struct sigaction *to) {
 
 static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *context) {
     sighandler_t handler = take_handler(to);
-    bool sent = info->si_code <= 0;
-    if (handler == SIG_IGN && sent)
+    if (handler == SIG_IGN && !carry_signal_is_fault(info))
         return;
     restore_mask(to, number, context);
     if (handler == SIG_DFL || handler == SIG_IGN)

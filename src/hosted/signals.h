@@ -9,6 +9,12 @@
 /* Does what the signal asks for and returns true, or returns false if it is not the library's. */
 typedef bool carry_signal_fn(siginfo_t *info, void *context);
 
+/*
+ * Does it tell of the instruction that was interrupted, and would it come again? Not if somebody
+ * sent it, nor if memory failed that nobody was using (BUS_MCEERR_AO).
+ */
+bool carry_signal_is_fault(const siginfo_t *info);
+
 struct carry_signal {
     int number; /* SIGTRAP, SIGSEGV or SIGBUS */
     carry_signal_fn *handle;
