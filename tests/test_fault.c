@@ -413,11 +413,22 @@ static void test_frames_keep_registers(void) {
     verdict_report(&verdict, "after a fault in a frame registers are as they should be");
 }
 
+static bool frame_empties_x87(void) {
+    struct carry_fault_frame frame;
+    if (carry_fault_enter(&frame) == 0) {
+        cpu_load_onto_x87(nowhere);
+        carry_fault_leave(&frame);
+        return false;
+    }
+    return cpu_x87_is_empty();
+}
+
 static void test_frames(void) {
     tap_ok(frame_tells(), "a frame tells address and signal");
     tap_ok(depth_reached(0) == 0, "frames nest, each is left once");
     tap_ok(frame_left(), "a frame that was left catches nothing more");
     tap_ok(frame_goes_up(), "after a frame the direction flag is clear");
+    tap_ok(frame_empties_x87(), "after a frame the x87 stack is empty");
     unsigned char to[8];
     struct carry_fault_frame frame;
     volatile size_t left = 0;

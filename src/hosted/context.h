@@ -18,6 +18,9 @@ bool carry_ucontext_can_recover(void);
 /* Lets the thread go on at `recovery`, with `value` in rax: see base/fault_host.h. */
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
+/* Empties the x87 stack, which is empty where functions return, whatever was interrupted. */
+void carry_ucontext_empty_x87(void *context);
+
 /* In a loop that waits for another core. */
 void carry_ucontext_pause(void);
 

@@ -36,14 +36,21 @@ static uintptr_t faulting_page(const siginfo_t *info) {
     return is_no_address(info) ? CARRY_NO_ADDRESS : (uintptr_t)info->si_addr & ~(PAGE_BYTES - 1);
 }
 
+static uintptr_t leave_frame(const siginfo_t *info, void *context, uintptr_t *value) {
+    const void *address = is_no_address(info) ? NULL : info->si_addr;
+    uintptr_t recovery = carry_fault_unwind(address, info->si_signo, value);
+    if (recovery)
+        carry_ucontext_empty_x87(context);
+    return recovery;
+}
+
 static bool handle_fault(siginfo_t *info, void *context) {
     if (!carry_signal_is_fault(info))
         return false;
     uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context));
     uintptr_t value = faulting_page(info);
     if (!recovery)
-        recovery =
-            carry_fault_unwind(is_no_address(info) ? NULL : info->si_addr, info->si_signo, &value);
+        recovery = leave_frame(info, context, &value);
     if (recovery)
         carry_ucontext_recover(context, recovery, value);
     return recovery != 0;

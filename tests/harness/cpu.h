@@ -24,4 +24,8 @@ void cpu_brand(char brand[CPU_BRAND_BYTES]);
 void cpu_load_downwards(const volatile int *address);
 bool cpu_goes_down(void);
 
+/* Loads from there while a number is on the x87 stack, where there is one; and is it empty? */
+void cpu_load_onto_x87(const volatile int *address);
+bool cpu_x87_is_empty(void);
+
 #endif

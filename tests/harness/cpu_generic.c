@@ -21,3 +21,11 @@ void cpu_load_downwards(const volatile int *address) {
 bool cpu_goes_down(void) {
     return false;
 }
+
+void cpu_load_onto_x87(const volatile int *address) {
+    (void)*address;
+}
+
+bool cpu_x87_is_empty(void) {
+    return true;
+}

@@ -56,3 +56,15 @@ bool cpu_goes_down(void) {
     __asm__ volatile("cld" : : : "cc");
     return flags & DIRECTION;
 }
+
+/* What it leaves on the stack where it faults, the compiler does not know of. */
+void cpu_load_onto_x87(const volatile int *address) {
+    int value;
+    __asm__ volatile("fld1; movl %1, %0; fstp %%st(0)" : "=r"(value) : "m"(*address));
+}
+
+bool cpu_x87_is_empty(void) {
+    uint16_t environment[14]; /* SDM vol. 1, figure 8-9 */
+    __asm__ volatile("fnstenv %0; fldenv %0" : "=m"(environment));
+    return environment[4] == 0xffff;
+}

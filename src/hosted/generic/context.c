@@ -17,6 +17,10 @@ bool carry_ucontext_can_recover(void) {
     return false;
 }
 
+void carry_ucontext_empty_x87(void *context) {
+    (void)context;
+}
+
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
     (void)context;
     (void)recovery;

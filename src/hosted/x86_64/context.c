@@ -24,6 +24,13 @@ bool carry_ucontext_can_recover(void) {
     return true;
 }
 
+/* In the form of FXSAVE, with a bit for each register that is in use (SDM vol. 1, 10.5.1.1). */
+void carry_ucontext_empty_x87(void *context) {
+    fpregset_t state = ((ucontext_t *)context)->uc_mcontext.fpregs;
+    if (state)
+        state->ftw = 0;
+}
+
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     registers[REG_RAX] = (greg_t)value;
