@@ -8,6 +8,7 @@
 
 #include "listing.h"
 #include "text.h"
+#include "uncancelled.h"
 
 namespace carry::jit {
 namespace {
@@ -114,6 +115,7 @@ int obtain(const std::string &key, const std::string &name, Emit *emit, const vo
            const struct carry_jit **jit) {
     if (fork_error)
         return CARRY_ERROR_MEMORY;
+    Uncancelled uncancelled;
     std::lock_guard<std::mutex> guard(mutex);
     auto at = cache().find(key);
     if (at == cache().end()) {

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <new>
 
+#include "uncancelled.h"
+
 namespace carry::jit {
 namespace {
 
@@ -33,6 +35,7 @@ int carry_jit_list(unsigned listings) {
     using namespace carry::jit;
     if (listings & ~ALL_LISTINGS)
         return CARRY_ERROR_INVALID;
+    Uncancelled uncancelled;
     if (listings & CARRY_JIT_PERF && !perf_has_map())
         return CARRY_ERROR_PERMISSION;
     chosen = listings;
