@@ -76,7 +76,8 @@ static bool is_of_kernel(const void *data, size_t size) {
 
     return start >= TASK_SIZE_MAX + PAGE_SIZE &&
            __is_canonical_address(start, boot_cpu_data.x86_virt_bits) && size <= -start &&
-           (start >= VSYSCALL_ADDR + PAGE_SIZE || start + size <= VSYSCALL_ADDR);
+           (start >= VSYSCALL_ADDR + PAGE_SIZE ||
+            (start <= VSYSCALL_ADDR && size <= VSYSCALL_ADDR - start));
 }
 
 size_t carry_copy_from_kernel_nofault(void *dst, const void *src, size_t size) {

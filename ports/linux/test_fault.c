@@ -189,10 +189,11 @@ void carry_test_fault_sum(struct carry_test *test) {
 
 /* --- As copy_from_kernel_nofault() --- */
 
-static void check_refused(struct carry_test *test, struct memory *memory, unsigned long address) {
-    size_t left = carry_copy_from_kernel_nofault(memory->to, (const void *)address, 8);
+static void check_refused(struct carry_test *test, struct memory *memory, unsigned long address,
+                          size_t size) {
+    size_t left = carry_copy_from_kernel_nofault(memory->to, (const void *)address, size);
 
-    carry_expect(test, left == 8, "8 bytes at %lx: %zu left", address, left);
+    carry_expect(test, left == size, "%zu bytes at %lx: %zu left", size, address, left);
 }
 
 void carry_test_nofault(struct carry_test *test) {
@@ -201,12 +202,13 @@ void carry_test_nofault(struct carry_test *test) {
     if (!memory)
         return;
     check_loads(test, memory, &(struct way){"nofault", .copy = carry_copy_from_kernel_nofault});
-    check_refused(test, memory, 0);
-    check_refused(test, memory, TASK_SIZE_MAX - 8);
-    check_refused(test, memory, 1ul << 63); /* no address */
-    check_refused(test, memory, VSYSCALL_ADDR);
-    check_refused(test, memory, VSYSCALL_ADDR - 4);
-    check_refused(test, memory, -4ul);
+    check_refused(test, memory, 0, 8);
+    check_refused(test, memory, TASK_SIZE_MAX - 8, 8);
+    check_refused(test, memory, 1ul << 63, 8); /* no address */
+    check_refused(test, memory, VSYSCALL_ADDR, 8);
+    check_refused(test, memory, VSYSCALL_ADDR - 4, 8);
+    check_refused(test, memory, VSYSCALL_ADDR, -VSYSCALL_ADDR); /* up to the last address */
+    check_refused(test, memory, -4ul, 8);
     free_memory(memory);
 }
 
