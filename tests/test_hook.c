@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/child.h"
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/sandbox.h"
@@ -842,6 +843,57 @@ static void test_storm(size_t rounds) {
            "%zu times on and off while threads call: %zu wrong, %zu errors", rounds, wrong, errors);
 }
 
+/* --- Commits, whose calls of the C library are hooked --- */
+
+CARRY_KEY(branch_of_callback);
+CARRY_KEY_DEFINE(branch_of_callback, false);
+
+static bool commits_are_over;
+
+static void run_branch(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                       void *user) {
+    (void)place, (void)call, (void)user;
+    if (carry_unlikely(branch_of_callback))
+        __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
+}
+
+static void *run_branches(void *unused) {
+    while (!__atomic_load_n(&commits_are_over, __ATOMIC_RELAXED))
+        run_branch(NULL, NULL, NULL);
+    return unused;
+}
+
+static bool is_by_plt(const struct carry_hook_place *place, void *user) {
+    (void)user;
+    return place->by_plt;
+}
+
+static bool commit_often(void) {
+    bool ok = true;
+    for (uintptr_t i = 0; i < 10000 && ok; i++) {
+        struct carry_patch patch;
+        carry_patch_begin(&patch);
+        carry_patch_set(&patch, &carry_key_branch_of_callback, i % 2);
+        ok = !carry_patch_commit(&patch);
+    }
+    return ok;
+}
+
+/* The library's own calls too: a callback must not meet a guard while this thread, or one that
+ * handles the trap, has it stand. */
+static bool commits_under_hooks(void) {
+    struct carry_hook hook = {.object = "", .wants = is_by_plt, .enter = run_branch};
+    pthread_t thread;
+    bool ok = !carry_hook_attach_calls(&hook) &&
+              !pthread_create(&thread, NULL, run_branches, NULL) && commit_often();
+    __atomic_store_n(&commits_are_over, true, __ATOMIC_RELAXED);
+    return ok && !pthread_join(thread, NULL) && !carry_hook_detach(&hook);
+}
+
+static void test_commits(void) {
+    tap_ok(child_says(NULL, commits_under_hooks), "callbacks run what is being patched");
+}
+
 int main(int argc, char **argv) {
     plugin = argc > 1 ? argv[1] : "";
     const struct effort *effort = effort_chosen();
@@ -872,6 +924,7 @@ int main(int argc, char **argv) {
     test_fork_in_callback();
     test_entries();
     test_plugin();
+    test_commits();
     test_storm(effort->rounds / 50);
     return tap_done();
 }

@@ -27,9 +27,11 @@
  *  - Attaching takes effect as a whole or not at all. Threads run meanwhile: each call comes by the
  *    hook or does not.
  *  - Callbacks run in the calling thread, in the context of the call, signal handlers included.
- *    They return normally: no longjmp, no exception, though those may pass through hooked calls.
- *  - What a callback calls, and what the library calls while it attaches, does not come by hooks:
- *    a callback may use what is hooked. The same holds for signal handlers that interrupt it.
+ *    They return normally: no longjmp, no exception, no end of the thread, though those may pass
+ *    through hooked calls.
+ *  - What a callback calls, and what the library calls while it attaches, commits (<carry/patch.h>)
+ *    or handles a signal, does not come by hooks: a callback may use what is hooked. The same holds
+ *    for signal handlers that interrupt it.
  *  - Once carry_hook_detach() returns, no callback of the hook begins. One that has begun may still
  *    run in another thread: see there. Stubs are never unmapped, so calls under way are safe.
  *  - An object stays loaded while calls of it are hooked.
@@ -40,7 +42,7 @@
  *  - A place has one hook at a time. Attach and detach from ordinary code, not from signal
  *    handlers or callbacks; but a callback at calls of dlsym() may attach hooks to calls, to reach
  *    what has been loaded: where a program may call the dynamic linker, so may it. What chooses
- *    places (`wants`, `tell`) attaches nothing, and loads or unloads no object.
+ *    places (`wants`, `tell`) attaches and commits nothing, and loads or unloads no object.
  *
  * On x86-64 Linux; elsewhere everything answers CARRY_ERROR_UNSUPPORTED.
  *

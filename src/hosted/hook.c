@@ -6,7 +6,6 @@
 #include "base/hook_host.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,12 +27,6 @@
 #pragma weak dlinfo
 #pragma weak dlsym
 extern void *dlvsym(void *handle, const char *symbol, const char *version) __attribute__((weak));
-
-_Thread_local struct carry_host_hook_thread carry_host_hook_thread;
-
-int *carry_host_errno(void) {
-    return &errno;
-}
 
 /* --- Objects --- */
 

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hook_host.h"
+
 /* Where the C library does not tell that there is one thread, there may be more. */
 #if defined(__has_include) && __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -119,12 +121,25 @@ static void end(void) {
     give_back(&transactions);
 }
 
+/*
+ * Calls of the C library may be hooked, and a callback may run a site: this thread would wait at a
+ * guard of its own. So hooks call nobody back.
+ */
+static unsigned locks;
+static bool inside_before;
+
 static void lock(void) {
     pthread_once(&once, set_up);
     take(&objects);
+    if (!locks++) {
+        inside_before = carry_host_hook_thread.inside;
+        carry_host_hook_thread.inside = true;
+    }
 }
 
 static void unlock(void) {
+    if (!--locks)
+        carry_host_hook_thread.inside = inside_before;
     give_back(&objects);
 }
 

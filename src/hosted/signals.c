@@ -9,11 +9,12 @@
 #endif
 #include "hosted/signals.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <ucontext.h>
+
+#include "base/hook_host.h"
 
 /* Emulators call handlers with a stack that is less aligned than the ABI says. */
 #if defined(__has_attribute) && __has_attribute(force_align_arg_pointer)
@@ -70,25 +71,40 @@ static sighandler_t take_handler(struct sigaction *to) {
     return to->sa_handler;
 }
 
-static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *context) {
-    sighandler_t handler = take_handler(to);
-    if (handler == SIG_IGN && !carry_signal_is_fault(info))
-        return;
-    restore_mask(to, number, context);
-    if (handler == SIG_DFL || handler == SIG_IGN)
-        act_by_default(number, info);
-    else if (to->sa_flags & SA_SIGINFO)
+static void call(const struct sigaction *to, sighandler_t handler, int number, siginfo_t *info,
+                 void *context) {
+    if (to->sa_flags & SA_SIGINFO)
         ((void (*)(int, siginfo_t *, void *))(void (*)(void))handler)(number, info, context);
     else
         handler(number);
 }
 
+/* The handler may be hooked as it would be alone, and jump out. */
+static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *context, bool inside) {
+    sighandler_t handler = take_handler(to);
+    if (handler == SIG_IGN && !carry_signal_is_fault(info))
+        return;
+    restore_mask(to, number, context);
+    if (handler == SIG_DFL || handler == SIG_IGN) {
+        act_by_default(number, info);
+        return;
+    }
+    carry_host_hook_thread.inside = inside;
+    call(to, handler, number, info, context);
+    carry_host_hook_thread.inside = true;
+}
+
+/* Hooks call nobody back: a callback that ran a site, or faulted, would not survive it in here. */
 static void handle(unsigned level, int number, siginfo_t *info, void *context) {
-    int saved = errno;
+    bool inside = carry_host_hook_thread.inside;
+    carry_host_hook_thread.inside = true;
+    int *error = carry_host_errno();
+    int saved = *error;
     struct chain *chain = chain_of(number);
     if (!chain->handle(info, context))
-        pass_on(&chain->previous[level], number, info, context);
-    errno = saved;
+        pass_on(&chain->previous[level], number, info, context, inside);
+    *error = saved;
+    carry_host_hook_thread.inside = inside;
 }
 
 CARRY_SIGNAL_ENTRY static void level_0(int number, siginfo_t *info, void *context) {
