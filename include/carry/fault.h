@@ -15,7 +15,8 @@
  *  - In a process, faults are handled by handlers of SIGSEGV and SIGBUS, which
  *    carry_fault_acquire() installs before those that are there: faults of other code are passed on
  *    to them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
- *    signal handlers too, unless the thread blocks the signal: the system then ends the process.
+ *    signal handlers too, unless the thread blocks the signal: the system then ends the process. So
+ *    handlers of these signals that copy, or enter frames, are installed with SA_NODEFER.
  *  - Without carry_fault_acquire() copies survive by calls of the system (process_vm_readv), which
  *    takes half a microsecond or more for each. So does every architecture but x86-64.
  *  - In kernels, the handler of page faults asks carry_fault_find() and, for frames,
@@ -70,9 +71,11 @@ CARRY_API uint64_t carry_load_zeropad(const void *src);
  *
  * carry_fault_enter() returns 0, and a second time, with 1, if something faults before
  * carry_fault_leave(); the frame has then been left. As with setjmp(), variables that changed in
- * between are to be volatile, and the function that entered must not have returned. Frames nest;
- * each thread has its own. Negative without carry_fault_acquire(), and on other architectures than
- * x86-64; not for threads that run with a shadow stack.
+ * between are to be volatile, and the function that entered must not have returned. FCW and MXCSR
+ * are as they were at the fault. Frames nest; each thread has its own. A signal handler that faults
+ * in none of its own leaves that of what it interrupted: its signals stay blocked, as by longjmp().
+ * Negative without carry_fault_acquire(), and on other architectures than x86-64; not for threads
+ * that run with a shadow stack.
  */
 struct carry_fault_frame {
     struct carry_fault_frame *outer;

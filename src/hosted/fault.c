@@ -107,8 +107,7 @@ static size_t copy_in_one_call(void *dst, const void *src, size_t size) {
     return done < 0 ? 0 : (size_t)done;
 }
 
-/* Filters and emulators may refuse that call, but hardly a pipe. */
-static bool copy_by_pipe(void *dst, const void *src, size_t size) {
+static bool copy_by_new_pipe(void *dst, const void *src, size_t size) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return false;
@@ -116,6 +115,16 @@ static bool copy_by_pipe(void *dst, const void *src, size_t size) {
         write(ends[1], src, size) == (ssize_t)size && read(ends[0], dst, size) == (ssize_t)size;
     close(ends[0]);
     close(ends[1]);
+    return done;
+}
+
+/* Filters and emulators may refuse that call, but hardly a pipe. Nobody takes a copy for a point of
+ * cancellation, which would leave the pipe open, too. */
+static bool copy_by_pipe(void *dst, const void *src, size_t size) {
+    int cancellation;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+    bool done = copy_by_new_pipe(dst, src, size);
+    pthread_setcancelstate(cancellation, &cancellation);
     return done;
 }
 
