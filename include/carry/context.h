@@ -126,6 +126,10 @@ CARRY_API uintptr_t carry_context_switch(struct carry_context *from, struct carr
  *     CARRY_ERROR_UNSUPPORTED  the frame does not hold what the CPU has (some emulators), or the
  *                              thread has a shadow stack
  *
+ * What the C library keeps for the thread is that of all its contexts, preempted or not: where one
+ * may be preempted inside of a function that is not async-signal-safe (malloc(), printf()), others
+ * call none such, as handlers of signals do not; or whoever calls them blocks the signal meanwhile.
+ *
  * The signals that the handler blocked are unblocked when it returns. If other threads may resume
  * `from`, the handler has a stack of its own (SA_ONSTACK). Handlers must not be preempted
  * themselves: block the signal in all of them, or let them run on another stack.

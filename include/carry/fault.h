@@ -32,7 +32,8 @@ CARRY_BEGIN_DECLS
 
 /*
  * Installs the handlers, at the first call; each call needs one of carry_fault_release(), the last
- * of which puts back what was there. Returns 0, or CARRY_ERROR_PERMISSION if the system refuses,
+ * of which puts back what was there, and comes when nobody is in a copy or frame. From any thread,
+ * not from signal handlers. Returns 0, or CARRY_ERROR_PERMISSION if the system refuses, or
  * CARRY_ERROR_UNSUPPORTED where there are no handlers: copies then survive by calls of the system.
  */
 CARRY_API int carry_fault_acquire(void);

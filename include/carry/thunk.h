@@ -17,7 +17,8 @@
  * Contract shared by all thunks:
  *  - Callbacks are ordinary functions. They find the upper halves of all vector registers clean,
  *    whatever the caller holds in there, so that their SSE code runs at full speed, and an empty
- *    x87 stack (but see carry_thunk_around). They may throw and be unwound.
+ *    x87 stack (but see carry_thunk_around). They may throw and be unwound. What is no register, as
+ *    errno, they leave as it was.
  *  - Thunks are unwindable at each instruction, push real return addresses and return to them
  *    (CET, shadow stacks), and allocate nothing but stack: at most 1 KiB and what `stack_words`
  *    asks for, or for carry_thunk_any the size of an area. They are as safe as the callbacks are:
