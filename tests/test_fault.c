@@ -537,6 +537,26 @@ static bool counted(void) {
     return ok && !carry_fault_acquire();
 }
 
+/* As crash reporters that are enabled and disabled, while somebody relies on faults. */
+static bool others_come_and_go(void) {
+    const struct sigaction action = {.sa_sigaction = on_fault_of_others, .sa_flags = SA_SIGINFO};
+    struct sigaction before;
+    struct sigaction found;
+    unsigned char to[8];
+    bool ok = true;
+    sigaction(SIGSEGV, NULL, &before);
+    for (int i = 0; i < 20 && ok; i++) {
+        ok = !carry_fault_acquire() && !sigaction(SIGSEGV, &action, &found) &&
+             !carry_fault_acquire() && carry_copy_try(to, NULL, 8) == 8;
+        sigaction(SIGSEGV, &found, NULL);
+        ok = ok && carry_copy_try(to, NULL, 8) == 8;
+        carry_fault_release();
+        carry_fault_release();
+    }
+    sigaction(SIGSEGV, NULL, &found);
+    return ok && found.sa_sigaction == before.sa_sigaction;
+}
+
 static void plain_fault(void *argument) {
     (void)argument;
     sink = *nowhere;
@@ -658,6 +678,8 @@ static void test_sanitizer(void) {
 
 static void test_others(void) {
     tap_ok(child_says(NULL, others_are_called), "faults of others reach their handlers");
+    tap_ok(child_says(NULL, others_come_and_go),
+           "others come over ours, and go, any number of times");
     tap_ok(child_says(NULL, counted), "handlers go when the last user does");
     tap_ok(child_says(NULL, plain_faults_stay), "handlers installed later come first");
     tap_ok(!child_says(NULL, dies), "a fault of nobody ends the process");

@@ -130,7 +130,8 @@ static void (*const levels[LEVELS])(int, siginfo_t *, void *) = {
     level_3,
 };
 
-/* The level that is installed, or -1. */
+/* The level that is installed, or -1. Those above it are gone: whoever stood between has put back
+ * what was there before. */
 static int installed_level(const struct sigaction *action) {
     for (int i = 0; i < LEVELS; i++)
         if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])
@@ -143,8 +144,11 @@ bool carry_signal_install(const struct carry_signal *signal) {
     struct sigaction present;
     if (sigaction(signal->number, NULL, &present))
         return false;
-    if (installed_level(&present) >= 0)
+    int level = installed_level(&present);
+    if (level >= 0) {
+        chain->levels = (unsigned)level + 1;
         return true;
+    }
     if (chain->levels == LEVELS)
         return false;
     struct sigaction action = {
@@ -164,9 +168,9 @@ bool carry_signal_install(const struct carry_signal *signal) {
 void carry_signal_remove(const struct carry_signal *signal) {
     struct chain *chain = chain_of(signal->number);
     struct sigaction present;
-    if (!chain->levels || sigaction(signal->number, NULL, &present) ||
-        installed_level(&present) != (int)chain->levels - 1)
+    if (sigaction(signal->number, NULL, &present))
         return;
-    if (!sigaction(signal->number, &chain->previous[chain->levels - 1], NULL))
-        chain->levels--;
+    int level = installed_level(&present);
+    if (level >= 0 && !sigaction(signal->number, &chain->previous[level], NULL))
+        chain->levels = (unsigned)level;
 }
