@@ -17,6 +17,8 @@
  *    to them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
  *    signal handlers too, unless the thread blocks the signal: the system then ends the process. So
  *    handlers of these signals that copy, or enter frames, are installed with SA_NODEFER.
+ *  - A handler that somebody installs later comes first, and is to pass on what is not its own; the
+ *    next carry_fault_acquire() puts the library's before it again.
  *  - Without carry_fault_acquire() copies survive by calls of the system (process_vm_readv), which
  *    takes half a microsecond or more for each. So does every architecture but x86-64.
  *  - In kernels, the handler of page faults asks carry_fault_find() and, for frames,
