@@ -32,8 +32,8 @@
  *  - After a commit every thread runs the new state; a thread that is inside a function called
  *    before returns as if nothing had happened.
  *  - One transaction is open at a time: carry_patch_begin() waits for the one before, so a thread
- *    must not begin a second one. It may load and unload objects meanwhile. Commit from ordinary
- *    code, never from a signal handler.
+ *    must not begin a second one. It may load and unload objects meanwhile, and is not cancelled
+ *    before it commits or aborts. Commit from ordinary code, never from a signal handler.
  *  - Live commits stop threads at a site for a moment. In that moment a trap instruction may stand
  *    there: the library handles SIGTRAP and passes others' traps on to the handler it found. So no
  *    thread that runs sites may block SIGTRAP while another commits (the kernel ends a process
