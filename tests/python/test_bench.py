@@ -241,7 +241,9 @@ def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
     assert len(re.findall(r"^  [^\n]+ not installed$", done.stdout, re.MULTILINE)) == 7
     assert list(tmp_path.iterdir()) == []
     env["TMPDIR"] = str(tmp_path / "none")
-    assert carry("bench", "capture", env=env).returncode == ERROR
+    done = carry("bench", "capture", env=env)
+    assert done.returncode == ERROR
+    assert f" in {env['TMPDIR']}: No such file or directory\n" in done.stderr
 
 
 def start_capture(tool: str, folder: Path, *arguments: str, **env: str) -> subprocess.Popen[bytes]:

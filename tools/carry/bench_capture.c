@@ -174,9 +174,13 @@ static int parse(int argc, char **argv, struct options *options) {
 
 /* --- The captures --- */
 
-static int create(char *path, size_t size) {
+static const char *work_folder(void) {
     const char *folder = getenv("TMPDIR");
-    snprintf(path, size, "%s/carry-bench-XXXXXX", folder && *folder ? folder : "/tmp");
+    return folder && *folder ? folder : "/tmp";
+}
+
+static int create(char *path, size_t size) {
+    snprintf(path, size, "%s/carry-bench-XXXXXX", work_folder());
     return mkstemp(path);
 }
 
@@ -227,7 +231,7 @@ static bool make_captures(struct bench *bench) {
     bench->whole = open_nameless();
     bench->part = open_nameless();
     if (!bench->whole || !bench->part || !create_copy()) {
-        command_error("cannot make a file to measure on: %s", strerror(errno));
+        command_error("cannot make a file to measure on in %s: %s", work_folder(), strerror(errno));
         return false;
     }
     return make(bench->whole, options->source, options->size, &bench->whole_bytes) &&
