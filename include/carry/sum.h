@@ -141,15 +141,15 @@ carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     CARRY_ADD_WORD(6)
     CARRY_ADD_WORD(7)
 #undef CARRY_ADD_WORD
-    p += size & ~(size_t)7;
+    const size_t words = size & ~(size_t)7; /* added to `p` where that is read: it may be NULL */
     uint32_t quad = 0;
     uint16_t pair = 0, last = 0;
     if (size & 4)
-        __builtin_memcpy(&quad, p, 4);
+        __builtin_memcpy(&quad, p + words, 4);
     if (size & 2)
-        __builtin_memcpy(&pair, p + (size & 4), 2);
+        __builtin_memcpy(&pair, p + words + (size & 4), 2);
     if (size & 1)
-        __builtin_memcpy(&last, p + (size & 6), 1);
+        __builtin_memcpy(&last, p + words + (size & 6), 1);
     rest += (uint64_t)quad + pair + last;
     sum += rest;
     sum += sum < rest;
