@@ -40,8 +40,8 @@ static const char usage[] =
     "  -J, --json    everything measured, as one object\n"
     "  -h, --help    this text\n"
     "\n"
-    "Exit status: 0 measured, or nothing can be made on this architecture; 3 a\n"
-    "function is wrong, wrong usage, no memory, or built without libcarry-jit.\n"
+    "Exit status: 0 measured, or nothing can be made on this architecture; 1 a\n"
+    "function is wrong; 3 wrong usage, no memory, or built without libcarry-jit.\n"
     "\n"
     "Example:\n"
     "  carry bench jit --json\n";

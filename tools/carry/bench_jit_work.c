@@ -333,10 +333,12 @@ static int measure_all(struct jit_work *work) {
     if (!measure_making(work))
         return command_error("no memory");
     int status = make_all(work);
-    if (status == STATUS_CLEAN && !is_right(work))
-        status = command_error("a function made at run time is wrong, and was not timed");
-    else if (status == STATUS_CLEAN && !(measure_sums(work) && measure_packets(work)))
+    if (status == STATUS_CLEAN && !is_right(work)) {
+        command_error("a function made at run time is wrong, and was not timed");
+        status = STATUS_BAD;
+    } else if (status == STATUS_CLEAN && !(measure_sums(work) && measure_packets(work))) {
         status = command_error("no memory");
+    }
     release(work);
     return status;
 }
