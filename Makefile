@@ -45,6 +45,7 @@ test-ring0: packages-test
 .PHONY: instructions
 instructions: all
 	@$(PYTHON) scripts/check_instructions.py $(BUILD)
+
 # Peers that cannot be had are named in the report; the library must be built.
 peers = scripts/packages bench || \
     { scripts/packages --check build && echo "Going on without." >&2; }
