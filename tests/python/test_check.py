@@ -556,6 +556,11 @@ def test_header_without_packets_is_clean(carry: Run) -> None:
         assert done.stdout == "standard input: 0 packets, 0 bytes\n\nno packets\n"
 
 
+def test_one_byte_is_no_plural(carry: Run) -> None:
+    done = carry("check", "-", stdin=pcap([b"E"]))
+    assert done.stdout.startswith("standard input: 1 packet, 1 byte\n")
+
+
 def test_total_of_several_files(carry: Run, tmp_path: Path) -> None:
     for name, data in (("a", pcap([GOOD])), ("b", pcap([WRONG])), ("c", b"")):
         (tmp_path / name).write_bytes(data)

@@ -26,7 +26,7 @@ char *text_bytes(char *buffer, uint64_t value) {
     double scaled = (double)value / 1000;
     size_t unit = 0;
     if (value < 1000) {
-        snprintf(buffer, TEXT_SIZE, "%u bytes", (unsigned)value);
+        snprintf(buffer, TEXT_SIZE, "%u byte%s", (unsigned)value, text_plural(value));
         return buffer;
     }
     for (; scaled >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
