@@ -271,6 +271,26 @@ static void test_partial(void) {
     expect(frame, "udp partial", "UDP over IPv6 holds the sum of its pseudo-header");
 }
 
+static void test_partial_of_any_length(void) {
+    static const uint16_t sizes[] = {0x0080, 0x0100, 0x5555, 0xaaaa, 0xffff};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct frame *frame = start(ETHERNET6);
+        put_ipv6(frame, TCP, sizes[i]);
+        uint32_t tcp = put_tcp(frame, &flow6, sizes[i] - 20u);
+        set16(frame, tcp + 16, pseudo(&flow6, TCP, sizes[i]).sum);
+        expect(frame, "tcp partial", "a partial sum of %u bytes", sizes[i]);
+        set16(frame, tcp + 16, pseudo(&flow6, TCP, 0).sum);
+        expect(frame, "tcp partial", "one without its length, which is %u", sizes[i]);
+    }
+    struct frame *frame = start(ETHERNET4);
+    uint32_t ip = put_ip(frame, TCP, 0);
+    set16(frame, ip + 2, 0);
+    seal_ip(frame, ip);
+    uint32_t tcp = put_tcp(frame, &flow4, 70000);
+    set16(frame, tcp + 16, pseudo(&flow4, TCP, 0).sum);
+    expect(frame, "ip good, tcp partial", "one without a length of more than 16 bits");
+}
+
 /* The length in a partial sum is that of the pseudo-header: neither IP's nor the coverage. */
 static void test_partial_from_the_same_lengths(void) {
     struct frame *frame = start(ETHERNET4);
@@ -1064,6 +1084,7 @@ int main(void) {
     test_zero_and_ffff_are_equal();
     test_swapped_words_stay_good();
     test_partial();
+    test_partial_of_any_length();
     test_partial_from_the_same_lengths();
     test_fragments();
     test_atomic_fragments_are_whole();
