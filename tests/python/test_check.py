@@ -230,6 +230,19 @@ def test_pcapng_times_below_a_nanosecond_are_rounded_down(carry: Run) -> None:
         assert found["time"].startswith("1970-01-01T00:00:00.259080950Z")
 
 
+def test_pcapng_resolutions_at_their_limits(carry: Run) -> None:
+    """As fine as 64 bits can reckon with; finer ones are ignored: ticks are microseconds."""
+    quarters = ((18, 25 * 10**16), (0x80 | 60, 1 << 58))
+    for resolution, ticks in quarters:
+        file = Pcapng().section().interface(options=option("<", 9, bytes([resolution])))
+        found = finding(carry, file.packet(WRONG, ticks=ticks).bytes())
+        assert found["time"] == "1970-01-01T00:00:00.250000000Z"
+    for resolution in (19, 0x7F, 0x80 | 61, 0xFF):
+        file = Pcapng().section().interface(options=option("<", 9, bytes([resolution])))
+        found = finding(carry, file.packet(WRONG, ticks=250_000).bytes())
+        assert found["time"] == "1970-01-01T00:00:00.250000000Z"
+
+
 def test_a_time_that_is_not_known_is_null(carry: Run) -> None:
     file = Pcapng().section().interface().simple_packet(WRONG)
     assert finding(carry, file.bytes())["time"] is None
