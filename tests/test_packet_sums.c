@@ -304,6 +304,9 @@ static void test_ospf2_lengths(void) {
         set16(frame, ospf + 2, size);
         expect(frame, "ip good, ospf unverifiable/malformed", "OSPFv2 length %u", size);
     }
+    set16(frame, ospf + 2, 24);
+    seal(frame, ospf + 12, ospf, 16, oracle_start(0));
+    expect(frame, "ip good, ospf good", "OSPFv2 that ends with its authentication");
     set16(frame, ospf + 2, 51);
     expect(frame, "ip good, ospf unverifiable/malformed", "OSPFv2 length beyond the packet");
     frame->bytes[ospf] = 1;

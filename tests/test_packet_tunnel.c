@@ -277,6 +277,7 @@ static struct frame *gtp(const char *header, uint32_t fixed_size) {
 static void test_gtp(void) {
     expect(gtp("30ff 0000 00000001", 8), THROUGH, "GTP-U");
     expect(gtp("32ff 0000 00000001 0001 00 55", 8), THROUGH, "GTP-U with a sequence number");
+    expect(gtp("31ff 0000 00000001 0000 07 55", 8), THROUGH, "GTP-U with an N-PDU number");
     expect(gtp("34ff 0000 00000001 0000 00 85 01 1009 c0 02 0102030405 00", 8), NOT_THROUGH,
            "GTP-U with an extension header that is cut");
     expect(gtp("34ff 0000 00000001 0000 00 85 01 1009 c0 02 010203040506 00", 8), THROUGH,
