@@ -815,6 +815,21 @@ static void random_commits(const struct mode *mode) {
     test_random_commits(mode, effort_chosen());
 }
 
+/* The host need not keep what it knows of the text of an object that goes. */
+static void test_forget(void) {
+    start_registered(20);
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (size_t i = 0; i < records; i++) {
+        const uintptr_t address = carry_site_address(&data->records[i]);
+        low = address < low ? address : low;
+        high = address + data->records[i].length > high ? address + data->records[i].length : high;
+    }
+    carry_patch_unregister(data->records);
+    records = 0;
+    require(sim.forgotten_low == low && sim.forgotten_high == high, "other text is forgotten");
+    report("the text of an object is forgotten with it");
+}
+
 int main(void) {
     const struct carry_site call = {
         .kind = CARRY_SITE_CALL, .length = CALL, .version = CARRY_SITE_VERSION};
@@ -845,5 +860,6 @@ int main(void) {
     test_resolve_at_load();
     test_imports();
     test_late_import();
+    test_forget();
     return tap_done();
 }

@@ -329,6 +329,8 @@ static void yield(void) {
 static void forget(uintptr_t low, uintptr_t high) {
     if (is_open || low >= high)
         verdict_fail(&sim.verdict, "forgets nothing, or in a session; ");
+    sim.forgotten_low = low;
+    sim.forgotten_high = high;
 }
 
 static const char *backend(void) {

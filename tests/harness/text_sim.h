@@ -42,6 +42,7 @@ struct sim {
     size_t synchronisations;
     size_t jumps; /* guards */
     size_t traps;
+    uintptr_t forgotten_low, forgotten_high; /* the text that went last */
     struct verdict verdict;
 };
 
