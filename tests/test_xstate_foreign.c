@@ -95,6 +95,16 @@ static void test_hidden_tiles(const struct machine *machine) {
            "frame of %s, tiles not asked for", machine->name);
 }
 
+/* As of CPUs with XSAVE before AVX: nothing is behind the header. */
+static void test_no_vectors(const struct machine *machine, const char *name) {
+    struct carry_xstate_layout less = machine->layout, layout;
+    less.user = CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
+    less.standard_size = CARRY_XSTATE_EXTENDED;
+    struct source source = source_of(name, &less, less.user);
+    tap_ok(!read_source(&source, &layout) && same_layout(&layout, &less), "%s without vectors",
+           name);
+}
+
 /* Offsets that no table has: only a note can tell, or the machine itself. */
 static void test_unknown_machine(const struct machine *machine) {
     struct carry_xstate_layout other = machine->layout, layout;
@@ -326,6 +336,8 @@ int main(void) {
         test_refusals(names[s]);
         test_random(effort, names[s]);
     }
+    test_no_vectors(machine_at(MACHINES - 1), "regset");
+    test_no_vectors(machine_at(MACHINES - 1), "frame");
     test_hidden_tiles(machine_at(SAPPHIRE_RAPIDS));
     test_unknown_machine(machine_at(MACHINES - 1));
     test_nameless(machine_at(MACHINES - 1));

@@ -138,12 +138,61 @@ static void test_initial_registers(void) {
     tap_ok(compact, "in the compact form too");
 }
 
+/* --- Components that are left out --- */
+
+static bool is_dropped(const struct carry_xstate_layout *layout, unsigned component) {
+    static uint8_t image[IMAGE_BYTES_MAX], result[IMAGE_BYTES_MAX];
+    struct range ranges[2];
+    const uint64_t all = layout->user ? layout->user : 3;
+    const struct carry_xstate_target target = {.layout = layout,
+                                               .form = CARRY_XSTATE_STANDARD,
+                                               .mask = all,
+                                               .drop = UINT64_C(1) << component,
+                                               .image = result,
+                                               .size = sizeof result};
+    const size_t size = image_make(image, layout, 0, all);
+    memset(result, 0xa5, sizeof result);
+    if (carry_xstate_convert(layout, image, size, &target))
+        return false;
+    find_registers(layout, 0, component, ranges);
+    for (size_t at = ranges[1].from; at < ranges[1].to; at++)
+        if (result[at])
+            return false;
+    return carry_xstate_image_is_initial(layout, result, component);
+}
+
+static void test_dropped(void) {
+    bool ok = true;
+    for (size_t i = 0; machine_at(i); i++)
+        for (unsigned k = 0; k < CARRY_XSTATE_COMPONENTS; k++)
+            if (has_component(&machine_at(i)->layout, k))
+                ok &= is_dropped(&machine_at(i)->layout, k);
+    tap_ok(ok, "nothing stays of what a conversion drops");
+}
+
+/* Where a component would be that a machine has, but its programs may not use. */
+static void test_place_of_unused(void) {
+    bool ok = true;
+    for (size_t i = 0; machine_at(i); i++) {
+        struct carry_xstate_layout layout = machine_at(i)->layout;
+        if (layout.user >> CARRY_XSTATE_PKRU & 1 && layout.user >> CARRY_XSTATE_AVX & 1) {
+            layout.user &= ~(CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(OPMASK) |
+                             CARRY_XSTATE_BIT(ZMM_HI256) | CARRY_XSTATE_BIT(HI16_ZMM));
+            layout.parts[CARRY_XSTATE_AVX].offset = layout.parts[CARRY_XSTATE_PKRU].offset;
+            ok &= !carry_xstate_check_layout(&layout);
+        }
+    }
+    tap_ok(ok, "what is not used overlaps nothing");
+}
+
 int main(void) {
     const struct effort *effort = effort_chosen();
     effort_note(effort);
     test_names();
     test_pkru();
     test_initial_registers();
+    test_dropped();
+    test_place_of_unused();
     struct verdict verdict = check_initial(carry_xstate_initial);
     verdict_report(&verdict, "initial images");
     verdict = check_refusals(carry_xstate_check);
