@@ -25,6 +25,7 @@ COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
 FUZZ_SECONDS = 90
 FUZZ_BYTES = 4096
+NATIVE = ["-Dc_args=-march=native", "-Dcpp_args=-march=native"]
 ZSTD_FORMS = {
     "checked": ["--check"],
     "unsized": ["--no-content-size", "--no-check"],
@@ -128,8 +129,10 @@ def clang(log: Log) -> None:
 
 
 def optimize(log: Log) -> None:
-    for compiler, level in itertools.product(COMPILERS, "03"):
-        folder = build(log, f"{compiler}-O{level}", f"-Doptimization={level}", compiler=compiler)
+    # For this CPU as well, as some build all they have: compilers may use any vector register then.
+    for compiler, (level, arch) in itertools.product(COMPILERS, [("0", []), ("3", NATIVE)]):
+        options = [f"-Doptimization={level}", *arch]
+        folder = build(log, f"{compiler}-O{level}", *options, compiler=compiler)
         # What is in assembly, which the longer tests are for, is the same as in other builds.
         meson_tests(log, folder, "short")
 
@@ -433,7 +436,7 @@ def without_jit(log: Log) -> None:
 STEPS = [
     Step("gcc", "gcc -O2: all tests", gcc, quick=True),
     Step("clang", "clang -O2: all tests", clang),
-    Step("optimize", "gcc and clang, -O0 and -O3: C tests", optimize),
+    Step("optimize", "gcc and clang, -O0, and -O3 -march=native: C tests", optimize),
     Step("sanitize", "address and undefined behaviour sanitizers: all tests", sanitize),
     Step("valgrind", "valgrind: C tests", valgrind),
     Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),

@@ -11,10 +11,7 @@
     (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
      BIT(TILEDATA))
 
-/*
- * Registers that the compiler may hold values in: of others this file, built for every x86-64,
- * knows nothing. Kernels are built for none.
- */
+/* Registers that the compiler may hold values in, where it is not told to use general ones only. */
 #ifdef __SSE__
 #define VECTOR_REGISTERS                                                                           \
     , "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",     \
