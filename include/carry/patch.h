@@ -30,7 +30,8 @@
  *    cannot be. Threads that run meanwhile see each site in its old state or its new one; sites
  *    change one after the other, so let nothing rest on two of them changing at once.
  *  - After a commit every thread runs the new state; a thread that is inside a function called
- *    before returns as if nothing had happened.
+ *    before returns as if nothing had happened. Who runs the new state sees what was written before
+ *    the commit.
  *  - One transaction is open at a time: carry_patch_begin() waits for the one before, so a thread
  *    must not begin a second one. It may load and unload objects meanwhile, and is not cancelled
  *    before it commits or aborts. Commit from ordinary code, never from a signal handler.
@@ -38,7 +39,9 @@
  *    there: the library handles SIGTRAP and passes others' traps on to the handler it found. So no
  *    thread that runs sites may block SIGTRAP while another commits (the kernel ends a process
  *    for a trap that is blocked), and a debugger is to be told
- *    "handle SIGTRAP nostop noprint pass".
+ *    "handle SIGTRAP nostop noprint pass". A program that replaces functions of the C library, such
+ *    as pwrite() or memcpy(), keeps sites out of them: the commit, which calls them, would wait for
+ *    itself.
  *  - A program with one thread needs none of this and does none of it.
  *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
  *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a
@@ -238,7 +241,7 @@ CARRY_END_DECLS
     typedef result carry_fn_##name types;                                                          \
     CARRY_C_LINKAGE CARRY_HIDDEN struct carry_key carry_op_##name;                                 \
     CARRY_INLINE carry_fn_##name *carry_get_##name(void) {                                         \
-        return (carry_fn_##name *)__atomic_load_n(&carry_op_##name.value, __ATOMIC_RELAXED);       \
+        return (carry_fn_##name *)__atomic_load_n(&carry_op_##name.value, __ATOMIC_ACQUIRE);       \
     }                                                                                              \
     CARRY_INLINE void carry_set_##name(struct carry_patch *patch, carry_fn_##name *function) {     \
         carry_patch_set(patch, &carry_op_##name, (uintptr_t)function);                             \

@@ -25,7 +25,7 @@
 
 #define CARRY_KEY_BRANCHES(name)                                                                   \
     CARRY_INLINE bool carry_unlikely_##name(void) {                                                \
-        return __atomic_load_n(&carry_key_##name.value, __ATOMIC_RELAXED) != 0;                    \
+        return __atomic_load_n(&carry_key_##name.value, __ATOMIC_ACQUIRE) != 0;                    \
     }                                                                                              \
     CARRY_INLINE bool carry_likely_##name(void) {                                                  \
         return carry_unlikely_##name();                                                            \
