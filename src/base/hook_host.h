@@ -78,6 +78,16 @@ struct carry_host_hook_thread {
 extern _Thread_local struct carry_host_hook_thread carry_host_hook_thread
     __attribute__((tls_model("initial-exec")));
 
+/*
+ * Keeps hooks on this thread from calling anybody back, or lets them again. Returns how it was.
+ * Weak, as whoever patches need not have hooks, nor the memory of each thread that they take.
+ */
+bool carry_host_hook_inside(bool inside) __attribute__((weak));
+
+static inline bool carry_host_go_inside(bool inside) {
+    return carry_host_hook_inside ? carry_host_hook_inside(inside) : inside;
+}
+
 /* Where this thread has the error number of its last system call: callbacks leave it as it was. */
 int *carry_host_errno(void);
 

@@ -6,6 +6,7 @@
 #include "base/hook_host.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,6 +28,18 @@
 #pragma weak dlinfo
 #pragma weak dlsym
 extern void *dlvsym(void *handle, const char *symbol, const char *version) __attribute__((weak));
+
+_Thread_local struct carry_host_hook_thread carry_host_hook_thread;
+
+bool carry_host_hook_inside(bool inside) {
+    bool before = carry_host_hook_thread.inside;
+    carry_host_hook_thread.inside = inside;
+    return before;
+}
+
+int *carry_host_errno(void) {
+    return &errno;
+}
 
 /* --- Objects --- */
 

@@ -131,15 +131,13 @@ static bool inside_before;
 static void lock(void) {
     pthread_once(&once, set_up);
     take(&objects);
-    if (!locks++) {
-        inside_before = carry_host_hook_thread.inside;
-        carry_host_hook_thread.inside = true;
-    }
+    if (!locks++)
+        inside_before = carry_host_go_inside(true);
 }
 
 static void unlock(void) {
     if (!--locks)
-        carry_host_hook_thread.inside = inside_before;
+        carry_host_go_inside(inside_before);
     give_back(&objects);
 }
 

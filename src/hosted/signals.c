@@ -9,6 +9,7 @@
 #endif
 #include "hosted/signals.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -89,22 +90,20 @@ static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *con
         act_by_default(number, info);
         return;
     }
-    carry_host_hook_thread.inside = inside;
+    carry_host_go_inside(inside);
     call(to, handler, number, info, context);
-    carry_host_hook_thread.inside = true;
+    carry_host_go_inside(true);
 }
 
 /* Hooks call nobody back: a callback that ran a site, or faulted, would not survive it in here. */
 static void handle(unsigned level, int number, siginfo_t *info, void *context) {
-    bool inside = carry_host_hook_thread.inside;
-    carry_host_hook_thread.inside = true;
-    int *error = carry_host_errno();
-    int saved = *error;
+    bool inside = carry_host_go_inside(true);
+    int saved = errno;
     struct chain *chain = chain_of(number);
     if (!chain->handle(info, context))
         pass_on(&chain->previous[level], number, info, context, inside);
-    *error = saved;
-    carry_host_hook_thread.inside = inside;
+    errno = saved;
+    carry_host_go_inside(inside);
 }
 
 CARRY_SIGNAL_ENTRY static void level_0(int number, siginfo_t *info, void *context) {

@@ -135,7 +135,7 @@ def options_of(mode: str) -> list[str]:
 
 
 # What of the library around the core patches text.
-HOSTED = ("host", "patch", "signals", "text", "thread", "trap", "x86_64/context")
+HOSTED = ("host", "patch", "signals", "text", "trap", "x86_64/context")
 
 
 @pytest.fixture(scope="session")
