@@ -164,7 +164,8 @@ def standing_sentence(found: result.Result) -> str:
     if lost:
         small = sum(0 < one.cell["size"] <= SMALL for one in lost)
         worst = min(one.speedup[0] for one in lost)
-        text += f", {small} of them on up to {SMALL} bytes; the worst has {worst:.2f} of its speed"
+        share = "all" if small == len(lost) else small
+        text += f", {share} of them on up to {SMALL} bytes; the worst has {worst:.2f} of its speed"
     text += "."
     if best and linux:
         text += f" At 1,500 bytes the library is {best:.1f} times as fast as the fastest peer and"
