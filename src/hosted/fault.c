@@ -118,8 +118,10 @@ static bool copy_by_new_pipe(void *dst, const void *src, size_t size) {
     return done;
 }
 
-/* Filters and emulators may refuse that call, but hardly a pipe. Nobody takes a copy for a point of
- * cancellation, which would leave the pipe open, too. */
+/*
+ * Filters and emulators may refuse that call, but hardly a pipe. Nobody takes a copy for a point of
+ * cancellation, which would leave the pipe open, too.
+ */
 static bool copy_by_pipe(void *dst, const void *src, size_t size) {
     int cancellation;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);

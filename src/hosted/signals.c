@@ -129,8 +129,10 @@ static void (*const levels[LEVELS])(int, siginfo_t *, void *) = {
     level_3,
 };
 
-/* The level that is installed, or -1. Those above it are gone: whoever stood between has put back
- * what was there before. */
+/*
+ * The level that is installed, or -1. Those above it are gone: whoever stood between has put back
+ * what was there before.
+ */
 static int installed_level(const struct sigaction *action) {
     for (int i = 0; i < LEVELS; i++)
         if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])

@@ -732,34 +732,6 @@ def test_help(carry: Run) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def words_of(command: str) -> list[list[str]]:
-    """A command, or each of its parts."""
-    tables = {"bench": "benches.def", "xstate": "xstate_parts.def"}
-    if command not in tables:
-        return [[command]]
-    table = (SOURCE / "tools/carry" / tables[command]).read_text()
-    return [
-        [command],
-        *([command, part] for part in re.findall(r"^CARRY_\w+\((\w+),", table, re.M)),
-    ]
-
-
-COMMANDS = (SOURCE / "tools/carry/commands.def").read_text()
-
-
-@pytest.mark.parametrize("command", re.findall(r"^CARRY_COMMAND\((\w+),", COMMANDS, re.M))
-def test_help_of_every_command(carry: Run, command: str) -> None:
-    for words in words_of(command):
-        done = carry(*words, "--help")
-        assert (done.returncode, done.stderr) == (CLEAN, "")
-        assert done.stdout.startswith(f"Usage: carry {' '.join(words)} ")
-        assert carry("help", *words).stdout == carry(*words, "-h").stdout == done.stdout
-        assert max(map(len, done.stdout.splitlines())) <= 80
-        if "--json  " in done.stdout:
-            assert "  -J, --json  " in done.stdout
-            assert "'-J'" not in carry(*words, "-J", "--nosuch").stderr
-
-
 def test_front_door(carry: Run) -> None:
     assert re.fullmatch(r"carry \d+\.\d+\.\d+\n", carry("--version").stdout)
     assert carry("--help").stdout.startswith("Usage: carry COMMAND")

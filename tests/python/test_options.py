@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of every command: that each one its help names is there, as the help has it."""
+"""Help and options of every command: that each option is there, as the help has it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ COMMANDS = [
     *("bench ring0", "bench jit"),
     *(f"xstate {name}" for name in ("layout", "cost", "who", "prof", "leavers")),
 ]
+
+GROUPS = ("bench", "xstate")
 
 # As "  -o, --output=FILE  where", "  --size BYTES  only", "  --json  all"; what may lack its value,
 # as "--jit[=COUNT]" and "--against [NAME]", is left out.
@@ -41,16 +43,36 @@ def options_of(help_text: str) -> list[Option]:
 def command(request: pytest.FixtureRequest, carry: Run) -> list[str]:
     words: list[str] = request.param.split()
     if words[0] == "xstate" and platform.machine() != "x86_64":
-        pytest.skip("carry xstate needs x86-64")
+        pytest.skip("extended state is of x86-64")
     return words
 
 
 def test_all_commands_are_here(carry: Run) -> None:
     commands = set(ROW.findall(carry("--help").stdout))
-    for group in ("bench", "xstate"):
+    for group in GROUPS:
         commands.remove(group)
         commands |= {f"{group} {name}" for name in ROW.findall(carry(group, "--help").stdout)}
     assert commands == set(COMMANDS)
+
+
+def check_help(carry: Run, words: list[str]) -> None:
+    done = carry(*words, "--help")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert done.stdout.startswith(f"Usage: carry {' '.join(words)} ")
+    assert carry("help", *words).stdout == carry(*words, "-h").stdout == done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    if "--json  " in done.stdout:
+        assert "  -J, --json  " in done.stdout
+        assert "'-J'" not in carry(*words, "-J", "--nosuch").stderr
+
+
+def test_help(carry: Run, command: list[str]) -> None:
+    check_help(carry, command)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_of_groups(carry: Run, group: str) -> None:
+    check_help(carry, [group])
 
 
 def test_help_names_them(carry: Run, command: list[str]) -> None:
