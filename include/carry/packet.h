@@ -39,10 +39,11 @@ enum carry_protocol {
 enum carry_verdict {
     CARRY_VERDICT_GOOD,         /* it verifies */
     CARRY_VERDICT_BAD,          /* it does not */
-    CARRY_VERDICT_PARTIAL,      /* holds the folded pseudo-header sum that transmit offload leaves
-                                   for the network card to complete: not damage. Nor is a sum
-                                   around such a one that verifies once it is complete, for which
-                                   `expected` is `stored` */
+    CARRY_VERDICT_PARTIAL,      /* transmit offload leaves it for the network card to complete: not
+                                   damage. It holds the folded sum of its pseudo-header; or it is
+                                   an IPv4 header's, holds 0, and a sum in the same packet is
+                                   partial (CARRY_CAUSE_HEADER); or it verifies once the partial
+                                   sums that it covers are complete: then `expected` is `stored` */
     CARRY_VERDICT_ABSENT,       /* the sender chose to send none: UDP 0 over IPv4, and over IPv6
                                    on a tunnel's port; OSPF with cryptographic authentication */
     CARRY_VERDICT_ILLEGAL,      /* none, where the protocol demands one: other UDP 0 over IPv6 */
@@ -60,6 +61,17 @@ enum carry_reason {
     CARRY_REASON_QUOTED,    /* in a packet that an ICMP error quotes, which routers cut and edit */
     CARRY_REASON_ROUTING,   /* a routing header of an unknown type hides the final destination */
     CARRY_REASON_COUNT
+};
+
+/* What else is known of a verdict. */
+enum carry_cause {
+    CARRY_CAUSE_NONE,
+    CARRY_CAUSE_HEADER,  /* an IPv4 header's sum holds 0, as where a network card is to fill it in:
+                            PARTIAL, because a sum in the same packet is partial, or UNVERIFIABLE,
+                            because the capture cut off what would tell (SNAPLEN) */
+    CARRY_CAUSE_ADLER32, /* a BAD sum of SCTP verifies as Adler-32, which SCTP had first (RFC 2960)
+                            and no receiver accepts since RFC 3309 */
+    CARRY_CAUSE_COUNT
 };
 
 struct carry_frame {
@@ -81,7 +93,8 @@ struct carry_packet_sum {
     uint16_t gap_offset; /* of those, from cover_offset on */
     uint8_t pseudo_protocol; /* the protocol number in the pseudo-header; 0 if there is none */
     uint8_t quoted;          /* 1 in a packet that an ICMP error quotes, else 0 */
-    uint8_t reserved[2];     /* 0, so that equal sums are equal bytes */
+    uint8_t cause;           /* enum carry_cause */
+    uint8_t reserved;        /* 0, so that equal sums are equal bytes */
     uint32_t field_offset;   /* of the checksum field itself */
     uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
     uint32_t cover_offset;   /* of the first byte covered */
@@ -89,8 +102,8 @@ struct carry_packet_sum {
     uint32_t pseudo;      /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
     uint32_t pseudo_size; /* the length in the pseudo-header */
     uint32_t stored;      /* 0 if the field was not captured, or lies beyond its own layer */
-    uint32_t expected; /* valid if GOOD, BAD or PARTIAL: what to store to make it good. If ILLEGAL,
-                          the same, or 0 where it cannot be told */
+    uint32_t expected; /* valid if GOOD, BAD or PARTIAL, and with CARRY_CAUSE_HEADER: what to store
+                          to make it good. If ILLEGAL, the same, or 0 where it cannot be told */
 };
 
 /* One header that the walk went over. */
@@ -111,12 +124,16 @@ struct carry_packet_options {
     uint32_t reserved[6]; /* 0 */
 };
 
-/* No frame yields more, nor more layers: what nests deeper is not looked at. */
+/*
+ * No frame yields more, nor more layers. What nests deeper is not looked at:
+ * carry_packet_check_fragment() says of a frame that it does.
+ */
 #define CARRY_PACKET_SUMS_MAX 32
 
 /*
  * Finds the checksum fields of a frame and judges each. Writes at most `capacity`, the outermost,
- * and returns how many it wrote.
+ * and returns how many it wrote. Only those that it writes tell whether an IPv4 header's sum of 0
+ * is partial; otherwise it is bad.
  */
 CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
                                     const struct carry_packet_options *options,
@@ -151,8 +168,11 @@ CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
  * Returns how many fields changed, and lists at most `capacity` of them in the order of change,
  * each with the verdict it had: its bytes held `stored` and now hold `expected`.
  *
- * carry_packet_fix() repairs what was captured: BAD, PARTIAL and ILLEGAL by default. It leaves
- * frames that are fragments, or of which less was captured than was on the wire, as they are.
+ * In fragments, and in frames of which less was captured than was on the wire, those sums are put
+ * right of which all covered bytes are there, such as the IP header's.
+ *
+ * carry_packet_fix() repairs what was captured: BAD, PARTIAL and ILLEGAL by default. It leaves sums
+ * that verify as Adler-32 (CARRY_CAUSE_ADLER32) unless options->fix asks for BAD.
  */
 CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
                                   const struct carry_packet_options *options,
@@ -160,8 +180,7 @@ CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
 
 /*
  * carry_packet_fill() does what transmit offload does for a frame about to be sent, whether its
- * fields hold partial sums, 0 or anything: all verdicts by default, ABSENT among them. In a
- * fragment it fills in what the fragment holds by itself: the IP header.
+ * fields hold partial sums, 0 or anything: all verdicts by default, ABSENT among them.
  */
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
@@ -181,12 +200,13 @@ struct carry_packet_fragment {
     uint8_t version;  /* 4 or 6; 0 if there is none */
     uint8_t protocol; /* what the content starts with, by the number of IP */
     bool more;        /* others follow it */
-    uint8_t reserved; /* 0, so that equal ones are equal bytes */
+    bool deeper;      /* the frame nests deeper than is looked at; valid if `version` is 0, too */
 };
 
 /*
  * carry_packet_check() that also describes the outermost datagram of which the frame holds a
- * fragment, to those who put datagrams together again: fragment->version is 0 if there is none.
+ * fragment, to those who reassemble datagrams: fragment->version is 0 if there is none. Of every
+ * frame it says in fragment->deeper whether some of its headers were not looked at.
  * None is looked for in what ICMP errors quote, and one that goes beyond the wire is no use. Atomic
  * fragments (RFC 6946) are whole. With `capacity` 0 it looks for a fragment, and sums nothing.
  */
@@ -198,10 +218,11 @@ CARRY_API size_t carry_packet_check_fragment(const struct carry_frame *frame,
 /* True if the walk knows this link type. */
 CARRY_API bool carry_packet_knows_link(uint32_t linktype);
 
-/* Static strings: "tcp", "good", "snaplen"; "?" for a number out of range. */
+/* "tcp", "good", "snaplen". */
 CARRY_API const char *carry_packet_protocol_name(unsigned protocol);
 CARRY_API const char *carry_packet_verdict_name(unsigned verdict);
 CARRY_API const char *carry_packet_reason_name(unsigned reason);
+CARRY_API const char *carry_packet_cause_name(unsigned cause);
 
 CARRY_END_DECLS
 

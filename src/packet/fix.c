@@ -18,15 +18,10 @@ struct repair {
     size_t capacity;
 };
 
-static bool covers(const struct carry_packet_sum *outer, const struct carry_packet_sum *inner) {
-    return inner->field_offset >= outer->cover_offset &&
-           inner->field_offset - outer->cover_offset < outer->cover_size;
-}
-
 /* Does sum `index` cover one of the set `inner`, which stand further in? */
 static bool covers_any(const struct repair *repair, size_t index, uint32_t inner) {
     for (size_t i = index + 1; i < repair->count; i++)
-        if (inner >> i & 1 && covers(&repair->sums[index], &repair->sums[i]))
+        if (inner >> i & 1 && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
             return true;
     return false;
 }
@@ -51,7 +46,8 @@ static bool is_barred(const struct repair *repair, size_t index, uint32_t wanted
     if (repair->sums[index].quoted)
         return true;
     for (size_t i = 0; i < index; i++)
-        if (bars(&repair->sums[i], wanted) && covers(&repair->sums[i], &repair->sums[index]))
+        if (bars(&repair->sums[i], wanted) &&
+            carry_walk_covers(&repair->sums[i], &repair->sums[index]))
             return true;
     return false;
 }
@@ -63,6 +59,13 @@ static void plan(struct repair *repair, uint32_t wanted) {
         if (wanted & BIT(repair->verdicts[i]) && !is_barred(repair, i, wanted))
             repair->due |= BIT(i);
     }
+}
+
+/* What verifies by the rule of its time is left, unless the caller names what it is today. */
+static void spare_adler32(struct repair *repair) {
+    for (size_t i = 0; i < repair->count; i++)
+        if (repair->sums[i].cause == CARRY_CAUSE_ADLER32)
+            repair->due &= ~BIT(i);
 }
 
 static void store(uint8_t *field, uint32_t size, uint32_t value) {
@@ -91,8 +94,8 @@ static bool can_be_written(const struct carry_packet_sum *sum) {
     case CARRY_VERDICT_ABSENT:
     case CARRY_VERDICT_ILLEGAL:
         return sum->expected != 0;
-    default:
-        return false;
+    default: /* of an unverifiable header all is there, except what tells who left it empty */
+        return sum->cause == CARRY_CAUSE_HEADER;
     }
 }
 
@@ -116,8 +119,7 @@ static bool is_stale(const struct repair *repair) {
 
 /* Ends, since a field is written once at most. */
 static size_t put_right(const struct carry_frame *frame, const struct carry_packet_options *options,
-                        uint32_t wanted, struct carry_packet_sum *changes, size_t capacity,
-                        bool whole_only) {
+                        uint32_t wanted, struct carry_packet_sum *changes, size_t capacity) {
     if (options && options->fix)
         wanted = options->fix;
     enum carry_effort effort =
@@ -132,9 +134,9 @@ static size_t put_right(const struct carry_frame *frame, const struct carry_pack
     carry_walk_prepare(&walk, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
     carry_walk_frame(&walk, frame);
     repair.count = walk.count;
-    if (whole_only && (walk.fragmented || frame->captured < frame->wire))
-        return 0;
     plan(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
+    if (effort == CARRY_EFFORT_JUDGE && !(options && options->fix))
+        spare_adler32(&repair);
     while (write_due(&repair) && is_stale(&repair))
         carry_walk_frame(&walk, frame);
     return repair.changed;
@@ -144,11 +146,11 @@ size_t carry_packet_fix(const struct carry_frame *frame, const struct carry_pack
                         struct carry_packet_sum *changes, size_t capacity) {
     uint32_t wanted =
         BIT(CARRY_VERDICT_BAD) | BIT(CARRY_VERDICT_PARTIAL) | BIT(CARRY_VERDICT_ILLEGAL);
-    return put_right(frame, options, wanted, changes, capacity, true);
+    return put_right(frame, options, wanted, changes, capacity);
 }
 
 size_t carry_packet_fill(const struct carry_frame *frame,
                          const struct carry_packet_options *options,
                          struct carry_packet_sum *changes, size_t capacity) {
-    return put_right(frame, options, ~0u, changes, capacity, false);
+    return put_right(frame, options, ~0u, changes, capacity);
 }

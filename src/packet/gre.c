@@ -12,7 +12,16 @@
 #define ACKNOWLEDGMENT 0x0080 /* version 1 only */
 #define VERSION        0x0007
 
-enum type { TYPE_ETHERNET = 0x6558, TYPE_EOIP = 0x6400, TYPE_ERSPAN = 0x88be };
+enum type {
+    TYPE_ETHERNET = 0x6558,
+    TYPE_EOIP = 0x6400,
+    TYPE_WCCP = 0x883e,
+    TYPE_ERSPAN = 0x88be,
+    TYPE_ARUBA_FIRST = 0x8200, /* and each 16th up to the last: frames of IEEE 802.11 */
+    TYPE_ARUBA_LAST = 0x8370,
+};
+
+#define LINKTYPE_IEEE80211 105
 
 /* Each flag adds a field of 4 bytes. */
 static uint32_t optional_size(uint32_t flags) {
@@ -22,11 +31,28 @@ static uint32_t optional_size(uint32_t flags) {
     return size;
 }
 
-/* Mostly an ethertype, but for these. */
-static uint32_t content(uint32_t flags, uint32_t type) {
+static bool is_aruba(uint32_t type) {
+    return type >= TYPE_ARUBA_FIRST && type <= TYPE_ARUBA_LAST && type % 16 == 0;
+}
+
+/* Packets that WCCP redirects: version 2 puts 4 bytes before them, which no IPv4 header begins
+ * like. */
+static uint32_t redirected(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 4);
+    if (header && header[0] >> 4 != 4)
+        walk->offset += 4;
+    return carry_walk_ip_version(walk);
+}
+
+/* Mostly an ethertype, except for these. */
+static uint32_t content(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     /* ERSPAN type I has no header of its own, of which the missing sequence number tells. */
     bool bare = type == TYPE_ERSPAN && !(flags & SEQUENCE);
-    return CARRY_NEXT(ETHERTYPE, bare || type == TYPE_EOIP ? TYPE_ETHERNET : type);
+    if (bare || type == TYPE_EOIP)
+        return CARRY_NEXT(ETHERTYPE, TYPE_ETHERNET);
+    if (type == TYPE_WCCP)
+        return redirected(walk);
+    return is_aruba(type) ? CARRY_NEXT(LINK, LINKTYPE_IEEE80211) : CARRY_NEXT(ETHERTYPE, type);
 }
 
 /* Routes end with one for no family of addresses, which has no bytes. */
@@ -50,7 +76,7 @@ static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t
         return CARRY_NEXT_NONE;
     if (flags & KEY)
         carry_walk_narrow_scope(walk, carry_load32(header + key));
-    return content(flags, type);
+    return content(walk, flags, type);
 }
 
 /* Its key holds the size of the payload, then the number of the call. */
@@ -65,7 +91,7 @@ static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t
     if (payload > carry_walk_size(walk))
         return CARRY_NEXT_NONE;
     carry_walk_set_end(walk, walk->offset + (uint64_t)payload);
-    return content(flags, type);
+    return content(walk, flags, type);
 }
 
 uint32_t carry_packet_walk_gre(struct carry_walk *walk) {

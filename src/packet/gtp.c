@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * User packets of mobile networks: GTP-U (3GPP TS 29.281), and version 0 of GTP (GSM 09.60). The
- * length, which must be that of the datagram, tells them from other traffic on their ports.
+ * length tells them from other traffic on their ports: it is that of the datagram, or below it that
+ * of an IP packet. What is behind it is ignored, as receivers do.
  */
 #include "packet/walk.h"
 
@@ -54,11 +55,13 @@ uint32_t carry_packet_walk_gtp(struct carry_walk *walk) {
     if (!header || header[1] != USER_PACKET)
         return CARRY_NEXT_NONE;
     uint32_t flags = header[0];
-    uint32_t size = carry_load16(header + 2);
-    bool skipped = false;
-    if ((flags & ~OPTIONAL) == VERSION_1 && size + 8 == carry_walk_size(walk))
-        skipped = skip_version_1(walk, flags);
-    else if ((flags & ~1u) == VERSION_0 && size + 20 == carry_walk_size(walk))
-        skipped = skip_version_0(walk);
-    return skipped ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
+    bool is_version_1 = (flags & ~OPTIONAL) == VERSION_1;
+    uint32_t size = carry_load16(header + 2) + (is_version_1 ? 8 : 20);
+    uint32_t room = carry_walk_size(walk);
+    if ((!is_version_1 && (flags & ~1u) != VERSION_0) || size > room)
+        return CARRY_NEXT_NONE;
+    carry_walk_limit(walk, size);
+    if (!(is_version_1 ? skip_version_1(walk, flags) : skip_version_0(walk)))
+        return CARRY_NEXT_NONE;
+    return size == room ? carry_walk_ip_version(walk) : carry_walk_exact_ip(walk);
 }

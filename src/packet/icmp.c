@@ -11,6 +11,7 @@ enum type {
 };
 
 uint32_t carry_packet_walk_icmp(struct carry_walk *walk) {
+    carry_walk_require_length(walk);
     carry_walk_sum(walk, CARRY_PROTOCOL_ICMP, 2, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
     const uint8_t *header = carry_walk_header(walk, CARRY_ICMP_HEADER_SIZE);
     if (!header)

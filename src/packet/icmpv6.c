@@ -13,6 +13,7 @@ enum type {
 uint32_t carry_packet_walk_icmpv6(struct carry_walk *walk) {
     if (walk->version != 6)
         return CARRY_NEXT_NONE;
+    carry_walk_require_length(walk);
     uint32_t size = carry_walk_size(walk);
     carry_walk_sum(walk, CARRY_PROTOCOL_ICMPV6, 2, size, carry_walk_pseudo(walk, 58, size),
                    CARRY_ZERO_IS_PLAIN);

@@ -19,12 +19,37 @@ static void read_jumbo(struct carry_walk *walk, const uint8_t *value) {
         carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
 }
 
-static void read_option(struct carry_walk *walk, const uint8_t *option) {
-    if (option[0] == OPTION_JUMBO && option[1] == 4)
+/* False if the option contradicts itself. */
+static bool read_option(struct carry_walk *walk, const uint8_t *option) {
+    switch (option[0]) {
+    case OPTION_JUMBO:
+        if (option[1] != 4)
+            return false;
         read_jumbo(walk, option + 2);
-    /* Pseudo-headers hold the home address as their source (RFC 6275, section 9.3.1). */
-    if (option[0] == OPTION_HOME_ADDRESS && option[1] == 16)
+        return true;
+    case OPTION_HOME_ADDRESS:
+        if (option[1] != 16)
+            return false;
+        /* Pseudo-headers hold the home address as their source (RFC 6275, section 9.3.1). */
         walk->src = option + 2;
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* False if an option does, or goes beyond the header of `size` bytes. */
+static bool read_options(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
+    for (uint32_t i = 2; i < size;) {
+        if (header[i] == OPTION_PAD1) {
+            i++;
+            continue;
+        }
+        if (i + 1 == size || header[i + 1] > size - i - 2 || !read_option(walk, header + i))
+            return false;
+        i += 2u + header[i + 1];
+    }
+    return true;
 }
 
 uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
@@ -32,16 +57,9 @@ uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_extension(walk, &size);
     if (!header)
         return CARRY_NEXT_NONE;
-    for (uint32_t i = 2; i + 1 < size;) {
-        if (header[i] == OPTION_PAD1) {
-            i++;
-            continue;
-        }
-        if (header[i + 1] > size - i - 2)
-            break;
-        read_option(walk, header + i);
-        i += 2u + header[i + 1];
-    }
+    /* No receiver goes on (RFC 8200, section 4.2), so nothing tells whose address counts. */
+    if (!read_options(walk, header, size))
+        carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
     walk->offset += size;
     return CARRY_NEXT(IP, header[0]);
 }

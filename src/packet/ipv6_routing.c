@@ -29,8 +29,8 @@ static bool follow_rpl(struct carry_walk *walk, const uint8_t *header, uint32_t 
         return false;
     const uint8_t *last = header + size - pad - (16 - elided);
     for (uint32_t i = 0; i < 16; i++)
-        walk->final_dst[i] = i < elided ? walk->dst[i] : last[i - elided];
-    walk->dst = walk->final_dst;
+        walk->spare->final_dst[i] = i < elided ? walk->dst[i] : last[i - elided];
+    walk->dst = walk->spare->final_dst;
     return true;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linux's netfilter log: the address family, then fields of a size, a type and data, one of which
- * is the packet. Sizes and types are in the byte order of the capturing host.
+ * Linux's netfilter log: the family of the table, then fields of a size, a type and data, one of
+ * which is the packet. Sizes and types are in the byte order of the capturing host. Tables of other
+ * families than IP, as those of bridges, have a field that holds the packet's ethertype.
  */
 #include "packet/walk.h"
 
-#define VERSION      0
-#define TYPE_PAYLOAD 9
+#define VERSION 0
+
+enum type { TYPE_PACKET_HEADER = 1, TYPE_PAYLOAD = 9 };
 
 struct field {
     uint32_t size; /* of its header of 4 bytes, too */
@@ -20,8 +22,9 @@ static struct field read_field(const uint8_t *header) {
     return (struct field){carry_load_le16(header), carry_load_le16(header + 2)};
 }
 
-/* Moves to the data of the packet's field. */
-static bool find_payload(struct carry_walk *walk) {
+/* Moves to the data of the packet's field. *ethertype is what an earlier field says of it, or 0. */
+static bool find_payload(struct carry_walk *walk, uint32_t *ethertype) {
+    *ethertype = 0;
     for (const uint8_t *header; (header = carry_walk_take(walk, 4));) {
         struct field field = read_field(header);
         if (field.size < 4)
@@ -32,13 +35,17 @@ static bool find_payload(struct carry_walk *walk) {
         }
         if (!carry_walk_take(walk, (field.size - 1) & ~3u)) /* padded to a multiple of 4 */
             return false;
+        if (field.type == TYPE_PACKET_HEADER && field.size >= 6)
+            *ethertype = carry_load16(header + 4);
     }
     return false;
 }
 
 uint32_t carry_packet_walk_nflog(struct carry_walk *walk) {
+    uint32_t ethertype;
     const uint8_t *header = carry_walk_take(walk, 4);
-    if (!header || header[1] != VERSION || !find_payload(walk))
+    if (!header || header[1] != VERSION || !find_payload(walk, &ethertype))
         return CARRY_NEXT_NONE;
-    return carry_walk_family(header[0]);
+    uint32_t next = carry_walk_family(header[0]);
+    return next != CARRY_NEXT_NONE ? next : CARRY_NEXT(ETHERTYPE, ethertype);
 }

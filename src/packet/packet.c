@@ -1,103 +1,127 @@
 /* SPDX-License-Identifier: MIT */
 /* The walk from header to header, and the judgement of each checksum on the way. */
+#include "packet/offload.h"
+#include "packet/sctp.h"
 #include "packet/walk.h"
+#include "sum/pseudo.h"
 
 /* --- Judgement --- */
 
 /*
- * What nearly every sum goes through, all in one function: carry_walk_sum(), where the size of the
- * field and the want of a gap are constants. Left to itself, gcc makes calls of it, since
- * carry_walk_list() needs it too, and takes 5 % more instructions for a frame of IMIX.
+ * What nearly every sum goes through. In line the size of the field and the want of a gap are
+ * constants, as are most offsets.
  */
-#define PER_SUM static inline __attribute__((always_inline))
+#define PER_SUM static CARRY_IN_LINE
 
-uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size) {
+CARRY_IN_LINE uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size) {
     walk->pseudo_protocol = protocol;
     walk->pseudo_size = size;
-    if (walk->version == 6)
-        return carry_sum_pseudo6(walk->src, walk->dst, protocol, size, 0);
-    return carry_sum_pseudo4(walk->src, walk->dst, protocol, size, 0);
+    uint32_t sum = walk->version == 6
+                       ? carry_sum_pseudo6_inline(walk->src, walk->dst, protocol, size, 0)
+                       : carry_sum_pseudo4_inline(walk->src, walk->dst, protocol, size, 0);
+    if (sum == 0)
+        __builtin_unreachable(); /* the protocol is not 0 */
+    return sum;
+}
+
+/* Counted from what is covered. */
+PER_SUM uint32_t field_end(const struct carry_packet_sum *sum) {
+    return sum->field_offset - sum->cover_offset + sum->field_size;
+}
+
+/* Does the header that lists the sum agree with itself? */
+PER_SUM bool is_consistent(const struct carry_packet_sum *sum) {
+    return field_end(sum) <= sum->cover_size &&
+           (uint32_t)sum->gap_offset + sum->gap_size <= sum->cover_size;
+}
+
+/* The members of a walk that decide whether a sum can be verified. */
+struct limits {
+    uint64_t end;
+    uint32_t bound;
+    uint32_t readable; /* and captured */
+    uint8_t doubt;
+    uint8_t beyond;
+};
+
+PER_SUM struct limits limits_of(const struct carry_walk *walk) {
+    return (struct limits){
+        .end = walk->end,
+        .bound = walk->bound,
+        .readable = carry_walk_readable(walk),
+        .doubt = walk->doubt,
+        .beyond = walk->beyond,
+    };
+}
+
+/* Is there no obstacle()? What is readable lies within `bound`, and so within `end`. */
+PER_SUM bool is_open(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    return walk->doubt == CARRY_REASON_NONE &&
+           sum->cover_size <= carry_walk_readable(walk) - sum->cover_offset && is_consistent(sum);
 }
 
 /* Why the sum cannot be told, the gravest reason first. */
-PER_SUM enum carry_reason obstacle(const struct carry_walk *walk,
-                                   const struct carry_packet_sum *sum) {
+static enum carry_reason obstacle(struct limits limits, const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
-    uint64_t field_end = (uint64_t)sum->field_offset + sum->field_size;
-    bool contradiction = field_end > end || end > walk->end ||
-                         (uint32_t)sum->gap_offset + sum->gap_size > sum->cover_size;
+    bool contradiction = !is_consistent(sum) || end > limits.end;
     /* In a fragment, lengths are those of the whole datagram. */
-    if (contradiction && walk->doubt != CARRY_REASON_FRAGMENT)
+    if (contradiction && limits.doubt != CARRY_REASON_FRAGMENT)
         return CARRY_REASON_MALFORMED;
-    if (walk->doubt != CARRY_REASON_NONE)
-        return walk->doubt;
-    if (end > walk->bound)
-        return walk->beyond;
-    if (end > walk->captured)
+    if (limits.doubt != CARRY_REASON_NONE)
+        return limits.doubt;
+    if (end > limits.bound)
+        return limits.beyond;
+    if (end > limits.readable)
         return CARRY_REASON_SNAPLEN;
     return CARRY_REASON_NONE;
 }
 
 /* The pseudo-header, less the bytes of the gap. */
-static uint32_t pseudo_less_gap(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
-    const uint8_t *gap = walk->data + sum->cover_offset + sum->gap_offset;
+static uint32_t pseudo_less_gap(const uint8_t *data, const struct carry_packet_sum *sum) {
+    const uint8_t *gap = data + sum->cover_offset + sum->gap_offset;
     uint16_t less = (uint16_t)~carry_sum_fold(carry_sum(gap, sum->gap_size, 0));
     return carry_sum_combine(sum->pseudo, less, 0);
 }
 
 /* What the sum starts from, the gap being among the bytes that will be added. */
-PER_SUM uint32_t seed_of(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
-    return sum->gap_size ? pseudo_less_gap(walk, sum) : sum->pseudo;
+PER_SUM uint32_t seed_of(const uint8_t *data, const struct carry_packet_sum *sum) {
+    return sum->gap_size ? pseudo_less_gap(data, sum) : sum->pseudo;
 }
 
 /* The partial sum of what is covered, but for the field itself. */
-static uint32_t sum_without_field(const struct carry_walk *walk, const struct carry_packet_sum *sum,
+static uint32_t sum_without_field(const uint8_t *data, const struct carry_packet_sum *sum,
                                   uint32_t seed) {
     uint32_t before = sum->field_offset - sum->cover_offset;
     uint32_t after = before + sum->field_size;
-    const uint8_t *cover = walk->data + sum->cover_offset;
+    const uint8_t *cover = data + sum->cover_offset;
     return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed));
 }
 
-/*
- * Does the field hold what is left for the network card to complete: the folded sum of the
- * pseudo-header, not inverted? For large sends, Windows leaves the length out of it, since each
- * segment will have its own.
- */
-static bool is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
-    uint32_t size;
-    const uint8_t bytes[4] = {(uint8_t)(sum->pseudo_size >> 24), (uint8_t)(sum->pseudo_size >> 16),
-                              (uint8_t)(sum->pseudo_size >> 8), (uint8_t)sum->pseudo_size};
-    __builtin_memcpy(&size, bytes, sizeof size);
-    return sum->pseudo && (stored == carry_sum_fold(sum->pseudo) ||
-                           stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
-}
-
 /* A CRC32c covers its own field as zeros, and is stored with its lowest byte first. */
-static uint32_t compute_crc32c(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+static uint32_t compute_crc32c(const uint8_t *data, const struct carry_packet_sum *sum) {
     static const uint8_t zeros[4];
     uint32_t before = sum->field_offset - sum->cover_offset;
     uint32_t after = before + sum->field_size;
-    const uint8_t *cover = walk->data + sum->cover_offset;
+    const uint8_t *cover = data + sum->cover_offset;
     uint32_t crc = carry_crc32c(zeros, sizeof zeros, carry_crc32c(cover, before, 0));
     return __builtin_bswap32(carry_crc32c(cover + after, sum->cover_size - after, crc));
 }
 
 /* What to store in the field, where all that is covered is there. */
-static uint32_t compute(const struct carry_walk *walk, const struct carry_packet_sum *sum,
+static uint32_t compute(const uint8_t *data, const struct carry_packet_sum *sum,
                         enum carry_verdict zero) {
     if (sum->field_size == 4)
-        return compute_crc32c(walk, sum);
-    uint32_t rest = sum_without_field(walk, sum, seed_of(walk, sum));
+        return compute_crc32c(data, sum);
+    uint32_t rest = sum_without_field(data, sum, seed_of(data, sum));
     uint16_t check =
         zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
     return carry_load16((const uint8_t *)&check);
 }
 
 /* What routers cut and edit may mismatch without being damage. */
-static void condemn(const struct carry_walk *walk, struct carry_packet_sum *sum) {
-    sum->verdict = walk->quoted ? CARRY_VERDICT_UNVERIFIABLE : CARRY_VERDICT_BAD;
-    sum->reason = walk->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
+static void condemn(struct carry_packet_sum *sum) {
+    sum->verdict = sum->quoted ? CARRY_VERDICT_UNVERIFIABLE : CARRY_VERDICT_BAD;
+    sum->reason = sum->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
 }
 
 /*
@@ -105,49 +129,53 @@ static void condemn(const struct carry_walk *walk, struct carry_packet_sum *sum)
  * in any difference, nobody can tell zeros alone from what adds up to all ones (RFC 1624,
  * section 3): then what is covered has to be asked again.
  */
-static uint32_t expect(const struct carry_walk *walk, const struct carry_packet_sum *sum,
+static uint32_t expect(const uint8_t *data, const struct carry_packet_sum *sum,
                        enum carry_verdict zero, uint32_t total, uint16_t stored) {
     uint16_t check = carry_sum_finish(carry_sum_combine(total, (uint16_t)~stored, 0));
-    return check ? carry_load16((const uint8_t *)&check) : compute(walk, sum, zero);
+    return check ? carry_load16((const uint8_t *)&check) : compute(data, sum, zero);
 }
 
-/* What an Internet checksum that does not verify is, and what it should be. */
-static void explain_mismatch(struct carry_walk *walk, struct carry_packet_sum *sum,
-                             enum carry_verdict zero, uint32_t total) {
+/*
+ * What an Internet checksum that does not verify is, and what it should be. Is it to be looked at
+ * again when all sums are listed?
+ */
+static CARRY_SELDOM bool explain_mismatch(const uint8_t *data, struct carry_packet_sum *sum,
+                                          enum carry_verdict zero, uint32_t total) {
     uint16_t stored; /* in memory order */
-    __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
-    sum->expected = expect(walk, sum, zero, total, stored);
-    if (is_partial(sum, stored)) {
+    __builtin_memcpy(&stored, data + sum->field_offset, sizeof stored);
+    sum->expected = expect(data, sum, zero, total, stored);
+    if (carry_offload_is_partial(sum, stored))
         sum->verdict = CARRY_VERDICT_PARTIAL;
-        if (!walk->quoted)
-            walk->partial = sum;
-    } else {
-        condemn(walk, sum);
-    }
+    else
+        condemn(sum);
+    return carry_offload_is_left(sum) || carry_offload_is_empty_header(sum);
 }
 
-static void verify_crc32c(const struct carry_walk *walk, struct carry_packet_sum *sum) {
-    sum->expected = compute_crc32c(walk, sum);
-    if (sum->expected == sum->stored)
+static CARRY_SELDOM void verify_crc32c(const uint8_t *data, struct carry_packet_sum *sum) {
+    sum->expected = compute_crc32c(data, sum);
+    if (sum->expected == sum->stored) {
         sum->verdict = CARRY_VERDICT_GOOD;
-    else
-        condemn(walk, sum);
+        return;
+    }
+    condemn(sum);
+    if (sum->verdict == CARRY_VERDICT_BAD && carry_sctp_is_adler32(data, sum))
+        sum->cause = CARRY_CAUSE_ADLER32;
 }
 
 PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
                         enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
-    uint32_t seed = seed_of(walk, sum);
+    uint32_t seed = seed_of(walk->data, sum);
     /* IPv4 headers without options are every other sum: their length is worth a constant. */
     uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, seed)
                                            : carry_sum(cover, sum->cover_size, seed);
     /* A quoted 0 that says that there is none is no sum, whatever all else adds up to. */
     bool is_sum = sum->stored || zero == CARRY_ZERO_IS_PLAIN;
-    if (carry_sum_finish(total) == 0 && is_sum) {
+    if (CARRY_USUALLY(carry_sum_fold(total) == 0xffff && is_sum)) {
         sum->verdict = CARRY_VERDICT_GOOD;
         sum->expected = sum->stored;
-    } else {
-        explain_mismatch(walk, sum, zero, total);
+    } else if (explain_mismatch(walk->data, sum, zero, total)) {
+        walk->unsettled = sum;
     }
 }
 
@@ -155,69 +183,51 @@ PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
 PER_SUM void verify(struct carry_walk *walk, struct carry_packet_sum *sum,
                     enum carry_verdict zero) {
     if (sum->field_size == 4)
-        verify_crc32c(walk, sum);
+        verify_crc32c(walk->data, sum);
     else
         verify_sum(walk, sum, zero);
 }
 
-/* Does the outer sum verify once the inner one, which it covers, holds what is expected of it? */
-static bool verifies_around(const struct carry_walk *walk, const struct carry_packet_sum *outer,
-                            const struct carry_packet_sum *inner) {
-    const uint8_t expected[2] = {(uint8_t)(inner->expected >> 8), (uint8_t)inner->expected};
-    uint32_t before = inner->field_offset - outer->cover_offset;
-    uint32_t after = before + inner->field_size;
-    if (after > outer->cover_size || outer->field_size != 2)
-        return false;
-    const uint8_t *cover = walk->data + outer->cover_offset;
-    uint32_t sum = carry_sum(cover, before, outer->pseudo);
-    sum = carry_sum_combine(sum, carry_sum(expected, sizeof expected, 0), before);
-    uint32_t rest = carry_sum(cover + after, outer->cover_size - after, 0);
-    return carry_sum_finish(carry_sum_combine(sum, rest, after)) == 0;
-}
-
-/*
- * A network card completes one sum of a frame. What stands around it, in the headers of tunnels, is
- * written as it will be right then ("local checksum offload"): no damage either.
- */
-static void judge_around_partial(const struct carry_walk *walk) {
-    for (struct carry_packet_sum *outer = walk->sums; outer < walk->partial; outer++)
-        if (outer->verdict == CARRY_VERDICT_BAD && verifies_around(walk, outer, walk->partial)) {
-            outer->verdict = CARRY_VERDICT_PARTIAL;
-            outer->expected = outer->stored;
-        }
-}
-
-/* Reads the field, where it was captured and its layer has room for it. */
-static bool read_field(const struct carry_walk *walk, struct carry_packet_sum *sum) {
-    if ((uint64_t)sum->field_offset + sum->field_size > carry_walk_readable(walk))
-        return false;
-    const uint8_t *field = walk->data + sum->field_offset;
-    sum->stored = sum->field_size == 4 ? carry_load32(field) : carry_load16(field);
-    return true;
-}
-
 /* Does a stored 0 say that there is no sum? */
-static bool means_none(const struct carry_walk *walk, enum carry_verdict zero) {
-    bool blames = zero == CARRY_VERDICT_ILLEGAL && walk->quoted;
+PER_SUM bool means_none(const struct carry_packet_sum *sum, enum carry_verdict zero) {
+    bool blames = zero == CARRY_VERDICT_ILLEGAL && sum->quoted;
     return zero != CARRY_ZERO_IS_PLAIN && !blames;
 }
 
-/* Nobody wants to know what a sum would be that need not be there, unless to fill it in. */
-static bool is_worth_computing(const struct carry_walk *walk, enum carry_verdict verdict) {
-    return walk->effort == CARRY_EFFORT_FILL ||
-           (walk->effort == CARRY_EFFORT_JUDGE && verdict == CARRY_VERDICT_ILLEGAL);
+PER_SUM void read_field(const uint8_t *data, struct carry_packet_sum *sum,
+                        enum carry_verdict zero) {
+    const uint8_t *field = data + sum->field_offset;
+    sum->stored = sum->field_size == 4 ? carry_load32(field) : carry_load16(field);
+    if (sum->stored == 0 && means_none(sum, zero))
+        sum->verdict = (uint8_t)zero;
 }
 
-/* The verdict needs no sum: a stored 0 tells, or the header. Nothing does that is malformed. */
-static void complete(const struct carry_walk *walk, struct carry_packet_sum *sum,
-                     enum carry_verdict zero, enum carry_reason reason) {
-    bool stores_zero = sum->verdict == zero;
-    if (reason == CARRY_REASON_MALFORMED) {
+/* Nobody wants to know what a sum would be that need not be there, unless to fill it in. */
+static bool is_worth_computing(enum carry_effort effort, enum carry_verdict verdict) {
+    return effort == CARRY_EFFORT_FILL ||
+           (effort == CARRY_EFFORT_JUDGE && verdict == CARRY_VERDICT_ILLEGAL);
+}
+
+/* The verdict needs no sum: a stored 0 tells, or the header. Nothing is in the way of one. */
+static CARRY_SELDOM void complete(const uint8_t *data, enum carry_effort effort,
+                                  struct carry_packet_sum *sum, enum carry_verdict zero) {
+    if (sum->verdict == zero && is_worth_computing(effort, zero))
+        sum->expected = compute(data, sum, zero);
+}
+
+/*
+ * The field may tell all the same, where it was captured and its layer has room for it; not if
+ * something is malformed.
+ */
+static CARRY_SELDOM void judge_obstructed(const uint8_t *data, struct limits limits,
+                                          struct carry_packet_sum *sum, enum carry_verdict zero) {
+    enum carry_reason reason = obstacle(limits, sum);
+    if (field_end(sum) <= limits.readable - sum->cover_offset)
+        read_field(data, sum, zero);
+    if (reason == CARRY_REASON_MALFORMED)
         sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
-        sum->reason = CARRY_REASON_MALFORMED;
-    } else if (reason == CARRY_REASON_NONE && stores_zero && is_worth_computing(walk, zero)) {
-        sum->expected = compute(walk, sum, zero);
-    }
+    if (sum->verdict == CARRY_VERDICT_UNVERIFIABLE)
+        sum->reason = (uint8_t)reason;
 }
 
 /* Judges a sum that says what it covers, but not yet of which packet. */
@@ -227,14 +237,13 @@ PER_SUM void judge(struct carry_walk *walk, struct carry_packet_sum *sum, enum c
     sum->field_offset += walk->offset;
     sum->network_offset = walk->network;
     sum->cover_offset = walk->offset;
-
-    if (read_field(walk, sum) && sum->stored == 0 && means_none(walk, zero))
-        sum->verdict = (uint8_t)zero;
-    enum carry_reason reason = obstacle(walk, sum);
-    if (sum->verdict != CARRY_VERDICT_UNVERIFIABLE)
-        complete(walk, sum, zero, reason);
-    else if (reason != CARRY_REASON_NONE)
-        sum->reason = (uint8_t)reason;
+    if (!CARRY_USUALLY(is_open(walk, sum))) {
+        judge_obstructed(walk->data, limits_of(walk), sum, zero);
+        return;
+    }
+    read_field(walk->data, sum, zero);
+    if (!CARRY_USUALLY(sum->verdict == CARRY_VERDICT_UNVERIFIABLE))
+        complete(walk->data, walk->effort, sum, zero);
     else if (walk->effort != CARRY_EFFORT_FIND)
         verify(walk, sum, zero);
 }
@@ -249,8 +258,9 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
 }
 
 /* Not through carry_walk_list(): nearly all sums come this way, and are written where they stay. */
-void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
-                    uint32_t size, uint32_t pseudo, enum carry_verdict zero) {
+CARRY_IN_LINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
+                                  uint32_t field, uint32_t size, uint32_t pseudo,
+                                  enum carry_verdict zero) {
     if (walk->count == walk->capacity)
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
@@ -280,7 +290,8 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
     walk->pseudo_size = other.size;
     carry_walk_sum(walk, protocol, field, other.size, other.pseudo, CARRY_ZERO_IS_PLAIN);
     const struct carry_packet_sum *second = &walk->sums[index];
-    if (second->verdict != CARRY_VERDICT_GOOD && obstacle(walk, second) == CARRY_REASON_NONE)
+    if (second->verdict != CARRY_VERDICT_GOOD &&
+        obstacle(limits_of(walk), second) == CARRY_REASON_NONE)
         walk->sums[index] = first;
 }
 
@@ -297,8 +308,8 @@ bool carry_walk_enter_tunnel(struct carry_walk *walk) {
 }
 
 /* Only what its own frame holds whole, so that sizes can be relied on. */
-static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
-                              uint32_t identification, uint32_t place, bool more) {
+static CARRY_IN_LINE void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
+                                            uint32_t identification, uint32_t place, bool more) {
     if (walk->quoted || walk->end > walk->bound)
         return;
     *walk->fragment = (struct carry_packet_fragment){
@@ -314,8 +325,8 @@ static void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
     };
 }
 
-uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
-                             uint32_t place, bool more) {
+CARRY_IN_LINE uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol,
+                                           uint32_t identification, uint32_t place, bool more) {
     if (walk->fragment && !walk->fragmented)
         describe_fragment(walk, protocol, identification, place, more);
     walk->fragmented = true;
@@ -336,7 +347,7 @@ uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t
 #define CARRY_ON_ICMP(number)
 
 #define CARRY_ON_LINK(number) case number:
-uint32_t carry_walk_on_link(uint32_t linktype) {
+CARRY_IN_LINE uint32_t carry_walk_on_link(uint32_t linktype) {
     switch (linktype) {
     default:
         return CARRY_NEXT_NONE;
@@ -348,7 +359,7 @@ uint32_t carry_walk_on_link(uint32_t linktype) {
 
 #undef CARRY_ON_ETHERTYPE
 #define CARRY_ON_ETHERTYPE(number) case number:
-uint32_t carry_walk_on_ethertype(uint32_t type) {
+CARRY_IN_LINE uint32_t carry_walk_on_ethertype(uint32_t type) {
     switch (type) {
     default:
         return CARRY_NEXT_NONE;
@@ -360,7 +371,7 @@ uint32_t carry_walk_on_ethertype(uint32_t type) {
 
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number) case number:
-uint32_t carry_walk_on_ip(uint32_t protocol) {
+CARRY_IN_LINE uint32_t carry_walk_on_ip(uint32_t protocol) {
     switch (protocol) {
     default:
         return CARRY_NEXT_NONE;
@@ -370,9 +381,22 @@ uint32_t carry_walk_on_ip(uint32_t protocol) {
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number)
 
+/* As large as the largest number of a port: clients have larger ones. */
+#undef CARRY_PROTOCOL
+#define CARRY_PROTOCOL(id, name, keys) keys
+#undef CARRY_ON_UDP
+#define CARRY_ON_UDP(number) uint8_t to_##number[number];
+union udp_ports {
+#include <carry/protocols.def>
+};
+#undef CARRY_PROTOCOL
+#define CARRY_PROTOCOL(id, name, keys) keys return CARRY_PROTOCOL_##id;
+
 #undef CARRY_ON_UDP
 #define CARRY_ON_UDP(number) case number:
-uint32_t carry_walk_on_udp(uint32_t port) {
+CARRY_IN_LINE uint32_t carry_walk_on_udp(uint32_t port) {
+    if (port > sizeof(union udp_ports))
+        return CARRY_NEXT_NONE;
     switch (port) {
     default:
         return CARRY_NEXT_NONE;
@@ -393,6 +417,13 @@ uint32_t carry_walk_on_icmp(uint32_t type) {
 }
 #undef CARRY_PROTOCOL
 
+#include "packet/ethernet.h"
+#include "packet/ip.h"
+#include "packet/ipv6.h"
+#include "packet/tcp.h"
+#include "packet/udp.h"
+#include "packet/vlan.h"
+
 bool carry_packet_knows_link(uint32_t linktype) {
     return CARRY_NEXT(LINK, linktype) != CARRY_NEXT_NONE;
 }
@@ -406,7 +437,7 @@ static uint32_t (*const steps[])(struct carry_walk *walk) = {
 };
 
 /* Starts where nothing is known but where the bytes are. */
-static void start(struct carry_walk *walk, const struct carry_frame *frame) {
+static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_frame *frame) {
     /* Field by field: not all of it needs clearing for each frame. */
     walk->data = frame->data;
     walk->captured = frame->captured;
@@ -420,13 +451,16 @@ static void start(struct carry_walk *walk, const struct carry_frame *frame) {
     walk->quoted = false;
     walk->fragmented = false;
     walk->scope = frame->scope;
-    walk->partial = NULL;
-    walk->rest_count = 0;
+    walk->src = NULL;
+    walk->dst = NULL;
+    walk->unsettled = NULL;
     walk->count = 0;
+    walk->steps = 0;
 }
 
-static uint32_t start_rest(struct carry_walk *walk) {
-    const struct carry_walk_rest *rest = &walk->rests[--walk->rest_count];
+static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
+    struct carry_walk_spare *spare = walk->spare;
+    const struct carry_walk_rest *rest = &spare->rests[--spare->rest_count];
     if (rest->offset >= walk->captured)
         return CARRY_NEXT_NONE;
     walk->offset = rest->offset;
@@ -441,46 +475,151 @@ static uint32_t start_rest(struct carry_walk *walk) {
     return rest->walk(walk);
 }
 
-static void list_layer(struct carry_walk *walk, uint32_t protocol) {
+static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) {
     if (walk->layers_count < walk->layers_capacity)
         walk->layers[walk->layers_count++] =
             (struct carry_packet_layer){.protocol = protocol, .offset = walk->offset};
 }
 
-void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
-    start(walk, frame);
-    uint32_t next = CARRY_NEXT(LINK, frame->linktype);
+/* Goes on with what comes next, to the end. */
+static void go_on(struct carry_walk *walk, uint32_t next) {
+    struct carry_walk_spare spare;
+    spare.rest_count = 0;
+    spare.rest_dropped = false;
+    walk->spare = &spare;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
-    for (unsigned i = 0; next != CARRY_NEXT_NONE && i < CARRY_PACKET_SUMS_MAX; i++) {
+    for (; next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX; walk->steps++) {
         if (walk->layers)
             list_layer(walk, next);
         next = steps[next](walk);
-        while (next == CARRY_NEXT_NONE && walk->rest_count)
+        while (next == CARRY_NEXT_NONE && spare.rest_count)
             next = start_rest(walk);
     }
-    if (walk->partial)
-        judge_around_partial(walk);
+    walk->spare = NULL;
+    if (walk->fragment)
+        walk->fragment->deeper = next != CARRY_NEXT_NONE || spare.rest_dropped;
+    if (walk->unsettled)
+        carry_offload_settle(walk);
+}
+
+void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
+    start(walk, frame);
+    go_on(walk, CARRY_NEXT(LINK, frame->linktype));
+}
+
+/* --- The same in line --- */
+
+#define LINKTYPE_ETHERNET 1
+
+/* With room for this many sums, these steps never run out. */
+#define IN_LINE_SUMS_MAX 2
+
+/* Each takes a step if what comes next is one of its protocols, and returns what comes then. */
+#define STEP(ID, name)                                                                             \
+    case CARRY_PROTOCOL_##ID:                                                                      \
+        walk->steps++;                                                                             \
+        next = carry_packet_walk_##name(walk);                                                     \
+        break;
+
+static CARRY_IN_LINE uint32_t step_over_ethernet(struct carry_walk *walk, uint32_t next) {
+    switch (next) { STEP(ETHERNET, ethernet) }
+    return next;
+}
+
+static CARRY_IN_LINE uint32_t step_over_tag(struct carry_walk *walk, uint32_t next) {
+    switch (next) { STEP(VLAN, vlan) }
+    return next;
+}
+
+static CARRY_IN_LINE uint32_t step_over_transport(struct carry_walk *walk, uint32_t next) {
+    switch (next) { STEP(TCP, tcp) STEP(UDP, udp) }
+    return next;
+}
+
+/* What an IP header holds is in line twice, since its version is then a constant. */
+static CARRY_IN_LINE uint32_t step_over_network(struct carry_walk *walk, uint32_t next) {
+    switch (next) {
+    case CARRY_PROTOCOL_IP:
+        walk->steps++;
+        return step_over_transport(walk, carry_packet_walk_ip(walk));
+    case CARRY_PROTOCOL_IPV6:
+        walk->steps++;
+        return step_over_transport(walk, carry_packet_walk_ipv6(walk));
+    default:
+        return next;
+    }
+}
+
+/*
+ * Copies the walk to memory. Member by member: a copy of the whole struct would force the walk into
+ * memory from the start. It lists no layers. A new member of struct carry_walk needs its line here.
+ */
+static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
+    return (struct carry_walk){
+        .data = walk->data,
+        .captured = walk->captured,
+        .offset = walk->offset,
+        .end = walk->end,
+        .bound = walk->bound,
+        .network = walk->network,
+        .scope = walk->scope,
+        .version = walk->version,
+        .doubt = walk->doubt,
+        .beyond = walk->beyond,
+        .quoted = walk->quoted,
+        .fragmented = walk->fragmented,
+        .effort = walk->effort,
+        .flags = walk->flags,
+        .src = walk->src,
+        .dst = walk->dst,
+        .unsettled = walk->unsettled,
+        .count = walk->count,
+        .capacity = walk->capacity,
+        .sums = walk->sums,
+        .fragment = walk->fragment,
+        .steps = walk->steps,
+    };
+}
+
+static CARRY_SELDOM size_t finish(struct carry_walk walk, uint32_t next) {
+    go_on(&walk, next);
+    return walk.count;
+}
+
+/* carry_walk_frame() to judge, with what captures are full of in line. */
+static size_t check(const struct carry_frame *frame, const struct carry_packet_options *options,
+                    struct carry_packet_sum *sums, size_t capacity,
+                    struct carry_packet_fragment *fragment) {
+    struct carry_walk walk;
+    carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
+    walk.fragment = fragment;
+    start(&walk, frame);
+    uint32_t next;
+    if (CARRY_USUALLY(frame->linktype == LINKTYPE_ETHERNET && capacity >= IN_LINE_SUMS_MAX)) {
+        next = step_over_ethernet(&walk, CARRY_NEXT(LINK, LINKTYPE_ETHERNET));
+        next = step_over_tag(&walk, next);
+        next = step_over_network(&walk, next);
+        if (CARRY_USUALLY(next == CARRY_NEXT_NONE && !walk.unsettled))
+            return walk.count;
+    } else {
+        next = CARRY_NEXT(LINK, frame->linktype);
+    }
+    return finish(put_down(&walk), next);
 }
 
 size_t carry_packet_check(const struct carry_frame *frame,
                           const struct carry_packet_options *options, struct carry_packet_sum *sums,
                           size_t capacity) {
-    struct carry_walk walk;
-    carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
-    carry_walk_frame(&walk, frame);
-    return walk.count;
+    return check(frame, options, sums, capacity, NULL);
 }
 
 size_t carry_packet_check_fragment(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *sums, size_t capacity,
                                    struct carry_packet_fragment *fragment) {
-    struct carry_walk walk;
-    carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
-    walk.fragment = fragment;
     fragment->version = 0;
-    carry_walk_frame(&walk, frame);
-    return walk.count;
+    fragment->deeper = false;
+    return check(frame, options, sums, capacity, fragment);
 }
 
 size_t carry_packet_walk(const struct carry_frame *frame,
@@ -507,7 +646,7 @@ size_t carry_packet_layers(const struct carry_frame *frame,
 /* --- Names --- */
 
 static const char *name_of(const char *const *names, size_t count, unsigned index) {
-    return index < count ? names[index] : "?";
+    return index < count ? names[index] : "unknown";
 }
 
 const char *carry_packet_protocol_name(unsigned protocol) {
@@ -536,4 +675,13 @@ const char *carry_packet_reason_name(unsigned reason) {
         [CARRY_REASON_ROUTING] = "routing",
     };
     return name_of(names, CARRY_REASON_COUNT, reason);
+}
+
+const char *carry_packet_cause_name(unsigned cause) {
+    static const char *const names[CARRY_CAUSE_COUNT] = {
+        [CARRY_CAUSE_NONE] = "none",
+        [CARRY_CAUSE_HEADER] = "header",
+        [CARRY_CAUSE_ADLER32] = "adler32",
+    };
+    return name_of(names, CARRY_CAUSE_COUNT, cause);
 }

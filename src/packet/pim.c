@@ -16,6 +16,7 @@ static struct carry_cover cover(struct carry_walk *walk, uint32_t size) {
 }
 
 uint32_t carry_packet_walk_pim(struct carry_walk *walk) {
+    carry_walk_require_length(walk);
     const uint8_t *header = carry_walk_header(walk, REGISTER_SIZE);
     struct carry_cover whole = cover(walk, carry_walk_size(walk));
     if (!header || header[0] != REGISTER) {

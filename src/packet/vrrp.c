@@ -7,6 +7,7 @@
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_vrrp(struct carry_walk *walk) {
+    carry_walk_require_length(walk);
     const uint8_t *header = carry_walk_header(walk, 8);
     uint32_t size = carry_walk_size(walk);
     struct carry_cover with_pseudo = {size, carry_walk_pseudo(walk, 112, size)};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * VXLAN (RFC 7348), with its group policy (draft-smith-vxlan-group-policy) and generic protocol
- * (draft-ietf-nvo3-vxlan-gpe) extensions. Bits that none of them defines must be zero: that tells
- * it from other traffic on its ports.
+ * (draft-ietf-nvo3-vxlan-gpe) extensions. Bits that none of them defines are zero: that tells it
+ * from other traffic on its ports. Receivers ignore them (RFC 7348, section 5): where some are set,
+ * an IP packet that fills the frame inside tells it.
  */
 #include "packet/walk.h"
 
@@ -18,19 +19,28 @@
 /* By the protocol number of VXLAN-GPE, which some senders write without its flag. */
 static const uint16_t ethertypes[] = {0x6558, 0x0800, 0x86dd, 0x6558, 0x894f, 0x8847};
 
-uint32_t carry_packet_walk_vxlan(struct carry_walk *walk) {
-    const uint8_t *header = carry_walk_header(walk, 8);
-    if (!header || !(header[0] & (IDENTIFIER | NEXT_PROTOCOL)) || header[7] != 0)
-        return CARRY_NEXT_NONE;
-    carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8);
-    walk->offset += 8;
-    if (header[0] == (GROUP_POLICY | IDENTIFIER)) {
-        bool undefined = header[1] & ~(DONT_LEARN | POLICY_APPLIED);
-        return undefined ? CARRY_NEXT_NONE : CARRY_NEXT(ETHERTYPE, ethertypes[0]);
-    }
+/* As the header says; 0 if it has bits set that nothing defines. */
+static uint32_t ethertype_of(const uint8_t *header) {
+    if (header[7] != 0)
+        return 0;
+    if (header[0] == (GROUP_POLICY | IDENTIFIER))
+        return header[1] & ~(DONT_LEARN | POLICY_APPLIED) ? 0 : ethertypes[0];
     bool undefined = header[0] & ~(IDENTIFIER | NEXT_PROTOCOL | BROADCAST | MANAGEMENT) ||
                      header[1] != 0 || header[2] != 0;
     if (undefined || header[3] >= sizeof ethertypes / sizeof *ethertypes)
+        return 0;
+    return ethertypes[header[3]];
+}
+
+uint32_t carry_packet_walk_vxlan(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 8);
+    if (!header || !(header[0] & (IDENTIFIER | NEXT_PROTOCOL)))
         return CARRY_NEXT_NONE;
-    return CARRY_NEXT(ETHERTYPE, ethertypes[header[3]]);
+    uint32_t ethertype = ethertype_of(header);
+    carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8);
+    walk->offset += 8;
+    if (ethertype)
+        return CARRY_NEXT(ETHERTYPE, ethertype);
+    bool is_plain = (header[0] & (IDENTIFIER | NEXT_PROTOCOL)) == IDENTIFIER;
+    return is_plain ? carry_walk_exact_ethernet(walk) : CARRY_NEXT_NONE;
 }

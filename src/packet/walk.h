@@ -16,6 +16,20 @@
 #include <carry/packet.h>
 #include <carry/sum.h>
 
+/*
+ * packet.c includes the most frequent protocols as headers. The compiler inlines their functions
+ * into the walk and keeps its state in registers. Other files call the same functions.
+ *
+ * A walk stays in registers as long as nobody has its address. So a function that is not in line
+ * takes it by value where one in line calls it.
+ */
+#define CARRY_IN_LINE inline __attribute__((__always_inline__))
+
+/* What hardly any packet needs, and is therefore kept out of line. Linux defines `noinline`. */
+#define CARRY_SELDOM __attribute__((__noinline__))
+
+#define CARRY_USUALLY(condition) __builtin_expect(!!(condition), 1)
+
 struct carry_walk;
 
 /* Where and how the walk goes on after the packet that it is in. */
@@ -32,8 +46,16 @@ struct carry_walk_rest {
     bool quoted;
 };
 
-/* Of these within each other; the rest of what nests deeper is not looked at. */
+/* Of these within each other; the rest of what nests deeper is dropped. */
 #define CARRY_WALK_RESTS_MAX 4
+
+/* What is seldom needed, and then in memory. */
+struct carry_walk_spare {
+    uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
+    bool rest_dropped;     /* for want of room */
+    uint32_t rest_count;
+    struct carry_walk_rest rests[CARRY_WALK_RESTS_MAX]; /* the innermost last */
+};
 
 struct carry_walk {
     const uint8_t *data;
@@ -56,10 +78,9 @@ struct carry_walk {
     uint32_t flags;     /* enum carry_packet_flag */
     const uint8_t *src; /* the addresses of its pseudo-header */
     const uint8_t *dst;
-    uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
 
-    struct carry_packet_sum *partial; /* the innermost that is to be completed, or NULL */
-    size_t count;                     /* of the sums listed */
+    const struct carry_packet_sum *unsettled; /* see carry_offload_settle(); NULL: none is */
+    size_t count;                             /* of the sums listed */
     size_t capacity;
     struct carry_packet_sum *sums;
 
@@ -68,8 +89,8 @@ struct carry_walk {
     size_t layers_capacity;
     struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
 
-    uint32_t rest_count;
-    struct carry_walk_rest rests[CARRY_WALK_RESTS_MAX]; /* the innermost last */
+    uint32_t steps;                 /* taken */
+    struct carry_walk_spare *spare; /* NULL in line */
 };
 
 /* How much work a sum is worth. */
@@ -90,6 +111,7 @@ static inline void carry_walk_prepare(struct carry_walk *walk,
     walk->capacity = capacity;
     walk->layers = NULL;
     walk->fragment = NULL;
+    walk->spare = NULL;
 }
 
 /* Walks over a frame. What was found is then in what was prepared, and in walk->count. */
@@ -160,6 +182,13 @@ uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t s
 uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
                              uint32_t place, bool more);
 
+/* Does what the outer sum covers hold the field of the inner one? */
+static inline bool carry_walk_covers(const struct carry_packet_sum *outer,
+                                     const struct carry_packet_sum *inner) {
+    return inner->field_offset >= outer->cover_offset &&
+           inner->field_offset - outer->cover_offset < outer->cover_size;
+}
+
 static inline uint32_t carry_load16(const uint8_t *p) {
     return (uint32_t)p[0] << 8 | p[1];
 }
@@ -183,17 +212,18 @@ static inline uint32_t carry_load_family(const uint8_t *p) {
 }
 
 /* Where the bytes end that belong to this layer and were captured. */
-static inline uint32_t carry_walk_readable(const struct carry_walk *walk) {
+static CARRY_IN_LINE uint32_t carry_walk_readable(const struct carry_walk *walk) {
     return walk->bound < walk->captured ? walk->bound : walk->captured;
 }
 
 /* The header at `offset`, if `size` bytes of it belong to this layer and were captured. */
-static inline const uint8_t *carry_walk_header(const struct carry_walk *walk, uint32_t size) {
+static CARRY_IN_LINE const uint8_t *carry_walk_header(const struct carry_walk *walk,
+                                                      uint32_t size) {
     return size <= carry_walk_readable(walk) - walk->offset ? walk->data + walk->offset : NULL;
 }
 
 /* The header at `offset`, as above; moves behind it if it is there. */
-static inline const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
+static CARRY_IN_LINE const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_header(walk, size);
     if (header)
         walk->offset += size;
@@ -210,12 +240,12 @@ static inline const uint8_t *carry_walk_extension(const struct carry_walk *walk,
 }
 
 /* The bytes from `offset` to where this layer ends, as its header says. */
-static inline uint32_t carry_walk_size(const struct carry_walk *walk) {
+static CARRY_IN_LINE uint32_t carry_walk_size(const struct carry_walk *walk) {
     return (uint32_t)(walk->end - walk->offset);
 }
 
 /* Says where this layer ends. */
-static inline void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
+static CARRY_IN_LINE void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
     walk->end = end;
     if (end < walk->bound)
         walk->bound = (uint32_t)end;
@@ -232,9 +262,14 @@ static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
                                         uint32_t (*walk_rest)(struct carry_walk *walk)) {
-    if (offset >= walk->bound || walk->rest_count == CARRY_WALK_RESTS_MAX)
+    struct carry_walk_spare *spare = walk->spare;
+    if (offset >= walk->bound)
         return;
-    walk->rests[walk->rest_count++] = (struct carry_walk_rest){
+    if (spare->rest_count == CARRY_WALK_RESTS_MAX) {
+        spare->rest_dropped = true;
+        return;
+    }
+    spare->rests[spare->rest_count++] = (struct carry_walk_rest){
         .walk = walk_rest,
         .end = walk->end,
         .offset = (uint32_t)offset,
@@ -267,7 +302,13 @@ static inline uint32_t carry_walk_family(uint32_t family) {
  * What follows a type field of Ethernet: up to 1,500 it is the length of an 802.2 LLC frame, for
  * which Linux has an ethertype of its own (ETH_P_802_2), as in cooked captures.
  */
-static inline uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
+static CARRY_IN_LINE uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
+    if (CARRY_USUALLY(type == 0x0800))
+        return CARRY_NEXT(ETHERTYPE, 0x0800);
+    if (CARRY_USUALLY(type == 0x86dd))
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    if (CARRY_USUALLY(type == 0x8100))
+        return CARRY_NEXT(ETHERTYPE, 0x8100);
     if (type > 1500)
         return CARRY_NEXT(ETHERTYPE, type);
     if (walk->offset + (uint64_t)type < walk->bound)
@@ -300,14 +341,33 @@ static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
     return size == carry_walk_size(walk) ? carry_walk_ip_version(walk) : CARRY_NEXT_NONE;
 }
 
+/*
+ * As above, for an Ethernet frame: IP, or IP behind a VLAN tag, must fill it, except for the
+ * padding of the shortest frames.
+ */
+static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
+    const uint8_t *frame = carry_walk_header(walk, 14 + 4 + 6); /* with IP's length in any case */
+    uint32_t head = frame && carry_load16(frame + 12) == 0x8100 ? 14 + 4 : 14, size = 0;
+    if (!frame)
+        return CARRY_NEXT_NONE;
+    uint32_t type = carry_load16(frame + head - 2), version = frame[head] >> 4;
+    if (type == 0x0800 && version == 4)
+        size = head + carry_load16(frame + head + 2);
+    else if (type == 0x86dd && version == 6)
+        size = head + 40 + carry_load16(frame + head + 4);
+    uint32_t room = carry_walk_size(walk);
+    bool fills = size == room || (size && size < room && room <= 60);
+    return fills ? CARRY_NEXT(ETHERTYPE, 0x6558) : CARRY_NEXT_NONE;
+}
+
 /* What follows a header of `size` bytes, of which the last two are such a type field. */
-static inline uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
+static CARRY_IN_LINE uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_take(walk, size);
     return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;
 }
 
 /* Tells apart networks, such as VLANs and tunnels, in which addresses may be the same by chance. */
-static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
+static CARRY_IN_LINE void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
     walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
 }
 
@@ -318,13 +378,14 @@ static inline void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t num
 bool carry_walk_enter_tunnel(struct carry_walk *walk);
 
 /* Is an IP header at `offset` wanted? */
-static inline bool carry_walk_enter_ip(struct carry_walk *walk) {
+static CARRY_IN_LINE bool carry_walk_enter_ip(struct carry_walk *walk) {
     return !walk->version || carry_walk_enter_tunnel(walk);
 }
 
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */
-static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
-                                             const uint8_t *src, const uint8_t *dst, uint64_t end) {
+static CARRY_IN_LINE void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
+                                                    const uint8_t *src, const uint8_t *dst,
+                                                    uint64_t end) {
     walk->network = walk->offset;
     walk->version = version;
     walk->src = src;
@@ -334,9 +395,20 @@ static inline void carry_walk_start_datagram(struct carry_walk *walk, uint8_t ve
 }
 
 /* Gives a reason why sums over this datagram's content cannot be told; the gravest is kept. */
-static inline void carry_walk_doubt(struct carry_walk *walk, enum carry_reason reason) {
+static CARRY_IN_LINE void carry_walk_doubt(struct carry_walk *walk, enum carry_reason reason) {
     if (walk->doubt == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
         walk->doubt = (uint8_t)reason;
+}
+
+/*
+ * For protocols that no card segments. A length of 0 in the IP header is what segmentation offload
+ * leaves of TCP and UDP, or that of a jumbogram (RFC 2675); theirs says that there is nothing.
+ */
+static inline void carry_walk_require_length(struct carry_walk *walk) {
+    bool is_jumbogram = walk->version == 6 && walk->end - walk->network - 40 > UINT16_MAX;
+    uint32_t length = carry_load16(walk->data + walk->network + (walk->version == 6 ? 4 : 2));
+    if (length == 0 && !is_jumbogram)
+        carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
 }
 
 #endif

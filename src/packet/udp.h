@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* UDP (RFC 768, over IPv6 RFC 8200): covered for as long as its own length says. */
+#ifndef CARRY_PACKET_UDP_H
+#define CARRY_PACKET_UDP_H
+
 #include "packet/walk.h"
 
 /* A length of 0 is for what 16 bits cannot hold (RFC 2675, section 4); IPv6 hosts accept any. */
-static uint32_t covered_size(const struct carry_walk *walk, uint32_t stated, uint32_t room) {
+static inline uint32_t carry_udp_covered_size(const struct carry_walk *walk, uint32_t stated,
+                                              uint32_t room) {
     bool too_long_to_state = walk->version == 6 || room > UINT16_MAX;
     return stated == 0 && too_long_to_state ? room : stated;
 }
@@ -12,7 +16,7 @@ static uint32_t covered_size(const struct carry_walk *walk, uint32_t stated, uin
  * The tunnel that a port announces, or CARRY_NEXT_NONE. Replies come from such a port too. That is
  * no proof, for any client may have been given the port: tunnels look twice at what they find.
  */
-static uint32_t tunnel_on(const uint8_t *header) {
+static inline uint32_t carry_udp_tunnel_on(const uint8_t *header) {
     uint32_t to = CARRY_NEXT(UDP, carry_load16(header + 2));
     return to != CARRY_NEXT_NONE ? to : CARRY_NEXT(UDP, carry_load16(header));
 }
@@ -21,14 +25,15 @@ static uint32_t tunnel_on(const uint8_t *header) {
  * Over IPv4 the sender may choose to send no checksum; over IPv6 it must send one, but for tunnels,
  * to which receivers allow it by port (RFC 6935, section 5). SCTP is none (RFC 6951, section 5.3).
  */
-static enum carry_verdict meaning_of_zero(const struct carry_walk *walk, uint32_t tunnel) {
+static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_walk *walk,
+                                                           uint32_t tunnel) {
     bool is_tunnel = tunnel != CARRY_NEXT_NONE && tunnel != CARRY_PROTOCOL_SCTP_UDP;
     bool may_omit = walk->version == 4 || is_tunnel || walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }
 
 /* Enters a datagram of `size` bytes, unless that contradicts the IP header. */
-static uint32_t enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
+static inline uint32_t carry_udp_enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
     uint64_t end = walk->offset + (uint64_t)size;
     bool fits = end <= walk->end || walk->doubt == CARRY_REASON_FRAGMENT;
     if (size < 8 || !fits)
@@ -38,15 +43,17 @@ static uint32_t enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
     return tunnel;
 }
 
-uint32_t carry_packet_walk_udp(struct carry_walk *walk) {
+CARRY_IN_LINE uint32_t carry_packet_walk_udp(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 8);
     uint32_t size = carry_walk_size(walk);
     uint32_t tunnel = CARRY_NEXT_NONE;
     if (header) {
-        size = covered_size(walk, carry_load16(header + 4), size);
-        tunnel = tunnel_on(header);
+        size = carry_udp_covered_size(walk, carry_load16(header + 4), size);
+        tunnel = carry_udp_tunnel_on(header);
     }
     carry_walk_sum(walk, CARRY_PROTOCOL_UDP, 6, size, carry_walk_pseudo(walk, 17, size),
-                   meaning_of_zero(walk, tunnel));
-    return tunnel == CARRY_NEXT_NONE ? CARRY_NEXT_NONE : enter(walk, size, tunnel);
+                   carry_udp_meaning_of_zero(walk, tunnel));
+    return tunnel == CARRY_NEXT_NONE ? CARRY_NEXT_NONE : carry_udp_enter(walk, size, tunnel);
 }
+
+#endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* IPv6 (RFC 8200). It has no checksum of its own. */
+#ifndef CARRY_PACKET_IPV6_H
+#define CARRY_PACKET_IPV6_H
+
 #include "packet/walk.h"
 
-uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
+CARRY_IN_LINE uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
     if (!carry_walk_enter_ip(walk))
         return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 40);
@@ -16,3 +19,5 @@ uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
     walk->offset += 40;
     return CARRY_NEXT(IP, header[6]);
 }
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* IPv4 (RFC 791). */
+#ifndef CARRY_PACKET_IP_H
+#define CARRY_PACKET_IP_H
+
+#include "packet/walk.h"
+
+#define CARRY_IP_MORE_FRAGMENTS  0x2000
+#define CARRY_IP_FRAGMENT_OFFSET 0x1fff
+
+enum carry_ip_option {
+    CARRY_IP_OPTION_END = 0,
+    CARRY_IP_OPTION_NOP = 1,
+    CARRY_IP_OPTION_LSRR = 131,
+    CARRY_IP_OPTION_SSRR = 137,
+};
+
+/* The last address of a source route that has hops left; else NULL. */
+static const uint8_t *carry_ip_end_of_route(const uint8_t *option, uint32_t size) {
+    uint32_t pointer = size < 3 ? 0 : option[2]; /* counts from 1 */
+    bool has_hops = pointer >= 4 && pointer <= size && (size - 3) % 4 == 0;
+    return has_hops ? option + size - 4 : NULL;
+}
+
+/*
+ * The destination in pseudo-headers, of a header with options: the final one (RFC 1122, section
+ * 4.1.3.4).
+ */
+static CARRY_SELDOM const uint8_t *carry_ip_final_destination(const uint8_t *header,
+                                                              uint32_t size) {
+    const uint8_t *destination = header + 16;
+    for (uint32_t i = 20; i < size && header[i] != CARRY_IP_OPTION_END;) {
+        const uint8_t *option = header + i, *end = NULL;
+        uint32_t option_size = 1;
+        if (option[0] != CARRY_IP_OPTION_NOP)
+            option_size = i + 1 < size ? option[1] : 0;
+        if (option_size == 0 || option_size > size - i)
+            break;
+        if (option[0] == CARRY_IP_OPTION_LSRR || option[0] == CARRY_IP_OPTION_SSRR)
+            end = carry_ip_end_of_route(option, option_size);
+        destination = end ? end : destination;
+        i += option_size;
+    }
+    return destination;
+}
+
+/* Why a header that is not there cannot be judged: its rest may be in the next fragment. */
+static CARRY_IN_LINE enum carry_reason carry_ip_missing(const struct carry_walk *walk) {
+    return walk->beyond == CARRY_REASON_FRAGMENT ? CARRY_REASON_FRAGMENT : CARRY_REASON_NONE;
+}
+
+/* Lists a header behind which nothing can be found. */
+static CARRY_IN_LINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
+                                                  enum carry_reason doubt) {
+    walk->network = walk->offset;
+    walk->version = 4;
+    walk->doubt = (uint8_t)doubt;
+    carry_walk_sum(walk, CARRY_PROTOCOL_IP, 10, 20, 0, CARRY_ZERO_IS_PLAIN);
+    return CARRY_NEXT_NONE;
+}
+
+/* Enters the datagram behind a header of `size` bytes. */
+static CARRY_IN_LINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint8_t *header,
+                                             uint32_t size) {
+    /* Segmentation offload leaves a total length of 0 for what 16 bits cannot hold, or for the
+       card to fill in: then the datagram is all there is. */
+    uint32_t total = carry_load16(header + 2);
+    uint64_t end = total ? walk->offset + (uint64_t)total : walk->end;
+    carry_walk_start_datagram(walk, 4, header + 12, header + 16, end);
+    bool is_whole = carry_walk_header(walk, size);
+    carry_walk_sum(walk, CARRY_PROTOCOL_IP, 10, size, 0, CARRY_ZERO_IS_PLAIN);
+    if (!is_whole)
+        return CARRY_NEXT_NONE;
+    if (size > 20)
+        walk->dst = carry_ip_final_destination(header, size);
+    walk->offset += size;
+
+    uint32_t fragment = carry_load16(header + 6);
+    if (fragment & (CARRY_IP_FRAGMENT_OFFSET | CARRY_IP_MORE_FRAGMENTS))
+        return carry_walk_fragment(walk, header[9], carry_load16(header + 4),
+                                   (fragment & CARRY_IP_FRAGMENT_OFFSET) * 8,
+                                   fragment & CARRY_IP_MORE_FRAGMENTS);
+    return CARRY_NEXT(IP, header[9]);
+}
+
+CARRY_IN_LINE uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
+    if (!carry_walk_enter_ip(walk))
+        return CARRY_NEXT_NONE;
+    const uint8_t *header = carry_walk_header(walk, 20);
+    uint32_t size = header ? (header[0] & 15) * 4u : 0;
+    if (size < 20 || header[0] >> 4 != 4)
+        return carry_ip_list_alone(walk, header ? CARRY_REASON_MALFORMED : carry_ip_missing(walk));
+    /* Without options, as nearly all: in line a second time, with a constant for the size. */
+    return CARRY_USUALLY(size == 20) ? carry_ip_enter(walk, header, 20)
+                                     : carry_ip_enter(walk, header, size);
+}
+
+#endif

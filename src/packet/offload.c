@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A network card completes one sum of a frame, or several, and some cards fill in the sums of IPv4
+ * headers too. What is left to them shows in the frame's other sums:
+ *
+ * - A header's sum of 0 is left to the card where a sum in the same packet is partial. Chance makes
+ *   one header in 65,535 hold 0, and hardly ever beside a partial sum. By itself, 0 is damage.
+ * - The headers of tunnels around it hold sums that become right once the card has filled in the
+ *   inner one ("local checksum offload"): no damage either.
+ */
+#include "packet/offload.h"
+
+/* --- Sums of IPv4 headers --- */
+
+/* Does the field stand in the packet of this header? A total length of 0 says that all does. */
+static bool is_within(const struct carry_walk *walk, const struct carry_packet_sum *header,
+                      const struct carry_packet_sum *sum) {
+    uint32_t total = carry_load16(walk->data + header->cover_offset + 2);
+    return !total || sum->field_offset < header->cover_offset + total;
+}
+
+static bool holds_partial(const struct carry_walk *walk, const struct carry_packet_sum *header) {
+    for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++)
+        if (carry_offload_is_left(sum) && is_within(walk, header, sum))
+            return true;
+    return false;
+}
+
+static bool is_cut(const struct carry_packet_sum *sum) {
+    return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && sum->reason == CARRY_REASON_SNAPLEN;
+}
+
+/* Could this one, of which not all was captured, be partial? */
+static bool may_be_partial(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    uint16_t stored;
+    if (!is_cut(sum) || sum->quoted)
+        return false;
+    if ((uint64_t)sum->field_offset + sum->field_size > walk->captured)
+        return true;
+    __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
+    return carry_offload_is_partial(sum, stored);
+}
+
+/* Could sums be listed behind the last one, had the capture kept more? */
+static bool may_go_on(const struct carry_walk *walk) {
+    const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
+    return walk->offset != last->cover_offset || (is_cut(last) && !last->pseudo);
+}
+
+/* Would a partial sum show in the packet, if there were one? A cut never turns partial into bad. */
+static bool is_hidden(const struct carry_walk *walk, const struct carry_packet_sum *header) {
+    if (walk->captured >= walk->bound || walk->quoted)
+        return false;
+    for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++)
+        if (may_be_partial(walk, sum))
+            return true;
+    return may_go_on(walk);
+}
+
+static void judge_empty_header(const struct carry_walk *walk, struct carry_packet_sum *header) {
+    if (holds_partial(walk, header)) {
+        header->verdict = CARRY_VERDICT_PARTIAL;
+    } else if (is_hidden(walk, header)) {
+        header->verdict = CARRY_VERDICT_UNVERIFIABLE;
+        header->reason = CARRY_REASON_SNAPLEN;
+    } else {
+        return;
+    }
+    header->cause = CARRY_CAUSE_HEADER;
+}
+
+/* --- Sums around others --- */
+
+/* What the sum changes by, as a partial one, when it holds what is expected of it. */
+static uint32_t change_of(const struct carry_packet_sum *sum) {
+    const uint8_t bytes[4] = {(uint8_t)(sum->expected >> 8), (uint8_t)sum->expected,
+                              (uint8_t) ~(sum->stored >> 8), (uint8_t)~sum->stored};
+    return carry_sum(bytes, sizeof bytes, 0);
+}
+
+/* Does it verify once all that it covers is complete, of which there is something? */
+static bool verifies_around(const struct carry_walk *walk, const struct carry_packet_sum *outer) {
+    bool around = false;
+    if (outer->field_size != 2)
+        return false;
+    uint32_t total = carry_sum(walk->data + outer->cover_offset, outer->cover_size, outer->pseudo);
+    for (const struct carry_packet_sum *sum = outer + 1; sum < walk->sums + walk->count; sum++) {
+        if (!carry_offload_is_left(sum) || !carry_walk_covers(outer, sum))
+            continue;
+        around = true;
+        total = carry_sum_combine(total, change_of(sum), sum->field_offset - outer->cover_offset);
+    }
+    return around && carry_sum_finish(total) == 0;
+}
+
+static void judge_around(const struct carry_walk *walk, struct carry_packet_sum *outer) {
+    if (!verifies_around(walk, outer))
+        return;
+    outer->verdict = CARRY_VERDICT_PARTIAL;
+    outer->expected = outer->stored;
+}
+
+/* From the innermost outwards, since headers are among what sums stand around. */
+void carry_offload_settle(const struct carry_walk *walk) {
+    for (size_t i = walk->count; i-- > 0;) {
+        struct carry_packet_sum *sum = &walk->sums[i];
+        if (carry_offload_is_empty_header(sum))
+            judge_empty_header(walk, sum);
+        else if (sum->verdict == CARRY_VERDICT_BAD)
+            judge_around(walk, sum);
+    }
+}
