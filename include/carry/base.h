@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by every public header: linkage, and the error codes that functions return.
+ * Shared by every public header: the version, what arguments may be, linkage, and the error codes
+ * that functions return.
+ *
+ * Arguments. This holds for every function of the library, unless its header says otherwise:
+ *  - A pointer to a structure, a result or a function must not be NULL. This is not checked.
+ *  - A pointer to bytes or to an array may be NULL where their size or number is 0.
+ *  - A string may be NULL, which is to give none: no feature has that name, no mask is set, no
+ *    kernel is asked for.
+ *  - A number that is out of range (an index, an enumerator, a component, a listing) names nothing,
+ *    and the answer says so: a function that names or describes a value returns "unknown", a
+ *    look-up false, NULL or 0, a function that returns errors CARRY_ERROR_INVALID; others do
+ *    nothing.
+ *  - Bits of flags that no header names, and members called reserved, must be 0.
+ *
+ * Strings that functions return are static, and never NULL except as described for look-ups.
  */
 #ifndef CARRY_BASE_H
 #define CARRY_BASE_H
@@ -9,36 +23,81 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version's only home: the build, the tool and the packages read it here. */
+#define CARRY_VERSION_MAJOR 0
+#define CARRY_VERSION_MINOR 1
+#define CARRY_VERSION_PATCH 0
+
+#define CARRY_VERSION_OF(major, minor, patch)      ((major)*1000000 + (minor)*1000 + (patch))
+#define CARRY_VERSION_QUOTE(major, minor, patch)   #major "." #minor "." #patch
+#define CARRY_VERSION_TEXT_OF(major, minor, patch) CARRY_VERSION_QUOTE(major, minor, patch)
+
+/* Of these headers: a number that grows, and "0.1.0". */
+#define CARRY_VERSION                                                                              \
+    CARRY_VERSION_OF(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH)
+#define CARRY_VERSION_TEXT                                                                         \
+    CARRY_VERSION_TEXT_OF(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH)
+
 #ifdef __cplusplus
-/* Functions may be named as the struct that they fill. */
+/*
+ * Functions may be named as the struct that they fill. Inline functions are the same text in both
+ * languages, with casts that some C++ projects forbid (-Wuseless-cast is of GCC alone).
+ */
+#ifdef __clang__
+#define CARRY_IGNORE_USELESS_CAST
+#else
+#define CARRY_IGNORE_USELESS_CAST _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")
+#endif
 #define CARRY_BEGIN_DECLS                                                                          \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"") extern "C" {
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")                  \
+        _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                                     \
+            CARRY_IGNORE_USELESS_CAST extern "C" {
 #define CARRY_END_DECLS                                                                            \
     }                                                                                              \
     _Pragma("GCC diagnostic pop")
+#define CARRY_C_LINKAGE extern "C"
+#define CARRY_ASSERT    static_assert
 #else
 #define CARRY_BEGIN_DECLS
 #define CARRY_END_DECLS
+#define CARRY_C_LINKAGE extern
+#define CARRY_ASSERT    _Static_assert
 #endif
 
 #define CARRY_API __attribute__((visibility("default")))
 
+/*
+ * An inline function, whose one copy for calls and addresses is the library's. As in C, a C++ file
+ * makes none of its own, which its object would export.
+ */
+#ifdef __cplusplus
+#define CARRY_API_INLINE CARRY_API extern inline __attribute__((gnu_inline))
+#else
+#define CARRY_API_INLINE CARRY_API inline
+#endif
+
+/* How macros end that declare something: takes the semicolon behind them, in any namespace. */
+#define CARRY_DECLARED CARRY_ASSERT(true, "")
+
 CARRY_BEGIN_DECLS
 
-/* Functions that can fail return 0 or a negative one of these. */
+/* Functions that can fail return CARRY_OK or one of the others, which are negative. */
+#define CARRY_ERROR(name, number, text) name = number,
 enum carry_error {
-    CARRY_OK = 0,
-    CARRY_ERROR_INVALID = -1,     /* an argument has no meaning */
-    CARRY_ERROR_UNKNOWN = -2,     /* a name that no table holds */
-    CARRY_ERROR_UNSUPPORTED = -3, /* known, but not on this CPU */
-    CARRY_ERROR_BYTES = -4,       /* text holds other instructions than it should */
-    CARRY_ERROR_PERMISSION = -5,  /* the system does not let text be written */
-    CARRY_ERROR_NO_SYNC = -6,     /* the system cannot synchronise the cores that run threads */
-    CARRY_ERROR_MEMORY = -7,      /* no memory */
-    CARRY_ERROR_BUSY = -8,        /* in use by somebody else: do without it, or try again */
-    CARRY_ERROR_SIZE = -9,        /* a buffer is too small */
-    CARRY_ERROR_CONTEXT = -10,    /* never to be called from where it was */
+#include <carry/errors.def>
 };
+#undef CARRY_ERROR
+
+/* "CARRY_ERROR_INVALID", as the enumerator is spelled; and one line for people. */
+CARRY_API const char *carry_error_name(int error);
+CARRY_API const char *carry_error_text(int error);
+
+/*
+ * The version of the library that runs, which may be another than that of the headers: a number to
+ * compare with CARRY_VERSION or CARRY_VERSION_OF(0, 1, 0), and "0.1.0".
+ */
+CARRY_API unsigned carry_version(void);
+CARRY_API const char *carry_version_text(void);
 
 CARRY_END_DECLS
 

@@ -6,11 +6,6 @@
 #ifndef CARRY_CARRY_H
 #define CARRY_CARRY_H
 
-/* The version's only home: the build, the tool and the packages read it here. */
-#define CARRY_VERSION_MAJOR 0
-#define CARRY_VERSION_MINOR 1
-#define CARRY_VERSION_PATCH 0
-
 #include <carry/base.h>
 #include <carry/context.h>
 #include <carry/copy.h>

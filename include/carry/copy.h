@@ -52,6 +52,7 @@ CARRY_API void carry_copy_stream(void *dst, const void *src, size_t size);
  *     CARRY_OP_IMPORT(carry_copy);
  *     carry_call(carry_copy)(dst, src, size);
  */
+typedef void carry_fn_carry_copy(void *dst, const void *src, size_t size);
 CARRY_API extern struct carry_key *const carry_op_carry_copy_export;
 
 /* --- Kernels: which there are, which was chosen, and why; as in carry/sum.h --- */
@@ -63,7 +64,8 @@ struct carry_copy_kernel {
     carry_copy_fn *copy;  /* same contract as carry_copy(); call it only if available */
     const char *missing;  /* the first feature it lacks here, or NULL if it is available */
     unsigned vector_bits; /* width of the widest register it uses; 64 for scalar code */
-    bool preferred;       /* false: available, but it uses 512 bits where they are not preferred */
+    const char *against;  /* the first preference it wants that this CPU lacks, or NULL; if set,
+                             the kernel is used only when it is selected by name */
     bool chosen;          /* what carry_copy() calls */
 };
 

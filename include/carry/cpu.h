@@ -5,7 +5,8 @@
  * A feature counts as present when CPUID (Intel SDM vol. 2, AMD APM vol. 3) reports it, the
  * operating system has enabled its registers in XCR0, and every feature it builds on is present.
  * "Can" and "prefer" are apart: `prefer512` is a preference, true where 512-bit vectors do not
- * cost clock frequency, and kernels that use them ask for both.
+ * cost clock frequency, and kernels that use them ask for both. Preferences come from a table of
+ * CPUs, with the measurement behind each: see `evidence`.
  *
  * Features can be taken away ("peeled"), to test older code paths or to work around a machine:
  *
@@ -13,7 +14,7 @@
  *     carry_cpu_set_mask("prefer512");          // 512-bit vectors allowed, but not chosen
  *     carry_cpu_set_mask("all");                // scalar code only
  *     carry_cpu_set_mask("+prefer512");         // prefer them where the table would not
- *     carry_cpu_set_mask("");                   // everything back
+ *     carry_cpu_set_mask(NULL);                 // everything back; so does ""
  *
  * In hosted builds the environment variable CARRY_CPU_MASK is applied before the first use.
  *
@@ -38,6 +39,7 @@ struct carry_cpu_feature {
     const char *description;    /* one line for people */
     enum carry_cpu_state state; /* at the time of the call */
     bool is_preference;         /* not a capability: `+name` in a mask can switch it on */
+    const char *evidence;       /* of a preference: what decided it here; NULL if nothing did */
 };
 
 /* True if the named feature is present and not masked; false for unknown names too. */

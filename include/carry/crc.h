@@ -23,6 +23,7 @@ CARRY_BEGIN_DECLS
 CARRY_API uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc);
 
 /* The operation behind it: see carry_op_carry_sum_export. */
+typedef uint32_t carry_fn_carry_crc32c(const void *data, size_t size, uint32_t crc);
 CARRY_API extern struct carry_key *const carry_op_carry_crc32c_export;
 
 /* --- Kernels: as in carry/sum.h; `sum` of each is the same as carry_crc32c() --- */

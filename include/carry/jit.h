@@ -80,7 +80,7 @@ enum carry_jit_result {
     CARRY_JIT_RESULT_COUNT
 };
 
-#define CARRY_JIT_SUM_SIZE_MAX ((size_t)1 << 30)
+#define CARRY_JIT_SUM_SIZE_MAX (UINT32_C(1) << 30)
 
 /* Zeros ask for a function for no bytes; only sizes must be given. */
 struct carry_jit_sum_spec {

@@ -46,8 +46,8 @@ CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
 /*
  * Copies `size` bytes from `src` to `dst` and returns the partial sum of them, added to `sum`, in
  * one pass. The ranges must not overlap, nor be the same; nothing outside [dst, dst + size) is
- * written. The source must not change meanwhile: some bytes near the end are loaded twice, and the
- * sum would be that of other bytes than were copied.
+ * written. The source must not change during the call: some bytes near the end are loaded twice, so
+ * the sum may not match the copied bytes.
  *
  * Data that comes in chunks: where each but the last has an even size, the sum of one is the seed
  * of the next. Otherwise sum each chunk on its own, and join them where they stand in the whole:
@@ -67,10 +67,16 @@ CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_co
 
 /*
  * carry_sum_copy() that survives faults as carry_copy_try() of <carry/fault.h> does, by the same
- * contract. Adds the sum of the bytes that it copied to *sum, and returns how many are left. After
- * a fault, and without carry_fault_acquire(), they are summed where they were copied to, in a
- * second pass. Who can write to the source meanwhile can make the sum that of other bytes than were
- * copied: sum the copy where that matters.
+ * contract. Adds the sum of the bytes that it copied to *sum, and returns how many are left.
+ *
+ * After a fault, and without carry_fault_acquire(), the bytes are summed in a second pass, where
+ * they were copied to: the sum is exact, whatever became of the mappings. Bytes of `dst` that can
+ * no longer be read then count as left.
+ *
+ * Without a fault there is one pass, in which some bytes near the end are loaded twice: if their
+ * values change during the call (another thread writes them, or a file is truncated and extended,
+ * so that they become zeros), the sum may not match the copied bytes. Where that matters, call
+ * carry_copy_try() and sum the copy; at 1,500 bytes this takes twice the time.
  */
 CARRY_API size_t carry_sum_copy_try(void *dst, const void *src, size_t size, uint32_t *sum);
 
@@ -86,19 +92,19 @@ CARRY_API uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count,
 CARRY_API void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums);
 
 /* Sixteen bits, in memory order, not inverted. */
-CARRY_API inline uint16_t carry_sum_fold(uint32_t sum) {
+CARRY_API_INLINE uint16_t carry_sum_fold(uint32_t sum) {
     /* With its halves exchanged: the upper one then holds the sum of both, and their carry. */
     sum += sum << 16 | sum >> 16;
     return (uint16_t)(sum >> 16);
 }
 
 /* The value to store in a header, in memory order. */
-CARRY_API inline uint16_t carry_sum_finish(uint32_t sum) {
+CARRY_API_INLINE uint16_t carry_sum_finish(uint32_t sum) {
     return (uint16_t)~carry_sum_fold(sum);
 }
 
 /* The same for protocols where a stored 0 means "no checksum" (UDP, RFC 768): 0 becomes 0xffff. */
-CARRY_API inline uint16_t carry_sum_finish_nonzero(uint32_t sum) {
+CARRY_API_INLINE uint16_t carry_sum_finish_nonzero(uint32_t sum) {
     uint16_t check = carry_sum_finish(sum);
     return check ? check : 0xffff;
 }
@@ -107,7 +113,7 @@ CARRY_API inline uint16_t carry_sum_finish_nonzero(uint32_t sum) {
  * Joins the sums of two neighbouring runs: `b` was summed on its own and starts `offset_of_b`
  * bytes after the start of `a`; at odd offsets its bytes change places (RFC 1071, section 2).
  */
-CARRY_API inline uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offset_of_b) {
+CARRY_API_INLINE uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offset_of_b) {
     if (offset_of_b & 1)
         b = b << 8 | b >> 24;
     a += b;
@@ -120,7 +126,7 @@ CARRY_API inline uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offse
  * carry_sum() as loads and additions in the caller, without a call: for at most
  * CARRY_SUM_INLINE_BYTES whose number is known when compiling. carry_sum() does this by itself.
  */
-CARRY_API inline __attribute__((always_inline)) uint32_t
+CARRY_API_INLINE __attribute__((always_inline)) uint32_t
 carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = (const unsigned char *)data;
     uint64_t sum = 0, word;
@@ -158,7 +164,7 @@ carry_sum_inline(const void *data, size_t size, uint32_t seed) {
 }
 
 /* The partial sum of `size` bytes at `data`, added to `sum`. Small constant sizes fold inline. */
-CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum) {
+CARRY_API_INLINE uint32_t carry_sum(const void *data, size_t size, uint32_t sum) {
     if (__builtin_constant_p(size) && size <= CARRY_SUM_INLINE_BYTES)
         return carry_sum_inline(data, size, sum);
     return carry_sum_call(data, size, sum);
@@ -166,15 +172,17 @@ CARRY_API inline uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
 
 /*
  * The operation behind carry_sum(), for programs that have its calls patched in their own text:
- * see CARRY_OP_IMPORT in <carry/patch.h>.
+ * see CARRY_OP_IMPORT in <carry/patch.h>. CARRY_OP with other types does not compile.
  *
  *     CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
  *     CARRY_OP_IMPORT(carry_sum);
  *     sum = carry_call(carry_sum)(data, size, sum);
  */
+typedef uint32_t carry_fn_carry_sum(const void *data, size_t size, uint32_t sum);
 CARRY_API extern struct carry_key *const carry_op_carry_sum_export;
 
 /* The same behind carry_sum_copy(). */
+typedef uint32_t carry_fn_carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
 CARRY_API extern struct carry_key *const carry_op_carry_sum_copy_export;
 
 /*
@@ -198,19 +206,19 @@ CARRY_API uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t n
  * loaded from memory. The changed bytes must lie at an even offset of the covered range.
  * A UDP checksum of 0 means absent: leave it; a result of 0 is to be stored as 0xffff there.
  */
-CARRY_API inline uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint16_t to) {
+CARRY_API_INLINE uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint16_t to) {
     uint32_t sum = (uint32_t)(uint16_t)~check + (uint16_t)~from + to;
     return carry_sum_finish(sum);
 }
 
-CARRY_API inline uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint32_t to) {
+CARRY_API_INLINE uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint32_t to) {
     uint64_t sum = (uint64_t)(uint16_t)~check + (uint32_t)~from + to;
     sum += sum << 32 | sum >> 32; /* as in carry_sum_fold() */
     return carry_sum_finish((uint32_t)(sum >> 32));
 }
 
 /* The same for any even number of bytes: 6 for an Ethernet address, 16 for an IPv6 address. */
-CARRY_API inline uint16_t carry_sum_update(uint16_t check, const void *from, const void *to,
+CARRY_API_INLINE uint16_t carry_sum_update(uint16_t check, const void *from, const void *to,
                                            size_t size) {
     /* ~m of RFC 1624: the complement of a one's complement sum is the sum of the complements. */
     uint32_t removed = (uint16_t)~carry_sum_fold(carry_sum(from, size, 0));
@@ -219,7 +227,7 @@ CARRY_API inline uint16_t carry_sum_update(uint16_t check, const void *from, con
 }
 
 /* 128 bits: an IPv6 address. */
-CARRY_API inline uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {
+CARRY_API_INLINE uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {
     return carry_sum_update(check, from, to, 16);
 }
 
@@ -229,12 +237,13 @@ typedef uint32_t carry_sum_fn(const void *data, size_t size, uint32_t sum);
 typedef uint32_t carry_sum_copy_fn(void *dst, const void *src, size_t size, uint32_t sum);
 
 struct carry_sum_kernel {
-    const char *name;     /* "avx512" */
-    carry_sum_fn *sum;    /* same contract as carry_sum(); call it only if available */
-    const char *missing;  /* the first feature it lacks here, or NULL if it is available */
-    unsigned vector_bits; /* width of the widest register it uses; 64 for scalar code */
-    bool preferred;       /* false: available, but it uses 512 bits where they are not preferred */
-    bool chosen;          /* what carry_sum() calls */
+    const char *name;        /* "avx512" */
+    carry_sum_fn *sum;       /* same contract as carry_sum(); call it only if available */
+    const char *missing;     /* the first feature it lacks here, or NULL if it is available */
+    unsigned vector_bits;    /* width of the widest register it uses; 64 for scalar code */
+    const char *against;     /* the first preference it wants that this CPU lacks, or NULL; if set,
+                                the kernel is used only when it is selected by name */
+    bool chosen;             /* what carry_sum() calls */
     carry_sum_copy_fn *copy; /* the same for carry_sum_copy(); NULL for kernels of CRC32c */
 };
 

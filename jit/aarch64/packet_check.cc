@@ -87,7 +87,8 @@ void CheckEmitter::judge_around(size_t index) {
     verify(index);
 }
 
-/* Where nothing is known not to be 0, it is rare. */
+/* Where nothing is known not to be 0, or a header is empty, which other sums tell of, it is rare.
+ */
 void CheckEmitter::emit_bad(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     bool may_be_zeros = !sum.over_header && !sum.found.pseudo_protocol;
@@ -95,6 +96,10 @@ void CheckEmitter::emit_bad(size_t index) {
     if (may_be_zeros || plan.is_around(index)) {
         a.b(rare);
         return;
+    }
+    if (sum.over_header) {
+        a.ldr(w7, member(offsetof(Found, stored)));
+        a.cbz(w7, rare);
     }
     list_expected(index);
     list_verdict(index);

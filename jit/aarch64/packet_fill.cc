@@ -88,6 +88,22 @@ void FillEmitter::fill_content() {
     a.bind(done);
 }
 
+/* An empty header is partial if the content was, which then is the first that was listed. */
+void FillEmitter::list_header_verdict(size_t index) {
+    Label done = a.newLabel();
+    list_verdict(index);
+    a.ldr(w7, member(offsetof(Found, stored)));
+    a.cbnz(w7, done);
+    a.cbz(w15, done);
+    a.ldrb(w7, ptr(x1, offsetof(Found, verdict)));
+    a.cmp(w7, CARRY_VERDICT_PARTIAL);
+    a.b_ne(done);
+    a.strb(w7, member(offsetof(Found, verdict)));
+    a.mov(w7, CARRY_CAUSE_HEADER);
+    a.strb(w7, member(offsetof(Found, cause)));
+    a.bind(done);
+}
+
 void FillEmitter::fill_header(size_t index) {
     Label done = a.newLabel();
     sum_header(index);
@@ -97,7 +113,7 @@ void FillEmitter::fill_header(size_t index) {
     a.cmp(w6, w7);
     a.b_eq(done);
     list_expected(index);
-    list_verdict(index);
+    list_header_verdict(index);
     write(index);
     a.bind(done);
 }

@@ -140,6 +140,7 @@ class FillEmitter final : public PacketEmitter {
     void require_zero_around(size_t index);
     void fill_content();
     void fill_header(size_t index);
+    void list_header_verdict(size_t index);
     void fill_around(size_t index);
     void list_zero(size_t index);
     void write(size_t index);

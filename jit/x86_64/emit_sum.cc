@@ -35,7 +35,8 @@ bool has_vectors(uint32_t bits) {
 uint64_t vector_features() {
     return bit_if(has_masks(), SUM_MASKS) |
            bit_if(has_masks() && carry_cpu_has("avx512vnni"), SUM_VNNI) |
-           bit_if(carry_cpu_has("avxvnni"), SUM_VEX_VNNI);
+           bit_if(carry_cpu_has("avxvnni"), SUM_VEX_VNNI) |
+           bit_if(!carry_cpu_has("prefer_multiply"), SUM_SHIFTS);
 }
 
 } // namespace
@@ -132,7 +133,8 @@ uint64_t SumEmitter::scalar_max() const {
         return UINT64_MAX;
     if (copies())
         return COPIED;
-    return target.features & (SUM_VNNI | SUM_VEX_VNNI) ? WITH_VNNI : WITHOUT_VNNI;
+    const bool dots = target.features & (SUM_VNNI | SUM_VEX_VNNI) && !target.has(SUM_SHIFTS);
+    return dots ? WITH_VNNI : WITHOUT_VNNI;
 }
 
 void SumEmitter::add(int32_t offset, uint64_t size, uint64_t alignment) {

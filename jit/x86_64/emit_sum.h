@@ -31,6 +31,7 @@ enum SumFeature : uint64_t {
     SUM_VNNI = 1 << 1,     /* AVX-512 VNNI: dot products that add up */
     SUM_VEX_VNNI = 1 << 2, /* the same without AVX-512, to 256 bits */
     SUM_BMI2 = 1 << 3,     /* shifts and turns that leave the flags alone */
+    SUM_SHIFTS = 1 << 4,   /* multiplications slow the core: words by shifts and additions */
 };
 
 struct SumTarget {
@@ -179,6 +180,7 @@ class SumEmitter {
     template <typename From> void flip(const asmjit::x86::Vec &words, const From &from);
     template <typename To, typename From> void move(const To &to, const From &from);
     void add_dot(const asmjit::x86::Vec &words, uint32_t lane);
+    void add_shifted(const asmjit::x86::Vec &words, uint32_t lane);
     void add_vector(int32_t offset, uint32_t lane);
     asmjit::x86::Vec load_masked(const asmjit::x86::Gp &index, int32_t offset);
     asmjit::x86::Vec load_masked(int32_t offset);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by vectors: dot products with ones, as src/sum/x86_64/template.h explains. The words' sign
+ * Sums by vectors: dot products with ones, as src/sum/x86_64/dot.h explains. The words' sign
  * bits are flipped, and 0x8000 is given back for each of them, those too that a masked load leaves
- * 0. The sum of all lanes, modulo 2^32, is that of the words, since it is less for any part.
+ * 0. The sum of all lanes, modulo 2^32, is that of the words, since it is less for any part. Where
+ * multiplications slow the core down, shifts give the same signed words, and additions add them.
  */
 #include "emit_sum.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint32_t WORDS = 8; /* the vector that was loaded last */
 constexpr uint32_t FLIP = 14; /* 0x8000 in every word */
-constexpr uint32_t ONES = 15; /* 1 in every word */
+constexpr uint32_t ONES = 15; /* 1 in every word; with SUM_SHIFTS, the upper words of lanes */
 
 constexpr uint64_t EIGHT_LANES_MIN = 12; /* vectors; fewer are not worth to merge more lanes */
 constexpr uint64_t MASKED_MIN = 16;      /* shorter rests are summed as words */
@@ -35,7 +36,8 @@ Vec SumEmitter::vector(uint32_t index) const {
 void SumEmitter::load_constants() {
     dirty = dirty || target.vector_bits > 128;
     a.vpbroadcastd(vector(FLIP), dword_ptr(constant(0x80008000)));
-    a.vpbroadcastd(vector(ONES), dword_ptr(constant(0x00010001)));
+    if (!target.has(SUM_SHIFTS))
+        a.vpbroadcastd(vector(ONES), dword_ptr(constant(0x00010001)));
 }
 
 asmjit::Label SumEmitter::constant(uint32_t value) {
@@ -75,8 +77,23 @@ template <typename To, typename From> void SumEmitter::move(const To &to, const 
         a.vmovdqu(to, from);
 }
 
+/* The same as add_dot(), which calls it, without multiplications. */
+void SumEmitter::add_shifted(const Vec &words, uint32_t lane) {
+    const Vec sum = vector(lane), upper = vector(ONES);
+    const bool used = lanes_used >> lane & 1;
+    lanes_used |= 1u << lane;
+    a.vpsrad(upper, words, 16);
+    a.vpslld(words, words, 16);
+    a.vpsrad(words, words, 16);
+    if (used)
+        a.vpaddd(upper, upper, sum);
+    a.vpaddd(sum, upper, words);
+}
+
 /* lane.32[i] += words.16[2i] + words.16[2i + 1], signed; the first into a lane needs no zeros. */
 void SumEmitter::add_dot(const Vec &words, uint32_t lane) {
+    if (target.has(SUM_SHIFTS))
+        return add_shifted(words, lane);
     const Vec sum = vector(lane), ones = vector(ONES);
     const bool used = lanes_used >> lane & 1;
     lanes_used |= 1u << lane;

@@ -96,7 +96,8 @@ void CheckEmitter::emit_around_partial(size_t index) {
     a.mov(member(index, offsetof(Found, expected)), eax);
 }
 
-/* With several tunnels, or nothing that is known not to be 0, it is rare. */
+/* With several tunnels, nothing that is known not to be 0, or an empty header, which other sums
+   tell of, it is rare. */
 void CheckEmitter::emit_bad(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     bool may_be_zeros = !sum.over_header && !sum.found.pseudo_protocol;
@@ -104,6 +105,10 @@ void CheckEmitter::emit_bad(size_t index) {
     if (may_be_zeros || (plan.is_around(index) && plan.transports_within(index) > 1)) {
         a.jmp(rare);
         return;
+    }
+    if (sum.over_header) {
+        a.cmp(member(index, offsetof(Found, stored)), 0);
+        a.je(rare);
     }
     list_expected(index);
     list_verdict(index);

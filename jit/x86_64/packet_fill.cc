@@ -90,6 +90,21 @@ void FillEmitter::fill_content() {
     a.bind(done);
 }
 
+/* An empty header is partial if the content was, which then is the first that was listed. */
+void FillEmitter::list_header_verdict(size_t index) {
+    Label done = a.newLabel();
+    list_verdict(index);
+    a.cmp(member(index, offsetof(Found, stored)), 0);
+    a.jne(done);
+    a.test(edx, edx);
+    a.jz(done);
+    a.cmp(byte_ptr(rsi, offsetof(Found, verdict)), CARRY_VERDICT_PARTIAL);
+    a.jne(done);
+    a.mov(member(index, offsetof(Found, verdict), 1), CARRY_VERDICT_PARTIAL);
+    a.mov(member(index, offsetof(Found, cause), 1), CARRY_CAUSE_HEADER);
+    a.bind(done);
+}
+
 void FillEmitter::fill_header(size_t index) {
     Label done = a.newLabel();
     sum_header(index);
@@ -98,7 +113,7 @@ void FillEmitter::fill_header(size_t index) {
     a.cmp(ax, -1);
     a.je(done);
     list_expected(index);
-    list_verdict(index);
+    list_header_verdict(index);
     write(index);
     a.bind(done);
 }

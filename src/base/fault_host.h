@@ -17,11 +17,12 @@
 #define CARRY_NO_ADDRESS ((uintptr_t)(UINT64_C(1) << 47))
 
 /*
- * Where to go on after a fault of the instruction at `instruction`, with rax as base/fault.h tells;
- * 0 if that is none of the library's, so a fault like any other. For fault handlers: takes no lock,
- * and reads nothing but the table.
+ * Where to go on after a fault of the instruction at `instruction`, with rax = *value; 0 if that is
+ * none of the library's, so a fault like any other. *value is the page that could not be reached,
+ * as base/fault.h tells, and becomes what rax is to be. For fault handlers: takes no lock, and
+ * reads nothing but the table.
  */
-uintptr_t carry_fault_find(uintptr_t instruction);
+uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value);
 
 struct carry_fault_frame;
 
@@ -40,12 +41,20 @@ struct carry_fault_frame **carry_host_fault_frames(void);
  */
 uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 
-/* How many users rely on a handler that asks carry_fault_find(). The host counts; copies look. */
-extern unsigned carry_host_recoverers __attribute__((visibility("hidden")));
+/*
+ * What handlers of faults there are: those that ask carry_fault_find(), with all registers as they
+ * were at the fault, and those that ask carry_fault_unwind(). The host says so; copies and frames
+ * look.
+ */
+enum carry_host_survival {
+    CARRY_HOST_COPIES = 1,
+    CARRY_HOST_FRAMES = 2,
+};
+extern unsigned carry_host_survives __attribute__((visibility("hidden")));
 
-/* Do faults reach one? */
-static inline bool carry_host_recovers(void) {
-    return __atomic_load_n(&carry_host_recoverers, __ATOMIC_ACQUIRE) != 0;
+/* Do faults of what reach one? */
+static inline bool carry_host_recovers(enum carry_host_survival what) {
+    return __atomic_load_n(&carry_host_survives, __ATOMIC_ACQUIRE) & what;
 }
 
 /*

@@ -52,6 +52,9 @@ struct carry_hook_host {
     /* The text that an address lies in; false if it is not that of an object. */
     bool (*text_at)(uintptr_t address, struct carry_host_text_range *range);
 
+    /* Can the word at an address be read? Asked in any context, and by no call that has hooks. */
+    bool (*is_readable)(uintptr_t address);
+
     /* Makes pages of data writable, or read-only again. */
     bool (*protect)(uintptr_t low, uintptr_t high, bool writable);
 
@@ -70,9 +73,10 @@ void carry_hook_forked(void);
 
 /* What is kept for each thread. */
 struct carry_host_hook_thread {
-    int *error_number;   /* carry_host_errno() of this thread, once it was asked for */
-    const void *counted; /* the point whose callback it is in, if detaching waits for that */
-    bool inside;         /* of a callback, or of the library: hooks call nobody back */
+    int *error_number;       /* carry_host_errno() of this thread, once it was asked for */
+    const void *counted;     /* the point whose callback it is in, if detaching waits for that */
+    uintptr_t readable_page; /* the last behind arguments of a call that could be read, or 0 */
+    bool inside;             /* of a callback, or of the library: hooks call nobody back */
 };
 
 extern _Thread_local struct carry_host_hook_thread carry_host_hook_thread

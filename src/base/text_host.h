@@ -49,7 +49,10 @@ struct carry_text_host {
     int (*open)(const struct carry_text_run *runs, size_t count, bool alone, bool *writes_pairs);
     void (*close)(void);
 
-    /* Writes text, its bytes in any order unless it is a pair. False if it could not. */
+    /*
+     * Writes text within one run, its bytes in any order unless it is a pair. False if it could
+     * not, or not all of it. What lies between sites is written as it was read a moment before.
+     */
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
 
     /* Lets another thread run. */

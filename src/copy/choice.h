@@ -4,7 +4,7 @@
 #define CARRY_COPY_CHOICE_H
 
 #include "copy/copy.h"
-#include "patch/choice.h"
+#include "kernel/choice.h"
 
 CARRY_OP(void, carry_copy, void *, const void *, size_t);
 CARRY_OP(void, carry_copy_move, void *, const void *, size_t);

@@ -2,22 +2,22 @@
 /* The public functions of `copy`. */
 #include "copy/choice.h"
 
-#define CARRY_COPY_KERNEL(arch, name, needs, vector_bits)                                          \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_##name, needs, vector_bits}, )
+#define CARRY_COPY_KERNEL(arch, name, needs, wants, vector_bits)                                   \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row rows[] = {
 #include "copy/kernels.def"
 };
 #undef CARRY_COPY_KERNEL
 
-#define CARRY_COPY_KERNEL(arch, name, needs, vector_bits)                                          \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_try_##name, needs, vector_bits}, )
+#define CARRY_COPY_KERNEL(arch, name, needs, wants, vector_bits)                                   \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_try_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row try_rows[] = {
 #include "copy/kernels.def"
 };
 #undef CARRY_COPY_KERNEL
 
-#define CARRY_COPY_KERNEL(arch, name, needs, vector_bits)                                          \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_move_##name, needs, vector_bits}, )
+#define CARRY_COPY_KERNEL(arch, name, needs, wants, vector_bits)                                   \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_move_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row move_rows[] = {
 #include "copy/kernels.def"
 };
@@ -101,7 +101,7 @@ bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel) {
         .copy = (carry_copy_fn *)state.row->run,
         .missing = state.missing,
         .vector_bits = state.row->vector_bits,
-        .preferred = state.preferred,
+        .against = state.against,
         .chosen = state.chosen,
     };
     return true;

@@ -15,12 +15,20 @@ static uintptr_t target(const int32_t *offset) {
     return (uintptr_t)offset + (uintptr_t)(intptr_t)*offset;
 }
 
-uintptr_t carry_fault_find(uintptr_t instruction) {
+static const struct carry_fault_row *find(uintptr_t instruction) {
     /* One after the other: they are few, and a fault takes a hundred times as long. */
     for (const struct carry_fault_row *row = __start_carry_faults; row < __stop_carry_faults; row++)
         if (target(&row->instruction) == instruction)
-            return target(&row->recovery);
-    return 0;
+            return row;
+    return NULL;
+}
+
+uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value) {
+    const struct carry_fault_row *row = find(instruction);
+    if (!row)
+        return 0;
+    *value += row->done;
+    return target(&row->recovery);
 }
 
 static bool is_access(size_t size) {
@@ -43,15 +51,15 @@ static bool access_by_system(void *dst, const void *src, size_t size) {
 bool carry_read_try(void *value, const void *src, size_t size) {
     if (!is_access(size))
         return false;
-    return carry_host_recovers() ? carry_read_once(value, src, size)
-                                 : access_by_system(value, src, size);
+    return carry_host_recovers(CARRY_HOST_COPIES) ? carry_read_once(value, src, size)
+                                                  : access_by_system(value, src, size);
 }
 
 bool carry_write_try(void *dst, const void *value, size_t size) {
     if (!is_access(size))
         return false;
-    return carry_host_recovers() ? carry_write_once(dst, value, size)
-                                 : access_by_system(dst, value, size);
+    return carry_host_recovers(CARRY_HOST_COPIES) ? carry_write_once(dst, value, size)
+                                                  : access_by_system(dst, value, size);
 }
 
 uint64_t carry_load_zeropad(const void *src) {
@@ -65,6 +73,6 @@ uint64_t carry_load_zeropad(const void *src) {
 }
 
 size_t carry_copy_try(void *dst, const void *src, size_t size) {
-    return carry_host_recovers() ? carry_copy_try_call(dst, src, size)
-                                 : carry_host_copy(dst, src, size);
+    return carry_host_recovers(CARRY_HOST_COPIES) ? carry_copy_try_call(dst, src, size)
+                                                  : carry_host_copy(dst, src, size);
 }

@@ -11,6 +11,7 @@
 struct carry_fault_row {
     int32_t instruction;
     int32_t recovery;
+    uint32_t done;
 };
 
 /* One access, of a size that there is: src/copy/<arch>/access. */

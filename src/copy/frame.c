@@ -4,7 +4,7 @@
 
 int carry_fault_push(struct carry_fault_frame *frame) {
     struct carry_fault_frame **innermost = carry_host_fault_frames();
-    if (!carry_host_recovers())
+    if (!carry_host_recovers(CARRY_HOST_FRAMES))
         return CARRY_ERROR_PERMISSION;
     frame->outer = *innermost;
     *innermost = frame;

@@ -15,16 +15,14 @@
 #define CPUID(leaf_, subleaf_, reg_, bit_, state_)                                                 \
     .kind = CARRY_CPU_KIND_CPUID, .leaf = leaf_, .subleaf = subleaf_, .reg = reg_, .bit = bit_,    \
     .state = state_
-#define BASE              .kind = CARRY_CPU_KIND_BASE
-#define PREFERENCE(which) .kind = CARRY_CPU_KIND_PREFERENCE, .preference = CARRY_CPU_##which
+#define BASE       .kind = CARRY_CPU_KIND_BASE
+#define PREFERENCE .kind = CARRY_CPU_KIND_PREFERENCE
 
-#define CARRY_FEATURE(arch, name_, found, builds_on_, description_)                                \
+#define ROW(arch, name_, found, builds_on_, description_)                                          \
     CARRY_ROWS_##arch(                                                                             \
         {.name = #name_, .description = description_, .builds_on = builds_on_, found}, )
 /* The empty last row keeps the table legal where an architecture has no feature. */
-static const struct carry_cpu_row rows[CARRY_CPU_COUNT + 1] = {
-#include "cpu/features.def"
-};
+static const struct carry_cpu_row rows[CARRY_CPU_COUNT + 1] = {CARRY_CPU_FEATURES(ROW)};
 
 #define READY (UINT32_C(1) << 31)
 _Static_assert(CARRY_CPU_COUNT < 31, "the feature bits and READY share 32 bits");
@@ -42,16 +40,31 @@ struct mask {
     uint32_t forced;
 };
 
+static const struct carry_cpu_fact *fact_of(size_t index) {
+    return rows[index].kind == CARRY_CPU_KIND_PREFERENCE ? carry_cpu_fact(index) : NULL;
+}
+
+static bool found(size_t index) {
+    const struct carry_cpu_fact *fact = fact_of(index);
+    return fact ? fact->holds : carry_cpu_detect(&rows[index]);
+}
+
 static uint32_t detected(void) {
     uint32_t bits = __atomic_load_n(&detected_word, __ATOMIC_RELAXED);
     if (bits & READY)
         return bits & ~READY;
     bits = 0;
     for (size_t i = 0; i < CARRY_CPU_COUNT; i++)
-        if ((rows[i].builds_on & ~bits) == 0 && carry_cpu_detect(&rows[i]))
+        if ((rows[i].builds_on & ~bits) == 0 && found(i))
             bits |= UINT32_C(1) << i;
     __atomic_store_n(&detected_word, bits | READY, __ATOMIC_RELAXED);
     return bits;
+}
+
+/* NULL too where the CPU lacks what the preference is about. */
+static const char *evidence_of(size_t index) {
+    const struct carry_cpu_fact *fact = fact_of(index);
+    return fact && (rows[index].builds_on & ~detected()) == 0 ? fact->evidence : NULL;
 }
 
 static void apply(struct mask mask) {
@@ -97,6 +110,8 @@ static int parse_item(const char *text, size_t size, struct mask *mask) {
 
 int carry_cpu_set_mask(const char *text) {
     struct mask mask = {0, 0};
+    if (!text)
+        text = "";
     for (;;) {
         size_t size = 0;
         while (text[size] && text[size] != ',')
@@ -116,10 +131,9 @@ uint32_t carry_cpu_bits(void) {
     uint32_t bits = __atomic_load_n(&effective_word, __ATOMIC_RELAXED);
     if (bits & READY)
         return bits & ~READY;
-    const char *mask = carry_host_cpu_mask();
-    int error = mask ? carry_cpu_set_mask(mask) : CARRY_OK;
-    if (error || !mask)
-        apply((struct mask){0, 0});
+    int error = carry_cpu_set_mask(carry_host_cpu_mask());
+    if (error)
+        carry_cpu_set_mask(NULL);
     __atomic_store_n(&host_mask_error, error, __ATOMIC_RELAXED);
     return carry_cpu_bits();
 }
@@ -135,7 +149,7 @@ const char *carry_cpu_first_name(uint32_t bits) {
 
 bool carry_cpu_has(const char *name) {
     size_t size = 0;
-    while (name[size])
+    while (name && name[size])
         size++;
     size_t index = find(name, size);
     return index < CARRY_CPU_COUNT && carry_cpu_bits() >> index & 1;
@@ -145,11 +159,13 @@ bool carry_cpu_feature(size_t index, struct carry_cpu_feature *feature) {
     if (index >= CARRY_CPU_COUNT)
         return false;
     bool in_use = carry_cpu_bits() >> index & 1;
-    bool found = detected() >> index & 1;
     feature->name = rows[index].name;
     feature->description = rows[index].description;
     feature->is_preference = rows[index].kind == CARRY_CPU_KIND_PREFERENCE;
-    feature->state = in_use ? CARRY_CPU_PRESENT : found ? CARRY_CPU_MASKED : CARRY_CPU_ABSENT;
+    feature->evidence = evidence_of(index);
+    feature->state = in_use                    ? CARRY_CPU_PRESENT
+                     : detected() >> index & 1 ? CARRY_CPU_MASKED
+                                               : CARRY_CPU_ABSENT;
     return true;
 }
 

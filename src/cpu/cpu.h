@@ -4,32 +4,25 @@
 #define CARRY_CPU_CPU_H
 
 #include <carry/cpu.h>
+#include <carry/features.def>
 
 #include "base/arch.h"
 
-#define CARRY_FEATURE(arch, name, ...) CARRY_ROWS_##arch(CARRY_CPU_INDEX_##name, )
-enum {
-#include "cpu/features.def"
-    CARRY_CPU_COUNT
-};
-#undef CARRY_FEATURE
+#define CARRY_CPU_INDEX(arch, name, ...) CARRY_ROWS_##arch(CARRY_CPU_INDEX_##name, )
+enum { CARRY_CPU_FEATURES(CARRY_CPU_INDEX) CARRY_CPU_COUNT };
 
 /* The bit of a feature in this architecture's table. */
 #define CARRY_CPU_BIT(name) (UINT32_C(1) << CARRY_CPU_INDEX_##name)
 
 enum carry_cpu_kind { CARRY_CPU_KIND_CPUID, CARRY_CPU_KIND_BASE, CARRY_CPU_KIND_PREFERENCE };
 
-/* What PREFERENCE rows name. */
-enum carry_cpu_preference { CARRY_CPU_PREFERS_512, CARRY_CPU_PREFERS_XGETBV1 };
-
-/* A row of features.def. */
+/* A row of <carry/features.def>. */
 struct carry_cpu_row {
     const char *name;
     const char *description;
     uint32_t builds_on;
-    uint32_t state;     /* XCR0 bits */
-    uint8_t kind;       /* enum carry_cpu_kind */
-    uint8_t preference; /* enum carry_cpu_preference, for preferences; the rest only for CPUID */
+    uint32_t state; /* XCR0 bits */
+    uint8_t kind;   /* enum carry_cpu_kind; the rest only for CPUID */
     uint8_t leaf;
     uint8_t subleaf;
     uint8_t reg; /* 0 to 3: EAX, EBX, ECX, EDX */
@@ -42,8 +35,18 @@ uint32_t carry_cpu_bits(void);
 /* The name of the first feature in `bits`, or NULL if there is none. */
 const char *carry_cpu_first_name(uint32_t bits);
 
-/* Each architecture provides: does this CPU, with its operating system, have the feature? */
+/* Whether a preference holds on this CPU, and the evidence for it: one sentence. */
+struct carry_cpu_fact {
+    bool holds;
+    const char *evidence;
+};
+
+/* Each architecture provides: does this CPU, with its operating system, have the capability? */
 bool carry_cpu_detect(const struct carry_cpu_row *row);
+
+/* The fact that decides a preference, given by its index; NULL if the table has none. */
+const struct carry_cpu_fact *carry_cpu_fact(size_t preference);
+
 void carry_cpu_detect_model(char *name, size_t size);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <carry/sum.h>
 
-#include "patch/choice.h"
+#include "kernel/choice.h"
 
 /* What holds the choices, so that a program may have the calls of the kernels patched. */
 CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
@@ -27,7 +27,7 @@ static inline bool carry_sum_describe(const struct carry_kernels *kernels, size_
         .sum = (carry_sum_fn *)state.row->run,
         .missing = state.missing,
         .vector_bits = state.row->vector_bits,
-        .preferred = state.preferred,
+        .against = state.against,
         .chosen = state.chosen,
     };
     return true;

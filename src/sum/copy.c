@@ -3,15 +3,15 @@
 #include "sum/choice.h"
 #include "sum/sum.h"
 
-#define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_copy_##name, needs, vector_bits}, )
+#define CARRY_SUM_KERNEL(arch, name, needs, wants, vector_bits)                                    \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_copy_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row rows[] = {
 #include "sum/kernels.def"
 };
 #undef CARRY_SUM_KERNEL
 
-#define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_copy_try_##name, needs, vector_bits}, )
+#define CARRY_SUM_KERNEL(arch, name, needs, wants, vector_bits)                                    \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_copy_try_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row try_rows[] = {
 #include "sum/kernels.def"
 };

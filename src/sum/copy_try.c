@@ -27,9 +27,9 @@ static size_t sum_target(const void *dst, size_t size, uint32_t *sum) {
 
 size_t carry_sum_copy_try(void *dst, const void *src, size_t size, uint32_t *sum) {
     size_t left;
-    if (carry_host_recovers()) {
+    if (carry_host_recovers(CARRY_HOST_COPIES)) {
         const struct carry_sum_tried tried = carry_sum_copy_try_call(dst, src, size, *sum);
-        if (!tried.left) {
+        if (carry_sum_is_known(&tried)) {
             *sum = (uint32_t)tried.sum;
             return 0;
         }

@@ -4,8 +4,8 @@
 
 #include "sum/choice.h"
 
-#define CARRY_CRC32C_KERNEL(arch, name, needs, vector_bits)                                        \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_crc32c_##name, needs, vector_bits}, )
+#define CARRY_CRC32C_KERNEL(arch, name, needs, wants, vector_bits)                                 \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_crc32c_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row rows[] = {
 #include "sum/crc32c_kernels.def"
 };

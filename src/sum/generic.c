@@ -4,7 +4,7 @@
  * can be lost before 16 GiB, and size_t sized runs are summed in parts below that.
  *
  * Both forms are one text: where `to` is NULL, which is known when it is compiled, nothing is
- * copied. Words are loaded whole, never put together from bytes in memory: those stall.
+ * copied. Words are loaded whole, never assembled from bytes in memory: those stall.
  */
 #include "sum/sum.h"
 

@@ -3,9 +3,10 @@
 #include "sum/sum.h"
 
 #include "sum/choice.h"
+#include "sum/pseudo.h"
 
-#define CARRY_SUM_KERNEL(arch, name, needs, vector_bits)                                           \
-    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_##name, needs, vector_bits}, )
+#define CARRY_SUM_KERNEL(arch, name, needs, wants, vector_bits)                                    \
+    CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_##name, needs, wants, vector_bits}, )
 static const struct carry_kernel_row rows[] = {
 #include "sum/kernels.def"
 };
@@ -76,40 +77,14 @@ void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *s
         sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
 }
 
-/* Pseudo-headers are added in words of 32 bits, whose carries gather in the upper half of 64. */
-static inline uint64_t load_word(const void *data, size_t index) {
-    uint32_t word;
-    __builtin_memcpy(&word, (const unsigned char *)data + 4 * index, sizeof word);
-    return word;
-}
-
-/* The word that holds a number in network byte order. */
-static inline uint64_t word_of(uint32_t number) {
-    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                                    (unsigned char)(number >> 8), (unsigned char)number};
-    return load_word(bytes, 0);
-}
-
-/*
- * The end that both pseudo-headers share: the size in 32 bits and the protocol, padded with zeros.
- * IPv4 has 16 bits of size and orders them otherwise, but words may be added in any order.
- */
-static inline uint64_t size_and_protocol(uint32_t size, uint8_t protocol) {
-    return word_of(size) + word_of(protocol);
-}
-
 uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol, uint32_t size,
                            uint32_t sum) {
-    return carry_sum_fold64(load_word(src, 0) + load_word(dst, 0) +
-                            size_and_protocol(size, protocol) + sum);
+    return carry_sum_pseudo4_inline(src, dst, protocol, size, sum);
 }
 
 uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header, uint32_t size,
                            uint32_t sum) {
-    uint64_t words = size_and_protocol(size, next_header) + sum;
-    for (size_t i = 0; i < 4; i++)
-        words += load_word(src, i) + load_word(dst, i);
-    return carry_sum_fold64(words);
+    return carry_sum_pseudo6_inline(src, dst, next_header, size, sum);
 }
 
 /* The external copies of what the header defines inline, for FFI and for taking addresses. */

@@ -11,8 +11,13 @@
 struct carry_sum_tried {
     size_t left;  /* the bytes from the first one on that could not be reached; all before it are
                      copied, it and those behind it are untouched */
-    uint64_t sum; /* the partial sum if none is left; else it has no meaning */
+    uint64_t sum; /* the partial sum; UINT64_MAX after a fault, even if nothing is left: bytes were
+                     copied in other ways then */
 };
+
+static inline bool carry_sum_is_known(const struct carry_sum_tried *tried) {
+    return !tried->left && tried->sum != UINT64_MAX;
+}
 
 typedef struct carry_sum_tried carry_sum_copy_try_fn(void *dst, const void *src, size_t size,
                                                      uint32_t sum);

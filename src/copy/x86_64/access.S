@@ -19,19 +19,19 @@ CARRY_FUNCTION carry_read_once
     ja      8f
     cmpl    $1, %edx
     je      1f
-    CARRY_LOAD movzwl (%rsi), %ecx
+    CARRY_LOAD 0, movzwl (%rsi), %ecx
     movw    %cx, (%rdi)
     movl    $1, %eax
     ret
-1:  CARRY_LOAD movzbl (%rsi), %ecx
+1:  CARRY_LOAD 0, movzbl (%rsi), %ecx
     movb    %cl, (%rdi)
     movl    $1, %eax
     ret
-4:  CARRY_LOAD movl (%rsi), %ecx
+4:  CARRY_LOAD 0, movl (%rsi), %ecx
     movl    %ecx, (%rdi)
     movl    $1, %eax
     ret
-8:  CARRY_LOAD movq (%rsi), %rcx
+8:  CARRY_LOAD 0, movq (%rsi), %rcx
     movq    %rcx, (%rdi)
     movl    $1, %eax
     ret
@@ -56,19 +56,19 @@ CARRY_FUNCTION carry_write_once
     cmpl    $1, %edx
     je      1f
     movzwl  (%rsi), %ecx
-    CARRY_STORE movw %cx, (%rdi)
+    CARRY_STORE 0, movw %cx, (%rdi)
     movl    $1, %eax
     ret
 1:  movzbl  (%rsi), %ecx
-    CARRY_STORE movb %cl, (%rdi)
+    CARRY_STORE 0, movb %cl, (%rdi)
     movl    $1, %eax
     ret
 4:  movl    (%rsi), %ecx
-    CARRY_STORE movl %ecx, (%rdi)
+    CARRY_STORE 0, movl %ecx, (%rdi)
     movl    $1, %eax
     ret
 8:  movq    (%rsi), %rcx
-    CARRY_STORE movq %rcx, (%rdi)
+    CARRY_STORE 0, movq %rcx, (%rdi)
     movl    $1, %eax
     ret
 .Lstore_faulted:

@@ -55,12 +55,12 @@
 .endm
 
 /* Copies what is left by rep movsb. Spoils rcx. */
-.macro COPY_BYTES
+.macro COPY_BYTES done
     movq %rdx, %rcx
 #if RECOVERS
     xorl %edx, %edx                     /* left beyond those of rcx */
 #endif
-    CARRY_BYTES rep movsb
+    CARRY_BYTES \done, rep movsb
 .endm
 
 #endif

@@ -20,7 +20,7 @@ CARRY_FUNCTION KERNEL
     cmpq %rdx, %rcx
     jb carry_copy_move_generic
 #endif
-    COPY_BYTES
+    COPY_BYTES 0
     COPY_RETURN
     CARRY_RECOVER_BYTES
 CARRY_END KERNEL

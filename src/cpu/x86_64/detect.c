@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUID and XCR0 (Intel SDM vol. 2A, CPUID; vol. 1, 13.1; AMD APM vol. 3, appendix E). */
 #include "base/cpuid.h"
-#include "cpu/cpu.h"
+#include "cpu/x86_64/model.h"
 
 static bool leaf_exists(uint32_t leaf, uint32_t subleaf) {
     /* Leaf 0DH has a subleaf a component, and says so in other ways. */
@@ -9,55 +9,67 @@ static bool leaf_exists(uint32_t leaf, uint32_t subleaf) {
            (subleaf == 0 || leaf == 0xd || carry_cpuid(leaf, 0).reg[0] >= subleaf);
 }
 
-struct model {
-    bool intel;
-    unsigned family;
-    unsigned model;
-};
+/* The middle of the name that CPUID tells: "GenuineIntel", "AuthenticAMD". */
+static enum carry_cpu_maker maker(void) {
+    switch (carry_cpuid(0, 0).reg[3]) {
+    case 0x49656e69: /* ineI */
+        return CARRY_CPU_INTEL;
+    case 0x69746e65: /* enti */
+        return CARRY_CPU_AMD;
+    default:
+        return CARRY_CPU_ANY_MAKER;
+    }
+}
 
-static struct model model(void) {
-    struct carry_cpuid vendor = carry_cpuid(0, 0);
+static struct carry_cpu_model model(void) {
     uint32_t signature = carry_cpuid(1, 0).reg[0];
     unsigned family = signature >> 8 & 15;
     unsigned extended_model = family == 6 || family == 15 ? signature >> 16 & 15 : 0;
-    return (struct model){
-        .intel = vendor.reg[1] == 0x756e6547 /* Genu */ && vendor.reg[3] == 0x49656e69 /* ineI */,
+    return (struct carry_cpu_model){
+        .maker = maker(),
         .family = family == 15 ? 15 + (signature >> 20 & 255) : family,
         .model = extended_model << 4 | (signature >> 4 & 15),
     };
 }
 
-/*
- * Intel cores up to Tiger Lake lower their clock, and stall while they do so, when 512-bit
- * instructions run; those since Sapphire Rapids and Rocket Lake, and all of AMD's, do not.
- */
-static bool prefers_512(void) {
-    static const uint8_t slowed[] = {
-        0x55,             /* Skylake-X, Cascade Lake, Cooper Lake */
-        0x66,             /* Cannon Lake */
-        0x6a, 0x6c,       /* Ice Lake servers */
-        0x7d, 0x7e, 0x9d, /* Ice Lake clients */
-        0x8c, 0x8d,       /* Tiger Lake */
-    };
-    struct model m = model();
-    for (size_t i = 0; i < sizeof slowed; i++)
-        if (m.intel && m.family == 6 && m.model == slowed[i])
-            return false;
-    return true;
+struct fact {
+    size_t preference;
+    enum carry_cpu_maker maker;
+    unsigned family;
+    unsigned first, last; /* models */
+    struct carry_cpu_fact fact;
+};
+
+#define ANY_FAMILY          0
+#define MODELS(first, last) first, last
+#define ANY_MODEL           0, 255
+#define CARRY_CPU_FACT_ROW(preference, holds, maker, family, first, last, evidence)                \
+    {CARRY_CPU_INDEX_##preference, CARRY_CPU_##maker, family, first, last, {holds, evidence}},
+#define CARRY_CPU_FACT(...) CARRY_CPU_FACT_ROW(__VA_ARGS__)
+static const struct fact facts[] = {
+#include "cpu/x86_64/facts.def"
+};
+
+static bool fits(const struct fact *fact, const struct carry_cpu_model *model) {
+    return (fact->maker == CARRY_CPU_ANY_MAKER || fact->maker == model->maker) &&
+           (fact->family == ANY_FAMILY || fact->family == model->family) &&
+           fact->first <= model->model && model->model <= fact->last;
 }
 
-/*
- * XGETBV with ECX = 1 takes 6 to 9 ns on Sapphire Rapids and 12 on Zen 5, where looking at the
- * values of eight vectors takes 4. Looking runs 512-bit instructions, which slow the older of
- * Intel's cores, and none of AMD's.
- */
-static bool prefers_xgetbv1(void) {
-    return model().intel;
+const struct carry_cpu_fact *carry_cpu_fact_of(size_t preference,
+                                               const struct carry_cpu_model *model) {
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].preference == preference && fits(&facts[i], model))
+            return &facts[i].fact;
+    return NULL;
+}
+
+const struct carry_cpu_fact *carry_cpu_fact(size_t preference) {
+    const struct carry_cpu_model here = model();
+    return carry_cpu_fact_of(preference, &here);
 }
 
 bool carry_cpu_detect(const struct carry_cpu_row *row) {
-    if (row->kind == CARRY_CPU_KIND_PREFERENCE)
-        return row->preference == CARRY_CPU_PREFERS_512 ? prefers_512() : prefers_xgetbv1();
     return leaf_exists(row->leaf, row->subleaf) &&
            carry_cpuid(row->leaf, row->subleaf).reg[row->reg] >> row->bit & 1 &&
            (row->state & ~carry_xcr0()) == 0;

@@ -21,8 +21,8 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
 /* C cannot survive faults. */
 struct carry_sum_tried carry_sum_copy_try_generic(void *dst, const void *src, size_t size,
                                                   uint32_t sum) {
-    (void)dst, (void)src;
-    return (struct carry_sum_tried){size, sum};
+    (void)dst, (void)src, (void)sum;
+    return (struct carry_sum_tried){size, UINT64_MAX};
 }
 
 uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* AVX2: pmaddwd and an addition. Equation, registers and clobbers: template.h. */
+/* AVX2: pmaddwd and an addition. Equation: dot.h; registers and clobbers: template.h. */
 #define KERNEL       avx2
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       0
+#define ARITHMETIC   "sum/x86_64/dot.h"
 
 .macro DOT ones, words, acc
     vpmaddwd \ones, \words, \words

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* AVX-512 kept to 256 bits, for CPUs without VNNI (Skylake-X).
-   Equation, registers and clobbers: template.h. */
+/* AVX-512 kept to 256 bits, for CPUs without VNNI (Cannon Lake).
+   Equation: dot.h; registers and clobbers: template.h. */
 #define KERNEL       avx512_vl256
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       1
+#define ARITHMETIC   "sum/x86_64/dot.h"
 
 .macro DOT ones, words, acc
     vpmaddwd \ones, \words, \words

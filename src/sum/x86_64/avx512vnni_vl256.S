@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* AVX-512 VNNI kept to 256 bits, where 512 slow the core down (Ice
-   Lake). Equation, registers and clobbers: template.h. */
+   Lake). Equation: dot.h; registers and clobbers: template.h. */
 #define KERNEL       avx512vnni_vl256
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n
 #define MASKED       1
+#define ARITHMETIC   "sum/x86_64/dot.h"
 
 .macro DOT ones, words, acc
     vpdpwssd \ones, \words, \acc

@@ -17,12 +17,12 @@
  * define the others and include it.
  *
  * The form that recovers survives a fault at any byte of src or dst. It returns rax = the bytes
- * left, edx = the sum, which has a meaning only if none are left. To make that so, the copying
- * forms keep to what CARRY_RECOVER asks for (base/fault.h).
+ * left, rdx = the sum, or -1 after a fault. To make that so, the copying forms keep to what
+ * CARRY_RECOVER asks for (base/fault.h).
  *
  * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM; the upper
  *           half of SUM64 is undefined before EXTEND_SUM
- * Out:      eax; or rax and edx
+ * Out:      eax; or rax and rdx
  */
 #ifndef COPIES
 #define COPIES 0

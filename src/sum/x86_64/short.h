@@ -8,9 +8,9 @@
 
 /* SUM64 and the carry flag += the number at offset(DATA), which a move extends; spoils r10. */
 .macro ADD_PART add, move, store, offset, part
-    CARRY_LOAD \move \offset(DATA), %r10d
+    CARRY_LOAD CARRY_DONE(\offset), \move \offset(DATA), %r10d
 #if COPIES
-    CARRY_STORE \store \part, \offset(%rdi)
+    CARRY_STORE CARRY_DONE(\offset), \store \part, \offset(%rdi)
 #endif
     \add %r10, SUM64
 .endm

@@ -6,21 +6,22 @@
  *     KERNEL          the kernel's name
  *     VECTOR_BYTES    32 or 64, and V(n) the register of that width
  *     MASKED          1 if loads can be masked by byte (AVX-512BW and VL), 0 if not
- *     DOT ones, words, acc    acc.32[i] += words.16[2i] + words.16[2i + 1], signed; may spoil words
+ *     ARITHMETIC      the file with the equation and its macros: dot.h or halves.h
  *
- * Prototypes of the three forms: form.h.
+ * Prototypes of the three forms: form.h. An arithmetic defines
  *
- * A dot product with ones adds two words into each 32-bit lane, but takes them as signed. So their
- * sign bits are flipped, which turns each word w into w - 0x8000, and 0x8000 is given back for
- * every word, the zeros of a masked load included:
+ *     SET_CONSTANTS     prepares V(14) and V(15)
+ *     ADD_VECTOR, ADD_2_VECTORS, ADD_4_VECTORS, ADD_8_VECTORS
+ *                       add the vectors at DATA to V(0) to V(7); spoil V(8) to V(13)
+ *     ADD_TAKEN         adds V(8) likewise
+ *     SET_BIAS          r8d = what SUM_PART has to add for r9 bytes and those of r8
+ *     SUM_PART          eax = the sum in V(0) to V(7), folded or modulo 2^32; spoils rcx, r9
  *
- *     sum of words = sum of (w ^ 0x8000, signed) + 0x8000 * words          (modulo 2^32)
- *
- * The words of one part, at most 128 KiB, add up to less than 2^32. So arithmetic modulo 2^32 is
- * exact, and there is no carry to lose. The parts are added with end-around carry.
+ * The words of one part, at most 128 KiB, add up to less than 2^32, so either is exact. The parts
+ * are added with end-around carry.
  *
  * In:       DATA, SIZE, SUM: see form.h
- * Out:      eax; or rax and edx
+ * Out:      eax; or rax and rdx
  * Clobbers: rcx, rdx, rsi, rdi, r8 to r11, k1, k2, flags, V(0) to V(15), their uppers left clean
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
  * Writes:   if it copies, [dst, dst + size) and nothing else, in the same way
@@ -31,8 +32,6 @@
 #define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
 #define FLIP       V(14)                /* 0x8000 in every word */
 #define ONES       V(15)                /* 1 in every word */
-
-#define BIAS_SHIFT 14                   /* 0x8000 a word is 2^14 a byte */
 
 #if VECTOR_BYTES == 64
 #define VPXOR       vpxord
@@ -110,46 +109,14 @@
 .endm
 #endif
 
-.macro SET_CONSTANTS
-#if VECTOR_BYTES == 64
-    vpternlogd $0xff, ONES, ONES, ONES
-#else
-    vpcmpeqw ONES, ONES, ONES
-#endif
-    vpsllw $15, ONES, FLIP
-    vpsrlw $15, ONES, ONES
-.endm
-
-/* V(n) = the words of vector i, their sign bits flipped; copied where words are. */
-#if COPIES
-#define TAKE(i, n)                                                                                 \
-    CARRY_LOAD VMOVDQU (i) * VECTOR_BYTES(%rsi), V(n);                                             \
-    CARRY_STORE VMOVDQU V(n), (i) * VECTOR_BYTES(%rdi);                                            \
-    VPXOR V(n), FLIP, V(n)
-#else
-#define TAKE(i, n) VPXOR (i) * VECTOR_BYTES(%rdi), FLIP, V(n)
-#endif
-
-#define ADD_VECTOR(a)                                                                              \
-    TAKE(0, 8);                                                                                    \
-    DOT ONES, V(8), V(a)
-
-#define ADD_2_VECTORS(a, b)                                                                        \
-    TAKE(0, 8); TAKE(1, 9);                                                                        \
-    DOT ONES, V(8), V(a); DOT ONES, V(9), V(b)
-
-#define ADD_4_VECTORS(at, a, b, c, d)                                                              \
-    TAKE(at + 0, 8); TAKE(at + 1, 9); TAKE(at + 2, 10); TAKE(at + 3, 11);                          \
-    DOT ONES, V(8), V(a); DOT ONES, V(9), V(b); DOT ONES, V(10), V(c); DOT ONES, V(11), V(d)
-
 #if MASKED
 /* V(n) = the bytes at DATA + index that the mask k names, and zeros; copied where bytes are. */
 #if COPIES
-#define TAKE_MASKED(index, k, n)                                                                   \
-    CARRY_LOAD vmovdqu8 (%rsi, index), V(n){k}{z};                                                 \
-    CARRY_STORE vmovdqu8 V(n), (%rdi, index){k}
+#define TAKE_MASKED(done, index, k, n)                                                             \
+    CARRY_LOAD done, vmovdqu8 (%rsi, index), V(n){k}{z};                                           \
+    CARRY_STORE done, vmovdqu8 V(n), (%rdi, index){k}
 #else
-#define TAKE_MASKED(index, k, n) vmovdqu8 (%rdi, index), V(n){k}{z}
+#define TAKE_MASKED(done, index, k, n) vmovdqu8 (%rdi, index), V(n){k}{z}
 #endif
 
 /* V(8) = the last r9 bytes, which are fewer than a vector, and zeros. Spoils rax; rcx is 0. */
@@ -157,7 +124,7 @@
     movq $-1, %rax
     bzhiq %r9, %rax, %rax
     kmovq %rax, %k1
-    TAKE_MASKED(%rcx, %k1, 8)
+    TAKE_MASKED(0, %rcx, %k1, 8)
 .endm
 #else
     .section .rodata
@@ -173,9 +140,9 @@
  */
 .macro TAKE_TAIL
     leaq .Lmasks(%rip), %rax
-    CARRY_LOAD vmovdqu -VECTOR_BYTES(DATA, %r9), V(8)
+    CARRY_LOAD 0, vmovdqu -VECTOR_BYTES(DATA, %r9), V(8)
 #if COPIES
-    CARRY_STORE vmovdqu V(8), -VECTOR_BYTES(%rdi, %r9)
+    CARRY_STORE 0, vmovdqu V(8), -VECTOR_BYTES(%rdi, %r9)
 #endif
     vpand (%rax, %r9), V(8), V(8)
     leaq .Lin_place(%rip), %rax
@@ -187,10 +154,6 @@
 .endm
 #endif
 
-#define ADD_TAKEN(n, a)                                                                            \
-    VPXOR V(n), FLIP, V(n);                                                                        \
-    DOT ONES, V(n), V(a)
-
 /* xmm0 = four lanes, of whose sum that of all lanes of V(0) is; spoils V(1). */
 .macro FOLD_LANES
 #if VECTOR_BYTES == 64
@@ -201,17 +164,17 @@
     vpaddd %xmm1, %xmm0, %xmm0
 .endm
 
-/* eax = the sum of all lanes of V(0); spoils rcx, r9, V(1). */
-.macro SUM_LANES
-    FOLD_LANES
-    vpextrq $1, %xmm0, %rcx
-    vmovq %xmm0, %rax
-    rorxq $32, %rcx, %r9
-    addl %r9d, %ecx
-    rorxq $32, %rax, %r9
-    addl %r9d, %eax
-    addl %ecx, %eax
+/* V(0) += V(1) to V(3), V(4) += V(5) to V(7). */
+.macro MERGE_8_TO_2 add
+    \add V(1), V(0), V(0)
+    \add V(3), V(2), V(2)
+    \add V(5), V(4), V(4)
+    \add V(7), V(6), V(6)
+    \add V(2), V(0), V(0)
+    \add V(6), V(4), V(4)
 .endm
+
+#include ARITHMETIC
 
 CARRY_FUNCTION FUNCTION
     TAKE_ARGUMENTS
@@ -234,7 +197,7 @@ CARRY_FUNCTION FUNCTION
     xorl %ecx, %ecx
 #if VECTOR_BYTES == 64
     kmovq %rax, %k1
-    TAKE_MASKED(%rcx, %k1, 0)
+    TAKE_MASKED(0, %rcx, %k1, 0)
     SPREAD_WORDS(0, 1)
 #else
     kmovd %eax, %k1
@@ -245,8 +208,8 @@ CARRY_FUNCTION FUNCTION
     movl $32, %r9d
     cmpl %r9d, SIZE32
     cmovbel %ecx, %r9d
-    TAKE_MASKED(%rcx, %k1, 0)
-    TAKE_MASKED(%r9, %k2, 2)
+    TAKE_MASKED(0, %rcx, %k1, 0)
+    TAKE_MASKED(CARRY_DONE(32), %r9, %k2, 2)
     SPREAD_WORDS(0, 1)
     SPREAD_WORDS(2, 3)
     vpaddd %ymm2, %ymm0, %ymm0
@@ -339,10 +302,10 @@ CARRY_FUNCTION FUNCTION
     bzhiq %rcx, %rax, %rax
     kmovq %rax, %k1
     xorl %eax, %eax
-    TAKE_MASKED(%rax, %k1, 8)
+    TAKE_MASKED(0, %rax, %k1, 8)
     vpbroadcastd %r10d, V(9)
     vprolvd V(9), V(8), V(8)
-    ADD_TAKEN(8, 7)
+    ADD_TAKEN
     ADVANCE_BY %rcx
     movl $VECTOR_BYTES, %r8d
 .Laligned:
@@ -351,16 +314,13 @@ CARRY_FUNCTION FUNCTION
     movl $PART_BYTES, %eax
     cmpq %rax, %r9
     cmovaq %rax, %r9
-    leal VECTOR_BYTES - 1(%r9, %r8), %r8d
-    andl $-VECTOR_BYTES, %r8d
-    shll $BIAS_SHIFT, %r8d
+    SET_BIAS
 
     movl %r9d, %ecx
     shrl $BLOCK_SHIFT, %ecx
     jz .L4vectors
 .Lvblock:
-    ADD_4_VECTORS(0, 0, 1, 2, 3)
-    ADD_4_VECTORS(4, 4, 5, 6, 7)
+    ADD_8_VECTORS
     ADVANCE 8 * VECTOR_BYTES
     decl %ecx
     jnz .Lvblock
@@ -368,34 +328,26 @@ CARRY_FUNCTION FUNCTION
 .L4vectors:
     testl $4 * VECTOR_BYTES, %r9d
     jz .L2vectors
-    ADD_4_VECTORS(0, 0, 1, 2, 3)
+    ADD_4_VECTORS
     ADVANCE 4 * VECTOR_BYTES
 .L2vectors:
     testl $2 * VECTOR_BYTES, %r9d
     jz .L1vector
-    ADD_2_VECTORS(4, 5)
+    ADD_2_VECTORS
     ADVANCE 2 * VECTOR_BYTES
 .L1vector:
     testl $VECTOR_BYTES, %r9d
     jz .Ltail
-    ADD_VECTOR(6)
+    ADD_VECTOR
     ADVANCE VECTOR_BYTES
 .Ltail:
     andl $VECTOR_BYTES - 1, %r9d
     jz .Lmerge
     TAKE_TAIL
-    ADD_TAKEN(8, 7)
+    ADD_TAKEN
     subq %r9, SIZE
 .Lmerge:
-    vpaddd V(1), V(0), V(0)
-    vpaddd V(3), V(2), V(2)
-    vpaddd V(5), V(4), V(4)
-    vpaddd V(7), V(6), V(6)
-    vpaddd V(2), V(0), V(0)
-    vpaddd V(6), V(4), V(4)
-    vpaddd V(4), V(0), V(0)
-    SUM_LANES
-    addl %r8d, %eax
+    SUM_PART
 #if ALIGNED_MIN
     movl %r10d, %ecx
     roll %cl, %eax
@@ -408,7 +360,7 @@ CARRY_FUNCTION FUNCTION
     vzeroupper
     RETURN_SUM
 
-    CARRY_RECOVER vzeroupper
+    CARRY_RECOVER 8, vzeroupper
 CARRY_END FUNCTION
 
 CARRY_NOTES

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel/choice.h"
+
+static bool available(const struct carry_kernel_row *row) {
+    return (row->needs & ~carry_cpu_bits()) == 0;
+}
+
+static bool welcome(const struct carry_kernel_row *row) {
+    return ((row->needs | row->wants) & ~carry_cpu_bits()) == 0;
+}
+
+static size_t best_row(const struct carry_kernels *kernels) {
+    size_t best = 0;
+    for (size_t i = 1; i < kernels->count; i++)
+        if (welcome(&kernels->rows[i]))
+            best = i;
+    return best;
+}
+
+/* The form behind `form` in the ring that starts and ends with `first`, or NULL. */
+static const struct carry_kernels *next_form(const struct carry_kernels *form,
+                                             const struct carry_kernels *first) {
+    return form->other == first ? NULL : form->other;
+}
+
+uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
+    const size_t best = best_row(kernels);
+    for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels)) {
+        /* Unless it was decided in the meantime: patched calls may have gone to that kernel. */
+        uintptr_t undecided = form->undecided;
+        __atomic_compare_exchange_n(&form->chosen->value, &undecided, form->rows[best].run, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    return __atomic_load_n(&kernels->chosen->value, __ATOMIC_RELAXED);
+}
+
+static int set_choice(const struct carry_kernels *kernels, size_t row) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels))
+        carry_patch_set(&patch, form->chosen, form->rows[row].run);
+    return carry_patch_commit(&patch);
+}
+
+static bool same(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+int carry_kernels_select(const struct carry_kernels *kernels, const char *name) {
+    size_t row = name ? 0 : best_row(kernels);
+    while (name && row < kernels->count && !same(name, kernels->rows[row].name))
+        row++;
+    if (row == kernels->count)
+        return CARRY_ERROR_UNKNOWN;
+    if (!available(&kernels->rows[row]))
+        return CARRY_ERROR_UNSUPPORTED;
+    return set_choice(kernels, row);
+}
+
+bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,
+                            struct carry_kernel_state *state) {
+    if (index >= kernels->count)
+        return false;
+    const struct carry_kernel_row *row = &kernels->rows[index];
+    *state = (struct carry_kernel_state){
+        .row = row,
+        .missing = carry_cpu_first_name(row->needs & ~carry_cpu_bits()),
+        .against = carry_cpu_first_name(row->wants & ~carry_cpu_bits()),
+        .chosen = row->run == carry_kernels_in_use(kernels),
+    };
+    return true;
+}
+
+const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index, size_t need) {
+    uint32_t bits = index < kernels->count ? kernels->rows[index].needs : 0;
+    for (; need && bits; need--)
+        bits &= bits - 1; /* without its lowest bit */
+    return carry_cpu_first_name(bits);
+}
