@@ -29,6 +29,10 @@
  *    on the other side. Code in it must then not hold addresses of thread-local variables across
  *    a switch; compilers do, in functions that use such variables before and after it.
  *  - Nothing allocates. Stacks, areas and contexts are the caller's, and must not move.
+ *  - Where AddressSanitizer or ThreadSanitizer is in the process, the library reports each switch
+ *    to it; stacks need some KiB more then. ThreadSanitizer keeps memory for a context from the
+ *    first switch to it until it finishes, ends programs that have more than some 8,000 threads and
+ *    such contexts, and delays signals, so there is no preemption under it.
  *  - Where the thread has a shadow stack (CET), contexts are refused by CARRY_ERROR_UNSUPPORTED:
  *    each needs one of its own, which only the system can make.
  *
@@ -54,6 +58,7 @@ struct carry_context {
     uint64_t mask;       /* components that switches keep */
     uint32_t flags;
     uint32_t reserved;
+    void *fiber; /* what a sanitizer knows it by */
     void *stack; /* NULL if unknown */
     size_t stack_size;
     size_t area_size;
@@ -73,8 +78,8 @@ typedef struct carry_context *carry_context_fn(void *argument, uintptr_t value);
 
 /*
  * Makes a context that is to run entry(argument, value) on `size` bytes at `stack`. It starts as
- * processes do: FCW 0x37f, MXCSR 0x1f80, upper halves of vectors not in use. Nothing guards the
- * end of the stack. Returns 0, or
+ * processes do: FCW 0x37f, MXCSR 0x1f80, upper halves of vectors clean. Nothing guards the end of
+ * the stack. Returns 0, or
  *     CARRY_ERROR_SIZE         it is too small
  *     CARRY_ERROR_INVALID      there is no stack, or nothing to run
  *     CARRY_ERROR_UNSUPPORTED  no contexts on this architecture, or the thread has a shadow stack
@@ -94,8 +99,9 @@ CARRY_API size_t carry_context_area_size(uint64_t mask);
 /*
  * Gives a context that is not suspended by preemption an area, without which it is not preempted.
  * Switches keep the components of `mask` that are in use, beside what calls keep; 0 for none of
- * them. They are initial when a new context starts. Leave X87 out where its registers are empty
- * at calls, as the ABI says: each signal leaves them in use. Returns 0, or
+ * them. They are initial when a new context starts, but may be in use. Leave X87 out where its
+ * registers are empty at calls, as the ABI says: each signal leaves them in use, and on some CPUs
+ * each instruction of x87 does, FLDCW too. Returns 0, or
  *     CARRY_ERROR_INVALID  the area is not aligned to CARRY_XSTATE_ALIGN, or the context is
  *                          suspended by preemption
  *     CARRY_ERROR_SIZE     the area is smaller than carry_context_area_size(mask)
@@ -124,7 +130,7 @@ CARRY_API uintptr_t carry_context_switch(struct carry_context *from, struct carr
  *                              `to` has in use (tiles, in a thread that may not use them)
  *     CARRY_ERROR_INVALID      `to` is finished, or is `from`
  *     CARRY_ERROR_UNSUPPORTED  the frame does not hold what the CPU has (some emulators), or the
- *                              thread has a shadow stack
+ *                              thread has a shadow stack, or under ThreadSanitizer
  *
  * What the C library keeps for the thread is that of all its contexts, preempted or not: where one
  * may be preempted inside of a function that is not async-signal-safe (malloc(), printf()), others

@@ -9,9 +9,14 @@
  *         drop("the peer took %zu bytes away", left);
  *
  * Contract:
- *  - What could be copied before the first byte that could not be reached, on either side, is
- *    copied exactly; the bytes of `dst` behind it are untouched. The number of bytes left is exact.
- *  - A fault costs one signal, and nothing is paid where there is none.
+ *  - A copy returns how many bytes are left, and that number is exact: all bytes of `dst` before
+ *    those are copied, and those are untouched. This holds whatever becomes of the mappings during
+ *    the call: pages may go and come back at any instruction, on either side.
+ *  - Without such a race a copy ends at the first byte that cannot be reached. A page that comes
+ *    back during the call may be copied or left.
+ *  - Each byte is copied as it was at some time during the call.
+ *  - A fault costs one signal, and nothing is paid where there is none. Where pages go or come back
+ *    during the call it may cost more than one.
  *  - In a process, faults are handled by handlers of SIGSEGV and SIGBUS, which
  *    carry_fault_acquire() installs before those that are there: faults of other code are passed on
  *    to them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
@@ -19,8 +24,12 @@
  *    handlers of these signals that copy, or enter frames, are installed with SA_NODEFER.
  *  - A handler that somebody installs later comes first, and is to pass on what is not its own; the
  *    next carry_fault_acquire() puts the library's before it again.
- *  - Without carry_fault_acquire() copies survive by calls of the system (process_vm_readv), which
- *    takes half a microsecond or more for each. So does every architecture but x86-64.
+ *  - Without carry_fault_acquire(), on every architecture but x86-64, and under valgrind, which
+ *    does not keep registers exact, copies survive by calls of the system: process_vm_readv(), or
+ *    where that is refused a pipe or a pair of sockets. Each then costs half a microsecond or more.
+ *  - Where a sandbox refuses all of these calls, nobody can say what is readable: such copies leave
+ *    all bytes, readable or not. carry_copy_try() of one byte of your own shows whether that is so.
+ *    With handlers no system call is needed.
  *  - In kernels, the handler of page faults asks carry_fault_find() and, for frames,
  *    carry_fault_unwind() of src/base/fault_host.h.
  *  - The ranges must not overlap.
@@ -35,8 +44,10 @@ CARRY_BEGIN_DECLS
 /*
  * Installs the handlers, at the first call; each call needs one of carry_fault_release(), the last
  * of which puts back what was there, and comes when nobody is in a copy or frame. From any thread,
- * not from signal handlers. Returns 0, or CARRY_ERROR_PERMISSION if the system refuses, or
- * CARRY_ERROR_UNSUPPORTED where there are no handlers: copies then survive by calls of the system.
+ * not from signal handlers. Returns 0, or
+ *     CARRY_ERROR_UNSUPPORTED  there are no handlers on this architecture: copies survive by calls
+ *                              of the system, frames are refused
+ *     CARRY_ERROR_PERMISSION   the system refuses handlers; or, where there are none, those calls
  */
 CARRY_API int carry_fault_acquire(void);
 CARRY_API void carry_fault_release(void);
@@ -49,7 +60,9 @@ CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
 
 /*
  * Reads or writes 1, 2, 4 or 8 bytes by one access; `value` is memory of the caller's that does not
- * fault. Returns false if it could not, or for another size.
+ * fault. Returns false if it could not, or for another size. Where the system copies (see above),
+ * that is no single access, and a write over the end of a page may remain in part if both pages
+ * go during the call.
  */
 CARRY_API bool carry_read_try(void *value, const void *src, size_t size);
 CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);

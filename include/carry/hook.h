@@ -22,8 +22,9 @@
  *
  * Contract:
  *  - The function gets the arguments and the caller the result as without a hook, in all registers
- *    (see <carry/thunk.h>). With `leave` the callback stands between the two: see there for how
- *    many bytes of arguments on the stack the function may have. With `enter` alone any.
+ *    (see <carry/thunk.h>). With `leave` the function finds copies of its arguments on the stack:
+ *    34 words of them, which is enough for 40 integers, or as many as `stack_words` says. A
+ *    function that is given more reads garbage. With `enter` alone it may be given any number.
  *  - Attaching takes effect as a whole or not at all. Threads run meanwhile: each call comes by the
  *    hook or does not.
  *  - Callbacks run in the calling thread, in the context of the call, signal handlers included.
@@ -86,7 +87,8 @@ struct carry_hook {
     carry_hook_callback *enter; /* before the function, or NULL */
     carry_hook_callback *leave; /* after it, or NULL: unless it throws or jumps out */
     void *user;
-    size_t stack_words; /* with `leave`: see struct carry_thunk */
+    size_t stack_words; /* with `leave`: words of arguments on the stack that the function may be
+                         * given, beyond two; at most 4096. 0: 32 */
     bool waits;         /* carry_hook_detach() returns once no callback runs: see there */
 
     /* Written by the library; zero before the first use. */
@@ -99,7 +101,7 @@ struct carry_hook {
 /*
  * Hooks the calls that match. May be repeated for what has been loaded since. Returns 0, or
  * negative, and nothing has changed:
- *  CARRY_ERROR_INVALID      neither `enter` nor `leave`
+ *  CARRY_ERROR_INVALID      neither `enter` nor `leave`, or `stack_words` above 4096
  *  CARRY_ERROR_UNKNOWN      no call matches
  *  CARRY_ERROR_BUSY         some match, and all of them are skipped
  *  CARRY_ERROR_PERMISSION   the system refuses to map stubs, or to write to a table of slots
@@ -173,6 +175,6 @@ CARRY_END_DECLS
     static __attribute__((destructor(101))) void carry_hook_unload(void) {                         \
         carry_hook_unregister(__start___patchable_function_entries);                               \
     }                                                                                              \
-    struct carry_hook
+    CARRY_DECLARED
 
 #endif

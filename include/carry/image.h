@@ -36,7 +36,7 @@ enum carry_xstate_refusal {
 };
 #undef CARRY_REFUSAL
 
-/* "NOT_COMPACTED", and one line for people; NULL if there is no such refusal. */
+/* "NOT_COMPACTED", and one line for people. */
 CARRY_API const char *carry_xstate_refusal_name(enum carry_xstate_refusal refusal);
 CARRY_API const char *carry_xstate_refusal_description(enum carry_xstate_refusal refusal);
 
@@ -47,6 +47,7 @@ CARRY_API const char *carry_xstate_refusal_description(enum carry_xstate_refusal
  * that names vector state, be it all zero, leaves SSE code slow. Returns 0, or
  *  CARRY_ERROR_SIZE         the buffer is too small; nothing is written
  *  CARRY_ERROR_UNSUPPORTED  the machine has no compact form
+ *  CARRY_ERROR_INVALID      there is no such form
  */
 CARRY_API int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask,
                                    enum carry_xstate_form form, void *image, size_t size);
@@ -82,7 +83,7 @@ CARRY_API enum carry_xstate_refusal carry_xstate_convert(const struct carry_xsta
 
 /* --- What a checked image holds --- */
 
-/* The components in use, which is not to say that they are not zero. Without XSAVE, all. */
+/* The components in use; their registers may still hold initial values. Without XSAVE, all. */
 CARRY_API uint64_t carry_xstate_image_in_use(const struct carry_xstate_layout *layout,
                                              const void *image);
 

@@ -45,10 +45,15 @@
  *  - A program with one thread needs none of this and does none of it.
  *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
  *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a
- *    pointer, keys are flags. Files with and without sites may be linked together.
- *
- * In C++ what an operation calls must not throw. Arguments and results of operations are integers
- * and pointers, at most six.
+ *    pointer, keys are flags. The same holds for -mcmodel=large. Files with and without sites may
+ *    be linked together.
+ *  - An operation has at most six arguments. They and its result are integers, booleans,
+ *    enumerations and pointers of at most 64 bits. Other types (floating point, vectors, structs,
+ *    references) are refused at compile time, by name; so are a function whose types are not those
+ *    of its operation, and a seventh argument.
+ *  - In C++ what an operation calls must not throw. In a namespace each name is the namespace's
+ * own: the macros that use it stand in that namespace, or behind a using-directive. Outside of
+ *    namespaces a name is the same in C and in C++.
  */
 #ifndef CARRY_PATCH_H
 #define CARRY_PATCH_H
@@ -208,12 +213,19 @@ CARRY_END_DECLS
 #define CARRY_INLINE static inline __attribute__((always_inline, unused))
 
 #ifdef __cplusplus
-#define CARRY_C_LINKAGE extern "C"
+#define CARRY_CAST(type, value) reinterpret_cast<type>(value)
+#define CARRY_NULL              nullptr
 #else
-#define CARRY_C_LINKAGE extern
+#define CARRY_CAST(type, value) ((type)(value))
+#define CARRY_NULL              NULL
 #endif
 
-#if defined(__x86_64__) && defined(__LP64__) && !defined(CARRY_NO_SITES) &&                        \
+#include <carry/features.def>
+#include <carry/patch/types.h>
+
+/* In the large code model, operations and keys may be out of reach of the offsets in sites. */
+#if defined(__x86_64__) && defined(__LP64__) && !defined(__code_model_large__) &&                  \
+    !defined(CARRY_NO_SITES) &&                                                                    \
     ((defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 11))
 #include <carry/patch/x86_64.h>
 #else
@@ -232,41 +244,134 @@ CARRY_END_DECLS
  * each has CARRY_OP. The same holds for keys.
  */
 #define CARRY_OP(result, ...)                                                                      \
-    CARRY_OP_PICK(__VA_ARGS__, CARRY_OP_6, CARRY_OP_5, CARRY_OP_4, CARRY_OP_3, CARRY_OP_2,         \
-                  CARRY_OP_1, CARRY_OP_0, ~)                                                       \
+    CARRY_OP_PICK(__VA_ARGS__, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY,         \
+                  CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_6,          \
+                  CARRY_OP_5, CARRY_OP_4, CARRY_OP_3, CARRY_OP_2, CARRY_OP_1, CARRY_OP_0, ~)       \
     (result, __VA_ARGS__)
-#define CARRY_OP_PICK(name, a, b, c, d, e, f, macro, ...) macro
+#define CARRY_OP_PICK(name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, macro, ...) macro
+
+#define CARRY_OP_MANY(result, name, ...)                                                           \
+    CARRY_ASSERT(false, "CARRY_OP(" #name "): operations take at most six arguments, so pass a "   \
+                        "pointer to a struct")
+
+/* By the number of arguments: types are checked, then named; CARRY_OP_CALL is the architecture's.
+ */
+#define CARRY_OP_0(result, name)                                                                   \
+    CARRY_OP_TYPED(result, name, (void))                                                           \
+    CARRY_OP_CALL(0, result, name, (void))
+#define CARRY_OP_1(result, name, A)                                                                \
+    CARRY_OP_TAKES_1(name, A)                                                                      \
+    CARRY_OP_TYPED(result, name, (A))                                                              \
+    CARRY_OP_CALL(1, result, name, (A carry_a))
+#define CARRY_OP_2(result, name, A, B)                                                             \
+    CARRY_OP_TAKES_2(name, A, B)                                                                   \
+    CARRY_OP_TYPED(result, name, (A, B))                                                           \
+    CARRY_OP_CALL(2, result, name, (A carry_a, B carry_b))
+#define CARRY_OP_3(result, name, A, B, C)                                                          \
+    CARRY_OP_TAKES_3(name, A, B, C)                                                                \
+    CARRY_OP_TYPED(result, name, (A, B, C))                                                        \
+    CARRY_OP_CALL(3, result, name, (A carry_a, B carry_b, C carry_c))
+#define CARRY_OP_4(result, name, A, B, C, D)                                                       \
+    CARRY_OP_TAKES_4(name, A, B, C, D)                                                             \
+    CARRY_OP_TYPED(result, name, (A, B, C, D))                                                     \
+    CARRY_OP_CALL(4, result, name, (A carry_a, B carry_b, C carry_c, D carry_d))
+#define CARRY_OP_5(result, name, A, B, C, D, E)                                                    \
+    CARRY_OP_TAKES_5(name, A, B, C, D, E)                                                          \
+    CARRY_OP_TYPED(result, name, (A, B, C, D, E))                                                  \
+    CARRY_OP_CALL(5, result, name, (A carry_a, B carry_b, C carry_c, D carry_d, E carry_e))
+#define CARRY_OP_6(result, name, A, B, C, D, E, F)                                                 \
+    CARRY_OP_TAKES_6(name, A, B, C, D, E, F)                                                       \
+    CARRY_OP_TYPED(result, name, (A, B, C, D, E, F))                                               \
+    CARRY_OP_CALL(6, result, name,                                                                 \
+                  (A carry_a, B carry_b, C carry_c, D carry_d, E carry_e, F carry_f))
+
+#define CARRY_OP_TAKES_6(name, type, ...)                                                          \
+    CARRY_OP_TAKES_1(name, type) CARRY_OP_TAKES_5(name, __VA_ARGS__)
+#define CARRY_OP_TAKES_5(name, type, ...)                                                          \
+    CARRY_OP_TAKES_1(name, type) CARRY_OP_TAKES_4(name, __VA_ARGS__)
+#define CARRY_OP_TAKES_4(name, type, ...)                                                          \
+    CARRY_OP_TAKES_1(name, type) CARRY_OP_TAKES_3(name, __VA_ARGS__)
+#define CARRY_OP_TAKES_3(name, type, ...)                                                          \
+    CARRY_OP_TAKES_1(name, type) CARRY_OP_TAKES_2(name, __VA_ARGS__)
+#define CARRY_OP_TAKES_2(name, type, ...)                                                          \
+    CARRY_OP_TAKES_1(name, type) CARRY_OP_TAKES_1(name, __VA_ARGS__)
+#define CARRY_OP_TAKES_1(name, type)                                                               \
+    CARRY_ASSERT(CARRY_TYPE_FITS(type) && !CARRY_TYPE_IS_VOID(type),                               \
+                 "CARRY_OP(" #name "): no argument can be " #type ", as arguments of operations "  \
+                 "are integers and pointers of at most 64 bits; pass a pointer to it");
 
 #define CARRY_OP_TYPED(result, name, types)                                                        \
+    CARRY_ASSERT(CARRY_TYPE_FITS(result) || CARRY_TYPE_IS_VOID(result),                            \
+                 "CARRY_OP(" #name "): the result cannot be " #result ", as results of "           \
+                 "operations are integers and pointers of at most 64 bits; have it stored "        \
+                 "where an argument points to");                                                   \
     typedef result carry_fn_##name types;                                                          \
-    CARRY_C_LINKAGE CARRY_HIDDEN struct carry_key carry_op_##name;                                 \
+    extern CARRY_HIDDEN struct carry_key carry_op_##name;                                          \
     CARRY_INLINE carry_fn_##name *carry_get_##name(void) {                                         \
-        return (carry_fn_##name *)__atomic_load_n(&carry_op_##name.value, __ATOMIC_ACQUIRE);       \
+        return CARRY_CAST(carry_fn_##name *,                                                       \
+                          __atomic_load_n(&carry_op_##name.value, __ATOMIC_ACQUIRE));              \
     }                                                                                              \
-    CARRY_INLINE void carry_set_##name(struct carry_patch *patch, carry_fn_##name *function) {     \
-        carry_patch_set(patch, &carry_op_##name, (uintptr_t)function);                             \
+    CARRY_INLINE void carry_set_##name(struct carry_patch *carry_open,                             \
+                                       carry_fn_##name *carry_function) {                          \
+        carry_patch_set(carry_open, &carry_op_##name, CARRY_CAST(uintptr_t, carry_function));      \
     }
 
-#define carry_get(name)                  carry_get_##name()
-#define carry_set(patch, name, function) carry_set_##name(patch, function)
+/* Is this function of the operation's type? C only warns of a pointer to another function. */
+#define CARRY_OP_UNLIKE                                                                            \
+    ": the function is not of the result and the arguments that CARRY_OP declares; write one "     \
+    "that is, and calls this one"
+#define CARRY_OP_ASSERT(name, function)                                                            \
+    CARRY_ASSERT(CARRY_FUNCTION_FITS(function, carry_fn_##name),                                   \
+                 "CARRY_OP_DEFINE(" #name ")" CARRY_OP_UNLIKE)
+#ifdef __cplusplus
+extern "C++" {
+template <bool Fits> struct carry_set_check {
+    static_assert(Fits, "carry_set()" CARRY_OP_UNLIKE);
+    static constexpr bool done = true;
+};
+}
+#define CARRY_SET_CHECK(name, function)                                                            \
+    (void)carry_set_check<CARRY_FUNCTION_FITS(function, carry_fn_##name)>::done
+#else
+#define CARRY_SET_CHECK(name, function)                                                            \
+    (void)sizeof(struct {                                                                          \
+        CARRY_ASSERT(CARRY_FUNCTION_FITS(function, carry_fn_##name),                               \
+                     "carry_set(" #name ")" CARRY_OP_UNLIKE);                                      \
+        bool done;                                                                                 \
+    })
+#endif
+
+#define carry_get(name) carry_get_##name()
+#define carry_set(patch, name, function)                                                           \
+    (CARRY_SET_CHECK(name, function), (carry_set_##name)(patch, function))
 
 /*
  * A function for operations that are to do nothing. Called, it returns 0; where a NOP stands in for
  * the call, the result is whatever the register of results held.
  */
-#define CARRY_OP_NOTHING(name) ((carry_fn_##name *)(void (*)(void))carry_patch_nothing)
+#define CARRY_OP_NOTHING(name)                                                                     \
+    CARRY_CAST(carry_fn_##name *, CARRY_CAST(uintptr_t, carry_patch_nothing))
 
 /*
  * CARRY_KEY(name)                    declares a key.
  * CARRY_KEY_DEFINE(name, on)         defines it, in one source file, as true or false at first.
+ * CARRY_KEY_STATIC(name, on)         does both for a key of this source file alone.
  * carry_unlikely(name)               is it on? Costs a NOP if it is off, a jump if it is on.
  * carry_likely(name)                 the same, with a NOP if it is on.
  * carry_enable(&patch, name), carry_disable(&patch, name)
+ *
+ * A static key is to a key what a static variable is to one that other files see: it lives as long
+ * as its object is loaded, and in each file that includes a header with one, it is another.
  */
 #define CARRY_KEY(name)                                                                            \
-    CARRY_C_LINKAGE CARRY_HIDDEN struct carry_key carry_key_##name;                                \
+    extern CARRY_HIDDEN struct carry_key carry_key_##name;                                         \
     CARRY_KEY_BRANCHES(name)                                                                       \
-    struct carry_key
+    CARRY_DECLARED
+
+#define CARRY_KEY_STATIC(name, on)                                                                 \
+    static CARRY_PATCH_KEY(carry_key_##name, (on) ? 1 : 0, CARRY_NULL);                            \
+    CARRY_KEY_BRANCHES(name)                                                                       \
+    CARRY_PATCH_AT_LOAD(carry_key_##name, (void)0, (void)0)
 
 #define carry_unlikely(name)       (__builtin_expect(carry_unlikely_##name(), 0) != 0)
 #define carry_likely(name)         (__builtin_expect(carry_likely_##name(), 1) != 0)
@@ -274,32 +379,57 @@ CARRY_END_DECLS
 #define carry_disable(patch, name) carry_patch_set(patch, &carry_key_##name, 0)
 
 /* The definitions. Each makes its object's sites known when it is loaded; the first suffices. */
-#define CARRY_OP_DEFINE(name, function)                                                            \
-    CARRY_PATCH_DEFINE(carry_op_##name, (uintptr_t)(function), NULL)
-#define CARRY_KEY_DEFINE(name, on) CARRY_PATCH_DEFINE(carry_key_##name, (on) ? 1 : 0, NULL)
+#define CARRY_OP_DEFINE(name, function) CARRY_OP_DEFINE_RESOLVED(name, function, CARRY_NULL)
+#define CARRY_KEY_DEFINE(name, on)                                                                 \
+    CARRY_ASSERT(sizeof(carry_likely_##name()) == sizeof(bool),                                    \
+                 "CARRY_KEY_DEFINE(" #name "): CARRY_KEY(" #name ") comes first");                 \
+    CARRY_PATCH_DEFINE(carry_key_##name, (on) ? 1 : 0, CARRY_NULL)
 
 /* With a function to ask for the value, should sites be patched before it was set. */
 #define CARRY_OP_DEFINE_RESOLVED(name, function, resolve)                                          \
-    CARRY_PATCH_DEFINE(carry_op_##name, (uintptr_t)(function), resolve)
+    CARRY_OP_ASSERT(name, function);                                                               \
+    CARRY_PATCH_DEFINE(carry_op_##name, CARRY_CAST(uintptr_t, function), resolve)
 
 #define CARRY_OP_EXPORT(name)  CARRY_PATCH_EXPORT(carry_op_##name)
 #define CARRY_OP_IMPORT(name)  CARRY_PATCH_IMPORT(carry_op_##name)
 #define CARRY_KEY_EXPORT(name) CARRY_PATCH_EXPORT(carry_key_##name)
 #define CARRY_KEY_IMPORT(name) CARRY_PATCH_IMPORT(carry_key_##name)
 
+#define CARRY_PATCH_KEY(symbol, value, resolve)                                                    \
+    struct carry_key symbol = {value, 0, resolve, CARRY_NULL, CARRY_NULL, CARRY_NULL}
+
 #define CARRY_PATCH_DEFINE(symbol, value, resolve)                                                 \
-    struct carry_key symbol = {value, 0, resolve, NULL, NULL, NULL};                               \
+    CARRY_PATCH_KEY(symbol, value, resolve);                                                       \
     CARRY_PATCH_AT_LOAD(symbol, (void)0, (void)0)
 
 #define CARRY_PATCH_EXPORT(symbol)                                                                 \
-    CARRY_C_LINKAGE CARRY_API struct carry_key *const symbol##_export;                             \
+    extern CARRY_API struct carry_key *const symbol##_export;                                      \
     struct carry_key *const symbol##_export = &symbol
 
 #define CARRY_PATCH_IMPORT(symbol)                                                                 \
-    CARRY_C_LINKAGE CARRY_API struct carry_key *const symbol##_export;                             \
-    __attribute__((weak)) struct carry_key symbol = {0, 0, NULL, NULL, NULL, NULL};                \
+    extern CARRY_API struct carry_key *const symbol##_export;                                      \
+    __attribute__((weak)) CARRY_PATCH_KEY(symbol, 0, CARRY_NULL);                                  \
     CARRY_PATCH_AT_LOAD(symbol, carry_patch_import(&symbol, symbol##_export),                      \
                         carry_patch_unimport(&symbol))
+
+/* Calls of a function are told from others by its address, which is not that of a pointer to it. */
+#define CARRY_BODY_ASSERT(function)                                                                \
+    CARRY_ASSERT(CARRY_IS_FUNCTION(function), "CARRY_BODY(" #function "): no name of a function")
+
+/* Refuses the names that no row of CARRY_CPU_FEATURES has: they would be the default for ever. */
+#define CARRY_ALT_KNOWN(feature)                                                                   \
+    ".set .Lcarry_known%=, 0\n\t"                                                                  \
+    ".irp carry_name" CARRY_CPU_FEATURES(                                                          \
+        CARRY_ALT_ROW) "\n\t"                                                                      \
+                       ".ifc \\carry_name," feature "\n\t"                                         \
+                       ".set .Lcarry_known%=, 1\n\t"                                               \
+                       ".endif\n\t"                                                                \
+                       ".endr\n\t"                                                                 \
+                       ".if .Lcarry_known%= == 0\n\t"                                              \
+                       ".error \"CARRY_ALT: carry_cpu_has() knows no feature " feature             \
+                       "; by one of your own, use "                                                \
+                       "CARRY_ALT_KEY and a key\"\n\t"                                             \
+                       ".endif\n\t"
 
 /* (The definition is weak since a static link may bring the original itself.) */
 
@@ -314,7 +444,7 @@ CARRY_END_DECLS
  * other constructors of the object, and after its destructors: they may use what it imports.
  */
 #ifdef CARRY_NO_CONSTRUCTORS
-#define CARRY_PATCH_AT_LOAD(symbol, load, unload) struct carry_key
+#define CARRY_PATCH_AT_LOAD(symbol, load, unload) CARRY_DECLARED
 #else
 #define CARRY_PATCH_AT_LOAD(symbol, load, unload)                                                  \
     static __attribute__((constructor(101))) void symbol##_load(void) {                            \
@@ -325,7 +455,7 @@ CARRY_END_DECLS
         carry_patch_unregister(__start_carry_sites);                                               \
         unload;                                                                                    \
     }                                                                                              \
-    struct carry_key
+    CARRY_DECLARED
 #endif
 
 #endif

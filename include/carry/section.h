@@ -121,7 +121,7 @@ CARRY_API int carry_section_sync(struct carry_section_thread *thread);
 CARRY_API void carry_section_forget(struct carry_section_thread *thread);
 
 /*
- * A thread in its initial state, XSTATE_BV 0: nothing is in use once it is loaded. Not running yet.
+ * Makes a thread in its initial state, with XSTATE_BV 0. It is not running yet.
  * `mask` is carry_xstate_default(), with TILEDATA if the thread may use it. The memory is the
  * caller's, of CARRY_XSTATE_ALIGN alignment. Context: any.
  */

@@ -125,8 +125,9 @@ CARRY_API extern const char carry_thunk_any[];
 
 /*
  * Stubs made by the compiler. `name` becomes a function, which the program declares with the type
- * of the target; `descriptor` is the C name of a struct carry_thunk with external linkage in the
- * same program or shared object, which this hides from others. At file scope, outside of functions:
+ * of the target; `descriptor` is a struct carry_thunk that the same source file defines. In C++
+ * both are extern "C"; in C the descriptor may be static. If it is neither static nor hidden, a
+ * shared object's C code may find another object's of that name, the stub never. At file scope:
  *
  *     CARRY_THUNK(name, descriptor)           by carry_thunk_enter
  *     CARRY_THUNK_AROUND(name, descriptor)    by carry_thunk_around
@@ -139,15 +140,28 @@ CARRY_API extern const char carry_thunk_any[];
                      "pushq %r11\n\t.cfi_adjust_cfa_offset 8\n\t"                                  \
                      ".cfi_rel_offset r11, 0\n\t")
 
-/* By the table of addresses: the resolver behind a PLT would spoil r11. */
+#ifdef __cplusplus
+#define CARRY_IS_THUNK(object) __is_same(const decltype(object), const struct carry_thunk)
+#else
+#define CARRY_IS_THUNK(object) __builtin_types_compatible_p(__typeof__(object), struct carry_thunk)
+#endif
+
+/*
+ * By the table of addresses: the resolver behind a PLT would spoil r11. The descriptor is named by
+ * an alias that is marked as used: compilers that optimise across files may drop, or name anew,
+ * what only assembly names.
+ */
 #define CARRY_THUNK_STUB(name, descriptor, entry, push)                                            \
+    CARRY_ASSERT(CARRY_IS_THUNK(descriptor),                                                       \
+                 "CARRY_THUNK(" #name "): the descriptor is a struct carry_thunk of this file");   \
+    CARRY_C_LINKAGE struct carry_thunk carry_thunk_of_##name                                       \
+        __attribute__((alias(#descriptor), used, visibility("hidden")));                           \
     __asm__(".pushsection .text." #name ", \"ax\", @progbits\n\t"                                  \
             ".balign 16\n\t"                                                                       \
             ".globl " #name "\n\t"                                                                 \
-            ".hidden " #descriptor "\n\t"                                                          \
             ".type " #name ", @function\n" #name ":\n\t"                                           \
             ".cfi_startproc\n\t"                                                                   \
-            "endbr64\n\t" push "leaq " #descriptor "(%rip), %r11\n\t"                              \
+            "endbr64\n\t" push "leaq carry_thunk_of_" #name "(%rip), %r11\n\t"                     \
             "jmp *carry_thunk_" #entry "@GOTPCREL(%rip)\n\t"                                       \
             ".cfi_endproc\n\t"                                                                     \
             ".size " #name ", . - " #name "\n\t"                                                   \

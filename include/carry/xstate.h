@@ -13,8 +13,12 @@
  * Contract shared by all functions here:
  *  - A mask is a set of components, CARRY_XSTATE_BIT(AVX) | ...: components that the CPU or the
  *    operating system has not enabled are left out of it in silence, so -1 stands for all.
- *  - Components are *in use* (XINUSE) unless they are as the CPU starts with them. Where the CPU
- *    does not tell (no XGETBV with ECX = 1), all that are enabled count as in use.
+ *  - A component that is not *in use* (XINUSE) is *initial*: its registers hold what the CPU starts
+ *    with. A component in use may be initial too, as a CPU may count every write, whatever value it
+ *    writes. So a component that is in use says nothing about its values.
+ *  - A component may come into use at any time, initial, because the system or a hypervisor writes
+ *    it back: PKRU on Intel's CPUs, SSE on AMD's. Where the CPU cannot tell (no XGETBV with
+ *    ECX = 1), all components that are enabled count as in use.
  *  - An area is written in the best form this CPU has (XSAVEC, else XSAVE, else FXSAVE), never
  *    by XSAVEOPT, which leaves stale parts in areas that are used again. Areas are for the CPU that
  *    wrote them, and of CARRY_XSTATE_ALIGN alignment. An *image* is a copy of such an area as
@@ -49,7 +53,7 @@ enum carry_xstate_component {
 #define CARRY_XSTATE_LEGACY   512 /* FXSAVE; then the header: XSTATE_BV, XCOMP_BV, 48 zeroes */
 #define CARRY_XSTATE_EXTENDED 576 /* where components from AVX on may start */
 
-/* "AVX", and one line for people; NULL for bits that have no name. */
+/* "AVX", and one line for people. */
 CARRY_API const char *carry_xstate_name(unsigned component);
 CARRY_API const char *carry_xstate_description(unsigned component);
 
@@ -118,20 +122,22 @@ CARRY_API uint64_t carry_xstate_save(void *area, uint64_t mask);
 
 /*
  * Loads the components of `mask` from an area that carry_xstate_save() or carry_xstate_initial()
- * wrote: those that were not in use become as the CPU starts with them, and stay out of use. An
- * area from elsewhere is checked by carry_xstate_check() first: garbage in a header faults.
+ * wrote: those that were not in use become initial. CPUs with XSAVE may also put them out of use,
+ * and all that were measured do. An area from elsewhere must be checked by carry_xstate_check()
+ * first: garbage in a header faults.
  */
 CARRY_API void carry_xstate_load(const void *area, uint64_t mask);
 
 enum carry_xstate_level {
     CARRY_XSTATE_CLEAN_UPPERS,  /* upper halves of zmm0-15 and ymm0-15 (VZEROUPPER); xmm stay */
-    CARRY_XSTATE_CLEAN_VECTORS, /* all vector registers, masks and tiles, out of use */
+    CARRY_XSTATE_CLEAN_VECTORS, /* all vector registers, masks and tiles */
     CARRY_XSTATE_CLEAN_ALL,     /* x87, FCW and MXCSR too; PKRU stays */
 };
 
 /*
- * Makes the registers of a level as the CPU starts with them, and not in use. Only what a call may
- * change is changed at the first two levels, so they stand where any call may stand.
+ * Makes the registers of a level initial, and puts them out of use as far as the CPU allows: SSE
+ * may stay in use while MXCSR is not 0x1f80, and x87 and SSE stay in use without XSAVE. The first
+ * two levels change only what a call may change, so they may stand wherever a call may stand.
  */
 CARRY_API void carry_xstate_clean(enum carry_xstate_level level);
 

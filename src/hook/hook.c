@@ -28,7 +28,7 @@ bool carry_hook_matches(const struct carry_hook *hook, const struct carry_hook_p
 int carry_hook_check(const struct carry_hook *hook) {
     if (!carry_stub_supported())
         return CARRY_ERROR_UNSUPPORTED;
-    if (!hook->enter && !hook->leave)
+    if ((!hook->enter && !hook->leave) || hook->stack_words > CARRY_STACK_WORDS_MAX)
         return CARRY_ERROR_INVALID;
     return carry_thunk_prepare();
 }

@@ -23,6 +23,8 @@ struct carry_hook_point {
     uint32_t running;         /* callbacks, of hooks that wait for them */
     bool counted;             /* ... as the present one does */
     bool planned;             /* being attached or detached */
+    bool around; /* had a hook with `leave`: threads may be in the thunk that copies arguments */
+    uint32_t stack_words; /* of them, as the hook says */
     carry_hook_callback *enter;
     carry_hook_callback *leave;
     void *user;
@@ -39,6 +41,8 @@ struct carry_hook_point {
 /* --- Points: src/hook/points.c. All but the callbacks with the lock of `patch` held. --- */
 
 #define CARRY_BLOCK_POINTS 256
+
+#define CARRY_STACK_WORDS_MAX 4096 /* as struct carry_thunk has it */
 
 /* Stubs, and in reach of them the points that they lead to, with the records of their sites. */
 struct carry_hook_block {

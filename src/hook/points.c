@@ -8,11 +8,18 @@
 
 #define BUCKETS 1024
 
+/* The default of struct carry_hook: enough for 40 arguments. */
+#define STACK_WORDS 32
+
 _Static_assert(TEXT_BYTES % PAGE_BYTES == 0, "stubs fill pages");
 
 static struct carry_hook_block *last_made;
 static struct carry_hook_block *blocks; /* of calls */
 static struct carry_hook_point *buckets[BUCKETS];
+
+static inline uintptr_t page_from(uintptr_t address) {
+    return (address + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
 
 /* --- Callbacks --- */
 
@@ -80,6 +87,31 @@ CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *funct
 }
 
 /*
+ * A function may take fewer words than its thunk copies, and the stack may end before those. The
+ * thread remembers the last page that could be read.
+ */
+static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, uint64_t count) {
+    const uintptr_t low = (uintptr_t)words, high = (uintptr_t)(words + count);
+    for (uintptr_t page = page_from(low); page < high; page += PAGE_BYTES) {
+        if (page == carry_host_hook_thread.readable_page)
+            continue;
+        if (!carry_host_hook()->is_readable(page))
+            return (page - low) / sizeof *words;
+        carry_host_hook_thread.readable_page = page;
+    }
+    return count;
+}
+
+/* The upper part of `library`: the most words that the thunk may copy. */
+CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
+                                const struct carry_thunk_call *call) {
+    uint64_t count = UINT64_C(2) + __atomic_load_n(&point->stack_words, __ATOMIC_RELAXED);
+    if (page_from((uintptr_t)call->stack) < (uintptr_t)(call->stack + count))
+        count = readable_words(call->stack, count);
+    return (1 + count) << CARRY_STUB_WORDS_SHIFT;
+}
+
+/*
  * What `enter` leaves in the call is the generation, for `leave` to be called by the hook that saw
  * the call begin. That one may have no `leave`: a thread may have come by the stub while
  * another hook with its other thunk was there.
@@ -87,10 +119,11 @@ CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *funct
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
-    if (carry_host_hook_thread.inside || !take_callback(point, &callback))
-        return;
-    call->library = callback.generation;
-    if (callback.enter)
+    const bool around = __atomic_load_n(&point->around, __ATOMIC_RELAXED);
+    const uint64_t end = around ? words_end(point, call) : 0;
+    const bool called = !carry_host_hook_thread.inside && take_callback(point, &callback);
+    call->library = end | (called ? callback.generation : 0);
+    if (called && callback.enter)
         run(point, callback.enter, call, &callback);
 }
 
@@ -98,7 +131,7 @@ static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call 
     struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
     if (!carry_host_hook_thread.inside && take_callback(point, &callback) && callback.leave &&
-        callback.generation == call->library)
+        callback.generation == (uint32_t)call->library)
         run(point, callback.leave, call, &callback);
 }
 
@@ -107,7 +140,10 @@ void carry_point_set(struct carry_hook_point *point, const struct carry_hook *ho
     __atomic_store_n(&point->leave, hook->leave, __ATOMIC_RELAXED);
     __atomic_store_n(&point->user, hook->user, __ATOMIC_RELAXED);
     __atomic_store_n(&point->counted, hook->waits, __ATOMIC_RELAXED);
-    __atomic_store_n(&point->thunk.stack_words, hook->stack_words, __ATOMIC_RELAXED);
+    if (hook->leave)
+        __atomic_store_n(&point->around, true, __ATOMIC_RELAXED);
+    const uint32_t words = hook->stack_words ? (uint32_t)hook->stack_words : STACK_WORDS;
+    __atomic_store_n(&point->stack_words, words, __ATOMIC_RELAXED);
     point->hook = hook;
     __atomic_store_n(&point->through, carry_stub_thunk(hook->leave != NULL), __ATOMIC_RELEASE);
 }
@@ -149,6 +185,7 @@ struct carry_hook_block *carry_block_make(uintptr_t near) {
         block->points[i].stub = (uintptr_t)text + i * CARRY_STUB_BYTES;
         block->points[i].thunk.enter = call_enter;
         block->points[i].thunk.leave = call_leave;
+        block->points[i].thunk.stack_words = CARRY_STACK_WORDS_MAX; /* call_enter() sets the end */
     }
     block->made_before = last_made;
     last_made = block;

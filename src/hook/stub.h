@@ -20,6 +20,12 @@ bool carry_stub_supported(void);
  */
 void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset);
 
+/*
+ * From this bit of a call's `library` on, `enter` leaves a limit to the thunk: 1 and how many words
+ * of arguments on the stack it may copy at most; 0 if there is no limit.
+ */
+#define CARRY_STUB_WORDS_SHIFT 32
+
 /* The thunk that calls back after the function too, or before it alone. */
 const void *carry_stub_thunk(bool around);
 

@@ -15,11 +15,17 @@ uintptr_t *carry_ucontext_pc(void *context);
 /* Can the one below do what it says? */
 bool carry_ucontext_can_recover(void);
 
+/* Does the context of a fault hold all registers as they were then? Valgrind's does not. */
+bool carry_ucontext_is_exact(void);
+
 /* Lets the thread go on at `recovery`, with `value` in rax: see base/fault_host.h. */
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
 /* Empties the x87 stack, which is empty where functions return, whatever was interrupted. */
 void carry_ucontext_empty_x87(void *context);
+
+/* Can the word at an address be read? By a system call that no hook of calls sees. */
+bool carry_ucontext_is_readable(uintptr_t address);
 
 /* In a loop that waits for another core. */
 void carry_ucontext_pause(void);

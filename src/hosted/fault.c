@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 #define PAGE_BYTES UINT64_C(4096)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-unsigned carry_host_recoverers;
+unsigned carry_host_survives;
 
 /* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
 static _Thread_local struct carry_fault_frame *innermost __attribute__((tls_model("initial-exec")));
@@ -47,8 +48,8 @@ static uintptr_t leave_frame(const siginfo_t *info, void *context, uintptr_t *va
 static bool handle_fault(siginfo_t *info, void *context) {
     if (!carry_signal_is_fault(info))
         return false;
-    uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context));
     uintptr_t value = faulting_page(info);
+    uintptr_t recovery = carry_fault_find(*carry_ucontext_pc(context), &value);
     if (!recovery)
         recovery = leave_frame(info, context, &value);
     if (recovery)
@@ -68,86 +69,129 @@ static int install(void) {
     return CARRY_ERROR_PERMISSION;
 }
 
+static unsigned users;
+
+static void set_users(unsigned count) {
+    const unsigned what = CARRY_HOST_FRAMES | (carry_ucontext_is_exact() ? CARRY_HOST_COPIES : 0);
+    users = count;
+    __atomic_store_n(&carry_host_survives, count ? what : 0, __ATOMIC_RELEASE);
+}
+
+static bool system_copies(void) {
+    const unsigned char from = 1;
+    unsigned char to;
+    return !carry_host_copy(&to, &from, 1);
+}
+
 int carry_fault_acquire(void) {
     if (!carry_ucontext_can_recover())
-        return CARRY_ERROR_UNSUPPORTED;
+        return system_copies() ? CARRY_ERROR_UNSUPPORTED : CARRY_ERROR_PERMISSION;
     pthread_mutex_lock(&mutex);
     int error = install(); /* again, in case that others came before it */
     if (!error)
-        __atomic_fetch_add(&carry_host_recoverers, 1, __ATOMIC_RELEASE);
+        set_users(users + 1);
     pthread_mutex_unlock(&mutex);
     return error;
 }
 
 void carry_fault_release(void) {
     pthread_mutex_lock(&mutex);
-    if (carry_host_recoverers && !__atomic_sub_fetch(&carry_host_recoverers, 1, __ATOMIC_RELEASE)) {
+    if (users == 1) {
         carry_signal_remove(&bus);
         carry_signal_remove(&segv);
     }
+    if (users)
+        set_users(users - 1);
     pthread_mutex_unlock(&mutex);
 }
 
 /* --- Without handlers --- */
 
-static size_t to_page_end(const void *address) {
-    return PAGE_BYTES - (uintptr_t)address % PAGE_BYTES;
+#define PIECES 16
+
+static size_t to_page_end(uintptr_t address) {
+    return PAGE_BYTES - address % PAGE_BYTES;
 }
 
 /* How much lies in one page on both sides: all of it can be reached, or none. */
-static size_t piece_bytes(const void *dst, const void *src, size_t size) {
+static size_t piece_bytes(uintptr_t dst, uintptr_t src, size_t size) {
     size_t piece = to_page_end(dst) < to_page_end(src) ? to_page_end(dst) : to_page_end(src);
     return piece < size ? piece : size;
 }
 
-static size_t copy_in_one_call(void *dst, const void *src, size_t size) {
-    const struct iovec to = {dst, size};
-    const struct iovec from = {(void *)src, size};
-    ssize_t done = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+/*
+ * Some pieces in one call, at most `most`; returns how many bytes. The system promises whole
+ * pieces, so that the count is exact, whatever becomes of the pages meanwhile.
+ */
+static size_t copy_pieces(uintptr_t dst, uintptr_t src, size_t size, size_t most) {
+    struct iovec to[PIECES], from[PIECES];
+    size_t count = 0;
+    for (size_t at = 0; at < size && count < most; count++) {
+        const size_t piece = piece_bytes(dst + at, src + at, size - at);
+        to[count] = (struct iovec){(void *)(dst + at), piece};
+        from[count] = (struct iovec){(void *)(src + at), piece};
+        at += piece;
+    }
+    ssize_t done = process_vm_readv(getpid(), to, count, from, count, 0);
     return done < 0 ? 0 : (size_t)done;
 }
 
-static bool copy_by_new_pipe(void *dst, const void *src, size_t size) {
+static int make_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC);
+}
+
+static int make_sockets(int ends[2]) {
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+static bool copy_through(int (*make)(int ends[2]), void *dst, const void *src, size_t size) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC))
+    if (make(ends))
         return false;
     bool done =
         write(ends[1], src, size) == (ssize_t)size && read(ends[0], dst, size) == (ssize_t)size;
+    int reason = errno;
     close(ends[0]);
     close(ends[1]);
+    errno = reason;
     return done;
 }
 
-/*
- * Filters and emulators may refuse that call, but hardly a pipe. Nobody takes a copy for a point of
- * cancellation, which would leave the pipe open, too.
- */
-static bool copy_by_pipe(void *dst, const void *src, size_t size) {
+/* Filters and emulators may refuse process_vm_readv(), but hardly all of these. */
+static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
+    static int (*const ways[])(int ends[2]) = {make_pipe, make_sockets};
+    const size_t piece = piece_bytes(dst, src, size);
+    bool done = false;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !done && errno != EFAULT; i++)
+        done = copy_through(ways[i], (void *)dst, (const void *)src, piece);
+    return done ? piece : 0;
+}
+
+/* Nobody takes a copy for a point of cancellation, which would leave the ends open, too. */
+static size_t copy_uncancelled(uintptr_t dst, uintptr_t src, size_t size) {
     int cancellation;
+    int reason = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-    bool done = copy_by_new_pipe(dst, src, size);
+    errno = reason;
+    size_t done = copy_piece_otherwise(dst, src, size);
     pthread_setcancelstate(cancellation, &cancellation);
     return done;
 }
 
-static bool copy_piece(void *dst, const void *src, size_t size) {
-    return copy_in_one_call(dst, src, size) == size ||
-           (errno != EFAULT && copy_by_pipe(dst, src, size));
-}
-
 size_t carry_host_copy(void *dst, const void *src, size_t size) {
     int saved = errno;
-    unsigned char *to = dst;
-    const unsigned char *from = src;
-    size_t left = size && copy_in_one_call(to, from, size) == size ? 0 : size;
-    /* The system promises no more than whole ranges: page by page the count is exact. */
-    while (left) {
-        size_t piece = piece_bytes(to, from, left);
-        if (!copy_piece(to, from, piece))
-            break;
-        to += piece;
-        from += piece;
-        left -= piece;
+    uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
+    size_t left = size, done = 1;
+    while (left && done) {
+        done = copy_pieces(to, from, left, PIECES);
+        /* One alone: where a later one lies beyond all addresses, the system looks at none. */
+        if (!done && errno == EFAULT)
+            done = copy_pieces(to, from, left, 1);
+        if (!done)
+            done = copy_uncancelled(to, from, left);
+        to += done;
+        from += done;
+        left -= done;
     }
     errno = saved;
     return left;

@@ -43,6 +43,24 @@ int *carry_host_errno(void) {
 
 /* --- Objects --- */
 
+/*
+ * glibc calls the program "", and lists the objects of a namespace of dlmopen() without it. musl
+ * lists it first, by the path that started it or by another, and dlopen() finds it by neither.
+ */
+#ifdef __GLIBC__
+#define LISTS_PROGRAM_BY_PATH false
+#else
+#define LISTS_PROGRAM_BY_PATH true
+#endif
+
+static const char program_name[] = "";
+
+/* `index` counts the objects of a list. */
+static const char *name_of(const struct dl_phdr_info *info, size_t index) {
+    bool is_program = !info->dlpi_name || !*info->dlpi_name || (LISTS_PROGRAM_BY_PATH && !index);
+    return is_program ? program_name : info->dlpi_name;
+}
+
 struct census {
     struct carry_host_objects *objects; /* or NULL, to count */
     char *names;
@@ -56,7 +74,7 @@ struct census {
  */
 static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct census *census = context;
-    const char *name = info->dlpi_name ? info->dlpi_name : "";
+    const char *name = name_of(info, census->count);
     size_t bytes = strlen(name) + 1;
     (void)size;
     if (census->count < census->capacity && census->name_bytes + bytes <= census->name_capacity) {
@@ -103,7 +121,7 @@ static bool keep(struct carry_host_object *object) {
     if (!object->handle)
         return false;
     if (!dlinfo(object->handle, RTLD_DI_LINKMAP, &map) && map->l_addr == object->base) {
-        object->name = map->l_name;
+        object->name = *object->name ? map->l_name : program_name;
         return true;
     }
     dlclose(object->handle);
@@ -163,19 +181,20 @@ static uintptr_t find(const struct carry_host_object *object, const char *symbol
 
 struct search {
     uintptr_t address;
+    size_t index;
     struct carry_host_text_range *range;
 };
 
 static int search_object(struct dl_phdr_info *info, size_t size, void *context) {
-    const struct search *search = context;
+    struct search *search = context;
+    const char *name = name_of(info, search->index++);
     (void)size;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t low = info->dlpi_addr + segment->p_vaddr;
         if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && segment->p_flags & PF_R &&
             search->address - low < segment->p_memsz) {
-            *search->range = (struct carry_host_text_range){info->dlpi_name ? info->dlpi_name : "",
-                                                            low, low + segment->p_memsz};
+            *search->range = (struct carry_host_text_range){name, low, low + segment->p_memsz};
             return 1;
         }
     }
@@ -183,7 +202,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *context) 
 }
 
 static bool text_at(uintptr_t address, struct carry_host_text_range *range) {
-    struct search search = {address, range};
+    struct search search = {.address = address, .range = range};
     return dl_iterate_phdr(search_object, &search);
 }
 
@@ -215,8 +234,8 @@ static uint8_t *reserve(uintptr_t near, size_t size) {
     return memory;
 }
 
-/* Text is of a file that was written before: it is never writable where it is executable. */
-static bool map_text(uint8_t *place, const void *text, size_t size) {
+/* Text is never writable where it is executable: it is of a file that was written before, ... */
+static bool map_file(uint8_t *place, const void *text, size_t size) {
     int fd = carry_text_file();
     if (fd < 0)
         return false;
@@ -225,6 +244,15 @@ static bool map_text(uint8_t *place, const void *text, size_t size) {
         mmap(place, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED;
     close(fd);
     return ok;
+}
+
+/* ... or, where there are no such files, of memory that is written before it becomes text. Systems
+ * that keep data from becoming text have the files. */
+static bool fill_memory(uint8_t *place, const void *text, size_t size) {
+    if (mprotect(place, size, PROT_READ | PROT_WRITE))
+        return false;
+    memcpy(place, text, size);
+    return !mprotect(place, size, PROT_READ | PROT_EXEC);
 }
 
 static void watch_forks(void) {
@@ -238,7 +266,7 @@ static void *map(uintptr_t near, const void *text, size_t text_size, size_t data
     uint8_t *memory = reserve(near, text_size + data_size);
     if (!memory)
         return NULL;
-    if (map_text(memory, text, text_size) &&
+    if ((map_file(memory, text, text_size) || fill_memory(memory, text, text_size)) &&
         !mprotect(memory + text_size, data_size, PROT_READ | PROT_WRITE))
         return memory;
     munmap(memory, text_size + data_size);
@@ -252,6 +280,7 @@ const struct carry_hook_host *carry_host_hook(void) {
         .let_go = let_go,
         .find = find,
         .text_at = text_at,
+        .is_readable = carry_ucontext_is_readable,
         .protect = protect,
         .map = map,
     };

@@ -241,13 +241,24 @@ static bool memory_open(const struct carry_text_run *runs, size_t count) {
     return false;
 }
 
+/*
+ * Linux copies up to a page at a time, counted from where the write starts. A long write is cut at
+ * the first page boundary, so that each later copy touches one page, not two.
+ */
+static size_t at_once(uintptr_t address, size_t size) {
+    size_t page = PAGE_BYTES - address % PAGE_BYTES;
+    return size > PAGE_BYTES && page < PAGE_BYTES ? page : size;
+}
+
 static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
-    for (size_t done = 0; done < size;) {
-        ssize_t part =
-            pwrite(memory.fd, (const uint8_t *)bytes + done, size - done, (off_t)(address + done));
+    const uint8_t *from = bytes;
+    while (size) {
+        ssize_t part = pwrite(memory.fd, from, at_once(address, size), (off_t)address);
         if (part <= 0)
             return false;
-        done += (size_t)part;
+        address += (size_t)part;
+        from += part;
+        size -= (size_t)part;
     }
     return true;
 }

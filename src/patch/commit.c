@@ -21,6 +21,9 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
+/* At most this many adjacent pages are written at once. */
+#define SPAN_PAGES 16
+
 struct piece {
     uintptr_t address;
     uint8_t length;
@@ -36,6 +39,7 @@ static struct plan {
     size_t capacity;
     size_t count;
     size_t sites;
+    bool in_order;      /* pieces are by address, and none overlaps another */
     bool moves_patched; /* a site of the plan is not in its original state */
     bool stops;         /* ... or it is, or will be, several instructions that stand for a call */
     bool quiet;         /* several instructions may change at once */
@@ -72,6 +76,18 @@ static bool make_room(void) {
     return true;
 }
 
+static bool overlaps(const struct piece *piece, const struct piece *next) {
+    return next->address < piece->address + piece->length;
+}
+
+/* By sizes that the compiler knows; the shorter is that of nearly all sites. */
+static void copy_state(uint8_t *to, const uint8_t *from, size_t length) {
+    if (length <= PIECE_BYTES / 2)
+        __builtin_memcpy(to, from, PIECE_BYTES / 2);
+    else
+        __builtin_memcpy(to, from, PIECE_BYTES);
+}
+
 static int plan_pieces(const struct carry_site *site, const uint8_t *from, const uint8_t *to) {
     for (size_t done = 0; done < site->length; done += PIECE_BYTES) {
         if (!make_room())
@@ -81,8 +97,10 @@ static int plan_pieces(const struct carry_site *site, const uint8_t *from, const
         piece->address = carry_site_address(site) + done;
         piece->guard = CARRY_GUARD_NONE;
         piece->length = (uint8_t)(left < PIECE_BYTES ? left : PIECE_BYTES);
-        __builtin_memcpy(piece->from, from + done, PIECE_BYTES);
-        __builtin_memcpy(piece->to, to + done, PIECE_BYTES);
+        copy_state(piece->from, from + done, piece->length);
+        copy_state(piece->to, to + done, piece->length);
+        if (plan.count > 1 && overlaps(piece - 1, piece))
+            plan.in_order = false;
     }
     plan.sites++;
     return CARRY_OK;
@@ -117,6 +135,28 @@ static bool find_state(const struct carry_site *site, const struct target *targe
            carry_site_holds(site, bytes);
 }
 
+static bool is_original(const struct carry_site *site, uint8_t *bytes) {
+    carry_encode_original(site, bytes);
+    return carry_site_holds(site, bytes);
+}
+
+/*
+ * Finds the bytes of a site that is original, or patched to `from`. Most sites of a plan are in the
+ * same state: once one was found patched, the others are tried as patched first. False if neither
+ * is.
+ */
+static bool find_present(const struct carry_site *site, const struct target *from, uint8_t *bytes) {
+    bool likely_patched = plan.moves_patched;
+    if (likely_patched && find_state(site, from, bytes))
+        return true;
+    if (is_original(site, bytes))
+        return true;
+    if (likely_patched || !find_state(site, from, bytes))
+        return false;
+    plan.moves_patched = true;
+    return true;
+}
+
 /* Entries are registered before anybody can run them; an alternative of an object may have run in
  * its resolvers. */
 static bool may_change(const struct carry_site *site) {
@@ -127,20 +167,16 @@ static bool may_change(const struct carry_site *site) {
 /* Plans to patch a site from one state to another, or to leave it original where that is far. */
 static int plan_site(const struct carry_site *site, const struct target *from,
                      const struct target *to) {
-    uint8_t present[CARRY_SITE_BYTES_MAX] = {0};
-    uint8_t wanted[CARRY_SITE_BYTES_MAX] = {0};
+    uint8_t present[CARRY_SITE_BYTES_MAX];
+    uint8_t wanted[CARRY_SITE_BYTES_MAX];
     if (!carry_encode_knows(site) || !may_change(site))
         return CARRY_OK;
     if (!carry_encode(site, to->value, to->body, wanted))
         carry_encode_original(site, wanted);
     if (carry_site_holds(site, wanted))
         return CARRY_OK;
-    carry_encode_original(site, present);
-    if (!carry_site_holds(site, present)) {
-        if (!find_state(site, from, present))
-            return CARRY_ERROR_BYTES;
-        plan.moves_patched = true;
-    }
+    if (!find_present(site, from, present))
+        return CARRY_ERROR_BYTES;
     plan.stops = plan.stops || is_several(from) || is_several(to);
     return plan_pieces(site, present, wanted);
 }
@@ -181,6 +217,7 @@ static int plan_object(const struct carry_object *object) {
 static void start_plan(bool quiet) {
     plan.count = 0;
     plan.sites = 0;
+    plan.in_order = true;
     plan.moves_patched = false;
     plan.stops = false;
     plan.quiet = quiet || carry_host_text()->alone();
@@ -189,10 +226,6 @@ static void start_plan(bool quiet) {
 
 static bool lies_before(const void *a, const void *b) {
     return ((const struct piece *)a)->address < ((const struct piece *)b)->address;
-}
-
-static bool overlaps(const struct piece *piece, const struct piece *next) {
-    return next->address < piece->address + piece->length;
 }
 
 static bool is_same(const struct piece *a, const struct piece *b) {
@@ -206,6 +239,8 @@ static bool is_same(const struct piece *a, const struct piece *b) {
  */
 static int order_plan(void) {
     size_t kept = 0;
+    if (plan.in_order)
+        return CARRY_OK;
     carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, lies_before);
     for (size_t i = 0; i < plan.count; i++) {
         const struct piece *piece = &plan.pieces[i];
@@ -247,19 +282,35 @@ struct part {
 
 static void find_part(struct part *part, const struct piece *piece, enum step step, bool forward) {
     const uint8_t *bytes = forward ? piece->to : piece->from;
-    size_t guard = carry_encode_guard_bytes((enum carry_guard)piece->guard, part->guard);
+    size_t guard = 0;
+    if (piece->guard != CARRY_GUARD_NONE)
+        guard = carry_encode_guard_bytes((enum carry_guard)piece->guard, part->guard);
     size_t skip = step == TAILS ? guard : 0;
     part->address = piece->address + skip;
     part->size = step == GUARDS || step == HEADS ? guard : piece->length - skip;
     part->bytes = step == GUARDS ? part->guard : bytes + skip;
 }
 
+/* At most PIECE_BYTES, without a call: by two copies that overlap. */
+static void copy_part(uint8_t *to, const uint8_t *from, size_t size) {
+    if (size >= 8) {
+        __builtin_memcpy(to, from, 8);
+        __builtin_memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        __builtin_memcpy(to, from, 4);
+        __builtin_memcpy(to + size - 4, from + size - 4, 4);
+    } else {
+        for (size_t i = 0; i < size; i++)
+            to[i] = from[i];
+    }
+}
+
 /*
- * All parts within a page at once, as a call of the host costs far more than their bytes. What lies
+ * All parts of a span at once, as a call of the host costs far more than their bytes. What lies
  * between them is written as it is.
  */
-static bool write_page(const struct piece *pieces, size_t count, enum step step, bool forward) {
-    static uint8_t bytes[PAGE_BYTES + PIECE_BYTES];
+static bool write_span(const struct piece *pieces, size_t count, enum step step, bool forward) {
+    static uint8_t bytes[SPAN_PAGES * PAGE_BYTES + PIECE_BYTES];
     struct part part;
     find_part(&part, &pieces[count - 1], step, forward);
     if (count == 1)
@@ -270,28 +321,36 @@ static bool write_page(const struct piece *pieces, size_t count, enum step step,
     __builtin_memcpy(bytes, (const void *)start, end - start);
     for (size_t i = 0; i < count; i++) {
         find_part(&part, &pieces[i], step, forward);
-        __builtin_memcpy(bytes + (part.address - start), part.bytes, part.size);
+        copy_part(bytes + (part.address - start), part.bytes, part.size);
     }
     return carry_host_text()->write(start, bytes, end - start);
 }
 
-static size_t count_in_page(const struct piece *pieces, size_t count) {
+/* How many of the pieces begin within `pages` pages in a row. A page without any ends the row. */
+static size_t count_in_span(const struct piece *pieces, size_t count, size_t pages) {
+    const uintptr_t first = pieces[0].address / PAGE_BYTES;
     size_t i = 1;
-    while (i < count && pieces[i].address / PAGE_BYTES == pieces[0].address / PAGE_BYTES)
-        i++;
+    for (uintptr_t last = first; i < count; i++) {
+        uintptr_t page = pieces[i].address / PAGE_BYTES;
+        if (page > last + 1 || page - first >= pages)
+            break;
+        last = page;
+    }
     return i;
 }
 
 /*
  * One step for all. Pairs go by themselves: among others they would not be written at once. The
  * way back goes on where a write fails: what cannot be restored did not change, and the rest must.
+ * So it is made page by page, as a write of several may end at the one that fails.
  */
 static bool write_step(enum step step, bool forward, bool writes_pairs) {
+    const size_t pages = forward ? SPAN_PAGES : 1;
     bool ok = true;
     for (size_t i = 0, count; i < plan.count && (ok || !forward); i += count) {
         const struct piece *pieces = &plan.pieces[i];
-        count = writes_pairs ? 1 : count_in_page(pieces, plan.count - i);
-        ok = write_page(pieces, count, step, forward) && ok;
+        count = writes_pairs ? 1 : count_in_span(pieces, plan.count - i, pages);
+        ok = write_span(pieces, count, step, forward) && ok;
     }
     if (step != HEADS) /* nothing waits for these: see the top of this file */
         carry_host_text()->synchronise();

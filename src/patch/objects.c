@@ -32,7 +32,8 @@ static bool lies_before(const void *a, const void *b) {
     return site_a->kind != CARRY_SITE_BODY && site_b->kind == CARRY_SITE_BODY;
 }
 
-struct carry_sites carry_object_sites(const struct carry_object *object, uintptr_t key) {
+/* How many records name keys before this one. */
+static size_t count_before_key(const struct carry_object *object, uintptr_t key) {
     size_t low = 0;
     for (size_t high = object->count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -41,10 +42,13 @@ struct carry_sites carry_object_sites(const struct carry_object *object, uintptr
         else
             high = middle;
     }
-    size_t end = low;
-    while (end < object->count && carry_site_key(object->by_key[end]) == key)
-        end++;
-    return (struct carry_sites){object->by_key + low, end - low};
+    return low;
+}
+
+struct carry_sites carry_object_sites(const struct carry_object *object, uintptr_t key) {
+    size_t first = count_before_key(object, key);
+    size_t end = count_before_key(object, key + 1);
+    return (struct carry_sites){object->by_key + first, end - first};
 }
 
 /* How many records tell of places before this address. */

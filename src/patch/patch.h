@@ -23,10 +23,23 @@ static inline uintptr_t carry_site_key(const struct carry_site *site) {
     return carry_site_target(&site->key);
 }
 
-/* Does its text hold these bytes? (They are few, and those that differ do so early.) */
+static inline bool carry_same_4(const uint8_t *a, const uint8_t *b) {
+    uint32_t of_a, of_b;
+    __builtin_memcpy(&of_a, a, sizeof of_a);
+    __builtin_memcpy(&of_b, b, sizeof of_b);
+    return of_a == of_b;
+}
+
+/*
+ * Does its text hold these bytes? Calls, jumps, branches and entries have five or six bytes: two
+ * comparisons, which overlap.
+ */
 static inline bool carry_site_holds(const struct carry_site *site, const uint8_t *bytes) {
     const uint8_t *text = (const uint8_t *)carry_site_address(site);
     size_t i = 0;
+    if (site->length >= 4 && site->length <= 8)
+        return carry_same_4(text, bytes) &&
+               carry_same_4(text + site->length - 4, bytes + site->length - 4);
     while (i < site->length && text[i] == bytes[i])
         i++;
     return i == site->length;
@@ -91,7 +104,11 @@ extern bool carry_patch_applied;
 /* Why no text could be written at the last attempt; CARRY_PATCH_NOT_ASKED if it could. */
 extern enum carry_patch_reason carry_patch_refusal;
 
-/* --- The encoder: src/patch/<arch>/encode.c --- */
+/*
+ * --- The encoder: src/patch/<arch>/encode.c ---
+ *
+ * Where it writes the bytes of a site there is room for CARRY_SITE_BYTES_MAX.
+ */
 
 /* Is this a kind of site that the encoder knows, with a length that it may have? */
 bool carry_encode_knows(const struct carry_site *site);

@@ -19,4 +19,8 @@
 #define CARRY_AREA_XCOMP_BV   520
 #define CARRY_AREA_RESERVED   528 /* to the end of the header: must be zero */
 
+/* As the CPU starts, and as the System V ABI starts processes. */
+#define CARRY_FCW_INITIAL   0x37f
+#define CARRY_MXCSR_INITIAL 0x1f80
+
 #endif

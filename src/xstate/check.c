@@ -14,11 +14,11 @@ static const struct {
 #undef CARRY_REFUSAL
 
 const char *carry_xstate_refusal_name(enum carry_xstate_refusal refusal) {
-    return refusal < CARRY_XSTATE_REFUSALS ? refusals[refusal].name : NULL;
+    return refusal < CARRY_XSTATE_REFUSALS ? refusals[refusal].name : "unknown";
 }
 
 const char *carry_xstate_refusal_description(enum carry_xstate_refusal refusal) {
-    return refusal < CARRY_XSTATE_REFUSALS ? refusals[refusal].description : NULL;
+    return refusal < CARRY_XSTATE_REFUSALS ? refusals[refusal].description : "unknown";
 }
 
 /* --- Layouts --- */

@@ -2,6 +2,7 @@
 /* Contexts as they are made. How they are switched: <arch>/switch.S. */
 #include <carry/context.h>
 
+#include "base/fiber_host.h"
 #include "xstate/image.h"
 #include "xstate/switch.h"
 
@@ -9,7 +10,7 @@ void carry_context_adopt(struct carry_context *context, void *stack, size_t size
     *context = (struct carry_context){
         .stack = stack,
         .stack_size = size,
-        .flags = carry_context_cpu_flags(),
+        .flags = carry_context_cpu_flags() | (carry_host_has_fibers() ? FLAG_FIBERS : 0),
         .full_mask = carry_xstate_enabled() & ~CARRY_XSTATE_BIT(PKRU),
     };
 }

@@ -50,7 +50,8 @@ static void write_initial(const struct carry_xstate_target *target, uint64_t mas
 }
 
 static bool has_form(const struct carry_xstate_layout *layout, enum carry_xstate_form form) {
-    return form != CARRY_XSTATE_COMPACT || carry_image_has_compact(layout);
+    return form == CARRY_XSTATE_STANDARD ||
+           (form == CARRY_XSTATE_COMPACT && carry_image_has_compact(layout));
 }
 
 int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask,
@@ -58,6 +59,8 @@ int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask
     const struct carry_xstate_target target = {
         .layout = layout, .form = form, .image = image, .size = size};
     mask &= carry_image_user(layout);
+    if (!carry_xstate_size(layout, mask, form))
+        return CARRY_ERROR_INVALID;
     if (!has_form(layout, form))
         return CARRY_ERROR_UNSUPPORTED;
     if (size < carry_xstate_size(layout, mask, form))

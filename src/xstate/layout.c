@@ -24,11 +24,11 @@ static const struct {
 #undef CARRY_COMPONENT
 
 const char *carry_xstate_name(unsigned component) {
-    return component < CARRY_XSTATE_COMPONENTS ? components[component].name : NULL;
+    return component < CARRY_XSTATE_COMPONENTS ? components[component].name : "unknown";
 }
 
 const char *carry_xstate_description(unsigned component) {
-    return component < CARRY_XSTATE_COMPONENTS ? components[component].description : NULL;
+    return component < CARRY_XSTATE_COMPONENTS ? components[component].description : "unknown";
 }
 
 /* --- This machine --- */
@@ -104,8 +104,14 @@ static size_t standard_end(const struct carry_xstate_layout *layout, uint64_t ma
     return end;
 }
 
+static bool is_form(enum carry_xstate_form form) {
+    return form == CARRY_XSTATE_STANDARD || form == CARRY_XSTATE_COMPACT;
+}
+
 size_t carry_xstate_size(const struct carry_xstate_layout *layout, uint64_t mask,
                          enum carry_xstate_form form) {
+    if (!is_form(form))
+        return 0;
     if (!layout->user)
         return CARRY_XSTATE_LEGACY;
     return form == CARRY_XSTATE_COMPACT ? compact_offset(layout, mask, CARRY_XSTATE_COMPONENTS)
@@ -114,10 +120,10 @@ size_t carry_xstate_size(const struct carry_xstate_layout *layout, uint64_t mask
 
 size_t carry_xstate_offset(const struct carry_xstate_layout *layout, uint64_t mask,
                            enum carry_xstate_form form, unsigned component) {
-    if (component == CARRY_XSTATE_SSE)
+    if (component == CARRY_XSTATE_SSE && is_form(form))
         return CARRY_AREA_XMM;
     const struct carry_xstate_part *part = part_of(layout, mask, component);
-    if (!part)
+    if (!part || !is_form(form))
         return 0;
     return form == CARRY_XSTATE_COMPACT ? compact_offset(layout, mask, component) : part->offset;
 }

@@ -7,8 +7,9 @@
 #define CONTEXT_AREA          8
 #define CONTEXT_MASK          16
 #define CONTEXT_FLAGS         24
-#define CONTEXT_FULL_MASK     56
-#define CONTEXT_REGISTERS     64
+#define CONTEXT_FIBER         32
+#define CONTEXT_FULL_MASK     64
+#define CONTEXT_REGISTERS     72
 
 /* In struct carry_context_registers. */
 #define REGISTERS_RSP    120
@@ -16,14 +17,19 @@
 #define REGISTERS_RFLAGS 136
 #define REGISTERS_SIZE   144
 
-/* What the CPU can do; whether `mask` holds anything, and whether more than SSE. */
-#define FLAG_AVX       1
+/*
+ * What the CPU can do; whether `mask` holds anything, and whether more than SSE; whether switches
+ * are reported (base/fiber_host.h), and are from a context that is no more.
+ */
+#define FLAG_NO_AVX    1
 #define FLAG_XSAVE     2
 #define FLAG_XSAVEC    4
 #define FLAG_XGETBV1   8
 #define FLAG_KEEPS     16
 #define FLAG_WIDE      32
 #define FLAG_PREEMPTED 64
+#define FLAG_FIBERS    128
+#define FLAG_FINISHED  256
 
 /* Below the stack pointer a function may keep what it likes (System V ABI, 3.2.2). */
 #define RED_ZONE 128

@@ -12,10 +12,6 @@
 /* What FXSAVE holds. */
 #define CARRY_LEGACY_STATE (CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE))
 
-/* As the CPU starts, and as the System V ABI starts processes. */
-#define CARRY_FCW_INITIAL   0x37f
-#define CARRY_MXCSR_INITIAL 0x1f80
-
 /* Where FXSAVE leaves zero for it, the mask of the first CPUs with SSE (SDM vol. 1, 11.6.6). */
 #define CARRY_MXCSR_MASK_OLDEST 0xffbf
 

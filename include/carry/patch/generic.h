@@ -10,18 +10,7 @@
 
 #define carry_call(name) (*carry_get_##name())
 
-#define CARRY_OP_0(result, name)                CARRY_OP_DECLARE(result, name, (void))
-#define CARRY_OP_1(result, name, A)             CARRY_OP_DECLARE(result, name, (A))
-#define CARRY_OP_2(result, name, A, B)          CARRY_OP_DECLARE(result, name, (A, B))
-#define CARRY_OP_3(result, name, A, B, C)       CARRY_OP_DECLARE(result, name, (A, B, C))
-#define CARRY_OP_4(result, name, A, B, C, D)    CARRY_OP_DECLARE(result, name, (A, B, C, D))
-#define CARRY_OP_5(result, name, A, B, C, D, E) CARRY_OP_DECLARE(result, name, (A, B, C, D, E))
-#define CARRY_OP_6(result, name, A, B, C, D, E, F)                                                 \
-    CARRY_OP_DECLARE(result, name, (A, B, C, D, E, F))
-
-#define CARRY_OP_DECLARE(result, name, types)                                                      \
-    CARRY_OP_TYPED(result, name, types)                                                            \
-    struct carry_key
+#define CARRY_OP_CALL(count, result, name, parameters) CARRY_DECLARED
 
 #define CARRY_KEY_BRANCHES(name)                                                                   \
     CARRY_INLINE bool carry_unlikely_##name(void) {                                                \
@@ -31,13 +20,18 @@
         return carry_unlikely_##name();                                                            \
     }
 
-#define CARRY_ALT(original, feature, replacement)     original "\n"
-#define CARRY_ALT_KEY(original, key, replacement)     original "\n"
-#define CARRY_ALT_ONE(original, feature, replacement) original "\n"
-#define CARRY_ALT_KEY_ONE(original, key, replacement) original "\n"
+#define CARRY_ALT(original, feature, replacement)     CARRY_ALT_KNOWN(#feature) original "\n"
+#define CARRY_ALT_KEY(original, key, replacement)     CARRY_ALT_SYMBOL(#key) original "\n"
+#define CARRY_ALT_ONE(original, feature, replacement) CARRY_ALT_KNOWN(#feature) original "\n"
+#define CARRY_ALT_KEY_ONE(original, key, replacement) CARRY_ALT_SYMBOL(#key) original "\n"
 
-#define CARRY_BODY(function, instruction)          ((void)0)
-#define CARRY_BODY_RELATIVE(function, instruction) ((void)0)
-#define CARRY_BODY_SEVERAL(function, instructions) ((void)0)
+/* Names of features of all architectures are known; the input is asked for, and not used. */
+#define CARRY_ALT_ROW(arch, name, ...) ", " #name
+#define CARRY_ALT_INPUT(key)           [CARRY_ALT_INPUT_##key] "i"(sizeof carry_key_##key)
+#define CARRY_ALT_SYMBOL(key)          ".if %c[CARRY_ALT_INPUT_" key "]\n\t.endif\n\t"
+
+#define CARRY_BODY(function, instruction)          CARRY_BODY_ASSERT(function)
+#define CARRY_BODY_RELATIVE(function, instruction) CARRY_BODY_ASSERT(function)
+#define CARRY_BODY_SEVERAL(function, instructions) CARRY_BODY_ASSERT(function)
 
 #endif

@@ -34,25 +34,37 @@
 
 /* --- Operations --- */
 
-#define carry_call(name) carry_call_##name
+/* In brackets: in C++ the types of arguments must not bring in functions of their namespaces. */
+#define carry_call(name) (carry_call_##name)
 
 __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
-/* By the number of arguments: their registers, and those that are left to the callee. */
+/*
+ * By the number of arguments: their words, their registers, and those that are left to the callee.
+ * All words are computed before the first register is loaded, as that may take calls (of
+ * sanitizers).
+ */
+#define CARRY_WORDS_0
+#define CARRY_WORDS_1 CARRY_WORD(0, carry_a)
+#define CARRY_WORDS_2 CARRY_WORDS_1 CARRY_WORD(1, carry_b)
+#define CARRY_WORDS_3 CARRY_WORDS_2 CARRY_WORD(2, carry_c)
+#define CARRY_WORDS_4 CARRY_WORDS_3 CARRY_WORD(3, carry_d)
+#define CARRY_WORDS_5 CARRY_WORDS_4 CARRY_WORD(4, carry_e)
+#define CARRY_WORDS_6 CARRY_WORDS_5 CARRY_WORD(5, carry_f)
 #define CARRY_LOAD_0
-#define CARRY_LOAD_1 CARRY_LOAD(0, "rdi", a)
-#define CARRY_LOAD_2 CARRY_LOAD_1 CARRY_LOAD(1, "rsi", b)
-#define CARRY_LOAD_3 CARRY_LOAD_2 CARRY_LOAD(2, "rdx", c)
-#define CARRY_LOAD_4 CARRY_LOAD_3 CARRY_LOAD(3, "rcx", d)
-#define CARRY_LOAD_5 CARRY_LOAD_4 CARRY_LOAD(4, "r8", e)
-#define CARRY_LOAD_6 CARRY_LOAD_5 CARRY_LOAD(5, "r9", f)
+#define CARRY_LOAD_1 CARRY_LOAD(0, "rdi")
+#define CARRY_LOAD_2 CARRY_LOAD_1 CARRY_LOAD(1, "rsi")
+#define CARRY_LOAD_3 CARRY_LOAD_2 CARRY_LOAD(2, "rdx")
+#define CARRY_LOAD_4 CARRY_LOAD_3 CARRY_LOAD(3, "rcx")
+#define CARRY_LOAD_5 CARRY_LOAD_4 CARRY_LOAD(4, "r8")
+#define CARRY_LOAD_6 CARRY_LOAD_5 CARRY_LOAD(5, "r9")
 #define CARRY_TIED_0
-#define CARRY_TIED_1 , "+r"(r0)
-#define CARRY_TIED_2 CARRY_TIED_1, "+r"(r1)
-#define CARRY_TIED_3 CARRY_TIED_2, "+r"(r2)
-#define CARRY_TIED_4 CARRY_TIED_3, "+r"(r3)
-#define CARRY_TIED_5 CARRY_TIED_4, "+r"(r4)
-#define CARRY_TIED_6 CARRY_TIED_5, "+r"(r5)
+#define CARRY_TIED_1 , "+r"(carry_r0)
+#define CARRY_TIED_2 CARRY_TIED_1, "+r"(carry_r1)
+#define CARRY_TIED_3 CARRY_TIED_2, "+r"(carry_r2)
+#define CARRY_TIED_4 CARRY_TIED_3, "+r"(carry_r3)
+#define CARRY_TIED_5 CARRY_TIED_4, "+r"(carry_r4)
+#define CARRY_TIED_6 CARRY_TIED_5, "+r"(carry_r5)
 #define CARRY_SPARE_6
 #define CARRY_SPARE_5 "r9",
 #define CARRY_SPARE_4 CARRY_SPARE_5 "r8",
@@ -61,13 +73,44 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 #define CARRY_SPARE_1 CARRY_SPARE_2 "rsi",
 #define CARRY_SPARE_0 CARRY_SPARE_1 "rdi",
 
-#define CARRY_LOAD(index, name, value)                                                             \
-    CARRY_ASSERT(__builtin_classify_type(value) < CARRY_REAL &&                                    \
-                     sizeof(value) <= sizeof(uintptr_t),                                           \
-                 "arguments of operations are integers and pointers");                             \
-    register uintptr_t r##index __asm__(name) = (uintptr_t)(value);
+#define CARRY_WORD(index, value) const uintptr_t carry_w##index = CARRY_TO_WORD(value);
+#define CARRY_LOAD(index, name)  register uintptr_t carry_r##index __asm__(name) = carry_w##index;
 
-#define CARRY_REAL 8 /* the class of floating point; those above it are complex, unions, ... */
+#define CARRY_RESULT_MASK(result) (UINT64_MAX >> (64 - 8 * sizeof(result)))
+
+/* A value as the register that it is passed in, and back; what is above a result means nothing. */
+#ifdef __cplusplus
+extern "C++" {
+template <typename T> CARRY_INLINE uintptr_t carry_to_word(T value) {
+    return static_cast<uintptr_t>(value);
+}
+template <typename T> CARRY_INLINE uintptr_t carry_to_word(T *value) {
+    return reinterpret_cast<uintptr_t>(value);
+}
+template <typename T> struct carry_result {
+    CARRY_INLINE T of(uintptr_t word) {
+        return static_cast<T>(word & CARRY_RESULT_MASK(T));
+    }
+};
+template <typename T> struct carry_result<const T> : carry_result<T> {};
+template <typename T> struct carry_result<volatile T> : carry_result<T> {};
+template <typename T> struct carry_result<const volatile T> : carry_result<T> {};
+template <typename T> struct carry_result<T *> {
+    CARRY_INLINE T *of(uintptr_t word) {
+        return reinterpret_cast<T *>(word);
+    }
+};
+template <> struct carry_result<void> {
+    CARRY_INLINE void of(uintptr_t) {
+    }
+};
+}
+#define CARRY_TO_WORD(value)         carry_to_word(value)
+#define CARRY_OF_WORD(result, value) carry_result<result>::of(value)
+#else
+#define CARRY_TO_WORD(value)         ((uintptr_t)(value))
+#define CARRY_OF_WORD(result, value) (result)(CARRY_RESULT_MASK(result) & (value))
+#endif
 
 /*
  * What else a function may change by the System V ABI. GCC refuses the names of registers that the
@@ -95,62 +138,35 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 #define CARRY_SPARE_X87
 #endif
 
-#define CARRY_OP_0(result, name)                                                                   \
-    CARRY_OP_TYPED(result, name, (void))                                                           \
-    CARRY_OP_CALL(0, result, name, (void))
-#define CARRY_OP_1(result, name, A)                                                                \
-    CARRY_OP_TYPED(result, name, (A))                                                              \
-    CARRY_OP_CALL(1, result, name, (A a))
-#define CARRY_OP_2(result, name, A, B)                                                             \
-    CARRY_OP_TYPED(result, name, (A, B))                                                           \
-    CARRY_OP_CALL(2, result, name, (A a, B b))
-#define CARRY_OP_3(result, name, A, B, C)                                                          \
-    CARRY_OP_TYPED(result, name, (A, B, C))                                                        \
-    CARRY_OP_CALL(3, result, name, (A a, B b, C c))
-#define CARRY_OP_4(result, name, A, B, C, D)                                                       \
-    CARRY_OP_TYPED(result, name, (A, B, C, D))                                                     \
-    CARRY_OP_CALL(4, result, name, (A a, B b, C c, D d))
-#define CARRY_OP_5(result, name, A, B, C, D, E)                                                    \
-    CARRY_OP_TYPED(result, name, (A, B, C, D, E))                                                  \
-    CARRY_OP_CALL(5, result, name, (A a, B b, C c, D d, E e))
-#define CARRY_OP_6(result, name, A, B, C, D, E, F)                                                 \
-    CARRY_OP_TYPED(result, name, (A, B, C, D, E, F))                                               \
-    CARRY_OP_CALL(6, result, name, (A a, B b, C c, D d, E e, F f))
-
+/* In C a function without a result returns (void), an extension, as is the size of void. */
 #ifdef __cplusplus
-#define CARRY_ASSERT               static_assert
-#define CARRY_IS_TYPE(type, other) __is_same(type, other)
+#define CARRY_OP_CALL(count, result, name, parameters)                                             \
+    CARRY_OP_FUNCTION(count, result, name, parameters) CARRY_DECLARED
 #else
-#define CARRY_ASSERT               _Static_assert
-#define CARRY_IS_TYPE(type, other) __builtin_types_compatible_p(type, other)
-#endif
-#define CARRY_IN_ONE_REGISTER(type)                                                                \
-    (!CARRY_IS_TYPE(type, float) && !CARRY_IS_TYPE(type, double) &&                                \
-     !CARRY_IS_TYPE(type, long double) && !CARRY_IS_TYPE(type, __int128) &&                        \
-     !CARRY_IS_TYPE(type, unsigned __int128))
-
 #define CARRY_OP_CALL(count, result, name, parameters)                                             \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                \
-        CARRY_INLINE result carry_call_##name parameters {                                         \
-        CARRY_ASSERT(CARRY_IN_ONE_REGISTER(result),                                                \
-                     "results of operations are integers and pointers");                           \
-        CARRY_LOAD_##count uintptr_t value;                                                        \
+        _Pragma("GCC diagnostic ignored \"-Wpointer-arith\"")                                      \
+            CARRY_OP_FUNCTION(count, result, name, parameters) _Pragma("GCC diagnostic pop")       \
+                CARRY_DECLARED
+#endif
+
+#define CARRY_OP_FUNCTION(count, result, name, parameters)                                         \
+    CARRY_INLINE result carry_call_##name parameters {                                             \
+        CARRY_WORDS_##count CARRY_LOAD_##count uintptr_t carry_value;                              \
         __asm__ __volatile__ goto(                                                                 \
             ".Lcarry_site%=: .byte 0xff, 0x15\n\t"                                                 \
-            ".long %c[key] - .Lcarry_site%= - 6\n" CARRY_SITE_RECORD("%c[key]", "0", "1", "6",     \
-                                                                     "0")                          \
-            : "=a"(value)CARRY_TIED_##count                                                        \
-            : [key] "i"(&carry_op_##name), "r"(carry_stack_pointer)                                \
+            ".long %c[carry_key] - .Lcarry_site%= - 6\n" CARRY_SITE_RECORD("%c[carry_key]", "0",   \
+                                                                           "1", "6", "0")          \
+            : "=a"(carry_value)CARRY_TIED_##count                                                  \
+            : [carry_key] "i"(&carry_op_##name), "r"(carry_stack_pointer)                          \
             : CARRY_SPARE_##count CARRY_SPARE_XMM CARRY_SPARE_AVX512 CARRY_SPARE_X87 "r10", "r11", \
               "cc", "memory"                                                                       \
-            : never);                                                                              \
-        /* Of a bool only the low byte means anything. */                                          \
-        return (result)(CARRY_IS_TYPE(result, bool) ? value & 0xff : value);                       \
-    never:                                                                                         \
+            : carry_never);                                                                        \
+        return CARRY_OF_WORD(result, carry_value);                                                 \
+    carry_never:                                                                                   \
         carry_patch_never();                                                                       \
         __builtin_unreachable();                                                                   \
-    }                                                                                              \
-    _Pragma("GCC diagnostic pop") struct carry_key
+    }
 
 /* --- Keys --- */
 
@@ -165,28 +181,28 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
         ".long .Lcarry_stub%= - .Lcarry_site%= - 5\n"                                              \
         ".subsection 1\n"                                                                          \
         ".Lcarry_stub%=: .byte 0x80, 0x3d\n\t"                                                     \
-        ".long %c[key] - .Lcarry_stub%= - 7\n\t"                                                   \
+        ".long %c[carry_key] - .Lcarry_stub%= - 7\n\t"                                             \
         ".byte 0, 0x0f, " condition "\n\t"                                                         \
-        ".long %l[away] - .Lcarry_stub%= - 13\n\t"                                                 \
+        ".long %l[carry_away] - .Lcarry_stub%= - 13\n\t"                                           \
         ".byte 0xe9\n\t"                                                                           \
         ".long .Lcarry_site%= + 5 - .Lcarry_stub%= - 18\n\t"                                       \
-        ".previous\n" CARRY_SITE_RECORD("%c[key]", ".Lcarry_stub%= - .", "3", "5", flags)          \
+        ".previous\n" CARRY_SITE_RECORD("%c[carry_key]", ".Lcarry_stub%= - .", "3", "5", flags)    \
         :                                                                                          \
-        : [key] "i"(&carry_key_##name)                                                             \
+        : [carry_key] "i"(&carry_key_##name)                                                       \
         : "cc"                                                                                     \
-        : away)
+        : carry_away)
 
 #define CARRY_KEY_BRANCHES(name)                                                                   \
     CARRY_INLINE bool carry_unlikely_##name(void) {                                                \
         CARRY_BRANCH(name, "0x85", "1");                                                           \
         return false;                                                                              \
-    away:                                                                                          \
+    carry_away:                                                                                    \
         return true;                                                                               \
     }                                                                                              \
     CARRY_INLINE bool carry_likely_##name(void) {                                                  \
         CARRY_BRANCH(name, "0x84", "0");                                                           \
         return true;                                                                               \
-    away:                                                                                          \
+    carry_away:                                                                                    \
         return false;                                                                              \
     }
 
@@ -194,29 +210,41 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
 /*
  * Text for an asm statement: `original` runs until sites are patched, and `replacement` afterwards
- * where this CPU has `feature` (a name of carry_cpu_has(), without quotes) or the key is on. Both
- * are to do the same: a CPU without a feature, and a program that may not patch, stay with the
- * first. Either may start with a call or a jump by a 32-bit offset; nothing else may be relative
- * to where it stands. At most 64 bytes.
+ * where this CPU has `feature` (a name of carry_cpu_has(), without quotes; the assembler refuses
+ * others) or the key is on. Both are to do the same: a CPU without a feature, and a program that
+ * may not patch, stay with the first. Either may start with a call or a jump by a 32-bit offset;
+ * nothing else may be relative to where it stands. At most 64 bytes.
  *
  *     __asm__(CARRY_ALT("call crc_of_word", sse42, "crc32q %1, %0") : "+a"(crc) : "D"(word) : ...);
  *
  * The statement has a colon at least, as in __asm__(CARRY_ALT(...) :), or its labels are not made.
+ * With a key, CARRY_ALT_INPUT(key) is among its inputs: the compiler then knows which key it is, in
+ * which namespace, and that it is used.
+ *
+ *     __asm__(CARRY_ALT_KEY("nop", tracing, "incq %0") : "+m"(calls) : CARRY_ALT_INPUT(tracing));
  *
  * CARRY_ALT_ONE and CARRY_ALT_KEY_ONE promise one instruction each, the second no longer than the
  * first or none at all, and may then change while threads run.
  */
 #define CARRY_ALT(original, feature, replacement)                                                  \
+    CARRY_ALT_KNOWN(#feature)                                                                      \
     CARRY_ALT_TEXT(original, CARRY_ALT_PAD, replacement, CARRY_ALT_NAME(#feature), "1")
 #define CARRY_ALT_KEY(original, key, replacement)                                                  \
     CARRY_ALT_TEXT(original, CARRY_ALT_PAD, replacement, CARRY_ALT_SYMBOL(#key), "0")
 #define CARRY_ALT_ONE(original, feature, replacement)                                              \
+    CARRY_ALT_KNOWN(#feature)                                                                      \
     CARRY_ALT_TEXT(original, CARRY_ALT_FITS, replacement, CARRY_ALT_NAME(#feature), "3")
 #define CARRY_ALT_KEY_ONE(original, key, replacement)                                              \
     CARRY_ALT_TEXT(original, CARRY_ALT_FITS, replacement, CARRY_ALT_SYMBOL(#key), "2")
 
+#define CARRY_ALT_INPUT(key) [CARRY_ALT_INPUT_##key] "i"(&carry_key_##key)
+
 #define CARRY_ALT_NAME(feature) ".Lcarry_key%=: .asciz \"" feature "\"\n\t"
-#define CARRY_ALT_SYMBOL(key)   ".set .Lcarry_key%=, carry_key_" key "\n\t"
+#define CARRY_ALT_SYMBOL(key)   ".set .Lcarry_key%=, %c[CARRY_ALT_INPUT_" key "]\n\t"
+
+#define CARRY_ALT_ROW(arch, name, ...) CARRY_ALT_ROW_##arch(", " #name)
+#define CARRY_ALT_ROW_x86_64(name)     name
+#define CARRY_ALT_ROW_aarch64(name)
 
 /* How much longer the replacement is than the original; a comparison is -1 if true. */
 #define CARRY_ALT_EXCESS "((.Lcarry_end%= - .Lcarry_new%=) - (.Lcarry_pad%= - .Lcarry_site%=))"
@@ -258,14 +286,15 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 #define CARRY_BODY_RELATIVE(function, instruction) CARRY_BODY_TEXT(function, instruction, "4")
 #define CARRY_BODY_SEVERAL(function, instructions) CARRY_BODY_TEXT(function, instructions, "8")
 #define CARRY_BODY_TEXT(function, instruction, flags)                                              \
-    __asm__ __volatile__(                                                                          \
-        ".Lcarry_site%=:\n\t"                                                                      \
-        ".pushsection carry_bytes, \"ao?\", @progbits, .Lcarry_site%=\n"                           \
-        ".Lcarry_aux%=: .byte .Lcarry_end%= - .Lcarry_new%=\n"                                     \
-        ".Lcarry_new%=: " instruction "\n"                                                         \
-        ".Lcarry_end%=:\n\t"                                                                       \
-        ".popsection\n\t" CARRY_SITE_RECORD("%c[body]", ".Lcarry_aux%= - .", "5", "0", flags)      \
-        :                                                                                          \
-        : [body] "i"(&function))
+    CARRY_BODY_ASSERT(function);                                                                   \
+    __asm__ __volatile__(".Lcarry_site%=:\n\t"                                                     \
+                         ".pushsection carry_bytes, \"ao?\", @progbits, .Lcarry_site%=\n"          \
+                         ".Lcarry_aux%=: .byte .Lcarry_end%= - .Lcarry_new%=\n"                    \
+                         ".Lcarry_new%=: " instruction "\n"                                        \
+                         ".Lcarry_end%=:\n\t"                                                      \
+                         ".popsection\n\t" CARRY_SITE_RECORD("%c[carry_body]",                     \
+                                                             ".Lcarry_aux%= - .", "5", "0", flags) \
+                         :                                                                         \
+                         : [carry_body] "i"(&function))
 
 #endif

@@ -4,6 +4,11 @@
 
 #include <carry/thunk.h>
 
+#include "xstate/x86_64/thunk.h"
+
+_Static_assert(8 * (CALL_WORDS_END - CALL_LIBRARY) == CARRY_STUB_WORDS_SHIFT,
+               "as the thunk reads it");
+
 enum { GLOB_DAT = 6, JUMP_SLOT = 7 };
 
 static const uint8_t endbr64[CARRY_LANDING_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa};

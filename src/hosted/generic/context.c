@@ -10,10 +10,20 @@ uintptr_t *carry_ucontext_pc(void *context) {
 void carry_ucontext_serialise(void) {
 }
 
+/* Asked by hooks alone, of which there are none here. */
+bool carry_ucontext_is_readable(uintptr_t address) {
+    (void)address;
+    return true;
+}
+
 void carry_ucontext_pause(void) {
 }
 
 bool carry_ucontext_can_recover(void) {
+    return false;
+}
+
+bool carry_ucontext_is_exact(void) {
     return false;
 }
 

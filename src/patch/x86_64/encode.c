@@ -44,6 +44,18 @@ static bool put_rel32(uint8_t *bytes, uintptr_t end, uintptr_t target) {
     return rel32 == distance;
 }
 
+/*
+ * One or two bytes of opcode and target - end, by one store of eight bytes: what compares or copies
+ * the state next would wait for several. False if the target is too far.
+ */
+static bool put_relative(uint8_t *bytes, unsigned opcode, size_t size, uintptr_t end,
+                         uintptr_t target) {
+    intptr_t distance = (intptr_t)(target - end);
+    uint64_t word = opcode | (uint64_t)(uint32_t)distance << 8 * size;
+    __builtin_memcpy(bytes, &word, sizeof word);
+    return (int32_t)distance == distance;
+}
+
 static uintptr_t rel32_target(const uint8_t *offset, uintptr_t end) {
     int32_t rel32;
     __builtin_memcpy(&rel32, offset, REL32_BYTES);
@@ -90,15 +102,15 @@ static void put_nops(uint8_t *bytes, size_t length) {
 /* --- Calls and jumps --- */
 
 static void put_indirect(const struct carry_site *site, uint8_t *bytes) {
-    bytes[0] = INDIRECT;
-    bytes[1] = site->kind == CARRY_SITE_CALL ? CALL_MEMORY : JUMP_MEMORY;
-    put_rel32(bytes + 2, carry_site_address(site) + CALL_BYTES, carry_site_key(site));
+    unsigned operand = site->kind == CARRY_SITE_CALL ? CALL_MEMORY : JUMP_MEMORY;
+    put_relative(bytes, INDIRECT | operand << 8, 2, carry_site_address(site) + CALL_BYTES,
+                 carry_site_key(site));
 }
 
 static bool put_direct(const struct carry_site *site, uintptr_t function, uint8_t *bytes) {
-    bytes[0] = CS_PREFIX;
-    bytes[1] = site->kind == CARRY_SITE_CALL ? CALL_REL32 : JUMP_REL32;
-    return put_rel32(bytes + 2, carry_site_address(site) + CALL_BYTES, function);
+    unsigned opcode = site->kind == CARRY_SITE_CALL ? CALL_REL32 : JUMP_REL32;
+    return put_relative(bytes, CS_PREFIX | opcode << 8, 2, carry_site_address(site) + CALL_BYTES,
+                        function);
 }
 
 static bool put_body(const struct carry_site *site, const struct carry_site *body, uint8_t *bytes) {
@@ -127,8 +139,7 @@ static bool put_call(const struct carry_site *site, uintptr_t function,
 /* --- Branches --- */
 
 static void put_jump(uintptr_t from, uintptr_t target, uint8_t *bytes) {
-    bytes[0] = JUMP_REL32;
-    put_rel32(bytes + 1, from + BRANCH_BYTES, target);
+    put_relative(bytes, JUMP_REL32, 1, from + BRANCH_BYTES, target);
 }
 
 static void put_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
@@ -159,9 +170,8 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
         put_nop(bytes, ENTRY_BYTES);
     if (!on)
         return true;
-    bytes[0] = JUMP_REL32;
-    return put_rel32(bytes + 1, carry_site_address(site) + ENTRY_BYTES,
-                     carry_site_target(&site->aux));
+    return put_relative(bytes, JUMP_REL32, 1, carry_site_address(site) + ENTRY_BYTES,
+                        carry_site_target(&site->aux));
 }
 
 /* --- Alternatives --- */

@@ -6,13 +6,17 @@
 struct frame {
     uint64_t x[12];
     uint64_t d[8];
-    uint64_t fpcr;
+    uint64_t fpcr; /* with FIBERS if switches are reported: it then differs from all values, so that
+                      switches that are not reported test nothing more than they did */
     uint64_t unused;
 };
 
+#define FIBERS (UINT64_C(1) << 63)
+
 _Static_assert(sizeof(struct frame) == 176 && offsetof(struct frame, d) == 96 &&
                    offsetof(struct frame, fpcr) == 160 &&
-                   offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_POINTER,
+                   offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_POINTER &&
+                   offsetof(struct carry_context, flags) == CONTEXT_FLAGS,
                "as assembly knows them");
 
 /* In switch.S. */
@@ -31,6 +35,7 @@ void *carry_context_first_frame(struct carry_context *context, void *end, carry_
     struct frame *frame = (struct frame *)end - 1;
     *frame = (struct frame){
         .x = {(uintptr_t)entry, (uintptr_t)argument, (uintptr_t)context},
+        .fpcr = context->flags & FLAG_FIBERS ? FIBERS : 0,
     };
     frame->x[11] = (uintptr_t)carry_context_start;
     return frame;

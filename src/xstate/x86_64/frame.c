@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts of x86-64: what they start with, and how they are exchanged under an interrupt. */
+#include "base/fiber_host.h"
 #include "cpu/cpu.h"
 #include "xstate/image.h"
 #include "xstate/switch.h"
@@ -8,6 +9,7 @@ _Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_PO
                    offsetof(struct carry_context, area) == CONTEXT_AREA &&
                    offsetof(struct carry_context, mask) == CONTEXT_MASK &&
                    offsetof(struct carry_context, flags) == CONTEXT_FLAGS &&
+                   offsetof(struct carry_context, fiber) == CONTEXT_FIBER &&
                    offsetof(struct carry_context, full_mask) == CONTEXT_FULL_MASK &&
                    offsetof(struct carry_context, registers) == CONTEXT_REGISTERS &&
                    offsetof(struct carry_context_registers, rsp) == REGISTERS_RSP &&
@@ -24,7 +26,7 @@ _Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_PO
 struct frame {
     uint32_t mxcsr;
     uint16_t fcw;
-    uint16_t unused;
+    uint16_t loaded_fcw; /* while the switch looks what it has loaded */
     uint64_t r15, r14, r13, r12, rbx, rbp;
     uintptr_t pc;
 };
@@ -47,7 +49,7 @@ bool carry_context_supported(void) {
 
 uint32_t carry_context_cpu_flags(void) {
     uint32_t bits = carry_cpu_bits();
-    return (bits & CARRY_CPU_BIT(avx) ? FLAG_AVX : 0) |
+    return (bits & CARRY_CPU_BIT(avx) ? 0 : FLAG_NO_AVX) |
            (bits & CARRY_CPU_BIT(xsave) ? FLAG_XSAVE : 0) |
            (bits & CARRY_CPU_BIT(xsavec) ? FLAG_XSAVEC : 0) |
            (bits & CARRY_CPU_BIT(xgetbv1) ? FLAG_XGETBV1 : 0);
@@ -161,6 +163,10 @@ static bool is_preempted(const struct carry_context *context) {
     return context->flags & FLAG_PREEMPTED;
 }
 
+static int why_not_by_sanitizer(const struct carry_context *from) {
+    return from->flags & FLAG_FIBERS ? carry_host_fiber_preempts() : CARRY_OK;
+}
+
 static int why_not(const struct carry_context *from, const struct carry_context *to,
                    const struct carry_context_registers *registers, uint64_t used,
                    uint64_t components) {
@@ -170,6 +176,9 @@ static int why_not(const struct carry_context *from, const struct carry_context 
         return CARRY_ERROR_UNSUPPORTED;
     if (to == from || (!to->stack_pointer && !is_preempted(to)))
         return CARRY_ERROR_INVALID;
+    const int error = why_not_by_sanitizer(from);
+    if (error)
+        return error;
     if (is_in_switch(registers) || !is_on_stack(from, registers->rsp))
         return CARRY_ERROR_BUSY;
     if (!from->area || from->area_size < carry_context_area_size(used))
@@ -195,5 +204,7 @@ int carry_context_exchange(struct carry_context *from, struct carry_context *to,
         resume_preempted(&layout, to, registers, image, components);
     else
         resume_suspended(to, registers, image, components);
+    if (from->flags & FLAG_FIBERS)
+        carry_host_fiber_switch(from, to, false);
     return CARRY_OK;
 }

@@ -160,7 +160,7 @@ void carry_xstate_clean(enum carry_xstate_level level) {
     } else if (level == CARRY_XSTATE_CLEAN_VECTORS) {
         __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
         load_initial(VECTOR_STATE, mxcsr);
-    } else if (uses(CARRY_CPU_BIT(avx))) {
+    } else if (level == CARRY_XSTATE_CLEAN_UPPERS && uses(CARRY_CPU_BIT(avx))) {
         __asm__ volatile("vzeroupper" : : : "memory" VECTOR_REGISTERS);
     }
 }

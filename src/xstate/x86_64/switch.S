@@ -6,20 +6,27 @@
 
 
 /* Components. */
+#define X87    0x01
 #define SSE    0x02
 #define UPPERS 0x44 /* AVX, ZMM_HI256 */
+
+/* Of a context, a multiple of 16 bytes: what switches look at in one that is left. */
+#define FEW_FIELDS 80
 
 /* What of a preempted context is popped: all general registers but rsp, rflags, rip. */
 #define POPPED 17
 
 /* The frame of a suspended context, below its return address: see struct frame. */
-#define FRAME_SIZE 56
+#define FRAME_MXCSR      0
+#define FRAME_FCW        4
+#define FRAME_LOADED_FCW 6
+#define FRAME_SIZE       56
 
 .macro PUSH_FRAME
     leaq    -FRAME_SIZE(%rsp), %rsp
     .cfi_adjust_cfa_offset FRAME_SIZE
-    stmxcsr (%rsp)                              /* first: what follows need not wait for it */
-    fnstcw  4(%rsp)
+    stmxcsr FRAME_MXCSR(%rsp)                   /* first: what follows need not wait for it */
+    fnstcw  FRAME_FCW(%rsp)
     .set    slot, 8
     .irp    register, r15, r14, r13, r12, rbx, rbp
     movq    %\register, slot(%rsp)
@@ -28,7 +35,8 @@
     .endr
 .endm
 
-/* rcx = the return address */
+/* rcx = the return address. Zen 3 loads what was stored by rsp fastest by rsp: by rcx a switch took
+ * 7.9 ns instead of 5.9. */
 .macro POP_FRAME
     .set    slot, 8
     .irp    register, r15, r14, r13, r12, rbx, rbp
@@ -64,6 +72,27 @@
     jmp     2f
 1:  fxrstor64 (%r9)
 2:
+.endm
+
+/* Clears the bit of x87 in the area at r9, if its registers are initial: where use goes by what was
+ * written, one FLDCW or signal would put x87 in use for good. Goes to .Lkept; clobbers rax. */
+.macro DROP_INITIAL_X87
+    testb   $X87, CARRY_AREA_XSTATE_BV(%r9)
+    jz      .Lkept
+    movq    CARRY_AREA_FCW(%r9), %rax
+    xorq    $CARRY_FCW_INITIAL, %rax
+    .set    offset, 8
+    .rept   2
+    orq     CARRY_AREA_FCW + offset(%r9), %rax
+    .set    offset, offset + 8
+    .endr
+    .set    offset, CARRY_AREA_ST
+    .rept   (CARRY_AREA_XMM - CARRY_AREA_ST) / 8
+    orq     offset(%r9), %rax
+    .set    offset, offset + 8
+    .endr
+    jnz     .Lkept
+    andb    $~X87, CARRY_AREA_XSTATE_BV(%r9)
 .endm
 
 /* All xmm = from the area `from`, or the other way round. */
@@ -103,21 +132,19 @@ carry_context_switch:
     endbr64
     PUSH_FRAME
     movq    %rsp, CONTEXT_STACK_POINTER(%rdi)
+    /* One test for all that is rare: cores of four instructions a cycle are busy with this text. */
     movl    CONTEXT_FLAGS(%rdi), %eax
     orl     CONTEXT_FLAGS(%rsi), %eax
-    testl   $FLAG_KEEPS | FLAG_PREEMPTED, %eax
+    testb   $FLAG_KEEPS | FLAG_PREEMPTED | FLAG_NO_AVX | FLAG_FIBERS, %al
     jnz     .Lextended
-.Lclean:
-    testl   $FLAG_AVX, CONTEXT_FLAGS(%rsi)
-    jz      .Lcontrol
     vzeroupper
-.Lcontrol:
+    movzwl  FRAME_FCW(%rsp), %eax
+.Lfcw_known:
     /* MXCSR takes longer to compare than to load, as what was just stored is read late. The word of
-       x87 takes longer to load, and leaves x87 in use. */
+       x87 takes longer to load, and leaves x87 in use on CPUs that go by what was written. */
     movq    CONTEXT_STACK_POINTER(%rsi), %rcx
-    ldmxcsr (%rcx)
-    movzwl  4(%rsp), %eax
-    cmpw    4(%rcx), %ax
+    ldmxcsr FRAME_MXCSR(%rcx)                   /* faults where `to` is finished, on this stack */
+    cmpw    FRAME_FCW(%rcx), %ax
     jne     .Lfcw
 .Lfcw_loaded:
     movq    %rcx, %rsp
@@ -128,7 +155,7 @@ carry_context_switch:
     .cfi_restore_state
 
 .Lfcw:
-    fldcw   4(%rcx)
+    fldcw   FRAME_FCW(%rcx)
     jmp     .Lfcw_loaded
 
     /* Where signals lead to a context that was suspended here: rsp is its own. */
@@ -141,7 +168,7 @@ carry_context_resume:
     movq    %rdx, %r8
     movq    $-1, %r10
     testl   $FLAG_KEEPS, CONTEXT_FLAGS(%rdi)
-    jz      .Lload
+    jz      .Lkept
     movq    CONTEXT_AREA(%rdi), %r9
     testl   $FLAG_WIDE, CONTEXT_FLAGS(%rdi)
     jz      .Lsave_xmm
@@ -155,26 +182,31 @@ carry_context_resume:
     jnz     .Lsave_more
 .Lsave_xmm:
     XMM     movaps, , %r9
-    movl    (%rsp), %eax
+    movl    FRAME_MXCSR(%rsp), %eax
     movl    %eax, CARRY_AREA_MXCSR(%r9)         /* which XRSTOR loads with xmm */
     movl    CONTEXT_MASK(%rdi), %eax
     andl    $SSE, %eax
     movq    %rax, CARRY_AREA_XSTATE_BV(%r9)
-    jmp     .Lload
+    jmp     .Lkept
 .Lsave_more:
     LOAD_MASK %rdi, CONTEXT_MASK
     testl   $FLAG_XSAVEC, CONTEXT_FLAGS(%rdi)
     jz      .Lsave_standard
     xsavec64 (%r9)
-    jmp     .Lload
+    jmp     .Lsaved
 .Lsave_standard:
     testl   $FLAG_XSAVE, CONTEXT_FLAGS(%rdi)
     jz      .Lsave_legacy
     xsave64 (%r9)
-    jmp     .Lload
+.Lsaved:
+    DROP_INITIAL_X87
+    jmp     .Lkept
 .Lsave_legacy:
     fxsave64 (%r9)
 
+.Lkept:
+    testl   $FLAG_FIBERS, CONTEXT_FLAGS(%rdi)
+    jnz     .Lfibers
 .Lload:
     movq    CONTEXT_AREA(%rsi), %r9
     testl   $FLAG_PREEMPTED, CONTEXT_FLAGS(%rsi)
@@ -199,11 +231,44 @@ carry_context_resume:
 .Lload_more:
     LOAD_MASK %rsi, CONTEXT_MASK
     LOAD_AREA
+    fnstcw  FRAME_LOADED_FCW(%rsp)              /* the area's, if it was loaded with the rest */
+    movzwl  FRAME_LOADED_FCW(%rsp), %eax
+    jmp     .Lloaded_fcw
 .Lloaded:
+    movzwl  FRAME_FCW(%rsp), %eax
+.Lloaded_fcw:
     movq    %r8, %rdx
     testl   $UPPERS, CONTEXT_MASK(%rsi)
-    jz      .Lclean
-    jmp     .Lcontrol
+    jnz     .Lfcw_known
+    testl   $FLAG_NO_AVX, CONTEXT_FLAGS(%rsi)
+    jnz     .Lfcw_known
+    vzeroupper
+    jmp     .Lfcw_known
+
+    /* All that is kept is in the area, and nothing of `to` is loaded: C may spoil the rest. */
+.Lfibers:
+    pushq   %rdi
+    .cfi_def_cfa_offset FRAME_SIZE + 16         /* LLVM 14 would adjust what was not restored */
+    pushq   %rsi
+    .cfi_adjust_cfa_offset 8
+    pushq   %r8
+    .cfi_adjust_cfa_offset 8
+    pushq   %r8
+    .cfi_adjust_cfa_offset 8
+    movl    CONTEXT_FLAGS(%rdi), %edx
+    andl    $FLAG_FINISHED, %edx
+    shrl    $8, %edx
+    call    carry_host_fiber_switch
+    popq    %r8
+    .cfi_adjust_cfa_offset -8
+    popq    %r8
+    .cfi_adjust_cfa_offset -8
+    popq    %rsi
+    .cfi_adjust_cfa_offset -8
+    popq    %rdi
+    .cfi_adjust_cfa_offset -8
+    movq    $-1, %r10
+    jmp     .Lload
 
 .Lpreempted:
     /* What is popped below, on the context's own stack: a signal may come at any instruction. */
@@ -282,9 +347,12 @@ carry_context_start:
     jz      .Lnowhere
     /* Switches away from a context that nobody switches to, whose few fields are on this stack. */
     movq    $0, CONTEXT_STACK_POINTER(%r14)
-    subq    $CONTEXT_REGISTERS, %rsp
-    .cfi_adjust_cfa_offset CONTEXT_REGISTERS
-    movl    $0, CONTEXT_FLAGS(%rsp)
+    subq    $FEW_FIELDS, %rsp
+    .cfi_adjust_cfa_offset FEW_FIELDS
+    movl    CONTEXT_FLAGS(%r14), %ecx
+    andl    $FLAG_FIBERS, %ecx
+    orl     $FLAG_FINISHED, %ecx
+    movl    %ecx, CONTEXT_FLAGS(%rsp)
     movq    %rsp, %rdi
     movq    %rax, %rsi
     xorl    %edx, %edx

@@ -63,16 +63,16 @@
     movq    $0, CALL_LIBRARY(%rsp)
 .endm
 
-/* Undoes OPEN, for those who have not moved the stack pointer. */
-.macro LOAD_ARGUMENTS
-    movq    CALL_INTEGER(%rsp), %rdi
-    movq    CALL_INTEGER + 8(%rsp), %rsi
-    movq    CALL_INTEGER + 16(%rsp), %rdx
-    movq    CALL_INTEGER + 24(%rsp), %rcx
-    movq    CALL_INTEGER + 32(%rsp), %r8
-    movq    CALL_INTEGER + 40(%rsp), %r9
+/* Undoes OPEN, except for what is of the stack; \frame holds the frame's address. */
+.macro LOAD_ARGUMENTS frame
+    movq    CALL_INTEGER(%\frame), %rdi
+    movq    CALL_INTEGER + 8(%\frame), %rsi
+    movq    CALL_INTEGER + 16(%\frame), %rdx
+    movq    CALL_INTEGER + 24(%\frame), %rcx
+    movq    CALL_INTEGER + 32(%\frame), %r8
+    movq    CALL_INTEGER + 40(%\frame), %r9
     movq    FRAME_RAX(%rbp), %rax
-    movq    FRAME_R10(%rsp), %r10
+    movq    FRAME_R10(%\frame), %r10
 .endm
 
 .macro CLOSE
@@ -191,7 +191,7 @@
 .Lloaded\@:
 .endm
 
-/* Where both begin: makes the frame, calls `enter`, and loads the arguments. Before anything has
+/* Where both begin: makes the frame, calls `enter`, and loads the vectors. Before anything has
  * changed it jumps to \unprepared, until carry_thunk_prepare() has been called. */
 .macro BEGIN unprepared
     endbr64
@@ -205,7 +205,6 @@
     CALL_BACK %r10
     LOAD_VECTORS 0, 1, 2, 3, 4, 5, 6, 7
 .Lentered\@:
-    LOAD_ARGUMENTS
 .endm
 
 /*
@@ -215,6 +214,7 @@
  */
 THUNK_FUNCTION carry_thunk_enter
     BEGIN   .Ltarget
+    LOAD_ARGUMENTS rsp
     movq    FRAME_THUNK(%rsp), %r11
     CLOSE
 .Ltarget:
@@ -225,24 +225,38 @@ CARRY_END carry_thunk_enter
 /*
  * thunk->enter(thunk, &call); thunk->target(arguments); thunk->leave(thunk, &call)
  *
- * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words.
+ * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words. No more
+ * words are read than CALL_WORDS_END allows, which `enter` may set.
  */
 THUNK_FUNCTION carry_thunk_around
     BEGIN   .Ltarget_alone
 
     /* Below them, the stack's arguments. The last go first: so the stack grows page by page. */
-    movq    FRAME_THUNK(%rsp), %r11
-    movq    THUNK_STACK_WORDS(%r11), %r11
-    leaq    16 + 56(, %r11, 8), %rax
+    movq    FRAME_THUNK(%rsp), %rcx
+    movq    THUNK_STACK_WORDS(%rcx), %rcx
+    addq    $2, %rcx
+    movl    CALL_WORDS_END(%rsp), %eax
+    decq    %rax                                /* no limit is now the largest */
+    cmpq    %rax, %rcx
+    cmovaq  %rax, %rcx
+    movq    %rsp, %r11
+    leaq    56(, %rcx, 8), %rax
     andq    $-64, %rax
     subq    %rax, %rsp
-    addq    $2, %r11
-1:  movq    8(%rbp, %r11, 8), %rax
-    movq    %rax, -8(%rsp, %r11, 8)
-    decq    %r11
+    jmp     2f
+1:  movq    8(%rbp, %rcx, 8), %rax
+    movq    %rax, -8(%rsp, %rcx, 8)
+    decq    %rcx
+2:  jrcxz   4f
+    testb   $1, %cl
     jnz     1b
-    movq    FRAME_RAX(%rbp), %rax
-    movq    FRAME_ADDRESS(%rbp), %r11
+    cmpq    $16, CALL_VECTOR_SIZE(%r11)         /* with dirty uppers SSE would be slower */
+    jne     1b
+3:  movups  (%rbp, %rcx, 8), %xmm8
+    movups  %xmm8, -16(%rsp, %rcx, 8)
+    subq    $2, %rcx
+    jnz     3b
+4:  LOAD_ARGUMENTS r11
     movq    FRAME_THUNK(%r11), %r11
     movq    THUNK_TARGET(%r11), %r11
     notrack call *%r11

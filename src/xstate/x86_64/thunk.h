@@ -18,6 +18,7 @@
 #define CALL_VECTOR_SIZE 88
 #define CALL_WORD        96
 #define CALL_LIBRARY     104
+#define CALL_WORDS_END   108 /* its upper half: 1 + the most words to copy, or 0: no limit */
 #define CALL_BYTES       112
 
 /* Bits of carry_thunk_machine; 0 before carry_thunk_prepare(). */
