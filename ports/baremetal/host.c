@@ -3,6 +3,7 @@
 #include "base/host.h"
 #include "base/cpuid.h"
 #include "base/fault_host.h"
+#include "base/fiber_host.h"
 #include "base/text_host.h"
 #include "io.h"
 #include "kernel.h"
@@ -22,7 +23,7 @@ const char *carry_host_cpu_mask(void) {
 
 /* --- base/fault_host.h: trap.c looks the table up, from the start --- */
 
-unsigned carry_host_recoverers = 1;
+unsigned carry_host_survives = CARRY_HOST_COPIES | CARRY_HOST_FRAMES;
 
 struct carry_fault_frame **carry_host_fault_frames(void) {
     return &cpu_here()->frames;
@@ -32,6 +33,22 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
     (void)dst;
     (void)src;
     return size;
+}
+
+/* --- base/fiber_host.h --- */
+
+bool carry_host_has_fibers(void) {
+    return false;
+}
+
+void carry_host_fiber_switch(struct carry_context *from, struct carry_context *to, bool finished) {
+    (void)from;
+    (void)to;
+    (void)finished;
+}
+
+int carry_host_fiber_preempts(void) {
+    return CARRY_OK;
 }
 
 /* --- base/text_host.h --- */

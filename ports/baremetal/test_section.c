@@ -44,8 +44,18 @@ static uint16_t sum_by_vectors(void) {
     return carry_sum_fold(carry_sum_call(data, sizeof data, 0));
 }
 
+/* An interrupt comes somewhere in what follows. */
+static void expect_interrupt(void) {
+    cpu_timer(1 + (uint32_t)rng_below(20000));
+}
+
+static void wait_for_interrupt(unsigned before) {
+    while (__atomic_load_n(&seen.interrupts, __ATOMIC_RELAXED) == before)
+        cpu_pause();
+}
+
 /* What a kernel does with a packet: by vectors if it may. */
-static void sum_in_section(void *area, uint64_t garbage) {
+static void sum_in_section(void *area, uint64_t garbage, bool is_interrupted) {
     struct carry_section section;
     bool nests = section_is_open();
     int error = carry_section_begin(&section, area, CARRY_SECTION_X87);
@@ -58,6 +68,12 @@ static void sum_in_section(void *area, uint64_t garbage) {
     seen.nested += nests;
     seen.wrong += sum_by_vectors() != right_sum;
     vectors_fill(garbage);
+    if (is_interrupted) {
+        unsigned before = seen.interrupts;
+        expect_interrupt();
+        wait_for_interrupt(before);
+        seen.wrong += !vectors_hold(garbage);
+    }
     carry_section_end(&section);
 }
 
@@ -66,7 +82,7 @@ static bool interrupt(struct trap_frame *frame) {
     seen.interrupts++;
     if (kernel_option("break=section"))
         carry_section_forget(cpu_here()->thread);
-    sum_in_section(seen.interrupts % 2 ? fresh_area : NULL, seen.interrupts);
+    sum_in_section(seen.interrupts % 2 ? fresh_area : NULL, seen.interrupts, false);
     return true;
 }
 
@@ -78,33 +94,32 @@ static bool refuse_in_nmi(struct trap_frame *frame) {
     return true;
 }
 
-/* An interrupt comes somewhere in what follows. */
-static void expect_interrupt(void) {
-    cpu_timer(1 + (uint32_t)rng_below(20000));
-}
-
-static void wait_for_interrupt(unsigned before) {
-    while (__atomic_load_n(&seen.interrupts, __ATOMIC_RELAXED) == before)
-        cpu_pause();
+/*
+ * Of three rounds one has no section, one an interrupt in its section, and one an interrupt that
+ * comes anywhere: on a busy machine it hardly ever comes in a section by chance.
+ */
+static void run_round(unsigned round) {
+    unsigned before = seen.interrupts;
+    bool is_interrupted = round % 3 == 1;
+    vectors_fill(round);
+    if (!is_interrupted)
+        expect_interrupt();
+    if (round % 3) {
+        sum_in_section(NULL, ~(uint64_t)round, is_interrupted);
+        section_return();
+    }
+    if (round % 8 == 0)
+        cpu_send_nmi_to_self();
+    wait_for_interrupt(before);
+    seen.wrong += !vectors_hold(round);
 }
 
 static void run_thread(bool is_lazy) {
     memset(&seen, 0, sizeof seen);
     cpu_here()->is_lazy = is_lazy;
     section_become_thread();
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        unsigned before = seen.interrupts;
-        vectors_fill(round);
-        expect_interrupt();
-        if (round % 3) {
-            sum_in_section(NULL, ~(uint64_t)round);
-            section_return();
-        }
-        if (round % 8 == 0)
-            cpu_send_nmi_to_self();
-        wait_for_interrupt(before);
-        seen.wrong += !vectors_hold(round);
-    }
+    for (unsigned round = 0; round < ROUNDS; round++)
+        run_round(round);
     section_leave_thread();
     cpu_here()->is_lazy = false;
 }

@@ -41,8 +41,8 @@ static trap_handler *handlers[TRAP_VECTORS];
 
 uint64_t trap_fixed;
 
-/* Rows of base/fault.h, each the places of an instruction and of where to go on. */
-extern int32_t __start_carry_faults[][2], __stop_carry_faults[][2];
+/* Rows of base/fault.h: the places of an instruction and of where to go on, and what is done. */
+extern int32_t __start_carry_faults[][3], __stop_carry_faults[][3];
 static bool reached[2048];
 
 static size_t row_count(void) {
@@ -111,11 +111,12 @@ void trap_load(unsigned cpu) {
 
 /* What a kernel's handler of page faults does for the core's copies. */
 static bool fix_up(struct trap_frame *frame) {
-    uintptr_t recovery = carry_fault_find(frame->rip);
+    uintptr_t value =
+        frame->vector == TRAP_PAGE ? io_cr2() & ~(uint64_t)(PAGE_BYTES - 1) : CARRY_NO_ADDRESS;
+    uintptr_t recovery = carry_fault_find(frame->rip, &value);
     if (!recovery)
         return false;
-    frame->rax =
-        frame->vector == TRAP_PAGE ? io_cr2() & ~(uint64_t)(PAGE_BYTES - 1) : CARRY_NO_ADDRESS;
+    frame->rax = value;
     note_row(frame->rip);
     frame->rip = recovery;
     __atomic_fetch_add(&trap_fixed, 1, __ATOMIC_RELAXED);

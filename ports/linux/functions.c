@@ -63,7 +63,11 @@ __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size
     if (!may_access(src, size))
         return 0;
     tried = carry_sum_copy_try_any(dst, (__force const void *)src, size, ~0u, true);
-    return tried.left ? 0 : (__force __wsum)(u32)tried.sum;
+    if (tried.left)
+        return 0;
+    /* What faulted may be there when it is tried again: then all is copied, but not summed. */
+    return (__force __wsum)(carry_sum_is_known(&tried) ? (u32)tried.sum
+                                                       : carry_sum_call(dst, size, ~0u));
 }
 EXPORT_SYMBOL_GPL(carry_csum_and_copy_from_user);
 

@@ -50,7 +50,7 @@ const char *carry_host_cpu_mask(void) {
 
 /* --- base/fault_host.h: Linux looks its own table up, see include/base/fault_table.h --- */
 
-unsigned carry_host_recoverers = 1;
+unsigned carry_host_survives = CARRY_HOST_COPIES;
 
 size_t carry_host_copy(void *dst, const void *src, size_t size) {
     return size;

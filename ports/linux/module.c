@@ -5,7 +5,6 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
-#include <linux/stringify.h>
 
 #include "carry_module.h"
 
@@ -73,9 +72,6 @@ static void __exit carry_exit(void) {
 module_init(carry_init);
 module_exit(carry_exit);
 
-#define VERSION(major, minor, patch)                                                               \
-    __stringify(major) "." __stringify(minor) "." __stringify(patch)
-
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("Internet checksums, and copies that survive faults");
-MODULE_VERSION(VERSION(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH));
+MODULE_VERSION(CARRY_VERSION_TEXT);

@@ -197,7 +197,7 @@ static struct carry_sum_tried sum_copy_try_in_sections(void *dst, const void *sr
     struct carry_sum_tried tried = {.left = 0, .sum = sum};
     size_t done = 0;
 
-    while (done < size && !tried.left) {
+    while (done < size && carry_sum_is_known(&tried)) {
         size_t part = min(size - done, CARRY_SECTION_BYTES);
         tried = sum_copy_try_section(dst + done, src + done, part, (u32)tried.sum, user);
         done += part - tried.left;
@@ -206,14 +206,14 @@ static struct carry_sum_tried sum_copy_try_in_sections(void *dst, const void *sr
     return tried;
 }
 
-/* A sum has a meaning only if nothing is left, so the scalar kernel starts anew. */
+/* After a fault the sum is not known, so the scalar kernel starts anew. */
 struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
                                               bool user) {
     struct carry_sum_tried tried = {.left = size};
 
     if (takes_vectors(CARRY_SUM_COPY, size))
         tried = sum_copy_try_in_sections(dst, src, size, sum, user);
-    if (!tried.left)
+    if (carry_sum_is_known(&tried))
         return tried;
     reach_user(user);
     tried = carry_sum_copy_try_adc(dst, src, size, sum);
