@@ -89,7 +89,7 @@ def make_lane(name: str, source: Path, folder: Path, work: Path, cpu: int) -> La
         raise build.BuildError(f"{name} cannot be measured: {reasons}")
     lane = Lane(name, PeerProcess(program, work, cpu))
     lane.process.start()
-    lane.functions, lane.notes = lane.process.list()
+    lane.ask_list()
     lane.functions = [function for function in lane.functions if function.is_peer]
     return lane
 

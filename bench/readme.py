@@ -1,39 +1,55 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the README's table that of a result in the tree.
+"""Keeps the tables of README.md and docs/bench.md those of results in the tree.
 
-    bench/readme.py                 writes the table anew
-    bench/readme.py RESULT          the same, of another result
-    bench/readme.py --check         says whether it is what would be written (exit status 1: no)
+    bench/readme.py                 writes the tables anew
+    bench/readme.py RESULT          the same, with another result in the README's large table
+    bench/readme.py --check         says whether they are what would be written (exit status 1: no)
 
-The README names the result, in the line that begins the table.
+A line before each table names its result, and what the table shows of it:
+
+    <!-- table of RESULT -->        figures by size and peer
+    <!-- short table of RESULT -->  a few of them, for a further CPU
+    <!-- losses of RESULT -->       lost cells; the text of its last column stays
+
+    <!-- end of the table -->       ends it, or of the short table, or of the losses
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
 import re
 import sys
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from measure import result
 from measure.claims import against
+from measure.losses import Group, groups, place_text
 from measure.peers import ROOT
-from measure.plan import MIX_TITLES, OURS
+from measure.plan import MIX_TITLES, OURS, TOLERANCE
 from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns
 
 README = ROOT / "README.md"
-BLOCK = re.compile(r"<!-- table of (\S+) -->\n.*?<!-- end of the table -->\n", re.DOTALL)
+DOCUMENTS = (README, ROOT / "docs/bench.md")
+BLOCK = re.compile(
+    r"<!-- (table|short table|losses) of (\S+) -->\n(.*?)<!-- end of the \1 -->\n", re.DOTALL
+)
 
 # Columns: peers in C by name, of other languages their fastest. The report tells of all.
 PEERS_IN_C = {"dpdk": "DPDK", "linux": "Linux", "linux-generic": "Linux, C"}
 LANGUAGES = ("rust", "go")
 SMALL = 256
 BOUNDS = {"load@c": "loads", "floor@c": "empty"}
+SHORT = (
+    *(("hot", size) for size in (20, 64, 256, 1500, 9000)),
+    *(("latency", 20), ("mixed64", 0), ("imix", 0)),
+)
 ROWS = (
     *(("hot", size) for size in (20, 64, 256, 1500, 9000, 65535)),
     *(("latency", size) for size in (20, 1500)),
@@ -84,13 +100,21 @@ def choose_columns(found: result.Result) -> list[Column]:
     ours = OURS["sum"]
     columns = [Column(function_title(found, ours), ours)]
     for peer, title in PEERS_IN_C.items():
-        columns += (Column(title, name) for name in fastest_of(found, [peer]))
+        shown = linux_title(found) if peer == "linux" else title
+        columns += (Column(shown, name) for name in fastest_of(found, [peer]))
     for language in LANGUAGES:
         shown = LANGUAGE_TITLES[language]
         for name in fastest_in(found, language):
-            columns.append(Column(f"{peer_title(found, name)} ({shown})", name))
+            columns.append(Column(f"{peer_title(found, name).split()[0]}, {shown}", name))
     columns += (Column(title, name) for name, title in BOUNDS.items() if name in found["functions"])
     return columns
+
+
+def linux_title(found: result.Result) -> str:
+    """With the version, as far as it names a release: csum_partial() changes with them."""
+    fetched = found["notes"].get("c", {}).get("version-linux", "")
+    version = re.match(r"\d+\.\d+", fetched)
+    return f"Linux {version[0]}" if version else "Linux"
 
 
 def function_title(found: result.Result, name: str) -> str:
@@ -102,14 +126,23 @@ def peer_title(found: result.Result, name: str) -> str:
     return next(row["title"] for row in found["peers"] if row["name"] == peer)
 
 
+def time_of(cell: dict[str, Any], name: str) -> str:
+    if name in cell["ns"]:
+        return show_ns(cell["ns"][name][0]) + "↓" * result.lowers_clock(cell, name)
+    return "not measured" if name == OURS[cell["work"]] else "-"
+
+
+def bold(found: result.Result, cell: dict[str, Any], name: str) -> str:
+    """The time, bold if it is the fastest. No time is bold if the library has none."""
+    text = time_of(cell, name)
+    judged = OURS[cell["work"]] in cell["ns"]
+    return f"**{text}**" if judged and name in result.winners(found, cell) else text
+
+
 def table_row(found: result.Result, mode: str, size: int, columns: list[Column]) -> str:
     """The fastest but for bounds is bold."""
     cell = find_cell(found, mode, size)
-    best = result.winners(found, cell)
-    shown = []
-    for name in (column.function for column in columns):
-        text = show_ns(cell["ns"][name][0]) if name in cell["ns"] else "-"
-        shown.append(f"**{text}**" if name in best else text)
+    shown = [bold(found, cell, column.function) for column in columns]
     return "| " + " | ".join([row_title(mode, size), *shown]) + " |"
 
 
@@ -139,9 +172,20 @@ def column_sentence(found: result.Result, columns: list[Column]) -> str:
     shown = {column.function for column in columns}
     if any(not result.winners(found, find_cell(found, *row)) & shown for row in ROWS):
         text += " In a row without bold another variant or peer is the fastest."
+    text += clock_text(itertools.product((find_cell(found, *row) for row in ROWS), shown))
     if absent := [row["peer"] for row in found["missing"]]:
         text += f" Missing: {join(absent)}."
     return text
+
+
+def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
+    """Where a time of the table, of a function in a cell, has an arrow."""
+    slowest = max((cell["clock"].get(name, 1.0) for cell, name in shown), default=1.0)
+    if slowest <= TOLERANCE:
+        return ""
+    return (
+        f" ↓: the function lowers the clock of this CPU there, to {100 / slowest:.0f} % at worst."
+    )
 
 
 def python_sentence(found: result.Result) -> str:
@@ -167,10 +211,33 @@ def standing_sentence(found: result.Result) -> str:
         share = "all" if small == len(lost) else small
         text += f", {share} of them on up to {SMALL} bytes; the worst has {worst:.2f} of its speed"
     text += "."
-    if best and linux:
+    if best is None:
+        text += " At 1,500 bytes it could not be measured."
+    elif linux:
         text += f" At 1,500 bytes the library is {best:.1f} times as fast as the fastest peer and"
-        text += f" {linux:.1f} times as fast as Linux."
-    return text
+        text += f" {linux:.1f} times as fast as {linux_title(found)}."
+    return text + beside_text(found)
+
+
+def shown_added(ns: float) -> str:
+    return f"{ns:.0f} ns" if ns >= 1 else "less than 1 ns"
+
+
+def beside_text(found: result.Result) -> str:
+    """What a call costs a program."""
+    for cell in found["cells"]:
+        above = cell.get("above", {})
+        if (cell["work"], cell["mode"], cell["size"]) == ("sum", "beside", 1500):
+            peers = [name for name in above if result.takes_part(found, name)]
+            best = min(peers, key=lambda name: cell["ns"][name][0], default=None)
+            own = above.get(OURS["sum"])
+            if best and own:
+                fastest = f"the fastest peer ({function_title(found, best)})"
+                return (
+                    " Beside a microsecond of other work the library adds"
+                    f" {shown_added(own[0])} to it, {fastest} {shown_added(above[best][0])}."
+                )
+    return ""
 
 
 def switch_sentence(found: result.Result) -> str:
@@ -192,38 +259,138 @@ def capture_sentence(found: result.Result) -> str:
     return f"GB/s of an IMIX capture in the page cache: {', '.join(shown)}."
 
 
-def make_block(found: result.Result, name: str) -> str:
+def make_table(found: result.Result, _: str) -> list[str]:
     columns = choose_columns(found)
     machine = found["machine"]
     where = f"{machine['cpu']} ({machine['hypervisor']}), {machine['kernel']}"
-    return "\n".join(
-        [
-            f"<!-- table of {name} -->",
-            *fill(f"Measured on {where}, {found['date']}; {compilers(found)}."),
-            "",
-            "| bytes | " + " | ".join(column.title for column in columns) + " |",
-            "|---|" + "---:|" * len(columns),
-            *(table_row(found, mode, size, columns) for mode, size in ROWS),
-            "",
-            *fill(f"{column_sentence(found, columns)} {python_sentence(found)}"),
-            "",
-            *fill_item(standing_sentence(found)),
-            *fill_item(switch_sentence(found)),
-            *fill_item(capture_sentence(found)),
-            "<!-- end of the table -->",
-            "",
-        ]
+    return [
+        *fill(f"Measured on {where}, {found['date']}; {compilers(found)}."),
+        "",
+        "| bytes | " + " | ".join(column.title for column in columns) + " |",
+        "|---|" + "---:|" * len(columns),
+        *(table_row(found, mode, size, columns) for mode, size in ROWS),
+        "",
+        *fill(f"{column_sentence(found, columns)} {python_sentence(found)}"),
+        "",
+        *fill_item(standing_sentence(found)),
+        *fill_item(switch_sentence(found)),
+        *fill_item(capture_sentence(found)),
+    ]
+
+
+# --- Of further CPUs ---
+
+
+def short_cells(found: result.Result) -> list[dict[str, Any]]:
+    return [find_cell(found, *place) for place in SHORT]
+
+
+def best_peer(found: result.Result, cell: dict[str, Any]) -> str | None:
+    names = [name for name in cell["ns"] if found["functions"][name]["kind"] == "peer"]
+    return min(names, key=lambda name: cell["ns"][name][0], default=None)
+
+
+def fastest_peer(found: result.Result, cell: dict[str, Any]) -> str:
+    """The time and the name of the fastest peer."""
+    best = best_peer(found, cell)
+    if not best:
+        return "-"
+    return f"{bold(found, cell, best)} {peer_title(found, best).split()[0]}"
+
+
+def short_facts(found: result.Result) -> str:
+    machine, ones = found["machine"], result.standings(found)
+    lost = [one.speedup[0] for one in ones if one.loses]
+    text = f"{machine['cpu']}, family, model and stepping {machine['family, model, stepping']}"
+    text += f" ({machine['hypervisor']}), libcarry {found['libcarry']}, {found['date'][:10]}:"
+    text += f" {len(lost)} of {len(ones)} cells are lost"
+    text += f", the worst has {min(lost):.2f} of the peer's speed." if lost else "."
+    if result.is_no_good(found):
+        share = 100 * result.discarded_share(found)
+        text += f" {share:.0f} % of the samples had to be thrown away, so that the library"
+        text += f" has no time in {len(result.unmeasured(found))} cells more."
+    cells = short_cells(found)
+    ours = ((cell, OURS["sum"]) for cell in cells)
+    return text + clock_text([*ours, *((cell, best_peer(found, cell)) for cell in cells)])
+
+
+def make_short_table(found: result.Result, _: str) -> list[str]:
+    cells = short_cells(found)
+    head = " | ".join(row_title(*row) for row in SHORT)
+    return [
+        *fill(short_facts(found)),
+        "",
+        f"| bytes | {head} |",
+        "|---|" + "---:|" * len(SHORT),
+        f"| libcarry | {' | '.join(bold(found, cell, OURS['sum']) for cell in cells)} |",
+        f"| fastest peer | {' | '.join(fastest_peer(found, cell) for cell in cells)} |",
+    ]
+
+
+# --- What is lost, and what was done about it ---
+
+LOSSES_HEAD = "| lost | cells | worst | what was done, and what should come of it |"
+
+
+def group_title(group: Group) -> str:
+    sizes = sorted({one.cell["size"] for one in group.lost})
+    ends = " to ".join(dict.fromkeys(show_bytes(size) for size in (sizes[0], sizes[-1]) if size))
+    place = ends or MIX_TITLES.get(group.mode, "")
+    return " ".join(filter(None, (f"`{group.work}`", group.mode, place)))
+
+
+def group_worst(found: result.Result, group: Group) -> str:
+    worst = group.worst
+    times = (show_ns(worst.cell["ns"][name][0]) for name in (OURS[group.work], worst.best))
+    at = f" at {place_text(worst.cell)}" if worst.cell["size"] else ""
+    peer = function_title(found, worst.best)
+    return f"{worst.speedup[0]:.2f}{at}: {next(times)} ns, {peer} {next(times)}"
+
+
+def written(old: str) -> dict[str, str]:
+    """The last column, by the first."""
+    rows = (line.strip("| \n").split(" | ") for line in old.splitlines() if line.startswith("| `"))
+    return {cells[0]: cells[3] for cells in rows if len(cells) == 4}
+
+
+def make_losses(found: result.Result, old: str) -> list[str]:
+    kept, rows = written(old), []
+    for group in groups(result.standings(found)):
+        title = group_title(group)
+        cells = f"{len(group.lost)} of {group.cells}"
+        row = f"| {title} | {cells} | {group_worst(found, group)} | {kept.get(title, '')} |"
+        rows.append(row.replace("|  |", "| |"))
+    return [LOSSES_HEAD, "|---|---|---|---|", *rows]
+
+
+# --- Documents ---
+
+MAKERS = {"table": make_table, "short table": make_short_table, "losses": make_losses}
+
+
+def make_block(found: result.Result, name: str, kind: str = "table", old: str = "") -> str:
+    lines = [f"<!-- {kind} of {name} -->", *MAKERS[kind](found, old), f"<!-- end of the {kind} -->"]
+    return "\n".join([*lines, ""])
+
+
+def rewrite(text: str, chosen: str | None = None, root: Path = ROOT) -> str:
+    """A document with its tables made anew."""
+
+    def made(block: re.Match[str]) -> str:
+        kind, name, old = block.groups()
+        name = chosen if chosen and kind == "table" else name
+        return make_block(result.read(root / name), name, kind, old)
+
+    if not BLOCK.search(text):
+        raise ReadmeError("a document has no table to replace")
+    return BLOCK.sub(made, text)
+
+
+def show_difference(path: Path, wanted: str) -> None:
+    lines = difflib.unified_diff(
+        path.read_text().splitlines(), wanted.splitlines(), path.name, "results", lineterm=""
     )
-
-
-def rewrite(readme: str, chosen: str | None = None, root: Path = ROOT) -> str:
-    """The README with its table made anew."""
-    block = BLOCK.search(readme)
-    if not block:
-        raise ReadmeError("the README has no table to replace")
-    name = chosen or block[1]
-    made = make_block(result.read(root / name), name)
-    return readme[: block.start()] + made + readme[block.end() :]
+    print("\n".join(lines))
 
 
 def main() -> int:
@@ -231,22 +398,19 @@ def main() -> int:
     parser.add_argument("result", nargs="?", type=Path, help="the result to show")
     parser.add_argument("--check", action="store_true", help="write nothing, and show what differs")
     options = parser.parse_args()
-    readme = README.read_text()
     try:
         chosen = str(options.result.resolve().relative_to(ROOT)) if options.result else None
-        wanted = rewrite(readme, chosen)
+        wanted = {path: rewrite(path.read_text(), chosen) for path in DOCUMENTS}
     except (ReadmeError, result.ResultError, ValueError) as error:
         print(f"readme: {error}", file=sys.stderr)
         return 1
-    if not options.check:
-        README.write_text(wanted)
-    elif wanted != readme:
-        lines = difflib.unified_diff(
-            readme.splitlines(), wanted.splitlines(), "README.md", "result"
-        )
-        print("\n".join(lines))
-        return 1
-    return 0
+    changed = [path for path in DOCUMENTS if wanted[path] != path.read_text()]
+    for path in changed:
+        if options.check:
+            show_difference(path, wanted[path])
+        else:
+            path.write_text(wanted[path])
+    return 1 if options.check and changed else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 Writes bench/results/<cpu>-<date>.json, and a report of it beside that: .html. A result that is
 there already stays: the next one of a day is <cpu>-<date>-2.json.
+Exit status: 0; 4 if others used the machine so much that the result says little; 1 for errors.
 
     bench/run.py                            all cells: a quarter of an hour at most
     bench/run.py --quick --cpu 3            few of them, on that CPU: two minutes
@@ -27,12 +28,13 @@ from measure.measure import Lane, Plan, Run, Subject, verify
 from measure.peers import BENCH, ROOT, Peer, read_peers
 from measure.process import PeerProcess, ProcessError
 from measure.progress import Progress
-from measure.report import write_report
+from measure.report import doubts, write_report
 
 FULL = Plan(starts=20, rounds=15, seconds=480)
 QUICK = Plan(starts=10, rounds=6, seconds=40)
 CAPTURE_BYTES = {False: "200M", True: "16M"}
 CAPTURE_SECONDS = 180
+NO_GOOD = 4  # exit status: there is a result, and the machine was too busy for it
 
 
 def start_lanes(
@@ -44,7 +46,7 @@ def start_lanes(
         lane = Lane(language, PeerProcess(program, work, cpu))
         try:
             lane.process.start()
-            lane.functions, lane.notes = lane.process.list()
+            lane.ask_list()
         except (ProcessError, OSError) as error:
             lane.process.stop()
             names = (peer.name for peer in peers if peer.language == language)
@@ -105,7 +107,8 @@ def make_result(
         },
         "method": {
             **{"starts": samples.starts, "rounds": method.rounds, "quick": options.quick},
-            **{"taken": samples.taken, "discarded": samples.discarded},
+            **{"taken": int(samples.taken), "discarded": int(samples.discarded)},
+            "lowered": int(samples.lowered),
         },
         "peers": [
             {
@@ -154,7 +157,7 @@ def choose_path(options: argparse.Namespace) -> Path:
     return options.out or files.free_path(BENCH / "results", name, suffix)
 
 
-def measure_all(options: argparse.Namespace) -> None:
+def measure_all(options: argparse.Namespace) -> int:
     path, progress = choose_path(options), Progress()
     files.check_writable(path.parent)
     if path.exists():
@@ -171,9 +174,10 @@ def measure_all(options: argparse.Namespace) -> None:
     print(path)
     show_report(made, path)
     ones = result.standings(made)
-    lost, absent = sum(one.loses for one in ones), len(made["missing"])
-    more = f"; {absent} peers are missing" if absent else ""
-    print(f"{lost} of {len(ones)} cells lost{more}")
+    print(f"{sum(one.loses for one in ones)} of {len(ones)} cells lost")
+    for doubt in doubts(made):
+        progress.say(doubt)
+    return NO_GOOD if result.is_no_good(made) else 0
 
 
 def show_report(made: result.Result, path: Path) -> None:
@@ -188,7 +192,7 @@ def main() -> int:
         if options.report:
             show_report(result.read(options.report), options.report)
         else:
-            measure_all(options)
+            return measure_all(options)
     except KeyboardInterrupt:
         print("\nbench: interrupted, no result written", file=sys.stderr)
         return 130

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from measure.fetch import fetch_packages
+from measure.fetch import fetch_packages, fetch_sources
 from measure.peers import BENCH, ROOT, Peer
 from measure.plan import DATA_MIB, MIXES, Cell, write_mix
 
@@ -102,6 +102,7 @@ def build_peers(
     debs.mkdir(parents=True, exist_ok=True)
     say("fetching packages")
     failed = fetch_packages(dict.fromkeys(name for peer in peers for name in peer.deb), debs)
+    failed |= fetch_sources(dict.fromkeys(name for peer in peers for name in peer.source), debs)
     for language in dict.fromkeys(peer.language for peer in peers):
         names = [peer.name for peer in peers if peer.language == language]
         say(f"building peers: {language}")
@@ -110,7 +111,7 @@ def build_peers(
         if program:
             built.programs[language] = program
     for peer in peers:
-        reasons = [failed[name] for name in peer.deb if name in failed]
+        reasons = [failed[name] for name in (*peer.deb, *peer.source) if name in failed]
         if peer.name in built.missing and reasons:
             built.missing[peer.name] = reasons[0]
     return built

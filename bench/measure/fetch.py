@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Debian packages of peers: downloaded and unpacked, never installed."""
+"""Debian packages of peers, and sources: downloaded and unpacked, never installed.
+
+A name may end in the release that it comes from, as in libdpdk-dev@trixie. Without one it comes
+from the releases that this system has packages of.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
@@ -32,16 +36,44 @@ def meant_by(package: str) -> list[str]:
     return [package, *(name for name in depends if name.startswith(stem))]
 
 
-def fetch_package(package: str, debs: Path) -> None:
+def own_apt(kind: str, release: str, folder: Path) -> list[str]:
+    """apt-get with lists of its own, of packages (deb) or sources (deb-src) of Debian."""
+    shown = f"{kind} $(REPO_URI) {release or '$(RELEASE)'} $(COMPONENT)"
+    asked = ["indextargets", "--format", shown, "Created-By: Packages", "Origin: Debian"]
+    asked += ["Label: Debian"] if release else []  # other archives have no such release
+    rows = sorted(set(output("apt-get", *asked).splitlines()))
+    (folder / "sources.list").write_text("".join(f"{row}\n" for row in rows))
+    for name in ("lists", "cache"):
+        (folder / name / "partial").mkdir(parents=True, exist_ok=True)
+    places = {
+        "Dir::Etc::sourcelist": folder / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State::lists": folder / "lists",
+        "Dir::Cache": folder / "cache",
+        "APT::Sandbox::User": "root",
+    }
+    apt = ["apt-get", "-q", *(word for key in places for word in ("-o", f"{key}={places[key]}"))]
+    output(*apt, "update")
+    return apt
+
+
+def download(package: str, release: str, folder: Path) -> None:
+    if release:
+        output(*own_apt("deb", release, folder), "download", package, folder=folder)
+    else:
+        output("apt-get", "-q", "download", *meant_by(package), folder=folder)
+
+
+def fetch_package(name: str, debs: Path) -> None:
     """Leaves it unpacked as `debs`/`package`, and its version beside that."""
+    package, _, release = name.partition("@")
     folder = debs / package
     if folder.is_dir():
         return
-    names = meant_by(package)
     downloads = debs / "downloads"
     shutil.rmtree(downloads, ignore_errors=True)
     downloads.mkdir(parents=True)
-    output("apt-get", "-q", "download", *names, folder=downloads)
+    download(package, release, downloads)
     unpacked = downloads / "unpacked"
     versions = set()
     for archive in downloads.glob("*.deb"):
@@ -53,12 +85,44 @@ def fetch_package(package: str, debs: Path) -> None:
     shutil.rmtree(downloads)
 
 
-def fetch_packages(packages: Iterable[str], debs: Path) -> dict[str, str]:
+def fetch_source(name: str, debs: Path) -> None:
+    """Leaves its upstream source unpacked as `debs`/`package`-source, and its version beside it."""
+    package, _, release = name.partition("@")
+    folder = debs / f"{package}-source"
+    if folder.is_dir():
+        return
+    downloads = debs / "downloads"
+    shutil.rmtree(downloads, ignore_errors=True)
+    unpacked = downloads / "unpacked"
+    unpacked.mkdir(parents=True)
+    apt = own_apt("deb-src", release, downloads)
+    output(*apt, "source", "--tar-only", package, folder=downloads)
+    archives = sorted(downloads.glob("*.orig.tar.*"))
+    if not archives:
+        raise FetchError(f"the source of {package} has no archive")
+    output("tar", "-C", str(unpacked), "--strip-components=1", "-xf", str(archives[0]))
+    version = archives[0].name.partition("_")[2].partition(".orig.tar")[0]
+    (debs / f"{package}-source.version").write_text(version + "\n")
+    unpacked.rename(folder)
+    shutil.rmtree(downloads)
+
+
+def fetch_all(
+    fetch: Callable[[str, Path], None], packages: Iterable[str], debs: Path
+) -> dict[str, str]:
     """Which could not be had, and why."""
     failed = {}
     for package in packages:
         try:
-            fetch_package(package, debs)
+            fetch(package, debs)
         except FetchError as error:
             failed[package] = str(error)
     return failed
+
+
+def fetch_packages(packages: Iterable[str], debs: Path) -> dict[str, str]:
+    return fetch_all(fetch_package, packages, debs)
+
+
+def fetch_sources(packages: Iterable[str], debs: Path) -> dict[str, str]:
+    return fetch_all(fetch_source, packages, debs)

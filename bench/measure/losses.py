@@ -12,7 +12,7 @@ from typing import Any
 from measure.html import capitalized, row, table, tag
 from measure.plan import MIX_TITLES, OURS, WORKS
 from measure.result import LOSES_BELOW, Result, Standing, floor_of, standings
-from measure.text import join, show_bytes, show_ns, show_speed
+from measure.text import join, show_added, show_bytes, show_ns, show_speed
 
 WORK_TITLES = {work.name: work.title for work in WORKS}
 ORDER = {work.name: place for place, work in enumerate(WORKS)}
@@ -106,8 +106,7 @@ def groups(found: list[Standing]) -> Iterator[Group]:
 def time_above_floor(result: Result, one: Standing, name: str) -> str:
     """A function's time, and how much of that a call of an empty function does not take."""
     time, floor = one.cell["ns"][name][0], floor_of(result, one.cell, name)
-    above = f" ({round(time - floor, 2) + 0.0:+.2f})" if floor else ""  # not -0.00
-    return f"{show_ns(time)}{above}"
+    return f"{show_ns(time)} ({show_added(time - floor)})" if floor else show_ns(time)
 
 
 def both(result: Result, one: Standing) -> list[str]:

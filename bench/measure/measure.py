@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Takes samples: who runs when, for how long, and what is thrown away."""
+"""Takes samples: which function runs when, and for how long."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from measure.plan import Cell
+from measure.canary import Canaries, judge, usual
+from measure.plan import TOLERANCE, Cell
 from measure.process import Function, PeerProcess, ProcessError, Sample, Verdict
-from measure.stats import disturbed
 
 SAMPLE_NS = 100_000
+REST_NS = 20_000  # of the empty function, before each sample
+SETTLE_NS = 1_200_000  # instead, behind who lowers the clock: that lasts about a millisecond
+HABIT = 2  # times in a row make one
+EMPTY_CALLS = 1 << 12  # to see how long one takes
 SLOW_CALL_NS = 20_000_000  # who takes longer is not timed there
 MIX_SAMPLE_CALLS = 4096
 LARGE_EVERY = 4  # rounds
@@ -29,6 +34,25 @@ class Lane:
     process: PeerProcess
     functions: list[Function] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
+    empty: Function | None = None
+    empty_ns: float = 1.0  # a call of it
+    usual: float = math.inf  # what the canary takes beside it
+
+    def ask_list(self) -> None:
+        self.functions, self.notes = self.process.list()
+        floors = [function for function in self.functions if "floor" in function.flags]
+        if not floors:
+            raise ProcessError("lists no empty function")
+        self.empty = min(floors, key=lambda floor: floor.work != "sum")
+        trials = self.process.times([self.empty_question(EMPTY_CALLS)] * 3)
+        self.empty_ns = max(1, min(trial.ns for trial in trials)) / EMPTY_CALLS
+
+    def rest_question(self, ns: float) -> str:
+        """The empty function, for so long."""
+        return self.empty_question(math.ceil(ns / self.empty_ns))
+
+    def empty_question(self, calls: int) -> str:
+        return Cell(self.empty.work, "hot", 64).question(self.empty.name, 0, calls)
 
 
 @dataclass
@@ -44,7 +68,8 @@ class Subject:
     def fits(self, cell: Cell) -> bool:
         largest = 1500 if cell.is_mix else cell.size
         below = self.limit is None or largest < self.limit
-        return self.function.work == cell.work and below and not self.broken
+        knows = not cell.is_beside or "beside" in self.lane.notes
+        return self.function.work == cell.work and below and knows and not self.broken
 
 
 @dataclass
@@ -59,9 +84,14 @@ class Samples:
     """Nanoseconds a call: by cell and subject, then start and round; NaN where there is none."""
 
     ns: np.ndarray
+    clock: np.ndarray  # by cell and subject: what the canary takes, in its time beside nothing
     taken: int
     discarded: int
+    lowered: int  # kept, although the clock was low: the function lowers it
     starts: int
+
+
+Answer = tuple[Sample, Sample]  # of the empty function, and of the one that is timed
 
 
 def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]:
@@ -95,22 +125,36 @@ class Run:
         self.calls: dict[tuple[int, int], int] = {}
         shape = (len(cells), len(subjects), plan.starts, plan.rounds)
         self.ns = np.full(shape, np.nan)
-        self.before = np.full(shape, np.nan)
-        self.after = np.full(shape, np.nan)
+        self.canaries = Canaries.empty(shape)
+        self.slow: Counter[tuple[int, int]] = Counter()  # canaries of a function, in a row
+        self.last: tuple[int, int] = (0, 0)
+        self.probes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
 
-    def ask(self, subjects: list[int], questions: list[str]) -> list[Sample | None]:
+    def rest_before(self, lane: Lane, cell: int, subject: int) -> str:
+        """The clock recovers from a function that lowers it."""
+        ns = SETTLE_NS if self.slow[self.last] >= HABIT else REST_NS
+        self.last = (cell, subject)
+        return lane.rest_question(ns)
+
+    def ask(self, cell: int, subjects: list[int], questions: list[str]) -> list[Answer | None]:
         """Questions to one process. Who ends it is not asked again."""
         lane = self.subjects[subjects[0]].lane
+        asked = [
+            (self.rest_before(lane, cell, subject), question)
+            for subject, question in zip(subjects, questions, strict=True)
+        ]
         try:
-            return list(lane.process.times(questions))
+            answered = lane.process.times([question for pair in asked for question in pair])
+            return list(zip(answered[::2], answered[1::2], strict=True))
         except ProcessError:
             lane.process.restart()
-        answers: list[Sample | None] = []
-        for subject, question in zip(subjects, questions, strict=True):
+        answers: list[Answer | None] = []
+        for subject, pair in zip(subjects, asked, strict=True):
             try:
-                answers += lane.process.times([question])
+                rest, sample = lane.process.times(list(pair))
+                answers.append((rest, sample))
             except ProcessError as error:
-                self.subjects[subject].broken = f"{question}: {error}"
+                self.subjects[subject].broken = f"{pair[1]}: {error}"
                 self.ns[:, subject] = np.nan
                 answers.append(None)
                 lane.process.restart()
@@ -124,18 +168,19 @@ class Run:
             question = self.cells[cell].question(function, 0, calls)
             took = math.inf
             for _ in range(2):
-                sample = self.ask([subject], [question])[0]
-                if not sample:
+                answer = self.ask(cell, [subject], [question])[0]
+                if not answer:
                     return 0
-                took = min(took, max(1, sample.ns))
+                took = min(took, max(1, answer[1].ns))
             if took * 8 >= SAMPLE_NS:
                 break
             calls *= 4
         if took / calls > SLOW_CALL_NS:
             return 0
         fitting = max(1, round(calls * SAMPLE_NS / took))
-        # Of a mix all do as many calls, but for those who would take very long.
-        if self.cells[cell].is_mix:
+        # Every function makes the same number of calls of a mix, except one that would take
+        # very long. Beside other work every function takes about as long, so no rule is needed.
+        if self.cells[cell].is_mix and not self.cells[cell].is_beside:
             return MIX_SAMPLE_CALLS if fitting * 64 >= MIX_SAMPLE_CALLS else max(fitting, 16)
         return fitting
 
@@ -169,28 +214,54 @@ class Run:
                 # Of a mix nobody does the calls that another has just done, and left in the caches.
                 first_call = (number * len(asked) + place) * calls
                 questions.append(shape.question(name, first_call, calls))
-            for subject, sample in zip(asked, self.ask(asked, questions), strict=True):
-                if sample:
-                    at = (cell, subject, start, turn)
-                    self.ns[at] = sample.ns / self.calls[cell, subject]
-                    self.before[at] = sample.before
-                    self.after[at] = sample.after
+            for subject, answer in zip(asked, self.ask(cell, asked, questions), strict=True):
+                if answer:
+                    self.keep((cell, subject, start, turn), *answer)
 
-    def discard(self) -> int:
-        """Throws away the samples beside which the canary was slow."""
-        thrown = 0
-        for lane in self.lanes:
-            own = [i for i, subject in enumerate(self.subjects) if subject.lane is lane]
-            for start in range(self.plan.starts):
-                before, after = (canary[:, own, start] for canary in (self.before, self.after))
-                if np.isnan(before).all():
-                    continue
-                bad = disturbed(before, after)
-                thrown += int(bad.sum())
-                kept = self.ns[:, own, start]
-                kept[bad] = np.nan
-                self.ns[:, own, start] = kept
-        return thrown
+    def keep(self, at: tuple[int, int, int, int], rest: Sample, sample: Sample) -> None:
+        cell, subject, _, _ = at
+        self.ns[at] = sample.ns / self.calls[cell, subject]
+        self.canaries.rest_before[at], self.canaries.rest[at] = rest.before, rest.after
+        self.canaries.before[at], self.canaries.after[at] = sample.before, sample.after
+        slow = sample.after > self.subjects[subject].lane.usual * TOLERANCE
+        self.slow[at[:2]] = self.slow[at[:2]] + 1 if slow else 0
+
+    def own(self, lane: Lane) -> list[int]:
+        return [index for index, subject in enumerate(self.subjects) if subject.lane is lane]
+
+    def probe(self, start: int) -> None:
+        """What the canary takes beside each process's empty function, once the clock is back."""
+        for place, lane in enumerate(self.lanes):
+            try:
+                settled = lane.process.times([lane.rest_question(SETTLE_NS)])[0]
+            except ProcessError:
+                lane.process.restart()
+                continue
+            self.probes[place, start].append(settled.after)
+            lane.usual = usual(self.probes[place, start])
+
+    def rests(self, starts: int) -> np.ndarray:
+        """How long samples are, in rests beside the empty function."""
+        calls = np.zeros(self.ns.shape[:2])
+        for at, count in self.calls.items():
+            calls[at] = count
+        return self.ns[:, :, :starts] * calls[:, :, None, None] / REST_NS
+
+    def samples(self, starts: int) -> Samples:
+        """Without those that somebody else disturbed."""
+        ns, rests = self.ns[:, :, :starts], self.rests(starts)
+        taken = np.count_nonzero(~np.isnan(ns))
+        clock, lowered = np.full(ns.shape[:2], np.nan), 0
+        for place, lane in enumerate(self.lanes):
+            own = self.own(lane)
+            quiet = np.array([usual(self.probes[place, start]) for start in range(starts)])
+            judged = judge(self.canaries.of(own, starts), quiet, rests[:, own])
+            clock[:, own] = judged.clock
+            kept = np.where(judged.disturbed, np.nan, ns[:, own])
+            ns[:, own] = kept
+            lowered += np.count_nonzero(~np.isnan(kept[judged.lowers]))
+        discarded = taken - np.count_nonzero(~np.isnan(ns))
+        return Samples(ns, clock, taken, discarded, lowered, starts)
 
     def tell(self, start: int, turn: int, cell: int, seconds: float) -> None:
         """How far it is: by what is done, or by the time that it may take."""
@@ -206,6 +277,7 @@ class Run:
             for lane in self.lanes:
                 lane.process.restart()
             for turn in range(self.plan.rounds):
+                self.probe(starts)
                 for cell in range(len(self.cells)):
                     self.tell(starts, turn, cell, time.monotonic() - begin)
                     self.measure_cell(cell, starts, turn)
@@ -213,5 +285,4 @@ class Run:
             seconds = time.monotonic() - begin
         for lane in self.lanes:
             lane.process.stop()
-        taken = int(np.count_nonzero(~np.isnan(self.ns)))
-        return Samples(self.ns, taken, self.discard(), starts)
+        return self.samples(starts)

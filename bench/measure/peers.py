@@ -22,6 +22,7 @@ class Peer:
     titles: dict[str, str] = field(default_factory=dict)
     ours: bool = False
     deb: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
     licence: str = ""
     homepage: str = ""
 

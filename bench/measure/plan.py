@@ -14,6 +14,7 @@ KIB, MIB = 1 << 10, 1 << 20
 MIX_CALLS = 1 << 17
 MIX_BYTES = MIB  # over which addresses vary
 DATA_MIB = 64
+TOLERANCE = 1.05  # of the canary: above that time it is slow
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,13 @@ MIX_TITLES = {
     "mixed64": "random 1 to 64",
     "mixed1500": "random 1 to 1,500",
     "imix": "IMIX",
+    "beside-imix": "IMIX",
 }
+
+
+def is_beside(mode: str) -> bool:
+    """Whether other work stands between the calls."""
+    return mode.partition("-")[0] == "beside"
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,11 @@ class Cell:
 
     @property
     def is_mix(self) -> bool:
-        return self.mode in MIXES
+        return self.mode in MIX_TITLES
+
+    @property
+    def is_beside(self) -> bool:
+        return is_beside(self.mode)
 
     def question(self, function: str, first: int, calls: int) -> str:
         mode = "hot" if self.mode == "large" else self.mode
@@ -84,12 +95,14 @@ HOT_SIZES = (
     *(384, 512, 576, 768, 1024, 1280, 1500, 2048, 3000, 4096, 6144, 9000, 16384, 32768, 65535),
 )
 LATENCY_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 9000)
+BESIDE_SIZES = (64, 256, 576, 1500, 4096, 9000)
 LARGE_SIZES = (256 * KIB, MIB, 8 * MIB, 64 * MIB)
 OFFSETS = (0, 1, 14, 63)
 PAIRS = ((0, 0), (1, 0), (0, 1), (14, 2))
 
 QUICK_HOT_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
 QUICK_LATENCY_SIZES = (20, 64, 1500)
+QUICK_BESIDE_SIZES = (256, 1500, 9000)
 QUICK_LARGE_SIZES = (MIB,)
 QUICK_OFFSETS = (0, 1)
 QUICK_PAIRS = ((0, 0), (1, 0))
@@ -105,6 +118,9 @@ def byte_cells(work: str, places: tuple[tuple[int, int], ...], quick: bool) -> I
                 yield Cell(work, "latency", size, offset, to)
     for mix in MIXES:
         yield Cell(work, mix)
+    for size in QUICK_BESIDE_SIZES if quick else BESIDE_SIZES:
+        yield Cell(work, "beside", size)
+    yield Cell(work, "beside-imix")
     for size in QUICK_LARGE_SIZES if quick else LARGE_SIZES:
         yield Cell(work, "large", size)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from measure import plots
-from measure.claims import claims
+from measure.claims import claims, unknown
+from measure.clock import clock_section
 from measure.files import write_whole
 from measure.html import capitalized, quiet, row, table, tag
 from measure.losses import losses, tally
-from measure.plan import WORKS, Work
-from measure.result import Result
-from measure.stats import CANARY_TOLERANCE
-from measure.tables import heat_map, is_plain, loop_table, time_tables
+from measure.plan import TOLERANCE, WORKS, Work
+from measure.result import DISCARDED_AT_MOST, Result, discarded_share, is_no_good, unmeasured
+from measure.tables import beside_table, heat_map, is_plain, loop_table, time_tables
 from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns, show_speed
 
 STYLE = Path(__file__).with_name("report.css")
@@ -50,7 +50,7 @@ def compilers(notes: dict[str, str]) -> str:
 
 def facts(result: Result) -> str:
     machine, how = dict(result["machine"]), result["method"]
-    share = 100 * how["discarded"] / max(1, how["taken"])
+    share = 100 * discarded_share(result)
     cpu = machine.pop("cpu")
     details = [f"{key} {text}" for key, text in machine.items()]
     rows = {
@@ -72,22 +72,33 @@ def facts(result: Result) -> str:
         },
         "thrown away": (
             f"{how['discarded']:,} of {how['taken']:,} samples ({share:.1f} %): a loop of integers "
-            f"beside them took over {100 * (CANARY_TOLERANCE - 1):.0f} % longer than usual, so "
+            f"beside them took over {100 * (TOLERANCE - 1):.0f} % longer than usual, so "
             "somebody else used the core, or its clock changed"
         ),
+        **lowered(how),
     }
     return tag("dl", "".join(tag("dt", key) + tag("dd", escape(rows[key])) for key in rows))
+
+
+def lowered(how: dict[str, Any]) -> dict[str, str]:
+    if not how.get("lowered"):
+        return {}
+    text = "samples beside a lower clock, as the function itself lowers it"
+    return {"kept": f"{how['lowered']:,} {text}"}
 
 
 def library_notes(result: Result) -> dict[str, str]:
     return result["notes"].get("libcarry", {})
 
 
+NOT_MEASURED = tag("span", "not measured", class_="broken")
+
+
 def claim_table(result: Result) -> str:
     rows = []
     for claim in claims(result):
         if claim.value is None:
-            state, value = tag("span", "not measured", class_="quiet"), "&ndash;"
+            state, value = tag("span", "unknown", class_="broken"), NOT_MEASURED
         else:
             kept = claim.kept
             state = tag("span", "yes" if kept else "no", class_="kept" if kept else "broken")
@@ -96,14 +107,40 @@ def claim_table(result: Result) -> str:
     return table(("speed", "at least", "measured", "kept"), rows)
 
 
-def warnings(result: Result) -> str:
-    """Why what follows may say less than it seems to."""
-    texts = []
+def no_headlines(result: Result) -> list[str]:
+    """Headlines that could not be measured."""
+    texts = [f"Not measured: {text}." for text in unknown(claims(result))]
+    if cells := len(unmeasured(result)):
+        texts.append(f"The library has no time in {cells} of {len(result['cells'])} cells.")
+    return texts
+
+
+def no_good(result: Result) -> list[str]:
+    if not is_no_good(result):
+        return []
+    thrown, most = (
+        f"{100 * share:.0f} %" for share in (discarded_share(result), DISCARDED_AT_MOST)
+    )
+    return [
+        f"This machine is no good for measuring: {thrown} of the samples were thrown away. "
+        f"The remaining samples are no basis above {most}."
+    ]
+
+
+def doubts(result: Result) -> list[str]:
+    """Why what follows may say less than it seems to; the worst first."""
+    texts = [*no_good(result), *no_headlines(result)]
     if result["method"]["quick"]:
         texts.append("A quick run: few cells and rounds.")
     if missing := len(result["missing"]):
         texts.append(f"Missing peers: {missing}. What follows is against the others.")
-    return "".join(tag("p", text, class_="broken") for text in texts)
+    return texts
+
+
+def warnings(result: Result) -> str:
+    texts = doubts(result)
+    shown = "".join(tag("p", escape(text)) for text in texts)
+    return tag("div", shown, class_="doubts broken", id="doubts") if texts else ""
 
 
 def absent(result: Result) -> str:
@@ -163,7 +200,8 @@ def byte_work(result: Result, work: Work, cells: list[dict[str, Any]]) -> str:
         shown = [cell for cell in cells if cell["mode"] == mode and is_plain(cell)]
         if shown:
             parts.append(tag("h3", title) + plots.plot_sizes(result, shown, work.ours))
-    return "".join([*parts, time_tables(result, cells), heat_map(result, cells)])
+    tables = (time_tables(result, cells), beside_table(result, cells), heat_map(result, cells))
+    return "".join([*parts, *tables])
 
 
 def work_section(result: Result, work: Work) -> str:
@@ -228,7 +266,11 @@ def method(result: Result) -> str:
         "after the other, another one first each time; every call is through a pointer. Times are "
         "medians; intervals (95 %) are drawn over the starts, as code, stack and data lie "
         "elsewhere in each. Speeds are medians of quotients of samples taken one after the other: "
-        "2 is twice as fast. Functions are compared with an oracle before; who is wrong on sizes "
+        "2 is twice as fast. Before each sample the empty function runs, with the canary beside "
+        "it: a loop of integers. Where that is slow, somebody else used the core, and the sample "
+        "goes. Where it is slow beside the function alone, time and again, the function lowers the "
+        "clock, and the sample stays. "
+        "Functions are compared with an oracle before; who is wrong on sizes "
         "of packets is not timed.</p>"
     )
 
@@ -272,6 +314,7 @@ def navigation(result: Result) -> str:
     measured = {cell["work"] for cell in result["cells"]}
     places = {
         "losses": "what is lost",
+        "clock": "the clock",
         **{work.name: work.title for work in WORKS if work.name in measured},
         **{"captures": "captures", "how": "how", "peers": "peers"},
     }
@@ -285,7 +328,7 @@ def make_report(result: Result) -> str:
         *(warnings(result), facts(result), navigation(result)),
         tag("h2", "What the library is built for") + claim_table(result),
         tag("h2", "Against the fastest peer of each cell") + tally(result),
-        *(losses(result), absent(result)),
+        *(losses(result), clock_section(result), absent(result)),
         *(work_section(result, work) for work in WORKS),
         *(captures(result), method(result), peers(result)),
     ]

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: MIT
 """The result: what it holds, how it is written and read.
 
-    format      1
+    format      2
     date        UTC
     libcarry    version and revision
     machine     name -> text
     notes       process -> key -> text: compilers, flags, versions
-    method      starts, rounds, sample_us, taken, discarded, quick
+    method      starts, rounds, quick; of samples how many were taken, discarded, and kept beside a
+                clock that the function itself lowers (lowered)
     peers       rows of the table whose functions were timed
     functions   name -> {peer, title, work, kind}; kind: ours, peer, floor, bound
     missing     [{peer, reason}]
     wrong       [{function, limit, text}]: not timed on `limit` bytes and more
     captures    what `carry bench capture` says, or null
-    cells       [{work, mode, size, offset, to, ns, speedup}]
+    cells       [{work, mode, size, offset, to, ns, speedup, clock}]
 
 Of a cell `ns` and `speedup` map functions to [median, low, high]; low and high are the ends of its
-95 % interval. `speedup` is the time of a peer in that of the library.
+95 % interval. `speedup` is the time of a peer in that of the library. `clock` maps functions to
+what the canary takes beside them, in its time beside an empty function: 1.5 says that the function
+makes everything beside it take half as long again. A cell of a mode that puts other work between
+the calls has `above` too: by function, [median, low, high] of what a call adds to that work.
 
-In the file a cell is [work, mode, size, offset, to, values]; values holds [*ns, *speedup], [*ns] or
-null for each function of the work, in the order of `functions`.
+In the file a cell is [work, mode, size, offset, to, values, clocks, above]; values holds
+[*ns, *speedup], [*ns] or null for each function of the work, in the order of `functions`, clocks a
+number or null, and above, if it is there, an interval or null.
+
+Format 1 knew no clocks, and `discarded` all samples beside a slow canary.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure.plan import OURS
+from measure.plan import OURS, TOLERANCE
 from measure.shape import (
     Each,
     Maybe,
@@ -38,13 +45,15 @@ from measure.shape import (
     is_amount,
     is_amount_if_any,
     is_count,
+    is_difference,
     is_flag,
     is_text,
     misfit,
 )
 
-FORMAT = 1
+FORMAT, WITHOUT_CLOCKS = 2, 1
 LOSES_BELOW = 0.95
+DISCARDED_AT_MOST = 0.2  # of the samples: with fewer a machine is no good for measuring
 
 Result = dict[str, Any]
 
@@ -68,15 +77,25 @@ def pack(result: Result, cell: dict[str, Any]) -> list[Any]:
         [*cell["ns"][name], *cell["speedup"].get(name, ())] if name in cell["ns"] else None
         for name in functions_of(result, cell["work"])
     ]
-    return [*(cell[key] for key in PLACE), values]
+    packed = [*(cell[key] for key in PLACE), values]
+    if result["format"] == WITHOUT_CLOCKS:
+        return packed
+    more = [cell[kind] for kind in ("clock", "above") if kind in cell]
+    names = functions_of(result, cell["work"])
+    return [*packed, *([values.get(name) for name in names] for values in more)]
 
 
 def unpack(result: Result, packed: list[Any]) -> dict[str, Any]:
-    *place, values = packed
+    place, (values, *more) = packed[: len(PLACE)], packed[len(PLACE) :]
     cell = dict(zip(PLACE, place, strict=True))
-    pairs = list(zip(functions_of(result, cell["work"]), values, strict=True))
+    names = functions_of(result, cell["work"])
+    pairs = list(zip(names, values, strict=True))
     cell["ns"] = {name: value[:3] for name, value in pairs if value}
     cell["speedup"] = {name: value[3:] for name, value in pairs if value and len(value) > 3}
+    cell["clock"] = {}
+    for kind, found in zip(("clock", "above"), more, strict=False):
+        pairs = list(zip(names, found, strict=True))
+        cell[kind] = {name: value for name, value in pairs if value is not None}
     return cell
 
 
@@ -110,13 +129,29 @@ def is_measured(value: object) -> bool:
     )
 
 
+def is_place(value: list[object]) -> bool:
+    return all(map(is_text, value[:2])) and all(map(is_count, value[2:]))
+
+
+def is_clocks(value: object) -> bool:
+    return isinstance(value, list) and all(clock is None or is_amount(clock) for clock in value)
+
+
+def is_above(value: object) -> bool:
+    """It may be below, as calls and other work overlap."""
+    return isinstance(value, list) and all(
+        one is None or (isinstance(one, list) and len(one) == 3 and all(map(is_difference, one)))
+        for one in value
+    )
+
+
 def is_packed(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != len(PLACE) + 1:
+    if not isinstance(value, list) or not 1 <= len(value) - len(PLACE) <= 3:
         return False
-    *place, values = value
-    if not all(map(is_text, place[:2])) or not all(map(is_count, place[2:])):
-        return False
-    return isinstance(values, list) and all(map(is_measured, values))
+    place, (values, *more) = value[: len(PLACE)], value[len(PLACE) :]
+    measured = isinstance(values, list) and all(map(is_measured, values))
+    judges = zip((is_clocks, is_above), more, strict=False)
+    return is_place(place) and measured and all(judge(one) for judge, one in judges)
 
 
 SHAPE: dict[str, Shape] = {
@@ -161,7 +196,7 @@ def read(path: Path) -> Result:
     wrong = misfit(result, SHAPE)
     if wrong is not None:
         raise ResultError(f"{path}: is no result: wrong or missing: {wrong or 'an object'}")
-    if result["format"] != FORMAT:
+    if result["format"] not in (FORMAT, WITHOUT_CLOCKS):
         raise ResultError(f"{path}: has format {result['format']}, not {FORMAT}")
     try:
         result["cells"] = [unpack(result, packed) for packed in result["cells"]]
@@ -171,6 +206,28 @@ def read(path: Path) -> Result:
 
 
 # --- Asking one ---
+
+
+def discarded_share(result: Result) -> float:
+    return result["method"]["discarded"] / max(1, result["method"]["taken"])
+
+
+def is_no_good(result: Result) -> bool:
+    """Others used the machine too much."""
+    return discarded_share(result) > DISCARDED_AT_MOST
+
+
+def lowers_clock(cell: dict[str, Any], name: str) -> bool:
+    return cell["clock"].get(name, 1.0) > TOLERANCE
+
+
+def unmeasured(result: Result) -> list[dict[str, Any]]:
+    """Cells in which others have times, and the library has none."""
+    return [
+        cell
+        for cell in result["cells"]
+        if OURS[cell["work"]] in result["functions"] and OURS[cell["work"]] not in cell["ns"]
+    ]
 
 
 def takes_part(result: Result, name: str) -> bool:

@@ -83,5 +83,9 @@ def is_amount(value: object) -> bool:
     return isinstance(value, int | float) and not is_flag(value) and LEAST <= value <= MOST
 
 
+def is_difference(value: object) -> bool:
+    return isinstance(value, int | float) and not is_flag(value) and abs(value) <= MOST
+
+
 def is_amount_if_any(value: object) -> bool:
     return value is None or value is ABSENT or value == 0 or is_amount(value)

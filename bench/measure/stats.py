@@ -14,7 +14,6 @@ import numpy as np
 
 DRAWS = 200
 CONFIDENCE = 0.95
-CANARY_TOLERANCE = 1.05
 FEWEST = 3  # samples that make a median
 
 
@@ -39,10 +38,3 @@ def estimate(samples: np.ndarray) -> Estimate | None:
 def speedup(ours: np.ndarray, theirs: np.ndarray) -> Estimate | None:
     """How many times as fast ours is, from samples that were taken one after the other."""
     return estimate(theirs / ours)
-
-
-def disturbed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Where the canary was slow. A row's canaries are of one start of one process."""
-    worst = np.fmax(before, after)
-    usual = np.nanquantile(np.fmin(before, after), 0.25)
-    return worst > usual * CANARY_TOLERANCE

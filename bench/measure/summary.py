@@ -56,21 +56,45 @@ def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, 
     return described
 
 
+def floor_of(subjects: list[Subject], subject: Subject) -> int | None:
+    """The empty function that is called as a subject is."""
+    for number, floor in enumerate(subjects):
+        alike = floor.lane is subject.lane and floor.function.work == subject.function.work
+        if alike and "floor" in floor.function.flags:
+            return number
+    return None
+
+
+def add_above(made: dict[str, Any], index: int, subjects: list[Subject], samples: Samples) -> None:
+    """What a call adds to the work around it."""
+    made["above"] = {}
+    for number, subject in enumerate(subjects):
+        floor = floor_of(subjects, subject)
+        if floor in (None, number) or subject.name not in made["ns"]:
+            continue
+        added = estimate(samples.ns[index, number] - samples.ns[index, floor])
+        if added:
+            made["above"][subject.name] = rounded(added)
+
+
 def make_cell(
     cell: Cell, index: int, subjects: list[Subject], samples: Samples, ours: int | None
 ) -> dict[str, Any]:
     made: dict[str, Any] = {
         **{"work": cell.work, "mode": cell.mode, "size": cell.size},
-        **{"offset": cell.offset, "to": cell.to, "ns": {}, "speedup": {}},
+        **{"offset": cell.offset, "to": cell.to, "ns": {}, "speedup": {}, "clock": {}},
     }
     for number, subject in enumerate(subjects):
         times = estimate(samples.ns[index, number])
         if times:
             made["ns"][subject.name] = rounded(times)
+            made["clock"][subject.name] = round(float(samples.clock[index, number]), 2)
         if times and ours is not None and number != ours:
             ratio = speedup(samples.ns[index, ours], samples.ns[index, number])
             if ratio:
                 made["speedup"][subject.name] = rounded(ratio)
+    if cell.is_beside:
+        add_above(made, index, subjects, samples)
     return made
 
 

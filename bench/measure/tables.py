@@ -7,9 +7,18 @@ from html import escape
 from typing import Any
 
 from measure.html import quiet, row, table, tag
-from measure.plan import MIX_TITLES
-from measure.result import KINDS, LOSES_BELOW, Result, Standing, standing, takes_part, winners
-from measure.text import show_bytes, show_ns, show_speed
+from measure.plan import MIX_TITLES, OURS, is_beside
+from measure.result import (
+    KINDS,
+    LOSES_BELOW,
+    Result,
+    Standing,
+    lowers_clock,
+    standing,
+    takes_part,
+    winners,
+)
+from measure.text import show_added, show_bytes, show_ns, show_speed
 
 TABLE_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
 
@@ -24,19 +33,28 @@ def cell_title(cell: dict[str, Any]) -> str:
     return show_bytes(cell["size"]) if cell["size"] else MIX_TITLES[cell["mode"]]
 
 
+def interval_text(value: list[float]) -> str:
+    return f"{show_ns(value[1])} to {show_ns(value[2])}"
+
+
 def time_cell(result: Result, cell: dict[str, Any], name: str) -> str:
     value = cell["ns"].get(name)
+    if not value and name == OURS[cell["work"]]:
+        return tag("td", "none", class_="broken", title="not measured")
     if not value:
         return tag("td", "&ndash;", class_="floor")
-    interval = f"{show_ns(value[1])} to {show_ns(value[2])}"
+    interval, mark = interval_text(value), ""
+    if lowers_clock(cell, name):
+        interval += f", at {100 / cell['clock'][name]:.0f} % of the clock"
+        mark = " &darr;"
     won = name in winners(result, cell)
     look = "win" if won else "" if takes_part(result, name) else "floor"
-    return tag("td", show_ns(value[0]), class_=look, title=interval)
+    return tag("td", show_ns(value[0]) + mark, class_=look, title=interval)
 
 
 def in_order(result: Result, cells: list[dict[str, Any]]) -> list[str]:
-    """Who has times: the library, peers, and what does not take part."""
-    timed = {name for cell in cells for name in cell["ns"]}
+    """The library, others that have times, and what does not take part."""
+    timed = {name for cell in cells for name in (*cell["ns"], OURS[cell["work"]])}
     names = [name for name in result["functions"] if name in timed]
     return sorted(names, key=lambda name: KINDS.index(result["functions"][name]["kind"]))
 
@@ -59,17 +77,52 @@ def time_tables(result: Result, cells: list[dict[str, Any]]) -> str:
         ],
         "latency": [cell for cell in plain if cell["mode"] == "latency"],
         "sizes that vary, and large ones": [
-            cell for cell in plain if cell["mode"] not in ("hot", "latency")
+            cell
+            for cell in plain
+            if cell["mode"] not in ("hot", "latency") and not is_beside(cell["mode"])
         ],
     }
     parts = [tag("h3", "Nanoseconds a call")]
     parts.append(
-        quiet("Data starts at the start of a page. The winner is bold; grey ones do not take part.")
+        quiet(
+            "Data starts at the start of a page. The winner is bold; grey ones do not take part; "
+            "&darr; marks a function that lowers the clock there."
+        )
     )
     for title, own in shown.items():
         if own:
             parts.append(tag("h4", title) + time_table(result, own))
     return "".join(parts)
+
+
+def beside_cell(result: Result, cell: dict[str, Any], name: str) -> str:
+    """The whole turn, and how much of that the call adds."""
+    added = cell["above"].get(name)
+    whole = time_cell(result, cell, name)
+    if not added:
+        return whole
+    shown = tag("span", " " + show_added(added[0]), class_="added", title=interval_text(added))
+    return whole.removesuffix("</td>") + shown + "</td>"
+
+
+def beside_table(result: Result, cells: list[dict[str, Any]]) -> str:
+    """What calls add to a program that does something else between them."""
+    beside = [cell for cell in cells if is_beside(cell["mode"])]
+    if not beside:
+        return ""
+    rows = []
+    for name in in_order(result, beside):
+        look = "" if takes_part(result, name) else "floor"
+        title = tag("td", escape(result["functions"][name]["title"]), class_=look)
+        rows.append(row([title, *(beside_cell(result, cell, name) for cell in beside)]))
+    note = quiet(
+        "Behind each call follows a microsecond of other work, which counts: a thousand "
+        "multiplications, each of which waits for the last one. Small are the nanoseconds above "
+        "that work with an empty function in it, which is what a call costs the program: calls and "
+        "other work overlap, and a clock that a function lowers makes the work take longer."
+    )
+    shown = table(["bytes", *map(cell_title, beside)], rows)
+    return tag("h3", "Nanoseconds a turn beside other work") + note + shown
 
 
 # --- Speeds ---
@@ -111,7 +164,7 @@ def line_title(cell: dict[str, Any]) -> str:
 
 def heat_map(result: Result, cells: list[dict[str, Any]]) -> str:
     """Speed against the fastest peer: sizes across, modes and alignments down."""
-    packets = [cell for cell in cells if cell["mode"] in ("hot", "latency")]
+    packets = [cell for cell in cells if cell["mode"] in ("hot", "latency", "beside")]
     sizes = sorted({cell["size"] for cell in packets})
     lines: dict[str, dict[int, Standing | None]] = {}
     for cell in packets:
@@ -128,7 +181,7 @@ def heat_map(result: Result, cells: list[dict[str, Any]]) -> str:
     others = [cell for cell in cells if cell not in packets]
     if others:
         speeds = [heat_cell(result, standing(result, cell)) for cell in others]
-        titles = [cell_title(cell) for cell in others]
+        titles = [cell_title(cell) + ", beside" * is_beside(cell["mode"]) for cell in others]
         rows = [row(["sizes that vary, and large ones", *speeds])]
         parts.append(table(["", *titles], rows, class_="heat others"))
     return "".join([*parts, legend()])

@@ -23,6 +23,12 @@ def show_ns(value: float) -> str:
     return f"{value:#.3g}".removesuffix(".") if value < 999.5 else f"{value:,.0f}"
 
 
+def show_added(value: float) -> str:
+    """A difference of times: with a sign, and as many decimals as tell something."""
+    decimals = 2 if abs(value) < 99.5 else 0
+    return f"{round(value, decimals) + 0.0:+,.{decimals}f}"  # not -0.00
+
+
 def show_speed(value: float) -> str:
     """How many times as fast."""
     return f"{value:.2f}" if value < 9.995 else f"{value:,.0f}"

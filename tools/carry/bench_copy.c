@@ -12,6 +12,7 @@
 
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 #define COLD_SIZE_MAX  ((size_t)4 << 20) /* larger ones are cold in any case */
+#define BESIDE_MOST    9000              /* beside more, other work is little */
 #define LINE_BYTES     64
 
 struct options {
@@ -103,7 +104,7 @@ static int parse(int argc, char **argv, struct options *options) {
 
 /* What the options leave open. */
 static void complete(struct options *options) {
-    const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD;
+    const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD | 1u << COPY_BESIDE;
     if (!options->modes)
         options->modes = options->size_count ? sized : (1u << COPY_MODES) - 1;
     const size_t *sizes = options->quick ? quick_sizes : normal_sizes;
@@ -120,9 +121,12 @@ static void add_cell(struct copy_set *set, struct copy_cell cell) {
 
 static void add_sized_cells(struct copy_set *set, const struct options *options,
                             enum copy_mode mode, struct copy_alignment align) {
+    const size_t most = mode == COPY_HOT      ? SIZE_MAX_BYTES
+                        : mode == COPY_BESIDE ? BESIDE_MOST
+                                              : COLD_SIZE_MAX;
     for (size_t i = 0; i < options->size_count; i++) {
         struct copy_cell cell = {mode, options->sizes[i], align, 0};
-        if (mode != COPY_HOT && cell.size > COLD_SIZE_MAX)
+        if (cell.size > most)
             continue;
         if (mode == COPY_COLD)
             cell.stride = (cell.size / LINE_BYTES + 2) * LINE_BYTES;
@@ -139,6 +143,7 @@ static bool make_cells(struct copy_set *set, size_t count) {
 static bool add_cells(struct copy_bench *bench, const struct options *options) {
     const size_t sizes = options->size_count;
     if (!make_cells(&bench->memory, 2 * COPY_ALIGNMENTS * sizes + 1) ||
+        !make_cells(&bench->beside, sizes + 1) ||
         !make_cells(&bench->move, COPY_OVERLAPS * sizes) || !make_cells(&bench->pipe, 1))
         return false;
     for (enum copy_mode mode = COPY_HOT; mode <= COPY_COLD; mode++)
@@ -146,6 +151,10 @@ static bool add_cells(struct copy_bench *bench, const struct options *options) {
             add_sized_cells(&bench->memory, options, mode, copy_alignments[i]);
     if (options->modes >> COPY_MIXED & 1)
         add_cell(&bench->memory, (struct copy_cell){.mode = COPY_MIXED});
+    if (options->modes >> COPY_BESIDE & 1) {
+        add_sized_cells(&bench->beside, options, COPY_BESIDE, copy_alignments[0]);
+        add_cell(&bench->beside, (struct copy_cell){.mode = COPY_BESIDE});
+    }
     for (size_t i = 0; i < COPY_OVERLAPS && options->modes >> COPY_MOVE & 1; i++)
         add_sized_cells(&bench->move, options, COPY_MOVE, copy_overlaps[i]);
     if (options->modes >> COPY_PIPE & 1)

@@ -24,7 +24,7 @@ struct copy_subject {
     copy_work_fn *work;
 };
 
-enum copy_mode { COPY_HOT, COPY_COLD, COPY_MIXED, COPY_MOVE, COPY_PIPE, COPY_MODES };
+enum copy_mode { COPY_HOT, COPY_COLD, COPY_MIXED, COPY_BESIDE, COPY_MOVE, COPY_PIPE, COPY_MODES };
 
 struct copy_mode_row {
     const char *name;
@@ -60,6 +60,7 @@ struct copy_set {
 
 struct copy_bench {
     struct copy_set memory; /* copies from place to place */
+    struct copy_set beside; /* the same beside other work, behind the subject that does nothing */
     struct copy_set move;   /* between ranges that overlap: libc's memmove and carry_copy_move() */
     struct copy_set pipe;   /* blocks through a pipe, and what is done with them then */
     size_t focus;           /* among the subjects of `memory`: the chosen kernel, */
@@ -67,7 +68,8 @@ struct copy_bench {
     size_t kernels_end;     /* and what follows the kernels: */
     size_t copy, copy_try, sum_copy, sum_try, sum_then_copy, stream, readv;
     unsigned char *source, *target;
-    uint8_t *sizes; /* of a mix */
+    uint8_t *sizes;       /* of a mix */
+    uint16_t *imix_sizes; /* of another */
     int pipes[2];
     bool survives; /* faults are handled */
 };
@@ -85,6 +87,9 @@ void copy_release(struct copy_bench *bench);
 
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject);
 double copy_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base);
+
+/* What a subject adds to the work around it, in nanoseconds; of `beside`. */
+double copy_added(const struct copy_set *set, size_t cell, size_t subject);
 
 /* The better one of libc's and `rep movsb` in a cell. */
 size_t copy_best(const struct copy_bench *bench, size_t cell);

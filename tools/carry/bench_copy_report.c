@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What `carry bench copy` tells people and programs. */
 #include <stdio.h>
+#include <string.h>
 
 #include <carry/cpu.h>
 #include <jansson.h>
@@ -14,6 +15,8 @@
 #define VALUE_COLUMNS  8
 #define RATIO_COLUMNS  7
 #define NAME_COLUMNS   10
+#define BEST_COLUMNS   9
+#define TURN_COLUMNS   4
 #define LOSS_TOLERATED 0.03
 
 /* Three digits or more: 1.23, 12.3, 1234, 1234k. */
@@ -31,7 +34,8 @@ static void print_label(const struct copy_cell *cell) {
         snprintf(text, sizeof text, "%zu MiB", cell->size >> 20);
     else
         snprintf(text, sizeof text, "%zu", cell->size);
-    printf("%*s", LABEL_COLUMNS, cell->size ? text : "0 to 64");
+    const char *varies = cell->mode == COPY_BESIDE ? "imix" : "0 to 64";
+    printf("%*s", LABEL_COLUMNS, cell->size ? text : varies);
 }
 
 static void print_value(const struct copy_set *set, size_t cell, size_t subject, int columns) {
@@ -78,17 +82,22 @@ static void end_header(void) {
 
 /* --- The kernels --- */
 
+static int name_columns(const struct copy_subject *subject) {
+    int columns = (int)strlen(subject->name) + 2;
+    return columns > VALUE_COLUMNS ? columns : VALUE_COLUMNS;
+}
+
 static void print_kernels(const struct copy_bench *bench, struct selection table) {
     begin_header("bytes");
     for (size_t i = 0; i < bench->kernels_end; i++)
-        printf("%*s", NAME_COLUMNS, bench->memory.subjects[i].name);
-    printf("%*s", NAME_COLUMNS, "of best");
+        printf("%*s", name_columns(&bench->memory.subjects[i]), bench->memory.subjects[i].name);
+    printf("%*s", BEST_COLUMNS, "of best");
     end_header();
     for (size_t i = next_cell(table, 0); i < table.set->cell_count; i = next_cell(table, i + 1)) {
         print_label(&table.set->cells[i]);
         for (size_t j = 0; j < bench->kernels_end; j++)
-            print_value(table.set, i, j, NAME_COLUMNS);
-        printf("%*.2f\n", NAME_COLUMNS,
+            print_value(table.set, i, j, name_columns(&bench->memory.subjects[j]));
+        printf("%*.2f\n", BEST_COLUMNS,
                copy_ratio(table.set, i, bench->focus, copy_best(bench, i)));
     }
 }
@@ -208,6 +217,36 @@ static void print_mixed(const struct copy_bench *bench) {
     print_functions(bench, table);
 }
 
+/* Subjects from `first` to `last`: the turn, and what of it is added to the work alone. */
+static void print_turns(const struct copy_set *set, size_t first, size_t last) {
+    begin_header("bytes");
+    for (size_t i = first; i < last; i++)
+        printf("%*s%*s", NAME_COLUMNS, set->subjects[i].name, VALUE_COLUMNS, "");
+    end_header();
+    for (size_t cell = 0; cell < set->cell_count; cell++) {
+        print_label(&set->cells[cell]);
+        for (size_t i = first; i < last; i++) {
+            print_value(set, cell, i, NAME_COLUMNS);
+            printf("%+*.1f", VALUE_COLUMNS, copy_added(set, cell, i));
+        }
+        putchar('\n');
+    }
+}
+
+static void print_beside(const struct copy_bench *bench) {
+    const struct copy_set *set = &bench->beside;
+    if (!set->cell_count)
+        return;
+    print_title(COPY_BESIDE);
+    puts("  What a turn takes, and how much of that a copy adds to the work alone:");
+    for (size_t first = 0; first < set->subject_count; first += TURN_COLUMNS) {
+        size_t last = first + TURN_COLUMNS;
+        print_turns(set, first, last < set->subject_count ? last : set->subject_count);
+        if (last < set->subject_count)
+            putchar('\n');
+    }
+}
+
 static void print_moves(const struct copy_bench *bench) {
     const struct across all = {&bench->move, COPY_MOVE, copy_overlaps, COPY_OVERLAPS};
     if (is_empty(table_of(&all, 0)))
@@ -242,7 +281,7 @@ static void print_loss(const struct copy_cell *cell, double loss) {
 static void print_losses(const struct copy_bench *bench) {
     const struct copy_set *set = &bench->memory;
     bool any = false;
-    printf("\n%s is slower than the better one of memcpy and rep by more than %.0f%%:",
+    printf("\n%s loses to the better one of memcpy and rep by more than %.0f%%:",
            set->subjects[bench->focus].name, 100 * LOSS_TOLERATED);
     for (size_t i = 0; i < set->cell_count; i++) {
         double loss = copy_ratio(set, i, bench->focus, copy_best(bench, i)) - 1;
@@ -279,6 +318,7 @@ void copy_print_text(const struct copy_bench *bench) {
     print_sized(bench, COPY_HOT);
     print_sized(bench, COPY_COLD);
     print_mixed(bench);
+    print_beside(bench);
     print_moves(bench);
     print_pipe(bench);
     if (bench->memory.cell_count)
@@ -291,10 +331,11 @@ static json_t *cell_json(const struct copy_set *set, size_t index, size_t subjec
     const struct copy_cell *cell = &set->cells[index];
     struct bench_stats ns = copy_stats(set, index, subject);
     json_t *size = cell->size ? json_integer((json_int_t)cell->size) : json_null();
-    return json_pack("{s:s, s:o, s:i, s:i, s:s, s:f, s:f, s:f}", "mode",
+    json_t *added = cell->mode == COPY_BESIDE ? json_real(copy_added(set, index, subject)) : NULL;
+    return json_pack("{s:s, s:o, s:i, s:i, s:s, s:f, s:f, s:f, s:o*}", "mode",
                      copy_modes[cell->mode].name, "size", size, "source", cell->align.source,
                      "target", cell->align.target, "subject", set->subjects[subject].name, "ns",
-                     ns.median, "q1", ns.q1, "q3", ns.q3);
+                     ns.median, "q1", ns.q1, "q3", ns.q3, "above_floor", added);
 }
 
 static void append_cells(json_t *list, const struct copy_set *set) {
@@ -306,6 +347,7 @@ static void append_cells(json_t *list, const struct copy_set *set) {
 bool copy_print_json(const struct copy_bench *bench) {
     json_t *cells = json_array();
     append_cells(cells, &bench->memory);
+    append_cells(cells, &bench->beside);
     append_cells(cells, &bench->move);
     append_cells(cells, &bench->pipe);
     json_t *object =

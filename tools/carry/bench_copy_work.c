@@ -10,6 +10,7 @@
 #include <carry/fault.h>
 #include <carry/sum.h>
 
+#include "bench_beside.h"
 #include "bench_copy.h"
 #include "progress.h"
 
@@ -20,6 +21,7 @@
 #define MIX_CALLS       ((size_t)1 << 16)
 #define MIX_SAMPLE      ((size_t)1 << 14)
 #define MIX_MAX         64
+#define IMIX_MAX        1500
 #define PLACE_STEP      ((size_t)7919)    /* a prime, so that all places have their turn */
 #define COLD_SAMPLE     ((size_t)1 << 20) /* bytes of each side in a sample */
 #define PIPE_BLOCK      ((size_t)32 << 10)
@@ -28,6 +30,7 @@ const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_HOT] = {"hot", "the same bytes again and again"},
     [COPY_COLD] = {"cold", "other bytes each time, too many for caches"},
     [COPY_MIXED] = {"mixed64", "0 to 64 bytes at changing addresses within 1 MiB"},
+    [COPY_BESIDE] = {"beside", "a microsecond of other work behind each copy"},
     [COPY_MOVE] = {"move", "the same bytes between ranges that overlap"},
     [COPY_PIPE] = {"pipe", "32 KiB written to a pipe and read from it"},
 };
@@ -74,6 +77,10 @@ static uint32_t copy_of_block(void *dst, const void *src, size_t size) {
     return *(unsigned char *)dst;
 }
 
+static void no_copy(void *dst, const void *src, size_t size) {
+    (void)dst, (void)src, (void)size;
+}
+
 /* Returns the subject's place. */
 static size_t add(struct copy_set *set, struct copy_subject subject) {
     if (set->subject_count == COPY_SUBJECTS)
@@ -112,6 +119,10 @@ static void add_subjects(struct copy_bench *bench) {
     bench->stream = add(set, (struct copy_subject){"stream", .copy = carry_copy_stream});
     bench->readv = add(set, (struct copy_subject){"readv", .work = copy_by_kernel_of_system});
 
+    add(&bench->beside, (struct copy_subject){"nothing", .copy = no_copy});
+    for (size_t i = 0; i < set->subject_count; i++)
+        add(&bench->beside, set->subjects[i]);
+
     add(&bench->move, (struct copy_subject){"memmove", .copy = AS_COPY(memmove)});
     add(&bench->move, (struct copy_subject){"move", .copy = carry_copy_move});
 
@@ -135,12 +146,26 @@ static unsigned char *make_area(size_t size) {
     return area;
 }
 
+static uint32_t next_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(*state >> 33);
+}
+
 static uint8_t *make_sizes(void) {
     uint8_t *sizes = malloc(MIX_CALLS);
     uint64_t state = 1;
+    for (size_t i = 0; sizes && i < MIX_CALLS; i++)
+        sizes[i] = (uint8_t)(next_random(&state) % (MIX_MAX + 1));
+    return sizes;
+}
+
+/* 40, 576 and 1,500 bytes at 7:4:1. */
+static uint16_t *make_imix_sizes(void) {
+    uint16_t *sizes = malloc(MIX_CALLS * sizeof *sizes);
+    uint64_t state = 2;
     for (size_t i = 0; sizes && i < MIX_CALLS; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        sizes[i] = (uint8_t)((state >> 33) % (MIX_MAX + 1));
+        uint32_t pick = next_random(&state) % 12;
+        sizes[i] = pick < 7 ? 40 : pick < 11 ? 576 : IMIX_MAX;
     }
     return sizes;
 }
@@ -153,14 +178,17 @@ bool copy_prepare(struct copy_bench *bench, size_t largest) {
     bench->source = make_area(size);
     bench->target = make_area(size);
     bench->sizes = make_sizes();
-    return bench->source && bench->target && bench->sizes && pipe(bench->pipes) == 0;
+    bench->imix_sizes = make_imix_sizes();
+    return bench->source && bench->target && bench->sizes && bench->imix_sizes &&
+           pipe(bench->pipes) == 0;
 }
 
 void copy_release(struct copy_bench *bench) {
     free(bench->source);
     free(bench->target);
     free(bench->sizes);
-    struct copy_set *const sets[] = {&bench->memory, &bench->move, &bench->pipe};
+    free(bench->imix_sizes);
+    struct copy_set *const sets[] = {&bench->memory, &bench->beside, &bench->move, &bench->pipe};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         free(sets[i]->cells);
         free(sets[i]->samples);
@@ -202,11 +230,12 @@ static bool copies(const struct copy_bench *bench, const struct copy_subject *su
     return memcmp(to, wanted, cell->size) == 0;
 }
 
+/* Subjects from `first` on are to copy. */
 static const char *find_wrong(const struct copy_bench *bench, const struct copy_set *set,
-                              size_t *size) {
+                              size_t first, size_t *size) {
     for (size_t i = 0; i < set->cell_count; i++) {
         *size = set->cells[i].size;
-        for (size_t j = 0; j < set->subject_count; j++)
+        for (size_t j = first; j < set->subject_count; j++)
             if (!copies(bench, &set->subjects[j], &set->cells[i]))
                 return set->subjects[j].name;
     }
@@ -214,8 +243,9 @@ static const char *find_wrong(const struct copy_bench *bench, const struct copy_
 }
 
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
-    const char *wrong = find_wrong(bench, &bench->memory, size);
-    return wrong ? wrong : find_wrong(bench, &bench->move, size);
+    const char *wrong = find_wrong(bench, &bench->memory, 0, size);
+    wrong = wrong ? wrong : find_wrong(bench, &bench->beside, 1, size);
+    return wrong ? wrong : find_wrong(bench, &bench->move, 0, size);
 }
 
 /* --- The loops that are timed --- */
@@ -252,6 +282,22 @@ static uint32_t run_mixed(const struct copy_bench *bench, const struct copy_subj
             run_one(subject, bench->target + i * 331 % (MIX_BYTES - MIX_MAX),
                     bench->source + i * 197 % (MIX_BYTES - MIX_MAX), bench->sizes[i % MIX_CALLS]);
     return total + *bench->target;
+}
+
+/* Sizes of a cell that has none are those of packets. */
+static uint32_t run_beside(const void *context, size_t cell, size_t subject, size_t first,
+                           size_t calls) {
+    const struct copy_bench *bench = context;
+    const size_t size = bench->beside.cells[cell].size;
+    uint32_t total = 0;
+    uint64_t work = 1;
+    for (size_t i = first; i < first + calls; i++) {
+        const size_t place = size ? 0 : i * 331 % (MIX_BYTES - IMIX_MAX);
+        total += run_one(&bench->beside.subjects[subject], bench->target + place,
+                         bench->source + place, size ? size : bench->imix_sizes[i % MIX_CALLS]);
+        work = bench_beside(work);
+    }
+    return total + (uint32_t)work;
 }
 
 /* One thread does both, so that no scheduler is timed. */
@@ -310,6 +356,11 @@ static size_t calls_that_fit(const void *context, size_t cell) {
     return 0;
 }
 
+static bool settles(const void *context, size_t cell) {
+    (void)context, (void)cell;
+    return true;
+}
+
 static void show_progress(size_t done, size_t total) {
     (void)total;
     if (progress_due)
@@ -330,13 +381,15 @@ static bool measure_set(const struct copy_bench *bench, struct copy_set *set) {
 bool copy_measure(struct copy_bench *bench, size_t rounds, double sample_ns) {
     const struct bench_plan plan = {
         .rounds = rounds, .sample_ns = sample_ns, .fixed_calls = calls_that_fit};
-    bench->memory.plan = bench->move.plan = bench->pipe.plan = plan;
+    bench->memory.plan = bench->beside.plan = bench->move.plan = bench->pipe.plan = plan;
     bench->memory.plan.run = run_memory;
     bench->memory.plan.fixed_calls = calls_in_memory;
+    bench->beside.plan.run = run_beside;
+    bench->beside.plan.settles = settles;
     bench->move.plan.run = run_moves;
     bench->pipe.plan.run = run_through_pipe;
-    return measure_set(bench, &bench->memory) && measure_set(bench, &bench->move) &&
-           measure_set(bench, &bench->pipe);
+    return measure_set(bench, &bench->memory) && measure_set(bench, &bench->beside) &&
+           measure_set(bench, &bench->move) && measure_set(bench, &bench->pipe);
 }
 
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject) {
@@ -346,6 +399,11 @@ struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t su
 double copy_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
     return bench_ratio(bench_samples(&set->plan, set->samples, cell, subject),
                        bench_samples(&set->plan, set->samples, cell, base), set->plan.rounds);
+}
+
+double copy_added(const struct copy_set *set, size_t cell, size_t subject) {
+    return bench_added(bench_samples(&set->plan, set->samples, cell, subject),
+                       bench_samples(&set->plan, set->samples, cell, 0), set->plan.rounds);
 }
 
 size_t copy_best(const struct copy_bench *bench, size_t cell) {

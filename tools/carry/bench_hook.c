@@ -147,7 +147,7 @@ static int measure_state(struct hook_bench *bench, const struct bench_plan *plan
     int error = attach(hooks, state);
     int status = STATUS_CLEAN;
     if (error) {
-        command_error("cannot hook a function: error %d", error);
+        command_error("cannot hook a function: %s", carry_error_text(error));
         status = STATUS_BAD;
     } else if (!measure_plan(plan, bench->ns[state])) {
         status = command_error("no memory");

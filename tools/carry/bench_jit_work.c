@@ -136,7 +136,7 @@ static int make_all(struct jit_work *work) {
     for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
         int error = make(work, i, &work->functions[i]);
         if (error && error != CARRY_ERROR_UNSUPPORTED)
-            return command_error("cannot make a function: error %d", error);
+            return command_error("cannot make a function: %s", carry_error_text(error));
         if (error)
             continue;
         work->made[work->made_count++] = i;

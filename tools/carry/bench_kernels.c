@@ -14,6 +14,8 @@
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 #define ALIGN_MAX      4095
 #define LARGE_BYTES    ((size_t)1 << 20) /* beyond the caches of most cores */
+#define BESIDE_LEAST   64                /* less is lost in the work beside it */
+#define BESIDE_MOST    9000
 
 /* Values of an option that may be given several times. */
 struct list {
@@ -75,7 +77,7 @@ static void print_usage(const struct kernels_work *work) {
            "  --mode MODE       only this mode:\n",
            work->name, work->title);
     for (size_t i = 0; i < MODE_COUNT; i++)
-        printf("                      %-10s%s\n", modes[i].name, modes[i].title);
+        printf("                      %-12s%s\n", modes[i].name, modes[i].title);
     printf("  --against [NAME]  compare the chosen kernel, or --kernel, with this one (or\n"
            "                    the best scalar one) in a table of lengths and alignments\n"
            "  -J, --json        everything measured, as one object\n"
@@ -290,6 +292,8 @@ static void choose_roles(struct kernels_bench *bench, const struct options *opti
 
 /* Latency is hidden where there are many bytes, and alignment where memory is waited for. */
 static bool is_worthwhile(const struct mode *mode, size_t size, size_t align) {
+    if (mode->beside)
+        return size >= BESIDE_LEAST && size <= BESIDE_MOST && align == 0;
     return size < LARGE_BYTES ? !mode->dependent || align == 0 : !mode->dependent && align == 0;
 }
 

@@ -47,11 +47,12 @@ struct mode {
     const char *name;
     const char *title;
     bool dependent;         /* each call waits for the last one's result */
+    bool beside;            /* other work stands between the calls, and counts */
     size_t sample_calls;    /* of a mix: enough for its fastest subject, few for its slowest */
     struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
 };
 
-#define MODE_COUNT 5
+#define MODE_COUNT 7
 extern const struct mode modes[MODE_COUNT];
 
 static inline bool is_mix(const struct mode *mode) {
@@ -117,6 +118,9 @@ struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell,
 
 /* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
 double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base);
+
+/* What `subject` takes longer than an empty function, in nanoseconds. */
+double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject);
 
 /* The reports, on standard output. JSON is false when there is too little memory. */
 bool kernels_print_json(const struct kernels_bench *bench);

@@ -26,10 +26,11 @@ static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t
     struct bench_stats ns = kernels_stats(bench, index, subject);
     json_t *size = mix ? json_null() : json_integer((json_int_t)cell->size);
     json_t *align = mix ? json_null() : json_integer((json_int_t)cell->align);
-    return json_pack("{s:s, s:o, s:o, s:f, s:s, s:f, s:f, s:f, s:f, s:f}", "mode", cell->mode->name,
-                     "size", size, "align", align, "mean_size", cell->bytes, "kernel",
-                     bench->subjects[subject].name, "ns", ns.median, "q1", ns.q1, "q3", ns.q3,
-                     "bytes_per_ns", cell->bytes / ns.median, "speedup",
+    return json_pack("{s:s, s:o, s:o, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "mode",
+                     cell->mode->name, "size", size, "align", align, "mean_size", cell->bytes,
+                     "kernel", bench->subjects[subject].name, "ns", ns.median, "q1", ns.q1, "q3",
+                     ns.q3, "above_floor", kernels_added(bench, index, subject), "bytes_per_ns",
+                     cell->bytes / ns.median, "speedup",
                      kernels_ratio(bench, index, bench->base, subject));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the benchmarks of kernels tell people. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,12 +13,13 @@
 #define LABEL_COLUMNS  9
 #define LENGTH_COLUMNS 8
 #define VALUE_COLUMNS  6
+#define LOAD_COLUMNS   8
 #define LOSS_TOLERATED 0.05
 #define HEADLINE_BYTES 1500
 
-enum unit { NS_A_CALL, BYTES_A_NS };
+enum unit { NS_A_CALL, BYTES_A_NS, NS_A_TURN, NS_ADDED };
 
-static const char *const unit_names[] = {"ns a call", "bytes/ns"};
+static const char *const unit_names[] = {"ns a call", "bytes/ns", "ns a turn", "ns added"};
 
 /* Three to five digits, whatever the size: 1.23, 12.3, 1234, 1234k, 12.3M. */
 static const char *number(char *buffer, double value) {
@@ -37,7 +39,14 @@ static const char *size_label(char *buffer, size_t size) {
 }
 
 static const char *row_label(char *buffer, const struct cell *cell) {
-    return is_mix(cell->mode) ? cell->mode->name : size_label(buffer, cell->size);
+    if (is_mix(cell->mode))
+        return cell->mode->beside ? "imix" : cell->mode->name;
+    return size_label(buffer, cell->size);
+}
+
+/* Beside other work, a mix stands in the table of sizes. */
+static bool is_of_mode(const struct cell *cell, const struct mode *mode) {
+    return cell->mode == mode || (mode->beside && cell->mode->beside);
 }
 
 /* The cells of one table: of one mode at one alignment, or, without a mode, the mixes. */
@@ -48,8 +57,8 @@ struct selection {
 
 static bool is_selected(const struct cell *cell, struct selection selection) {
     if (!selection.mode)
-        return is_mix(cell->mode);
-    return cell->mode == selection.mode && cell->align == selection.align;
+        return is_mix(cell->mode) && !cell->mode->beside;
+    return is_of_mode(cell, selection.mode) && cell->align == selection.align;
 }
 
 static bool is_empty(const struct kernels_bench *bench, struct selection selection) {
@@ -78,13 +87,17 @@ static size_t winner(const struct kernels_bench *bench, size_t cell) {
     return best;
 }
 
-static double worst_spread(const struct kernels_bench *bench, size_t cell) {
+static double spread_of(const struct kernels_bench *bench, size_t cell, size_t subject) {
+    struct bench_stats ns = kernels_stats(bench, cell, subject);
+    return (ns.q3 - ns.q1) / 2 / ns.median;
+}
+
+static double worst_spread(const struct kernels_bench *bench, struct selection selection) {
     double worst = 0;
-    for (size_t i = SUBJECT_PLAIN; i < bench->subject_count; i++) {
-        struct bench_stats ns = kernels_stats(bench, cell, i);
-        double spread = (ns.q3 - ns.q1) / 2 / ns.median;
-        worst = spread > worst ? spread : worst;
-    }
+    for (size_t cell = 0; cell < bench->cell_count; cell++)
+        for (size_t i = SUBJECT_PLAIN; i < bench->subject_count; i++)
+            if (is_selected(&bench->cells[cell], selection))
+                worst = fmax(worst, spread_of(bench, cell, i));
     return worst;
 }
 
@@ -129,9 +142,17 @@ static void print_header(const struct kernels_bench *bench, const char *label) {
         printf("%s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, last ? label : "");
         int at = print_header_line(bench, line, lines);
         if (last)
-            printf("%*s%8s", end - at + 8, "of load", "spread");
+            printf("%*s", end - at + LOAD_COLUMNS, "of load");
         printf("%s\n", text_colour(COLOUR_NONE));
     }
+}
+
+static double value_of(const struct kernels_bench *bench, size_t cell, size_t subject,
+                       enum unit unit) {
+    if (unit == NS_ADDED)
+        return kernels_added(bench, cell, subject);
+    double ns = kernels_stats(bench, cell, subject).median;
+    return unit == BYTES_A_NS ? bench->cells[cell].bytes / ns : ns;
 }
 
 static void print_row(const struct kernels_bench *bench, size_t index, enum unit unit) {
@@ -141,14 +162,13 @@ static void print_row(const struct kernels_bench *bench, size_t index, enum unit
     printf("%*s", LABEL_COLUMNS, row_label(text, cell));
     for (size_t i = 0; i < column_count(bench); i++) {
         size_t subject = subject_at(bench, i);
-        double ns = kernels_stats(bench, index, subject).median;
         bool bold = subject == best;
         printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
-               number(text, unit == NS_A_CALL ? ns : cell->bytes / ns),
+               number(text, value_of(bench, index, subject, unit)),
                bold ? text_colour(COLOUR_NONE) : "");
     }
-    printf("%7.0f%%%7.1f%%\n", 100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus),
-           100 * worst_spread(bench, index));
+    printf("%*.0f%%\n", LOAD_COLUMNS - 1,
+           100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus));
 }
 
 static void print_table(const struct kernels_bench *bench, struct selection selection,
@@ -160,18 +180,24 @@ static void print_table(const struct kernels_bench *bench, struct selection sele
     if (mode)
         printf("%s, alignment %zu; ", mode->title, selection.align);
     printf("%s", unit_names[unit]);
-    if (unit == NS_A_CALL)
+    if (unit == NS_A_CALL || unit == NS_A_TURN)
         printf(", floor %s", number(text, floor_ns(bench, selection)));
     putchar('\n');
     print_header(bench, mode ? "bytes" : "mode");
     for (size_t i = 0; i < bench->cell_count; i++)
         if (is_selected(&bench->cells[i], selection))
             print_row(bench, i, unit);
+    printf("spread at most %.1f%%\n", 100 * worst_spread(bench, selection));
 }
 
 static void print_selection(const struct kernels_bench *bench, struct selection selection) {
     if (is_empty(bench, selection))
         return;
+    if (selection.mode && selection.mode->beside) {
+        print_table(bench, selection, NS_A_TURN);
+        print_table(bench, selection, NS_ADDED);
+        return;
+    }
     print_table(bench, selection, NS_A_CALL);
     if (!selection.mode || !selection.mode->dependent)
         print_table(bench, selection, BYTES_A_NS);
@@ -191,7 +217,7 @@ static struct aligns aligns_of(const struct kernels_bench *bench, const struct m
         size_t j = 0;
         while (j < aligns.count && aligns.items[j] != cell->align)
             j++;
-        if (cell->mode == mode && j == aligns.count)
+        if (is_of_mode(cell, mode) && j == aligns.count)
             aligns.items[aligns.count++] = cell->align;
     }
     return aligns;
@@ -351,9 +377,10 @@ void kernels_print_head(const struct kernels_bench *bench) {
     printf("  load     loads the bytes %u bits at a time and does nothing else\n",
            bench->load_bits);
     puts("  floor    a call that does nothing; every time below includes one");
+    puts("  added    above a turn with an empty call, of turns that follow each other");
     printf("  of load  the load bound's time in the time of %s%s\n",
            bench->subjects[bench->focus].name, bench->focus_chosen ? ", the chosen kernel" : "");
-    printf("  spread   half the distance of the quartiles of %zu rounds, in the row's least\n"
-           "           steady column; times are medians\n",
+    printf("  spread   half the distance of the quartiles of %zu rounds, in the table's\n"
+           "           least steady cell; times are medians\n",
            bench->plan.rounds);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bench_beside.h"
 #include "bench_kernels.h"
 #include "bench_load.h"
 #include "progress.h"
@@ -15,6 +16,11 @@
 
 #define HUGE_PAGE_BYTES ((size_t)1 << 21)
 #define VERIFY_SIZES    2048
+
+#define IMIX_SHARES                                                                                \
+    {40, 40, 7}, {576, 576, 4}, {                                                                  \
+        1500, 1500, 1                                                                              \
+    }
 
 const struct mode modes[MODE_COUNT] = {
     {.name = "hot", .title = "the same bytes again and again"},
@@ -30,7 +36,9 @@ const struct mode modes[MODE_COUNT] = {
     {.name = "imix",
      .title = "40, 576 and 1500 bytes at 7:4:1, likewise",
      .sample_calls = 1 << 13,
-     .shares = {{40, 40, 7}, {576, 576, 4}, {1500, 1500, 1}}},
+     .shares = {IMIX_SHARES}},
+    {.name = "beside", .title = "other work behind each call", .beside = true},
+    {.name = "beside-imix", .title = "the same, of imix", .beside = true, .shares = {IMIX_SHARES}},
 };
 
 /* What a call costs that does nothing but depend on its argument, as the latency mode needs. */
@@ -210,8 +218,22 @@ static uint32_t run_mix(const struct cell *cell, carry_sum_fn *sum, size_t first
     return total;
 }
 
+static uint32_t run_beside(const struct cell *cell, carry_sum_fn *sum, size_t first, size_t calls) {
+    uint32_t total = 0;
+    uint64_t work = 1;
+    for (size_t i = first; i < first + calls; i++) {
+        const struct call one = {0, (uint32_t)cell->size};
+        const struct call *call = cell->calls ? &cell->calls[i % MIX_CALLS] : &one;
+        total += sum(cell->data + call->offset, call->size, 0);
+        work = bench_beside(work);
+    }
+    return total + (uint32_t)work;
+}
+
 __attribute__((noinline)) uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum,
                                                     size_t first, size_t calls) {
+    if (cell->mode->beside)
+        return run_beside(cell, sum, first, calls);
     if (is_mix(cell->mode))
         return run_mix(cell, sum, first, calls);
     return cell->mode->dependent ? run_latency(cell, sum, calls) : run_hot(cell, sum, calls);
@@ -227,6 +249,12 @@ static size_t fixed_calls(const void *context, size_t cell) {
     return bench->cells[cell].mode->sample_calls;
 }
 
+/* What calls leave to the clock is a cost of theirs here, and not of those timed after them. */
+static bool settles(const void *context, size_t cell) {
+    const struct kernels_bench *bench = context;
+    return bench->cells[cell].mode->beside;
+}
+
 static void show_progress(size_t done, size_t total) {
     (void)total;
     if (progress_due)
@@ -238,6 +266,7 @@ bool kernels_measure(struct kernels_bench *bench) {
     bench->plan.subjects = bench->subject_count;
     bench->plan.run = run;
     bench->plan.fixed_calls = fixed_calls;
+    bench->plan.settles = settles;
     bench->plan.context = bench;
     bench->plan.progress = show_progress;
     progress_begin_steps(bench->plan.cells * bench->plan.rounds);
@@ -254,4 +283,10 @@ struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell,
 double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base) {
     return bench_ratio(bench_samples(&bench->plan, bench->samples, cell, subject),
                        bench_samples(&bench->plan, bench->samples, cell, base), bench->plan.rounds);
+}
+
+double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject) {
+    return bench_added(bench_samples(&bench->plan, bench->samples, cell, subject),
+                       bench_samples(&bench->plan, bench->samples, cell, SUBJECT_FLOOR),
+                       bench->plan.rounds);
 }

@@ -20,8 +20,7 @@ void bench_machine(struct bench_machine *machine) {
     carry_cpu_model(machine->cpu, sizeof machine->cpu);
     if (!machine->cpu[0])
         snprintf(machine->cpu, sizeof machine->cpu, "unknown CPU");
-    snprintf(machine->version, sizeof machine->version, "%d.%d.%d", CARRY_VERSION_MAJOR,
-             CARRY_VERSION_MINOR, CARRY_VERSION_PATCH);
+    snprintf(machine->version, sizeof machine->version, "%s", carry_version_text());
 
     struct utsname system;
     if (uname(&system) == 0)

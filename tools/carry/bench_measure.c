@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_beside.h"
 #include "clock.h"
 
 #define CALIBRATION_TRIES 4
+#define SETTLE_NS         2000000 /* at most: a CPU lowers its clock for about a millisecond */
+#define SETTLED           1.05    /* times the least that scalar work took so far */
 #define PAGE_BYTES        4096
 
 /*
@@ -47,6 +50,21 @@ static size_t calibrate(const struct bench_plan *plan, size_t cell, size_t subje
     return fitting < 1 ? 1 : (size_t)fitting;
 }
 
+/* Does scalar work until that takes no longer than usual: what ran before may have lowered the
+ * clock. */
+static void settle(void) {
+    static int64_t least = INT64_MAX;
+    static volatile uint64_t kept;
+    const int64_t begin = clock_ns();
+    int64_t start, took;
+    do {
+        start = clock_ns();
+        kept = bench_beside(kept);
+        took = clock_ns() - start;
+        least = took < least ? took : least;
+    } while ((double)took > (double)least * SETTLED && start - begin < SETTLE_NS);
+}
+
 /*
  * Caches and predictors still hold what the last subject left, so a quarter of a sample runs
  * before it untimed: the calls that precede it, as repeating its own would teach the predictors
@@ -56,6 +74,8 @@ static double sample(const struct bench_plan *plan, size_t cell, size_t subject,
                      size_t calls) {
     size_t first = (round + 1) * calls;
     size_t warm_up = calls / 4;
+    if (plan->settles && plan->settles(plan->context, cell))
+        settle();
     if (warm_up)
         time_calls(plan, cell, subject, first - warm_up, warm_up);
     return time_calls(plan, cell, subject, first, calls) / (double)calls;
@@ -117,14 +137,26 @@ struct bench_stats bench_stats(const double *samples, size_t count) {
     };
 }
 
-double bench_ratio(const double *samples, const double *base, size_t count) {
-    double sorted[count];
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = samples[i] / base[i];
-    qsort(sorted, count, sizeof *sorted, compare);
+/* The mean of the middle half; sorts them. */
+static double middle_mean(double *values, size_t count) {
+    qsort(values, count, sizeof *values, compare);
     size_t cut = count / 4;
     double total = 0;
     for (size_t i = cut; i < count - cut; i++)
-        total += sorted[i];
+        total += values[i];
     return total / (double)(count - 2 * cut);
+}
+
+double bench_ratio(const double *samples, const double *base, size_t count) {
+    double ratios[count];
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = samples[i] / base[i];
+    return middle_mean(ratios, count);
+}
+
+double bench_added(const double *samples, const double *base, size_t count) {
+    double added[count];
+    for (size_t i = 0; i < count; i++)
+        added[i] = samples[i] - base[i];
+    return middle_mean(added, count);
 }

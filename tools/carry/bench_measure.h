@@ -10,6 +10,7 @@
 #ifndef CARRY_TOOLS_BENCH_MEASURE_H
 #define CARRY_TOOLS_BENCH_MEASURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ struct bench_plan {
     /* Calls a sample of this cell has, the same for every subject; 0: as many as fill the time. */
     size_t (*fixed_calls)(const void *context, size_t cell);
     const void *context;
+
+    /* Whether the clock of the CPU has to recover before each sample of a cell; NULL: nowhere. */
+    bool (*settles)(const void *context, size_t cell);
 
     void (*progress)(size_t done, size_t total); /* called after each cell of each round */
 };
@@ -56,5 +60,8 @@ struct bench_stats bench_stats(const double *samples, size_t count);
  * round. Quotients of a few cycles often have two heights, between which a median would jump.
  */
 double bench_ratio(const double *samples, const double *base, size_t count);
+
+/* The mean of the middle half of the differences, likewise. */
+double bench_added(const double *samples, const double *base, size_t count);
 
 #endif

@@ -59,7 +59,8 @@ static const char usage[] =
     "ones among them: one site, 64, a callee of eight instructions, and cold sites,\n"
     "which have a cache line each. Then commits: of one site, back and forth, and of\n"
     "10,000, alone and beside a thread that runs them, by each back end that works\n"
-    "here. Takes some five seconds.\n"
+    "here; and how long each commit keeps another thread from its work, one that runs\n"
+    "the sites and one that does not. Takes some eight seconds.\n"
     "\n"
     "  --sites=N     how many cold sites (16384)\n"
     "  --batch=N     how many sites the large commit has (10000)\n"
@@ -108,7 +109,8 @@ static bool make_commit_texts(struct patch_bench *bench) {
         if (!patch_text_make(&bench->commit_texts[i], &shape))
             return false;
     }
-    return true;
+    const struct patch_shape elsewhere = {.form = FORM_DIRECT, .sites = 1};
+    return patch_text_make(&bench->commit_texts[COMMIT_WORKS], &elsewhere);
 }
 
 static void release_texts(struct patch_text *texts, size_t count) {
@@ -224,7 +226,8 @@ double patch_ratio(const struct patch_bench *bench, int number, int base) {
  */
 static int measure(struct patch_bench *bench, const struct effort *effort) {
     if (!make_commit_texts(bench) ||
-        !commit_measure(&bench->commits, bench->commit_texts, effort->commit_divisor) ||
+        !commit_measure(&bench->commits, bench->commit_texts, &bench->commit_texts[COMMIT_WORKS],
+                        effort->commit_divisor) ||
         !make_texts(bench))
         return no_memory();
     int status = patch_cases(bench);
@@ -271,7 +274,7 @@ int bench_patch(int argc, char **argv) {
     fflush(stdout);
     status = run_bench(&bench, effort, json);
     release_texts(bench.texts, bench.case_count);
-    release_texts(bench.commit_texts, COMMIT_WORKS);
+    release_texts(bench.commit_texts, COMMIT_WORKS + 1);
     free(bench.samples);
     return status;
 }

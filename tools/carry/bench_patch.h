@@ -32,7 +32,7 @@ struct patch_bench {
     size_t case_count;
     size_t cell_of[PATCH_CASES_MAX];
     struct patch_text texts[PATCH_CASES_MAX];
-    struct patch_text commit_texts[COMMIT_WORKS];
+    struct patch_text commit_texts[COMMIT_WORKS + 1]; /* and one without sites, for delays */
     struct bench_plan plan;
     double *samples;
     struct commit_results commits;

@@ -80,20 +80,23 @@ static void wait_for(struct runner *runner) {
         sched_yield();
 }
 
+/* Those that this process may use; its threads are bound to one of them later. */
+static cpu_set_t cpus;
+
 /* Binds a thread to the first or the second CPU that this process may use, if there is one. */
-static void run_at(pthread_t thread, const cpu_set_t *cpus, int place) {
+static void run_at(pthread_t thread, int place) {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);
-        if (CPU_ISSET(cpu, cpus) && place-- == 0)
+        if (CPU_ISSET(cpu, &cpus) && place-- == 0)
             pthread_setaffinity_np(thread, sizeof one, &one);
     }
 }
 
 /* --- Commits --- */
 
-static double time_commit(const struct patch_text *text, unsigned state) {
+double commit_time(const struct patch_text *text, unsigned state) {
     struct carry_patch patch;
     int64_t start = clock_ns();
     carry_patch_begin(&patch);
@@ -108,7 +111,7 @@ static bool time_commits(const struct patch_text *text, struct runner *runner, s
     for (size_t i = 0; i < rounds + 2; i++) {
         if (runner)
             wait_for(runner);
-        double took = time_commit(text, (i + 1) % 2);
+        double took = commit_time(text, (i + 1) % 2);
         if (took < 0)
             return false;
         if (i >= 2)
@@ -150,14 +153,13 @@ static void measure_alone(struct commit_results *results, size_t backend, size_t
 }
 
 static void measure_beside_thread(struct commit_results *results, size_t backend, size_t work,
-                                  const struct patch_text *text, size_t rounds,
-                                  const cpu_set_t *cpus) {
+                                  const struct patch_text *text, size_t rounds) {
     struct runner runner = {.text = text};
     pthread_t thread;
     if (pthread_create(&thread, NULL, run_sites, &runner))
         return;
-    run_at(pthread_self(), cpus, 0);
-    run_at(thread, cpus, 1);
+    run_at(pthread_self(), 0);
+    run_at(thread, 1);
     measure_work(&results->of[backend][work][1], text, &runner, rounds, commit_backends[backend]);
     if (backend == 0 && work == 0)
         measure_synchronisation(&results->synchronisation[1], &runner, rounds);
@@ -165,29 +167,38 @@ static void measure_beside_thread(struct commit_results *results, size_t backend
     pthread_join(thread, NULL);
 }
 
+static void measure_delays(struct commit_results *results, size_t backend, size_t work,
+                           const struct patch_text *text, const struct patch_text *elsewhere,
+                           size_t rounds) {
+    struct commit_delay *delays = results->delays[backend][work];
+    if (!results->of[backend][work][1].measured)
+        return;
+    commit_delay_measure(&delays[DELAY_OF_SITES], text, text, rounds, run_at);
+    commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, rounds, run_at);
+}
+
 /* --- Processes --- */
 
 /* Alone first: who has had threads is taken for having some. */
 static void measure_backend(struct commit_results *results, const struct patch_text *texts,
-                            size_t backend, size_t divisor) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
+                            const struct patch_text *elsewhere, size_t backend, size_t divisor) {
     sched_getaffinity(0, sizeof cpus, &cpus);
     if (!refuse_others(backend))
         return;
     for (size_t i = 0; i < COMMIT_WORKS; i++)
         measure_alone(results, backend, i, &texts[i], commit_works[i].rounds / divisor);
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_beside_thread(results, backend, i, &texts[i], commit_works[i].rounds / divisor,
-                              &cpus);
+        measure_beside_thread(results, backend, i, &texts[i], commit_works[i].rounds / divisor);
+    for (size_t i = 0; i < COMMIT_WORKS; i++)
+        measure_delays(results, backend, i, &texts[i], elsewhere, commit_works[i].rounds / divisor);
 }
 
 static void measure_in_child(struct commit_results *results, const struct patch_text *texts,
-                             size_t backend, size_t divisor) {
+                             const struct patch_text *elsewhere, size_t backend, size_t divisor) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        measure_backend(results, texts, backend, divisor);
+        measure_backend(results, texts, elsewhere, backend, divisor);
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status)
@@ -195,13 +206,13 @@ static void measure_in_child(struct commit_results *results, const struct patch_
 }
 
 bool commit_measure(struct commit_results *results, const struct patch_text *texts,
-                    size_t divisor) {
+                    const struct patch_text *elsewhere, size_t divisor) {
     struct commit_results *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;
     for (size_t i = 0; i < COMMIT_BACKENDS; i++)
-        measure_in_child(shared, texts, i, divisor);
+        measure_in_child(shared, texts, elsewhere, i, divisor);
     *results = *shared;
     munmap(shared, sizeof *shared);
     return true;

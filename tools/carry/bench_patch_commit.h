@@ -4,6 +4,7 @@
 #define CARRY_TOOLS_BENCH_PATCH_COMMIT_H
 
 #include "bench_measure.h"
+#include "bench_patch_delay.h"
 #include "bench_patch_text.h"
 
 /* What is committed: sites of one key or operation, back and forth. */
@@ -29,14 +30,19 @@ struct commit_result {
 
 struct commit_results {
     struct commit_result of[COMMIT_BACKENDS][COMMIT_WORKS][2]; /* alone, and with a thread */
-    struct bench_stats synchronisation[2];                     /* of all cores, likewise */
-    bool failed;                                               /* a process died */
+    struct commit_delay delays[COMMIT_BACKENDS][COMMIT_WORKS][DELAYS]; /* of another thread */
+    struct bench_stats synchronisation[2]; /* of all cores: alone, and with a thread */
+    bool failed;                           /* a process died */
 };
 
+/* Commits all sites of a text to one of their states. Returns nanoseconds; negative if it fails. */
+double commit_time(const struct patch_text *text, unsigned state);
+
 /*
- * Measures in processes of their own, as one that committed once stays with what it found. False,
- * with errno, if there is no memory.
+ * Measures in processes of their own, as one that committed once stays with what it found.
+ * `elsewhere` is a text without sites. False, with errno, if there is no memory.
  */
-bool commit_measure(struct commit_results *results, const struct patch_text *texts, size_t divisor);
+bool commit_measure(struct commit_results *results, const struct patch_text *texts,
+                    const struct patch_text *elsewhere, size_t divisor);
 
 #endif

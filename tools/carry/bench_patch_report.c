@@ -16,6 +16,9 @@
 #define MOST_SITE_NS   20
 #define MOST_FLIP_US   4
 
+static const char *const delay_names[DELAYS] = {"sites", "elsewhere"};
+static const char *const delay_titles[DELAYS] = {"runs them", "elsewhere"};
+
 static bool is_branch(size_t form) {
     return form >= FORM_FLAG;
 }
@@ -106,6 +109,28 @@ static void print_commits(const struct patch_bench *bench) {
            ns[0].median / 1e3, ns[1].median / 1e3);
 }
 
+static void print_delay(const struct commit_delay *delay) {
+    if (delay->measured)
+        printf("%9.2f%9.2f", delay->longest.median / 1e3, delay->total.median / 1e3);
+    else
+        printf("%9s%9s", "-", "-");
+}
+
+static void print_delays(const struct patch_bench *bench) {
+    char sites[TEXT_SIZE];
+    print_title("delays", ": us that a commit holds another thread up, at its longest and in all");
+    printf("%s%40s%18s%12s calls%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
+           commit_works[1].title, text_count(sites, bench->batch_sites), text_colour(COLOUR_NONE));
+    for (size_t backend = 0; backend < COMMIT_BACKENDS; backend++) {
+        for (size_t of = 0; of < DELAYS; of++) {
+            printf("  %-9s%-11s", of ? "" : commit_backends[backend], delay_titles[of]);
+            for (size_t work = 0; work < COMMIT_WORKS; work++)
+                print_delay(&bench->commits.delays[backend][work][of]);
+            putchar('\n');
+        }
+    }
+}
+
 static void print_target_ratio(const struct patch_bench *bench, enum patch_form form,
                                enum patch_form base, size_t cell) {
     printf("  %s: %.2fx %s (at most %.2f), %s\n", patch_forms[form].title,
@@ -153,6 +178,7 @@ void patch_print_text(const struct patch_bench *bench) {
            machine.flags, bench->plan.rounds);
     print_cases(bench);
     print_commits(bench);
+    print_delays(bench);
     print_targets(bench);
 }
 
@@ -218,6 +244,28 @@ static json_t *commits_json(const struct patch_bench *bench) {
     return list;
 }
 
+static json_t *delay_json(const struct patch_bench *bench, size_t backend, size_t work, size_t of) {
+    const struct commit_delay *delay = &bench->commits.delays[backend][work][of];
+    json_t *object =
+        json_pack("{s:s, s:b, s:s, s:s, s:I}", "backend", commit_backends[backend], "available",
+                  delay->measured, "work", commit_works[work].name, "thread", delay_names[of],
+                  "sites", (json_int_t)bench->commit_texts[work].shape.sites);
+    if (!delay->measured)
+        return object;
+    json_object_set_new(object, "longest", stats_json(delay->longest));
+    json_object_set_new(object, "total", stats_json(delay->total));
+    return object;
+}
+
+static json_t *delays_json(const struct patch_bench *bench) {
+    json_t *list = json_array();
+    for (size_t backend = 0; backend < COMMIT_BACKENDS && bench->case_count; backend++)
+        for (size_t work = 0; work < COMMIT_WORKS; work++)
+            for (size_t of = 0; of < DELAYS; of++)
+                json_array_append_new(list, delay_json(bench, backend, work, of));
+    return list;
+}
+
 static json_t *synchronisation_json(const struct patch_bench *bench) {
     json_t *list = json_array();
     for (size_t thread = 0; thread < 2 && bench->case_count; thread++)
@@ -226,10 +274,10 @@ static json_t *synchronisation_json(const struct patch_bench *bench) {
 }
 
 void patch_print_json(const struct patch_bench *bench) {
-    json_t *object =
-        json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o}", "bench", "patch", "machine",
-                  bench_machine_json(), "sites", patch_text_supported(), "rounds",
-                  (json_int_t)bench->plan.rounds, "cases", cases_json(bench), "commits",
-                  commits_json(bench), "synchronisation", synchronisation_json(bench));
+    json_t *object = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o, s:o}", "bench", "patch",
+                               "machine", bench_machine_json(), "sites", patch_text_supported(),
+                               "rounds", (json_int_t)bench->plan.rounds, "cases", cases_json(bench),
+                               "commits", commits_json(bench), "delays", delays_json(bench),
+                               "synchronisation", synchronisation_json(bench));
     json_print_report(object);
 }

@@ -39,6 +39,10 @@ static inline u32 ror32(u32 word, unsigned shift) {
     return word >> (shift & 31) | word << (-shift & 31);
 }
 
+static inline u64 ror64(u64 word, unsigned shift) {
+    return word >> (shift & 63) | word << (-shift & 63);
+}
+
 /* In the kernel what follows the data may be a page that is not there; here it is. */
 static inline unsigned long load_unaligned_zeropad(const void *data) {
     unsigned long word;

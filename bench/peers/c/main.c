@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "bench_beside.h"
 #include "peer.h"
 
 #define MIX_CALLS       ((size_t)1 << 17)
@@ -35,6 +36,7 @@ struct mix {
 struct question {
     const struct peer_function *function;
     bool dependent;
+    bool beside;              /* other work stands between the calls */
     const struct call *calls; /* of a mix, or NULL: each call is `one` */
     struct call one;
     size_t first, count;
@@ -164,7 +166,23 @@ run_mix(const struct question *question, enum peer_form form, size_t first, size
 }
 
 static inline __attribute__((always_inline)) uint32_t
+run_beside(const struct question *question, enum peer_form form, size_t first, size_t count) {
+    const struct peer_function function = *question->function;
+    uint32_t total = 0;
+    uint64_t work = 1;
+    for (size_t i = first; i < first + count; i++) {
+        const struct call *call =
+            question->calls ? &question->calls[i % MIX_CALLS] : &question->one;
+        total += call_sum(&function, form, call->offset, call->to, call->size, 0);
+        work = bench_beside(work);
+    }
+    return total + (uint32_t)work;
+}
+
+static inline __attribute__((always_inline)) uint32_t
 run_form(const struct question *question, enum peer_form form, size_t first, size_t count) {
+    if (question->beside)
+        return run_beside(question, form, first, count);
     if (question->calls)
         return run_mix(question, form, first, count);
     return question->dependent ? run_latency(question, form, count)
@@ -205,6 +223,7 @@ static void list(void) {
         printf("function %s %s%s%s\n", f->name, f->work, *f->flags ? " " : "", f->flags);
     for (const struct peer_note *note = __start_peer_notes; note < __stop_peer_notes; note++)
         printf("note %s %s\n", note->key, note->text);
+    printf("note beside %d multiplications\n", BENCH_BESIDE_TURNS);
     puts("end");
 }
 
@@ -323,10 +342,21 @@ static bool is_inside(const struct call *call) {
            (size_t)call->to + call->size <= source_size;
 }
 
+/* What follows "beside": nothing, or a dash and a mode. */
+static const char *behind_beside(const char *mode) {
+    const size_t length = strlen("beside");
+    if (strncmp(mode, "beside", length) || (mode[length] && mode[length] != '-'))
+        return NULL;
+    return mode[length] ? mode + length + 1 : "hot";
+}
+
 static void answer_time(const struct peer_function *function, const char *mode,
                         struct question *question) {
+    const char *inner = behind_beside(mode);
     question->function = function;
-    question->dependent = !strcmp(mode, "latency");
+    question->beside = inner != NULL;
+    mode = inner ? inner : mode;
+    question->dependent = !inner && !strcmp(mode, "latency");
     question->first %= MIX_CALLS;
     if (strcmp(mode, "hot") && !question->dependent) {
         question->calls = find_mix(mode);

@@ -22,6 +22,7 @@ const (
 	hugePageBytes = 1 << 21
 	adviseHuge    = 14 // MADV_HUGEPAGE
 	canaryTurns   = 2000
+	besideTurns   = 1000
 )
 
 type call struct {
@@ -134,6 +135,9 @@ func (p peer[S]) run(q *question, first, count int) uint16 {
 	case "latency":
 		return p.runLatency(q.one, count)
 	}
+	if strings.HasPrefix(q.mode, "beside") {
+		return p.runBeside(q, first, count)
+	}
 	return p.runMix(mixes[q.mode], first, count)
 }
 
@@ -164,6 +168,31 @@ func (p peer[S]) runMix(calls []call, first, count int) (total uint16) {
 	return total
 }
 
+func mixName(mode string) string { return strings.TrimPrefix(mode, "beside-") }
+
+// workBeside is what a program does between two calls: each multiplication waits for the last one.
+//
+//go:noinline
+func workBeside(x uint64) uint64 {
+	for i := 0; i < besideTurns; i++ {
+		x = x*0x5851f42d4c957f2d + 1
+	}
+	return x
+}
+
+func (p peer[S]) runBeside(q *question, first, count int) (total uint16) {
+	data, sum, one, work := source, p.sum, &q.one, uint64(1)
+	calls := mixes[mixName(q.mode)]
+	for i := first; i < first+count; i++ {
+		if calls != nil {
+			one = &calls[i%mixCalls]
+		}
+		total += sum(data[one.offset:one.offset+one.size], 0)
+		work = workBeside(work)
+	}
+	return total + uint16(work)
+}
+
 // --- list ---
 
 func list() {
@@ -172,6 +201,7 @@ func list() {
 		fmt.Println(strings.TrimSpace("function " + name + " sum " + flags))
 	}
 	fmt.Println("note compiler", runtime.Version())
+	fmt.Println("note beside", besideTurns, "multiplications")
 	for _, note := range notes {
 		fmt.Println("note", note[0], note[1])
 	}
@@ -229,7 +259,8 @@ func takeTime(p anyPeer, q *question) string {
 	if int(q.one.offset)+int(q.one.size) > len(source) {
 		return "error outside the data"
 	}
-	if q.mode != "hot" && q.mode != "latency" && findMix(q.mode) == nil {
+	mixed := q.mode != "hot" && q.mode != "latency" && q.mode != "beside"
+	if mixed && findMix(mixName(q.mode)) == nil {
 		return "error no mode " + q.mode
 	}
 	warmUp := q.count / 4

@@ -22,6 +22,7 @@ const HUGE_PAGE_BYTES: usize = 1 << 21;
 const ADVISE_HUGE: i32 = 14; // MADV_HUGEPAGE
 const CANARY_TURNS: usize = 2000;
 const LOOP_CALLS: usize = 1000; // to see whether a loop does what it should
+const BESIDE_TURNS: usize = 1000;
 
 extern "C" {
     fn madvise(address: *mut u8, size: usize, advice: i32) -> i32;
@@ -92,6 +93,11 @@ fn read_mix(bytes: &[u8]) -> Vec<Call> {
 
 // --- Calls ---
 
+/// Of a mode.
+fn mix_of(mode: &str) -> &str {
+    mode.strip_prefix("beside-").unwrap_or(mode)
+}
+
 fn run_hot(sum: fn(&[u8]) -> u16, packet: &[u8], count: usize) -> u16 {
     let mut total = 0u16;
     for _ in 0..count {
@@ -118,6 +124,29 @@ fn run_mix(sum: fn(&[u8]) -> u16, data: &[u8], calls: &[Call], first: usize, cou
         total = total.wrapping_add(sum(&data[call.offset..call.offset + call.size]));
     }
     total
+}
+
+/// What a program does between two calls: multiplications, each of which waits for the last one.
+fn work_beside(mut x: u64) -> u64 {
+    for _ in 0..BESIDE_TURNS {
+        x = x.wrapping_mul(0x5851f42d4c957f2d).wrapping_add(1);
+        // SAFETY: no instruction; but the compiler no longer knows the number.
+        unsafe { asm!("/* {0} */", inout(reg) x) };
+    }
+    x
+}
+
+fn run_beside(
+    sum: fn(&[u8]) -> u16,
+    mut packet: impl FnMut() -> &'static [u8],
+    count: usize,
+) -> u16 {
+    let (mut total, mut work) = (0u16, 1);
+    for _ in 0..count {
+        total = total.wrapping_add(sum(packet()));
+        work = work_beside(work);
+    }
+    total.wrapping_add(work as u16)
 }
 
 fn canary() -> u128 {
@@ -177,6 +206,7 @@ impl Process {
                 .iter()
                 .map(|(key, text)| format!("note {key} {text}")),
         );
+        lines.push(format!("note beside {BESIDE_TURNS} multiplications"));
         lines.push("end".into());
         lines.join("\n")
     }
@@ -230,6 +260,19 @@ impl Process {
         let total = match question.mode {
             "hot" => run_hot(sum, &self.source[offset..offset + size], count),
             "latency" => run_latency(sum, &self.source[offset..], size, count),
+            "beside" => {
+                let packet = &self.source[offset..offset + size];
+                run_beside(sum, || black_box(packet), count)
+            }
+            mode if mode.starts_with("beside-") => {
+                let (calls, mut next) = (&self.mixes[mix_of(mode)], first);
+                let packet = || {
+                    let call = calls[next % MIX_CALLS];
+                    next += 1;
+                    &self.source[call.offset..call.offset + call.size]
+                };
+                run_beside(sum, packet, count)
+            }
             mix => run_mix(sum, self.source, &self.mixes[mix], first, count),
         };
         total.into()
@@ -239,8 +282,8 @@ impl Process {
         if question.one.offset + question.one.size > self.source.len() {
             return Err("outside the data".into());
         }
-        if !matches!(question.mode, "hot" | "latency") {
-            self.load_mix(question.mode)?;
+        if !matches!(question.mode, "hot" | "latency" | "beside") {
+            self.load_mix(mix_of(question.mode))?;
         }
         let warm_up = question.count / 4;
         let first = question.first % MIX_CALLS + warm_up.next_multiple_of(MIX_CALLS);

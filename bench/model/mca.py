@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""What llvm-mca makes of executed instructions: cycles a call, on CPUs that it has models of."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from model.path import Call, Instruction
+
+SECONDS = 300
+INSTRUCTIONS = 4000  # of all turns of a path: enough for its steady state
+TURNS_MIN = 4
+
+
+class ModelError(Exception):
+    """llvm-mca is missing, or did not take what it was given; the message says why."""
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A CPU that LLVM has a model of.
+
+    `llvm` is the first version with a model of its own for it: older ones take another CPU's.
+    `serial` says that the model makes all operands of an instruction wait for the one in memory,
+    and a register that is cleared by itself for its last value. CPUs do neither, so loads are then
+    instructions of their own, and registers cleared from one that never changes.
+    """
+
+    name: str
+    title: str
+    llvm: int
+    features: frozenset[str]  # of include/carry/features.def, those that kernels need
+    serial: bool = False
+
+
+AVX2 = frozenset({"avx2", "bmi2", "erms"})
+AVX512 = AVX2 | {"avx512vl"}
+VNNI = AVX512 | {"avx512vnni"}
+
+CPUS = (
+    Cpu("cascadelake", "Cascade Lake", 14, VNNI),  # the model is that of Skylake-SP
+    Cpu("icelake-server", "Ice Lake-SP", 14, VNNI),
+    Cpu("sapphirerapids", "Sapphire Rapids", 17, VNNI | {"avxvnni"}, serial=True),
+    Cpu("alderlake", "Alder Lake P", 16, AVX2 | {"avxvnni"}, serial=True),
+    Cpu("znver2", "Zen 2", 14, AVX2),
+    Cpu("znver3", "Zen 3", 14, AVX2),
+    Cpu("znver4", "Zen 4", 16, VNNI),
+)
+
+
+def find_programs() -> dict[int, str]:
+    """By version, what is on the PATH."""
+    names = ["llvm-mca", *(f"llvm-mca-{version}" for version in range(14, 40))]
+    found = {}
+    for program in filter(None, map(shutil.which, names)):
+        said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+        if version := re.search(r"LLVM version (\d+)", said):
+            found[int(version[1])] = program
+    return found
+
+
+# --- What it is given ---
+
+START = {
+    "sum": ["leaq 4096(%r15), %rdi", "movl ${size}, %esi", "xorl %edx, %edx"],
+    "sum_copy": [
+        "movl $8192, %edi",
+        "leaq 4096(%r15), %rsi",
+        "movl ${size}, %edx",
+        "xorl %ecx, %ecx",
+    ],
+    "copy": ["movl $8192, %edi", "leaq 4096(%r15), %rsi", "movl ${size}, %edx"],
+}
+WAIT = ["andq %r14, %rax", "movq %rax, %r15"]  # the next call's address waits for this sum
+
+
+# A source in memory beside one in a register.
+LOADS = re.compile(
+    r"((?:\{vex\} )?(?:v\w+|add|adc|and|or|xor|sub|sbb|imul)\w*) +([^,%$]*\([^)]*\)), *(.*)"
+)
+CLEARED = re.compile(r"(xor|vpxord?|vpcmpeq\w) +(%\w+),(%\w+)(?:,(%\w+))?")
+
+
+def split(text: str, spare: int) -> list[str]:
+    """A load, and what is done with it; the vector register `spare` is free."""
+    found = LOADS.fullmatch(text)
+    if not found:
+        return [text]
+    operation, memory, others = found.groups()
+    width = re.search(r"%([xyz])mm", others)
+    if not width:
+        free = "%r13" if re.fullmatch(r"%r(..|8|9|1\d)", others) else "%r13d"
+        return [f"mov {memory}, {free}", f"{operation} {free}, {others}"]
+    if "," not in others:  # of the load's value alone
+        return [text]
+    free = f"%{width[1]}mm{spare}"
+    load = "vmovdqu64" if width[1] == "z" else "vmovdqu"
+    return [f"{load} {memory}, {free}", f"{operation} {free}, {others}"]
+
+
+def clear(text: str, spare: int) -> str:
+    """The same without the register's last value, where that does not matter."""
+    found = CLEARED.fullmatch(text)
+    if not found or len({*filter(None, found.groups()[1:])}) > 1:
+        return text
+    operation, register = found[1], found[2]
+    if not found[4]:
+        return f"mov $0, {register}"
+    free = f"{register[:4]}{spare}"
+    return f"{operation} {free}, {free}, {register}"
+
+
+def spare_vector(path: Iterable[Instruction]) -> int:
+    used = {int(n) for one in path for n in re.findall(r"%[xyz]mm(\d+)", one.text)}
+    return next(n for n in range(16) if n not in used)
+
+
+@dataclass(frozen=True)
+class Region:
+    """The instructions of one call, with those that give its arguments."""
+
+    call: Call
+    waits: bool
+    path: tuple[Instruction, ...]
+
+    @property
+    def turns(self) -> int:
+        return max(TURNS_MIN, INSTRUCTIONS // len(self.path))
+
+    def assembly(self, cpu: Cpu) -> str:
+        """`endbr64` does nothing; models of Zen take it for a system call."""
+        start = [line.replace("{size}", str(self.call.size)) for line in START[self.call.work]]
+        code = [one.text for one in self.path if not one.text.startswith("ret")]
+        code = ["nop" if text == "endbr64" else text for text in code]
+        if cpu.serial:
+            spare = spare_vector(self.path)
+            code = [part for text in code for part in split(clear(text, spare), spare)]
+        return "\n".join([*start, *code, *(WAIT if self.waits else [])])
+
+
+def total_cycles(program: str, cpu: Cpu, regions: list[Region], turns: int) -> list[int]:
+    texts = (
+        f"# LLVM-MCA-BEGIN {at}\n{one.assembly(cpu)}\n# LLVM-MCA-END\n"
+        for at, one in enumerate(regions)
+    )
+    command = [program, f"-mcpu={cpu.name}", f"-iterations={turns}", "-json", "-"]
+    done = subprocess.run(
+        command, input="".join(texts), capture_output=True, text=True, timeout=SECONDS
+    )
+    if done.returncode or "error:" in done.stderr:  # which older ones print, and go on
+        raise ModelError(done.stderr)
+    found = json.loads(done.stdout[done.stdout.index("{") :])
+    return [one["SummaryView"]["TotalCycles"] for one in found["CodeRegions"]]
+
+
+def cycles(program: str, cpu: Cpu, regions: Iterable[Region]) -> dict[Region, float]:
+    """Of one turn of many: what more turns add."""
+    by_turns: dict[int, list[Region]] = {}
+    for region in regions:
+        by_turns.setdefault(region.turns, []).append(region)
+    result = {}
+    for turns, some in by_turns.items():
+        first, second = (total_cycles(program, cpu, some, n) for n in (turns, 2 * turns))
+        result |= {one: (b - a) / turns for one, a, b in zip(some, first, second, strict=True)}
+    return result

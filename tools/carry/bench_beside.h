@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program does between two calls of a function: the mode `beside` of benchmarks. A thousand
+ * multiplications, each of which waits for the last one, take about a microsecond. They use no
+ * vectors, so they take longer only where the function has lowered the clock, or left the CPU in a
+ * state that scalar code pays for.
+ */
+#ifndef CARRY_TOOLS_BENCH_BESIDE_H
+#define CARRY_TOOLS_BENCH_BESIDE_H
+
+#include <stdint.h>
+
+#define BENCH_BESIDE_TURNS 1000
+
+static inline __attribute__((always_inline)) uint64_t bench_beside(uint64_t x) {
+    for (unsigned i = 0; i < BENCH_BESIDE_TURNS; i++) {
+        x = x * UINT64_C(0x5851f42d4c957f2d) + 1;
+        __asm__ volatile("" : "+r"(x));
+    }
+    return x;
+}
+
+#endif
