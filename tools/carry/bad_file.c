@@ -113,7 +113,7 @@ static uint32_t find_interface(struct bad_file *file, const struct packet *packe
 }
 
 void bad_file_add(struct bad_file *file, const char *source, const struct packet *packet) {
-    char comment[COMMENT_SIZE], *name = text_utf8(source);
+    char comment[COMMENT_SIZE], *name = text_clean(source);
     uint32_t interface = find_interface(file, packet);
     snprintf(comment, sizeof comment, "%s, frame %llu", name ? name : "?",
              (unsigned long long)packet->number);
@@ -153,6 +153,10 @@ struct bad_file *bad_file_open(const char *path) {
     }
     put_section(file);
     return file;
+}
+
+void bad_file_restrict(struct bad_file *file, mode_t mode) {
+    output_restrict(&file->output, mode);
 }
 
 bool bad_file_replaces(const struct bad_file *file, const struct stat *capture) {

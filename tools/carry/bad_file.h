@@ -17,6 +17,9 @@ struct bad_file;
 /* NULL with errno set: see output_problem() in output.h. */
 struct bad_file *bad_file_open(const char *path);
 
+/* Packets of a capture of this mode follow: nobody may read them who may not read the capture. */
+void bad_file_restrict(struct bad_file *file, mode_t mode);
+
 /* Would this capture be replaced if the file were kept? Then it must not be. */
 bool bad_file_replaces(const struct bad_file *file, const struct stat *capture);
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format.h"
@@ -34,6 +30,14 @@ enum capture_result capture_damage(struct capture *capture, const char *format, 
     return stop(capture, CAPTURE_DAMAGED);
 }
 
+bool capture_begins(const uint8_t *bytes) {
+    return pcap_begins(bytes) || pcapng_begins(bytes);
+}
+
+enum capture_result capture_second(struct capture *capture) {
+    return capture_damage(capture, "a second capture starts here: check it by itself");
+}
+
 enum capture_result capture_cut(struct capture *capture, const char *what, uint64_t size) {
     const struct input *input = &capture->input;
     uint64_t have = input->end_offset - capture->record;
@@ -46,26 +50,75 @@ enum capture_result capture_cut(struct capture *capture, const char *what, uint6
     }
     if (have == 0)
         return stop(capture, CAPTURE_END);
+    if (format_source(capture)->stopped && input_offset(input) == capture->record) {
+        input_drop(&capture->input);
+        return stop(capture, CAPTURE_END);
+    }
     return capture_damage(capture, "%s cut: %llu of %llu bytes", what, (unsigned long long)have,
                           (unsigned long long)size);
 }
 
 /* Files that people take for captures, so that they learn what to do. */
-static const struct {
+static const struct foreign {
     const char magic[5];
+    bool is_capture; /* of a format that is not read here */
     const char *advice;
 } foreign[] = {
-    {"\x1f\x8b", "compressed once more: zcat FILE | carry check -"},
-    {"\x28\xb5\x2f\xfd", "compressed once more: zstdcat FILE | carry check -"},
-    {"\xfd\x37zX", "compressed: xzcat FILE | carry check -"},
-    {"BZh", "compressed: bzcat FILE | carry check -"},
-    {"snoo", "a snoop file: convert it with editcap -F pcap"},
+    {"\x1f\x8b", false, "compressed once more: zcat FILE | carry check -"},
+    {"\x28\xb5\x2f\xfd", false, "compressed once more: zstdcat FILE | carry check -"},
+    {"\xfd\x37zX", false, "compressed: xzcat FILE | carry check -"},
+    {"BZh", false, "compressed: bzcat FILE | carry check -"},
+    {"\x04\x22\x4d\x18", false, "compressed: lz4cat FILE | carry check -"},
+    {"snoo", true, "a snoop file: convert it with editcap -F pcap"},
+    {"GMBU", true, "a Network Monitor file: convert it with editcap -F pcap"},
+    {"RTSS", true, "a Network Monitor file: convert it with editcap -F pcap"},
+    {"XCP", true, "a NetXray or Windows Sniffer file: convert it with editcap -F pcap"},
+    {"TRSN", true, "a DOS Sniffer file: convert it with editcap -F pcap"},
+    {"iptr", true, "an iptrace file: convert it with editcap -F pcap"},
 };
 
-static enum capture_result no_capture(struct capture *capture, const uint8_t *magic) {
+/* Its row; NULL for what people take for no capture. */
+static const struct foreign *find_foreign(const uint8_t *magic) {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (memcmp(magic, foreign[i].magic, strlen(foreign[i].magic)) == 0)
-            return capture_damage(capture, "not a capture but %s", foreign[i].advice);
+            return &foreign[i];
+    return NULL;
+}
+
+/*
+ * A record of ERF (Endace) begins with the time (32 bits of fraction, then of seconds, the lowest
+ * byte first), the type, flags, the size of the record, a counter and the size on the wire.
+ */
+#define ERF_RECORD_BYTES 16
+#define ERF_YEAR_1995    788918400u /* in seconds; such clocks count from 1970 to 2106 */
+#define ERF_TYPE_MAX     48
+
+static bool is_erf_record(const uint8_t *record) {
+    uint32_t seconds = (uint32_t)record[7] << 24 | (uint32_t)record[6] << 16 |
+                       (uint32_t)record[5] << 8 | record[4];
+    uint32_t type = record[8] & 0x7f, size = (uint32_t)record[10] << 8 | record[11];
+    return seconds >= ERF_YEAR_1995 && type >= 1 && type <= ERF_TYPE_MAX && size > ERF_RECORD_BYTES;
+}
+
+/* ERF has no magic number: two records in a row, or one that is all there is. */
+static bool is_erf(struct capture *capture) {
+    struct input *input = &capture->input;
+    const uint8_t *record = input_peek(input, ERF_RECORD_BYTES);
+    if (!record || !is_erf_record(record))
+        return false;
+    size_t size = (size_t)record[10] << 8 | record[11];
+    const uint8_t *next = input_peek(input, size + ERF_RECORD_BYTES);
+    return next ? is_erf_record(next + size) : input_held(input) == size;
+}
+
+static enum capture_result no_capture(struct capture *capture, const uint8_t *magic) {
+    const struct foreign *known = find_foreign(magic);
+    if (known)
+        return capture_damage(capture, "not a capture but %s", known->advice);
+    if (is_erf(capture))
+        return capture_damage(capture, "not a capture but an ERF file: convert it with editcap -F "
+                                       "pcap");
+    magic = input_peek(&capture->input, MAGIC_BYTES);
     return capture_damage(capture, "not a capture: it starts with %02x %02x %02x %02x", magic[0],
                           magic[1], magic[2], magic[3]);
 }
@@ -121,6 +174,12 @@ bool capture_recognised(struct capture *capture) {
     return magic && recognise(capture, magic);
 }
 
+bool capture_is_foreign(struct capture *capture) {
+    const uint8_t *magic = peek_magic(capture);
+    const struct foreign *known = magic ? find_foreign(magic) : NULL;
+    return known && known->is_capture;
+}
+
 struct capture *capture_open_source(input_read_fn *read, void *context, size_t window) {
     struct capture *capture = calloc(1, sizeof *capture);
     if (!capture)
@@ -129,49 +188,8 @@ struct capture *capture_open_source(input_read_fn *read, void *context, size_t w
         free(capture);
         return NULL;
     }
+    capture->descriptor = capture->stop = -1;
     capture->next = start;
-    return capture;
-}
-
-static ssize_t read_descriptor(void *context, void *buffer, size_t size) {
-    const struct capture *capture = context;
-    const struct input_watcher *watcher = &capture->input.watcher;
-    struct pollfd readable = {.fd = capture->descriptor, .events = POLLIN};
-    if (watcher->idle && poll(&readable, 1, 0) == 0)
-        watcher->idle(watcher->context);
-    return read(capture->descriptor, buffer, size);
-}
-
-static struct capture *open_descriptor(int descriptor) {
-    struct stat status;
-    if (fstat(descriptor, &status))
-        return NULL;
-    if (S_ISDIR(status.st_mode)) {
-        errno = EISDIR;
-        return NULL;
-    }
-    struct capture *capture = capture_open_source(read_descriptor, NULL, CAPTURE_WINDOW_BYTES);
-    if (!capture)
-        return NULL;
-    capture->input.context = capture;
-    capture->descriptor = descriptor;
-    capture->size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    return capture;
-}
-
-struct capture *capture_open(const char *path) {
-    bool standard_input = strcmp(path, "-") == 0;
-    int descriptor = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return NULL;
-    struct capture *capture = open_descriptor(descriptor);
-    if (capture)
-        capture->owned = !standard_input;
-    if (!capture && !standard_input) {
-        int error = errno;
-        close(descriptor);
-        errno = error;
-    }
     return capture;
 }
 
@@ -193,15 +211,12 @@ void capture_pass_to(struct capture *capture, input_sink_fn *sink, void *context
 }
 
 bool capture_pass_rest(struct capture *capture) {
-    if (input_drain(&capture->input))
+    const bool drained = input_drain(&capture->input);
+    if (drained || (capture->unpack && unpack_problem(capture->unpack)))
         return true;
     capture->record = input_offset(&capture->input);
     capture_cut(capture, "file", 0);
     return false;
-}
-
-bool capture_status(const struct capture *capture, struct stat *status) {
-    return fstat(capture->descriptor, status) == 0;
 }
 
 enum capture_result capture_next(struct capture *capture, struct packet *packet) {
@@ -217,6 +232,10 @@ struct input *capture_input(struct capture *capture) {
 
 const struct capture_problem *capture_problem(const struct capture *capture) {
     return &capture->problem;
+}
+
+bool capture_is_packed(const struct capture *capture) {
+    return capture->unpack != NULL;
 }
 
 uint64_t capture_size(const struct capture *capture) {

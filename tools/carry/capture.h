@@ -69,17 +69,21 @@ struct capture *capture_open_source(input_read_fn *read, void *context, size_t w
 void capture_close(struct capture *capture);
 
 /*
- * Hands every byte of the file, unpacked if it was compressed, to `sink`, once and in order:
- * packets and what stands between them, whatever it is, damage too. Packets may be changed where
- * they stand, until the call of capture_next() that follows the one which returned them, and are
- * handed on as they are then. capture_pass_rest() ends it: at the end of the file, or false if
- * reading failed.
+ * Hands every byte of the file, unpacked if it was compressed, to `sink`, once and in order, until
+ * that wants no more: packets, and all bytes between them, damage included. The caller may change a
+ * packet in place until the call of capture_next() after the one that returned it, and by
+ * input_overwrite() until its bytes have been handed on. The sink gets the changed bytes.
+ * capture_pass_rest() ends it: at the end of the file, or of what can be unpacked of it, or false
+ * if reading failed.
  */
 void capture_pass_to(struct capture *capture, input_sink_fn *sink, void *context);
 bool capture_pass_rest(struct capture *capture);
 
 /* True if it starts like a capture; what follows may still be damaged. */
 bool capture_recognised(struct capture *capture);
+
+/* True if it starts like a capture of another format, which is named and not read. */
+bool capture_is_foreign(struct capture *capture);
 
 /* Where its bytes come from, to be watched: see input.h. */
 struct input *capture_input(struct capture *capture);
@@ -92,6 +96,18 @@ const struct capture_problem *capture_problem(const struct capture *capture);
 
 /* What the system knows of the file; false if this is no file of its own. */
 bool capture_status(const struct capture *capture, struct stat *status);
+
+/* True if reading may have to wait for whoever writes: pipes, sockets, devices. */
+bool capture_waits(const struct capture *capture);
+
+/*
+ * Once `descriptor` can be read from, a capture that waits ends. What has come by then is read, and
+ * what still comes within half a second. What the end cuts is no damage then, and is forgotten.
+ */
+void capture_stop_on(struct capture *capture, int descriptor);
+
+/* Is it compressed? Known once something was read. */
+bool capture_is_packed(const struct capture *capture);
 
 /* The file's size in bytes; 0 where that is not known: pipes, devices. */
 uint64_t capture_size(const struct capture *capture);

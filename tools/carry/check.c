@@ -14,27 +14,29 @@
 #include "capture.h"
 #include "check_jit.h"
 #include "check_options.h"
+#include "check_print.h"
 #include "command.h"
+#include "file_name.h"
+#include "findings.h"
 #include "folder.h"
 #include "output.h"
 #include "pipeline.h"
 #include "progress.h"
 #include "reassemble.h"
 #include "report.h"
+#include "signals.h"
 #include "tally.h"
-#include "text.h"
 
 /* All captures of one call. */
 struct run {
     struct check_options options;
-    bool many; /* there may be more than one capture */
     struct pipeline *pipeline;
     struct check_jit *jit;     /* NULL: not wanted */
     struct bad_file *bad_file; /* NULL: not wanted */
     bool spares_input;         /* the bad file is given up: it would replace a capture */
-    struct tally *total;
-    uint64_t captures, damaged, failed, skipped;
-    int status; /* the gravest so far */
+    struct check_print print;
+    uint64_t skipped; /* files of folders that are no captures */
+    int status;       /* the gravest so far */
 
     /* Of the present capture. */
     const char *path;
@@ -42,13 +44,15 @@ struct run {
     bool no_memory;
     struct tally *tally;
     struct reassembler *reassembler; /* NULL: not wanted */
-    struct finding *findings;        /* room for options.show */
-    size_t findings_count;
+    struct findings findings;
     uint64_t last_written; /* number of the packet */
+    uint64_t wrong_sums;   /* so far, for the progress line */
+    uint64_t bytes_read;   /* of the captures before */
+    struct capture *capture;
 };
 
 static void note_status(struct run *run, int status) {
-    run->status = status > run->status ? status : run->status;
+    run->status = command_graver(run->status, status);
 }
 
 /* --- A batch of packets: what any thread does --- */
@@ -95,6 +99,7 @@ static size_t check_frame(const struct check_options *options, bool functions,
         return carry_packet_check_fragment(frame, &options->packet, sums, CARRY_PACKET_SUMS_MAX,
                                            fragment);
     fragment->version = 0;
+    fragment->deeper = false;
     return (size_t)count;
 }
 
@@ -112,6 +117,7 @@ static void look_at_packet(const struct check_options *options, bool functions, 
     batch->tally.packets++;
     batch->tally.bytes += packet->captured;
     batch->tally.without += count == 0;
+    batch->tally.deeper += fragment.deeper;
     if (options->selects)
         count = select_sums(options->protocols, sums, count);
     add_sums(batch, index, &frame, sums, count);
@@ -128,20 +134,6 @@ static void look(const void *context, struct batch *batch) {
 
 /* --- A batch of packets: what is done in their order --- */
 
-static void list(const struct run *run, const struct finding *finding) {
-    switch (run->options.format) {
-    case CHECK_TEXT:
-        report_finding_text(run->many ? run->path : NULL, finding);
-        break;
-    case CHECK_JSON:
-        report_finding_json(run->path, finding);
-        break;
-    case CHECK_TSV:
-        report_finding_tsv(run->path, finding);
-        break;
-    }
-}
-
 /*
  * Lists a sum at once, or keeps it for the summary while there is room. Of the packet, `located`
  * bytes stand in the file as they do here.
@@ -150,45 +142,47 @@ static void add_finding(struct run *run, const struct packet *packet, uint32_t l
                         const struct carry_packet_sum *sum) {
     struct finding finding;
     struct carry_frame frame = tally_frame(packet);
-    if (!run->options.bad_only && run->findings_count == run->options.show)
+    if (!run->options.bad_only && !findings_want(&run->findings, sum))
         return;
     tally_describe(&finding, packet, &frame, sum);
     if ((uint64_t)sum->field_offset + sum->field_size > located)
         finding.offset = FINDING_NOWHERE;
     if (run->options.bad_only)
-        list(run, &finding);
+        check_print_finding(&run->print, run->path, &finding);
     else
-        run->findings[run->findings_count++] = finding;
+        findings_add(&run->findings, &finding);
 }
 
-static void write_bad(struct run *run, const struct packet *packet) {
+static void note_wrong(struct run *run, const struct packet *packet) {
+    run->wrong_sums++;
     if (!run->bad_file || run->last_written == packet->number)
         return;
     run->last_written = packet->number;
     bad_file_add(run->bad_file, run->path, packet);
 }
 
-static void finish_sum(struct run *run, const struct packet *packet,
-                       const struct carry_packet_sum *sum) {
-    struct carry_frame frame = tally_frame(packet);
-    tally_add_sender(run->tally, &frame, sum);
-    if (tally_is_in(sum->verdict, run->options.listed))
-        add_finding(run, packet, packet->captured, sum);
-    if (tally_is_in(sum->verdict, run->options.wrong))
-        write_bad(run, packet);
+/*
+ * Lists and writes a sum by what is known so far. It stands in `whole`, a packet or a datagram that
+ * `packet` completed.
+ */
+static void finish_named(struct run *run, const struct packet *whole, uint32_t located,
+                         const struct packet *packet, const struct carry_packet_sum *sum) {
+    struct carry_frame frame = tally_frame(whole);
+    struct carry_packet_sum known = *sum;
+    if (tally_add_sender(run->tally, &frame, sum) != sum->verdict)
+        cause_leave(&known);
+    if (tally_is_in(known.verdict, run->options.listed))
+        add_finding(run, whole, located, &known);
+    if (tally_is_in(known.verdict, run->options.wrong))
+        note_wrong(run, packet);
 }
 
 /* A sum of the datagram that a packet completed. */
 static void finish_sum_of(struct run *run, const struct datagram *datagram,
                           const struct packet *packet, const struct carry_packet_sum *sum) {
-    struct carry_frame last = tally_frame(packet), whole = tally_frame(&datagram->packet);
-    if (tally_add_sum(run->tally, &last, sum) || !tally_names(sum->verdict))
-        return;
-    tally_add_sender(run->tally, &whole, sum);
-    if (tally_is_in(sum->verdict, run->options.listed))
-        add_finding(run, &datagram->packet, datagram->located, sum);
-    if (tally_is_in(sum->verdict, run->options.wrong))
-        write_bad(run, packet);
+    struct carry_frame last = tally_frame(packet);
+    if (!tally_add_sum(run->tally, &last, sum) && tally_names(sum->verdict))
+        finish_named(run, &datagram->packet, datagram->located, packet, sum);
 }
 
 /* Its sums count in place of what its first fragment could say. */
@@ -220,7 +214,7 @@ static void finish_fragment(struct run *run, const struct packet *packet) {
 static void finish_note(struct run *run, const struct packet *packet, const struct note *note) {
     switch (note->kind) {
     case NOTE_SUM:
-        finish_sum(run, packet, &note->sum);
+        finish_named(run, packet, packet->captured, packet, &note->sum);
         break;
     case NOTE_UNKNOWN_LINK:
         tally_add_unknown(run->tally, packet);
@@ -246,58 +240,29 @@ static bool finish(void *context, const struct batch *batch) {
 /* --- A capture --- */
 
 static void file_error(struct run *run, const char *path, const char *reason) {
+    progress_hide();
     note_status(run, command_file_error(path, reason));
 }
 
-/* What the summary would have said of a capture that ended early, where there is none. */
-static void print_problem(struct run *run, const struct report *report) {
-    char offset[TEXT_SIZE], text[sizeof report->problem->reason + TEXT_SIZE + 32];
-    bool summary_tells = !run->options.bad_only && run->options.format != CHECK_TSV;
-    if (report->end == CAPTURE_FAILED) {
-        file_error(run, report->path, report->problem->reason);
-    } else if (report->end == CAPTURE_DAMAGED && !summary_tells && !run->options.quiet) {
-        snprintf(text, sizeof text, "damaged at offset %s: %s",
-                 text_count(offset, report->problem->offset), report->problem->reason);
-        command_file_error(report->path, text);
-    }
-}
-
-static void print_report(struct run *run, const struct report *report) {
-    print_problem(run, report);
-    if (run->options.quiet || run->options.bad_only)
-        return;
-    switch (run->options.format) {
-    case CHECK_TEXT:
-        if (run->captures > 1)
-            putchar('\n');
-        report_text(report);
-        break;
-    case CHECK_JSON:
-        report_json(report);
-        break;
-    case CHECK_TSV:
-        report_tsv(report);
-        break;
-    }
-}
-
-static void count_capture(struct run *run, const struct tally *tally, enum capture_result end) {
-    run->captures++;
-    run->damaged += end == CAPTURE_DAMAGED;
-    run->failed += end == CAPTURE_FAILED;
-    tally_merge(run->total, tally);
-    if (tally_total_of(tally, run->options.wrong))
-        note_status(run, STATUS_BAD);
-    if (end == CAPTURE_DAMAGED)
-        note_status(run, STATUS_DAMAGED);
+static void draw(void *context, uint64_t packets) {
+    const struct run *run = context;
+    progress_count(run->print.total->packets + packets, run->wrong_sums);
+    progress_draw(capture_position(run->capture));
 }
 
 static enum capture_result run_capture(struct run *run, struct capture *capture) {
-    bool mixes_with_output = run->options.bad_only && isatty(STDOUT_FILENO);
-    if (!mixes_with_output)
-        progress_begin(capture_size(capture));
+    run->capture = capture;
+    progress_begin_file(&(struct progress_file){
+        .size = capture_size(capture),
+        .before = run->bytes_read,
+        .path = run->print.many ? run->path : NULL,
+    });
+    if (capture_waits(capture))
+        capture_stop_on(capture, signals_stop_begin());
     enum capture_result end = pipeline_run(run->pipeline, capture, run->options.packets);
-    progress_end();
+    signals_stop_end();
+    run->bytes_read += capture_position(capture);
+    progress_hide();
     pipeline_take_tally(run->pipeline, run->tally);
     return end;
 }
@@ -305,41 +270,53 @@ static enum capture_result run_capture(struct run *run, struct capture *capture)
 static void report_capture(struct run *run, const struct capture *capture,
                            enum capture_result end) {
     const struct reassembler *reassembler = run->reassembler;
-    print_report(run, &(struct report){
-                          .path = run->path,
-                          .tally = run->tally,
-                          .wrong = run->options.wrong,
-                          .listed = run->options.listed,
-                          .findings = run->findings,
-                          .findings_count = run->findings_count,
-                          .reassembly = reassembler ? reassembler_counts(reassembler) : NULL,
-                          .end = end,
-                          .problem = capture_problem(capture),
-                      });
+    const struct report report = {
+        .path = run->path,
+        .tally = run->tally,
+        .wrong = run->options.wrong,
+        .listed = run->options.listed,
+        .findings = run->findings.list,
+        .findings_count = run->findings.count,
+        .reassembly = reassembler ? reassembler_counts(reassembler) : NULL,
+        .end = end,
+        .problem = capture_problem(capture),
+    };
+    note_status(run, check_print_capture(&run->print, &report));
+}
+
+/* Says what was not known yet when lines and packets went out. */
+static void note_early(const struct run *run) {
+    char number[TEXT_SIZE], text[3 * TEXT_SIZE + 128];
+    uint64_t count = tally_called_bad(run->tally);
+    bool were_out = run->options.bad_only || (run->bad_file && !run->options.quiet);
+    if (!count || !were_out || tally_is_in(CARRY_VERDICT_PARTIAL, run->options.wrong))
+        return;
+    snprintf(text, sizeof text,
+             "reported %s IPv4 header sum%s of 0 as bad before later packets of the same sender "
+             "showed transmit offload",
+             text_count(number, count), text_plural(count));
+    command_file_error(run->path, text);
 }
 
 static bool open_capture(struct run *run) {
     const struct check_options *options = &run->options;
-    run->tally = tally_new();
+    tally_clear(run->tally);
     run->reassembler = options->reassemble ? reassembler_create(&options->packet) : NULL;
-    return run->tally && (run->reassembler || !options->reassemble);
-}
-
-static void close_capture(struct run *run) {
-    reassembler_free(run->reassembler);
-    tally_free(run->tally);
+    return run->reassembler || !options->reassemble;
 }
 
 static void check_open_capture(struct run *run, const char *path, struct capture *capture) {
     run->path = path;
     run->streams = run->options.bad_only && capture_size(capture) == 0;
-    run->findings_count = 0;
+    run->findings.count = run->findings.waiting = 0;
     run->last_written = 0;
     enum capture_result end = run_capture(run, capture);
     if (run->reassembler)
         reassembler_end(run->reassembler);
-    count_capture(run, run->tally, end);
+    tally_settle(run->tally);
+    findings_settle(&run->findings, run->tally, run->options.listed);
     report_capture(run, capture, end);
+    note_early(run);
     if (run->no_memory)
         file_error(run, path, strerror(ENOMEM));
 }
@@ -349,49 +326,58 @@ static void check_capture(struct run *run, const char *path, struct capture *cap
         check_open_capture(run, path, capture);
     else
         file_error(run, path, strerror(errno));
-    close_capture(run);
+    reassembler_free(run->reassembler);
 }
 
-/* A file that cannot be opened: a message, and with --json an object like any other file's. */
 static void report_unopened(struct run *run, const char *path, const char *reason) {
-    const struct tally nothing = {0};
-    struct capture_problem problem = {0};
-    snprintf(problem.reason, sizeof problem.reason, "%s", reason);
-    const struct report report = {
-        .path = path, .tally = &nothing, .end = CAPTURE_FAILED, .problem = &problem};
-    if (run->options.format == CHECK_JSON)
-        print_report(run, &report);
-    else
-        print_problem(run, &report);
-    count_capture(run, &nothing, CAPTURE_FAILED);
+    progress_hide();
+    note_status(run, check_print_unopened(&run->print, path, reason));
 }
 
 /* --- Files and folders --- */
 
-/* Not a capture, and nothing that went wrong on the way to see that. */
-static bool is_other(struct capture *capture) {
-    return !capture_recognised(capture) && !capture_input(capture)->error;
+/* Neither a capture nor called so, and nothing that went wrong on the way to see that. */
+static bool is_other(struct capture *capture, const char *path) {
+    return !capture_recognised(capture) && !capture_input(capture)->error &&
+           !capture_is_foreign(capture) && !file_name_is_capture(path);
 }
 
 /* Gives the file of bad packets up if it would replace this capture. */
-static bool spares(struct run *run, const struct capture *capture) {
-    struct stat status;
-    bool replaces = run->bad_file && capture_status(capture, &status) &&
-                    bad_file_replaces(run->bad_file, &status);
+static bool spares(struct run *run, const struct stat *status) {
+    bool replaces = run->bad_file && bad_file_replaces(run->bad_file, status);
     run->spares_input |= replaces;
     return replaces;
 }
 
-static void check_file(struct run *run, const char *path, bool in_folder) {
-    struct capture *capture = capture_open(path);
-    if (!capture)
-        report_unopened(run, path, strerror(errno));
-    else if (spares(run, capture))
+static void check_readable(struct run *run, const char *path, struct capture *capture,
+                           const struct stat *status) {
+    if (run->bad_file && S_ISREG(status->st_mode))
+        bad_file_restrict(run->bad_file, status->st_mode);
+    check_capture(run, path, capture);
+}
+
+/* What this command writes into a folder is not even one of the other files there. */
+static void check_opened(struct run *run, const char *path, struct capture *capture,
+                         const struct stat *status, bool in_folder) {
+    if (output_is_own(status)) {
+        if (!in_folder)
+            report_unopened(run, path, "is what this command writes");
+    } else if (spares(run, status)) {
         report_unopened(run, path, "is what --write-bad is to replace, so it stays");
-    else if (in_folder && is_other(capture))
+    } else if (in_folder && (output_is_unfinished(path) || is_other(capture, path))) {
         run->skipped++;
+    } else {
+        check_readable(run, path, capture, status);
+    }
+}
+
+static void check_file(struct run *run, const char *path, bool in_folder) {
+    struct stat status;
+    struct capture *capture = capture_open(path);
+    if (capture && capture_status(capture, &status))
+        check_opened(run, path, capture, &status, in_folder);
     else
-        check_capture(run, path, capture);
+        report_unopened(run, path, strerror(errno));
     if (capture)
         capture_close(capture);
 }
@@ -407,9 +393,9 @@ static void report_unread(void *context, const char *path, int error) {
 
 static void check_folder(struct run *run, const char *path) {
     const struct folder_visitor visitor = {check_file_of_folder, report_unread, run};
-    uint64_t before = run->captures;
+    uint64_t before = run->print.captures;
     folder_walk(path, &visitor);
-    if (run->captures == before)
+    if (run->print.captures == before)
         report_unopened(run, path, "no captures in this folder");
 }
 
@@ -424,53 +410,35 @@ static void check_files(struct run *run, char **paths, int count) {
 
 /* --- The command --- */
 
-static void print_header(const struct check_options *options) {
-    if (options->format != CHECK_TSV || options->quiet)
-        return;
-    if (options->bad_only)
-        report_finding_tsv_header();
-    else
-        report_tsv_header();
-}
-
-/* What one capture, or a message that there is none, says already is not said again. */
-static bool has_total(const struct run *run) {
-    return run->many && (run->captures > 1 || run->captures > run->failed) &&
-           run->options.format == CHECK_TEXT && !run->options.quiet && !run->options.bad_only;
-}
-
-static void print_total(const struct run *run) {
-    if (has_total(run))
-        report_total(&(struct report_total){
-            .tally = run->total,
-            .wrong = run->options.wrong,
-            .captures = run->captures,
-            .damaged = run->damaged,
-            .failed = run->failed,
-            .skipped = run->skipped,
-        });
-}
-
-static bool open_run(struct run *run) {
-    const struct pipeline_work work = {look, finish, run};
-    run->total = tally_new();
-    run->findings = calloc(run->options.show + 1, sizeof *run->findings);
+static bool open_run(struct run *run, bool many) {
+    const struct pipeline_work work = {look, finish, draw, run};
+    run->tally = tally_new();
     run->pipeline = pipeline_open(run->options.threads, &work);
-    return run->total && run->findings && run->pipeline;
+    return findings_open(&run->findings, run->options.show) &&
+           check_print_open(&run->print, &run->options, many) && run->tally && run->pipeline;
 }
 
 static void close_run(struct run *run) {
     if (run->pipeline)
         pipeline_close(run->pipeline);
     check_jit_close(run->jit);
-    free(run->findings);
-    tally_free(run->total);
+    findings_close(&run->findings);
+    tally_free(run->tally);
+    check_print_close(&run->print);
 }
 
 static void close_bad_file(struct run *run) {
     bool keep = !run->no_memory && !run->spares_input && !command_output_failed();
+    if (run->bad_file && command_output_failed())
+        file_error(run, run->options.write_bad, "is not written, as the output could not be");
     if (run->bad_file && !bad_file_close(run->bad_file, keep))
         file_error(run, run->options.write_bad, output_problem(errno));
+}
+
+/* Lines that are listed meanwhile would stand among what is drawn. */
+static bool shows_progress(const struct check_options *options) {
+    bool lists_here = options->bad_only && isatty(STDOUT_FILENO);
+    return options->quiet || (!lists_here && !progress_is_piped());
 }
 
 static void check_all(struct run *run, char **paths, int count) {
@@ -481,9 +449,12 @@ static void check_all(struct run *run, char **paths, int count) {
             return;
         }
     }
-    print_header(&run->options);
+    check_print_header(&run->print);
+    if (shows_progress(&run->options))
+        progress_begin(0);
     check_files(run, paths, count);
-    print_total(run);
+    progress_end();
+    check_print_total(&run->print, run->skipped);
     close_bad_file(run);
 }
 
@@ -496,10 +467,10 @@ int command_check(int argc, char **argv) {
         check_usage();
         return STATUS_CLEAN;
     }
-    run.many = argc - optind > 1 || folder_is(argv[optind]);
+    bool many = argc - optind > 1 || folder_is(argv[optind]);
     if (run.options.jit)
         run.status = check_jit_open(run.options.jit, &run.jit);
-    if (run.status == STATUS_CLEAN && !open_run(&run))
+    if (run.status == STATUS_CLEAN && !open_run(&run, many))
         run.status = command_error("%s", strerror(ENOMEM));
     if (run.status == STATUS_CLEAN)
         check_all(&run, argv + optind, argc - optind);

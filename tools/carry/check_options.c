@@ -12,6 +12,7 @@
 #include <carry/packet.h>
 
 #include "command.h"
+#include "file_name.h"
 #include "pipeline.h"
 #include "tally.h"
 #include "text.h"
@@ -29,53 +30,72 @@ static const char usage[] =
     "that are wrong from those that transmit offload left to the network card, which\n"
     "are partial: nothing is wrong with them. FILE may be a pipe, or - for standard\n"
     "input, compressed by gzip or zstd, or a folder: then all captures below it are\n"
-    "checked, in order, and other files are skipped.\n"
+    "checked, in order. Other files are skipped, unless they are named as captures.\n"
+    "Of several captures each is one line, and a summary of all of them follows. The\n"
+    "first Ctrl-C on a pipe ends the input, and all is reported and kept.\n"
+    "\n"
+    "Verdicts:\n"
+    "  good, bad     the checksum agrees with the bytes that it covers, or does not\n"
+    "  partial       it is left for the network card to complete\n"
+    "  absent        the sender chose to send none, as UDP over IPv4 may\n"
+    "  illegal       there is none, though the protocol demands one\n"
+    "  unverifiable  the capture does not hold what is needed to tell\n"
     "\n"
     "What is printed:\n"
     "  -b, --bad-only          list every bad or illegal checksum, one a line\n"
+    "      --each              print a summary of each of several captures\n"
     "  -J, --json              print a JSON object a file, or a line of -b\n"
+    "      --list-bad          print only the names of captures that are not clean;\n"
+    "                          with --json or --tsv, only what is printed of those\n"
     "  -t, --tsv               print columns between tabs, with a header line\n"
     "  -n, --show=COUNT        show the first COUNT bad checksums in the summary (5)\n"
     "  -q, --quiet             print nothing; the exit status tells\n"
     "  -w, --write-bad=FILE    write the packets with bad checksums as pcapng to FILE\n"
+    "                          (its permissions are those that all captures give)\n"
     "\n"
     "What is checked:\n"
     "  -c, --count=COUNT       only the first COUNT packets of each file\n"
     "  -p, --proto=LIST        only these protocols, separated by commas\n"
-    "      --partial=VERDICT   partial checksums are ok (so it is without this), bad,\n"
-    "                          or to report: listed, but not counted as wrong\n"
-    "      --udp-zero6=VERDICT UDP without a checksum over IPv6 is illegal (so it is\n"
-    "                          without this, but for tunnels), or ok\n"
+    "      --partial=VERDICT   partial checksums are ok (the default), bad, or to\n"
+    "                          report: listed, but not counted as wrong\n"
+    "      --udp-zero6=VERDICT UDP without a checksum over IPv6 is illegal (the\n"
+    "                          default, except in tunnels), or ok\n"
     "      --no-tunnels        no IP packet inside another\n"
-    "      --no-reassemble     no datagram put together from fragments (they are\n"
-    "                          without this, and with --reassemble)\n"
+    "      --no-reassemble     do not reassemble fragmented datagrams (default:\n"
+    "                          --reassemble)\n"
+    "      --strict            exit with 4 unless everything was verified\n"
     "\n"
-    "      --jit[=COUNT]       make functions for the shapes of which there are COUNT\n"
-    "                          packets (8192): what is printed is the same, sooner\n"
-    "  -j, --threads=COUNT     use so many threads (one a core); what is printed is\n"
-    "                          the same for any number\n"
+    "      --jit[=COUNT]       compile a check for each sequence of headers that\n"
+    "                          COUNT packets (8192) have in common; the output is the\n"
+    "                          same, sooner for large captures\n"
+    "  -j, --threads=COUNT     use COUNT threads (default: one for each core); the\n"
+    "                          output is the same for any number\n"
     "  -h, --help              print this\n"
     "\n"
     "Exit status, the gravest of all files:\n"
     "  0  clean             1  a checksum is bad or illegal\n"
     "  2  damaged capture   3  wrong usage, or reading or writing failed\n"
+    "  4  with --strict: nothing is wrong, but not everything was verified\n"
     "\n"
     "Examples:\n"
     "  carry check capture.pcap\n"
+    "  carry check --list-bad captures/\n"
     "  carry check --json captures/ | jq .protocols.tcp\n"
     "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
     "  tcpdump -U -w - | carry check --bad-only -\n";
 
-enum { JIT = 1, PARTIAL, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, UDP_ZERO6 };
+enum { EACH = 1, JIT, LIST_BAD, PARTIAL, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, STRICT, UDP_ZERO6 };
 
 static const char letters[] = ":bc:hj:Jn:p:qtw:";
 
 static const struct option long_options[] = {
     {"bad-only", no_argument, NULL, 'b'},
     {"count", required_argument, NULL, 'c'},
+    {"each", no_argument, NULL, EACH},
     {"help", no_argument, NULL, 'h'},
     {"jit", optional_argument, NULL, JIT},
     {"json", no_argument, NULL, 'J'},
+    {"list-bad", no_argument, NULL, LIST_BAD},
     {"no-reassemble", no_argument, NULL, NO_REASSEMBLE},
     {"no-tunnels", no_argument, NULL, NO_TUNNELS},
     {"partial", required_argument, NULL, PARTIAL},
@@ -83,6 +103,7 @@ static const struct option long_options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"reassemble", no_argument, NULL, REASSEMBLE},
     {"show", required_argument, NULL, 'n'},
+    {"strict", no_argument, NULL, STRICT},
     {"threads", required_argument, NULL, 'j'},
     {"tsv", no_argument, NULL, 't'},
     {"udp-zero6", required_argument, NULL, UDP_ZERO6},
@@ -178,16 +199,30 @@ static unsigned cores(void) {
     return count < PIPELINE_THREADS_MAX ? count : PIPELINE_THREADS_MAX;
 }
 
-static int parse_option(int option, char **argv, struct check_options *options) {
+/* What an option without a value sets; NULL for all others. */
+static bool *flag_of(int option, struct check_options *options) {
     switch (option) {
     case 'b':
-        options->bad_only = true;
-        return STATUS_CLEAN;
+        return &options->bad_only;
+    case 'h':
+        return &options->help;
+    case 'q':
+        return &options->quiet;
+    case EACH:
+        return &options->each;
+    case LIST_BAD:
+        return &options->list_bad;
+    case STRICT:
+        return &options->strict;
+    default:
+        return NULL;
+    }
+}
+
+static int parse_option(int option, char **argv, struct check_options *options) {
+    switch (option) {
     case 'c':
         return command_number("check", "count", optarg, 1, UINT64_MAX, &options->packets);
-    case 'h':
-        options->help = true;
-        return STATUS_CLEAN;
     case 'J':
         options->format = CHECK_JSON;
         return STATUS_CLEAN;
@@ -197,9 +232,6 @@ static int parse_option(int option, char **argv, struct check_options *options) 
         return set_show(options, optarg);
     case 'p':
         return set_protocols(options, optarg);
-    case 'q':
-        options->quiet = true;
-        return STATUS_CLEAN;
     case 't':
         options->format = CHECK_TSV;
         return STATUS_CLEAN;
@@ -238,7 +270,12 @@ int check_options(int argc, char **argv, struct check_options *options) {
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-        int status = parse_option(option, argv, options);
+        bool *flag = flag_of(option, options);
+        int status = STATUS_CLEAN;
+        if (flag)
+            *flag = true;
+        else
+            status = parse_option(option, argv, options);
         if (status != STATUS_CLEAN)
             return status;
     }
@@ -246,6 +283,11 @@ int check_options(int argc, char **argv, struct check_options *options) {
         return command_usage("check", "no file given");
     if (options->write_bad && strcmp(options->write_bad, "-") == 0)
         return command_usage("check", "--write-bad must be a file: it appears whole or not at all");
+    if (options->write_bad && file_name_is_packed(options->write_bad))
+        return command_usage("check", "--write-bad is never compressed: '%s' says that it is",
+                             options->write_bad);
+    if (options->list_bad && options->bad_only)
+        return command_usage("check", "--list-bad lists files, --bad-only checksums: not both");
     if (options->quiet)
         options->bad_only = false;
     if (options->packet.flags)

@@ -14,6 +14,9 @@ enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_TSV };
 struct check_options {
     enum check_format format;
     bool bad_only;
+    bool list_bad; /* only what is printed of captures that are not clean; as text, their names */
+    bool each;     /* a summary of each capture, where there are several */
+    bool strict;   /* what could not be verified has an exit status */
     bool quiet;
     bool help;
     bool reassemble;

@@ -18,6 +18,14 @@ static void print_message(const char *format, va_list arguments) {
     text_print_clean(stderr, message);
 }
 
+int command_graver(int status, int other) {
+    static const int gravity[] = {
+        [STATUS_CLEAN] = 0,   [STATUS_UNCHECKED] = 1, [STATUS_BAD] = 2,
+        [STATUS_DAMAGED] = 3, [STATUS_ERROR] = 4,
+    };
+    return gravity[other] > gravity[status] ? other : status;
+}
+
 int command_error(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -45,6 +53,22 @@ int command_usage(const char *name, const char *format, ...) {
     return STATUS_ERROR;
 }
 
+/* Options that people look for by the names that they have elsewhere. */
+static const char *advice(const char *command, const char *option) {
+    static const struct {
+        const char *name, *advice;
+    } known[] = {
+        {"--color", "colours are for terminals, unless NO_COLOR is set"},
+        {"--csv", "--tsv prints columns"},
+        {"--files0-from", "xargs -0 carry check reads names"},
+    };
+    const size_t size = strcspn(option, "=");
+    for (size_t i = 0; strcmp(command, "check") == 0 && i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].name) == size && memcmp(known[i].name, option, size) == 0)
+            return known[i].advice;
+    return NULL;
+}
+
 int command_bad_option(char **argv, int result) {
     const char *option = argv[optind - 1];
     char letter[3] = {'-', (char)optopt, '\0'};
@@ -54,14 +78,29 @@ int command_bad_option(char **argv, int result) {
         return command_usage(argv[0], "option '%s' needs a value", option);
     if (optopt && option != letter)
         return command_usage(argv[0], "option '%s' takes no value", option);
-    return command_usage(argv[0], "unknown option '%s'", option);
+    const char *instead = advice(argv[0], option);
+    return command_usage(argv[0], "unknown option '%s'%s%s", option, instead ? ": " : "",
+                         instead ? instead : "");
 }
 
+/* The digits alone of a number that may have commas between them, as far as there is room. */
+static const char *without_commas(char digits[TEXT_SIZE], const char *text) {
+    size_t count = 0;
+    for (; *text && count < TEXT_SIZE - 1; text++)
+        if (*text != ',')
+            digits[count++] = *text;
+    digits[count] = '\0';
+    return digits;
+}
+
+/* As people type it, or as text_count() prints it. */
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number) {
-    char *end;
+    char *end, digits[TEXT_SIZE], printed[TEXT_SIZE];
     errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
+    unsigned long long value = strtoull(without_commas(digits, text), &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || value < low || value > high)
+        return false;
+    if (strchr(text, ',') && strcmp(text, text_count(printed, value)) != 0)
         return false;
     *number = value;
     return true;

@@ -10,13 +10,17 @@
 #include "commands.def"
 #undef CARRY_COMMAND
 
-/* Exit statuses of every subcommand; the gravest one wins. */
+/* Exit statuses of every subcommand. */
 enum status {
-    STATUS_CLEAN = 0,   /* nothing wrong */
-    STATUS_BAD = 1,     /* a checksum is bad or illegal, a site is wrong */
-    STATUS_DAMAGED = 2, /* a file is damaged; of a capture, what could be read was checked */
-    STATUS_ERROR = 3,   /* wrong usage, or input or output failed */
+    STATUS_CLEAN = 0,     /* nothing wrong */
+    STATUS_BAD = 1,       /* a checksum is bad or illegal, a site is wrong */
+    STATUS_DAMAGED = 2,   /* a file is damaged; of a capture, what could be read was checked */
+    STATUS_ERROR = 3,     /* wrong usage, or input or output failed */
+    STATUS_UNCHECKED = 4, /* --strict: nothing is wrong, but not everything was verified */
 };
+
+/* The graver one of two. UNCHECKED came last, and only CLEAN is less grave. */
+int command_graver(int status, int other);
 
 /* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
 __attribute__((format(printf, 1, 2))) int command_error(const char *format, ...);
@@ -33,7 +37,10 @@ __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const 
  */
 int command_bad_option(char **argv, int result);
 
-/* Is this a decimal number in that range, and nothing else? *number stays as it was if not. */
+/*
+ * Is this a decimal number in that range, and nothing else? It may have commas where this tool
+ * prints them. *number stays as it was if not.
+ */
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
 
 /*

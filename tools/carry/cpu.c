@@ -27,7 +27,7 @@ static const char usage[] =
     "\n"
     "The environment variable CARRY_CPU_MASK takes features away from every program\n"
     "that uses the library: names separated by commas, each with all that builds on\n"
-    "it, or 'all'; '+prefer512' switches that preference on.\n"
+    "it, or 'all'; '+' before a preference, as in '+prefer512', switches it on.\n"
     "\n"
     "Exit status: 0; 3 wrong usage, or a mask that cannot be understood.\n"
     "\n"
@@ -68,23 +68,22 @@ static enum carry_cpu_state state_of(const char *name) {
     return CARRY_CPU_ABSENT;
 }
 
-static bool any_unpreferred(const struct kernel_table *table) {
+static bool any_unwelcome(const struct kernel_table *table) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; table->kernel(i, &kernel); i++)
-        if (!kernel.missing && !kernel.preferred)
+        if (!kernel.missing && kernel.against)
             return true;
     return false;
 }
 
-#define WHY_BYTES 256
+#define WHY_BYTES       256
+#define EVIDENCE_COLUMN 31
 
 static char *why_chosen(char *why, const struct kernel_table *table) {
     size_t chosen = kernel_table_chosen(table);
     size_t used =
         (size_t)snprintf(why, WHY_BYTES, "the last in the table that this CPU can run%s",
-                         any_unpreferred(table) ? " without its 512-bit vectors, which are not "
-                                                  "preferred here"
-                                                : "");
+                         any_unwelcome(table) ? " and that wants no preference it lacks" : "");
     const char *need;
     for (size_t i = 0; (need = table->need(chosen, i)) && used < WHY_BYTES; i++)
         used += (size_t)snprintf(why + used, WHY_BYTES - used, "%s %s", i ? " and" : "; it needs",
@@ -94,17 +93,24 @@ static char *why_chosen(char *why, const struct kernel_table *table) {
 
 /* --- For people --- */
 
-static void print_features(void) {
+static void print_feature(const struct carry_cpu_feature *feature) {
     static const enum colour colours[] = {
         [CARRY_CPU_ABSENT] = COLOUR_FAINT,
         [CARRY_CPU_MASKED] = COLOUR_YELLOW,
         [CARRY_CPU_PRESENT] = COLOUR_GREEN,
     };
+    printf("  %-18s %s%-9s%s %s\n", feature->name, text_colour(colours[feature->state]),
+           state_names[feature->state], text_colour(COLOUR_NONE), feature->description);
+    if (feature->evidence)
+        text_wrap(stdout, EVIDENCE_COLUMN, feature->evidence);
+}
+
+static void print_features(const char *title, bool preferences) {
     struct carry_cpu_feature feature;
-    text_print_title("Features");
+    text_print_title(title);
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
-        printf("  %-18s %s%-9s%s %s\n", feature.name, text_colour(colours[feature.state]),
-               state_names[feature.state], text_colour(COLOUR_NONE), feature.description);
+        if (feature.is_preference == preferences)
+            print_feature(&feature);
 }
 
 static void print_kernel(const struct carry_sum_kernel *kernel) {
@@ -116,8 +122,11 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
         printf("needs %s, which is %s", kernel->missing, state_names[state_of(kernel->missing)]);
     else if (kernel->chosen)
         printf("chosen");
+    else if (kernel->against)
+        printf("available, but wants %s, which is %s", kernel->against,
+               state_names[state_of(kernel->against)]);
     else
-        printf("available%s", kernel->preferred ? "" : ", but 512 bits are not preferred");
+        printf("available");
     printf("%s\n", text_colour(COLOUR_NONE));
 }
 
@@ -141,7 +150,8 @@ static void print_text(void) {
     text_print_field("CPU", model[0] ? model : "does not tell its name");
     text_print_field("Architecture", carry_cpu_arch());
     text_print_field("Mask", mask()[0] ? mask() : "none");
-    print_features();
+    print_features("Features", false);
+    print_features("Preferences, from the table of CPUs", true);
     for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
         print_kernels(&kernel_tables[i]);
 }
@@ -152,10 +162,10 @@ static json_t *features_json(void) {
     json_t *list = json_array();
     struct carry_cpu_feature feature;
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:b}", "name", feature.name, "description",
-                                        feature.description, "state", state_names[feature.state],
-                                        "preference", feature.is_preference));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:s?}", "name", feature.name,
+                                              "description", feature.description, "state",
+                                              state_names[feature.state], "preference",
+                                              feature.is_preference, "evidence", feature.evidence));
     return list;
 }
 

@@ -10,26 +10,34 @@
 #include <carry/sum.h>
 
 #include "capture.h"
+#include "cause.h"
 #include "command.h"
+#include "follow.h"
+#include "header_senders.h"
 #include "json.h"
 #include "options.h"
+#include "reassemble.h"
 #include "report.h"
 #include "tally.h"
 #include "text.h"
+#include "why.h"
 
 static const char usage[] =
     "Usage: carry explain [OPTION]... FILE FRAME\n"
     "\n"
     "Shows one frame of a capture layer by layer: what each checksum covers, with its\n"
     "pseudo-header, what it holds, what it should hold, and why it got its verdict.\n"
-    "FRAME counts from 1, as carry check and other tools do. FILE may be a pipe, or -\n"
-    "for standard input.\n"
+    "FRAME counts from 1, as carry check and other tools do; 1,018 is 1018. FILE may\n"
+    "be a pipe, or - for standard input. Of a frame that holds a fragment, the\n"
+    "datagram is shown too, for which more of FILE is read. An IPv4 header's sum of 0\n"
+    "is explained by the other packets of its sender, too, for which FILE is read to\n"
+    "its end.\n"
     "\n"
     "  -J, --json    print a JSON object\n"
     "  -h, --help    print this\n"
     "\n"
     "Exit status:\n"
-    "  0  clean             1  a checksum of the frame is bad or illegal\n"
+    "  0  clean             1  a checksum of frame or datagram is bad or illegal\n"
     "  2  damaged capture   3  wrong usage, no such frame, or reading failed\n"
     "\n"
     "Example:\n"
@@ -41,14 +49,25 @@ struct options {
     bool json;
 };
 
+/* What is explained: a frame, or a datagram. */
 struct explanation {
     const char *path;
     struct packet packet;
+    const struct datagram *datagram; /* NULL: a frame */
     struct carry_frame frame;
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     size_t layers_count;
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t sums_count;
+};
+
+struct run {
+    struct options options;
+    struct follow follow;
+    struct header_senders *senders;
+    json_t *frame;     /* with --json, */
+    json_t *datagrams; /* and what it is part of */
+    int status;
 };
 
 /* --- Options --- */
@@ -73,38 +92,6 @@ static const struct carry_packet_sum *sum_of(const struct explanation *explanati
             return sum;
     }
     return NULL;
-}
-
-static const char *why_unverifiable(unsigned reason) {
-    static const char *const sentences[CARRY_REASON_COUNT] = {
-        [CARRY_REASON_SNAPLEN] = "the capture cut off bytes that it covers",
-        [CARRY_REASON_FRAGMENT] = "it covers a datagram of which this frame is one fragment",
-        [CARRY_REASON_LENGTH] = "a length goes beyond the bytes on the wire, or the packet around",
-        [CARRY_REASON_MALFORMED] = "a header contradicts itself, or the lengths around it",
-        [CARRY_REASON_QUOTED] = "an ICMP error quotes it, and routers cut and edit what they quote",
-        [CARRY_REASON_ROUTING] = "an unknown routing header hides the final destination",
-    };
-    const char *sentence = sentences[reason];
-    return sentence ? sentence : carry_packet_reason_name(reason);
-}
-
-static const char *why(const struct carry_packet_sum *sum) {
-    switch (sum->verdict) {
-    case CARRY_VERDICT_GOOD:
-        return "it agrees with the bytes that it covers";
-    case CARRY_VERDICT_BAD:
-        return sum->stored ? "it does not agree with the bytes that it covers"
-                           : "it was never filled in";
-    case CARRY_VERDICT_PARTIAL:
-        return "it holds the sum of the pseudo-header alone: transmit offload left the rest to the "
-               "network card";
-    case CARRY_VERDICT_ABSENT:
-        return "0 says that the sender chose to send none";
-    case CARRY_VERDICT_ILLEGAL:
-        return "0 says that there is none, and the protocol demands one here";
-    default:
-        return why_unverifiable(sum->reason);
-    }
 }
 
 /* Is what to store known? */
@@ -137,6 +124,9 @@ static bool pseudo_is_plain(const struct explanation *explanation,
 #define NAME_WIDTH 10
 #define INDENT     (8 + NAME_WIDTH)
 
+/* Of the frames of one datagram. */
+#define FRAMES_SHOWN 8
+
 static void print_pseudo(FILE *out, const struct explanation *explanation,
                          const struct carry_packet_sum *sum, const struct finding *finding) {
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE], size[TEXT_SIZE];
@@ -155,11 +145,16 @@ static void print_details(FILE *out, const struct explanation *explanation,
                           const struct carry_packet_sum *sum, const struct finding *finding) {
     char offset[TEXT_SIZE], size[TEXT_SIZE], in_file[TEXT_SIZE];
     int digits = 2 * sum->field_size;
-    fprintf(out, "%s\n", why(sum));
+    const char *rule = why_rule(&explanation->frame, sum);
+    fprintf(out, "%s\n", why_verdict(&explanation->frame, sum));
+    if (rule)
+        fprintf(out, "%s\n", rule);
     if (has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
         fprintf(out, "should be 0x%0*x\n", digits, sum->expected);
-    fprintf(out, "stands at byte %s, at offset %s in the file\n",
-            text_count(offset, sum->field_offset), text_count(in_file, finding->offset));
+    fprintf(out, "stands at byte %s", text_count(offset, sum->field_offset));
+    if (finding->offset != FINDING_NOWHERE)
+        fprintf(out, ", at offset %s in the file", text_count(in_file, finding->offset));
+    fputc('\n', out);
     fprintf(out, "covers %s byte%s from byte %s on\n", text_count(size, sum->cover_size),
             text_plural(sum->cover_size), text_count(offset, sum->cover_offset));
     if (sum->gap_size)
@@ -181,10 +176,18 @@ static void print_indented(const struct explanation *explanation,
     free(text);
 }
 
+static void describe(struct finding *finding, const struct explanation *explanation,
+                     const struct carry_packet_sum *sum) {
+    tally_describe(finding, &explanation->packet, &explanation->frame, sum);
+    if (explanation->datagram)
+        finding->offset =
+            datagram_offset(explanation->datagram, sum->field_offset, sum->field_size);
+}
+
 static void print_sum(const struct explanation *explanation, const struct carry_packet_sum *sum) {
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
     struct finding finding;
-    tally_describe(&finding, &explanation->packet, &explanation->frame, sum);
+    describe(&finding, explanation, sum);
     printf("0x%0*x  %s%s%s", 2 * sum->field_size, sum->stored,
            text_colour(report_verdict_colour(sum->verdict)),
            carry_packet_verdict_name(sum->verdict), text_colour(COLOUR_NONE));
@@ -212,9 +215,30 @@ static void print_head(const struct explanation *explanation) {
     fputs("\n\n", stdout);
 }
 
-static void explain_text(const struct explanation *explanation) {
+/* "datagram of frames 3, 4 and 7" */
+static void print_frames(FILE *out, const struct source *sources) {
+    uint64_t frames[FRAMES_SHOWN], count = 0;
+    for (const struct source *source = sources; source; source = source->next, count++)
+        if (count < FRAMES_SHOWN)
+            frames[count] = source->frame;
+    fprintf(out, "datagram of frame%s ", text_plural(count));
+    text_print_frames(out, frames, count < FRAMES_SHOWN ? (unsigned)count : FRAMES_SHOWN, count);
+}
+
+static void print_datagram_head(const struct datagram *datagram) {
+    const struct packet *packet = &datagram->packet;
+    char captured[TEXT_SIZE], wire[TEXT_SIZE];
+    putchar('\n');
+    print_frames(stdout, datagram->sources);
+    printf(": %s byte%s", text_count(captured, packet->captured), text_plural(packet->captured));
+    if (packet->captured < packet->wire)
+        printf(" of %s", text_count(wire, packet->wire));
+    printf("\nframe %llu completes it: carry check lists its checksums there\n\n",
+           (unsigned long long)packet->number);
+}
+
+static void print_layers(const struct explanation *explanation) {
     char offset[TEXT_SIZE];
-    print_head(explanation);
     for (size_t i = 0; i < explanation->layers_count; i++) {
         const struct carry_packet_layer *layer = &explanation->layers[i];
         const struct carry_packet_sum *sum = sum_of(explanation, i);
@@ -226,6 +250,14 @@ static void explain_text(const struct explanation *explanation) {
         else
             putchar('\n');
     }
+}
+
+static void explain_text(const struct explanation *explanation) {
+    if (explanation->datagram)
+        print_datagram_head(explanation->datagram);
+    else
+        print_head(explanation);
+    print_layers(explanation);
     if (!explanation->layers_count)
         puts("  nothing in it is known here");
     else if (!explanation->sums_count)
@@ -251,28 +283,32 @@ static json_t *sum_json(const struct explanation *explanation, const struct carr
     json_t *object = json_object();
     bool unverifiable = sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
     const char *reason = carry_packet_reason_name(sum->reason);
-    json_int_t in_file = (json_int_t)(explanation->packet.offset + sum->field_offset);
+    const char *rule = why_rule(&explanation->frame, sum);
+    struct finding finding;
+    describe(&finding, explanation, sum);
+    bool located = finding.offset != FINDING_NOWHERE;
     json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
     json_object_set_new(object, "reason", unverifiable ? json_string(reason) : json_null());
-    json_object_set_new(object, "why", json_string(why(sum)));
+    json_object_set_new(object, "why", json_string(why_verdict(&explanation->frame, sum)));
     json_object_set_new(object, "stored", json_integer(sum->stored));
     json_object_set_new(object, "expected",
                         has_expected(sum) ? json_integer(sum->expected) : json_null());
     json_object_set_new(object, "size", json_integer(sum->field_size));
     json_object_set_new(object, "at", json_integer(sum->field_offset));
-    json_object_set_new(object, "offset", json_integer(in_file));
+    json_object_set_new(object, "offset", located ? json_number(finding.offset) : json_null());
     json_object_set_new(object, "covers_at", json_integer(sum->cover_offset));
     json_object_set_new(object, "covers_size", json_integer(sum->cover_size));
     json_object_set_new(object, "gap", sum->gap_size ? gap_json(sum) : json_null());
     json_object_set_new(object, "pseudo", pseudo_json(sum));
     json_object_set_new(object, "quoted", json_boolean(sum->quoted));
+    json_object_set_new(object, "cause",
+                        cause_of(sum) ? json_string(cause_name(cause_of(sum))) : json_null());
+    json_object_set_new(object, "rule", rule ? json_string(rule) : json_null());
     return object;
 }
 
-static void explain_json(const struct explanation *explanation) {
-    const struct packet *packet = &explanation->packet;
-    char time[REPORT_TIME_SIZE];
-    json_t *object = json_object(), *layers = json_array();
+static json_t *layers_json(const struct explanation *explanation) {
+    json_t *layers = json_array();
     for (size_t i = 0; i < explanation->layers_count; i++) {
         const struct carry_packet_layer *layer = &explanation->layers[i];
         const struct carry_packet_sum *sum = sum_of(explanation, i);
@@ -281,7 +317,14 @@ static void explain_json(const struct explanation *explanation) {
                                                 (json_int_t)layer->offset, "checksum",
                                                 sum ? sum_json(explanation, sum) : json_null()));
     }
-    json_object_set_new(object, "file", json_name(explanation->path));
+    return layers;
+}
+
+static json_t *frame_json(const struct explanation *explanation) {
+    const struct packet *packet = &explanation->packet;
+    char time[REPORT_TIME_SIZE];
+    json_t *object = json_object();
+    json_set_name(object, "file", explanation->path);
     json_object_set_new(object, "frame", json_integer((json_int_t)packet->number));
     json_object_set_new(object, "time",
                         report_time(time, packet->time_ns) ? json_string(time) : json_null());
@@ -289,27 +332,109 @@ static void explain_json(const struct explanation *explanation) {
     json_object_set_new(object, "captured", json_integer(packet->captured));
     json_object_set_new(object, "wire", json_integer(packet->wire));
     json_object_set_new(object, "linktype", json_integer(packet->linktype));
-    json_object_set_new(object, "layers", layers);
-    json_print(stdout, object);
+    json_object_set_new(object, "layers", layers_json(explanation));
+    return object;
+}
+
+/* What became of a datagram; of one that is complete, `explanation`, else NULL. */
+static json_t *datagram_json(enum reassembly fate, const struct source *sources,
+                             const struct explanation *explanation) {
+    const struct packet *packet = explanation ? &explanation->packet : NULL;
+    json_t *object = json_object(), *frames = json_array();
+    for (const struct source *source = sources; source; source = source->next)
+        json_array_append_new(frames, json_number(source->frame));
+    json_object_set_new(object, "reassembly", json_string(reassembly_name(fate)));
+    json_object_set_new(object, "frames", frames);
+    json_object_set_new(object, "frame", packet ? json_number(packet->number) : json_null());
+    json_object_set_new(object, "captured", packet ? json_integer(packet->captured) : json_null());
+    json_object_set_new(object, "wire", packet ? json_integer(packet->wire) : json_null());
+    json_object_set_new(object, "layers", packet ? layers_json(explanation) : json_null());
+    return object;
 }
 
 /* --- The work --- */
 
-static int explain(const struct options *options, const struct packet *packet) {
-    struct explanation explanation = {
-        .path = options->path, .packet = *packet, .frame = tally_frame(packet)};
-    explanation.layers_count =
-        carry_packet_layers(&explanation.frame, NULL, explanation.layers, CARRY_PACKET_SUMS_MAX);
-    explanation.sums_count =
-        carry_packet_check(&explanation.frame, NULL, explanation.sums, CARRY_PACKET_SUMS_MAX);
-    if (options->json)
-        explain_json(&explanation);
+static void judge(struct run *run, const struct explanation *explanation) {
+    for (size_t i = 0; i < explanation->sums_count; i++)
+        if (tally_is_in(explanation->sums[i].verdict, TALLY_WRONG))
+            run->status = STATUS_BAD;
+}
+
+/* A datagram has no link, though it looks like a frame of raw IP. */
+static void list_layers(struct explanation *explanation) {
+    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
+    size_t count = carry_packet_layers(&explanation->frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (!explanation->datagram || layers[i].protocol != CARRY_PROTOCOL_RAW)
+            explanation->layers[explanation->layers_count++] = layers[i];
+}
+
+/* Takes a packet for what it tells of its senders. */
+static void add_packet(void *context, const struct packet *packet) {
+    struct run *run = context;
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    const struct carry_frame frame = tally_frame(packet);
+    size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        header_senders_add(run->senders, &frame, &sums[i]);
+}
+
+/* Turns headers whose senders leave them to the network card into partial ones. Is one left? */
+static bool settle(struct explanation *explanation, const struct header_senders *senders) {
+    const uint8_t *data = explanation->frame.data;
+    bool open = false;
+    for (size_t i = 0; i < explanation->sums_count; i++) {
+        struct carry_packet_sum *sum = &explanation->sums[i];
+        if (!header_senders_is_alone(sum))
+            continue;
+        if (header_senders_leaves(senders, data + sum->network_offset + 12))
+            cause_leave(sum);
+        else
+            open = true;
+    }
+    return open;
+}
+
+static void explain_frame(struct run *run, const struct explanation *explanation) {
+    judge(run, explanation);
+    if (run->options.json)
+        run->frame = frame_json(explanation);
+    else
+        explain_text(explanation);
+}
+
+/* The sum of its IP header, as it stands here, is none of the file's. */
+static void keep_content_sums(struct explanation *explanation, const struct datagram *datagram) {
+    for (size_t i = 0; i < datagram->count; i++)
+        if (datagram->sums[i].field_offset >= datagram->header_size)
+            explanation->sums[explanation->sums_count++] = datagram->sums[i];
+}
+
+static void explain_datagram(void *context, const struct datagram *datagram) {
+    struct run *run = context;
+    struct explanation explanation = {.path = run->options.path,
+                                      .packet = datagram->packet,
+                                      .datagram = datagram,
+                                      .frame = tally_frame(&datagram->packet)};
+    list_layers(&explanation);
+    keep_content_sums(&explanation, datagram);
+    judge(run, &explanation);
+    if (run->options.json)
+        json_array_append_new(run->datagrams,
+                              datagram_json(REASSEMBLY_COMPLETE, datagram->sources, &explanation));
     else
         explain_text(&explanation);
-    for (size_t i = 0; i < explanation.sums_count; i++)
-        if (tally_is_in(explanation.sums[i].verdict, TALLY_WRONG))
-            return STATUS_BAD;
-    return STATUS_CLEAN;
+}
+
+static void explain_lost(void *context, enum reassembly why, const struct source *sources) {
+    struct run *run = context;
+    if (run->options.json) {
+        json_array_append_new(run->datagrams, datagram_json(why, sources, NULL));
+        return;
+    }
+    putchar('\n');
+    print_frames(stdout, sources);
+    printf(",\n%s:\nits checksums cannot be verified\n", reassembly_sentence(why));
 }
 
 /* Why the capture ended before the frame. */
@@ -331,30 +456,90 @@ static int not_reached(const struct options *options, const struct capture *capt
     return STATUS_DAMAGED;
 }
 
-static int explain_frame(const struct options *options) {
+/*
+ * Explains the frame, and what its fragments belong to. A header of 0 waits for what other packets
+ * tell of its sender: then the frame comes last.
+ */
+static void explain_with_rest(struct run *run, struct capture *capture,
+                              struct explanation *explanation) {
+    struct packet other;
+    bool open = settle(explanation, run->senders);
+    if (!open)
+        explain_frame(run, explanation);
+    follow_on(&run->follow, capture, &explanation->packet);
+    if (!open)
+        return;
+    while (settle(explanation, run->senders) && capture_next(capture, &other) == CAPTURE_PACKET)
+        add_packet(run, &other);
+    explain_frame(run, explanation);
+}
+
+/* Of a packet whose bytes stay while the capture is read on. */
+static int explain_packet(struct run *run, struct capture *capture, const struct packet *packet) {
+    struct explanation explanation = {.path = run->options.path, .packet = *packet};
+    uint8_t *copy = malloc(packet->captured + 1u);
+    if (!copy)
+        return command_error("%s", strerror(errno));
+    if (packet->captured)
+        memcpy(copy, packet->data, packet->captured);
+    explanation.packet.data = copy;
+    explanation.frame = tally_frame(&explanation.packet);
+    list_layers(&explanation);
+    explanation.sums_count =
+        carry_packet_check(&explanation.frame, NULL, explanation.sums, CARRY_PACKET_SUMS_MAX);
+    explain_with_rest(run, capture, &explanation);
+    free(copy);
+    return run->status;
+}
+
+static int explain_in(struct run *run, struct capture *capture) {
     struct packet packet = {0};
     enum capture_result result;
-    struct capture *capture = capture_open(options->path);
+    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
+        add_packet(run, &packet);
+        if (packet.number == run->options.frame)
+            break;
+        follow_packet(&run->follow, &packet);
+    }
+    if (result != CAPTURE_PACKET)
+        return not_reached(&run->options, capture, result, packet.number);
+    int status = explain_packet(run, capture, &packet);
+    if (run->options.json && run->frame) {
+        json_object_set(run->frame, "datagrams", run->datagrams);
+        json_print(stdout, run->frame);
+    }
+    return status;
+}
+
+static int explain(struct run *run) {
+    struct capture *capture = capture_open(run->options.path);
     if (!capture)
-        return command_file_error(options->path, strerror(errno));
-    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET &&
-           packet.number < options->frame)
-        continue;
-    int status = result == CAPTURE_PACKET ? explain(options, &packet)
-                                          : not_reached(options, capture, result, packet.number);
+        return command_file_error(run->options.path, strerror(errno));
+    run->follow = (struct follow){.frame = run->options.frame,
+                                  .complete = explain_datagram,
+                                  .lost = explain_lost,
+                                  .further = add_packet,
+                                  .context = run};
+    run->datagrams = json_array();
+    run->senders = header_senders_create();
+    bool ready = run->datagrams && run->senders && follow_open(&run->follow);
+    int status = ready ? explain_in(run, capture) : command_error("%s", strerror(errno));
+    json_decref(run->datagrams);
+    header_senders_free(run->senders);
+    follow_close(&run->follow);
     capture_close(capture);
     return status;
 }
 
 int command_explain(int argc, char **argv) {
-    struct options options = {0};
-    const struct option_row rows[] = {{"json", 'J', .flag = &options.json}, {0}};
+    struct run run = {0};
+    const struct option_row rows[] = {{"json", 'J', .flag = &run.options.json}, {0}};
     int status;
     if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
     if (argc - optind != 2)
         return command_usage(argv[0], "a file and the number of a frame are needed");
-    options.path = argv[optind];
-    status = set_frame(&options, argv[optind + 1]);
-    return status == STATUS_CLEAN ? explain_frame(&options) : status;
+    run.options.path = argv[optind];
+    status = set_frame(&run.options, argv[optind + 1]);
+    return status == STATUS_CLEAN ? explain(&run) : status;
 }

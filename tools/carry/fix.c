@@ -11,10 +11,13 @@
 
 #include "capture.h"
 #include "command.h"
+#include "file_name.h"
 #include "fix_report.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "repair.h"
+#include "signals.h"
 #include "tally.h"
 
 static const char usage[] =
@@ -22,22 +25,26 @@ static const char usage[] =
     "\n"
     "Writes a copy of a pcap or pcapng capture in which checksums that were bad,\n"
     "partial or illegal are right. Nothing but checksums changes: times, blocks,\n"
-    "options, damage and what follows it are copied byte for byte. Fragments and\n"
-    "packets that the capture cut short stay as they are, as does what cannot be\n"
-    "verified. The output appears whole or not at all, and is never the input.\n"
-    "FILE may be a pipe, or - for standard input.\n"
+    "options, damage and what follows it are copied byte for byte. Checksums over\n"
+    "fragmented datagrams are repaired where all fragments are there. A checksum is\n"
+    "left where it covers bytes that are not in the capture, or where it stands under\n"
+    "one that cannot be verified; the summary says why, and in which frames. The\n"
+    "output appears whole or not at all, and is never the input. FILE may be a pipe,\n"
+    "or - for standard input. The first Ctrl-C on a pipe ends the input, and the copy\n"
+    "is kept. Where no capture is recognised, nothing is copied.\n"
     "\n"
     "  -o, --output=FILE    where the copy goes\n"
     "      --only=VERDICTS  repair only sums that are bad, partial or illegal: names,\n"
-    "                       separated by commas\n"
+    "                       separated by commas; only if bad is named, this repairs\n"
+    "                       SCTP sums that verify as Adler-32\n"
     "      --dry-run        write no copy; say what would be repaired\n"
-    "  -l, --log=FILE       a line of JSON for each change; - prints them in place of\n"
-    "                       the summary\n"
+    "  -l, --log=FILE       a line of JSON for each checksum that changes, or is left\n"
+    "                       wrong; - prints them in place of the summary\n"
     "  -J, --json           print the summary as JSON\n"
     "  -q, --quiet          print nothing; the exit status tells\n"
     "  -h, --help           print this\n"
     "\n"
-    "Exit status, by what the copy holds, as carry check tells it:\n"
+    "Exit status, which is that of carry check for the copy:\n"
     "  0  clean             1  a checksum is still bad or illegal\n"
     "  2  damaged capture   3  wrong usage, or reading or writing failed\n"
     "\n"
@@ -45,6 +52,10 @@ static const char usage[] =
     "  carry fix offloaded.pcap -o fixed.pcap --only partial\n"
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
     "  carry fix capture.pcap.gz --dry-run\n";
+
+/* What a compressed capture may unpack to: so many bytes, and so many for each that it holds. */
+#define UNPACKED_FREE   ((uint64_t)64 << 20)
+#define UNPACKED_FACTOR 200u
 
 struct options {
     const char *input;
@@ -60,8 +71,11 @@ struct run {
     struct options options;
     struct capture *capture;
     struct output output; /* the copy */
+    uint64_t written;     /* bytes of it */
+    bool is_bomb;         /* too many, for what the input holds */
     struct output log;
     FILE *log_stream; /* NULL: none is wanted */
+    struct repair repair;
     struct fix_report report;
 };
 
@@ -102,6 +116,12 @@ static int check_options(const struct options *options, int files) {
         return command_usage("fix", "--dry-run writes no --output");
     if (options->output && strcmp(options->output, "-") == 0)
         return command_usage("fix", "--output must be a file: it appears whole or not at all");
+    if (options->output && file_name_is_packed(options->output))
+        return command_usage("fix", "--output is never compressed: '%s' says that it is",
+                             options->output);
+    if (options->log && file_name_is_packed(options->log))
+        return command_usage("fix", "--log is never compressed: '%s' says that it is",
+                             options->log);
     return STATUS_CLEAN;
 }
 
@@ -156,18 +176,28 @@ static int open_log(struct run *run) {
     int status = open_output(run, &run->log, path);
     if (status != STATUS_CLEAN)
         return status;
-    if (run->output.path && strcmp(run->log.path, run->output.path) == 0)
-        return command_file_error(path, "is the output too");
     run->log_stream = output_stream(&run->log);
     return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
-static void take_bytes(void *context, const void *bytes, size_t size) {
+/* Does more come out of a compressed capture than any capture holds? */
+static bool is_bomb(const struct run *run) {
+    const uint64_t most = UNPACKED_FREE + UNPACKED_FACTOR * capture_position(run->capture);
+    return capture_is_packed(run->capture) && run->written > most;
+}
+
+static bool take_bytes(void *context, const void *bytes, size_t size) {
     struct run *run = context;
     output_write(&run->output, bytes, size);
+    run->written += size;
+    run->is_bomb = is_bomb(run);
+    return !run->is_bomb && !run->output.error;
 }
 
 static int open_files(struct run *run) {
+    struct stat input;
+    if (capture_status(run->capture, &input) && output_is_own(&input))
+        return command_file_error(run->options.input, output_problem(ETXTBSY));
     if (run->options.output) {
         int status = open_output(run, &run->output, run->options.output);
         if (status != STATUS_CLEAN)
@@ -184,12 +214,19 @@ static bool finish_log(struct run *run) {
     return !run->log.path || output_finish(&run->log);
 }
 
+/* Whoever started this learns of standard output's failure in the end, and here of its effect. */
+static int give_up_output(const struct run *run) {
+    if (run->options.output)
+        command_file_error(run->options.output, "is not written, as the log could not be");
+    return STATUS_ERROR;
+}
+
 /* Both files appear, or a message tells why not, and none does. */
 static int publish(struct run *run) {
     const struct options *options = &run->options;
-    if (!finish_log(run)) /* whoever started this learns of standard output's failure in the end */
+    if (!finish_log(run))
         return logs_to_output(run)
-                   ? STATUS_ERROR
+                   ? give_up_output(run)
                    : command_file_error(options->log, output_problem(run->log.error));
     if (options->output && !(output_finish(&run->output) && output_publish(&run->output)))
         return command_file_error(options->output, output_problem(run->output.error));
@@ -205,55 +242,26 @@ static void close_files(struct run *run) {
 
 /* --- The work --- */
 
-static bool is_wanted(const struct run *run, unsigned verdict) {
-    uint32_t wanted = run->options.packet.fix;
-    return wanted ? wanted >> verdict & 1 : tally_names(verdict);
-}
-
-static bool any_wanted(const struct run *run, const struct carry_packet_sum *sums, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (is_wanted(run, sums[i].verdict))
-            return true;
-    return false;
-}
-
-static void note_changes(struct run *run, const struct packet *packet,
-                         const struct carry_packet_sum *changes, size_t count) {
-    run->report.changed_packets++;
-    for (size_t i = 0; i < count; i++) {
-        run->report.repaired[changes[i].protocol][changes[i].verdict]++;
-        if (run->log_stream)
-            fix_log(run->log_stream, packet, &changes[i]);
-    }
-}
-
-static void repair(struct run *run, const struct packet *packet) {
-    const struct carry_packet_options *options = &run->options.packet;
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], changes[CARRY_PACKET_SUMS_MAX];
-    struct carry_frame frame = tally_frame(packet);
-    size_t count = carry_packet_check(&frame, options, sums, CARRY_PACKET_SUMS_MAX);
-    if (any_wanted(run, sums, count)) {
-        size_t changed = carry_packet_fix(&frame, options, changes, CARRY_PACKET_SUMS_MAX);
-        if (changed) {
-            note_changes(run, packet, changes, changed);
-            count = carry_packet_check(&frame, options, sums, CARRY_PACKET_SUMS_MAX);
-        }
-    }
-    run->report.packets++;
-    run->report.bytes += packet->captured;
-    for (size_t i = 0; i < count; i++)
-        run->report.left[sums[i].protocol][sums[i].verdict]++;
-}
-
 static bool writing_failed(const struct run *run) {
-    return run->output.error || run->log.error || command_output_failed();
+    return run->is_bomb || run->output.error || run->log.error || command_output_failed();
+}
+
+static bool open_repair(struct run *run) {
+    run->repair = (struct repair){
+        .capture = run->capture,
+        .output = run->options.output ? &run->output : NULL,
+        .log = run->log_stream,
+        .options = run->options.packet,
+        .report = &run->report,
+    };
+    return repair_open(&run->repair);
 }
 
 static enum capture_result repair_all(struct run *run) {
     struct packet packet;
     enum capture_result result;
     while ((result = capture_next(run->capture, &packet)) == CAPTURE_PACKET) {
-        repair(run, &packet);
+        repair_packet(&run->repair, &packet);
         if (writing_failed(run))
             return CAPTURE_END;
         if (progress_due)
@@ -262,6 +270,32 @@ static enum capture_result repair_all(struct run *run) {
     if (result != CAPTURE_FAILED && !capture_pass_rest(run->capture))
         return CAPTURE_FAILED;
     return result;
+}
+
+/* Of a file in which nothing is recognised there is no copy. */
+static int refuse(struct run *run) {
+    struct packet packet;
+    const enum capture_result result = capture_next(run->capture, &packet);
+    const char *reason = capture_problem(run->capture)->reason;
+    command_file_error(run->options.input, *reason ? reason : "no capture");
+    return result == CAPTURE_FAILED ? STATUS_ERROR : STATUS_DAMAGED;
+}
+
+static int copy(struct run *run) {
+    if (!capture_recognised(run->capture))
+        return refuse(run);
+    if (!open_repair(run))
+        return command_error("%s", strerror(errno));
+    run->report.end = repair_all(run);
+    run->report.problem = capture_problem(run->capture);
+    if (!repair_end(&run->repair))
+        return command_file_error(run->options.input, strerror(ENOMEM));
+    if (run->is_bomb)
+        return command_file_error(run->options.input, "unpacks to far more than captures do: "
+                                                      "unpack it first, and fix what comes out");
+    if (run->report.end == CAPTURE_FAILED)
+        return command_file_error(run->options.input, run->report.problem->reason);
+    return STATUS_CLEAN;
 }
 
 static int status_of(const struct fix_report *report) {
@@ -279,18 +313,25 @@ static void print_report(const struct run *run) {
         fix_report_text(&run->report);
 }
 
+/* Changes that are listed meanwhile would stand among what is drawn. */
+static bool shows_progress(const struct run *run) {
+    bool lists_here = logs_to_output(run) && isatty(STDOUT_FILENO);
+    return run->options.quiet || (!lists_here && !progress_is_piped());
+}
+
 static int fix_capture(struct run *run) {
-    progress_begin(capture_size(run->capture));
+    if (shows_progress(run))
+        progress_begin(capture_size(run->capture));
+    if (capture_waits(run->capture))
+        capture_stop_on(run->capture, signals_stop_begin());
     int status = open_files(run);
-    if (status == STATUS_CLEAN) {
-        run->report.end = repair_all(run);
-        run->report.problem = capture_problem(run->capture);
-        if (run->report.end == CAPTURE_FAILED)
-            status = command_file_error(run->options.input, run->report.problem->reason);
-    }
+    if (status == STATUS_CLEAN)
+        status = copy(run);
     if (status == STATUS_CLEAN)
         status = publish(run);
+    repair_close(&run->repair);
     close_files(run);
+    signals_stop_end();
     progress_end();
     if (status != STATUS_CLEAN)
         return status;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fix_report.h"
 
+#include <stdlib.h>
+
 #include "json.h"
 #include "tally.h"
 #include "text.h"
@@ -20,6 +22,76 @@ uint64_t fix_left(const struct fix_report *report) {
             if (tally_is_in(verdict, TALLY_WRONG))
                 sum += report->left[protocol][verdict];
     return sum;
+}
+
+static unsigned shown(const struct fix_group *group) {
+    return group->count < FIX_FRAMES_SHOWN ? (unsigned)group->count : FIX_FRAMES_SHOWN;
+}
+
+void fix_group_add(struct fix_group *group, uint64_t frame) {
+    if (group->count < FIX_FRAMES_SHOWN)
+        group->frames[group->count] = frame;
+    group->count++;
+}
+
+void fix_leave(struct fix_report *report, const struct fix_sum *sum, enum fix_reason reason) {
+    unsigned protocol = sum->sum->protocol, verdict = sum->sum->verdict;
+    fix_group_add(&report->reasons[protocol][verdict][reason], sum->frame);
+    report->left[protocol][verdict]++;
+}
+
+/* The first frames of two groups, in order. */
+static struct fix_group merge(const struct fix_group *one, const struct fix_group *other) {
+    struct fix_group both = {0};
+    unsigned i = 0, j = 0;
+    while (both.count < FIX_FRAMES_SHOWN && (i < shown(one) || j < shown(other))) {
+        bool is_first = j == shown(other) || (i < shown(one) && one->frames[i] <= other->frames[j]);
+        fix_group_add(&both, is_first ? one->frames[i++] : other->frames[j++]);
+    }
+    both.count = one->count + other->count;
+    return both;
+}
+
+void fix_leave_headers(struct fix_report *report, unsigned verdict, enum fix_reason reason,
+                       const struct fix_group *headers) {
+    struct fix_group *group = &report->reasons[CARRY_PROTOCOL_IP][verdict][reason];
+    *group = merge(group, headers);
+    report->left[CARRY_PROTOCOL_IP][verdict] += headers->count;
+}
+
+/* --- Reasons --- */
+
+static const struct {
+    const char *name, *sentence;
+} reasons[FIX_REASON_DATAGRAM] = {
+    [FIX_REASON_ONLY] = {"only", "--only does not ask for that"},
+    [FIX_REASON_QUOTED] = {"quoted", "quoted in an ICMP error, which is evidence"},
+    [FIX_REASON_COVERED] = {"covered", "covered by a checksum that cannot be verified"},
+    [FIX_REASON_PARTIAL] = {"partial", "covered by a checksum that is right once a partial one, "
+                                       "which --only leaves, is complete"},
+    [FIX_REASON_SNAPLEN] = {"snaplen", "the capture cut off bytes that it covers"},
+    [FIX_REASON_ADLER32] = {"adler32", "verifies as Adler-32, which SCTP had before RFC 3309"},
+    [FIX_REASON_NESTED] = {"nested", "in a fragmented datagram inside another"},
+    [FIX_REASON_TUNNEL] = {"tunnel", "in a datagram with fragments that a checksum around them "
+                                     "covers"},
+    [FIX_REASON_UNKNOWN] = {"unknown", "what it should hold is not certain"},
+};
+
+static const char *reason_name(unsigned reason) {
+    return reason < FIX_REASON_DATAGRAM ? reasons[reason].name
+                                        : reassembly_name(reason - FIX_REASON_DATAGRAM);
+}
+
+/* Calls `visit` for each group of sums that are left for the same reason. */
+static void for_each_group(const struct fix_report *report, void *context,
+                           void (*visit)(void *context, unsigned protocol, unsigned verdict,
+                                         unsigned reason, const struct fix_group *group)) {
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            for (unsigned reason = 0; reason < FIX_REASON_COUNT; reason++)
+                if (report->reasons[protocol][verdict][reason].count)
+                    visit(context, protocol, verdict, reason,
+                          &report->reasons[protocol][verdict][reason]);
 }
 
 /* --- For people --- */
@@ -74,17 +146,44 @@ static bool is_any(unsigned verdict) {
     return true;
 }
 
+static void print_group(void *context, unsigned protocol, unsigned verdict, unsigned reason,
+                        const struct fix_group *group) {
+    FILE *out = context;
+    char number[TEXT_SIZE];
+    fprintf(out, "%s: %s %s in frame%s ", carry_packet_protocol_name(protocol),
+            text_count(number, group->count), carry_packet_verdict_name(verdict),
+            text_plural(group->count));
+    text_print_frames(out, group->frames, shown(group), group->count);
+    if (reason < FIX_REASON_DATAGRAM)
+        fprintf(out, ": %s\n", reasons[reason].sentence);
+    else
+        fprintf(out, ": in a datagram %s\n", reassembly_sentence(reason - FIX_REASON_DATAGRAM));
+}
+
+static void print_groups(const struct fix_report *report) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    for_each_group(report, out, print_group);
+    fclose(out);
+    if (size)
+        putchar('\n');
+    text_wrap(stdout, 2, text);
+    free(text);
+}
+
 static void print_outcome(const struct fix_report *report) {
     char number[TEXT_SIZE], packets[TEXT_SIZE];
-    uint64_t repaired = fix_repaired(report);
+    uint64_t repaired = fix_repaired(report), left = fix_left(report);
     if (!repaired)
-        fputs("nothing to repair", stdout);
+        fputs(left ? "nothing repaired" : "nothing to repair", stdout);
     else
         printf("%s%s checksum%s%s repaired%s in %s packet%s", text_colour(COLOUR_GREEN),
                text_count(number, repaired), text_plural(repaired),
                report->output ? "" : " would be", text_colour(COLOUR_NONE),
                text_count(packets, report->changed_packets), text_plural(report->changed_packets));
-    uint64_t left = fix_left(report);
     if (left)
         printf(", %s%s left bad%s", text_colour(COLOUR_RED), text_count(number, left),
                text_colour(COLOUR_NONE));
@@ -111,6 +210,7 @@ void fix_report_text(const struct fix_report *report) {
            text_plural(report->packets), text_bytes(bytes, report->bytes));
     print_table("repaired", report->repaired, is_any);
     print_table("left", report->left, tally_names);
+    print_groups(report);
     putchar('\n');
     print_damage(report);
     print_outcome(report);
@@ -141,29 +241,61 @@ static json_t *damage_json(const struct fix_report *report) {
                      report->problem->reason);
 }
 
+/* {"protocol":"tcp","verdict":"bad","reason":"only","count":7,"frames":[1,4,9,12,15]} */
+static void add_group(void *context, unsigned protocol, unsigned verdict, unsigned reason,
+                      const struct fix_group *group) {
+    json_t *frames = json_array();
+    for (unsigned i = 0; i < shown(group); i++)
+        json_array_append_new(frames, json_number(group->frames[i]));
+    json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:I, s:o}", "protocol",
+                                             carry_packet_protocol_name(protocol), "verdict",
+                                             carry_packet_verdict_name(verdict), "reason",
+                                             reason_name(reason), "count", (json_int_t)group->count,
+                                             "frames", frames));
+}
+
 void fix_report_json(const struct fix_report *report) {
-    json_t *object = json_object();
-    json_object_set_new(object, "file", json_name(report->input));
-    json_object_set_new(object, "output", json_name(report->output));
+    json_t *object = json_object(), *groups = json_array();
+    for_each_group(report, groups, add_group);
+    json_set_name(object, "file", report->input);
+    json_set_name(object, "output", report->output);
     json_object_set_new(object, "packets", json_number(report->packets));
     json_object_set_new(object, "bytes", json_number(report->bytes));
     json_object_set_new(object, "changed_packets", json_number(report->changed_packets));
     json_object_set_new(object, "repaired", counts_json(report->repaired, is_any));
     json_object_set_new(object, "left", counts_json(report->left, tally_names));
     json_object_set_new(object, "damage", damage_json(report));
+    json_object_set_new(object, "reasons", groups);
     json_print(stdout, object);
 }
 
-void fix_log(FILE *log, const struct packet *packet, const struct carry_packet_sum *change) {
-    const char *protocol = carry_packet_protocol_name(change->protocol);
-    const char *verdict = carry_packet_verdict_name(change->verdict);
+/* So many bytes of a field that holds `value`, from byte `skip` on, as a number. */
+static uint32_t part_of(const struct fix_sum *sum, uint32_t value) {
+    unsigned behind = sum->sum->field_size - sum->skip - sum->size;
+    return (uint32_t)(((uint64_t)value >> 8 * behind) & ((UINT64_C(1) << 8 * sum->size) - 1));
+}
+
+static void print_log(FILE *log, const struct fix_sum *item, json_t *new, json_t *reason) {
+    const struct carry_packet_sum *sum = item->sum;
+    bool located = item->offset != SOURCE_NOWHERE;
     json_t *object = json_object();
-    json_object_set_new(object, "frame", json_number(packet->number));
-    json_object_set_new(object, "offset", json_number(packet->offset + change->field_offset));
-    json_object_set_new(object, "protocol", json_string(protocol));
-    json_object_set_new(object, "verdict", json_string(verdict));
-    json_object_set_new(object, "size", json_number(change->field_size));
-    json_object_set_new(object, "old", json_number(change->stored));
-    json_object_set_new(object, "new", json_number(change->expected));
+    json_object_set_new(object, "frame", json_number(item->frame));
+    json_object_set_new(object, "offset", located ? json_number(item->offset) : json_null());
+    json_object_set_new(object, "protocol", json_string(carry_packet_protocol_name(sum->protocol)));
+    json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
+    json_object_set_new(object, "size", json_number(item->size));
+    json_object_set_new(object, "old", json_number(part_of(item, sum->stored)));
+    json_object_set_new(object, "new", new);
+    json_object_set_new(object, "field_frame",
+                        item->field_frame ? json_number(item->field_frame) : json_null());
+    json_object_set_new(object, "reason", reason);
     json_print(log, object);
+}
+
+void fix_log_change(FILE *log, const struct fix_sum *sum) {
+    print_log(log, sum, json_number(part_of(sum, sum->sum->expected)), json_null());
+}
+
+void fix_log_left(FILE *log, const struct fix_sum *sum, enum fix_reason reason) {
+    print_log(log, sum, json_null(), json_string(reason_name(reason)));
 }

@@ -49,8 +49,9 @@ static bool grow(struct input *input, size_t size) {
 
 /* Hands what was gone over to the sink, before it leaves the window. */
 static void pass_on(struct input *input) {
-    if (input->sink)
-        input->sink(input->sink_context, input->window, (size_t)(input->at - input->window));
+    if (input->sink &&
+        !input->sink(input->sink_context, input->window, (size_t)(input->at - input->window)))
+        input->sink_is_full = true;
 }
 
 /* Room behind `end`, which has reached the end of the window. */
@@ -95,10 +96,23 @@ bool input_fill(struct input *input, size_t size) {
 bool input_drain(struct input *input) {
     do
         input->at = input->end;
-    while (input_fill(input, 1));
+    while (!input->sink_is_full && input_fill(input, 1));
     pass_on(input);
     input->at = input->end = input->window;
     return !input->error;
+}
+
+void input_drop(struct input *input) {
+    input->end_offset -= input_held(input);
+    input->end = input->at;
+}
+
+bool input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size) {
+    uint64_t start = input->end_offset - (uint64_t)(input->end - input->window);
+    if (offset < start)
+        return false;
+    memcpy(input->window + (offset - start), bytes, size);
+    return true;
 }
 
 bool input_skip(struct input *input, uint64_t size) {

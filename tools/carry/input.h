@@ -20,8 +20,8 @@
 /* As read(2): at most `size` bytes to `buffer`; 0 at the end, -1 with errno set on failure. */
 typedef ssize_t input_read_fn(void *context, void *buffer, size_t size);
 
-/* Takes `size` bytes; what became of them is its own affair. */
-typedef void input_sink_fn(void *context, const void *bytes, size_t size);
+/* Takes `size` bytes; false if it wants no more of them, which input_drain() heeds. */
+typedef bool input_sink_fn(void *context, const void *bytes, size_t size);
 
 struct window {
     uint8_t *bytes; /* from malloc() */
@@ -31,7 +31,7 @@ struct window {
 struct input_watcher {
     /* Before the bytes already gone over are overwritten; false if there is no memory. */
     bool (*full)(void *context);
-    /* Before the read function waits for bytes that are not there yet. */
+    /* Before the read function waits for bytes that are not there yet, and after signals. */
     void (*idle)(void *context);
     void *context;
 };
@@ -45,8 +45,10 @@ struct input {
     const uint8_t *end;  /* of the bytes read so far */
     uint64_t end_offset; /* of `end` in the file */
     int error;           /* errno of the read that failed, or 0 */
+    bool stopped;        /* who reads was stopped before the end of the file */
     input_sink_fn *sink; /* NULL, or what gets all bytes, in order, before they leave the window */
     void *sink_context;
+    bool sink_is_full; /* it wants no more */
     struct input_watcher watcher;
 };
 
@@ -63,8 +65,17 @@ struct window input_swap(struct input *input, struct window window);
 /* Reads until `size` bytes are in the window; false at the end of the file or on an error. */
 bool input_fill(struct input *input, size_t size);
 
-/* Goes to the end of the file; false on an error. Then the sink has had every byte. */
+/* Goes to the end of the file; false on an error. Then the sink has had all that it wants. */
 bool input_drain(struct input *input);
+
+/* Forgets what is held, as if the file ended before. */
+void input_drop(struct input *input);
+
+/*
+ * Writes over bytes that were read, where they are still in the window: false, and nothing changes,
+ * if they have left it, to the sink. Bytes that were asked for as one run leave it as one.
+ */
+bool input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size);
 
 /* Goes `size` bytes forward, without keeping them; false if the file has fewer. */
 bool input_skip(struct input *input, uint64_t size);

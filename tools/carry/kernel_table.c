@@ -13,7 +13,7 @@ static bool copy_kernel(size_t index, struct carry_sum_kernel *kernel) {
         .name = copy.name,
         .missing = copy.missing,
         .vector_bits = copy.vector_bits,
-        .preferred = copy.preferred,
+        .against = copy.against,
         .chosen = copy.chosen,
     };
     return true;
@@ -53,9 +53,9 @@ json_t *kernel_table_json(const struct kernel_table *table) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; table->kernel(i, &kernel); i++)
         json_array_append_new(
-            list, json_pack("{s:s, s:i, s:o, s:b, s:s?, s:b, s:b}", "name", kernel.name,
+            list, json_pack("{s:s, s:i, s:o, s:b, s:s?, s:b, s:s?, s:b}", "name", kernel.name,
                             "vector_bits", (int)kernel.vector_bits, "needs", needs_json(table, i),
                             "available", !kernel.missing, "missing", kernel.missing, "preferred",
-                            kernel.preferred, "chosen", kernel.chosen));
+                            !kernel.against, "against", kernel.against, "chosen", kernel.chosen));
     return list;
 }

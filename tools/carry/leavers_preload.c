@@ -36,9 +36,6 @@ static const char *const not_hooked[] = {
     "execlp",
 };
 
-/* Words of arguments on the stack, beyond two: enough for 40 arguments in all. */
-#define STACK_WORDS 32
-
 static bool may_be_hooked(const char *function) {
     for (size_t i = 0; i < sizeof not_hooked / sizeof *not_hooked; i++)
         if (strcmp(not_hooked[i], function) == 0)
@@ -87,7 +84,7 @@ static const struct object *object_at(uintptr_t address) {
 
 static const char *name_at(uintptr_t address) {
     const struct object *object = object_at(address);
-    return !object ? "" : *object->name ? object->name : program;
+    return !object ? "" : object == objects ? program : object->name; /* listed first, always */
 }
 
 static int count_loaded(struct dl_phdr_info *info, size_t size, void *count) {
@@ -268,7 +265,6 @@ static struct carry_hook calls = {
     .wants = is_wanted,
     .enter = on_enter,
     .leave = on_leave,
-    .stack_words = STACK_WORDS,
 };
 
 static struct carry_hook lookups = {.wants = is_lookup, .enter = on_lookup};

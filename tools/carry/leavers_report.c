@@ -124,7 +124,7 @@ static json_t *callers_json(const struct leavers_findings *findings,
     for (size_t i = 0; i < function->count; i++) {
         const struct leavers_call *call = &findings->calls[function->first + i];
         json_t *json = json_object();
-        json_object_set_new(json, "object", json_name(call->names.caller));
+        json_set_name(json, "object", call->names.caller);
         json_object_set_new(json, "calls", json_number(call->row->calls));
         json_object_set_new(json, "dirty", json_number(call->row->ymm + call->row->zmm));
         json_object_set_new(json, "called_dirty", json_number(call->row->called_dirty));
@@ -150,7 +150,7 @@ static void print_rows_json(const struct leavers_findings *findings,
         json_t *json = json_object();
         json_object_set_new(json, "type", json_string(type));
         json_object_set_new(json, "function", json_name(function->function));
-        json_object_set_new(json, "object", json_name(function->object));
+        json_set_name(json, "object", function->object);
         set_counts(json, function);
         json_object_set_new(json, "callers", callers_json(findings, function));
         json_print(stream, json);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The front door of `carry`: finds the subcommand, and sees that its output arrived. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <carry/carry.h>
 
@@ -39,6 +42,7 @@ static void print_usage(FILE *stream) {
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
+          "  carry FILE...         the same as carry check FILE...\n"
           "  carry help COMMAND    a command's options, with examples\n"
           "  carry --version       the version\n"
           "\n"
@@ -61,6 +65,17 @@ static int help(char **words) {
     return STATUS_CLEAN;
 }
 
+/* Programs that are given one word for a command, such as tcpdump -z, append the file to it. */
+static bool is_file(const char *name) {
+    return strcmp(name, "-") == 0 || access(name, F_OK) == 0;
+}
+
+static int check(int argc, char **argv) {
+    static char name[] = "check";
+    argv[0] = name;
+    return command_check(argc, argv);
+}
+
 static int dispatch(int argc, char **argv) {
     const char *name = argv[1];
     if (argc < 2) {
@@ -68,26 +83,53 @@ static int dispatch(int argc, char **argv) {
         return STATUS_ERROR;
     }
     if (strcmp(name, "--version") == 0) {
-        printf("carry %d.%d.%d\n", CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH);
+        printf("carry %s\n", carry_version_text());
         return STATUS_CLEAN;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
         return help(argv + 2);
     const struct command *command = find(name);
-    return command ? command->run(argc - 1, argv + 1) : unknown(name);
+    if (command)
+        return command->run(argc - 1, argv + 1);
+    return is_file(name) ? check(argc, argv) : unknown(name);
+}
+
+/* Nobody reads what is printed any more, as behind `| head`. */
+static bool reader_left(void) {
+    struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&reader, 1, 0) > 0 && reader.revents & (POLLERR | POLLHUP);
 }
 
 static int close_output(int status) {
-    errno = 0;
     bool failed = command_output_failed();
-    if (fclose(stdout) != 0 || failed)
-        return command_error("cannot write the output: %s",
-                             errno ? strerror(errno) : "an earlier write failed");
-    return status;
+    errno = 0;
+    failed |= fflush(stdout) != 0;
+    const bool left = failed && reader_left();
+    failed |= fclose(stdout) != 0;
+    if (failed && !left)
+        command_error("cannot write the output: %s",
+                      errno ? strerror(errno) : "an earlier write failed");
+    return failed ? STATUS_ERROR : status;
+}
+
+/*
+ * Where standard input, output or error is closed, keeps its number from files that are opened
+ * later: reports would land in them. The stand-in cannot be used in that direction, as before, and
+ * programs that are started do not inherit it.
+ */
+static bool hold_standard_descriptors(void) {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        const int access = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", access | O_CLOEXEC) != descriptor)
+            return false;
+    }
+    return true;
 }
 
 int main(int argc, char **argv) {
     setlocale(LC_CTYPE, "");
+    if (!hold_standard_descriptors())
+        return command_error("/dev/null: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write like any other */
     return close_output(dispatch(argc, argv));
 }

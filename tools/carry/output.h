@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -24,23 +25,37 @@ struct output {
     char *temporary; /* its name meanwhile; "" while it has none */
     FILE *stream;    /* NULL: not asked for */
     int descriptor;
-    int error; /* errno of what failed first, or 0; then no more is written */
+    int error;          /* errno of what failed first, or 0; then no more is written */
+    mode_t mode;        /* with which it appears; until then it is for its owner alone */
+    struct stat folder; /* in which it appears */
 };
 
 /*
- * False with errno set. What stands under `path` must be a file or nothing, and not where standard
- * output or error go. Links are followed. `mode` is the file's, before the umask. A struct that is
- * open stays where it is.
+ * False with errno set. `path` must name a file that may be written to, or nothing, and neither
+ * where standard output or error go nor another output. Links are followed. `mode` is the file's,
+ * before the umask. A struct that is open must not be moved.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
 
+/* Nobody but the owner gets permissions that a file of this mode does not give. */
+void output_restrict(struct output *output, mode_t mode);
+
 /* Are these of one file, by whatever names? */
 bool output_is_same(const struct stat *a, const struct stat *b);
+
+/* Is this file one that this process writes: an output, or where it prints to? */
+bool output_is_own(const struct stat *status);
+
+/* Has this file the name that an output has until it is whole, of whatever process? */
+bool output_is_unfinished(const char *path);
 
 /* What to say of an `error` of these functions. */
 const char *output_problem(int error);
 
 void output_write(struct output *output, const void *bytes, size_t size);
+
+/* Writes over what output_write() wrote. */
+void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size);
 
 /* Buffers for output_write(), which is not to be mixed with it; NULL with errno set. */
 FILE *output_stream(struct output *output);

@@ -14,6 +14,31 @@ static const struct {
     {0xa1b2cd34, 24, 1000}, /* Kuznetzov's: interface, protocol and packet type follow */
 };
 
+/* Up to version 2.2, and in what DG/UX wrote, lengths stood in the other order, as libpcap knows.
+ */
+static const struct version {
+    uint16_t major, least_minor, most_minor;
+    uint32_t captured_at, wire_at;
+} versions[] = {{2, 3, 4, 8, 12}, {2, 0, 2, 12, 8}, {543, 0, 0, 12, 8}};
+
+static const struct version *find_version(uint16_t major, uint16_t minor) {
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].major == major && versions[i].least_minor <= minor &&
+            minor <= versions[i].most_minor)
+            return &versions[i];
+    return NULL;
+}
+
+static const struct version *read_version(const struct capture *capture, const uint8_t *header) {
+    return find_version(load16(capture, header + 4), load16(capture, header + 6));
+}
+
+/* Its time zone is 0 for as long as anybody remembers. */
+bool pcap_begins(const uint8_t *bytes) {
+    struct capture any = {0};
+    return pcap_recognise(&any, bytes) && read_version(&any, bytes) && !load32(&any, bytes + 8);
+}
+
 static enum capture_result next_record(struct capture *capture, struct packet *packet) {
     struct input *input = &capture->input;
     const struct pcap *pcap = &capture->pcap;
@@ -21,7 +46,9 @@ static enum capture_result next_record(struct capture *capture, struct packet *p
     const uint8_t *header = input_peek(input, pcap->record_header);
     if (!header)
         return capture_cut(capture, "record header", pcap->record_header);
-    uint32_t captured = load32(capture, header + 8);
+    uint32_t captured = load32(capture, header + pcap->captured_at);
+    if ((!captured || captured > CAPTURE_PACKET_MAX) && capture_begins(header))
+        return capture_second(capture);
     if (captured > CAPTURE_PACKET_MAX)
         return capture_damage(capture, "record claims %u bytes, above the limit of %u", captured,
                               CAPTURE_PACKET_MAX);
@@ -31,7 +58,7 @@ static enum capture_result next_record(struct capture *capture, struct packet *p
     *packet = (struct packet){
         .data = record + pcap->record_header,
         .captured = captured,
-        .wire = load32(capture, record + 12),
+        .wire = load32(capture, record + pcap->wire_at),
         .linktype = pcap->linktype,
         .fcs = pcap->fcs,
         .time_ns = (uint64_t)load32(capture, record) * 1000000000 +
@@ -46,6 +73,12 @@ static enum capture_result file_header(struct capture *capture, struct packet *p
     const uint8_t *header = input_peek(&capture->input, FILE_HEADER_BYTES);
     if (!header)
         return capture_cut(capture, "file header", FILE_HEADER_BYTES);
+    const struct version *version = read_version(capture, header);
+    if (!version)
+        return capture_damage(capture, "pcap of version %u.%u, which is not known",
+                              load16(capture, header + 4), load16(capture, header + 6));
+    capture->pcap.captured_at = version->captured_at;
+    capture->pcap.wire_at = version->wire_at;
     /* Bit 26 says that the top four bits hold the FCS length, in 16-bit words. */
     uint32_t link = load32(capture, header + 20);
     capture->pcap.linktype = link & 0xffff;

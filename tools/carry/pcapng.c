@@ -133,13 +133,18 @@ static uint64_t fraction_ns(uint64_t ticks, uint64_t per_second) {
     return ns;
 }
 
-/* What 64 bits of nanoseconds cannot hold wraps around. */
+/* The last second that 64 bits of nanoseconds hold whole is in the year 2554. */
+#define SECONDS_MAX (UINT64_MAX / NS_PER_SECOND - 1)
+
+/* 0, which is not known, for what 64 bits of nanoseconds do not hold. */
 static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
-    uint64_t per_second = interface->ticks_per_second;
-    if (per_second == 1000000)
-        return interface->start * NS_PER_SECOND + ticks * 1000;
-    return (interface->start + ticks / per_second) * NS_PER_SECOND +
-           fraction_ns(ticks % per_second, per_second);
+    const uint64_t per_second = interface->ticks_per_second;
+    if (per_second == 1000000 && !interface->start && ticks <= UINT64_MAX / 1000)
+        return ticks * 1000;
+    const uint64_t seconds = interface->start + ticks / per_second; /* start may be negative */
+    if (seconds > SECONDS_MAX)
+        return 0;
+    return seconds * NS_PER_SECOND + fraction_ns(ticks % per_second, per_second);
 }
 
 /* Completes the packet, which starts `header` bytes into the block's body. */
@@ -275,6 +280,8 @@ static int next_block(struct capture *capture, struct packet *packet) {
                               head[8], head[9], head[10], head[11]);
     block.size = load32(capture, head + 4);
     const struct block_kind *kind = find_kind(block.type);
+    if (!kind->type && pcap_begins(head))
+        return capture_second(capture);
     if (block.size % 4 || block.size < BLOCK_MIN_BYTES + kind->min_body)
         return capture_damage(capture, "block of type 0x%08x cannot have %u bytes", block.type,
                               block.size);
@@ -289,6 +296,13 @@ static enum capture_result next_packet(struct capture *capture, struct packet *p
         result = next_block(capture, packet);
     while (result == BLOCK_DONE);
     return (enum capture_result)result;
+}
+
+bool pcapng_begins(const uint8_t *bytes) {
+    const struct capture any = {0};
+    const uint32_t magic = load32(&any, bytes + 8);
+    return load32(&any, bytes) == BLOCK_SECTION &&
+           (magic == SECTION_MAGIC || magic == __builtin_bswap32(SECTION_MAGIC));
 }
 
 format_next_fn *pcapng_recognise(struct capture *capture, const uint8_t *magic) {

@@ -24,6 +24,15 @@
 /* Windows that had to grow for a huge record are looked at before more are read. */
 #define WINDOWS_BYTES ((size_t)20 << 20)
 
+/* Memory that slots and threads leave to windows and notes: without it, there are fewer of them. */
+#define ROOM_BYTES ((size_t)32 << 20)
+
+/*
+ * Notes that a batch begins with. They come from the calling thread, as each thread that allocates
+ * gets a heap of its own (glibc: 64 MiB of addresses); one that asks for more stays in theirs.
+ */
+#define NOTES_FIRST 64
+
 struct slot {
     struct batch batch;
     struct window window; /* the batch's packets lie here; empty until it is submitted */
@@ -47,6 +56,7 @@ struct pipeline {
     struct slot *filling; /* where the batch lies that is being filled, */
     struct packet *next;  /* and where its next packet will lie; its count is told in the end */
     uint64_t finished;
+    uint64_t read;        /* packets of the capture */
     size_t windows_bytes; /* of the batches submitted and not finished */
     bool ended;           /* by finish() */
 
@@ -87,7 +97,7 @@ static void *run_thread(void *context) {
 
 void pipeline_note(struct batch *batch, const struct note *note) {
     if (batch->notes_count == batch->notes_capacity) {
-        size_t capacity = batch->notes_capacity ? 2 * batch->notes_capacity : 64;
+        size_t capacity = 2 * batch->notes_capacity;
         struct note *notes = realloc(batch->notes, capacity * sizeof *notes);
         batch->no_memory |= !notes;
         if (!notes)
@@ -120,12 +130,14 @@ static void start_threads(struct pipeline *pipeline) {
     sigset_t before;
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
+    void *room = malloc(ROOM_BYTES);
     signals_hold(&before);
-    while (pipeline->threads_count < pipeline->threads_wanted &&
+    while (room && pipeline->threads_count < pipeline->threads_wanted &&
            pthread_create(&pipeline->threads[pipeline->threads_count], NULL, run_thread,
                           pipeline) == 0)
         pipeline->threads_count++;
     signals_release(&before);
+    free(room);
     pipeline->threads_wanted = pipeline->threads_count;
 }
 
@@ -215,9 +227,15 @@ static bool on_full(void *context) {
     return true;
 }
 
+static void draw_if_due(struct pipeline *pipeline) {
+    if (progress_due)
+        pipeline->work.draw(pipeline->work.context, pipeline->read);
+}
+
 /* Whoever watches a pipe is to see what has come so far. */
 static void on_idle(void *context) {
     finish_all(context);
+    draw_if_due(context);
 }
 
 /* Adds the packet that was read to where the next was to lie, unless another batch began. */
@@ -234,7 +252,7 @@ enum capture_result pipeline_run(struct pipeline *pipeline, struct capture *capt
     pipeline->capture = capture;
     pipeline->ended = false;
     capture_input(capture)->watcher = (struct input_watcher){on_full, on_idle, pipeline};
-    for (uint64_t count = 0; count < limit && !pipeline->ended; count++) {
+    for (pipeline->read = 0; pipeline->read < limit && !pipeline->ended; pipeline->read++) {
         /* Read where it stays: a copy would load in wide words what was just stored in narrow ones,
            and wait for it (6 % of the time that carry check takes, on Zen 5). */
         struct packet *packet = pipeline->next;
@@ -242,8 +260,7 @@ enum capture_result pipeline_run(struct pipeline *pipeline, struct capture *capt
         if (result != CAPTURE_PACKET)
             break;
         add(pipeline, packet);
-        if (progress_due)
-            progress_draw(capture_position(capture));
+        draw_if_due(pipeline);
     }
     finish_all(pipeline);
     return result == CAPTURE_PACKET ? CAPTURE_END : result;
@@ -257,17 +274,27 @@ void pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
     }
 }
 
-static bool allocate(struct pipeline *pipeline) {
-    pipeline->slots = calloc(pipeline->slot_count, sizeof *pipeline->slots);
-    for (unsigned i = 0; pipeline->slots && i < pipeline->slot_count; i++) {
-        struct batch *batch = &pipeline->slots[i].batch;
-        batch->packets = malloc(BATCH_PACKETS * sizeof *batch->packets);
-        if (!batch->packets)
-            return false;
-    }
-    if (pipeline->slots)
-        start_batch(pipeline);
-    return pipeline->slots != NULL;
+static bool allocate_batch(struct batch *batch) {
+    batch->packets = malloc(BATCH_PACKETS * sizeof *batch->packets);
+    batch->notes = malloc(NOTES_FIRST * sizeof *batch->notes);
+    batch->notes_capacity = NOTES_FIRST;
+    if (batch->packets && batch->notes)
+        return true;
+    free(batch->packets);
+    free(batch->notes);
+    return false;
+}
+
+/* As many slots as there is memory for, but no fewer than one thread needs. */
+static bool allocate(struct pipeline *pipeline, unsigned slots) {
+    void *room = malloc(ROOM_BYTES);
+    unsigned wanted = room ? slots : BATCHES_AHEAD;
+    pipeline->slots = calloc(slots, sizeof *pipeline->slots);
+    while (pipeline->slots && pipeline->slot_count < wanted &&
+           allocate_batch(&pipeline->slots[pipeline->slot_count].batch))
+        pipeline->slot_count++;
+    free(room);
+    return pipeline->slot_count >= BATCHES_AHEAD;
 }
 
 struct pipeline *pipeline_open(unsigned threads, const struct pipeline_work *work) {
@@ -275,16 +302,16 @@ struct pipeline *pipeline_open(unsigned threads, const struct pipeline_work *wor
     if (!pipeline)
         return NULL;
     unsigned slots = BATCHES_PER_THREAD * (threads - 1) + BATCHES_AHEAD;
-    pipeline->slot_count = slots < BATCHES_MAX ? slots : BATCHES_MAX;
     pipeline->threads_wanted = threads - 1;
     pipeline->work = *work;
     pthread_mutex_init(&pipeline->mutex, NULL);
     pthread_cond_init(&pipeline->submission, NULL);
     pthread_cond_init(&pipeline->completion, NULL);
-    if (!allocate(pipeline)) {
+    if (!allocate(pipeline, slots < BATCHES_MAX ? slots : BATCHES_MAX)) {
         pipeline_close(pipeline);
         return NULL;
     }
+    start_batch(pipeline);
     return pipeline;
 }
 

@@ -45,6 +45,9 @@ struct pipeline_work {
     void (*look)(const void *context, struct batch *batch);
     /* Called by the thread that runs the pipeline, in the order of the packets; false ends it. */
     bool (*finish)(void *context, const struct batch *batch);
+    /* Called by that thread where progress_due says so; this many packets of the capture were read.
+     */
+    void (*draw)(void *context, uint64_t packets);
     void *context;
 };
 

@@ -34,7 +34,7 @@ static bool add_object(struct functions *functions, const struct samples *sample
     return ok;
 }
 
-/* --- Then equal ones are put together --- */
+/* --- Then equal ones are merged --- */
 
 static int by_place(const void *left, const void *right) {
     const struct function *a = left, *b = right;

@@ -94,7 +94,7 @@ static void print_function_json(FILE *stream, const struct function *function) {
     json_t *json = json_object();
     json_object_set_new(json, "type", json_string("function"));
     json_object_set_new(json, "function", json_name(function->name));
-    json_object_set_new(json, "object", json_name(function->object->path));
+    json_set_name(json, "object", function->object->path);
     json_object_set_new(json, "address", json_number(function->address));
     set_counts(json, &function->counts);
     json_print(stream, json);

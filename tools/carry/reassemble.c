@@ -3,318 +3,36 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "content.h"
+#include "fragment_table.h"
 
 #define LINK_RAW      101
-#define UNIT          8u     /* bytes: fragments start at multiples of it */
-#define UNITS_MIN     64u    /* a power of two, as are all sizes of a content */
 #define DATAGRAM_MAX  65535u /* what a length field can say */
 #define HEADERS6_SIZE 48u    /* IPv6's own and its fragment header, which that does not include */
-#define BUCKETS_LOG2  13
-#define WORDS         12
-#define SCOPE         2 /* the word of a key that holds it */
-#define NOWHERE       UINT32_MAX
-
-struct key {
-    uint32_t words[WORDS];
-};
-
-/* A sum that the first fragment listed. */
-struct told {
-    uint8_t protocol;
-    bool waits; /* for the rest of the datagram */
-};
-
-/* A datagram of which parts came. */
-struct entry {
-    struct key key;
-    struct entry *chain; /* of the same bucket */
-    struct entry *older, *newer;
-    uint64_t time_ns; /* of the part that came first */
-    bool refused;
-
-    /* The content: `units` units, then a bit for each that came, and one for each that a part
-       started with. */
-    uint8_t *block;
-    uint32_t units;
-    uint32_t came;  /* how many units */
-    uint32_t reach; /* where the furthest part ends */
-    uint32_t size;  /* 0: the last part did not come yet */
-    uint32_t gap;   /* the first byte that came, but was not captured; or NOWHERE */
-
-    /* From the first fragment: its headers up to the content; NULL until it came. */
-    uint8_t *header;
-    uint32_t header_size;
-    uint32_t located; /* as in struct datagram */
-    uint64_t offset;  /* of the header in the file */
-    uint64_t frame;
-    struct told told[CARRY_PACKET_SUMS_MAX];
-    size_t told_count;
-};
 
 struct reassembler {
     struct carry_packet_options options;
-    uint64_t seed[WORDS + 1];
-    struct entry *buckets[1u << BUCKETS_LOG2];
-    struct entry *oldest, *newest; /* by when a part came last */
-    unsigned entries;
-    size_t bytes;
-    uint64_t counts[REASSEMBLY_COUNT];
+    struct fragment_table table;
+    bool repairs, tag;
 
     struct datagram datagram;
+    struct source *sources; /* the datagram's */
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment; /* of another, that the datagram holds */
     uint8_t buffer[DATAGRAM_MAX + HEADERS6_SIZE];
 };
 
-/* --- The table --- */
-
-static struct key key_of(const struct packet *packet,
-                         const struct carry_packet_fragment *fragment) {
-    const uint8_t *header = packet->data + fragment->network_offset;
-    bool version4 = fragment->version == 4;
-    /* Over IPv6, fragments but the first may announce another protocol (RFC 8200, section 4.5). */
-    uint32_t protocol = version4 ? fragment->protocol : 0;
-    struct key key = {.words = {(uint32_t)fragment->version << 8 | protocol,
-                                fragment->identification, [SCOPE] = fragment->scope,
-                                packet->interface}};
-    /* Source and destination, side by side. */
-    memcpy(&key.words[4], header + (version4 ? 12 : 8), version4 ? 8 : 32);
-    return key;
-}
-
-/*
- * Multiply-shift hashing (Dietzfelbinger, 1996): with a secret seed, keys chosen by an attacker
- * collide no more often than others.
- */
-static struct entry **bucket_of(struct reassembler *reassembler, const struct key *key) {
-    uint64_t hash = reassembler->seed[WORDS];
-    for (unsigned i = 0; i < WORDS; i++)
-        hash += reassembler->seed[i] * key->words[i];
-    return &reassembler->buckets[hash >> (64 - BUCKETS_LOG2)];
-}
-
-static void link_newest(struct reassembler *reassembler, struct entry *entry) {
-    entry->older = reassembler->newest;
-    entry->newer = NULL;
-    *(entry->older ? &entry->older->newer : &reassembler->oldest) = entry;
-    reassembler->newest = entry;
-}
-
-static void unlink_entry(struct reassembler *reassembler, struct entry *entry) {
-    *(entry->older ? &entry->older->newer : &reassembler->oldest) = entry->newer;
-    *(entry->newer ? &entry->newer->older : &reassembler->newest) = entry->older;
-}
-
-static size_t block_size(uint32_t units) {
-    return (size_t)units * UNIT + 2 * (units / 8);
-}
-
-/* Forgets the parts, not the datagram. */
-static void drop_parts(struct reassembler *reassembler, struct entry *entry) {
-    reassembler->bytes -= block_size(entry->units) + entry->header_size;
-    free(entry->block);
-    free(entry->header);
-    entry->block = entry->header = NULL;
-    entry->units = entry->header_size = 0;
-}
-
-static void remove_entry(struct reassembler *reassembler, struct entry *entry) {
-    struct entry **link = bucket_of(reassembler, &entry->key);
-    while (*link != entry)
-        link = &(*link)->chain;
-    *link = entry->chain;
-    unlink_entry(reassembler, entry);
-    drop_parts(reassembler, entry);
-    reassembler->entries--;
-    free(entry);
-}
-
-/* Gives a datagram up; one that was refused is counted already. */
-static void give_up(struct reassembler *reassembler, struct entry *entry, enum reassembly why) {
-    reassembler->counts[why] += !entry->refused;
-    remove_entry(reassembler, entry);
-}
-
-/* Parts that still come must not be taken for those of another datagram, so its entry stays. */
-static void refuse(struct reassembler *reassembler, struct entry *entry, enum reassembly why) {
-    reassembler->counts[why]++;
-    entry->refused = true;
-    drop_parts(reassembler, entry);
-}
-
-/* Clocks of captures may be unknown (0), or run backwards. */
-static bool is_late(const struct entry *entry, uint64_t now_ns) {
-    return entry->time_ns && now_ns > entry->time_ns &&
-           now_ns - entry->time_ns > REASSEMBLER_SECONDS * UINT64_C(1000000000);
-}
-
-static void evict_oldest(struct reassembler *reassembler, uint64_t now_ns) {
-    struct entry *entry = reassembler->oldest;
-    give_up(reassembler, entry, is_late(entry, now_ns) ? REASSEMBLY_MISSING : REASSEMBLY_EVICTED);
-}
-
-static struct entry *find_entry(struct reassembler *reassembler, const struct key *key) {
-    struct entry *entry = *bucket_of(reassembler, key);
-    while (entry && memcmp(&entry->key, key, sizeof *key) != 0)
-        entry = entry->chain;
-    return entry;
-}
-
-static struct entry *create_entry(struct reassembler *reassembler, const struct key *key,
-                                  uint64_t now_ns) {
-    if (reassembler->entries == REASSEMBLER_DATAGRAMS_MAX)
-        evict_oldest(reassembler, now_ns);
-    struct entry *entry = calloc(1, sizeof *entry);
-    if (!entry)
-        return NULL;
-    struct entry **bucket = bucket_of(reassembler, key);
-    entry->key = *key;
-    entry->time_ns = now_ns;
-    entry->gap = NOWHERE;
-    entry->chain = *bucket;
-    *bucket = entry;
-    link_newest(reassembler, entry);
-    reassembler->entries++;
-    return entry;
-}
-
-/* The datagram's entry, made if need be, as the one used last; NULL without memory. */
-static struct entry *use_entry(struct reassembler *reassembler, const struct key *key,
-                               uint64_t now_ns) {
-    struct entry *entry = find_entry(reassembler, key);
-    if (entry && is_late(entry, now_ns)) {
-        give_up(reassembler, entry, REASSEMBLY_MISSING);
-        entry = NULL;
-    }
-    if (!entry)
-        return create_entry(reassembler, key, now_ns);
-    unlink_entry(reassembler, entry);
-    link_newest(reassembler, entry);
-    return entry;
-}
-
-/* --- The content of a datagram --- */
-
-static uint8_t *came_bits(const struct entry *entry) {
-    return entry->block + entry->units * UNIT;
-}
-
-static uint8_t *start_bits(const struct entry *entry) {
-    return came_bits(entry) + entry->units / 8;
-}
-
-static bool has_bit(const uint8_t *bits, uint32_t index) {
-    return bits[index / 8] >> index % 8 & 1;
-}
-
-static void set_bit(uint8_t *bits, uint32_t index) {
-    bits[index / 8] |= (uint8_t)(1 << index % 8);
-}
-
-/* Makes room up to `end`, at the expense of others. */
-static bool make_room(struct reassembler *reassembler, struct entry *entry, uint32_t end) {
-    struct entry larger = {.units = entry->units ? entry->units : UNITS_MIN};
-    while (larger.units * UNIT < end)
-        larger.units *= 2;
-    if (larger.units == entry->units)
-        return true;
-    larger.block = malloc(block_size(larger.units));
-    if (!larger.block)
-        return false;
-    memset(came_bits(&larger), 0, 2 * (larger.units / 8));
-    if (entry->block) {
-        memcpy(larger.block, entry->block, entry->units * UNIT);
-        memcpy(came_bits(&larger), came_bits(entry), entry->units / 8);
-        memcpy(start_bits(&larger), start_bits(entry), entry->units / 8);
-    }
-    reassembler->bytes += block_size(larger.units) - block_size(entry->units);
-    free(entry->block);
-    entry->block = larger.block;
-    entry->units = larger.units;
-    return true;
-}
-
-/* A part of a datagram's content. */
-struct part {
-    const uint8_t *data;
-    uint32_t captured; /* bytes at `data` */
-    uint32_t place, end;
-    bool more;
-};
-
-/* Is there just one end, and nothing beyond it? */
-static bool ends_agree(const struct entry *entry, const struct part *part) {
-    if (!entry->size)
-        return part->more || part->end >= entry->reach;
-    return part->more ? part->end <= entry->size : part->end == entry->size;
-}
-
-/* The units of a part, and how many of them came before. */
-struct span {
-    uint32_t first, end, came;
-};
-
-static struct span span_of(const struct entry *entry, const struct part *part) {
-    struct span span = {.first = part->place / UNIT, .end = (part->end + UNIT - 1) / UNIT};
-    for (uint32_t unit = span.first; unit < span.end; unit++)
-        span.came += has_bit(came_bits(entry), unit);
-    return span;
-}
-
-/* Do the bytes agree, as far as they were captured, with those that came before? */
-static bool bytes_agree(const struct entry *entry, const struct part *part,
-                        const struct span *span) {
-    uint32_t known = part->place + part->captured;
-    known = known < entry->gap ? known : entry->gap;
-    for (uint32_t unit = span->first; unit < span->end && unit * UNIT < known; unit++) {
-        uint32_t at = unit * UNIT, size = known - at < UNIT ? known - at : UNIT;
-        if (has_bit(came_bits(entry), unit) &&
-            memcmp(entry->block + at, part->data + (at - part->place), size) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Is it, from its first unit to its last, what one part brought before? */
-static bool is_repetition(const struct entry *entry, const struct span *span) {
-    if (span->came != span->end - span->first || !has_bit(start_bits(entry), span->first))
-        return false;
-    for (uint32_t unit = span->first + 1; unit < span->end; unit++)
-        if (has_bit(start_bits(entry), unit))
-            return false;
-    return span->end == entry->units || !has_bit(came_bits(entry), span->end) ||
-           has_bit(start_bits(entry), span->end);
-}
-
-static bool may_overlap(const struct entry *entry, const struct part *part, const struct span *span,
-                        uint8_t version) {
-    return bytes_agree(entry, part, span) && (version == 4 || is_repetition(entry, span));
-}
-
-static void copy_part(struct entry *entry, const struct part *part, const struct span *span) {
-    if (part->captured)
-        memcpy(entry->block + part->place, part->data, part->captured);
-    if (part->captured < part->end - part->place && part->place + part->captured < entry->gap)
-        entry->gap = part->place + part->captured;
-    for (uint32_t unit = span->first; unit < span->end; unit++)
-        set_bit(came_bits(entry), unit);
-    set_bit(start_bits(entry), span->first);
-    entry->came += span->end - span->first - span->came;
-    entry->reach = part->end > entry->reach ? part->end : entry->reach;
-    if (!part->more)
-        entry->size = part->end;
-}
-
 /* --- The fragments of one datagram --- */
 
-/* What comes in: a frame's, or a datagram's that was itself put together. */
+/* What comes in: a frame's, or a datagram's that was itself reassembled. */
 struct view {
     struct packet packet;
     uint32_t located;
     struct carry_packet_fragment fragment;
     const struct carry_packet_sum *sums;
     size_t count;
+    bool nested; /* in a datagram */
 };
 
 static uint32_t header_size(const struct carry_packet_fragment *fragment) {
@@ -328,7 +46,8 @@ static bool fits(uint8_t version, uint32_t header, uint32_t content) {
 
 static bool is_sound(const struct carry_packet_fragment *fragment) {
     uint32_t end = fragment->place + fragment->size;
-    return fragment->size && (!fragment->more || fragment->size % UNIT == 0) &&
+    return fragment->size && fragment->size <= DATAGRAM_MAX &&
+           (!fragment->more || fragment->size % CONTENT_UNIT == 0) &&
            fits(fragment->version, header_size(fragment), end);
 }
 
@@ -344,17 +63,59 @@ static struct part part_of(const struct view *view) {
     };
 }
 
-static void keep_told(struct entry *entry, const struct view *view) {
+/* One of the content may begin where the fragment ends, and its field stand beyond. */
+bool reassembler_is_inside(const struct carry_packet_fragment *fragment,
+                           const struct carry_packet_sum *sum) {
+    return sum->field_offset >= fragment->content_offset &&
+           sum->cover_offset - fragment->content_offset <= fragment->size;
+}
+
+/* Would a change of the content make it bad? */
+static bool is_around(const struct carry_packet_sum *sum,
+                      const struct carry_packet_fragment *fragment) {
+    return sum->field_offset < fragment->content_offset && sum->verdict != CARRY_VERDICT_ABSENT &&
+           sum->verdict != CARRY_VERDICT_ILLEGAL &&
+           (uint64_t)sum->cover_offset + sum->cover_size > fragment->content_offset;
+}
+
+static size_t source_size(const struct source *source) {
+    return sizeof *source + source->sums_count * sizeof *source->sums;
+}
+
+static void keep_sums(struct source *source, const struct view *view) {
     for (size_t i = 0; i < view->count; i++) {
         const struct carry_packet_sum *sum = &view->sums[i];
-        if (sum->field_offset < view->fragment.content_offset)
-            continue;
-        entry->told[entry->told_count++] = (struct told){
-            .protocol = sum->protocol,
-            .waits =
-                sum->verdict == CARRY_VERDICT_UNVERIFIABLE && sum->reason == CARRY_REASON_FRAGMENT,
-        };
+        source->covered |= is_around(sum, &view->fragment);
+        if (reassembler_is_inside(&view->fragment, sum))
+            source->sums[source->sums_count++] = *sum;
     }
+}
+
+static struct source *make_source(const struct view *view, bool tag) {
+    const struct part part = part_of(view);
+    size_t inside = 0;
+    for (size_t i = 0; i < view->count; i++)
+        inside += reassembler_is_inside(&view->fragment, &view->sums[i]);
+    struct source *source = malloc(sizeof *source + inside * sizeof *source->sums);
+    if (!source)
+        return NULL;
+    *source = (struct source){
+        .frame = view->packet.number,
+        .offset =
+            view->nested ? SOURCE_NOWHERE : view->packet.offset + view->fragment.content_offset,
+        .place = part.place,
+        .captured = part.captured,
+        .content_offset = view->fragment.content_offset,
+        .tag = tag,
+    };
+    keep_sums(source, view);
+    return source;
+}
+
+static void append_source(struct entry *entry, struct source *source) {
+    *(entry->sources ? &entry->last_source->next : &entry->sources) = source;
+    entry->last_source = source;
+    entry->sources_bytes += source_size(source);
 }
 
 /* Of the `size` bytes from the IP header on, those that stand in one piece in the file. */
@@ -364,44 +125,44 @@ static uint32_t located_size(const struct view *view, uint32_t size) {
     return located < size ? located : size;
 }
 
-static bool keep_header(struct reassembler *reassembler, struct entry *entry,
-                        const struct view *view, const struct part *part) {
+/* Keeps what only the first fragment has; false without memory. */
+static bool keep_header(struct entry *entry, const struct view *view) {
     const struct carry_packet_fragment *fragment = &view->fragment;
     uint32_t size = header_size(fragment);
     entry->header = malloc(size);
     if (!entry->header)
         return false;
     memcpy(entry->header, view->packet.data + fragment->network_offset, size);
-    reassembler->bytes += size;
     entry->header_size = size;
     entry->offset = view->packet.offset + fragment->network_offset;
-    entry->located = located_size(view, size + part->captured);
-    entry->frame = view->packet.number;
-    keep_told(entry, view);
+    entry->located = located_size(view, size + entry->last_source->captured);
+    entry->scope = fragment->scope;
+    entry->first = entry->last_source;
     return true;
 }
 
-/* Adds a part; false without memory. */
-static bool add_part(struct reassembler *reassembler, struct entry *entry,
-                     const struct view *view) {
+/* Adds a fragment to a datagram; COMPLETE, or why that is to be refused. */
+static enum reassembly add_fragment(struct entry *entry, const struct view *view) {
+    static const enum reassembly problems[] = {
+        [CONTENT_ADDED] = REASSEMBLY_COMPLETE,
+        [CONTENT_CONTRADICTED] = REASSEMBLY_OVERLAPPING,
+        [CONTENT_NO_MEMORY] = REASSEMBLY_NO_MEMORY,
+    };
     const struct part part = part_of(view);
-    if (!make_room(reassembler, entry, part.end))
-        return false;
-    const struct span span = span_of(entry, &part);
-    if (!ends_agree(entry, &part) ||
-        (span.came && !may_overlap(entry, &part, &span, view->fragment.version))) {
-        refuse(reassembler, entry, REASSEMBLY_OVERLAPPING);
-        return true;
-    }
-    copy_part(entry, &part, &span);
-    return part.place != 0 || entry->header || keep_header(reassembler, entry, view, &part);
+    if (!is_sound(&view->fragment))
+        return REASSEMBLY_MALFORMED;
+    enum content_result result = content_add(&entry->content, &part, view->fragment.version == 4);
+    bool lacks_header = part.place == 0 && !entry->header;
+    if (result == CONTENT_ADDED && lacks_header && !keep_header(entry, view))
+        return REASSEMBLY_NO_MEMORY;
+    return problems[result];
 }
 
 static bool is_complete(const struct entry *entry) {
-    return entry->header && entry->size && entry->came == (entry->size + UNIT - 1) / UNIT;
+    return entry->header && content_is_complete(&entry->content);
 }
 
-/* --- The datagram put together --- */
+/* --- The datagram --- */
 
 static void store16(uint8_t *p, uint32_t value) {
     p[0] = (uint8_t)(value >> 8);
@@ -425,31 +186,64 @@ static void mend_header(uint8_t *header, uint32_t size, uint32_t content) {
 
 static void write_datagram(struct reassembler *reassembler, const struct entry *entry) {
     uint8_t *buffer = reassembler->buffer;
-    uint32_t captured = entry->size < entry->gap ? entry->size : entry->gap;
+    uint32_t captured = content_captured(&entry->content);
     memcpy(buffer, entry->header, entry->header_size);
-    mend_header(buffer, entry->header_size, entry->size);
-    if (captured)
-        memcpy(buffer + entry->header_size, entry->block, captured);
+    mend_header(buffer, entry->header_size, entry->content.size);
+    content_write(&entry->content, buffer + entry->header_size);
 
-    struct packet *packet = &reassembler->datagram.packet;
+    struct datagram *datagram = &reassembler->datagram;
+    struct packet *packet = &datagram->packet;
     packet->data = buffer;
     packet->captured = entry->header_size + captured;
-    packet->wire = entry->header_size + entry->size;
+    packet->wire = entry->header_size + entry->content.size;
     packet->linktype = LINK_RAW;
     packet->fcs = 0;
     packet->offset = entry->offset;
-    reassembler->datagram.located = entry->located;
+    datagram->located = entry->located;
+    datagram->header_size = entry->header_size;
+}
+
+static struct carry_frame frame_of(const struct datagram *datagram, const struct entry *entry) {
+    return (struct carry_frame){.data = datagram->packet.data,
+                                .captured = datagram->packet.captured,
+                                .wire = datagram->packet.wire,
+                                .linktype = datagram->packet.linktype,
+                                .scope = entry->scope};
+}
+
+static enum datagram_bar bar_of(const struct source *sources) {
+    bool nested = false, covered = false;
+    for (const struct source *source = sources; source; source = source->next) {
+        nested |= source->offset == SOURCE_NOWHERE;
+        covered |= source->covered;
+    }
+    return nested ? DATAGRAM_NESTED : covered ? DATAGRAM_COVERED : DATAGRAM_FREE;
+}
+
+/* Its own IP header is none of the file, so what changes there is no matter. */
+static void repair(struct reassembler *reassembler, const struct entry *entry) {
+    struct datagram *datagram = &reassembler->datagram;
+    struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
+    const struct carry_frame frame = frame_of(datagram, entry);
+    datagram->bar = bar_of(entry->sources);
+    datagram->changes_count = 0;
+    if (!reassembler->repairs || datagram->bar != DATAGRAM_FREE)
+        return;
+    size_t count = carry_packet_fix(&frame, &reassembler->options, changes, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].field_offset >= datagram->header_size)
+            datagram->changes[datagram->changes_count++] = changes[i];
+}
+
+static bool waits(const struct carry_packet_sum *sum) {
+    return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && sum->reason == CARRY_REASON_FRAGMENT;
 }
 
 /* The walk lists the same sums as in the first fragment, and may get further. */
 static void judge(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum *sums = reassembler->sums;
-    const struct carry_frame frame = {.data = datagram->packet.data,
-                                      .captured = datagram->packet.captured,
-                                      .wire = datagram->packet.wire,
-                                      .linktype = datagram->packet.linktype,
-                                      .scope = entry->key.words[SCOPE]};
+    const struct carry_frame frame = frame_of(datagram, entry);
     datagram->sums = sums;
     datagram->count = carry_packet_check_fragment(&frame, &reassembler->options, sums,
                                                   CARRY_PACKET_SUMS_MAX, &reassembler->fragment);
@@ -458,18 +252,28 @@ static void judge(struct reassembler *reassembler, const struct entry *entry) {
     for (size_t i = 0; i < datagram->count; i++) {
         if (sums[i].field_offset < entry->header_size)
             continue;
-        if (index >= entry->told_count || entry->told[index].waits)
+        if (index >= entry->first->sums_count || waits(&entry->first->sums[index]))
             datagram->fresh[datagram->fresh_count++] = sums[i];
         index++;
     }
+    datagram->holds_fragment = reassembler->fragment.version;
 }
 
-static void supersede(struct datagram *datagram, const struct entry *entry) {
+static void supersede(struct datagram *datagram, const struct source *first) {
     datagram->superseded_count = 0;
-    datagram->superseded_frame = entry->frame;
-    for (size_t i = 0; i < entry->told_count; i++)
-        if (entry->told[i].waits)
-            datagram->superseded[datagram->superseded_count++] = entry->told[i].protocol;
+    datagram->superseded_frame = first->frame;
+    for (size_t i = 0; i < first->sums_count; i++)
+        if (waits(&first->sums[i]))
+            datagram->superseded[datagram->superseded_count++] = first->sums[i].protocol;
+}
+
+/* The sources go from the entry to the datagram. */
+static void take_sources(struct reassembler *reassembler, struct entry *entry) {
+    reassembler->sources = entry->sources;
+    reassembler->datagram.sources = entry->sources;
+    reassembler->table.bytes -= entry->sources_bytes;
+    entry->sources = NULL;
+    entry->sources_bytes = 0;
 }
 
 static const struct datagram *complete(struct reassembler *reassembler, struct entry *entry,
@@ -477,30 +281,55 @@ static const struct datagram *complete(struct reassembler *reassembler, struct e
     struct datagram *datagram = &reassembler->datagram;
     datagram->packet = *last;
     write_datagram(reassembler, entry);
+    repair(reassembler, entry);
     judge(reassembler, entry);
-    supersede(datagram, entry);
-    give_up(reassembler, entry, REASSEMBLY_COMPLETE);
+    supersede(datagram, entry->first);
+    take_sources(reassembler, entry);
+    fragment_table_give_up(&reassembler->table, entry, REASSEMBLY_COMPLETE);
     return datagram;
 }
 
+static void keep(struct fragment_table *table, struct entry *entry, struct source *source,
+                 const struct view *view) {
+    table->bytes -= fragment_table_held(entry);
+    append_source(entry, source);
+    enum reassembly problem = add_fragment(entry, view);
+    table->bytes += fragment_table_held(entry);
+    if (problem)
+        fragment_table_refuse(table, entry, problem);
+    else
+        fragment_table_make_room(table, entry, view->packet.time_ns);
+}
+
+/* Adds it to its datagram; NULL if that is of no use any more. */
+static struct entry *add_to_entry(struct reassembler *reassembler, const struct view *view) {
+    struct fragment_table *table = &reassembler->table;
+    const struct fragment_key key = fragment_key(&view->packet, &view->fragment);
+    struct source *source = make_source(view, reassembler->tag);
+    struct entry *entry = source ? fragment_table_use(table, &key, view->packet.time_ns) : NULL;
+    if (!entry) {
+        table->counts[REASSEMBLY_NO_MEMORY]++;
+        free(source);
+        return NULL;
+    }
+    if (entry->refused) {
+        fragment_table_lose(table, entry->refused, source);
+        free(source);
+        return NULL;
+    }
+    keep(table, entry, source, view);
+    return entry->refused ? NULL : entry;
+}
+
 static const struct datagram *add(struct reassembler *reassembler, const struct view *view) {
-    const struct key key = key_of(&view->packet, &view->fragment);
-    uint64_t now_ns = view->packet.time_ns;
-    struct entry *entry = use_entry(reassembler, &key, now_ns);
-    if (!entry || entry->refused)
+    fragment_table_free_sources(reassembler->sources);
+    reassembler->sources = NULL;
+    struct entry *entry = add_to_entry(reassembler, view);
+    if (!entry || !is_complete(entry))
         return NULL;
-    if (!is_sound(&view->fragment))
-        refuse(reassembler, entry, REASSEMBLY_MALFORMED);
-    else if (!add_part(reassembler, entry, view))
-        refuse(reassembler, entry, REASSEMBLY_EVICTED);
-    /* This one was used last, and is smaller than what all may have. */
-    while (reassembler->bytes > REASSEMBLER_BYTES_MAX)
-        evict_oldest(reassembler, now_ns);
-    if (entry->refused || !is_complete(entry))
-        return NULL;
-    if (fits(view->fragment.version, entry->header_size, entry->size))
+    if (fits(view->fragment.version, entry->header_size, entry->content.size))
         return complete(reassembler, entry, &view->packet);
-    refuse(reassembler, entry, REASSEMBLY_MALFORMED);
+    fragment_table_refuse(&reassembler->table, entry, REASSEMBLY_MALFORMED);
     return NULL;
 }
 
@@ -508,7 +337,7 @@ static const struct datagram *add(struct reassembler *reassembler, const struct 
 
 struct reassembler *reassembler_create(const struct carry_packet_options *options) {
     struct reassembler *reassembler = calloc(1, sizeof *reassembler);
-    if (reassembler && getentropy(reassembler->seed, sizeof reassembler->seed) != 0) {
+    if (reassembler && !fragment_table_open(&reassembler->table)) {
         free(reassembler);
         return NULL;
     }
@@ -521,7 +350,21 @@ void reassembler_free(struct reassembler *reassembler) {
     if (!reassembler)
         return;
     reassembler_end(reassembler);
+    fragment_table_free_sources(reassembler->sources);
     free(reassembler);
+}
+
+void reassembler_watch(struct reassembler *reassembler, reassembler_lost_fn *lost, void *context) {
+    reassembler->table.lost = lost;
+    reassembler->table.lost_context = context;
+}
+
+void reassembler_repair(struct reassembler *reassembler) {
+    reassembler->repairs = true;
+}
+
+void reassembler_tag(struct reassembler *reassembler, bool tag) {
+    reassembler->tag = tag;
 }
 
 const struct datagram *reassembler_add(struct reassembler *reassembler, const struct packet *packet,
@@ -541,28 +384,61 @@ const struct datagram *reassembler_next(struct reassembler *reassembler) {
                               .located = datagram->located,
                               .fragment = reassembler->fragment,
                               .sums = datagram->sums,
-                              .count = datagram->count};
-    return view.fragment.version ? add(reassembler, &view) : NULL;
+                              .count = datagram->count,
+                              .nested = true};
+    return datagram->holds_fragment ? add(reassembler, &view) : NULL;
 }
 
 void reassembler_end(struct reassembler *reassembler) {
-    while (reassembler->oldest)
-        give_up(reassembler, reassembler->oldest, REASSEMBLY_MISSING);
+    struct fragment_table *table = &reassembler->table;
+    while (table->oldest)
+        fragment_table_give_up(table, table->oldest, REASSEMBLY_MISSING);
 }
 
 const uint64_t *reassembler_counts(const struct reassembler *reassembler) {
-    return reassembler->counts;
+    return reassembler->table.counts;
 }
 
 size_t reassembler_bytes(const struct reassembler *reassembler) {
-    return reassembler->bytes;
+    return reassembler->table.bytes;
 }
 
+const struct source *datagram_source(const struct datagram *datagram, uint32_t at) {
+    uint32_t place = at - datagram->header_size;
+    const struct source *source = datagram->sources;
+    while (source && (source->offset == SOURCE_NOWHERE || place < source->place ||
+                      place - source->place >= source->captured))
+        source = source->next;
+    return source;
+}
+
+uint64_t datagram_offset(const struct datagram *datagram, uint32_t at, uint32_t size) {
+    if (at + size <= datagram->located)
+        return datagram->packet.offset + at;
+    const struct source *source = datagram_source(datagram, at);
+    uint32_t behind = source ? at - datagram->header_size - source->place : 0;
+    return source && size <= source->captured - behind ? source->offset + behind : SOURCE_NOWHERE;
+}
+
+_Static_assert(REASSEMBLER_DATAGRAMS_MAX == 4096 && REASSEMBLER_BYTES_MAX >> 20 == 16,
+               "as the sentences below say");
+
+static const struct {
+    const char *name, *sentence;
+} words[REASSEMBLY_COUNT] = {
+    [REASSEMBLY_COMPLETE] = {"complete", "reassembled"},
+    [REASSEMBLY_MISSING] = {"missing", "with fragments missing"},
+    [REASSEMBLY_OVERLAPPING] = {"overlapping", "with fragments that contradict each other"},
+    [REASSEMBLY_MALFORMED] = {"malformed", "with fragments that are empty or reach too far"},
+    [REASSEMBLY_EVICTED] = {"evicted", "given up, since more than 4,096 were incomplete"},
+    [REASSEMBLY_EVICTED_BYTES] = {"evicted_bytes", "given up, since all held more than 16 MiB"},
+    [REASSEMBLY_NO_MEMORY] = {"no_memory", "given up, since the system had no memory left"},
+};
+
 const char *reassembly_name(enum reassembly reassembly) {
-    static const char *const names[REASSEMBLY_COUNT] = {
-        [REASSEMBLY_COMPLETE] = "complete",       [REASSEMBLY_MISSING] = "missing",
-        [REASSEMBLY_OVERLAPPING] = "overlapping", [REASSEMBLY_MALFORMED] = "malformed",
-        [REASSEMBLY_EVICTED] = "evicted",
-    };
-    return names[reassembly];
+    return words[reassembly].name;
+}
+
+const char *reassembly_sentence(enum reassembly reassembly) {
+    return words[reassembly].sentence;
 }

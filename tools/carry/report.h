@@ -24,8 +24,13 @@ struct report {
 
 struct report_total {
     const struct tally *tally;
-    unsigned wrong; /* set of verdicts */
+    const uint64_t *reassembly; /* as above */
+    unsigned wrong;             /* set of verdicts */
     uint64_t captures, damaged, failed, skipped;
+    uint64_t unchecked;       /* captures in which nothing was checked */
+    uint64_t not_clean;       /* captures with an exit status of their own */
+    const char *const *named; /* the first of those */
+    size_t named_count;
 };
 
 /* The summary of one capture. */
@@ -33,7 +38,10 @@ void report_text(const struct report *report);
 void report_json(const struct report *report);
 void report_tsv(const struct report *report);
 
-/* A line on all captures. */
+/* One line on one capture, where there are several. */
+void report_line(const struct report *report);
+
+/* What all captures hold together; in the last line, which of them are not clean. */
 void report_total(const struct report_total *total);
 
 /* The names of the columns, above the lines of all captures. */

@@ -53,6 +53,21 @@ static json_t *reasons_json(const struct tally *tally) {
     return protocols;
 }
 
+/* {"ip":{"zero":1,...},...}: what is known of sums beside their verdicts. */
+static json_t *causes_json(const struct tally *tally) {
+    json_t *protocols = json_object();
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        json_t *causes = json_object();
+        for (unsigned cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++)
+            if (tally->causes[protocol][cause])
+                set_count(causes, cause_name(cause), tally->causes[protocol][cause]);
+        if (json_object_size(causes))
+            json_object_set(protocols, carry_packet_protocol_name(protocol), causes);
+        json_decref(causes);
+    }
+    return protocols;
+}
+
 /* {"105":12,"others":3}: packets of link types that were not looked into. */
 static json_t *unknown_links_json(const struct tally *tally) {
     json_t *links = json_object();
@@ -76,9 +91,64 @@ static json_t *reassembly_json(const uint64_t *counts) {
     return object;
 }
 
+/* "02:00:00:00:00:01"; null where the link header has none. */
+static json_t *mac_json(const struct sender_link *link) {
+    const uint8_t *mac = link->mac;
+    return link->has_mac ? json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+                                        mac[3], mac[4], mac[5])
+                         : json_null();
+}
+
+static json_t *vlans_json(const struct sender_link *link) {
+    json_t *list = json_array();
+    for (unsigned i = 0; i < link->vlans_count; i++)
+        json_array_append_new(list, json_integer(link->vlans[i]));
+    return list;
+}
+
+static json_t *address_json(const struct address *address) {
+    char text[ADDRESS_SIZE];
+    return address->version ? json_string(address_text(text, address, -1)) : json_null();
+}
+
+static json_t *sender_json(const struct sender *sender) {
+    json_t *object = json_object();
+    json_object_set_new(object, "address", address_json(&sender->key.address));
+    json_object_set_new(object, "mac", mac_json(&sender->key.link));
+    json_object_set_new(object, "vlans", vlans_json(&sender->key.link));
+    set_count(object, "at_least", sender->count - sender->error);
+    set_count(object, "at_most", sender->count);
+    return object;
+}
+
+static json_t *sorted_json(const struct senders *senders) {
+    struct sender sorted[SENDERS];
+    json_t *list = json_array();
+    unsigned count = senders_sort(senders, sorted);
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(list, sender_json(&sorted[i]));
+    return list;
+}
+
+/* {"tcp":{"partial":[{"address":...},...]}}: who sent most of what is not good. */
+static json_t *senders_json(const struct tally *tally) {
+    json_t *protocols = json_object();
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        json_t *verdicts = json_object();
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            if (tally_has_senders(tally, protocol, verdict))
+                json_object_set_new(verdicts, carry_packet_verdict_name(verdict),
+                                    sorted_json(&tally->senders[protocol][verdict]));
+        if (json_object_size(verdicts))
+            json_object_set(protocols, carry_packet_protocol_name(protocol), verdicts);
+        json_decref(verdicts);
+    }
+    return protocols;
+}
+
 void report_json(const struct report *report) {
     json_t *object = json_object();
-    json_object_set_new(object, "file", json_name(report->path));
+    json_set_name(object, "file", report->path);
     set_count(object, "packets", report->tally->packets);
     set_count(object, "bytes", report->tally->bytes);
     json_object_set_new(object, "protocols", counts_json(report->tally));
@@ -86,14 +156,18 @@ void report_json(const struct report *report) {
     json_object_set_new(object, "reasons", reasons_json(report->tally));
     json_object_set_new(object, "unknown_links", unknown_links_json(report->tally));
     json_object_set_new(object, "reassembly", reassembly_json(report->reassembly));
+    json_object_set_new(object, "causes", causes_json(report->tally));
+    enum outcome outcome = tally_outcome(report->tally, report->wrong);
+    json_object_set_new(object, "outcome", json_string(outcome_name(outcome)));
+    set_count(object, "without", report->tally->without);
+    set_count(object, "too_deep", report->tally->deeper);
+    json_object_set_new(object, "senders", senders_json(report->tally));
     json_print(stdout, object);
 }
 
 static void set_endpoint(json_t *object, const char *key, const char *port_key,
                          const struct address *address, int port) {
-    char text[ADDRESS_SIZE];
-    json_object_set_new(
-        object, key, address->version ? json_string(address_text(text, address, -1)) : json_null());
+    json_object_set_new(object, key, address_json(address));
     json_object_set_new(object, port_key, port < 0 ? json_null() : json_integer(port));
 }
 
@@ -101,7 +175,7 @@ void report_finding_json(const char *path, const struct finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char time[REPORT_TIME_SIZE];
     json_t *object = json_object();
-    json_object_set_new(object, "file", json_name(path));
+    json_set_name(object, "file", path);
     set_count(object, "frame", finding->frame);
     json_object_set_new(object, "time",
                         report_time(time, finding->time_ns) ? json_string(time) : json_null());
@@ -117,5 +191,7 @@ void report_finding_json(const char *path, const struct finding *finding) {
         json_object_set_new(object, "offset", json_null());
     else
         set_count(object, "offset", finding->offset);
+    json_object_set_new(object, "cause",
+                        cause_of(sum) ? json_string(cause_name(cause_of(sum))) : json_null());
     json_print(stdout, object);
 }

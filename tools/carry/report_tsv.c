@@ -5,20 +5,18 @@
  */
 #include "report.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
-/* A name cannot hold what separates columns and lines; standard input is "-". */
+/* Standard input is "-". A clean name cannot hold what separates columns and lines. */
 static void print_name(const char *path) {
-    for (; *path; path++)
-        putchar(iscntrl((unsigned char)*path) ? '?' : *path);
+    text_print_clean(stdout, path);
 }
 
 void report_tsv_header(void) {
     fputs("file\tprotocol", stdout);
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         printf("\t%s", carry_packet_verdict_name(verdict));
-    putchar('\n');
+    puts("\tdamage");
 }
 
 static void print_row(const char *path, const char *protocol, const uint64_t *counts) {
@@ -26,7 +24,13 @@ static void print_row(const char *path, const char *protocol, const uint64_t *co
     printf("\t%s", protocol);
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         printf("\t%llu", (unsigned long long)counts[verdict]);
-    putchar('\n');
+    putchar('\t');
+}
+
+/* "63: record cut: 10 of 20 bytes", after the offset. */
+static void print_damage(const struct report *report) {
+    if (report->end != CAPTURE_END)
+        printf("%llu: %s", (unsigned long long)report->problem->offset, report->problem->reason);
 }
 
 void report_tsv(const struct report *report) {
@@ -35,14 +39,18 @@ void report_tsv(const struct report *report) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         totals[verdict] = tally_total(tally, verdict);
     print_row(report->path, "all", totals);
+    print_damage(report);
+    putchar('\n');
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
-        if (tally_has(tally, protocol))
+        if (tally_has(tally, protocol)) {
             print_row(report->path, carry_packet_protocol_name(protocol), tally->counts[protocol]);
+            putchar('\n');
+        }
 }
 
 void report_finding_tsv_header(void) {
     puts("file\tframe\ttime\tprotocol\tverdict\tfrom\tfrom_port\tto\tto_port\tstored\texpected\t"
-         "offset");
+         "offset\tcause");
 }
 
 static void print_end(const struct address *address, int port) {
@@ -67,5 +75,5 @@ void report_finding_tsv(const char *path, const struct finding *finding) {
     putchar('\t');
     if (finding->offset != FINDING_NOWHERE)
         printf("%llu", (unsigned long long)finding->offset);
-    putchar('\n');
+    printf("\t%s\n", cause_of(sum) ? cause_name(cause_of(sum)) : "");
 }

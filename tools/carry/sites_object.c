@@ -6,6 +6,7 @@
  */
 #include "sites_object.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include <carry/patch.h>
+
+#include "sites_debug.h"
 
 #define SECTION      "carry_sites"
 #define RECORD_BYTES 16
@@ -312,6 +315,16 @@ static bool check_section(const struct object *object, const GElf_Shdr *header, 
     return header->sh_type != SHT_STRTAB || check_names(object, header, problem);
 }
 
+/* One with more symbols than those for the dynamic linker, if there is one. */
+struct symbols_table {
+    Elf_Scn *section;
+    GElf_Shdr header;
+};
+
+static bool is_whole(const struct symbols_table *symbols) {
+    return symbols->section && symbols->header.sh_type == SHT_SYMTAB;
+}
+
 static bool read_section(struct object *object, Elf_Scn *section, const GElf_Shdr *header,
                          size_t names, char *problem) {
     const char *name = elf_strptr(object->elf, names, header->sh_name);
@@ -323,22 +336,25 @@ static bool read_section(struct object *object, Elf_Scn *section, const GElf_Shd
 }
 
 /* All are checked before any is read. */
-static bool find_sections(struct object *object, char *problem) {
-    size_t names = 0;
+static bool check_sections(struct object *object, struct symbols_table *symbols, char *problem) {
     uint64_t total = 0;
-    GElf_Shdr header, symbols_header = {0};
-    Elf_Scn *symbols = NULL;
-    elf_getshdrstrndx(object->elf, &names);
+    GElf_Shdr header;
+    *symbols = (struct symbols_table){0};
     for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));) {
         if (!gelf_getshdr(section, &header))
             return refuse(problem, "damaged: %s", elf_errmsg(-1));
         if (!check_section(object, &header, &total, problem))
             return false;
-        if (header.sh_type == SHT_SYMTAB || (header.sh_type == SHT_DYNSYM && !symbols)) {
-            symbols = section;
-            symbols_header = header;
-        }
+        if (header.sh_type == SHT_SYMTAB || (header.sh_type == SHT_DYNSYM && !symbols->section))
+            *symbols = (struct symbols_table){section, header};
     }
+    return true;
+}
+
+static bool read_sections(struct object *object, char *problem) {
+    size_t names = 0;
+    GElf_Shdr header;
+    elf_getshdrstrndx(object->elf, &names);
     for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));)
         if (!gelf_getshdr(section, &header) ||
             !read_section(object, section, &header, names, problem))
@@ -346,10 +362,42 @@ static bool find_sections(struct object *object, char *problem) {
     if (object->relocations_count)
         qsort(object->relocations, object->relocations_count, sizeof *object->relocations,
               by_place);
-    return !symbols || read_symbols(object, symbols, &symbols_header, problem);
+    return true;
 }
 
-/* --- Opening and closing --- */
+/* --- Beginning and end --- */
+
+static struct object *make_object(int file, const char *path) {
+    struct object *object = calloc(1, sizeof *object);
+    if (!object) {
+        close(file);
+        return NULL;
+    }
+    object->file = file;
+    object->path = path;
+    return object;
+}
+
+void object_close(struct object *object) {
+    if (object->debug)
+        object_close(object->debug);
+    elf_end(object->elf);
+    close(object->file);
+    free(object->loads);
+    free(object->symbols);
+    free(object->relocations);
+    free(object->records);
+    free(object);
+}
+
+static bool begin(struct object *object, char *problem) {
+    elf_version(EV_CURRENT);
+    if (!check_header(object, problem))
+        return false;
+    object->elf = elf_begin(object->file, ELF_C_READ, NULL);
+    return (object->elf && elf_kind(object->elf) == ELF_K_ELF) ||
+           refuse(problem, "damaged: %s", elf_errmsg(-1));
+}
 
 static bool check_section_table(struct object *object, char *problem) {
     GElf_Ehdr header;
@@ -365,40 +413,82 @@ static bool check_section_table(struct object *object, char *problem) {
     return true;
 }
 
-static bool load_object(struct object *object, char *problem) {
-    elf_version(EV_CURRENT);
-    if (!check_header(object, problem))
-        return false;
-    object->elf = elf_begin(object->file, ELF_C_READ, NULL);
-    if (!object->elf || elf_kind(object->elf) != ELF_K_ELF)
-        return refuse(problem, "damaged: %s", elf_errmsg(-1));
-    return find_loads(object, problem) && check_section_table(object, problem) &&
-           find_sections(object, problem);
+/* --- The debug file of a stripped one --- */
+
+static void read_link(const struct object *object, struct debug_link *link) {
+    size_t names = 0;
+    GElf_Shdr header;
+    *link = (struct debug_link){.build_id_size = 0};
+    elf_getshdrstrndx(object->elf, &names);
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(object->elf, section));) {
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(object->elf, names, header.sh_name) : NULL;
+        if (name && header.sh_type != SHT_NOBITS)
+            debug_link_read(link, section, name);
+    }
 }
 
-struct object *object_open(int file, const char *path, char problem[OBJECT_PROBLEM_SIZE]) {
-    struct object *object = calloc(1, sizeof *object);
-    if (!object) {
-        close(file);
-        refuse(problem, "no memory");
-        return NULL;
-    }
-    object->file = file;
-    object->path = path;
-    if (load_object(object, problem))
-        return object;
-    object_close(object);
+/* Its program headers tell of parts that it does not have. */
+static bool load_debug(struct object *debug, const struct debug_link *link, size_t place) {
+    char problem[OBJECT_PROBLEM_SIZE];
+    struct symbols_table symbols;
+    struct debug_link own;
+    if (!begin(debug, problem) || !check_section_table(debug, problem) ||
+        !check_sections(debug, &symbols, problem) || !is_whole(&symbols))
+        return false;
+    read_link(debug, &own);
+    return debug_link_matches(link, &own, debug->file, place) &&
+           read_symbols(debug, symbols.section, &symbols.header, problem);
+}
+
+static struct object *open_debug(const char *path, const struct debug_link *link, size_t place) {
+    int file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    struct object *debug = file < 0 ? NULL : make_object(file, NULL);
+    if (!debug || load_debug(debug, link, place))
+        return debug;
+    object_close(debug);
     return NULL;
 }
 
-void object_close(struct object *object) {
-    elf_end(object->elf);
-    close(object->file);
-    free(object->loads);
-    free(object->symbols);
-    free(object->relocations);
-    free(object->records);
-    free(object);
+static bool find_debug(struct object *object, const char *root) {
+    struct debug_link link;
+    read_link(object, &link);
+    for (size_t place = 0; !object->debug && place < DEBUG_PLACES; place++) {
+        char *path = debug_link_place(&link, root, object->path, place);
+        object->debug = open_debug(path, &link, place);
+        free(path);
+    }
+    if (!object->debug)
+        return false;
+    object->symbols = object->debug->symbols;
+    object->symbols_count = object->debug->symbols_count;
+    object->debug->symbols = NULL;
+    return true;
+}
+
+/* --- Opening and closing --- */
+
+static bool load_object(struct object *object, const char *root, char *problem) {
+    struct symbols_table symbols;
+    if (!begin(object, problem) || !find_loads(object, problem) ||
+        !check_section_table(object, problem) || !check_sections(object, &symbols, problem) ||
+        !read_sections(object, problem))
+        return false;
+    return (!is_whole(&symbols) && find_debug(object, root)) || !symbols.section ||
+           read_symbols(object, symbols.section, &symbols.header, problem);
+}
+
+struct object *object_open(int file, const char *root, const char *path,
+                           char problem[OBJECT_PROBLEM_SIZE]) {
+    struct object *object = make_object(file, path);
+    if (!object) {
+        refuse(problem, "no memory");
+        return NULL;
+    }
+    if (load_object(object, root, problem))
+        return object;
+    object_close(object);
+    return NULL;
 }
 
 void object_move(struct object *object, uint64_t bias) {
@@ -448,68 +538,4 @@ bool object_read(const struct object *object, uint64_t address, void *buffer, si
         in_file = size;
     memset((uint8_t *)buffer + in_file, 0, size - in_file);
     return read_file(object, here->offset + start, buffer, in_file);
-}
-
-/* The first symbol at `address` by this name or a later one, or behind. */
-static size_t symbol_from(const struct object *object, uint64_t address, const char *name) {
-    const struct object_symbol wanted = {.address = address, .name = name};
-    size_t low = 0;
-    for (size_t high = object->symbols_count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (by_address(&object->symbols[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-const struct object_symbol *object_symbol_at(const struct object *object, uint64_t address,
-                                             const char *prefix) {
-    size_t i = symbol_from(object, address, prefix);
-    if (i < object->symbols_count && object->symbols[i].address == address &&
-        strncmp(object->symbols[i].name, prefix, strlen(prefix)) == 0)
-        return &object->symbols[i];
-    return NULL;
-}
-
-/* Functions may have aliases, and labels within: so many symbols before the address are asked. */
-#define SYMBOLS_BACK 16
-
-const struct object_symbol *object_symbol_around(const struct object *object, uint64_t address) {
-    size_t end = symbol_from(object, address + 1, "");
-    for (size_t i = end; i > 0 && end - i < SYMBOLS_BACK; i--) {
-        const struct object_symbol *symbol = &object->symbols[i - 1];
-        if (address - symbol->address < symbol->size || (i == end && !symbol->size))
-            return symbol;
-    }
-    return NULL;
-}
-
-const struct object_symbol *object_symbol_named(const struct object *object, const char *name) {
-    for (size_t i = 0; i < object->symbols_count; i++)
-        if (strcmp(object->symbols[i].name, name) == 0)
-            return &object->symbols[i];
-    return NULL;
-}
-
-const struct object_relocation *object_relocation_at(const struct object *object,
-                                                     uint64_t address) {
-    struct object_relocation wanted = {.at = address};
-    if (!object->relocations_count)
-        return NULL;
-    return bsearch(&wanted, object->relocations, object->relocations_count, sizeof wanted,
-                   by_place);
-}
-
-size_t object_record_from(const struct object *object, uint64_t address) {
-    size_t low = 0;
-    for (size_t high = object->records_count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (object->records[middle].site < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }

@@ -64,15 +64,19 @@ struct object {
     int file;
     uint64_t size;
     struct Elf *elf;
+    struct object *debug; /* whose symbols these are, or NULL */
 };
 
 #define OBJECT_PROBLEM_SIZE 192
 
 /*
  * Opens what `file` holds, which it closes with the object. `path` stays the caller's. NULL with a
- * reason in `problem` if this is no ELF file that can have sites, or a damaged one.
+ * reason in `problem` if this is no ELF file that can have sites, or a damaged one. The symbols of
+ * a stripped file are those of its debug file, if there is one: `path` and /usr/lib/debug are in
+ * the folder `root` then ("" for none).
  */
-struct object *object_open(int file, const char *path, char problem[OBJECT_PROBLEM_SIZE]);
+struct object *object_open(int file, const char *root, const char *path,
+                           char problem[OBJECT_PROBLEM_SIZE]);
 void object_close(struct object *object);
 
 /* Moves the object to where a process has it. */

@@ -69,20 +69,23 @@ static bool is_wanted(const struct program *program, const struct process_map *m
 /* An object that cannot be read is told of and left out: its sites are not in what follows. */
 static void add_mapped(struct program *program, const struct process_map *map,
                        const struct process_mapping *mapping) {
-    char problem[OBJECT_PROBLEM_SIZE];
+    char problem[OBJECT_PROBLEM_SIZE], root[32];
     int file = process_map_open(mapping, program->pid);
     if (file < 0) {
         skip(program, mapping, strerror(errno));
         return;
     }
-    char *path = strdup(mapping->path);
-    struct object *object = object_open(file, path, problem);
-    if (!object)
+    snprintf(root, sizeof root, "/proc/%ld/root", program->pid);
+    struct object *object = object_open(file, root, mapping->path, problem);
+    if (!object) {
         skip(program, mapping, problem);
-    else if (path && is_wanted(program, map, mapping, object) && program_add(program, object, path))
         return;
-    else
-        object_close(object);
+    }
+    char *path = strdup(mapping->path);
+    object->path = path;
+    if (path && is_wanted(program, map, mapping, object) && program_add(program, object, path))
+        return;
+    object_close(object);
     free(path);
 }
 

@@ -81,7 +81,7 @@ static int open_file(struct program *program) {
     int file = open(program->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return command_file_error(program->name, strerror(errno));
-    struct object *object = object_open(file, program->name, problem);
+    struct object *object = object_open(file, "", program->name, problem);
     if (!object) {
         command_file_error(program->name, problem);
         return STATUS_DAMAGED;

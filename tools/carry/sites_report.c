@@ -111,19 +111,19 @@ static void print_heads(struct sites_report *report, const struct site *site, bo
 
 /* Ends a line of `used` columns so that what is `width` wide starts at `column`, or below it. */
 static void go_to(int used, int column, int width) {
-    if (used < column && column + width <= TEXT_COLUMNS)
+    if (used < column && column + width <= text_columns())
         printf("%*s", column - used, "");
-    else if (used + 1 + width <= TEXT_COLUMNS)
+    else if (used + 1 + width <= text_columns())
         putchar(' ');
     else
-        printf("\n%*s", TEXT_COLUMNS - column < width ? 4 : column, "");
+        printf("\n%*s", text_columns() - column < width ? 4 : column, "");
 }
 
 static void print_instruction(const struct sites_report *report, const uint8_t *bytes, size_t size,
                               const char *text) {
     int used = printf("%*s", indent(report), "");
     for (size_t i = 0; i < size; i++) {
-        if (used + 3 > TEXT_COLUMNS)
+        if (used + 3 > text_columns())
             used = printf("\n%*s", indent(report), "") - 1;
         used += printf("%s%02x", i ? " " : "", bytes[i]);
     }
@@ -199,7 +199,7 @@ static void print_site_json(const struct sites_report *report, const struct site
     json_t *object = json_object();
     bool named = target_name(report, site, target);
     json_object_set_new(object, "type", json_string("site"));
-    json_object_set_new(object, "object", json_name(site->object->path));
+    json_set_name(object, "object", site->object->path);
     json_object_set_new(object, "address", json_number(site->record->site));
     json_object_set_new(object, "symbol", json_name(symbol ? symbol->name : NULL));
     json_object_set_new(object, "offset",
@@ -277,7 +277,7 @@ static void print_finding_json(const struct sites_report *report, enum finding_k
     json_t *json = json_object();
     json_object_set_new(json, "type", json_string(kind >= NOTE_TRAP ? "note" : "finding"));
     json_object_set_new(json, "what", json_string(finding_names[kind]));
-    json_object_set_new(json, "object", json_name(object->path));
+    json_set_name(json, "object", object->path);
     json_object_set_new(json, "address", address ? json_number(address) : json_null());
     json_object_set_new(json, "symbol", json_name(symbol ? symbol->name : NULL));
     json_object_set_new(json, "offset",
@@ -328,7 +328,7 @@ static void print_summary_json(const struct sites_report *report, bool checked) 
     const struct program *program = report->program;
     json_t *json = json_object();
     json_object_set_new(json, "type", json_string("summary"));
-    json_object_set_new(json, "file", json_name(program->pid ? NULL : program->name));
+    json_set_name(json, "file", program->pid ? NULL : program->name);
     json_object_set_new(json, "pid", program->pid ? json_integer(program->pid) : json_null());
     json_object_set_new(json, "objects", json_number(report->objects));
     json_object_set_new(json, "sites", json_number(report->sites));

@@ -61,14 +61,61 @@ static bool is_by_feature(const struct record *record) {
     return record->kind == CARRY_SITE_ALTERNATIVE && record->flags & CARRY_SITE_BY_FEATURE;
 }
 
+static const char *const prefixes[] = {"carry_op_", "carry_key_"};
+#define PREFIXES (sizeof prefixes / sizeof *prefixes)
+
+/* The end of what a symbol of a key begins with, or NULL. */
+static const char *behind_prefix(const char *name) {
+    for (size_t i = 0; i < PREFIXES; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return name + strlen(prefixes[i]);
+    return NULL;
+}
+
+/*
+ * One of the names that a symbol of C++ consists of: its length in decimal, then itself (Itanium
+ * C++ ABI, 5.1.2); what is static has an L before. NULL if there is none, or not whole.
+ */
+static const char *next_part(const char *symbol, size_t *length) {
+    *length = 0;
+    symbol += *symbol == 'L';
+    for (; isdigit((unsigned char)*symbol) && *length < SITE_NAME_SIZE; symbol++)
+        *length = 10 * *length + (size_t)(*symbol - '0');
+    return *length && strlen(symbol) >= *length ? symbol : NULL;
+}
+
+/* The name of a key of C++, behind those of its namespaces; false if the symbol is something else.
+ */
+static bool name_in_namespaces(const char *symbol, char text[SITE_NAME_SIZE]) {
+    size_t done = 0, length;
+    for (symbol += strlen("_Z") + (symbol[2] == 'N'); (symbol = next_part(symbol, &length));) {
+        const char *name = behind_prefix(symbol);
+        const char *end = symbol + length;
+        const char *from = name ? name : symbol;
+        const int size = snprintf(text + done, SITE_NAME_SIZE - done, "%.*s%s", (int)(end - from),
+                                  from, name ? "" : "::");
+        done += (size_t)size;
+        if (name || done >= SITE_NAME_SIZE)
+            return name;
+        symbol = end;
+    }
+    return false;
+}
+
+bool site_key_of_cxx(const struct object *object, uint64_t key, char text[SITE_NAME_SIZE]) {
+    const struct object_symbol *symbol = object_symbol_at(object, key, "_Z");
+    return symbol && name_in_namespaces(symbol->name, text);
+}
+
 char *site_name(const struct program *program, const struct object *object,
                 const struct record *record, char text[SITE_NAME_SIZE]) {
-    static const char *const prefixes[] = {"carry_op_", "carry_key_"};
     char place[PLACE_SIZE];
     if (record->version == CARRY_SITE_VERSION && is_by_feature(record) &&
         site_feature(program, record, text))
         return text;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (site_key_of_cxx(object, record->key, text))
+        return text;
+    for (size_t i = 0; i < PREFIXES; i++) {
         const struct object_symbol *symbol = object_symbol_at(object, record->key, prefixes[i]);
         if (symbol) {
             snprintf(text, SITE_NAME_SIZE, "%.60s", symbol->name + strlen(prefixes[i]));

@@ -94,6 +94,9 @@ char *site_kind_name(const struct record *record, char text[SITE_NAME_SIZE]);
 char *site_name(const struct program *program, const struct object *object,
                 const struct record *record, char text[SITE_NAME_SIZE]);
 
+/* Is this an operation or a key that C++ mangles? Its name with those of its namespaces, if so. */
+bool site_key_of_cxx(const struct object *object, uint64_t key, char text[SITE_NAME_SIZE]);
+
 /* The name of the feature that an alternative waits for; false if it is not readable as one. */
 bool site_feature(const struct program *program, const struct record *record,
                   char text[SITE_NAME_SIZE]);

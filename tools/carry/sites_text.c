@@ -44,7 +44,9 @@ static void collect_keys(struct scan *scan) {
 
 /* A key by its symbol, or because records name it. */
 static bool is_key(const struct scan *scan, uint64_t address, const char *prefix) {
+    char text[SITE_NAME_SIZE];
     return object_symbol_at(scan->object, address, prefix) ||
+           site_key_of_cxx(scan->object, address, text) ||
            (scan->keys_count &&
             bsearch(&address, scan->keys, scan->keys_count, sizeof *scan->keys, in_order));
 }

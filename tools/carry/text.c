@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
-#include <ctype.h>
 #include <langinfo.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 char *text_count(char *buffer, uint64_t value) {
@@ -39,22 +39,7 @@ const char *text_plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
-void text_print_clean(FILE *stream, const char *text) {
-    for (; *text; text++) {
-        bool c1 = text[0] == '\xc2' && (text[1] & 0xe0) == 0x80; /* U+0080 to U+009F */
-        fputc(c1 || iscntrl((unsigned char)*text) ? '?' : *text, stream);
-        text += c1;
-    }
-}
-
-void text_print_name(FILE *stream, const char *path) {
-    text_print_clean(stream, strcmp(path, "-") == 0 ? "standard input" : path);
-}
-
-const char *text_last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
+/* --- What others wrote --- */
 
 /* The size of the UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0 if it is none. */
 static size_t utf8_size(const unsigned char *text) {
@@ -69,32 +54,138 @@ static size_t utf8_size(const unsigned char *text) {
     return size;
 }
 
+static uint32_t utf8_code(const unsigned char *text, size_t size) {
+    uint32_t code = size == 1 ? text[0] : text[0] & (0x7fu >> size);
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | (text[i] & 0x3f);
+    return code;
+}
+
+/* What steers a terminal, breaks lines, or shows text in another order or not at all. */
+static bool is_safe(uint32_t code) {
+    static const struct {
+        uint32_t first, last;
+    } unsafe[] = {
+        {0x0000, 0x001f},   {0x007f, 0x009f}, /* controls */
+        {0x00ad, 0x00ad},   {0x200b, 0x200b}, /* a soft hyphen, a space of no width */
+        {0x061c, 0x061c},   {0x200e, 0x200f}, /* marks of direction */
+        {0x2028, 0x202e},   {0x2060, 0x206f}, /* separators, embeddings, isolates */
+        {0xfeff, 0xfeff},   {0xfff9, 0xfffb}, /* byte order mark, annotations */
+        {0xe0000, 0xe007f},                   /* tags */
+    };
+    if (code >= ' ' && code <= '~')
+        return true;
+    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
+        if (code >= unsafe[i].first && code <= unsafe[i].last)
+            return false;
+    return true;
+}
+
+struct text_character text_character(const char *text) {
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t size = utf8_size(bytes);
+    if (!size)
+        return (struct text_character){.size = 1, .code = bytes[0]};
+    uint32_t code = utf8_code(bytes, size);
+    return (struct text_character){size, code, .is_utf8 = true, .is_safe = is_safe(code)};
+}
+
+void text_print_clean(FILE *stream, const char *text) {
+    while (*text) {
+        struct text_character character = text_character(text);
+        if (character.is_safe)
+            fwrite(text, 1, character.size, stream);
+        else
+            fputc('?', stream);
+        text += character.size;
+    }
+}
+
+char *text_clean(const char *text) {
+    char *clean = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&clean, &size);
+    if (!stream)
+        return NULL;
+    text_print_clean(stream, text);
+    if (fclose(stream) == 0)
+        return clean;
+    free(clean);
+    return NULL;
+}
+
+void text_print_name(FILE *stream, const char *path) {
+    text_print_clean(stream, strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
+const char *text_last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+bool text_is_utf8(const char *text) {
+    while (*text) {
+        struct text_character character = text_character(text);
+        if (!character.is_utf8)
+            return false;
+        text += character.size;
+    }
+    return true;
+}
+
 char *text_utf8(const char *name) {
     static const char replacement[] = "\xef\xbf\xbd";
-    const unsigned char *in = (const unsigned char *)name;
     char *text = malloc(3 * strlen(name) + 1);
     char *out = text;
-    while (text && *in) {
-        size_t size = utf8_size(in);
-        memcpy(out, size ? (const char *)in : replacement, size ? size : 3);
-        out += size ? size : 3;
-        in += size ? size : 1;
+    while (text && *name) {
+        struct text_character character = text_character(name);
+        size_t size = character.is_utf8 ? character.size : sizeof replacement - 1;
+        memcpy(out, character.is_utf8 ? name : replacement, size);
+        out += size;
+        name += character.size;
     }
     if (text)
         *out = '\0';
     return text;
 }
 
+/* --- Columns --- */
+
+int text_columns_of(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) || !size.ws_col ? TEXT_COLUMNS : size.ws_col;
+}
+
+int text_columns(void) {
+    static int columns;
+    if (!columns)
+        columns = text_columns_of(STDOUT_FILENO);
+    return columns;
+}
+
+int text_width(const char *text, size_t size) {
+    int width = 0;
+    bool in_sequence = false; /* ESC [ 3 1 m */
+    for (size_t i = 0; i < size; i++) {
+        in_sequence |= text[i] == '\033';
+        width += !in_sequence && (text[i] & 0xc0) != 0x80;
+        in_sequence &= text[i] != 'm';
+    }
+    return width;
+}
+
 static const char *wrap_line(FILE *stream, unsigned indent, const char *text) {
-    unsigned column = (unsigned)fprintf(stream, "%*s", (int)indent, "");
+    int column = fprintf(stream, "%*s", (int)indent, "");
     bool first = true;
     for (; *text && *text != '\n'; text += *text == ' ') {
         size_t word = strcspn(text, " \n");
-        if (!first && column + 1 + word > TEXT_COLUMNS)
-            column = (unsigned)fprintf(stream, "\n%*s", (int)indent + 2, "") - 1;
+        int width = text_width(text, word);
+        if (!first && column + 1 + width > text_columns())
+            column = fprintf(stream, "\n%*s", (int)indent + 2, "") - 1;
         else if (!first)
-            column += (unsigned)fprintf(stream, " ");
-        column += (unsigned)fwrite(text, 1, word, stream);
+            column += fprintf(stream, " ");
+        fwrite(text, 1, word, stream);
+        column += width;
         text += word;
         first = false;
     }
@@ -106,6 +197,29 @@ void text_wrap(FILE *stream, unsigned indent, const char *text) {
     while (*text)
         text = wrap_line(stream, indent, text);
 }
+
+void text_block_begin(struct text_block *block) {
+    *block = (struct text_block){0};
+    block->out = open_memstream(&block->text, &block->size);
+    if (!block->out)
+        block->out = stdout; /* without memory: not wrapped */
+}
+
+void text_block_begin_line(struct text_block *block) {
+    *block = (struct text_block){.out = stdout};
+    if (isatty(STDOUT_FILENO))
+        text_block_begin(block);
+}
+
+void text_block_end(struct text_block *block, unsigned indent) {
+    if (block->out == stdout)
+        return;
+    fclose(block->out);
+    text_wrap(stdout, indent, block->text);
+    free(block->text);
+}
+
+/* --- Colours --- */
 
 static bool colours_wanted(void) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -124,8 +238,17 @@ const char *text_colour(enum colour colour) {
     return wanted ? sequences[colour] : "";
 }
 
+void text_print_coloured(enum colour colour, int width, const char *text) {
+    const char *begin = colour ? text_colour(colour) : "";
+    int padding = width - (int)strlen(text);
+    printf("%*s%s%s%s", padding > 0 ? padding : 0, "", begin, text,
+           *begin ? text_colour(COLOUR_NONE) : "");
+}
+
 void text_print_field(const char *label, const char *text) {
-    printf("%s%-14s%s%s\n", text_colour(COLOUR_BOLD), label, text_colour(COLOUR_NONE), text);
+    printf("%s%-14s%s", text_colour(COLOUR_BOLD), label, text_colour(COLOUR_NONE));
+    text_print_clean(stdout, text);
+    putchar('\n');
 }
 
 void text_print_title(const char *text) {
@@ -134,4 +257,14 @@ void text_print_title(const char *text) {
 
 const char *text_arrow(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\xe2\x86\x92" : "->";
+}
+
+void text_print_frames(FILE *stream, const uint64_t *frames, unsigned shown, uint64_t count) {
+    char number[TEXT_SIZE];
+    for (unsigned i = 0; i < shown; i++) {
+        const char *separator = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        fprintf(stream, "%s%llu", separator, (unsigned long long)frames[i]);
+    }
+    if (count > shown)
+        fprintf(stream, " and %s more", text_count(number, count - shown));
 }

@@ -3,11 +3,20 @@
 #ifndef CARRY_TOOLS_TEXT_H
 #define CARRY_TOOLS_TEXT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Lines stay within a terminal of the usual width where what they say lets them. */
+/* Lines stay within so many columns, where what they say lets them and there is no terminal. */
 #define TEXT_COLUMNS 80
+
+/* How wide the terminal is that a descriptor, or standard output, leads to; else TEXT_COLUMNS. */
+int text_columns_of(int descriptor);
+int text_columns(void);
+
+/* Columns that text takes: escape sequences take none, a character of UTF-8 takes one. */
+int text_width(const char *text, size_t size);
 
 /* Room for any number. */
 #define TEXT_SIZE 32
@@ -31,8 +40,25 @@ char *text_bytes(char *buffer, uint64_t value);
 /* "s" unless the count is 1. */
 const char *text_plural(uint64_t count);
 
-/* Prints what users wrote. Control characters become '?', so that it cannot steer the terminal. */
+/*
+ * Text that others wrote (names of files, symbols, processes; arguments) is shown by these alone.
+ * A character is safe unless it steers a terminal, breaks a line, or reorders or hides text.
+ */
+struct text_character {
+    size_t size;   /* bytes, 1 at least */
+    uint32_t code; /* the code point; the byte, where it is no UTF-8 */
+    bool is_utf8;
+    bool is_safe; /* and UTF-8 */
+};
+
+/* The first character of a text that is not empty. */
+struct text_character text_character(const char *text);
+
+/* Prints text with a '?' for each character, and each byte, that is not safe. */
 void text_print_clean(FILE *stream, const char *text);
+
+/* The same as a string; to be freed; NULL without memory. */
+char *text_clean(const char *text);
 
 /* The same for a file's name, where "-" is "standard input". */
 void text_print_name(FILE *stream, const char *path);
@@ -40,22 +66,48 @@ void text_print_name(FILE *stream, const char *path);
 /* The name of a file without its folders; all of it if it ends in a slash. */
 const char *text_last_part(const char *path);
 
-/* The name with each byte that is not UTF-8 replaced by U+FFFD; to be freed; NULL without memory.
+/*
+ * The name with each byte that is not UTF-8 replaced by U+FFFD, for what is not shown; to be freed;
+ * NULL without memory.
  */
 char *text_utf8(const char *name);
 
+bool text_is_utf8(const char *text);
+
 /*
- * Prints the lines of `text`, broken at spaces where they are too long;
+ * Prints the lines of `text`, broken at spaces where they are too long for text_columns();
  * what a line continues on is indented by two columns more than its beginning.
  */
 void text_wrap(FILE *stream, unsigned indent, const char *text);
 
+/* Text that is written to `out` first, and then to standard output by text_wrap(). */
+struct text_block {
+    FILE *out;
+    char *text;
+    size_t size;
+};
+
+void text_block_begin(struct text_block *block);
+
+/* The same for lines that others may look for: they are broken on a terminal alone. */
+void text_block_begin_line(struct text_block *block);
+void text_block_end(struct text_block *block, unsigned indent);
+
 /* Begins a colour on standard output, or ends it with COLOUR_NONE; "" unless it is a terminal. */
 const char *text_colour(enum colour colour);
+
+/* Prints `text` in a colour, at the right of `width` columns. On standard output. */
+void text_print_coloured(enum colour colour, int width, const char *text);
 
 /* "label    text", the label bold; a bold line with an empty one above it. On standard output. */
 void text_print_field(const char *label, const char *text);
 void text_print_title(const char *text);
+
+/*
+ * Prints the first `shown` of so many numbers of frames: "1, 4 and 1019", "1, 4 and 7 more". They
+ * have no commas, as where commands take them.
+ */
+void text_print_frames(FILE *stream, const uint64_t *frames, unsigned shown, uint64_t count);
 
 /* An arrow that the locale can show. */
 const char *text_arrow(void);

@@ -59,8 +59,19 @@ static uInt gzip_size(size_t size) {
     return size < UINT_MAX ? (uInt)size : UINT_MAX;
 }
 
+/* Zeros behind a stream fill the last block of a tape: as gzip has it, they are nothing. */
+static size_t count_zeros(const uint8_t *bytes, size_t size) {
+    size_t zeros = 0;
+    while (zeros < size && !bytes[zeros])
+        zeros++;
+    return zeros;
+}
+
 static const char *gzip_step(struct unpack *unpack, struct step *step) {
     z_stream *gzip = &unpack->gzip;
+    step->in_used = unpack->inside ? 0 : count_zeros(step->in, step->in_size);
+    if (step->in_used)
+        return NULL;
     gzip->next_in = (Bytef *)step->in;
     gzip->avail_in = gzip_size(step->in_size);
     gzip->next_out = step->out;
@@ -180,7 +191,7 @@ static bool read_packed(struct unpack *unpack) {
         return true;
     if (unpack->packed->error)
         errno = unpack->packed->error;
-    else if (unpack->inside)
+    else if (unpack->inside && !unpack->packed->stopped)
         snprintf(unpack->problem, sizeof unpack->problem, "cut %s stream", unpack->method->name);
     return false;
 }

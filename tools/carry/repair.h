@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pass of `carry fix` over packets: puts checksums right where they stand, and says of each
+ * that is left why.
+ *
+ * It is one pass, for pipes too. A sum over a fragmented datagram is put right once the last
+ * fragment has come: in the input's window if the field still stands there, else in the output,
+ * which is a file. Fragments are reassembled as `carry check` reassembles them, by the same rules
+ * and within the same bounds, so that what is left is what it will find.
+ */
+#ifndef CARRY_TOOLS_REPAIR_H
+#define CARRY_TOOLS_REPAIR_H
+
+#include <stdio.h>
+
+#include <carry/packet.h>
+
+#include "capture.h"
+#include "fix_report.h"
+#include "header_senders.h"
+#include "output.h"
+#include "reassemble.h"
+
+struct repair {
+    struct capture *capture;
+    struct output *output; /* of what leaves the capture's window; NULL: it goes nowhere */
+    FILE *log;             /* NULL: none is wanted */
+    struct carry_packet_options options;
+    struct fix_report *report;
+    struct reassembler *reassembler;
+    struct header_senders *headers; /* of what the copy holds */
+    /* For each of these senders the headers of 0 that are left, and that the end settles. */
+    struct fix_group (*waiting)[FIX_REASON_COUNT];
+};
+
+/* With all set above the reassembler; false with errno set. */
+bool repair_open(struct repair *repair);
+
+/* Repairs the packet that the capture returned last. */
+void repair_packet(struct repair *repair, const struct packet *packet);
+
+/* No more packets come. False if memory was short: then the report is not complete. */
+bool repair_end(struct repair *repair);
+
+void repair_close(struct repair *repair);
+
+#endif
