@@ -60,6 +60,10 @@ bench-compare:
 	@$(peers)
 	@$(PYTHON) bench/compare.py $(if $(QUICK),--quick) $(or $(BASE),$(error Say BASE=revision))
 
+.PHONY: models
+models: all packages-models
+	@$(PYTHON) bench/models.py --build $(BUILD) --write
+
 .PHONY: install
 install: all
 	@$(call quietly,meson configure $(BUILD) "-Dprefix=$(PREFIX)" && ninja -C $(BUILD))
@@ -68,9 +72,16 @@ install: all
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@echo "Installed in $(DESTDIR)$(PREFIX)"
 
+.PHONY: uninstall
+uninstall: $(BUILD)/build.ninja
+	@$(call quietly,meson configure $(BUILD) "-Dprefix=$(PREFIX)" && ninja -C $(BUILD) build.ninja)
+	@$(PYTHON) scripts/uninstall.py $(BUILD) "$(DESTDIR)"
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	@echo "Removed from $(DESTDIR)$(PREFIX)"
+
 # Debian packages, by apt-get.
-.PHONY: packages-build packages-test packages-bench
-packages-build packages-test packages-bench: packages-%:
+.PHONY: packages-build packages-test packages-bench packages-models
+packages-build packages-test packages-bench packages-models: packages-%:
 	@scripts/packages $*
 
 .PHONY: clean
@@ -88,5 +99,7 @@ help:
 	@echo "make bench     installs what is missing, measures the library among its peers, fifteen"
 	@echo "               minutes at most (QUICK=1 two)"
 	@echo "make bench-compare BASE=revision measures the library of another revision beside this one"
+	@echo "make models    installs what is missing, models kernels on CPUs that are not at hand"
 	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
+	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

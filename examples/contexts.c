@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < TASKS; i++) {
         int error = make(&tasks[i], functions[i]);
         if (error) {
-            printf("no contexts: error %d\n", error);
+            printf("no contexts: %s\n", carry_error_text(error));
             return error == CARRY_ERROR_UNSUPPORTED ? 0 : 1;
         }
     }

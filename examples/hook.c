@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (error) {
-        fprintf(stderr, "malloc cannot be hooked: error %d\n", error);
+        fprintf(stderr, "malloc cannot be hooked: %s\n", carry_error_text(error));
         return 1;
     }
     work(rounds);

@@ -71,7 +71,7 @@ int main(void) {
     if (error == CARRY_ERROR_UNSUPPORTED)
         puts("There is no generator for this architecture");
     else if (error)
-        failed = fprintf(stderr, "error %d: %s\n", error, carry_jit_template_error(&template));
+        failed = fprintf(stderr, "%s: %s\n", carry_error_name(error), carry_error_text(error));
     else
         failed = write_all(writer->write, checker->packet, &frame);
     carry_jit_release(checker);

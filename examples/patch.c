@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     struct worker workers[2] = {0};
     int error = carry_patch_apply(0);
     if (error)
-        printf("sites stay as they were: error %d\n", error);
+        printf("sites stay as they were: %s\n", carry_error_text(error));
     for (size_t i = 0; i < 2; i++)
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
             return 1;

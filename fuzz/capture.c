@@ -36,11 +36,12 @@ static ssize_t read_memory(void *context, void *buffer, size_t size) {
 }
 
 /* Of what is handed on, every byte must be the next one of the file. */
-static void pass(void *context, const void *bytes, size_t size) {
+static bool pass(void *context, const void *bytes, size_t size) {
     struct memory *memory = context;
     REQUIRE(size <= memory->size - memory->passed);
     REQUIRE(!size || memcmp(bytes, memory->data + memory->passed, size) == 0);
     memory->passed += size;
+    return true;
 }
 
 static void walk(const struct packet *packet) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the putting together of datagrams.
+ * Fuzzes the reassembly of datagrams.
  *
  * The input is a protocol number, the first bytes of every datagram's content, which may hold
  * headers of anything, fragments included, and then records of four bytes, each of which makes a
@@ -17,6 +17,10 @@
 #define HEADER4_SIZE 20
 #define HEADER6_SIZE 48
 
+/* What is kept of a fragment beside its bytes: where it came from, its sums, those of its headers.
+ */
+#define RECORD_MAX (1024 + CARRY_PACKET_SUMS_MAX * sizeof(struct carry_packet_sum))
+
 enum { IS_VERSION6 = 1, IS_MORE = 8, IS_WRONG = 16, IS_CUT = 32, IS_LATE = 64, IS_FAR = 128 };
 
 struct run {
@@ -24,6 +28,7 @@ struct run {
     uint8_t protocol;
     struct reassembler *reassembler;
     uint64_t number, time_ns;
+    uint64_t captured;             /* bytes of all fragments */
     bool any_wrong[8], any_cut[8]; /* by datagram */
 };
 
@@ -107,7 +112,9 @@ static void add(struct run *run, const struct plan *plan, const struct packet *p
         check_content(run, plan, datagram);
     for (; datagram; datagram = reassembler_next(run->reassembler))
         check_datagram(run, datagram);
-    require(reassembler_bytes(run->reassembler) <= REASSEMBLER_BYTES_MAX, "too much memory");
+    size_t held = reassembler_bytes(run->reassembler);
+    require(held <= REASSEMBLER_BYTES_MAX, "too much memory");
+    require(held <= run->captured + run->number * RECORD_MAX, "memory for what was not captured");
 }
 
 static void make(struct run *run, const struct plan *plan) {
@@ -120,6 +127,7 @@ static void make(struct run *run, const struct plan *plan) {
         data[at] = content_byte(run, plan->datagram, plan->place + at - header_size(plan));
     if (plan->wrong && captured > header_size(plan))
         data[captured - 1] ^= 0xff;
+    run->captured += captured;
     run->any_wrong[plan->datagram] |= plan->wrong;
     run->any_cut[plan->datagram] |= plan->cut;
     const struct packet packet = {.data = data,

@@ -190,7 +190,7 @@ static void check_findings(const char *path) {
 /* What is wrong with it, which program_open() prints. */
 static bool is_refused(const struct memory_file *file) {
     char problem[OBJECT_PROBLEM_SIZE] = "";
-    struct object *object = object_open(dup(file->descriptor), file->path, problem);
+    struct object *object = object_open(dup(file->descriptor), "", file->path, problem);
     if (object)
         object_close(object);
     REQUIRE(!object == (*problem != '\0'));

@@ -21,6 +21,10 @@ static void check_claims(const struct carry_frame *frame, const struct carry_pac
     REQUIRE(sum->protocol < CARRY_PROTOCOL_COUNT && sum->verdict < CARRY_VERDICT_COUNT);
     REQUIRE(sum->reason < CARRY_REASON_COUNT);
     REQUIRE(unverifiable == (sum->reason != CARRY_REASON_NONE));
+    REQUIRE(sum->cause != CARRY_CAUSE_HEADER ||
+            (sum->protocol == CARRY_PROTOCOL_IP && !sum->stored &&
+             (sum->verdict == CARRY_VERDICT_PARTIAL || sum->reason == CARRY_REASON_SNAPLEN)));
+    REQUIRE(sum->cause != CARRY_CAUSE_ADLER32 || sum->verdict == CARRY_VERDICT_BAD);
     REQUIRE(sum->field_size == 2 || sum->field_size == 4);
     REQUIRE(sum->network_offset <= sum->cover_offset && sum->cover_offset <= frame->captured);
     REQUIRE(sum->field_size == 4 || (sum->stored <= UINT16_MAX && sum->expected <= UINT16_MAX));
@@ -109,7 +113,7 @@ static void check_found(const struct carry_frame *frame, const struct carry_pack
         REQUIRE(same_place(a, b) && a->stored == b->stored);
         REQUIRE(needs_sum || a->cover_size != b->cover_size || a->verdict == b->verdict);
         REQUIRE(!needs_sum || a->cover_size != b->cover_size || is_summed(b) ||
-                b->reason == CARRY_REASON_QUOTED);
+                b->reason == CARRY_REASON_QUOTED || b->cause == CARRY_CAUSE_HEADER);
     }
     free(found.sums);
 }

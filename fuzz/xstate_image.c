@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     uint8_t *note = copy_of(input + HEAD_BYTES + image_bytes, note_size);
     struct passed passed = {.image = image, .size = image_bytes};
     enum carry_xstate_refusal refusal = read_input(&passed, input, note, note_size);
-    REQUIRE(carry_xstate_refusal_name(refusal));
+    REQUIRE(refusal < CARRY_XSTATE_REFUSALS);
     if (!refusal) {
         REQUIRE(!carry_xstate_check_layout(&passed.layout));
         REQUIRE(!image_faults(&passed.layout, image));

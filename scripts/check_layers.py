@@ -16,7 +16,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # From the bottom up: each row holds the modules of one layer.
-LAYERS = [["base"], ["cpu"], ["patch", "xstate"], ["sum", "copy", "hook"], ["packet"], ["jit"]]
+LAYERS = [
+    ["base"],
+    ["cpu"],
+    ["patch", "xstate"],
+    ["kernel"],
+    ["sum", "copy", "hook"],
+    ["packet"],
+    ["jit"],
+]
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
 
 # What uses the library as strangers do, each in a folder of its own.
@@ -30,7 +38,9 @@ PUBLIC = {
     "components.def": "xstate",
     "context.h": "xstate",
     "crc.h": "sum",
+    "errors.def": "base",
     "fault.h": "copy",
+    "features.def": "cpu",
     "image.h": "xstate",
     "protocols.def": "packet",
     "refusals.def": "xstate",

@@ -27,7 +27,7 @@ START_UP_SECTIONS = re.compile(r"\s(\.init_array|\.fini_array|\.ctors|\.dtors|\.
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)", re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 DIRECTIVE = re.compile(r"^\s*#(?:.*\\\n)*.*$", re.MULTILINE)
-API_SYMBOL = re.compile(r"\bCARRY_API\b[^;{(]*?\b(\w+)\s*[(;\[]")
+API_SYMBOL = re.compile(r"\bCARRY_API(?:_INLINE)?\b[^;{(]*?\b(\w+)\s*[(;\[]")
 
 
 def output(*command: str | Path) -> str:

@@ -23,6 +23,8 @@ from runner import ROOT, Log, Step, StepError, run_steps
 BUILDS = ROOT / "build-test"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
+JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
+PATIENCE = 5
 FUZZ_SECONDS = 90
 FUZZ_BYTES = 4096
 NATIVE = ["-Dc_args=-march=native", "-Dcpp_args=-march=native"]
@@ -54,14 +56,15 @@ def build(log: Log, name: str, *options: str, compiler: str = "gcc") -> Path:
 
 
 def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int = 1) -> None:
-    """The C tests of a build; with `slower`, their time limits are multiplied."""
+    """The C tests of a build. Time limits are for what hangs, however busy a machine is; `slower`
+    multiplies them."""
     results = folder / "meson-logs"
     for old in results.glob("testlog*.junit.xml"):
         old.unlink()
     try:
         log.run(
             *("meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"),
-            *("-t", str(slower), *options),
+            *("-t", str(PATIENCE * slower), "--num-processes", str(JOBS), *options),
             env={"CARRY_TEST_LEVEL": os.environ.get("CARRY_TEST_LEVEL", level)},
         )
     finally:
@@ -72,7 +75,11 @@ def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int =
 
 
 def python_tests(
-    log: Log, folder: Path, env: Mapping[str, str] | None = None, tests: str = "python"
+    log: Log,
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    tests: str = "python",
+    at_once: int = JOBS,
 ) -> None:
     """The tests of the tool, as built in `folder`, or others in Python."""
     results = folder / f"{tests}.xml"
@@ -86,7 +93,7 @@ def python_tests(
     try:
         log.run(
             *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
-            *(f"--junitxml={results}", f"tests/{tests}"),
+            *("-n", str(at_once), f"--junitxml={results}", f"tests/{tests}"),
             env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
         )
     except StepError:  # not at an interrupt, which leaves no results, and is to go on up
@@ -199,10 +206,10 @@ def linkers(log: Log) -> None:
 
 
 def ring0(log: Log) -> None:
-    """No library: kernels are built from the core's sources."""
+    """No library: kernels are built from the core's sources, in one folder for all tests."""
     folder = BUILDS / "ring0"
     folder.mkdir(parents=True, exist_ok=True)
-    python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0")
+    python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0", at_once=0)
 
 
 def small_cpu(log: Log) -> None:
@@ -403,6 +410,60 @@ def install(log: Log) -> None:
     log.run("scripts/check_install", root / "usr", folder / "check")
 
 
+# How a stranger has the library for another C library, and for 32 bits: by these compilers. The
+# second asks for no package that conflicts with the cross compilers, as GCC's libraries do.
+FOREIGN = {
+    "musl": ["musl-gcc"],
+    "m32": ["clang", "-m32", "-rtlib=compiler-rt", "-unwindlib=none"],
+    "m32-gcc": ["gcc", "-m32"],
+}
+
+
+def kernel_headers(folder: Path) -> Path:
+    """Linux's headers alone, which musl-gcc does not find, without those of the C library."""
+    own = folder / "kernel"
+    own.mkdir(exist_ok=True)
+    machine = f"/usr/include/{os.uname().machine}-linux-gnu"
+    for name, where in (("linux", ""), ("asm-generic", ""), ("asm", machine)):
+        if not (own / name).is_symlink():
+            (own / name).symlink_to(f"{where or '/usr/include'}/{name}")
+    return own
+
+
+def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> None:
+    """Installs the libraries alone below `folder`; or a file says why there are none."""
+    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+    try:
+        log.run(*compiler, folder / "empty.c", "-o", folder / "empty")
+    except (OSError, StepError):
+        reason = f"{shlex.join(compiler)} makes no programs here"
+        (folder / f"no-{name}").write_text(reason)
+        return
+    own = folder / f"build-{name}"
+    if not (own / "build.ninja").is_file():
+        args = f"-Dc_args=-idirafter{kernel_headers(folder)}"
+        options = ["--prefix=/usr", "-Dlibdir=lib", "-Dtool=disabled", "-Djit=disabled", args]
+        log.run("meson", "setup", *options, own, env={"CC": shlex.join(compiler)})
+    kinds = ["src/carry:shared_library", "src/carry:static_library"]
+    log.run("meson", "compile", "-C", own, *kinds)
+    log.run("meson", "install", "--no-rebuild", "-C", own, "--destdir", folder / name)
+
+
+def strangers(log: Log) -> None:
+    """Installs in all ways, then has strangers' programs use that and nothing else."""
+    folder, build = BUILDS / "strangers", BUILDS / "install/build"
+    for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
+        shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
+    log.run(
+        *("make", "--no-print-directory", "install", f"BUILD={build}"),
+        *("PREFIX=/usr", f"DESTDIR={folder / 'glibc'}"),
+    )
+    for name, compiler in FOREIGN.items():
+        install_foreign(log, folder, name, compiler)
+    own = {"CARRY_STRANGERS": str(folder), "CARRY_INSTALL_BUILD": str(build)}
+    python_tests(log, folder, own, tests="strangers")
+
+
 def instructions(log: Log) -> None:
     folder = build(log, "gcc", "-Dtool=enabled")
     if reason := obstacle(folder):
@@ -458,6 +519,7 @@ STEPS = [
     Step("fuzz", f"fuzz targets, {FUZZ_SECONDS} s each", fuzz),
     Step("no-jit", "configured without what libcarry-jit needs", without_jit),
     Step("install", "installed files, as pkg-config and CMake find them", install),
+    Step("strangers", "programs of strangers, by installed files alone", strangers),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
 

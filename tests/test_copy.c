@@ -68,7 +68,7 @@ static bool row(size_t index, struct choice_row *row) {
     struct carry_copy_kernel kernel;
     if (!carry_copy_kernel(index, &kernel))
         return false;
-    *row = (struct choice_row){kernel.name, kernel.missing, kernel.preferred, kernel.chosen};
+    *row = (struct choice_row){kernel.name, kernel.missing, !kernel.against, kernel.chosen};
     return true;
 }
 

@@ -27,6 +27,8 @@ static void test_twin(size_t index, const struct effort *effort) {
     }
     struct verdict verdict = check_copies_faults(copier, effort);
     verdict_report(&verdict, "%s: faults", twins[index].name);
+    verdict = check_copies_races(copier, effort);
+    verdict_report(&verdict, "%s: pages that are taken away meanwhile", twins[index].name);
 }
 
 static bool follows(size_t index) {

@@ -49,8 +49,14 @@ static bool same_states(const enum carry_cpu_state *states) {
     return true;
 }
 
+/* Preferences that hold have evidence; capabilities need none. */
+static bool evidence_is_sane(const struct carry_cpu_feature *feature) {
+    return feature->evidence ? feature->is_preference && *feature->evidence
+                             : !feature->is_preference || feature->state == CARRY_CPU_ABSENT;
+}
+
 static bool row_is_sane(const struct carry_cpu_feature *feature) {
-    return *feature->name && *feature->description &&
+    return *feature->name && *feature->description && evidence_is_sane(feature) &&
            carry_cpu_has(feature->name) == (feature->state == CARRY_CPU_PRESENT);
 }
 
@@ -118,10 +124,11 @@ static bool gone(const char *const *names) {
 }
 
 static void test_cascade(void) {
-    static const char *const with_avx2[] = {"avx2",       "avxvnni",   "avx512bw", "avx512vl",
-                                            "avx512vnni", "prefer512", NULL};
-    static const char *const with_avx512bw[] = {"avx512bw", "avx512vl", "avx512vnni", "prefer512",
-                                                NULL};
+    static const char *const with_avx2[] = {
+        "avx2",      "avxvnni",         "avx512bw",     "avx512vl", "avx512vnni",
+        "prefer512", "prefer_multiply", "prefer_masks", NULL};
+    static const char *const with_avx512bw[] = {"avx512bw",  "avx512vl",     "avx512vnni",
+                                                "prefer512", "prefer_masks", NULL};
     if (strcmp(carry_cpu_arch(), "x86_64")) {
         tap_skip("masks cascade", "%s has no features that build on others", carry_cpu_arch());
         return;
@@ -138,22 +145,39 @@ static void test_cascade(void) {
     carry_cpu_set_mask("");
 }
 
-static void test_preference(const enum carry_cpu_state *all) {
+static int set_mask(const char *before, const char *name) {
+    char mask[100];
+    snprintf(mask, sizeof mask, "%s%s", before, name);
+    return carry_cpu_set_mask(mask);
+}
+
+static void check_preference(const char *name, const char *capability) {
+    carry_cpu_set_mask("");
+    const bool can = carry_cpu_has(capability);
+    tap_ok(set_mask("+", name) == CARRY_OK && carry_cpu_has(name) == can,
+           "\"+%s\" prefers it where the CPU can", name);
+    tap_ok(set_mask("", name) == CARRY_OK && !carry_cpu_has(name) &&
+               carry_cpu_has(capability) == can,
+           "\"%s\" takes the preference away, not %s", name, capability);
+    tap_ok(set_mask("all,+", name) == CARRY_OK && !carry_cpu_has(name), "%s needs the capability",
+           name);
+}
+
+static void test_preferences(const enum carry_cpu_state *all) {
+    const struct {
+        const char *name, *capability;
+    } rows[] = {{"prefer512", "avx512bw"},
+                {"prefer_multiply", "avx2"},
+                {"prefer_masks", "avx512vl"},
+                {"early_rep", "erms"},
+                {"fast_xgetbv1", carry_cpu_has("avx") ? "xgetbv1" : "avx"}};
     struct carry_cpu_feature feature;
-    if (!find("prefer512", &feature)) {
-        tap_skip("+prefer512", "%s has no such preference", carry_cpu_arch());
-        return;
-    }
-    tap_ok(feature.is_preference, "prefer512 is a preference");
-    const bool can = carry_cpu_has("avx512bw");
-    tap_ok(carry_cpu_set_mask("+prefer512") == CARRY_OK && carry_cpu_has("prefer512") == can,
-           "\"+prefer512\" prefers 512 bits where there are any");
-    tap_ok(carry_cpu_set_mask("prefer512") == CARRY_OK && !carry_cpu_has("prefer512") &&
-               carry_cpu_has("avx512bw") == can,
-           "\"prefer512\" takes the preference away, not the vectors");
-    tap_ok(carry_cpu_set_mask("all,+prefer512") == CARRY_OK && !carry_cpu_has("prefer512"),
-           "a preference needs the capability");
-    tap_ok(carry_cpu_set_mask("") == CARRY_OK && same_states(all), "the preference comes back");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (find(rows[i].name, &feature))
+            check_preference(rows[i].name, rows[i].capability);
+        else
+            tap_skip(rows[i].name, "%s has no such preference", carry_cpu_arch());
+    tap_ok(carry_cpu_set_mask("") == CARRY_OK && same_states(all), "the preferences come back");
 }
 
 static void test_syntax(const enum carry_cpu_state *all) {
@@ -297,7 +321,7 @@ int main(void) {
     test_one_by_one(all);
     test_all(all);
     test_cascade();
-    test_preference(all);
+    test_preferences(all);
     test_syntax(all);
     test_names();
     test_errors_change_nothing();

@@ -58,7 +58,7 @@ static bool row(size_t index, struct choice_row *row) {
     struct carry_sum_kernel kernel;
     if (!carry_crc32c_kernel(index, &kernel))
         return false;
-    *row = (struct choice_row){kernel.name, kernel.missing, kernel.preferred, kernel.chosen};
+    *row = (struct choice_row){kernel.name, kernel.missing, !kernel.against, kernel.chosen};
     return true;
 }
 

@@ -130,6 +130,24 @@ static void test_options(void) {
     tap_ok(count == 1 && !found.version, "none is looked for in tunnels that are barred");
 }
 
+/* Ethernet, so many VLAN tags, IP and UDP. */
+static bool is_deeper(unsigned tags) {
+    struct frame *frame = start(ETHERNET "8100");
+    for (unsigned i = 1; i < tags; i++)
+        put(frame, "0001 8100");
+    put(frame, "0001 0800");
+    put_ip(frame, UDP, 16);
+    put_udp(frame, &flow4, 8);
+    find(frame, frame->size);
+    return found.deeper;
+}
+
+static void test_depth(void) {
+    tap_ok(!is_deeper(1) && !is_deeper(CARRY_PACKET_SUMS_MAX - 3), "32 headers are looked at");
+    tap_ok(is_deeper(CARRY_PACKET_SUMS_MAX - 2) && is_deeper(2 * CARRY_PACKET_SUMS_MAX),
+           "it says of a frame with more headers that they were not looked at");
+}
+
 static void test_quoted(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, ICMP, 44);
@@ -383,6 +401,7 @@ int main(void) {
     test_ipv6();
     test_tunnels();
     test_options();
+    test_depth();
     test_quoted();
     test_scope();
     test_scopes_on_links();

@@ -46,9 +46,9 @@ struct copy_twin {
 #define BROKEN_CRC32C(...)
 #define BROKEN_COPY(name, check, message)                                                          \
     {"copy_" #name, {.copy = broken_copy_##name}, check_copies_##check, message},
-#define BROKEN_TRY(arch, name, message)                                                            \
+#define BROKEN_TRY(arch, name, check, message)                                                     \
     CARRY_ROWS_##arch(                                                                             \
-        {"try_" #name, {.attempt = broken_try_##name}, check_copies_faults, message}, )
+        {"try_" #name, {.attempt = broken_try_##name}, check_copies_##check, message}, )
 static const struct copy_twin copy_twins[] = {
 #include "broken/broken.def"
 };

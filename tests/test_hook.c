@@ -34,6 +34,8 @@
 #define ENTRY __attribute__((noipa, patchable_function_entry(5)))
 #endif
 
+#define STACK_WORDS_MAX 4096 /* of struct carry_thunk */
+
 static const char *plugin; /* a shared object that is loaded by some tests */
 
 /* --- Callbacks --- */
@@ -138,12 +140,12 @@ static const struct value {
     {"callee_jump", jumps_out, 1, true, NULL},
 };
 
-static bool comes_by(const struct value *value, bool leave) {
+static bool comes_by(const struct value *value, bool leave, size_t stack_words) {
     struct carry_hook hook = {.object = "",
                               .symbol = value->symbol,
                               .enter = count_enter,
                               .leave = leave ? count_leave : NULL,
-                              .stack_words = 16};
+                              .stack_words = stack_words};
     start_counting();
     bool ok = carry_hook_attach_calls(&hook) == CARRY_OK && hook.attached == 1;
     ok = value->is_right() && ok && enters == value->calls && !strcmp(last_symbol, value->symbol);
@@ -160,9 +162,9 @@ static void test_values(void) {
             tap_skip(value->symbol, "no %s", value->feature);
             continue;
         }
-        tap_ok(comes_by(value, false), "%s, enter", value->symbol);
-        tap_ok(comes_by(value, true), "%s, enter and leave", value->symbol);
-        tap_ok(comes_by(value, true), "%s, once more", value->symbol);
+        tap_ok(comes_by(value, false, 16), "%s, enter", value->symbol);
+        tap_ok(comes_by(value, true, 16), "%s, enter and leave", value->symbol);
+        tap_ok(comes_by(value, true, 16), "%s, once more", value->symbol);
     }
 }
 
@@ -369,6 +371,29 @@ static void test_many(void) {
                chosen.attached < attached,
            "those that a function chooses: %zu", chosen.attached);
     carry_hook_detach(&chosen);
+}
+
+/* --- Arguments on the stack, of which hooks need not be told --- */
+
+static bool weighs_forty(void) {
+    return callee_weigh(39, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                        21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38,
+                        39) == 39 * 40 * 79 / 6;
+}
+
+static void test_stack_words(void) {
+    static const struct value values_on_stack[] = {
+        {"callee_twelve", takes_twelve, 1, false, NULL},
+        {"callee_weigh", weighs_forty, 1, false, NULL},
+    };
+    for (size_t i = 0; i < sizeof values_on_stack / sizeof *values_on_stack; i++)
+        tap_ok(comes_by(&values_on_stack[i], true, 0), "%s, any number of words on the stack",
+               values_on_stack[i].symbol);
+    struct carry_hook many = {
+        .symbol = "callee_add", .leave = count_leave, .stack_words = STACK_WORDS_MAX + 1};
+    tap_ok(carry_hook_attach_calls(&many) == CARRY_ERROR_INVALID, "more words than a thunk copies");
+    many.stack_words = STACK_WORDS_MAX;
+    tap_ok(!carry_hook_attach_calls(&many) && adds() && !carry_hook_detach(&many), "as many");
 }
 
 /* --- Callbacks that call --- */
@@ -648,9 +673,21 @@ static bool nothing_changes(int expected) {
            takes_eight() && !hook.attached && !hook.points && !carry_hook_detach(&hook);
 }
 
+/* No file in memory; and nothing becomes text while it can be written, or nothing at all. */
 static bool without_files(void) {
-    static const struct sandbox_rule rules[] = {{SYS_memfd_create, EPERM, 0, 0, 0}};
-    return sandbox_filter(rules, 1) && nothing_changes(CARRY_ERROR_PERMISSION);
+    static const struct sandbox_rule rules[] = {
+        {SYS_memfd_create, EPERM, 0, 0, 0},
+        {SYS_mmap, EPERM, 2, PROT_EXEC | PROT_WRITE, PROT_EXEC | PROT_WRITE},
+        {SYS_mprotect, EPERM, 2, PROT_EXEC | PROT_WRITE, PROT_EXEC | PROT_WRITE}};
+    struct carry_hook hook = {.object = "", .symbol = "callee_eight", .enter = count_enter};
+    return sandbox_filter(rules, 3) && !carry_hook_attach_calls(&hook) && takes_eight() && enters &&
+           !carry_hook_detach(&hook);
+}
+
+static bool without_text(void) {
+    static const struct sandbox_rule rules[] = {{SYS_memfd_create, EPERM, 0, 0, 0},
+                                                {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC}};
+    return sandbox_filter(rules, 2) && nothing_changes(CARRY_ERROR_PERMISSION);
 }
 
 /* As it is for pages that are sealed. */
@@ -700,6 +737,7 @@ static void test_sandboxes(void) {
         return;
     }
     tap_ok(in_child(without_files), "no files in memory");
+    tap_ok(in_child(without_text), "no files in memory, and data stays data");
     tap_ok(in_child(without_protection), "pages that stay as they are");
     tap_ok(in_child(with_separation), "write and execute kept apart");
 }
@@ -913,6 +951,9 @@ int main(int argc, char **argv) {
     test_protection();
     test_foreign();
     test_many();
+    test_stack_words();
+    tap_ok(hook_stops_at_end(0), "words are copied up to the stack's end");
+    tap_ok(hook_stops_at_end(STACK_WORDS_MAX), "as many as there may be, too");
     test_nested();
     test_changes();
     test_word();

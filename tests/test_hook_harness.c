@@ -16,6 +16,10 @@ static bool keeps_registers(void) {
     return hook_keeps_registers(false, false) && hook_keeps_registers(true, false);
 }
 
+static bool stops_at_end(void) {
+    return hook_stops_at_end(0);
+}
+
 static const struct twin {
     const char *name;
     enum broken_hook twin;
@@ -24,6 +28,7 @@ static const struct twin {
     {"rax", BROKEN_HOOK_RAX, keeps_registers},
     {"r10", BROKEN_HOOK_R10, keeps_registers},
     {"left_behind", BROKEN_HOOK_LEFT_BEHIND, hook_goes},
+    {"past_end", BROKEN_HOOK_PAST_END, stops_at_end},
     {"not_quiet", BROKEN_HOOK_NOT_QUIET, hook_waits_for_quiet},
 };
 

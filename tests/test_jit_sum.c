@@ -32,11 +32,15 @@ static const struct way ways[] = {
     {"", 128},
     {"avx512f", 128},
     {"", 256},
+    {"prefer_multiply", 128},
+    {"prefer_multiply", 256},
+    {"prefer_multiply,avx512f", 256},
     {"avx512vnni", 256},
     {"avx512f", 256},
     {"avx512f,avxvnni", 256},
     {"", 512},
     {"avx512vnni", 512},
+    {"prefer_multiply", 512},
 };
 
 static bool effort_is_short(void) {

@@ -162,6 +162,54 @@ static void test_sctp_is_filled_in(void) {
     expect(frame, "ip good, sctp good", "SCTP put right");
 }
 
+/* RFC 1950, section 8.2, a byte at a time. */
+static void seal_adler32(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size) {
+    uint32_t sum = 1, of_sums = 0;
+    memset(frame->bytes + field, 0, 4);
+    for (uint32_t i = 0; i < size; i++) {
+        sum = (sum + frame->bytes[cover + i]) % 65521;
+        of_sums = (of_sums + sum) % 65521;
+    }
+    set16(frame, field, of_sums);
+    set16(frame, field + 2, sum);
+}
+
+static enum carry_cause cause_of_sctp(const struct frame *frame) {
+    return check(frame).sums[1].cause;
+}
+
+/* What SCTP was sealed with before RFC 3309: no receiver accepts it, but nobody damaged it. */
+static void test_sctp_with_adler32(void) {
+    static const uint32_t sizes[] = {0, 1, 300, 5551 - 28, 5552 - 28, 5553 - 28, 3 * 5552, 60000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct frame *frame = start_sctp(false, sizes[i]);
+        uint32_t size = 28 + sizes[i], sctp = frame->size - size;
+        memset(frame->bytes + sctp + 28, 0xff, sizes[i]); /* the largest sums there are */
+        seal_adler32(frame, sctp + 8, sctp, size);
+        expect(frame, "ip good, sctp bad", "%u bytes of SCTP with Adler-32", size);
+        tap_ok(cause_of_sctp(frame) == CARRY_CAUSE_ADLER32, "it is named");
+        frame->bytes[frame->size - 1] ^= 1;
+        tap_ok(cause_of_sctp(frame) == CARRY_CAUSE_NONE, "damage to it is not");
+    }
+}
+
+static void test_adler32_is_spared(void) {
+    const struct carry_packet_options bad = {.fix = 1u << CARRY_VERDICT_BAD};
+    for (int way = 0; way < 2; way++) {
+        struct frame *frame = start_sctp(false, 300);
+        uint32_t sctp = frame->size - 328;
+        const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+        seal_adler32(frame, sctp + 8, sctp, 328);
+        set16(frame, 14 + 10, 0x1234);
+        tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 1, "repair spares Adler-32 alone");
+        expect(frame, "ip good, sctp bad", "Adler-32 is left");
+        size_t count =
+            way ? carry_packet_fix(&view, &bad, NULL, 0) : carry_packet_fill(&view, NULL, NULL, 0);
+        tap_ok(count == 1, way ? "unless bad sums are named" : "to fill in knows CRC32c alone");
+        expect(frame, "ip good, sctp good", "CRC32c in its place");
+    }
+}
+
 static void test_sctp_cut(void) {
     struct frame *frame = start_sctp(false, 300);
     frame->wire = frame->size--;
@@ -540,6 +588,8 @@ static void test_noise(void) {
 int main(void) {
     test_sctp_is_crc32c();
     test_sctp_is_filled_in();
+    test_sctp_with_adler32();
+    test_adler32_is_spared();
     test_sctp_cut();
     test_sctp_in_udp();
     test_udp_zero_around_sctp();

@@ -116,6 +116,29 @@ static void test_gre_fields(void) {
     expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE 0 is a sum like any other");
 }
 
+/* What makers put into GRE by types of their own. */
+static void test_gre_types_of_makers(void) {
+    expect(gre("0000 8909 0800 0101 0001 0000"), "ip good, " INNER4,
+           "Cisco MetaData: the type of what follows comes first");
+    expect(gre("0000 8909 0101 0001 0064 0800"), "ip good, " INNER4, "or last, as in Ethernet");
+    expect(gre("0000 8909 86dd 0101 0001 0000"), "ip good", "with another type");
+    expect(gre("0000 883e"), "ip good, " INNER4, "WCCP version 1");
+    expect(gre("0000 883e 00000000"), "ip good, " INNER4, "WCCP version 2");
+    expect(gre("0000 883e 80010064"), "ip good, " INNER4, "WCCP version 2 with a service");
+    expect(gre("0000 883e 00000000 00"), "ip good", "WCCP with neither IPv4 nor IPv6");
+    static const char *const aruba[] = {"0000 8200", "0000 8210", "0000 8300", "0000 8370"};
+    for (size_t i = 0; i < sizeof aruba / sizeof *aruba; i++) {
+        struct frame *frame = start_ip(false, GRE);
+        put(frame, aruba[i]);
+        put(frame, "0801 2c00 020000000001 020000000002 020000000003 1000 aaaa03 000000 0800");
+        put_inner(frame, false);
+        close_ip(frame);
+        expect(frame, "ip good, " INNER4, "IEEE 802.11 as Aruba has it: %s", aruba[i]);
+        set16(frame, CONTENT4_AT + 2, i & 1 ? 0x8380 : 0x8201);
+        expect(frame, "ip good", "another type");
+    }
+}
+
 static void test_gre_source_routes(void) {
     struct frame *frame = gre("c000 0800 0000 0000 0800 00 04 c0000201 0000 00 00");
     seal_gre(frame);
@@ -242,15 +265,43 @@ static void test_vxlan(void) {
     expect(tunnel(4790, "07000001 00002a00"), THROUGH, "VXLAN-GPE without an identifier");
     expect(tunnel(4790, "08000001 00002a00"), THROUGH, "VXLAN-GPE without its flag");
 
-    /* Each but for one bit would be one of those above. */
     static const char *const others[] = {
-        "00000000 00002a00" ETHERNET4, "18000000 00002a00" ETHERNET4, "48000000 00002a00" ETHERNET4,
-        "08010000 00002a00" ETHERNET4, "08000100 00002a00" ETHERNET4, "08000006 00002a00" ETHERNET4,
-        "08000000 00002a01" ETHERNET4, "8c000000 00002a00" ETHERNET4, "88010000 00002a00" ETHERNET4,
+        "00000000 00002a00" ETHERNET4,
+        "8c000000 00002a00" ETHERNET4,
         "80000000 00002a00" ETHERNET4,
+        "0c000006 00002a00" ETHERNET4,
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         expect(tunnel(4789, others[i]), NOT_THROUGH, "no VXLAN: %.8s", others[i]);
+}
+
+/* Receivers ignore them (RFC 7348, section 5), but so does other traffic on the port. */
+static void test_vxlan_with_reserved_bits(void) {
+    static const char *const reserved[] = {
+        "18000000 00002a00" ETHERNET4, "48000000 00002a00" ETHERNET4,
+        "08010000 00002a00" ETHERNET4, "08000100 00002a00" ETHERNET4,
+        "08000006 00002a00" ETHERNET4, "08000000 00002a01" ETHERNET4,
+        "88010000 00002a00" ETHERNET4, "08ffffff 00002aff" ETHERNET "8100 0007 0800",
+    };
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        struct frame *frame = tunnel(4789, reserved[i]);
+        expect(frame, THROUGH, "VXLAN with reserved bits: %.17s", reserved[i]);
+        put(frame, "00000000");
+        close_udp(frame);
+        expect(frame, NOT_THROUGH, "no VXLAN: IP does not fill the frame");
+    }
+    expect(tunnel6(4789, "08010000 00002a00" ETHERNET6), THROUGH6, "with IPv6 in it");
+    expect(tunnel(4789, "08010000 00002a00" ETHERNET "0806"), NOT_THROUGH, "no IP in it");
+    expect(tunnel(4789, "08010000 00002a00" ETHERNET6), NOT_THROUGH, "IP of another version");
+    struct frame *frame = start_udp(false, 4789, "08010000 00002a00" ETHERNET4);
+    put_ip(frame, TCP, 20);
+    put_tcp(frame, &flow4, 0);
+    put(frame, "000000000000");
+    close_udp(frame);
+    expect(frame, THROUGH, "the shortest frame is padded");
+    put(frame, "00");
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "longer ones are not");
 }
 
 static void test_geneve(void) {
@@ -260,9 +311,22 @@ static void test_geneve(void) {
            "Geneve with an option, and IPv6");
     expect(tunnel(6081, "0080 0800 00002a00"), THROUGH, "Geneve's control flag");
     expect(tunnel(6081, "4000 0800 00002a00"), NOT_THROUGH, "Geneve of version 1");
-    expect(tunnel(6081, "0001 0800 00002a00"), NOT_THROUGH, "no Geneve: bits that are reserved");
-    expect(tunnel(6081, "0000 0800 00002a01"), NOT_THROUGH, "no Geneve: a byte that is reserved");
     expect(tunnel(6081, "3f00 0800 00002a00"), NOT_THROUGH, "options that go beyond the packet");
+
+    /* Receivers ignore them (RFC 8926, section 3.4), but so does other traffic on the port. */
+    static const char *const reserved[] = {
+        "0001 0800 00002a00",
+        "0000 0800 00002a01",
+        "0120 6558 00002aff 0102 00 00" ETHERNET4,
+    };
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        struct frame *frame = tunnel(6081, reserved[i]);
+        expect(frame, THROUGH, "Geneve with reserved bits: %.18s", reserved[i]);
+        put(frame, "00000000");
+        close_udp(frame);
+        expect(frame, NOT_THROUGH, "no Geneve: IP does not fill it");
+    }
+    expect(tunnel(6081, "0001 8847 00002a00 00001140"), NOT_THROUGH, "no Geneve: neither holds IP");
 }
 
 /* --- GTP, Teredo, LISP --- */
@@ -298,6 +362,30 @@ static void test_gtp(void) {
     frame->bytes[CONTENT4_AT + 16] = 0x55;
     seal_udp(frame);
     expect(frame, NOT_THROUGH, "GTP-U with neither IPv4 nor IPv6");
+}
+
+/* A receiver takes what GTP's length says. The packet in it must say the same. */
+static void test_gtp_with_bytes_behind_it(void) {
+    static const struct {
+        const char *header;
+        uint32_t fixed_size;
+    } headers[] = {
+        {"30ff 0000 00000001", 8},
+        {"34ff 0000 00000001 0000 00 85 01 1009 00", 8},
+        {"1eff 0000 0000 0001 00ffffff 0123456789abcdef", 20},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct frame *frame = gtp(headers[i].header, headers[i].fixed_size);
+        put(frame, "deadbeef 00");
+        close_udp(frame);
+        expect(frame, THROUGH, "GTP that is shorter than UDP says: %.4s", headers[i].header);
+        set16(frame, CONTENT4_AT + 10, get16(frame, CONTENT4_AT + 10) + 1);
+        seal_udp(frame);
+        expect(frame, NOT_THROUGH, "no GTP: the packet in it is shorter still");
+        set16(frame, CONTENT4_AT + 10, get16(frame, CONTENT4_AT + 10) + 5);
+        seal_udp(frame);
+        expect(frame, NOT_THROUGH, "no GTP: it is longer than UDP");
+    }
 }
 
 /* The inner packet's source is made one of Teredo. */
@@ -652,14 +740,17 @@ static void test_other_traffic_on_ports_of_tunnels(void) {
 
 int main(void) {
     test_gre_fields();
+    test_gre_types_of_makers();
     test_gre_source_routes();
     test_gre_over_what_is_outside();
     test_gre_version_1();
     test_pptp();
     test_gre_types();
     test_vxlan();
+    test_vxlan_with_reserved_bits();
     test_geneve();
     test_gtp();
+    test_gtp_with_bytes_behind_it();
     test_teredo();
     test_lisp();
     test_capwap();

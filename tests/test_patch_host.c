@@ -268,6 +268,14 @@ static size_t make_site(size_t i, uintptr_t address) {
     return BRANCH;
 }
 
+/* Never back into the site before, which may end there too. */
+static uintptr_t near_page_end(uintptr_t address) {
+    uintptr_t end = (address | (SIM_PAGE_BYTES - 1)) - rng_below(4);
+    return end > address ? end : address;
+}
+
+static bool apart = true; /* some sites lie pages apart from the next */
+
 /* Sites that touch, straddle lines and pages, or lie pages apart; in records in any order. */
 static void make_sites(size_t count) {
     uintptr_t address = (uintptr_t)sim.text + rng_below(64);
@@ -276,10 +284,10 @@ static void make_sites(size_t count) {
         address += make_site(sites, address);
         if (rng_below(3))
             address += rng_below(40);
-        else if (rng_below(20) == 0)
+        else if (apart && rng_below(20) == 0)
             address += rng_below(SIM_TEXT_BYTES / 8);
         else if (rng_below(20) == 0)
-            address = (address | (SIM_PAGE_BYTES - 1)) - rng_below(4);
+            address = near_page_end(address);
     }
 }
 
@@ -424,20 +432,30 @@ static void test_steps(const struct mode *mode) {
     report(mode->name);
 }
 
+static bool begins_on(size_t page) {
+    bool begins = false;
+    for (size_t i = 0; i < sites; i++)
+        begins = begins || offset_of_site(i) / SIM_PAGE_BYTES == page;
+    return begins;
+}
+
+/* Sixteen pages in a row with sites, or fewer. */
+static size_t spans(void) {
+    size_t count = 0;
+    for (size_t page = 0, length = 0; page < SIM_TEXT_BYTES / SIM_PAGE_BYTES; page++) {
+        length = begins_on(page) ? length % 16 + 1 : 0;
+        count += length == 1;
+    }
+    return count;
+}
+
 static void test_spans(void) {
     start_registered(600);
     choose_all();
     commit_both(false, 0);
-    size_t pages = 0;
-    for (size_t page = 0; page < SIM_TEXT_BYTES; page += SIM_PAGE_BYTES) {
-        bool used = false;
-        for (size_t i = 0; i < sites; i++)
-            used = used || offset_of_site(i) / SIM_PAGE_BYTES == page / SIM_PAGE_BYTES;
-        pages += used;
-    }
-    /* The tail of a site may begin on a page of its own. */
-    require(sim.writes >= 3 * pages && sim.writes <= 3 * pages + pages, "more writes than pages");
-    report("a span a page and step");
+    /* A step writes nothing of a span whose only site is as short as a guard. */
+    require(sim.writes <= 3 * spans() && sim.writes > 2 * spans(), "other writes than spans");
+    report("a span of pages and a step are one write");
 }
 
 static void test_random_commits(const struct mode *mode, const struct effort *effort) {
@@ -474,7 +492,7 @@ static void test_random_commits(const struct mode *mode, const struct effort *ef
 
 /* Every write of a commit fails in its turn; then all go through. */
 static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
-    start_registered(150);
+    start_registered(mode->writes_pairs ? 150 : 600); /* fewer writes where spans go at once */
     set_mode(mode);
     if (patched) {
         choose_all();
@@ -497,7 +515,7 @@ static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
         require(!failed || !memcmp(before.text, model.text, SIM_TEXT_BYTES), "text changes");
         rng_restart();
     }
-    require(tries > 2, "hardly a write to fail");
+    require(tries > 1, "no write to fail");
     tap_note("%s: %zu writes failed", mode->name, tries - 1);
     report(mode->name);
 }
@@ -520,11 +538,12 @@ static void test_stuck_page(const struct mode *mode) {
     report(mode->name);
 }
 
-/* A page is lost once guards stand on it: all others are restored. */
+/* A page is lost once guards stand on it: all others are restored, those of its span too. */
 static void test_lost_page(const struct mode *mode) {
     unsigned lost = 0;
-    for (size_t after = 1; after < 60; after += 4) {
-        start_registered(400);
+    apart = false;
+    for (size_t after = 1; after < 60; after += mode->writes_pairs ? 4 : 1) {
+        start_registered(1500);
         set_mode(mode);
         choose_all();
         commit_both(false, 0);
@@ -541,7 +560,10 @@ static void test_lost_page(const struct mode *mode) {
                 require(!memcmp(sim.text + offset, model.text + offset, end - offset),
                         "a site of another page is not restored");
         }
+        if (broken || !sim.verdict.ok) /* the next start() would forget it */
+            break;
     }
+    apart = true;
     require(lost, "no page is lost");
     report(mode->name);
 }

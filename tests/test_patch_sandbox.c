@@ -843,10 +843,16 @@ static void reserve_own(void) {
     }
 }
 
+static void write_original(const struct carry_site *record) {
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    carry_encode_original(record, bytes);
+    memcpy((void *)carry_site_address(record), bytes, record->length);
+}
+
 static void fill_own(void) {
     memset(own.text, 0xc3, HUGE_PAGE_BYTES);
     for (size_t i = 0; i < OWN_SITES; i++)
-        carry_encode_original(&own.records[i], (uint8_t *)carry_site_address(&own.records[i]));
+        write_original(&own.records[i]);
     require(!mprotect(own.text, HUGE_PAGE_BYTES, PROT_READ | PROT_EXEC), "no text");
 }
 
@@ -912,7 +918,7 @@ static void make_ten(size_t page, size_t at, struct carry_key *key, struct carry
         uintptr_t site = (uintptr_t)own.text + (page + i) * OWN_STRIDE + at;
         records[i].site = from_here(&records[i].site, site);
         records[i].key = from_here(&records[i].key, (uintptr_t)key);
-        carry_encode_original(&records[i], (uint8_t *)site);
+        write_original(&records[i]);
     }
     require(!carry_patch_register(records, records + 10), "no memory");
 }

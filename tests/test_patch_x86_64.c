@@ -284,13 +284,18 @@ __asm__(".text\nalt_seven: movl $7, %eax\nret\n");
         int result;                                                                                \
         __asm__ __volatile__("subq $136, %%rsp\n\t" text "addq $136, %%rsp"                        \
                              : "=a"(result)                                                        \
-                             :                                                                     \
+                             : CARRY_ALT_INPUT(several)                                            \
                              : "rcx", "cc", "memory");                                             \
         return result;                                                                             \
     }
 
+/* Of a header that knows more features than the library. */
+#define BY_NO_FEATURE                                                                              \
+    CARRY_ALT_TEXT("call alt_seven", CARRY_ALT_PAD, "movl $8, %%eax", CARRY_ALT_NAME("nonesuch"),  \
+                   "1")
+
 ALTERNATIVE(by_feature, CARRY_ALT("call alt_seven", avx2, "movl $8, %%eax"))
-ALTERNATIVE(by_no_feature, CARRY_ALT("call alt_seven", nonesuch, "movl $8, %%eax"))
+ALTERNATIVE(by_no_feature, BY_NO_FEATURE)
 ALTERNATIVE(by_feature_one, CARRY_ALT_ONE("movq $1, %%rax", avx2, "movl $2, %%eax"))
 ALTERNATIVE(by_key, CARRY_ALT_KEY("movl $1, %%eax\n\tincl %%eax", several,
                                   "movl $10, %%eax\n\tincl %%eax\n\tincl %%eax"))

@@ -243,14 +243,15 @@ static bool row(size_t index, struct choice_row *row) {
     struct carry_sum_kernel kernel;
     if (!carry_sum_kernel(index, &kernel))
         return false;
-    *row = (struct choice_row){kernel.name, kernel.missing, kernel.preferred, kernel.chosen};
+    *row = (struct choice_row){kernel.name, kernel.missing, !kernel.against, kernel.chosen};
     return true;
 }
 
 static bool row_is_sane(const struct carry_sum_kernel *kernel) {
     const unsigned bits = kernel->vector_bits;
     return *kernel->name && kernel->sum && bits >= 64 && bits <= 512 && !(bits & (bits - 1)) &&
-           kernel->preferred == (bits < 512 || carry_cpu_has("prefer512")) &&
+           (!kernel->against || !carry_cpu_has(kernel->against)) &&
+           (bits < 512 || carry_cpu_has("prefer512") || kernel->against) &&
            (!kernel->missing || !carry_cpu_has(kernel->missing));
 }
 

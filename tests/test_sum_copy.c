@@ -23,7 +23,7 @@ static carry_sum_copy_try_fn *tried;
 
 static size_t copy_try(void *dst, const void *src, size_t size, uint32_t *sum) {
     struct carry_sum_tried done = tried(dst, src, size, *sum);
-    if (!done.left)
+    if (carry_sum_is_known(&done))
         *sum = (uint32_t)done.sum;
     return done.left;
 }

@@ -1,23 +1,86 @@
 /* SPDX-License-Identifier: MIT */
 /* `sum`: copies that survive faults, by the check of those that do not sum. */
+#include <carry/fault.h>
 #include <carry/sum.h>
+
+#include <string.h>
+#include <sys/mman.h>
 
 #include "harness/check_copies.h"
 #include "harness/fault.h"
+#include "harness/guard.h"
+#include "harness/recover.h"
+#include "harness/rng.h"
+#include "harness/step.h"
 #include "harness/tap.h"
+#include "oracle.h"
 #include "sum/choice.h"
 #include "sum/sum.h"
 
 static carry_sum_copy_try_fn *tried;
 
+/* After a fault no sum is told, not even where nothing is left. */
 static size_t copy_try(void *dst, const void *src, size_t size) {
-    return tried(dst, src, size, 0).left;
+    const unsigned before = recover_count;
+    const struct carry_sum_tried done = tried(dst, src, size, 0);
+    return carry_sum_is_known(&done) == (recover_count == before) ? done.left : SIZE_MAX;
 }
 
 static void test_kernel(size_t index, const char *name, const struct effort *effort) {
     tried = (carry_sum_copy_try_fn *)carry_sum_copy_try_kernels.rows[index].run;
     struct verdict verdict = check_copies_faults((struct copier){.attempt = copy_try}, effort);
     verdict_report(&verdict, "%s: faults of pages between others, and signals", name);
+    verdict = check_copies_races((struct copier){.attempt = copy_try}, effort);
+    verdict_report(&verdict, "%s: pages that are taken away meanwhile", name);
+}
+
+/* --- The function around them: what it says is copied, is summed, whenever a page goes --- */
+
+#define PAGE_BYTES 4096
+
+static struct guard source, target;
+
+static void take_source(void) {
+    mprotect(source.start, PAGE_BYTES, PROT_NONE);
+}
+
+static void take_target(void) {
+    mprotect(target.start, PAGE_BYTES, PROT_NONE);
+}
+
+static bool sums_what_it_copies(size_t size, size_t step, void (*take)(void), bool *reached) {
+    unsigned char *to = target.end - size;
+    const unsigned char *from = source.end - size;
+    const uint32_t seed = (uint32_t)rng_next();
+    uint32_t sum = seed;
+    memset(to, 0xee, size);
+    step_begin(step, take);
+    const size_t left = carry_sum_copy_try(to, from, size, &sum);
+    *reached = step_end();
+    mprotect(source.start, PAGE_BYTES, PROT_READ | PROT_WRITE);
+    mprotect(target.start, PAGE_BYTES, PROT_READ | PROT_WRITE);
+    bool ok = left <= size && !memcmp(to, from, size - left) &&
+              oracle_fold(sum) == oracle_sum(to, size - left, seed);
+    for (size_t i = size - left; ok && take == take_source && i < size; i++)
+        ok = to[i] == 0xee;
+    return ok;
+}
+
+static void test_sums_in_races(void) {
+    static const size_t sizes[] = {1, 20, 60, 100, 300, 700};
+    bool ok = true;
+    source = guard_open(PAGE_BYTES);
+    target = guard_open(PAGE_BYTES);
+    memset(source.start, 0x5a, PAGE_BYTES);
+    carry_fault_acquire();
+    for (size_t i = 0; ok && i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        bool reached = true;
+        for (size_t step = 1; ok && reached && step < 1000; step += 1 + rng_below(4))
+            ok = sums_what_it_copies(sizes[i / 2], step, i % 2 ? take_source : take_target,
+                                     &reached);
+    }
+    carry_fault_release();
+    tap_ok(ok, "pages are taken away: the sum is that of the bytes copied");
 }
 
 int main(void) {
@@ -31,5 +94,6 @@ int main(void) {
             tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
         else
             test_kernel(i, kernel.name, effort);
+    test_sums_in_races();
     return tap_done();
 }

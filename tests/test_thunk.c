@@ -7,6 +7,7 @@
 #include "harness/check_thunk.h"
 #include "harness/fault.h"
 #include "harness/registers.h"
+#include "harness/replay.h"
 #include "harness/tap.h"
 #include "xstate/x86_64/thunk.h"
 
@@ -122,7 +123,10 @@ static void test_loss(void) {
     carry_thunk_prepare();
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    const char *reason = argc ? replay_choose(argv[1]) : NULL;
+    if (reason)
+        return tap_skip_all(reason);
     if (fault_under_valgrind())
         return tap_skip_all("valgrind keeps less of the registers than CPUs do");
     registers_prepare();
@@ -134,7 +138,9 @@ int main(void) {
         tap_ok(carry_cpu_set_mask(masks[i]) == CARRY_OK && carry_thunk_prepare() == CARRY_OK,
                "mask \"%s\": prepared", masks[i]);
         test_registers(masks[i]);
-        if (!registers_tell_use())
+        if (replay_is_on())
+            tap_skip("backtraces", "the replay has the trap flag");
+        else if (!registers_tell_use())
             tap_skip("backtraces", "an emulator's signal frames cannot be looked through");
         else
             test_unwinding(masks[i]);

@@ -38,30 +38,13 @@ static uint64_t real_xcr0(void) {
     return low | (uint64_t)high << 32;
 }
 
-static struct carry_cpuid given_part(unsigned component) {
-    if (component >= CARRY_XSTATE_COMPONENTS)
-        return (struct carry_cpuid){{128, 832, 0, 0}};
-    const struct carry_xstate_part *part = &cpu.layout.parts[component];
-    uint32_t flags = part->supervisor | (uint32_t)part->aligned << 1 | (uint32_t)part->lazy << 2;
-    return (struct carry_cpuid){{part->size, part->offset, flags, 0}};
-}
-
-static struct carry_cpuid given_options(const struct carry_xstate_layout *layout) {
-    uint32_t options = layout->xsaveopt | (uint32_t)layout->xsavec << 1 |
-                       (uint32_t)layout->xgetbv1 << 2 | (uint32_t)layout->xsaves << 3 |
-                       (uint32_t)layout->xfd << 4;
-    return (struct carry_cpuid){
-        {options, 0, (uint32_t)layout->supervisor, (uint32_t)(layout->supervisor >> 32)}};
-}
-
 static struct carry_cpuid carry_cpuid(uint32_t leaf, uint32_t subleaf) {
     if (cpu.real)
         return real_cpuid(leaf, subleaf);
     if (cpu.no_leaf)
         return (struct carry_cpuid){{0x16, 0x16, 0x16, 0x16}}; /* those of the last leaf */
-    if (subleaf == 0)
-        return (struct carry_cpuid){{0, cpu.layout.standard_size, 0, 0}};
-    return subleaf == 1 ? given_options(&cpu.layout) : given_part(subleaf);
+    struct machine_cpuid given = machine_xsave_leaf(&cpu.layout, subleaf);
+    return (struct carry_cpuid){{given.reg[0], given.reg[1], given.reg[2], given.reg[3]}};
 }
 
 static bool carry_cpuid_has_leaf(uint32_t leaf) {

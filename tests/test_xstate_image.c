@@ -17,8 +17,8 @@ static void test_names(void) {
         ok &= *carry_xstate_refusal_name(refusal) && *carry_xstate_refusal_description(refusal);
     }
     tap_ok(ok, "every refusal has a name and a line for people");
-    tap_ok(!carry_xstate_refusal_name(CARRY_XSTATE_REFUSALS) &&
-               !carry_xstate_refusal_description(CARRY_XSTATE_REFUSALS),
+    tap_ok(!strcmp(carry_xstate_refusal_name(CARRY_XSTATE_REFUSALS), "unknown") &&
+               !strcmp(carry_xstate_refusal_description(CARRY_XSTATE_REFUSALS), "unknown"),
            "and others have none");
 }
 

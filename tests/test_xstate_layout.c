@@ -2,6 +2,8 @@
 /* `xstate`: sizes and offsets, against what machines told of themselves. */
 #include <carry/xstate.h>
 
+#include <string.h>
+
 #include "harness/machines.h"
 #include "harness/tap.h"
 
@@ -70,8 +72,8 @@ static void test_names(void) {
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
         ok &= *carry_xstate_name(i) && *carry_xstate_description(i);
     tap_ok(ok, "every component has a name and a line for people");
-    tap_ok(!carry_xstate_name(CARRY_XSTATE_COMPONENTS) &&
-               !carry_xstate_description(CARRY_XSTATE_COMPONENTS),
+    tap_ok(!strcmp(carry_xstate_name(CARRY_XSTATE_COMPONENTS), "unknown") &&
+               !strcmp(carry_xstate_description(CARRY_XSTATE_COMPONENTS), "unknown"),
            "and others have none");
 }
 

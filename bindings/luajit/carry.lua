@@ -55,7 +55,8 @@ struct carry_packet_sum {
     uint16_t gap_offset;
     uint8_t pseudo_protocol;
     uint8_t quoted;
-    uint8_t reserved[2];
+    uint8_t cause;
+    uint8_t reserved;
     uint32_t field_offset;
     uint32_t network_offset;
     uint32_t cover_offset;
@@ -83,6 +84,7 @@ size_t carry_packet_fill(const struct carry_frame *frame,
 const char *carry_packet_protocol_name(unsigned protocol);
 const char *carry_packet_verdict_name(unsigned verdict);
 const char *carry_packet_reason_name(unsigned reason);
+const char *carry_packet_cause_name(unsigned cause);
 
 enum carry_error {
     CARRY_OK = 0,
@@ -97,6 +99,10 @@ enum carry_error {
     CARRY_ERROR_SIZE = -9,
     CARRY_ERROR_CONTEXT = -10,
 };
+const char *carry_error_name(int error);
+const char *carry_error_text(int error);
+unsigned carry_version(void);
+const char *carry_version_text(void);
 
 typedef int carry_jit_packet_fn(const struct carry_frame *frame, struct carry_packet_sum *sums,
                                 size_t capacity);
@@ -188,12 +194,24 @@ local carry = {
     SUMS_MAX = C.CARRY_PACKET_SUMS_MAX,
 }
 
--- Names by number and numbers by name; numbers end where the name is "?".
+-- The version of the library that runs: "0.1.0".
+carry.version = ffi.string(C.carry_version_text())
+
+-- Of a status: "CARRY_ERROR_INVALID", and one line for people.
+function carry.error_name(status)
+    return ffi.string(C.carry_error_name(status))
+end
+
+function carry.error_text(status)
+    return ffi.string(C.carry_error_text(status))
+end
+
+-- Names by number and numbers by name; numbers end where the name is "unknown".
 local function names(name_of)
     local both = {}
     for number = 0, 255 do
         local name = ffi.string(name_of(number))
-        if name == "?" then
+        if name == "unknown" then
             break
         end
         both[number], both[name] = name, number
@@ -204,6 +222,7 @@ end
 carry.protocols = names(C.carry_packet_protocol_name)
 carry.verdicts = names(C.carry_packet_verdict_name)
 carry.reasons = names(C.carry_packet_reason_name)
+carry.causes = names(C.carry_packet_cause_name)
 
 -- --- Packets ---
 
@@ -233,13 +252,6 @@ carry.fill = lister(C.carry_packet_fill)
 
 -- --- Functions made at run time ---
 
-local errors = {
-    [C.CARRY_ERROR_INVALID] = "invalid",
-    [C.CARRY_ERROR_UNSUPPORTED] = "not supported here",
-    [C.CARRY_ERROR_PERMISSION] = "the system allows no new text",
-    [C.CARRY_ERROR_MEMORY] = "no memory",
-}
-
 -- What was made, which is released when nothing refers to it any more: call its member. Those who
 -- keep the member alone keep a function that goes away.
 local function make(maker, error_of, spec)
@@ -252,7 +264,7 @@ local function make(maker, error_of, spec)
         return ffi.gc(jit[0], J.carry_jit_release)
     end
     local text = J[error_of](spec)
-    return nil, text ~= nil and ffi.string(text) or errors[status] or "error " .. status
+    return nil, text ~= nil and ffi.string(text) or carry.error_text(status)
 end
 
 -- jit_sum{size = 1460} or jit_sum{min_size = 20, max_size = 60, multiple = 4}: call `sum`, or
@@ -276,7 +288,7 @@ function carry.jit_packet(spec)
     c.flags = spec.fill and C.CARRY_JIT_FILL or 0
     if spec.frame then
         if has_jit and J.carry_jit_packet_shape(spec.frame, c) ~= C.CARRY_OK then
-            return nil, errors[C.CARRY_ERROR_UNSUPPORTED]
+            return nil, carry.error_text(C.CARRY_ERROR_UNSUPPORTED)
         end
         return make("carry_jit_packet", "carry_jit_packet_error", c)
     end

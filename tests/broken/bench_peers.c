@@ -52,10 +52,16 @@ static uint32_t copy_too_little(void *to, const void *data, size_t size, uint32_
     return right(data, size, seed);
 }
 
+static uint32_t nothing(const void *data, size_t size, uint32_t seed) {
+    (void)data, (void)size;
+    return seed;
+}
+
 static size_t lost_call(size_t calls) {
     return calls - 1;
 }
 
+PEER_FUNCTION(floor_row) = {"floor", "sum", "floor", PEER_SUM, {.sum = nothing}};
 PEER_FUNCTION(right_row) = {"right", "sum", "", PEER_SUM, {.sum = right}};
 PEER_FUNCTION(odd_row) = {"no-odd-byte", "sum", "", PEER_SUM, {.sum = no_odd_byte}};
 PEER_FUNCTION(seed_row) = {"no-seed", "sum", "", PEER_SUM, {.sum = no_seed}};

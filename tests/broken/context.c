@@ -19,6 +19,13 @@ static uintptr_t switch_fcw(struct carry_context *from, struct carry_context *to
     return value;
 }
 
+static uintptr_t switch_x87(struct carry_context *from, struct carry_context *to, uintptr_t value) {
+    uint16_t same;
+    value = carry_context_switch(from, to, value);
+    __asm__ volatile("fnstcw %0\n\tfldcw %0" : "=m"(same));
+    return value;
+}
+
 static uintptr_t switch_mxcsr(struct carry_context *from, struct carry_context *to,
                               uintptr_t value) {
     __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
@@ -57,6 +64,7 @@ static int preempt_vectors(struct carry_context *from, struct carry_context *to,
 }
 
 const struct context_calls broken_context_r15 = {broken_context_switch_r15, carry_context_preempt};
+const struct context_calls broken_context_x87 = {switch_x87, carry_context_preempt};
 const struct context_calls broken_context_fcw = {switch_fcw, carry_context_preempt};
 const struct context_calls broken_context_mxcsr = {switch_mxcsr, carry_context_preempt};
 const struct context_calls broken_context_uppers = {broken_context_switch_uppers,

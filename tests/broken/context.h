@@ -7,6 +7,7 @@
 
 extern const struct context_calls broken_context_r15;      /* r15 is not kept */
 extern const struct context_calls broken_context_fcw;      /* FCW stays as the other one had it */
+extern const struct context_calls broken_context_x87;      /* it is loaded without need */
 extern const struct context_calls broken_context_mxcsr;    /* so does MXCSR */
 extern const struct context_calls broken_context_uppers;   /* they are left dirty */
 extern const struct context_calls broken_context_red_zone; /* preemption writes below the stack */

@@ -6,7 +6,7 @@
 /* All bytes by rep movsb. Returns what is left. */
 .macro BYTES left:vararg
     movq %rdx, %rcx
-    CARRY_FAULT_ROW .Lleft_\@, rep movsb
+    CARRY_FAULT_ROW .Lleft_\@, 0, rep movsb
 .Lleft_\@:
     \left
     ret
@@ -19,20 +19,20 @@
     cmpq $32, %rdx
     jbe 2f
 1:  BYTES movq %rcx, %rax
-2:  CARRY_FAULT_ROW \faulted, movdqu (%rsi), %xmm0
-    CARRY_FAULT_ROW \faulted, movdqu -16(%rsi, %rdx), %xmm1
+2:  CARRY_FAULT_ROW \faulted, 0, movdqu (%rsi), %xmm0
+    CARRY_FAULT_ROW \faulted, 0, movdqu -16(%rsi, %rdx), %xmm1
 .endm
 
 .macro STORE_ENDS faulted
-    CARRY_FAULT_ROW \faulted, movdqu %xmm0, (%rdi)
-    CARRY_FAULT_ROW \faulted, movdqu %xmm1, -16(%rdi, %rdx)
+    CARRY_FAULT_ROW \faulted, 0, movdqu %xmm0, (%rdi)
+    CARRY_FAULT_ROW \faulted, 0, movdqu %xmm1, -16(%rdi, %rdx)
     xorl %eax, %eax
     ret
 .endm
 
 CARRY_FUNCTION broken_try_says_more
     movq %rdx, %rcx
-    CARRY_FAULT_ROW .Lsays_more, rep movsb
+    CARRY_FAULT_ROW .Lsays_more, 0, rep movsb
     xorl %eax, %eax
     ret
 .Lsays_more:
@@ -43,10 +43,10 @@ CARRY_END broken_try_says_more
 /* The end of the target is stored before its start. */
 CARRY_FUNCTION broken_try_end_first
     ENDS .Lload_faulted
-    CARRY_STORE movdqu %xmm1, -16(%rdi, %rdx)
-    CARRY_STORE movdqu %xmm0, (%rdi)
+    CARRY_STORE 0, movdqu %xmm1, -16(%rdi, %rdx)
+    CARRY_STORE 0, movdqu %xmm0, (%rdi)
     COPY_RETURN
-    CARRY_RECOVER
+    CARRY_RECOVER 8
 CARRY_END broken_try_end_first
 
 /* Knows how many bytes are good, but does not copy them. */
@@ -81,6 +81,37 @@ CARRY_FUNCTION broken_try_unmarked
     xorl %eax, %eax
     ret
 CARRY_END broken_try_unmarked
+
+/*
+ * By two vectors, both stored before pointers advance. Before the first one `first` is done, before
+ * the second one `second`. Recovers as the last function that says CARRY_RECOVER.
+ */
+.macro PAIRS first, second
+1:  cmpq $32, %rdx
+    jb 2f
+    CARRY_LOAD \first, movdqu (%rsi), %xmm0
+    CARRY_STORE \first, movdqu %xmm0, (%rdi)
+    CARRY_LOAD \second, movdqu 16(%rsi), %xmm0
+    CARRY_STORE \second, movdqu %xmm0, 16(%rdi)
+    addq $32, %rsi
+    addq $32, %rdi
+    subq $32, %rdx
+    jmp 1b
+2:  movq %rdx, %rcx
+    xorl %edx, %edx
+    CARRY_BYTES 0, rep movsb
+    COPY_RETURN
+.endm
+
+/* Says that a vector is stored which is not yet. */
+CARRY_FUNCTION broken_try_says_stored
+    PAIRS CARRY_DONE(16), CARRY_DONE(16)
+CARRY_END broken_try_says_stored
+
+/* Trusts the page to lie behind what is stored. */
+CARRY_FUNCTION broken_try_forgets_stored
+    PAIRS 0, 0
+CARRY_END broken_try_forgets_stored
 
 /* Takes a size to have 32 bits. */
 CARRY_FUNCTION broken_try_cuts_size

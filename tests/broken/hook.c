@@ -14,6 +14,8 @@ int __real_carry_slots_restore(const struct carry_hook_point *points);
 int __wrap_carry_slots_restore(const struct carry_hook_point *points);
 bool __real_carry_site_is_several(const struct carry_site *site);
 bool __wrap_carry_site_is_several(const struct carry_site *site);
+bool __real_carry_ucontext_is_readable(uintptr_t address);
+bool __wrap_carry_ucontext_is_readable(uintptr_t address);
 
 /* In the place of endbr64. */
 void __wrap_carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
@@ -26,6 +28,10 @@ void __wrap_carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_off
 
 int __wrap_carry_slots_restore(const struct carry_hook_point *points) {
     return broken_hook == BROKEN_HOOK_LEFT_BEHIND ? CARRY_OK : __real_carry_slots_restore(points);
+}
+
+bool __wrap_carry_ucontext_is_readable(uintptr_t address) {
+    return broken_hook == BROKEN_HOOK_PAST_END || __real_carry_ucontext_is_readable(address);
 }
 
 bool __wrap_carry_site_is_several(const struct carry_site *site) {

@@ -36,11 +36,17 @@ bool __wrap_carry_encode(const struct carry_site *site, uintptr_t value,
     return fits;
 }
 
+/* How often a handler has asked whether a trap is a guard. */
+static uint32_t traps;
+
 bool __wrap_carry_patch_is_site(uintptr_t address) {
+    __atomic_fetch_add(&traps, 1, __ATOMIC_SEQ_CST);
     return broken_patch != BROKEN_PATCH_LOST_SITES && __real_carry_patch_is_site(address);
 }
 
 /* --- The host --- */
+
+#define TRAP_WAITS 100000 /* far more than any thread needs to come by */
 
 enum { GUARDS, TAILS, HEADS }; /* the steps of a commit, by the times that it synchronised */
 
@@ -60,13 +66,24 @@ static bool alone(void) {
 static int open_session(const struct carry_text_run *runs, size_t count, bool alone_now,
                         bool *writes_pairs) {
     step = GUARDS;
-    return __real_carry_host_text()->open(runs, count, alone_now, writes_pairs);
+    int error = __real_carry_host_text()->open(runs, count, alone_now, writes_pairs);
+    if (broken_patch == BROKEN_PATCH_LOST_SITES) /* every guard is a trap, never a jump */
+        *writes_pairs = false;
+    return error;
 }
 
 /* Long enough for a thread to come by, also where it has to share its core. */
 static void wait_for_thread(void) {
     const struct timespec pause = {0, 50000};
     nanosleep(&pause, NULL);
+}
+
+/* Until a thread has met a guard. It runs all sites again and again, and all of them are guarded.
+ */
+static void wait_for_trap(void) {
+    const uint32_t before = __atomic_load_n(&traps, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < TRAP_WAITS && before == __atomic_load_n(&traps, __ATOMIC_SEQ_CST); i++)
+        wait_for_thread();
 }
 
 static bool write_bytewise(uintptr_t address, const uint8_t *bytes, size_t size) {
@@ -92,7 +109,10 @@ static bool write_text(uintptr_t address, const void *bytes, size_t size) {
 }
 
 static void synchronise(void) {
-    wait_for_thread();
+    if (broken_patch == BROKEN_PATCH_LOST_SITES && step == GUARDS)
+        wait_for_trap();
+    else
+        wait_for_thread();
     for (size_t i = 0; step == HEADS && i < late_count; i++)
         __real_carry_host_text()->write(late[i].address, late[i].bytes, late[i].size);
     if (step++ == HEADS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Twins that break the calling convention: they call the right one, and do one thing more. */
 #include "base/asm.h"
+#include "harness/stack.h"
 
 /* The right sum in eax. Called with the stack aligned to 16 bytes, less 8. */
 .macro RIGHT_SUM
@@ -25,7 +26,7 @@ SPOIL_AFTER clobbers_r12, movl %r12d, %r12d    /* the upper half alone */
 SPOIL_AFTER clobbers_r15, notq %r15
 SPOIL_AFTER sets_direction, std
 SPOIL_AFTER writes_above, movq $0, 8(%rsp)
-SPOIL_AFTER writes_below, movq $0, -4200(%rsp)
+SPOIL_AFTER writes_below, movq $0, -(CALL_STACK_BYTES + 104)(%rsp)
 SPOIL_AFTER forgets_emms, movd %eax, %mm0
 SPOIL_AFTER dirty_ymm, vpcmpeqd %ymm5, %ymm5, %ymm5
 

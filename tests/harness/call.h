@@ -12,10 +12,8 @@
 #include <carry/copy.h>
 #include <carry/sum.h>
 
+#include "harness/stack.h"
 #include "harness/verdict.h"
-
-/* A kernel may use this much stack: it may run on a kernel's small one. */
-#define CALL_STACK_BYTES 4096
 
 /*
  * fn(data, size, sum). Names in `verdict` each rule that was broken; the result is returned all

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/context_x86_64.h"
+#include "harness/replay.h"
 #include "harness/rng.h"
 
 #define STACK_BYTES  32768
@@ -161,18 +162,22 @@ static struct carry_context *run_in_ring(void *argument, uintptr_t value) {
     struct ring *ring = unit->group;
     struct context_probe *probe = &unit->probe;
     (void)value;
+    replay_stop(); /* of the one that has switched to this */
     for (unsigned i = 0; i < ring->rounds && ring->verdict.ok; i++) {
         fill_probe(unit, ring->dirty);
         probe->arguments[0] = (uintptr_t)&unit->context;
         probe->arguments[1] = (uintptr_t)&ring->units[(unit->number + 1) % RING].context;
         probe->arguments[2] = i;
+        replay_start();
         context_probe_call(probe);
+        replay_stop();
         compare_registers(&ring->verdict, probe, SAVED_REGISTERS);
         compare_image(&ring->verdict, probe, ring->mask);
         check_clean(ring, probe);
         if (probe->after.flags & DIRECTION)
             verdict_fail(&ring->verdict, "the direction flag is set; ");
     }
+    replay_start(); /* the switch away, at the end */
     return follower(ring, unit->number);
 }
 
@@ -202,8 +207,10 @@ struct verdict check_context_ring(const struct context_calls *calls, uint64_t ma
             verdict_fail(&ring.verdict, "not made");
         ring.units[i].probe.function = (void *)calls->go;
     }
+    replay_start();
     if (ring.verdict.ok)
         carry_context_switch(&ring.start, &ring.units[0].context, 0);
+    replay_stop();
     return ring.verdict;
 }
 

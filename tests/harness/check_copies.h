@@ -46,4 +46,10 @@ copies_check check_copies_overlap_edges;
  */
 copies_check check_copies_faults;
 
+/*
+ * For attempts, of which a page is taken away, or given back, before each of their instructions in
+ * turn: the bytes that they say are copied are, and those behind them are as they were.
+ */
+copies_check check_copies_races;
+
 #endif

@@ -105,3 +105,34 @@ static const struct machine machines[MACHINES] = {
 const struct machine *machine_at(size_t index) {
     return index < MACHINES ? &machines[index] : NULL;
 }
+
+/* --- CPUID --- */
+
+static struct machine_cpuid totals(const struct carry_xstate_layout *layout) {
+    return (struct machine_cpuid){{(uint32_t)layout->user, layout->standard_size,
+                                   layout->standard_size, (uint32_t)(layout->user >> 32)}};
+}
+
+static struct machine_cpuid options(const struct carry_xstate_layout *layout) {
+    uint32_t bits = layout->xsaveopt | (uint32_t)layout->xsavec << 1 |
+                    (uint32_t)layout->xgetbv1 << 2 | (uint32_t)layout->xsaves << 3 |
+                    (uint32_t)layout->xfd << 4;
+    return (struct machine_cpuid){
+        {bits, 0, (uint32_t)layout->supervisor, (uint32_t)(layout->supervisor >> 32)}};
+}
+
+/* A component that nobody has named yet has a size too. */
+static struct machine_cpuid part_of(const struct carry_xstate_layout *layout, uint32_t component) {
+    if (component >= CARRY_XSTATE_COMPONENTS)
+        return (struct machine_cpuid){{128, 832, 0, 0}};
+    const struct carry_xstate_part *part = &layout->parts[component];
+    uint32_t flags = part->supervisor | (uint32_t)part->aligned << 1 | (uint32_t)part->lazy << 2;
+    return (struct machine_cpuid){{part->size, part->offset, flags, 0}};
+}
+
+struct machine_cpuid machine_xsave_leaf(const struct carry_xstate_layout *layout,
+                                        uint32_t subleaf) {
+    if (subleaf == 0)
+        return totals(layout);
+    return subleaf == 1 ? options(layout) : part_of(layout, subleaf);
+}

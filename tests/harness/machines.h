@@ -16,4 +16,10 @@ struct machine {
 /* NULL if there are no more. */
 const struct machine *machine_at(size_t index);
 
+/* What CPUID answers there for leaf 0DH: EAX, EBX, ECX, EDX. */
+struct machine_cpuid {
+    uint32_t reg[4];
+};
+struct machine_cpuid machine_xsave_leaf(const struct carry_xstate_layout *layout, uint32_t subleaf);
+
 #endif

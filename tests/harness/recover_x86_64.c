@@ -18,17 +18,18 @@ static const int signals[2] = {SIGSEGV, SIGBUS};
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    uintptr_t recovery = carry_fault_find((uintptr_t)registers[REG_RIP]);
+    const uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
+    uintptr_t value = recover_tells_page ? page : -(uintptr_t)PAGE_BYTES;
+    uintptr_t recovery = carry_fault_find((uintptr_t)registers[REG_RIP], &value);
     if (!recovery) {
         sigaction(signal, &before[signal == SIGBUS], NULL); /* it will fault again */
         return;
     }
     recover_count++;
     registers[REG_RIP] = (greg_t)recovery;
-    uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE_BYTES - 1);
     if (recover_opens_page)
         mprotect((void *)page, PAGE_BYTES, PROT_READ | PROT_WRITE);
-    registers[REG_RAX] = recover_tells_page ? (greg_t)page : -1;
+    registers[REG_RAX] = (greg_t)value;
 }
 
 void recover_begin(void) {

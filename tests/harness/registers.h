@@ -40,6 +40,12 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
+/* What others may put in use at any time, initial: the system at each switch of threads,
+ * hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3 and Zen 5, AVX on Zen 5
+ * where ZMM_Hi256 is in use, which is of the same registers. */
+#define BY_OTHERS(in_use)                                                                          \
+    (BIT(PKRU) | BIT(SSE) | ((in_use)&BIT(ZMM_HI256) ? BIT(AVX) : UINT64_C(0)))
+
 struct registers {
     uint64_t gpr[16];
     uint64_t flags;

@@ -50,7 +50,8 @@ static struct judged {
 } sites[SIM_SITES_MAX];
 static size_t site_count;
 
-static int16_t owner[SIM_TEXT_BYTES]; /* of each byte: its site, or -1 */
+static int16_t owner[SIM_TEXT_BYTES];                  /* of each byte: its site, or -1 */
+static bool has_site[SIM_TEXT_BYTES / SIM_PAGE_BYTES]; /* of each page: a byte of one */
 
 static enum progress changing; /* since the last synchronisation; AT_REST: nothing */
 static bool is_open;
@@ -88,12 +89,18 @@ void sim_reset(void) {
 void sim_forget(void) {
     site_count = 0;
     memset(owner, 0xff, sizeof owner);
+    memset(has_site, 0, sizeof has_site);
+}
+
+static void take_byte(size_t offset) {
+    owner[offset] = (int16_t)site_count;
+    has_site[offset / SIM_PAGE_BYTES] = true;
 }
 
 void sim_add_site(uintptr_t address, size_t length) {
     sites[site_count] = (struct judged){.address = address, .length = length};
     for (size_t i = 0; i < length; i++)
-        owner[offset_of(address) + i] = (int16_t)site_count;
+        take_byte(offset_of(address) + i);
     site_count++;
 }
 
@@ -179,13 +186,13 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
     }
 }
 
-/* Only the end of a site may lie on the next page. */
-static bool leaves_page(uintptr_t address, size_t size) {
-    uintptr_t next = (address / SIM_PAGE_BYTES + 1) * SIM_PAGE_BYTES;
-    if (address + size <= next)
-        return false;
-    int last = owner[offset_of(address + size - 1)];
-    return last < 0 || sites[last].address >= next;
+/* Pages in a row may be written at once, but none that holds no site: it would be copied. */
+static bool writes_bare_page(uintptr_t address, size_t size) {
+    size_t last = offset_of(address + size - 1) / SIM_PAGE_BYTES;
+    for (size_t page = offset_of(address) / SIM_PAGE_BYTES; page <= last; page++)
+        if (!has_site[page])
+            return true;
+    return false;
 }
 
 static bool was_announced(uintptr_t address, size_t size) {
@@ -202,8 +209,8 @@ static void judge_place(uintptr_t address, size_t size) {
         fail("a write of nothing", address);
     if (!was_announced(address, size))
         fail("a write outside the announced runs", address);
-    else if (size && leaves_page(address, size))
-        fail("a write beyond its page", address);
+    else if (size && writes_bare_page(address, size))
+        fail("a write of a page without sites", address);
 }
 
 /* --- The host --- */
@@ -297,23 +304,28 @@ static void close_session(void) {
     rest();
 }
 
-static bool write_fails(uintptr_t address) {
-    if (sim.stuck)
-        return sim.writes >= sim.fail_at && is_stuck(address);
-    return sim.fail_at && (sim.writes == sim.fail_at || (sim.writes > sim.fail_at && sim.fails_on));
+/* How much of a write succeeds: where a page is stuck, what lies before it. */
+static size_t writable_bytes(uintptr_t address, size_t size) {
+    if (sim.stuck && sim.writes >= sim.fail_at) {
+        size_t i = 0;
+        while (i < size && !is_stuck(address + i))
+            i++;
+        return i;
+    }
+    bool fails = !sim.stuck && sim.fail_at &&
+                 (sim.writes == sim.fail_at || (sim.writes > sim.fail_at && sim.fails_on));
+    return !fails ? size : sim.fails_halfway && size != 2 ? size / 2 : 0;
 }
 
-static bool write_text(uintptr_t address, const void *bytes, size_t size) {
-    judge_place(address, size);
+static bool write_text(uintptr_t address, const void *bytes, size_t wanted) {
+    judge_place(address, wanted);
     sim.writes++;
-    bool fails = write_fails(address);
-    if (fails)
-        size = sim.fails_halfway && size != 2 ? size / 2 : 0;
+    const size_t size = writable_bytes(address, wanted);
     if (sim.verdict.ok) {
         judge_bytes(bytes, address, size);
         memcpy(sim.writable + offset_of(address), bytes, size);
     }
-    return !fails;
+    return size == wanted;
 }
 
 static void synchronise(void) {

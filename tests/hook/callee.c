@@ -21,6 +21,16 @@ double callee_variadic(int count, ...) {
     return sum;
 }
 
+uint64_t callee_weigh(int count, ...) {
+    va_list list;
+    uint64_t sum = 0;
+    va_start(list, count);
+    for (int i = 1; i <= count; i++)
+        sum += (uint64_t)i * (unsigned)va_arg(list, int);
+    va_end(list);
+    return sum;
+}
+
 struct callee_big callee_make_big(uint64_t first) {
     return (struct callee_big){{first, first + 1, first + 2, first + 3, first + 4}};
 }

@@ -29,6 +29,8 @@ SHARED long double callee_long_double(long double a, int b);
 SHARED uint64_t callee_eight(int a, int b, int c, int d, int e, int f, int g, int h);
 SHARED uint64_t callee_twelve(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
                               int k, int l);
+SHARED uint64_t callee_weigh(int count,
+                             ...); /* of that many int: 1 * the first + 2 * the second ... */
 __attribute__((target("avx"))) SHARED callee_wide callee_add_wide(callee_wide a, callee_wide b);
 __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee_widest a,
                                                                           callee_widest b);
@@ -55,5 +57,9 @@ void entry_registers(void);
 
 /* Calls one of them, 0 or 1, with `in`; what it returned and left goes to `out`. */
 void call_with(int which, const struct callee_registers *in, struct callee_registers *out);
+
+/* Calls callee_twelve() through a stub, with 1 to 12, on the stack that ends at `end` (aligned to
+ * 16 bytes), behind which there is nothing but the last argument. */
+uint64_t call_at_end(void *end, uintptr_t stub);
 
 #endif

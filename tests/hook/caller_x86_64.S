@@ -53,6 +53,36 @@ call_with:
     .cfi_endproc
     .size call_with, . - call_with
 
+/*
+ * uint64_t call_at_end(void *end, uintptr_t stub)
+ */
+    .globl call_at_end
+    .type call_at_end, @function
+call_at_end:
+    .cfi_startproc
+    push    %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    mov     %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    mov     %rdi, %rsp
+    mov     %rsi, %rax
+    .irp n, 12, 11, 10, 9, 8, 7
+    push    $\n
+    .endr
+    mov     $1, %edi
+    mov     $2, %esi
+    mov     $3, %edx
+    mov     $4, %ecx
+    mov     $5, %r8d
+    mov     $6, %r9d
+    call    *%rax
+    leave
+    .cfi_def_cfa rsp, 8
+    ret
+    .cfi_endproc
+    .size call_at_end, . - call_at_end
+
 /* As GCC makes a patchable entry. */
     .globl entry_registers
     .type entry_registers, @function

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/guard.h"
 #include "harness/rng.h"
 
 CARRY_HOOK_ENTRIES;
@@ -65,14 +66,41 @@ bool hook_keeps_registers(bool entry, bool leave) {
 /* --- Slots --- */
 
 static bool note_slot(const struct carry_hook_place *place, void *user) {
-    if (place->kind == CARRY_HOOK_CALL && !*place->object && !strcmp(place->symbol, "callee_add"))
-        *(struct carry_hook_place *)user = *place;
+    struct carry_hook_place *wanted = user;
+    if (place->kind == CARRY_HOOK_CALL && !*place->object && !strcmp(place->symbol, wanted->symbol))
+        *wanted = *place;
     return true;
+}
+
+static uintptr_t stub_of(const struct carry_hook_place *place) {
+    return *(const volatile uintptr_t *)place->address;
+}
+
+/* On stacks that end 0, 1, ... pairs of words behind the arguments, where nothing is mapped. */
+bool hook_stops_at_end(size_t stack_words) {
+    struct guard stack = guard_open(1 << 16);
+    struct carry_hook hook = {.object = "",
+                              .symbol = "callee_twelve",
+                              .enter = count_enter,
+                              .leave = count_leave,
+                              .stack_words = stack_words};
+    struct carry_hook_place place = {.symbol = hook.symbol};
+    const size_t pairs = 20;
+    size_t right = 0;
+    bool ok = callee_twelve(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) == 650;
+    enters = leaves = 0;
+    carry_hook_places(note_slot, &place);
+    ok = !carry_hook_attach_calls(&hook) && ok;
+    for (size_t i = 0; i < pairs && ok; i++)
+        right += call_at_end(stack.end - 16 * i, stub_of(&place)) == 650;
+    ok = !carry_hook_detach(&hook) && ok;
+    guard_close(&stack);
+    return ok && right == pairs && enters == pairs && leaves == pairs;
 }
 
 bool hook_goes(void) {
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
-    struct carry_hook_place place;
+    struct carry_hook_place place = {.symbol = hook.symbol};
     enters = 0;
     bool ok = callee_add(1, 2) == 3;
     carry_hook_places(note_slot, &place);

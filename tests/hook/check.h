@@ -13,6 +13,9 @@ bool hook_keeps_registers(bool entry, bool leave);
 /* entry_registers() works, whatever its entry is. */
 bool entry_is_intact(void);
 
+/* Arguments up to the end of a stack: with `leave`, so many words behind them are asked for. */
+bool hook_stops_at_end(size_t stack_words);
+
 /* A hook that was taken off is not called, and the call leads straight to the function. */
 bool hook_goes(void);
 

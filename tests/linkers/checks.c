@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <string.h>
 
+CARRY_KEY_STATIC(key_own, true);
+
 LINKAGE CARRY_API int check_sites(bool has_dead, bool folded);
 
 #define ROUNDS 20
@@ -66,6 +68,8 @@ static void check_branches(bool flipped) {
     EXPECT(if_off(), flipped);
     EXPECT(if_on(), !flipped);
     EXPECT(if_both(), flipped ? 1 : 2);
+    EXPECT(if_own(), flipped);
+    EXPECT(carry_likely(key_own), !flipped);
 }
 
 static void check_surroundings(bool flipped) {
@@ -96,11 +100,20 @@ static void check_alternatives(const struct state *state) {
     EXPECT(alternative_key_one(1), state->key_alt_of_one ? 5 : 0x21);
 }
 
+static void check_namespaces(const struct state *state) {
+#ifdef __cplusplus
+    EXPECT(apart::run(1), (state->flipped ? 5 : 3) * (state->key_alt_of_one ? 0x201 : 0x101) +
+                              (state->flipped ? 1 : 0));
+#endif
+    (void)state;
+}
+
 static void check_results(const struct state *state) {
     check_calls(state->flipped);
     check_branches(state->flipped);
     check_surroundings(state->flipped);
     check_alternatives(state);
+    check_namespaces(state);
 }
 
 /* --- Records --- */
@@ -123,11 +136,13 @@ static void check_records(bool has_dead, bool folded) {
             counts[site->kind]++;
     long dead = has_dead && HAS_SITES;
     EXPECT(counts[CARRY_SITE_CALL],
-           HAS_SITES * (CALLS + SHARED_CALLS - folded * FOLDED_CALLS) + dead * DEAD_CALLS);
+           HAS_SITES * (CALLS + SHARED_CALLS + APART_CALLS - folded * FOLDED_CALLS) +
+               dead * DEAD_CALLS);
     EXPECT(counts[CARRY_SITE_BRANCH],
-           HAS_SITES * (BRANCHES + SHARED_BRANCHES - folded * FOLDED_BRANCHES) +
+           HAS_SITES * (BRANCHES + SHARED_BRANCHES + APART_BRANCHES - folded * FOLDED_BRANCHES) +
                dead * DEAD_BRANCHES);
-    EXPECT(counts[CARRY_SITE_ALTERNATIVE], HAS_SITES * ALTERNATIVES + dead * DEAD_ALTERNATIVES);
+    EXPECT(counts[CARRY_SITE_ALTERNATIVE],
+           HAS_SITES * (ALTERNATIVES + APART_ALTERNATIVES) + dead * DEAD_ALTERNATIVES);
     EXPECT(counts[CARRY_SITE_BODY], HAS_SITES * BODIES + dead * DEAD_BODIES);
 }
 
@@ -173,6 +188,11 @@ static void flip(bool flipped) {
     carry_patch_set(&patch, &carry_key_key_off, flipped);
     carry_patch_set(&patch, &carry_key_key_on, !flipped);
     carry_patch_set(&patch, &carry_key_key_alt, flipped);
+    set_own(&patch, flipped);
+    carry_patch_set(&patch, &carry_key_key_own, !flipped);
+#ifdef __cplusplus
+    apart::set(&patch, flipped);
+#endif
     EXPECT(carry_patch_commit(&patch), CARRY_OK);
 }
 
@@ -229,7 +249,8 @@ int check_sites(bool has_dead, bool folded) {
     remember_first();
     check_records(has_dead, folded);
     check_results(&state);
-    size_t expected = CALLS + SHARED_CALLS + BRANCHES + SHARED_BRANCHES;
+    size_t expected = CALLS + SHARED_CALLS + APART_CALLS;
+    expected += BRANCHES + SHARED_BRANCHES + APART_BRANCHES;
     expected += by_feature ? 2 : 0;
     if (has_dead)
         expected += DEAD_CALLS + DEAD_BRANCHES + (by_feature ? DEAD_ALTERNATIVES : 0);

@@ -33,7 +33,7 @@ def library() -> Library:
     return Library()
 
 
-def call(*command: str | Path, cwd: Path | None = None, seconds: int = 60) -> str:
+def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> str:
     """What a command printed on both outputs; fails the test if its exit status is not 0."""
     words = [str(word) for word in command]
     done = subprocess.run(

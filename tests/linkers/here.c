@@ -57,6 +57,7 @@ CARRY_OP_DEFINE(op_static, count);
 CARRY_KEY_DEFINE(key_off, false);
 CARRY_KEY_DEFINE(key_on, true);
 CARRY_KEY_DEFINE(key_alt, false);
+CARRY_KEY_STATIC(key_own, false);
 
 uint64_t body_function(uint64_t a) {
     CARRY_BODY(body_function, "lea 3(%%rdi), %%rax");
@@ -125,6 +126,16 @@ long if_both(void) {
     return result;
 }
 
+long if_own(void) {
+    return carry_unlikely(key_own) ? 1 : 0;
+}
+void set_own(struct carry_patch *patch, bool on) {
+    if (on)
+        carry_enable(patch, key_own);
+    else
+        carry_disable(patch, key_own);
+}
+
 /* Nothing else is called here: a compiler might keep the array below the stack pointer. */
 long leaf(long a) {
     volatile long kept[8];
@@ -152,8 +163,6 @@ long in_loop(int count) {
     return sum;
 }
 
-/* Tests tell by the result which ran; programs would have both do the same. */
-#define LEA(text) __asm__(text : "=&a"(result) : "D"(a) : "cc")
 #define LONG_ADD4 "mov %1, %0; add $2, %0; add $2, %0"
 
 uint64_t alternative(uint64_t a) {
@@ -163,17 +172,12 @@ uint64_t alternative(uint64_t a) {
 }
 uint64_t alternative_key(uint64_t a) {
     uint64_t result;
-    LEA(CARRY_ALT_KEY("lea 0x10(%1), %0", key_alt, LONG_ADD4));
+    LEA_BY_KEY(CARRY_ALT_KEY("lea 0x10(%1), %0", key_alt, LONG_ADD4), key_alt);
     return result;
 }
 uint64_t alternative_one(uint64_t a) {
     uint64_t result;
     LEA(CARRY_ALT_ONE("lea 4(%1), %0", sse42, "lea 0x40(%1), %0"));
-    return result;
-}
-uint64_t alternative_key_one(uint64_t a) {
-    uint64_t result;
-    LEA(CARRY_ALT_KEY_ONE("lea 0x20(%1), %0", key_alt, "lea 4(%1), %0"));
     return result;
 }
 
@@ -207,3 +211,28 @@ uint64_t dead_body(uint64_t a) {
     CARRY_BODY(dead_body, "lea 9(%%rdi), %%rax");
     return a + 9;
 }
+
+#ifdef __cplusplus
+namespace apart {
+static long times_3(int a) {
+    return 3 * a;
+}
+static long times_5(int a) {
+    return 5 * a;
+}
+CARRY_OP_DEFINE(op1, times_3);
+CARRY_KEY_DEFINE(key_off, false);
+CARRY_KEY_DEFINE(key_alt, false);
+
+long run(long a) {
+    long result;
+    LEA_BY_KEY(CARRY_ALT_KEY_ONE("lea 0x100(%1), %0", key_alt, "lea 0x200(%1), %0"), key_alt);
+    return carry_call(op1)(static_cast<int>(result)) + (carry_unlikely(key_off) ? 1 : 0);
+}
+void set(struct carry_patch *patch, bool on) {
+    carry_set(patch, op1, on ? times_5 : times_3);
+    carry_patch_set(patch, &carry_key_key_off, on);
+    carry_patch_set(patch, &carry_key_key_alt, on);
+}
+} // namespace apart
+#endif

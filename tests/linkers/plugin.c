@@ -13,6 +13,7 @@ static __attribute__((constructor)) void run_early(void) {
 }
 
 CARRY_KEY_DEFINE(mode, true);
+CARRY_KEY_STATIC(mode_of_file, true);
 CARRY_OP_IMPORT(share_op);
 CARRY_KEY_IMPORT(share_key);
 CARRY_OP_IMPORT(share_choice);
@@ -22,13 +23,14 @@ static long run(long a) {
 }
 
 static bool get_mode(void) {
-    return carry_likely(mode);
+    return carry_likely(mode) && carry_likely(mode_of_file);
 }
 
 static int set_mode(bool on) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
     carry_patch_set(&patch, &carry_key_mode, on);
+    carry_patch_set(&patch, &carry_key_mode_of_file, on);
     return carry_patch_commit(&patch);
 }
 

@@ -15,8 +15,8 @@ struct plugin {
     int (*apply)(unsigned flags); /* of the library that the object is linked with */
 };
 
-/* Calls in run_early() and choice(), two in run(), and branches in run() and mode(). */
+/* Calls in run_early() and choice(), two in run(), and branches in run() and two in mode(). */
 #define PLUGIN_CALLS 4
-#define PLUGIN_SITES 6
+#define PLUGIN_SITES 7
 
 #endif

@@ -30,10 +30,19 @@ CARRY_KEY(key_off);
 CARRY_KEY(key_on);
 CARRY_KEY(key_alt);
 
+/* The names of others: in C++ those of a namespace are its own. */
+#ifdef __cplusplus
+namespace apart {
+CARRY_OP(long, op1, int);
+CARRY_KEY(key_off);
+CARRY_KEY(key_alt);
+} // namespace apart
+#endif
+
 /* How many records the two files make, and how many of them in functions that nobody calls. */
 enum {
     CALLS = 19,
-    BRANCHES = 7,
+    BRANCHES = 9,
     ALTERNATIVES = 4,
     BODIES = 1,
     DEAD_CALLS = 1,
@@ -45,9 +54,15 @@ enum {
 #ifdef __cplusplus
     SHARED_CALLS = 2, /* of functions that both files define */
     SHARED_BRANCHES = 1,
+    APART_CALLS = 1, /* of a namespace */
+    APART_BRANCHES = 1,
+    APART_ALTERNATIVES = 1,
 #else
     SHARED_CALLS = 0,
     SHARED_BRANCHES = 0,
+    APART_CALLS = 0,
+    APART_BRANCHES = 0,
+    APART_ALTERNATIVES = 0,
 #endif
 };
 
@@ -72,6 +87,7 @@ ONCE long counted_by_call(void);
 ONCE long if_off(void);
 ONCE long if_on(void);
 ONCE long if_both(void);
+ONCE long if_own(void);
 ONCE long leaf(long a);
 ONCE double crowded(const double *numbers, const long *integers);
 ONCE long in_loop(int count);
@@ -87,7 +103,19 @@ ONCE long shared_here(int a);
 ONCE long shared_there(int a);
 ONCE uint64_t body_function(uint64_t a);
 
+/* Tests tell by the result which alternative ran; programs would have both do the same. */
+#define LEA(text)             __asm__(text : "=&a"(result) : "D"(a) : "cc")
+#define LEA_BY_KEY(text, key) __asm__(text : "=&a"(result) : "D"(a), CARRY_ALT_INPUT(key) : "cc")
+
+/* Two files have a key `key_own` each: this sets the one that if_own() asks. */
+ONCE void set_own(struct carry_patch *patch, bool on);
+
 #ifdef __cplusplus
+namespace apart {
+ONCE long run(long a);
+ONCE void set(struct carry_patch *patch, bool on);
+} // namespace apart
+
 /* In both files, of which the linker keeps one. */
 __attribute__((noinline)) inline long shared(int a) {
     return carry_call(op1)(a) + (carry_likely(key_on) ? 1000 : 0);

@@ -138,6 +138,8 @@ def variants() -> Iterator[Variant]:
             links=linkers(PLAIN, only=("bfd",) if compiler == "g++" else LINKERS),
         )
         yield variant("no sites", "-O2", "-DCARRY_NO_SITES", links=(PLAIN, STATIC))
+        # Functions and data may be anywhere: there are no sites.
+        yield variant("large", "-O2", "-mcmodel=large", links=(PLAIN,))
         if compiler.startswith("clang"):
             yield variant("lto", "-O2", "-flto", links=linkers(LTO, only=("gold", "lld")))
             yield variant("thin lto", "-O2", "-flto=thin", links=linkers(LTO, only=("lld",)))

@@ -14,3 +14,10 @@ long shared_there(int a) {
 long twin_b(long a) {
     return carry_call(op2)(a, 5);
 }
+
+/* The key is of the other file, and nothing else here names it. */
+uint64_t alternative_key_one(uint64_t a) {
+    uint64_t result;
+    LEA_BY_KEY(CARRY_ALT_KEY_ONE("lea 0x20(%1), %0", key_alt, "lea 4(%1), %0"), key_alt);
+    return result;
+}

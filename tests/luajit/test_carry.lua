@@ -92,6 +92,7 @@ function tests.names()
     equal(carry.protocols[carry.protocols.tcp], "tcp")
     equal(carry.verdicts.good, 0)
     equal(carry.reasons.snaplen, 1)
+    equal(carry.causes.header, 1)
 end
 
 function tests.jit_sum()
@@ -108,6 +109,15 @@ function tests.jit_sum_copy()
     local copy = ffi.new("uint8_t[?]", size)
     equal(carry.fold(made.sum_copy(copy, PACKET, size, 0)), carry.fold(carry.sum(PACKET, size)))
     equal(ffi.string(copy, size), PACKET)
+end
+
+function tests.names()
+    equal(carry.version:match("^%d+%.%d+%.%d+$"), carry.version)
+    equal(carry.C.carry_version() >= 1000, true)
+    equal(carry.error_name(carry.C.CARRY_ERROR_SIZE), "CARRY_ERROR_SIZE")
+    equal(carry.error_text(-99), "unknown")
+    equal(carry.verdicts[#carry.verdicts], "unverifiable")
+    equal(carry.protocols.unknown, nil)
 end
 
 function tests.jit_errors()
@@ -188,7 +198,8 @@ local function obstacle()
         return "no libcarry-jit"
     end
     local _, why = carry.jit_sum({ size = 8 })
-    return why == "not supported here" and "no generator for this architecture" or nil
+    local unsupported = carry.error_text(carry.C.CARRY_ERROR_UNSUPPORTED)
+    return why == unsupported and "no generator for this architecture" or nil
 end
 
 local order = {}

@@ -167,7 +167,13 @@ class Pcapng:
         return self.block(1, struct.pack(self.order + "HHL", link, 0, snaplen) + options)
 
     def packet(
-        self, data: bytes, *, interface: int = 0, ticks: int = 0, captured: int | None = None
+        self,
+        data: bytes,
+        *,
+        interface: int = 0,
+        ticks: int = 0,
+        captured: int | None = None,
+        wire: int | None = None,
     ) -> Pcapng:
         head = struct.pack(
             self.order + "LLLLL",
@@ -175,7 +181,7 @@ class Pcapng:
             ticks >> 32,
             ticks & 0xFFFFFFFF,
             len(data) if captured is None else captured,
-            len(data),
+            len(data) if wire is None else wire,
         )
         return self.block(6, head + pad4(data))
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import termios
 import time
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schemas import conforming
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 
@@ -44,7 +45,7 @@ def carry(tool: str) -> Run:
         *arguments: str | Path, stdin: bytes | None = None, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [tool, *map(str, arguments)], input=stdin, env=env, capture_output=True, timeout=60
+            [tool, *map(str, arguments)], input=stdin, env=env, capture_output=True, timeout=600
         )
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -60,9 +61,17 @@ def check(carry: Run) -> Check:
     def run(data: bytes) -> tuple[int, dict[str, Any]]:
         done = carry("check", "--json", "-", stdin=data)
         assert done.stderr == ""
-        return done.returncode, json.loads(done.stdout)
+        return done.returncode, conforming("check", done.stdout)
 
     return run
+
+
+def zstd(data: bytes, *options: str) -> bytes:
+    program = shutil.which("zstd")
+    if not program:
+        pytest.skip("zstd is not installed")
+    command = [program, "-q", "-c", *options]
+    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
 
 
 def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str) -> str:

@@ -75,6 +75,10 @@ REASONS: dict[str, list[Row]] = {
         ("tcpdump_edsa-high-vid.pcap", "icmp", "good", "-", 4),
         ("tcpdump_edsa-high-vid.pcap", "ip", "good", "-", 4),
     ],
+    "offload: an IPv4 header's sum of 0 beside a partial sum, which tshark calls bad": [
+        ("mercury_emix.pcap", "ip", "partial", "bad", 147),
+        ("suriverify_bug-5162.pcap", "ip", "partial", "bad", 1521),
+    ],
     "offload: the list of offload sums names only the innermost sum of a frame": [
         ("own_vxlan_inner_tcp4.pcap", "udp", "partial", "bad", 17),
     ],

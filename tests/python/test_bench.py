@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import json
+import ctypes
 import os
 import re
 import signal
@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 from captures import TCP, ethernet, packet, pcap
 from conftest import CLEAN, ERROR, Run, wait_until_read
+from schemas import conforming
 
 REFERENCES = ["floor", "plain", "load"]
 MIXES = ["mixed64", "mixed1500", "imix"]
-MODES = ["hot", "latency", *MIXES]
+BESIDE = ["beside", "beside-imix"]
+MODES = ["hot", "latency", *MIXES, *BESIDE]
 
 # One cell: as fast as the tool can be.
 ONE = ["--quick", "--mode", "hot", "--size", "64", "--align", "0"]
@@ -35,11 +37,11 @@ KERNELS = pytest.mark.parametrize(("bench", "table"), [("sum", "sum"), ("crc", "
 def measure(carry: Run, *arguments: str, bench: str = "sum", mask: str = "") -> dict[str, Any]:
     done = carry("bench", bench, "--json", *arguments, env=masked(mask))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    return json.loads(done.stdout)
+    return conforming("bench_kernels", done.stdout)
 
 
 def available(carry: Run, mask: str = "", table: str = "sum") -> list[str]:
-    shown = json.loads(carry("cpu", "--json", env=masked(mask)).stdout)
+    shown = conforming("cpu", carry("cpu", "--json", env=masked(mask)).stdout)
     return [kernel["name"] for kernel in shown[table]["kernels"] if kernel["available"]]
 
 
@@ -92,6 +94,18 @@ def test_shape_of_a_report(carry: Run, bench: str, table: str) -> None:
         assert 0 < cell["q1"] <= cell["ns"] <= cell["q3"]
         assert cell["bytes_per_ns"] == pytest.approx(cell["mean_size"] / cell["ns"], rel=1e-4)
         assert cell["speedup"] > 0
+    assert {cell["above_floor"] for cell in report["cells"] if cell["kernel"] == "floor"} == {0}
+
+
+def test_calls_beside_other_work(carry: Run) -> None:
+    report = measure(carry, "--quick", "--mode", "beside", "--mode", "beside-imix")
+    sizes = [("beside", size, 0) for size in (64, 256, 1500, 9000)]
+    assert places(report) == [*sizes, ("beside-imix", None, None)]
+    floors = [cell["above_floor"] for cell in report["cells"] if cell["kernel"] == "floor"]
+    assert floors == [0] * len(places(report))
+    done = carry("bench", "sum", "--quick", "--mode", "beside-imix", env=masked(""))
+    assert "ns a turn, floor " in done.stdout and "ns added\n" in done.stdout
+    assert done.stdout.count("\n     imix ") == 2
 
 
 def test_a_mix_has_no_size_of_its_own(carry: Run) -> None:
@@ -108,7 +122,7 @@ def test_options_choose_the_cells(carry: Run) -> None:
     )
     assert places(report) == [("latency", 20, 3), ("latency", 7, 3)]
     sized = measure(carry, "--quick", "--size", "64", "--align", "0")
-    assert [place[0] for place in places(sized)] == ["hot", "latency"]
+    assert [place[0] for place in places(sized)] == ["hot", "latency", "beside"]
 
 
 def test_options_choose_the_kernels(carry: Run) -> None:
@@ -200,11 +214,13 @@ def test_help(carry: Run, bench: str) -> None:
 
 # --- carry bench capture ---
 
+NOT_INSTALLED = 127
+
 
 def capture_programs(carry: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     done = carry("bench", "capture", "--size=1M", "--json", *arguments, env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    report = json.loads(done.stdout)
+    report = conforming("bench_capture", done.stdout)
     assert report["bench"] == "capture" and report["cores"] >= 1
     return {program["program"]: program for program in report["programs"]}
 
@@ -238,12 +254,40 @@ def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
     env = {**masked(""), "TMPDIR": str(tmp_path), "PATH": "/nowhere"}
     done = carry("bench", "capture", "--size=1M", env=env)
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    assert len(re.findall(r"^  [^\n]+ not installed$", done.stdout, re.MULTILINE)) == 7
+    missing = re.findall(r"^  ([^\n]+) not installed$", done.stdout, re.MULTILINE)
+    assert len([name for name in missing if "libpcap" not in name]) == 7
     assert list(tmp_path.iterdir()) == []
     env["TMPDIR"] = str(tmp_path / "none")
     done = carry("bench", "capture", env=env)
     assert done.returncode == ERROR
     assert f" in {env['TMPDIR']}: No such file or directory\n" in done.stderr
+
+
+def libpcap_loop(carry: Run, path: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return carry("bench", "capture", "--libpcap-loop", path, env={**masked(""), **env})
+
+
+def test_capture_goes_through_a_file_by_libpcap(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([ethernet(packet(TCP))]))
+    try:
+        ctypes.CDLL("libpcap.so.0.8")
+    except OSError:
+        pytest.skip("libpcap.so.0.8 is missing (tshark of Debian brings it)")
+    done = libpcap_loop(carry, path)
+    assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")
+    path.write_bytes(path.read_bytes()[:-1])
+    done = libpcap_loop(carry, path)
+    assert done.returncode == ERROR and done.stderr.count("\n") == 1
+
+
+def test_capture_says_that_there_is_no_libpcap(carry: Run, tmp_path: Path) -> None:
+    (tmp_path / "libpcap.so.0.8").write_bytes(b"no library")
+    env = {**masked(""), "LD_LIBRARY_PATH": str(tmp_path), "PATH": "/nowhere"}
+    assert libpcap_loop(carry, tmp_path, **env).returncode == NOT_INSTALLED
+    done = carry("bench", "capture", "--size=1M", env=env)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert re.search(r"^ +libpcap, empty loop +not installed$", done.stdout, re.MULTILINE)
 
 
 def start_capture(tool: str, folder: Path, *arguments: str, **env: str) -> subprocess.Popen[bytes]:
@@ -285,7 +329,15 @@ def test_capture_leaves_no_file_when_ended_while_it_measures(tool: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--size=1"], ["--size=1T"], ["--size=x"], ["--size=9999999999G"], ["a", "b"]]
+    "arguments",
+    [
+        ["--size=1"],
+        ["--size=1T"],
+        ["--size=x"],
+        ["--size=9999999999G"],
+        ["--libpcap-loop"],
+        ["a", "b"],
+    ],
 )
 def test_capture_wrong_usage(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "capture", *arguments)
@@ -310,7 +362,7 @@ NEVER_OF_EIGHT = {"patched-inline", "patched-nop", *BRANCHES}
 def patch_report(carry: Run, *arguments: str) -> dict[str, Any]:
     done = carry("bench", "patch", "--quick", "--json", *arguments, env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    report = json.loads(done.stdout)
+    report = conforming("bench_patch", done.stdout)
     assert report["bench"] == "patch"
     if not report["sites"]:
         assert report["cases"] == report["commits"] == report["synchronisation"] == []
@@ -354,13 +406,31 @@ def test_patch_times_commits_of_every_back_end(carry: Run) -> None:
     assert len(report["synchronisation"]) == 2
 
 
+def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
+    report = patch_report(carry, "--sites=1", "--batch=70")
+    delays = report["delays"]
+    assert [(d["backend"], d["work"], d["thread"], d["sites"]) for d in delays] == [
+        (backend, work, thread, sites)
+        for backend in ("procmem", "alias", "mprotect")
+        for work, sites in (("call", 1), ("branch", 1), ("batch", 70))
+        for thread in ("sites", "elsewhere")
+    ]
+    beside = {(c["backend"], c["work"]): c["available"] for c in report["commits"] if c["thread"]}
+    for delay in delays:
+        assert delay["available"] == beside[delay["backend"], delay["work"]]
+        for key in ("longest", "total") if delay["available"] else ():
+            added = delay[key]  # a difference, which may be negative where others have the CPU
+            assert added["min"] <= added["q1"] <= added["ns"] <= added["q3"]
+
+
 def test_patch_tables_for_people(carry: Run) -> None:
     done = carry("bench", "patch", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
     if "There are no sites" in done.stdout:
         pytest.skip("there are no sites on this architecture")
-    for text in ("retpoline", "patched inline", "flag, off", "1,024 cold", "1,000 calls"):
+    shown = ("retpoline", "patched inline", "flag, off", "1,024 cold", "1,000 calls", "elsewhere")
+    for text in shown:
         assert text in done.stdout
 
 
@@ -390,7 +460,7 @@ hooks_strlen = pytest.mark.skipif(
 def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
     done = carry("bench", "hook", "--quick", "--json", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    report = json.loads(done.stdout)
+    report = conforming("bench_hook", done.stdout)
     assert report["bench"] == "hook"
     if not report["hooks"]:
         assert (report["cases"], report["all"]) == ([], None)
@@ -434,7 +504,7 @@ swaps_contexts = pytest.mark.skipif(
 def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
     done = carry("bench", "xstate", "--quick", "--json", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    report = json.loads(done.stdout)
+    report = conforming("bench_xstate", done.stdout)
     assert report["bench"] == "xstate"
     if not report["supported"]:
         assert (report["calls_ns"], report["switches_ns"]) == ([], [])
@@ -455,7 +525,7 @@ def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
 
 def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
     done = carry("bench", "xstate", "--quick", "--json", env=masked("avx"))
-    report = json.loads(done.stdout)
+    report = conforming("bench_xstate", done.stdout)
     if not report["supported"]:
         pytest.skip("there is no extended state on this architecture")
     assert [row["in_use"] for row in report["calls_ns"]] == [["SSE"]]
@@ -496,7 +566,7 @@ def bench_jit(carry: Run, *arguments: str) -> str:
 
 
 def test_jit_times_everything_that_is_made(carry: Run) -> None:
-    report = json.loads(bench_jit(carry, "--json"))
+    report = conforming("bench_jit", bench_jit(carry, "--json"))
     assert report["bench"] == "jit"
     if not report["supported"]:
         assert report["sums"] == report["packets"] == report["functions"] == []

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 import pytest
 from conftest import CLEAN, ERROR, Run
+from schemas import conforming
 
 BESIDE = ["copy", "try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
 MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
-MODES = ["hot", "cold", "mixed64", "move", "pipe"]
+MODES = ["hot", "cold", "mixed64", "beside", "move", "pipe"]
 
 # As fast as the tool can be.
 ONE = ["--quick", "--mode", "hot", "--size", "64"]
@@ -26,11 +26,11 @@ def masked(mask: str) -> dict[str, str]:
 def measure(carry: Run, *arguments: str, mask: str = "") -> dict[str, Any]:
     done = carry("bench", "copy", "--json", *arguments, env=masked(mask))
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    return json.loads(done.stdout)
+    return conforming("bench_copy", done.stdout)
 
 
 def available(carry: Run, mask: str = "") -> list[str]:
-    shown = json.loads(carry("cpu", "--json", env=masked(mask)).stdout)
+    shown = conforming("cpu", carry("cpu", "--json", env=masked(mask)).stdout)
     return [kernel["name"] for kernel in shown["copy"]["kernels"] if kernel["available"]]
 
 
@@ -43,6 +43,7 @@ def test_quick_times_everything_in_every_mode(carry: Run) -> None:
     assert list(dict.fromkeys(cell["mode"] for cell in report["cells"])) == MODES
     for mode in MODES[:3]:
         assert subjects(report, mode) == ["memcpy", *available(carry), *BESIDE]
+    assert subjects(report, "beside") == ["nothing", *subjects(report, "hot")]
     assert subjects(report, "move") == MOVE
     assert subjects(report, "pipe") == PIPE
     assert all(0 < c["q1"] <= c["ns"] <= c["q3"] for c in report["cells"])
@@ -51,7 +52,7 @@ def test_quick_times_everything_in_every_mode(carry: Run) -> None:
 @pytest.mark.parametrize("mask", ["", "all"])
 def test_the_chosen_kernel_is_judged(carry: Run, mask: str) -> None:
     report = measure(carry, *ONE, mask=mask)
-    shown = json.loads(carry("cpu", "--json", env=masked(mask)).stdout)
+    shown = conforming("cpu", carry("cpu", "--json", env=masked(mask)).stdout)
     assert report["focus"] == shown["copy"]["chosen"]
     assert subjects(report, "hot") == ["memcpy", *available(carry, mask), *BESIDE]
 
@@ -69,6 +70,13 @@ def test_moves_overlap(carry: Run) -> None:
     assert all(0 < abs(source - target) < 1500 for source, target in starts)
 
 
+def test_copies_beside_other_work(carry: Run) -> None:
+    beside = measure(carry, "--quick", "--mode", "beside", "--size", "64")["cells"]
+    assert {cell["size"] for cell in beside} == {64, None}
+    assert {cell["mode"] for cell in beside} == {"beside"}
+    assert [c["above_floor"] for c in beside if c["subject"] == "nothing"] == [0, 0]
+
+
 def test_text_fits_into_a_terminal(carry: Run) -> None:
     done = carry("bench", "copy", "--quick", "--size", "64", "--size", str(1 << 20))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -76,8 +84,8 @@ def test_text_fits_into_a_terminal(carry: Run) -> None:
     lines = [*done.stdout.splitlines(), *quick.splitlines()]
     assert max(map(len, lines)) <= 80
     assert [line.split(":")[0] for line in lines if line.endswith("; ns")] == [
-        "hot", "cold", "mixed64", "pipe"]  # fmt: skip
-    tables = done.stdout.split("is slower than")[0]
+        "hot", "cold", "beside", "mixed64", "pipe"]  # fmt: skip
+    tables = done.stdout.split("loses to the better")[0]
     assert tables.count("\n   1 MiB  ") == 8
 
 

@@ -49,7 +49,7 @@ def write_work(folder: Path, wrong: int | None = None) -> None:
 def build(language: str, out: Path, *names: str, **environment: str) -> subprocess.CompletedProcess:
     command = [sys.executable, PEERS / language / "build", out, *names]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=os.environ | environment
+        command, capture_output=True, text=True, timeout=600, env=os.environ | environment
     )
 
 

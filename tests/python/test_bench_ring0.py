@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
 import platform
 import shutil
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import BAD, CLEAN, ERROR, SOURCE, Run
+from schemas import conforming
 
 FORMS = ["compiled", "pointer", "unpatched", "patched"]
 
@@ -27,11 +28,11 @@ def kernel() -> Path:
     if not shutil.which("qemu-system-x86_64"):
         pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")
     out = Path(os.environ.get("CARRY_RING0", SOURCE / "build-test/ring0"))
-    subprocess.run(
-        ["make", "--silent", f"-j{os.cpu_count()}", "-C", SOURCE / "ports/baremetal", f"OUT={out}"],
-        check=True,
-        timeout=300,
-    )
+    out.mkdir(parents=True, exist_ok=True)
+    command = ["make", "--silent", f"-j{os.cpu_count()}", "-C", SOURCE / "ports/baremetal"]
+    with (out / "lock").open("w") as lock:  # of tests that run at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run([*command, f"OUT={out}"], check=True, timeout=600)
     return out / "kernel.elf"
 
 
@@ -43,7 +44,7 @@ def table_of(report: dict[str, Any]) -> Table:
 def counted(carry: Run, kernel: Path) -> Table:
     done = carry("bench", "ring0", "--json", "--kernel", kernel)
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    report = json.loads(done.stdout)
+    report = conforming("bench_ring0", done.stdout)
     assert report["bench"] == "ring0" and report["unit"] == "instructions"
     assert report["emulator"].startswith("QEMU") and "not times" in report["caveat"]
     return table_of(report)
@@ -139,7 +140,7 @@ def test_with_a_kernel_that_says_too_much(carry: Run, tool: str, tmp_path: Path)
     emulator = fake(tmp_path, *odd, *rows, "bench done")
     done = carry("bench", "ring0", "--json", "--emulator", emulator, "--kernel", tool)
     assert (done.returncode, done.stderr) == (CLEAN, "")
-    found = table_of(json.loads(done.stdout))
+    found = table_of(conforming("bench_ring0", done.stdout))
     assert found["native", "op1"]["patched"] == 1
     assert 0 < len(found) < 100
 

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -30,7 +31,7 @@ from captures import (
     pcap,
     put16,
 )
-from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Check, Run, peak_kib
+from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Check, Run, peak_kib, zstd
 
 CORPUS = Path(os.environ.get("CARRY_CORPUS", SOURCE.parent / "shared/captures"))
 CAPTURES = [
@@ -127,6 +128,25 @@ def test_pipes_say_what_files_say(tool: str, tmp_path: Path) -> None:
             assert (reader.returncode, out) == (again.returncode, again.stdout)
 
 
+@pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers reserve more")
+@pytest.mark.parametrize("kib", [60000, 400000])
+def test_threads_that_there_is_no_memory_for_are_done_without(
+    tool: str, tmp_path: Path, kib: int
+) -> None:
+    """Their stacks and heaps take addresses from what one thread alone needs."""
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([GOOD, WRONG, PARTIAL] * 100_000))
+    limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (kib * 1024,) * 2)
+    shown = {}
+    for threads in ("1", "256"):
+        done = subprocess.run(
+            [tool, "check", "--json", "-j", threads, path], capture_output=True, preexec_fn=limit
+        )
+        assert (done.returncode, done.stderr) == (BAD, b"")
+        shown[threads] = done.stdout
+    assert shown["1"] == shown["256"]
+
+
 @pytest.mark.parametrize("value", ["0", "257", "x", "-1", ""])
 def test_threads_are_a_number(carry: Run, value: str) -> None:
     done = carry("check", "--threads", value, "a")
@@ -146,14 +166,6 @@ def test_unknown_links_beyond_those_named(check: Check) -> None:
 
 
 # --- Compression ---
-
-
-def zstd(data: bytes, *options: str) -> bytes:
-    program = shutil.which("zstd")
-    if not program:
-        pytest.skip("zstd is not installed")
-    command = [program, "-q", "-c", *options]
-    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
 
 
 PACKERS = {"gzip": gzip.compress, "zstd": zstd}
@@ -243,6 +255,20 @@ def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: in
     assert check(frame + b"\x01\0\0") == check(data)
 
 
+def test_zeros_behind_gzip(check: Check) -> None:
+    """They fill the last block of a tape; gzip takes no notice of them."""
+    data = pcap([GOOD, WRONG] * 50)
+    packed = gzip.compress(data)
+    for zeros in (1, 3, 512, 1 << 20):
+        assert check(packed + bytes(zeros)) == check(data)
+        both = gzip.compress(data[:30]) + bytes(zeros) + gzip.compress(data[30:])
+        assert check(both + bytes(zeros)) == check(data)
+    status, report = check(packed + bytes(512) + b"garbage")
+    assert (status, report["packets"]) == (DAMAGED, 100)
+    assert report["damage"]["reason"].startswith("corrupt gzip stream: ")
+    assert check(packed[:-8] + bytes(512))[0] == DAMAGED
+
+
 def test_twice_compressed(check: Check) -> None:
     status, report = check(gzip.compress(gzip.compress(pcap([GOOD]))))
     assert (status, report["packets"]) == (DAMAGED, 0)
@@ -299,9 +325,73 @@ def test_folder(carry: Run, tmp_path: Path) -> None:
     done = carry("check", folder)
     assert done.stdout.endswith(
         "\n5 captures, 6 packets: 2 bad checksums; 1 damaged; 3 other files skipped\n"
+        f"not clean: {folder}/a.pcap, {folder}/b/deep/x.pcap, {folder}/link.pcap\n"
     )
     lines = carry("check", "--bad-only", folder / "b").stdout.splitlines()
     assert [line.split(": ")[0] for line in lines] == [f"{folder}/b/deep/x.pcap"]
+
+
+BROKEN = {
+    "empty.pcap": (b"", "empty file"),
+    "three.pcapng": (b"\xd4\xc3\xb2", "file header cut: 3 of 4 bytes"),
+    "A.PCAP": (b"no capture", "not a capture: it starts with 6e 6f 20 63"),
+    "rotated.pcap12": (b"", "empty file"),
+    "dated.cap.20261123.gz": (gzip.compress(b""), "empty file"),
+    "x.pcap.xz": (b"\xfd7zXZ\0", "not a capture but compressed: xzcat FILE | carry check -"),
+    "lz4.pcap": (b"\x04\x22\x4d\x18?", "not a capture but compressed: lz4cat FILE | carry check -"),
+    "cut.pcap.gz": (gzip.compress(pcap([GOOD]))[:9], "cut gzip stream"),
+}
+# Captures, whatever they are called.
+FOREIGN = {
+    "snoop": (b"snoop\0\0\0", "a snoop file"),
+    "monitor": (b"GMBU\0\1", "a Network Monitor file"),
+    "old-monitor": (b"RTSS\0\1", "a Network Monitor file"),
+    "netxray": (b"XCP\x00002.002", "a NetXray or Windows Sniffer file"),
+    "sniffer": (b"TRSNIFF data    \x1a", "a DOS Sniffer file"),
+    "iptrace": (b"iptrace 2.0", "an iptrace file"),
+}
+
+
+def test_broken_captures_in_a_folder_are_named(carry: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.pcap").write_bytes(pcap([GOOD]))
+    advice = ": convert it with editcap -F pcap"
+    expected = {**BROKEN}
+    for name, (data, what) in FOREIGN.items():
+        expected[name] = (data, f"not a capture but {what}{advice}")
+    for name, (data, _) in expected.items():
+        (tmp_path / name).write_bytes(data)
+    done = carry("check", "--json", tmp_path)
+    assert (done.returncode, done.stderr) == (DAMAGED, "")
+    reports = {report["file"]: report for report in map(json.loads, done.stdout.splitlines())}
+    assert len(reports) == len(expected) + 1
+    for name, (_, reason) in expected.items():
+        assert reports[str(tmp_path / name)]["damage"]["reason"] == reason
+        alone = carry("check", "--json", tmp_path / name)
+        assert json.loads(alone.stdout) == reports[str(tmp_path / name)]
+        assert alone.returncode == DAMAGED
+    assert carry("check", "-q", tmp_path).returncode == DAMAGED
+
+
+def test_what_is_no_capture_by_any_sign_is_skipped(carry: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.pcap").write_bytes(pcap([GOOD]))
+    names = [
+        "notes.pcap.txt",
+        "a.pcap.md5",
+        "pcap",
+        "a.gz",
+        ".a.pcap",
+        "._b.pcap",
+        "caption",
+        "1.2",
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "a.xz").write_bytes(b"\xfd7zXZ\0")
+    done = carry("check", tmp_path)
+    assert done.returncode == CLEAN
+    assert done.stdout.endswith(
+        f"\n1 capture, 1 packet: clean; {len(names) + 1} other files skipped\n"
+    )
 
 
 def test_a_file_that_is_named_is_not_skipped(carry: Run, tmp_path: Path) -> None:
@@ -432,7 +522,8 @@ def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
     rows = table(carry("check", "--tsv", "-b", path).stdout)
     found = [json.loads(x) for x in carry("check", "--json", "-b", path).stdout.splitlines()]
     assert rows == [
-        {key: "" if value is None else str(value) for key, value in one.items()} for one in found
+        {key: "" if value is None else str(value) for key, value in one.items() if key != "schema"}
+        for one in found
     ]
     assert (rows[1]["expected"], rows[1]["time"]) == ("", "")
 
@@ -517,6 +608,20 @@ def test_write_bad_is_whole_or_not_there(carry: Run, tmp_path: Path) -> None:
     assert carry("check", "-q", "-w", bad, "-", stdin=pcap([GOOD])).returncode == CLEAN
     assert json.loads(carry("check", "--json", bad).stdout)["packets"] == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "bad.pcapng"]
+
+
+def test_write_bad_without_a_reader(tool: str, tmp_path: Path) -> None:
+    """`| head` is quiet, except of what was asked for and is not there."""
+    source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
+    source.write_bytes(pcap([WRONG] * 5000))
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [tool, "check", "-b", "-w", bad, source]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.returncode == ERROR
+    assert done.stderr == f"carry: {bad}: is not written, as the output could not be\n"
+    assert not bad.exists()
 
 
 def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -> None:

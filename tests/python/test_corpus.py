@@ -81,7 +81,7 @@ def captures() -> list[str]:
 def our_verdicts(capture: str, *options: str) -> Verdicts:
     assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_DUMP_SUMS"
     command = [DUMP_SUMS, *options, CAPTURES / capture]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert run.returncode in (0, 2), run.stderr  # 2: damaged, as some captures are on purpose
     verdicts: Verdicts = defaultdict(list)
     for line in run.stdout.splitlines():

@@ -24,7 +24,7 @@ def frames(breakpoint: str) -> list[str]:
     command = [gdb, "-nx", "-batch", "-ex", "set debuginfod enabled off"]
     command += ["-ex", f"break {breakpoint}", "-ex", "run"]
     command += ["-ex", "backtrace", "--args", str(TOOL), "bench", "xstate", "--quick"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if "not defined" in done.stdout + done.stderr:
         pytest.skip("there are no thunks on this architecture")
     found = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\S+) \(", done.stdout, re.MULTILINE)

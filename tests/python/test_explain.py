@@ -24,6 +24,8 @@ from captures import (
     pseudo,
 )
 from conftest import BAD, CLEAN, DAMAGED, ERROR, Run
+from schemas import conforming
+from test_reassemble import datagram, fragments, raw
 
 START = 24 + 16  # of the first frame in a pcap file
 
@@ -31,7 +33,7 @@ START = 24 + 16  # of the first frame in a pcap file
 def explain(carry: Run, data: bytes, frame: int = 1) -> tuple[int, dict[str, Any]]:
     done = carry("explain", "--json", "-", str(frame), stdin=data)
     assert done.stderr == ""
-    return done.returncode, json.loads(done.stdout)
+    return done.returncode, conforming("explain", done.stdout)
 
 
 def names(report: dict[str, Any]) -> list[str]:
@@ -43,6 +45,7 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
     at = START + len(GOOD) + 16
     assert status == BAD
     assert {key: report[key] for key in report if key != "layers"} == {
+        "schema": 1,
         "file": "-",
         "frame": 2,
         "time": "2023-11-14T22:13:20.000005000Z",
@@ -50,6 +53,7 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
         "captured": len(WRONG),
         "wire": len(WRONG),
         "linktype": 1,
+        "datagrams": [],
     }
     link, ip, tcp = report["layers"]
     assert link == {"protocol": "ethernet", "at": 0, "checksum": None}
@@ -75,6 +79,8 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
             "sum": fold(pseudo("10.0.0.5", "10.0.0.9", TCP, 28)),
         },
         "quoted": False,
+        "cause": None,
+        "rule": None,
     }
 
 
@@ -178,3 +184,121 @@ def test_usage(carry: Run) -> None:
         assert "are needed" in carry("explain", *arguments).stderr
     assert "--nonsense" in carry("explain", "--nonsense").stderr
     assert carry("explain", "--help").stdout == carry("help", "explain").stdout != ""
+
+
+# --- Datagrams ---
+
+
+def bad_datagram() -> list[bytes]:
+    return fragments(datagram(sums="bad"))
+
+
+def test_a_datagram_is_explained_by_each_of_its_frames(carry: Run) -> None:
+    """`carry check` lists it with the frame that completes it."""
+    parts = bad_datagram()
+    data = raw([GOOD[14:], *parts, GOOD[14:]])
+    done = carry("check", "-b", "--json", "-", stdin=data)
+    listed = conforming("check_bad_only", done.stdout)
+    assert listed["frame"] == len(parts) + 1
+    for frame in range(2, len(parts) + 2):
+        status, report = explain(carry, data, frame)
+        (whole,) = report["datagrams"]
+        assert status == BAD
+        assert (whole["reassembly"], whole["frame"]) == ("complete", listed["frame"])
+        assert whole["frames"] == list(range(2, len(parts) + 2))
+        assert whole["captured"] == whole["wire"] == len(datagram())
+        assert names(whole) == ["ip", "udp"]
+        ip, udp = (layer["checksum"] for layer in whole["layers"])
+        assert ip is None  # its header is that of each fragment
+        for name in ("verdict", "stored", "expected", "offset"):
+            assert udp[name] == listed[name]
+        assert (udp["covers_at"], udp["covers_size"]) == (20, 308)
+    for frame in (1, len(parts) + 2):
+        status, report = explain(carry, data, frame)
+        assert (status, report["datagrams"]) == (CLEAN, [])
+
+
+def test_a_good_datagram_is_clean(carry: Run) -> None:
+    status, report = explain(carry, raw(fragments(datagram())), 2)
+    assert (status, report["layers"][-1]["protocol"]) == (CLEAN, "ip")
+    assert report["datagrams"][0]["layers"][1]["checksum"]["verdict"] == "good"
+
+
+def test_a_field_beyond_the_first_fragment_has_its_place(carry: Run) -> None:
+    data = raw(fragments(datagram(protocol=TCP, sums="bad"), 8))
+    _, report = explain(carry, data, 1)
+    checksum = report["datagrams"][0]["layers"][1]["checksum"]
+    field = data[checksum["offset"] : checksum["offset"] + 2]
+    assert int.from_bytes(field, "big") == checksum["stored"]
+
+
+def test_datagrams_that_do_not_come_together(carry: Run) -> None:
+    first, *rest = bad_datagram()
+    wrong = rest[0][:-1] + b"\xff"
+    for parts, fate, frames in (
+        ([first, *rest[:-1]], "missing", list(range(1, len(rest) + 1))),
+        ([first, rest[0], wrong, *rest], "overlapping", [1, 2, 3]),
+        ([first], "missing", [1]),
+    ):
+        status, report = explain(carry, raw(parts))
+        assert status == CLEAN
+        assert report["datagrams"] == [
+            {
+                "reassembly": fate,
+                "frames": frames,
+                "frame": None,
+                "captured": None,
+                "wire": None,
+                "layers": None,
+            }
+        ]
+    late = explain(carry, raw([first, rest[0], wrong, *rest]), 5)[1]["datagrams"]
+    assert [(each["reassembly"], each["frames"]) for each in late] == [("overlapping", [5])]
+
+
+def test_a_frame_of_several_datagrams(carry: Run) -> None:
+    """It completes a packet of a tunnel, which holds a fragment itself."""
+    parts = [
+        part
+        for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))
+        for part in fragments(network("10.0.0.1", "10.0.0.2", 4, inner), 96, ident=ident)
+    ]
+    status, report = explain(carry, raw(parts), 2)
+    outer, inner = report["datagrams"]
+    assert status == BAD
+    assert (outer["frames"], names(outer)) == ([1, 2], ["ip", "ip", "udp"])
+    assert (inner["frames"], names(inner)) == ([2, 4], ["ip", "udp"])
+    assert inner["frame"] == len(parts)
+
+
+def test_a_pipe_is_read_no_further_than_needed(carry: Run) -> None:
+    """Damage behind the last fragment is not met."""
+    parts = bad_datagram()
+    data = raw(parts) + b"\x00"
+    assert explain(carry, data, 1)[0] == BAD
+    assert explain(carry, raw(parts[:-1]) + b"\x00", 1)[1]["datagrams"][0]["frame"] is None
+
+
+def test_text_of_a_datagram(carry: Run) -> None:
+    parts = fragments(datagram(sums="bad"), 160)
+    done = carry("explain", "-", "2", stdin=raw(parts), env={"LC_ALL": "C"})
+    head, whole = done.stdout.split("\ndatagram of ")
+    wrong, right = datagram(sums="bad")[26:28].hex(), datagram()[26:28].hex()
+    assert "ip" in head
+    assert whole == (
+        "frames 1 and 2: 328 bytes\n"
+        "frame 2 completes it: carry check lists its checksums there\n"
+        "\n"
+        "     0  ip\n"
+        f"    20  udp       0x{wrong}  bad  10.0.0.5:40000 -> 10.0.0.9:443\n"
+        "                  it does not agree with the bytes that it covers\n"
+        f"                  should be 0x{right}\n"
+        "                  stands at byte 26, at offset 66 in the file\n"
+        "                  covers 308 bytes from byte 20 on\n"
+        "                  and a pseudo-header of 10.0.0.5, 10.0.0.9, protocol 17, length\n"
+        "                    308: sum 0x1553\n"
+    )
+    done = carry("explain", "-", "1", stdin=raw(parts[:1]))
+    assert done.stdout.endswith(
+        "\n\ndatagram of frame 1,\nwith fragments missing:\nits checksums cannot be verified\n"
+    )

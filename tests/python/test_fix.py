@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
+import resource
+import signal
 import stat
 import struct
 import subprocess
@@ -29,44 +32,75 @@ from captures import (
     pcap,
     put16,
 )
-from conftest import BAD, CLEAN, DAMAGED, ERROR, Run
+from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, Run, zstd
+from schemas import conforming
 
 TCP_CHECK = 14 + 20 + 16
 
 
 def log_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [conforming("fix_log", line) for line in path.read_text().splitlines()]
 
 
-def apply(data: bytes, log: list[dict[str, Any]]) -> bytes:
+def apply(data: bytes, changes: list[dict[str, Any]]) -> bytes:
     """The bytes with each logged change made, if they hold the old values."""
     out = bytearray(data)
-    for change in log:
+    for change in changes:
         field = slice(change["offset"], change["offset"] + change["size"])
         assert int.from_bytes(out[field], "big") == change["old"]
         out[field] = change["new"].to_bytes(change["size"], "big")
     return bytes(out)
 
 
+def is_wrong(line: dict[str, Any]) -> bool:
+    return line["verdict"] in ("bad", "illegal")
+
+
 class Fix:
-    """Repairs bytes in a folder of its own, and sees that the log says all that changed."""
+    """
+    Repairs bytes in a folder of its own, and sees that the log says all that changed, and all that
+    `carry check` finds in the copy, with the same exit status; and that there is no more to do.
+    """
 
     def __init__(self, carry: Run, folder: Path) -> None:
         self.carry, self.folder = carry, folder
         self.input, self.output = folder / "in.pcap", folder / "out.pcap"
         self.log = folder / "log.ndjson"
+        self.left: list[dict[str, Any]] = []
 
     def __call__(self, data: bytes, *options: str) -> tuple[int, bytes, list[dict[str, Any]]]:
+        """Exit status, the copy, and the changes that the log tells."""
         self.input.write_bytes(data)
         done = self.carry("fix", self.input, "-o", self.output, "--log", self.log, *options)
         assert done.stderr == ""
         fixed, log = self.output.read_bytes(), log_of(self.log)
+        changes = [line for line in log if line["reason"] is None]
+        self.left = [line for line in log if line["reason"] is not None]
         assert self.input.read_bytes() == data
-        assert fixed == apply(data, log)
+        assert fixed == apply(data, changes)
+        assert all(line["new"] is None for line in self.left)
+        self.check_copy(done.returncode)
+        self.check_again(options)
         assert {path.name for path in self.folder.iterdir()} == {
             path.name for path in (self.input, self.output, self.log)
         }
-        return done.returncode, fixed, log
+        return done.returncode, fixed, changes
+
+    def check_copy(self, status: int) -> None:
+        done = self.carry("check", "-b", "--json", self.output)
+        found = [conforming("check_bad_only", line) for line in done.stdout.splitlines()]
+        assert done.returncode == status
+        names = ("frame", "protocol", "verdict", "offset")
+        listed = [tuple(line[name] for name in names) for line in self.left if is_wrong(line)]
+        # check knows no place of a field beyond the first fragment of its datagram.
+        placed = {line[:3]: line for line in listed}
+        expected = [tuple(line[name] for name in names) for line in found]
+        expected = [placed.get(line[:3], line) if line[3] is None else line for line in expected]
+        assert sorted(listed, key=repr) == sorted(expected, key=repr)
+
+    def check_again(self, options: tuple[str, ...]) -> None:
+        again = self.carry("fix", self.output, "--dry-run", "--log", "-", *options)
+        assert [conforming("fix_log", line) for line in again.stdout.splitlines()] == self.left
 
 
 @pytest.fixture
@@ -93,6 +127,7 @@ def test_the_log_tells_place_and_values(fix: Fix) -> None:
     right = int.from_bytes(GOOD[TCP_CHECK : TCP_CHECK + 2], "big")
     assert log == [
         {
+            "schema": 1,
             "frame": 2,
             "offset": 24 + 16 + len(GOOD) + 16 + TCP_CHECK,
             "protocol": "tcp",
@@ -100,6 +135,8 @@ def test_the_log_tells_place_and_values(fix: Fix) -> None:
             "size": 2,
             "old": right ^ 0x1234,
             "new": right,
+            "field_frame": 2,
+            "reason": None,
         }
     ]
 
@@ -166,17 +203,19 @@ def fragment(frame: bytes, flags: int) -> bytes:
 
 
 @pytest.mark.parametrize("flags", [0x2000, 0x2010, 0x0010])
-def test_fragments_are_left(fix: Fix, flags: int) -> None:
+def test_the_content_of_fragments_is_left(fix: Fix, flags: int) -> None:
     frame = fragment(WRONG, flags)
     assert fix(pcap([frame]))[::2] == (CLEAN, [])
-    assert fix(pcap([put16(frame, 24, 0x1234)]))[::2] == (BAD, [])
+    assert fix(pcap([put16(frame, 24, 0x1234)]))[:2] == (CLEAN, pcap([frame]))
 
 
-def test_truncated_packets_are_left(fix: Fix) -> None:
+def test_what_was_cut_off_is_left(fix: Fix) -> None:
     cut = [Record(WRONG[:size], len(WRONG)) for size in range(len(WRONG))]
     assert fix(pcap(cut))[::2] == (CLEAN, [])
     header = put16(WRONG, 24, 0x1234)
-    assert fix(pcap([Record(header[:40], len(WRONG))]))[::2] == (BAD, [])
+    for size in range(34, len(WRONG)):
+        right, wrong = (Record(frame[:size], len(WRONG)) for frame in (WRONG, header))
+        assert fix(pcap([wrong]))[:2] == (CLEAN, pcap([right]))
 
 
 def test_malformed_packets_are_passed_through(fix: Fix) -> None:
@@ -195,7 +234,7 @@ def test_malformed_packets_are_passed_through(fix: Fix) -> None:
 
 def test_damage_is_copied(fix: Fix) -> None:
     whole = pcap([WRONG, PARTIAL])
-    for size in range(len(whole)):
+    for size in range(4, len(whole)):
         status, fixed, log = fix(whole[:size])
         assert len(fixed) == size
         ends = {24: 0, 24 + 16 + len(GOOD): 1}
@@ -209,9 +248,104 @@ def test_what_follows_damage_is_copied(fix: Fix) -> None:
     assert (status, fixed) == (DAMAGED, pcap([GOOD]) + garbage + pcap([WRONG]))
 
 
-def test_other_files_are_copied(fix: Fix) -> None:
-    for data in (b"", b"no capture at all\n", b"\x1f"):
-        assert fix(data)[:2] == (DAMAGED, data)
+PACKERS = {"gzip": gzip.compress, "zstd": zstd}
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_what_comes_out_of_a_cut_stream_is_copied(carry: Run, tmp_path: Path, kind: str) -> None:
+    source, out, log = (tmp_path / name for name in ("in", "out", "log"))
+    frames = [ethernet(packet(TCP, os.urandom(30000), sums="bad")) for _ in range(20)]
+    packed = PACKERS[kind](pcap(frames))
+    seen = set()
+    for size in (60, len(packed) // 3, len(packed) // 2, len(packed) - 1):
+        source.write_bytes(packed[:size])
+        checked = json.loads(carry("check", "--json", source).stdout)
+        done = carry("fix", "--json", source, "-o", out, "--log", log)
+        assert (done.returncode, done.stderr) == (DAMAGED, "")
+        report = json.loads(done.stdout)
+        assert report["damage"] == checked["damage"]
+        assert report["damage"]["reason"] == f"cut {kind} stream"
+        assert report["packets"] == checked["packets"] == len(log_of(log))
+        assert apply(pcap(frames)[: out.stat().st_size], log_of(log)) == out.read_bytes()
+        again = json.loads(carry("check", "--json", out).stdout)
+        assert again["packets"] == report["packets"]
+        seen.add(report["packets"])
+    assert len(seen) > 2
+
+
+def test_what_comes_out_of_a_corrupt_stream_is_copied(carry: Run, tmp_path: Path) -> None:
+    packed = gzip.compress(pcap([WRONG] * 10))
+    done = carry("fix", "-", "-o", tmp_path / "out", stdin=packed + b"garbage")
+    assert (done.returncode, done.stderr) == (DAMAGED, "")
+    assert (tmp_path / "out").read_bytes() == pcap([GOOD] * 10)
+
+
+# What is no capture, with what is said of it.
+OTHERS = {
+    b"": "empty file",
+    b"\x1f": "file header cut: 1 of 4 bytes",
+    b"no capture at all\n": "not a capture: it starts with 6e 6f 20 63",
+    gzip.compress(bytes(1 << 20)): "not a capture: it starts with 00 00 00 00",
+    gzip.compress(b"")[:9]: "cut gzip stream",
+    b"snoop\0\0\0": "not a capture but a snoop file: convert it with editcap -F pcap",
+}
+
+
+@pytest.mark.parametrize("data", OTHERS, ids=OTHERS.values())
+def test_of_what_is_no_capture_there_is_no_copy(carry: Run, tmp_path: Path, data: bytes) -> None:
+    source = tmp_path / "in"
+    source.write_bytes(data)
+    for options in (["-o", tmp_path / "out", "-l", tmp_path / "log"], ["--dry-run"]):
+        done = carry("fix", source, *options)
+        assert (done.returncode, done.stdout) == (DAMAGED, "")
+        assert done.stderr == f"carry: {source}: {OTHERS[data]}\n"
+        assert os.listdir(tmp_path) == ["in"]
+
+
+def test_of_what_has_no_end_there_is_no_copy(carry: Run, tmp_path: Path) -> None:
+    done = carry("fix", "/dev/zero", "-o", tmp_path / "out")
+    assert done.returncode == DAMAGED
+    assert done.stderr == "carry: /dev/zero: not a capture: it starts with 00 00 00 00\n"
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("behind", [b"", b"\xff" * 16], ids=["of records", "of damage"])
+def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: bytes) -> None:
+    """Zeros are records of nothing; behind damage they are copied as they are."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(gzip.compress(pcap([]) + behind + bytes(100 * MIB)))
+    done = carry("fix", source, "-o", out)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith(f"carry: {source}: unpacks to far more than captures do: ")
+    assert os.listdir(tmp_path) == ["in"]
+    done = carry("fix", "-q", "-", "-o", out, stdin=gzip.decompress(source.read_bytes()))
+    assert done.returncode == (DAMAGED if behind else CLEAN)
+    assert out.stat().st_size == 24 + len(behind) + 100 * MIB
+
+
+def test_a_full_disk_ends_what_follows_damage(tool: str, tmp_path: Path) -> None:
+    """Though the pipe goes on."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, MIB))
+
+    child = subprocess.Popen(
+        [tool, "fix", "-", "-o", tmp_path / "out"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,
+    )
+    assert child.stdin and child.stderr
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(pcap([WRONG]) + b"\xff" * 100)
+        for _ in range(1000):
+            child.stdin.write(bytes(MIB))
+            child.stdin.flush()
+    assert child.wait(10) == ERROR
+    assert child.stderr.read().decode() == f"carry: {tmp_path}/out: File too large\n"
+    assert os.listdir(tmp_path) == []
+    child.stderr.close()
 
 
 # --- Files ---
@@ -317,13 +451,16 @@ def test_compressed_captures_are_written_as_they_unpack(
 def test_a_reader_that_leaves(tool: str, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_bytes(pcap([WRONG] * 30000))
-    command = [tool, "fix", source, "-o", tmp_path / "out", "--log", "-"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert run.stdout
-    run.stdout.readline()
-    run.stdout.close()
-    assert run.wait(10) == ERROR
-    assert os.listdir(tmp_path) == ["in"]
+    message = f"carry: {tmp_path}/out: is not written, as the log could not be\n"
+    for options, said in ((["-o", tmp_path / "out"], message), (["--dry-run"], "")):
+        command = [tool, "fix", source, *options, "--log", "-"]
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert run.stdout and run.stderr
+        run.stdout.readline()
+        run.stdout.close()
+        assert (run.wait(10), run.stderr.read()) == (ERROR, said)
+        run.stderr.close()
+        assert os.listdir(tmp_path) == ["in"]
 
 
 # --- What is said ---
@@ -353,16 +490,28 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
         "  left                   bad\n"
         "  tcp                      1\n"
         "\n"
+        "  tcp: 1 bad in frame 1: --only does not ask for that\n"
+        "\n"
         f"1 checksum repaired in 1 packet, 1 left bad; written to {out}\n"
     )
     assert carry("fix", source, "-o", out, "-q").stdout == ""
+
+
+def test_what_is_left_is_no_longer_nothing_to_repair(carry: Run) -> None:
+    for options, data, said in (
+        ([], pcap([GOOD]), "nothing to repair"),
+        (["--only", "partial"], pcap([WRONG]), "nothing repaired, 1 left bad"),
+    ):
+        done = carry("fix", "--dry-run", *options, "-", stdin=data)
+        assert done.stdout.splitlines()[-1] == said
 
 
 def test_json(carry: Run, tmp_path: Path) -> None:
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(pcap([WRONG, PARTIAL, GOOD]) + b"\x00")
     done = carry("fix", source, "-o", out, "--only", "bad", "--json")
-    assert json.loads(done.stdout) == {
+    assert conforming("fix", done.stdout) == {
+        "schema": 1,
         "file": str(source),
         "output": str(out),
         "packets": 3,
@@ -371,6 +520,9 @@ def test_json(carry: Run, tmp_path: Path) -> None:
         "repaired": {"tcp": {"bad": 1}},
         "left": {"tcp": {"partial": 1}},
         "damage": {"offset": len(pcap([GOOD] * 3)), "reason": "record header cut: 1 of 16 bytes"},
+        "reasons": [
+            {"protocol": "tcp", "verdict": "partial", "reason": "only", "count": 1, "frames": [2]}
+        ],
     }
     assert carry("fix", source, "-o", out, "--only", "bad", "-J").stdout == done.stdout
     done = carry("fix", source, "--dry-run", "--log", "-")

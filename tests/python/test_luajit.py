@@ -91,7 +91,7 @@ def luajit(script: Path) -> str:
         "LUA_PATH": f"{BINDING}/?.lua;;",
         "LD_LIBRARY_PATH": f"{BUILD}/src:{BUILD}/jit",
     }
-    done = subprocess.run([program, script], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, script], env=env, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return done.stdout
 

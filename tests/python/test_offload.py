@@ -472,7 +472,7 @@ def test_without_permission(wire: Wire) -> None:
 
 
 def test_help() -> None:
-    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Usage: offload [OPTION] A B\n")
 
@@ -481,7 +481,7 @@ def test_help() -> None:
     "arguments", [[], ["wire"], ["wire", "wire"], ["a", "b", "c"], ["--unknown", "a", "b"]]
 )
 def test_wrong_usage(arguments: list[str]) -> None:
-    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout) == (WRONG_USAGE, "")
     assert done.stderr.startswith("offload: ")
     assert done.stderr.count("\n") == 1

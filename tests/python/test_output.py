@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from captures import GOOD, WRONG, pcap
-from conftest import ERROR, Run, wait_until_read
+from conftest import BAD, CLEAN, DAMAGED, ERROR, Run, wait_until_read
 
 # What stands before the path of each file that is written.
 WRITERS = {"check": ["check", "-q", "-w"], "fix": ["fix", "-q", "-o"], "log": ["fix", "-q", "-l"]}
@@ -64,14 +64,19 @@ def named_only(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(library)
 
 
+@pytest.fixture
+def named_env(named_only: str) -> dict[str, str]:
+    if os.environ.get("CARRY_SANITIZED"):
+        pytest.skip("the sanitizers' library has to be the first that is loaded")
+    return {**os.environ, "LD_PRELOAD": named_only}
+
+
 @pytest.fixture(params=["unnamed", "named"])
 def env(request: pytest.FixtureRequest) -> dict[str, str]:
     """With and without files that have no name until they are whole."""
     if request.param == "unnamed":
         return dict(os.environ)
-    if os.environ.get("CARRY_SANITIZED"):
-        pytest.skip("the sanitizers' library has to be the first that is loaded")
-    return {**os.environ, "LD_PRELOAD": request.getfixturevalue("named_only")}
+    return dict(request.getfixturevalue("named_env"))
 
 
 @pytest.fixture(params=WRITERS)
@@ -145,7 +150,12 @@ def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
 
     def start(writer: str, env: dict[str, str], out: Path) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen([*command(tool, writer, out, "-")], stdin=subprocess.PIPE, env=env)
+        child = subprocess.Popen(
+            [*command(tool, writer, out, "-")],
+            stdin=subprocess.PIPE,
+            env=env,
+            preexec_fn=take_signals,
+        )
         started.append(child)
         assert child.stdin
         child.stdin.write(pcap([WRONG] * 40000))
@@ -159,7 +169,23 @@ def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         child.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
+# All that end a program by default, except those of its own faults; each after what is sent first.
+SIGNALS = {
+    **{signal.Signals[f"SIG{name}"]: None for name in ("HUP", "QUIT", "ABRT", "ALRM", "USR1")},
+    **{signal.Signals[f"SIG{name}"]: None for name in ("USR2", "POLL", "PROF", "VTALRM")},
+    **{signal.Signals[f"SIG{name}"]: None for name in ("XCPU", "XFSZ", "PWR", "RTMIN", "RTMAX")},
+    signal.SIGTERM: signal.SIGINT,
+}
+
+
+def take_signals() -> None:
+    """A program leaves alone what it was started to ignore, as nohup has SIGHUP ignored."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_signals_leave_nothing_behind(
     running: Callable[..., subprocess.Popen[bytes]],
     writer: str,
@@ -169,7 +195,12 @@ def test_signals_leave_nothing_behind(
 ) -> None:
     child = running(writer, env, tmp_path / "out")
     assert len(written(tmp_path)) == ("LD_PRELOAD" in env)
+    first = SIGNALS[number]
+    if first:  # that both have come when the program goes on
+        child.send_signal(signal.SIGSTOP)
+        child.send_signal(first)
     child.send_signal(number)
+    child.send_signal(signal.SIGCONT)
     assert child.wait(10) == -number
     assert written(tmp_path) == []
 
@@ -278,12 +309,25 @@ def test_a_folder_that_may_not_be_written_to(tool: str, writer: str) -> None:
         assert done.stderr == f"carry: {folder}/out: Permission denied\n"
 
 
-def test_interrupts_wipe_the_progress_line_too(
-    tool: str, env: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("number", "status", "left"),
+    [(signal.SIGINT, CLEAN, ["out"]), (signal.SIGHUP, -signal.SIGHUP, [])],
+)
+def test_signals_wipe_the_progress_line_too(
+    tool: str,
+    env: dict[str, str],
+    tmp_path: Path,
+    number: signal.Signals,
+    status: int,
+    left: list[str],
 ) -> None:
     terminal, stderr = pty.openpty()
     child = subprocess.Popen(
-        command(tool, "check", tmp_path / "out", "-"), stdin=subprocess.PIPE, stderr=stderr, env=env
+        command(tool, "check", tmp_path / "out", "-"),
+        stdin=subprocess.PIPE,
+        stderr=stderr,
+        env=env,
+        preexec_fn=take_signals,
     )
     os.close(stderr)
     assert child.stdin
@@ -294,11 +338,179 @@ def test_interrupts_wipe_the_progress_line_too(
         child.stdin.flush()
         if select.select([terminal], [], [], 0.05)[0]:
             shown += os.read(terminal, 65536)
-    child.send_signal(signal.SIGINT)
-    assert child.wait(10) == -signal.SIGINT
+    child.send_signal(number)
+    assert child.wait(10) == status
     with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
         while part := os.read(terminal, 65536):
             shown += part
     os.close(terminal)
     assert shown.endswith(b"\r\x1b[K")
+    assert written(tmp_path) == left
+
+
+# --- What is not to be mixed up ---
+
+
+@pytest.mark.parametrize("first", ["+a.pcap", "+a/a.pcap"])
+def test_what_is_written_below_a_folder_is_not_checked_there(
+    tool: str, env: dict[str, str], tmp_path: Path, first: str
+) -> None:
+    """ "+" stands before the "." that names begin with while files are not whole."""
+    (tmp_path / "+a").mkdir()
+    (tmp_path / first).write_bytes(pcap([WRONG] * 5000))
+    (tmp_path / "b.pcap").write_bytes(pcap([GOOD]))
+    before = written(tmp_path)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 24, 1 << 24))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    done = subprocess.run(
+        [tool, "check", "-w", tmp_path / "out", tmp_path],
+        env=env,
+        capture_output=True,
+        preexec_fn=limit,
+        timeout=600,
+    )
+    total = "\n2 captures, 5,001 packets: 5,000 bad checksums\n"
+    assert done.stdout.decode().endswith(f"{total}not clean: {tmp_path / first}\n")
+    assert (done.returncode, done.stderr) == (BAD, b"")
+    assert written(tmp_path) == sorted([*before, "out"])
+    assert (tmp_path / "out").read_bytes().count(f"{first}, frame ".encode()) == 5000
+
+
+def test_what_others_have_not_finished_is_no_capture(carry: Run, tmp_path: Path) -> None:
+    """Two commands that write below one folder would feed each other."""
+    (tmp_path / ".carry-1-0").write_bytes(pcap([WRONG]))
+    (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
+    done = carry("check", "-w", tmp_path / "out", tmp_path)
+    assert done.returncode == CLEAN
+    assert done.stdout.endswith("\n1 capture, 1 packet: clean; 1 other file skipped\n")
+
+
+def test_where_it_prints_to_is_no_capture(tool: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(pcap([WRONG] * 100))
+    for target, status in ((tmp_path, BAD), (tmp_path / "report.pcap", ERROR)):
+        with (tmp_path / "report.pcap").open("ab") as stdout:
+            done = subprocess.run(
+                [tool, "check", "-b", target], stdout=stdout, stderr=subprocess.PIPE
+            )
+        assert done.returncode == status
+    assert done.stderr.decode() == f"carry: {target}: is what this command writes\n"
+    assert (tmp_path / "report.pcap").read_bytes().count(b"a.pcap: ") == 100
+    before = (tmp_path / "a.pcap").read_bytes()
+    with (tmp_path / "a.pcap").open("ab") as stdout:
+        done = subprocess.run(
+            [tool, "fix", "--dry-run", "-l", "-", tmp_path / "a.pcap"],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == ERROR
+    assert (tmp_path / "a.pcap").read_bytes() == before
+
+
+def test_one_place_for_two_files(
+    tool: str, env: dict[str, str], source: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "absolute").symlink_to(folder)
+    same = ["folder/same", "./folder/same", "folder/../link/same", "link/same", "absolute/same"]
+    for exists in (False, True):
+        if exists:
+            (folder / "same").write_bytes(b"before")
+        for copy in same:
+            for log in (*same, folder / "same"):
+                done = subprocess.run(
+                    [tool, "fix", source, "-o", copy, "--log", log],
+                    cwd=tmp_path,
+                    env=env,
+                    capture_output=True,
+                )
+                assert (done.returncode, done.stdout) == (ERROR, b"")
+                assert done.stderr.decode() == f"carry: {log}: is the output too\n"
+                assert os.listdir(folder) == ["same"] * exists
+    subprocess.run([tool, "fix", source, "-o", "a", "--log", "folder/a"], cwd=tmp_path, env=env)
+    assert os.listdir(folder / "..").count("a") == os.listdir(folder).count("a") == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("writer", ["check", "fix"])
+def test_reports_never_land_in_files(
+    tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, closed: str
+) -> None:
+    """What is opened gets the lowest number that is free, as those of closed streams are."""
+    damaged = source.with_name("damaged.pcap")
+    damaged.write_bytes(source.read_bytes() + b"damage")
+    words = {"check": "check -b -w out", "fix": "fix -o out --log log"}[writer]
+    script = f"{tool} {words} {damaged}"
+    subprocess.run(["/bin/sh", "-c", script], cwd=tmp_path, env=env, capture_output=True)
+    right = {name: (tmp_path / name).read_bytes() for name in written(tmp_path)}
+    assert right
+    for name in right:
+        (tmp_path / name).unlink()
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{script} {closed}"],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert done.returncode == (ERROR if ">&-" in closed.split() else DAMAGED)
+    if writer == "check" and done.returncode == ERROR:
+        assert written(tmp_path) == []
+    else:
+        assert {name: (tmp_path / name).read_bytes() for name in written(tmp_path)} == right
+
+
+# --- Who may do what ---
+
+
+@pytest.mark.parametrize("modes", [(0o600,), (0o640,), (0o644,), (0o640, 0o604), (0o400, 0o444)])
+def test_nobody_may_read_bad_packets_who_may_not_read_the_captures(
+    tool: str, env: dict[str, str], tmp_path: Path, modes: tuple[int, ...]
+) -> None:
+    paths = [tmp_path / f"{number}.pcap" for number in range(len(modes))]
+    for path, mode in zip(paths, modes, strict=True):
+        path.write_bytes(pcap([WRONG]))
+        path.chmod(mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    subprocess.run([tool, "check", "-q", "-w", tmp_path / "out", *paths], env=env)
+    allowed = 0o666 & ~mask
+    for mode in modes:
+        allowed &= mode | 0o600
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == allowed
+
+
+def test_what_is_not_whole_is_for_its_owner(
+    running: Callable[..., subprocess.Popen[bytes]],
+    writer: str,
+    named_env: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    running(writer, named_env, tmp_path / "out")
+    (name,) = written(tmp_path)
+    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+
+
+def test_write_protected_files_stay(carry: Run, writer: str, source: Path, tmp_path: Path) -> None:
+    """Those that nobody may write to: root may write to all others."""
+    out = tmp_path / "out"
+    out.write_bytes(b"before")
+    out.chmod(0o444)
+    assert refused(carry, writer, out, source) == "is write-protected"
+    assert out.read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst", "XZ", "bz2", "lz4"])
+def test_names_of_compressed_files(
+    carry: Run, writer: str, source: Path, tmp_path: Path, suffix: str
+) -> None:
+    option = {"check": "--write-bad", "fix": "--output", "log": "--log"}[writer]
+    out = tmp_path / f"out.{suffix}"
+    done = carry(*command("", writer, out, source)[1:])
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert f"{option} is never compressed: '{out}' says that it is" in done.stderr
     assert written(tmp_path) == []

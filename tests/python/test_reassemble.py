@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from captures import TCP, UDP, Pcapng, Record, ethernet, finish, network, packet, pcap, put16
 from conftest import BAD, CLEAN, KIB, Check, Run, peak_kib
+from schemas import conforming
 
 RAW = 101
 V4, V6 = ("10.0.0.5", "10.0.0.9"), ("2001:db8::5", "2001:db8::9")
@@ -223,6 +224,19 @@ def test_fragments_of_fragments(
         assert verdicts(report, "ip") == {"good": outer_headers + len(inner)}
 
 
+@pytest.mark.parametrize("size", [8, 16, 24])
+def test_a_header_in_a_tunnel_that_is_cut(check: Check, size: int) -> None:
+    """The first fragment holds a part of the inner header: it waits for the rest."""
+    inner = datagram(V4)
+    outer = network("10.0.0.1", "10.0.0.2", 4, inner)
+    report = check_raw(check, fragments(outer, size))
+    assert verdicts(report) == {"good": 1}
+    assert verdicts(report, "ip")["good"] == len(fragments(outer, size)) + 1
+    assert report["reasons"] == {}
+    report = check_raw(check, fragments(outer, size)[:-1])
+    assert report["reasons"].get("ip", {}) == ({"fragment": 1} if size < 20 else {})
+
+
 @VERSIONS
 def test_tunnels_tell_apart(check: Check, ends: tuple[str, str]) -> None:
     """The same addresses and numbers in two tunnels, part by part."""
@@ -347,6 +361,16 @@ def test_the_ping_of_death(check: Check, ends: tuple[str, str]) -> None:
         assert fates(report) in ({fate: 1}, {"complete": 1, fate: 1}), start
 
 
+@pytest.mark.parametrize("wire", [0xFFFFFFFF, 0xFFFF0037, 1 << 31, 200_000])
+@pytest.mark.parametrize("start", [1, 8, 65528])
+def test_a_fragment_as_long_as_32_bits_say(check: Check, wire: int, start: int) -> None:
+    """IPv6 without a payload length is as long as the record claims: sums of both may wrap."""
+    ip = packet(UDP, bytes(60_000), src=V6[0], dst=V6[1])
+    part = put16(put16(fragment(ip, 0, 60_000), 4, 0), 42, start) + bytes(90_000)
+    report = check_raw(check, [Record(part, wire=wire), *fragments(datagram(V6))])
+    assert fates(report) == {"malformed": 1}
+
+
 @VERSIONS
 def test_too_long_with_the_options_of_the_first(check: Check, ends: tuple[str, str]) -> None:
     """The other parts fit, and only together with the first one's longer header they do not."""
@@ -411,7 +435,7 @@ def test_a_bad_datagram_is_told_with_the_frame_that_completes_it(
     data = raw([records[1], records[0], *records[2:]])
     done = carry("check", "--bad-only", "--json", "-", stdin=data)
     assert done.returncode == BAD
-    (finding,) = map(json.loads, done.stdout.splitlines())
+    finding = conforming("check_bad_only", done.stdout)
     assert finding["frame"] == len(parts)
     assert finding["time"].startswith("2023-11-14T22:13:24")
     assert [finding["from"], finding["to"]] == list(ends)
@@ -424,7 +448,7 @@ def test_a_bad_datagram_is_told_with_the_frame_that_completes_it(
 def test_a_field_beyond_the_first_fragment_has_no_offset(carry: Run) -> None:
     data = raw(fragments(datagram(protocol=TCP, sums="bad"), 8))
     done = carry("check", "--bad-only", "--json", "-", stdin=data)
-    assert json.loads(done.stdout)["offset"] is None
+    assert conforming("check_bad_only", done.stdout)["offset"] is None
     done = carry("check", "--bad-only", "-", stdin=data)
     assert done.stdout.split()[4] == "-"
     done = carry("check", "--bad-only", "--tsv", "-", stdin=data)
@@ -438,7 +462,7 @@ def test_nor_has_one_in_a_fragment_beyond_the_first_fragment(carry: Run) -> None
         for part in fragments(network(*V4, 4, network(*V4, 4, inner)), 8, ident=ident)
     ]
     done = carry("check", "--bad-only", "--json", "-", stdin=raw(parts))
-    assert json.loads(done.stdout)["offset"] is None
+    assert conforming("check_bad_only", done.stdout)["offset"] is None
 
 
 def test_each_sum_is_told_once(carry: Run, check: Check) -> None:
@@ -456,7 +480,7 @@ def test_each_sum_is_told_once(carry: Run, check: Check) -> None:
 def test_without_reassembly(carry: Run, ends: tuple[str, str]) -> None:
     data = raw(fragments(datagram(ends, sums="bad")))
     done = carry("check", "--json", "--no-reassemble", "-", stdin=data)
-    report = json.loads(done.stdout)
+    report = conforming("check", done.stdout)
     assert done.returncode == CLEAN
     assert (verdicts(report), report["reasons"]) == (WAITING, {"udp": {"fragment": 1}})
     assert report["reassembly"] is None
@@ -467,7 +491,7 @@ def test_without_reassembly(carry: Run, ends: tuple[str, str]) -> None:
 def test_the_summary_says_what_became_of_datagrams(carry: Run) -> None:
     parts = [*fragments(datagram()), *fragments(datagram(), ident=7)[1:]]
     done = carry("check", "-", stdin=raw(parts))
-    assert "datagrams: 1 put together from fragments, 1 with fragments missing" in done.stdout
+    assert "datagrams: 1 reassembled, 1 with fragments missing" in done.stdout
     assert "datagrams" not in carry("check", "-", stdin=raw([datagram()])).stdout
 
 
@@ -485,7 +509,7 @@ def test_only_some_protocols(carry: Run) -> None:
     data = raw(fragments(datagram(sums="bad")) + fragments(datagram(protocol=TCP, sums="bad")))
     for names, status in (("udp", BAD), ("tcp", BAD), ("ip,icmp", CLEAN)):
         done = carry("check", "--json", "--proto", names, "-", stdin=data)
-        report = json.loads(done.stdout)
+        report = conforming("check", done.stdout)
         assert done.returncode == status
         for name in ("udp", "tcp"):
             assert verdicts(report, name) == ({"bad": 1} if name == names else {})
@@ -608,3 +632,56 @@ def test_what_is_late_was_not_given_up_for_want_of_memory(check: Check) -> None:
     ]
     report = check_raw(check, [Record(fragments(datagram())[0]), *noise])
     assert fates(report) == {"missing": 4097}
+
+
+def claiming(count: int, start: int = 0) -> Iterator[bytes]:
+    """Records of 44 bytes, each the cut fragment of another datagram that claims to be long."""
+    part = fragment(network(*V4, UDP, bytes(65512)), 0, 65504)
+    part = put16(part, 6, 0x2000 | start >> 3)
+    record = pcap([Record(part[:44], wire=len(part))], link=RAW)[24:]
+    for number in range(count):
+        yield put16(put16(record, 16 + 4, number & 0xFFFF), 16 + 14, number >> 16)
+
+
+def test_a_datagram_counts_by_what_it_holds(check: Check) -> None:
+    """What is claimed takes no memory from others: 4,000 claims of 64 KiB, and one datagram."""
+    first, *rest = (raw([part])[24:] for part in fragments(datagram(size=3000), 1400))
+    report = check_all(check, [first, *claiming(4000), *rest])
+    assert verdicts(report)["good"] == 1
+    assert fates(report) == {"complete": 1, "missing": 4000}
+
+
+def test_memory_is_what_was_captured(tool: str) -> None:
+    """At most 4,096 datagrams of 44 bytes: some 2 MiB, whatever they claim."""
+    feed = [raw([]), *claiming(20_000), *claiming(20_000, 8)]
+    without = peak_kib([tool, "check", "--no-reassemble", "-"], feed)
+    assert peak_kib([tool, "check", "-"], feed) < without + 4 * KIB
+
+
+def large(ident: int) -> list[bytes]:
+    return fragments(packet(UDP, bytes(60_000)), 30_000, ident=ident)[:-1]
+
+
+def test_more_bytes_than_are_kept(carry: Run, check: Check) -> None:
+    parts = [part for ident in range(300) for part in large(ident)]
+    report = check_raw(check, parts)
+    kept = (16 << 20) // 60_000
+    assert fates(report).keys() == {"missing", "evicted_bytes"}
+    assert kept - 5 <= fates(report)["missing"] <= kept
+    done = carry("check", "-", stdin=raw(parts))
+    said = f"{fates(report)['evicted_bytes']} given up, since all held more than 16 MiB"
+    assert said in " ".join(done.stdout.split())
+
+
+def test_more_datagrams_than_are_kept(carry: Run) -> None:
+    done = carry("check", "-", stdin=raw([]) + b"".join(flood(part_at(V4, 64), 5000)))
+    said = "904 given up, since more than 4,096 were incomplete"
+    assert said in " ".join(done.stdout.split())
+
+
+def test_a_fragment_without_end(check: Check) -> None:
+    """Repetitions are kept, too: those of one fragment alone may be too many."""
+    first, *rest = fragments(datagram())
+    records = raw([first])[24:] * 300_000 + raw(rest)[24:]
+    report = check(raw([]) + records)[1]
+    assert fates(report) == {"evicted_bytes": 1}

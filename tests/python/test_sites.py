@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Run, in_terminal
+from schemas import conforming
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="sites are of x86-64, and so is this compiler"
@@ -68,7 +69,9 @@ HERE uint64_t forward(uint64_t x) {
 
 HERE uint64_t alternatives(uint64_t x) {
     __asm__(CARRY_ALT("add $1, %0; add $2, %0", avx2, "add $3, %0") : "+r"(x));
-    __asm__(CARRY_ALT_KEY_ONE("add $1, %0", tracing, "sub $1, %0") : "+r"(x));
+    __asm__(CARRY_ALT_KEY_ONE("add $1, %0", tracing, "sub $1, %0")
+            : "+r"(x)
+            : CARRY_ALT_INPUT(tracing));
     return x;
 }
 
@@ -151,7 +154,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ]
     include = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
     compile_it = ["gcc", "-O1", "-fPIC", "-fvisibility=hidden", "-c", *include]
-    subprocess.run([*compile_it, *map(str, sources)], cwd=folder, check=True, timeout=120)
+    subprocess.run([*compile_it, *map(str, sources)], cwd=folder, check=True, timeout=600)
     return sorted(map(str, folder.glob("*.o")))
 
 
@@ -167,7 +170,7 @@ def compiled(library: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ca
         text.write_text(source)
         options = [*options_of(mode), *flags, f"-I{SOURCE / 'include'}"]
         command = ["gcc", "-O2", "-g", "-o", path, text, *options, *library, "-lpthread"]
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True, timeout=600)
         return path
 
     return run
@@ -190,7 +193,7 @@ def can_do_sites(carry: Run, tool: str) -> None:
 
 
 def lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+    return [conforming("sites", line) for line in text.splitlines()]
 
 
 def show(carry: Run, what: Path | int) -> list[dict[str, Any]]:
@@ -265,7 +268,7 @@ def test_addresses_are_those_of_other_tools(carry: Run, build: Build) -> None:
     path = build(PROGRAM)
     site = named(show(carry, path))["call", "route"]
     listing = subprocess.run(
-        ["objdump", "-d", path], check=True, capture_output=True, text=True, timeout=60
+        ["objdump", "-d", path], check=True, capture_output=True, text=True, timeout=600
     ).stdout
     assert re.search(rf"^ +{site['address']:x}:\tff 15 .*<carry_op_route>", listing, re.MULTILINE)
 
@@ -274,7 +277,7 @@ def test_addresses_are_those_of_other_tools(carry: Run, build: Build) -> None:
 def test_stripped(carry: Run, build: Build, mode: str) -> None:
     path = build(PROGRAM, mode)
     whole = show(carry, path)
-    subprocess.run(["strip", path], check=True, timeout=60)
+    subprocess.run(["strip", path], check=True, timeout=600)
     sites = show(carry, path)
     assert [site["address"] for site in sites] == [site["address"] for site in whole]
     names = {site["name"] for site in sites}
@@ -282,6 +285,99 @@ def test_stripped(carry: Run, build: Build, mode: str) -> None:
     assert not names & {"route", "step", "idle", "tracing", "after"}
     status, found = check(carry, path)
     assert (status, found) == (CLEAN, [])
+
+
+# --- Debug files: only the symbols are in them ---
+
+
+def detach(path: Path, debug: Path) -> None:
+    """Strips a file, and says in it where its symbols are."""
+    debug.parent.mkdir(exist_ok=True)
+    for command in (
+        ["objcopy", "--only-keep-debug", path, debug],
+        ["strip", path],
+        ["objcopy", f"--add-gnu-debuglink={debug}", path],
+    ):
+        subprocess.run(command, check=True, timeout=600)
+
+
+@pytest.mark.parametrize("where", [".", ".debug"])
+@pytest.mark.parametrize("mode", MODES)
+def test_debug_file(carry: Run, build: Build, mode: str, where: str) -> None:
+    path = build(PROGRAM, mode)
+    whole = show(carry, path)
+    detach(path, path.parent / where / "symbols")
+    assert show(carry, path) == whole
+    assert check(carry, path) == (CLEAN, [])
+
+
+def test_debug_file_of_a_link(carry: Run, build: Build, tmp_path: Path) -> None:
+    path = build(PROGRAM)
+    detach(path, tmp_path / "symbols")
+    link = tmp_path / "elsewhere" / "link"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    assert ("call", "route") in named(show(carry, link))
+
+
+def test_debug_file_by_build_id(tool: str, build: Build, tmp_path: Path) -> None:
+    path = build(PROGRAM, "pie", "-Wl,--build-id=0xabcdef0123456789")
+    detach(path, tmp_path / "ab/cdef0123456789.debug")
+    subprocess.run(["objcopy", "-R", ".gnu_debuglink", path], check=True, timeout=600)
+    own = tmp_path / "debug"
+    own.mkdir()
+    (tmp_path / "ab").rename(own / "ab")
+    inside = (
+        'mount -t tmpfs none /usr/lib/debug && cp -r "$1" /usr/lib/debug/.build-id || exit 99\n'
+    )
+    inside += 'exec "$2" sites --json "$3"\n'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", inside, "sh"]
+    done = subprocess.run([*command, own, tool, path], capture_output=True, text=True, timeout=600)
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip(f"no mounts of its own: {done.stderr.strip()}")
+    assert ("call", "route") in named(lines(done.stdout)[:-1])
+
+
+def test_debug_file_of_another_build(carry: Run, build: Build, tmp_path: Path) -> None:
+    """Its symbols would be lies: they are not used, as if there were none."""
+    path = build(PROGRAM)
+    detach(path, tmp_path / "symbols")
+    edit(tmp_path / "symbols", 16 * 1024, b"other")
+    assert ("call", "route") not in named(show(carry, path))
+
+
+def test_lost_by_a_debug_file(carry: Run, build: Build, tmp_path: Path) -> None:
+    path = build(PROGRAM)
+    subprocess.run(["strip", "--strip-debug", "-R", "carry_sites", path], check=True, timeout=600)
+    status, whole = check(carry, path)
+    assert (status, {each["what"] for each in whole}) == (BAD, {"lost"})
+    detach(path, tmp_path / "symbols")
+    assert check(carry, path) == (status, whole)
+
+
+@pytest.mark.parametrize("name", [b"/etc/passwd", b"../symbols", b"", b"x" * 300])
+def test_names_of_debug_files(carry: Run, build: Build, tmp_path: Path, name: bytes) -> None:
+    path = build(PROGRAM)
+    link = tmp_path / "link"
+    link.write_bytes(name)
+    command = ["objcopy", f"--add-section=.gnu_debuglink={link}", path]
+    subprocess.run(["strip", path], check=True, timeout=600)
+    subprocess.run(command, check=True, timeout=600)
+    assert ("call", "route") not in named(show(carry, path))
+
+
+def test_damaged_debug_files(carry: Run, build: Build, tmp_path: Path) -> None:
+    """Of the right CRC: whatever they hold, the file itself is shown."""
+    path = build(PROGRAM)
+    detach(path, tmp_path / "symbols")
+    sites = len(show(carry, path))
+    whole = (tmp_path / "symbols").read_bytes()
+    for size in [0, 3, 63, 64, 100, *range(1000, len(whole), len(whole) // 20)]:
+        (tmp_path / "symbols").write_bytes(whole[:size])
+        subprocess.run(["objcopy", "-R", ".gnu_debuglink", path], check=True, timeout=600)
+        command = ["objcopy", f"--add-gnu-debuglink={tmp_path / 'symbols'}", path]
+        subprocess.run(command, check=True, timeout=600)
+        assert len(show(carry, path)) == sites
 
 
 def test_this_project(carry: Run, tool: str) -> None:
@@ -338,7 +434,7 @@ def running(path: Path, **variables: str) -> Iterator[Process]:
             yield Process(child)
         finally:
             child.stdin.close()
-            assert child.wait(timeout=60) == 0
+            assert child.wait(timeout=600) == 0
 
 
 ORIGINAL = {
@@ -401,9 +497,16 @@ def test_a_feature_decides(carry: Run, build: Build) -> None:
             assert states(show(carry, process.pid))["alternative avx2"] == state
 
 
+def test_debug_file_of_a_process(carry: Run, build: Build, tmp_path: Path) -> None:
+    path = build(PROGRAM)
+    detach(path, tmp_path / "symbols")
+    with running(path) as process:
+        assert named(show(carry, process.pid))["call", "route"]["target_name"] == "route_plain"
+
+
 def test_stripped_process(carry: Run, build: Build) -> None:
     path = build(PROGRAM)
-    subprocess.run(["strip", path], check=True, timeout=60)
+    subprocess.run(["strip", path], check=True, timeout=600)
     with running(path) as process:
         process.tell("on")
         found = [site["state"] for site in show(carry, process.pid)]
@@ -414,7 +517,8 @@ def test_stripped_process(carry: Run, build: Build) -> None:
 def test_replaced_by_nothing(carry: Run, build: Build, original: str) -> None:
     """One NOP of the whole length, as long as it is."""
     alternative = f'CARRY_ALT_KEY_ONE("{original}", tracing, "")'
-    source = f'void f(void) {{ __asm__ volatile({alternative} ::: "rax"); }}\n'
+    by = "CARRY_ALT_INPUT(tracing)"
+    source = f'void f(void) {{ __asm__ volatile({alternative} :: {by} : "rax"); }}\n'
     with running(build(plant(source))) as process:
         assert check(carry, process.pid) == (CLEAN, [])
         process.tell("on")
@@ -471,7 +575,7 @@ def test_a_file_that_was_replaced(tool: str, build: Build) -> None:
     with running(path) as process:
         replace(build, path)
         done = subprocess.run(
-            [*command, str(process.pid)], capture_output=True, text=True, timeout=60
+            [*command, str(process.pid)], capture_output=True, text=True, timeout=600
         )
         assert done.stderr == (
             f"carry: process {process.pid}: {path} (deleted): has changed since it was loaded; "
@@ -492,7 +596,7 @@ def edit(path: Path, offset: int, data: bytes) -> None:
 def section(path: Path, name: str) -> tuple[int, int, int]:
     """Address, offset and size of a section."""
     listing = subprocess.run(
-        ["readelf", "-SW", path], check=True, capture_output=True, text=True, timeout=60
+        ["readelf", "-SW", path], check=True, capture_output=True, text=True, timeout=600
     ).stdout
     match = re.search(rf" {re.escape(name)} +\w+ +(\w+) (\w+) (\w+)", listing)
     assert match
@@ -532,7 +636,7 @@ PLANTED = {
     "lost jump": ('__asm__(".pushsection .text; jmp *carry_op_route(%rip); .popsection");', "lost"),
     "two instructions": (
         "void f(void) { __asm__ volatile(CARRY_ALT_KEY_ONE("
-        '"lea 1(%%rax), %%rax", tracing, "inc %%eax; nop") ::: "rax"); }',
+        '"lea 1(%%rax), %%rax", tracing, "inc %%eax; nop") :: CARRY_ALT_INPUT(tracing) : "rax"); }',
         "instructions",
     ),
     "body of two": (
@@ -576,7 +680,8 @@ PLANTED = {
         "relative",
     ),
     "unknown feature": (
-        'void f(void) { __asm__ volatile(CARRY_ALT("nop", popcorn, "nop") :::); }',
+        'void f(void) { __asm__ volatile(CARRY_ALT_TEXT("nop", CARRY_ALT_PAD, "nop", '
+        'CARRY_ALT_NAME("popcorn"), "1") :::); }',
         "feature",
     ),
     "odd section": (
@@ -654,7 +759,7 @@ def test_records_that_were_dropped(carry: Run, build: Build) -> None:
         for site in show(carry, path)
         if site["kind"] in {"call", "jump", "branch"}
     }
-    subprocess.run(["strip", "--strip-debug", "-R", "carry_sites", path], check=True, timeout=60)
+    subprocess.run(["strip", "--strip-debug", "-R", "carry_sites", path], check=True, timeout=600)
     status, found = check(carry, path)
     assert (status, {each["what"] for each in found}) == (BAD, {"lost"})
     assert {(each["kind"], each["name"], each["address"]) for each in found} == wanted
@@ -754,13 +859,49 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
     assert (status, {each["what"] for each in found}) == (BAD, {"overlap", "lost"})
 
 
-def compile_alone(folder: Path, source: str, *options: str) -> Path:
+def compile_alone(folder: Path, source: str, *options: str, name: str = "source.c") -> Path:
     """Without the library, which is in another object."""
-    (folder / "source.c").write_text(source)
+    (folder / name).write_text(source)
     command = ["gcc", "-O2", "-w", f"-I{SOURCE / 'include'}", *options]
     path = folder / "alone"
-    subprocess.run([*command, "-o", path, folder / "source.c"], check=True, timeout=60)
+    subprocess.run([*command, "-o", path, folder / name], check=True, timeout=600)
     return path
+
+
+NAMESPACES = """
+#include <carry/patch.h>
+CARRY_OP(int, route, int);
+CARRY_KEY_STATIC(own, false);
+namespace app { namespace fast {
+CARRY_OP(int, route, int);
+CARRY_KEY_STATIC(own, false);
+static int same(int a) { return a; }
+CARRY_OP_DEFINE(route, same);
+int run(int a) { return carry_unlikely(own) ? 0 : carry_call(route)(a); }
+} }
+static int same(int a) { return a; }
+CARRY_OP_DEFINE(route, same);
+int run(int a) { return carry_unlikely(own) ? 0 : carry_call(route)(a); }
+"""
+
+
+def test_namespaces(carry: Run, tmp_path: Path) -> None:
+    """Keys of C++ are shown as the program calls them."""
+    if not shutil.which("g++"):
+        pytest.skip("g++ is not installed")
+    path = compile_alone(tmp_path, NAMESPACES, "-shared", "-fPIC", name="source.cc")
+    found = [(site["kind"], site["name"]) for site in show(carry, path)]
+    assert sorted(found) == [
+        ("branch", "app::fast::own"),
+        ("branch", "own"),
+        ("call", "app::fast::route"),
+        ("call", "route"),
+    ]
+    assert check(carry, path) == (CLEAN, [])
+    stripped = ["objcopy", "--remove-section=carry_sites", path]
+    subprocess.run(stripped, check=True, timeout=600)
+    status, found = check(carry, path)
+    assert (status, [each["what"] for each in found]) == (BAD, ["lost"] * 4)
 
 
 def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
@@ -810,7 +951,8 @@ def test_notes(carry: Run, build: Build) -> None:
     """A site on two cache lines, and two pages: nothing wrong, but worth to know."""
     source = (
         '__attribute__((aligned(4096))) void f(void) { __asm__ volatile(".skip 4095, 0x90\\n"'
-        'CARRY_ALT_KEY_ONE("add $1, %%rax", tracing, "sub $1, %%rax") ::: "rax"); }'
+        'CARRY_ALT_KEY_ONE("add $1, %%rax", tracing, "sub $1, %%rax") '
+        ':: CARRY_ALT_INPUT(tracing) : "rax"); }'
     )
     status, found = check(carry, build(plant(source), "pie", "-fcf-protection=none"))
     assert (status, [each["what"] for each in found]) == (CLEAN, ["trap", "pages"])
@@ -949,7 +1091,7 @@ def survives(tool: str, path: Path) -> None:
     """Whatever the file holds, the tool ends with a status of its own, in little memory."""
     for option in [[], ["--check"], ["--json"]]:
         done = subprocess.run(
-            [tool, "sites", *option, path], capture_output=True, timeout=60, preexec_fn=limited
+            [tool, "sites", *option, path], capture_output=True, timeout=600, preexec_fn=limited
         )
         assert done.returncode in {CLEAN, BAD, DAMAGED}, done.stderr
         assert done.stderr.count(b"\n") == (done.returncode == DAMAGED)
@@ -1002,7 +1144,7 @@ def test_not_permitted(tool: str, build: Build) -> None:
     with running(build(PROGRAM)) as process:
         try:
             done = subprocess.run(
-                [tool, "sites", str(process.pid)], capture_output=True, timeout=60, user=65534
+                [tool, "sites", str(process.pid)], capture_output=True, timeout=600, user=65534
             )
         except PermissionError:
             pytest.skip("another user cannot run the tool where it stands")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
-KERNEL_SECONDS = 200  # for one boot: up to twelve on a quiet machine, a minute on a busy one
+KERNEL_SECONDS = 900  # for one boot that hangs: it takes twelve on a quiet machine
 
 
 @dataclass
@@ -108,7 +108,7 @@ clock: sync=none
 
 
 def bochs_version(bochs: str) -> tuple[int, ...]:
-    shown = subprocess.run([bochs, "--help"], capture_output=True, text=True, timeout=10)
+    shown = subprocess.run([bochs, "--help"], capture_output=True, text=True, timeout=600)
     found = re.search(r"Bochs x86 Emulator (\d+)\.(\d+)", shown.stdout + shown.stderr)
     assert found, "Bochs does not tell its version"
     return int(found[1]), int(found[2])

@@ -63,7 +63,7 @@ def init(folder: Path, linux: DebianKernel) -> Path:
     subprocess.run(
         ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program, PORT / "init.c"],
         check=True,
-        timeout=100,
+        timeout=600,
     )
     return program
 

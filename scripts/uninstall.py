@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Removes what `meson install` installs of a build, and the folders that only this library has.
+
+usage: uninstall.py BUILD [DESTDIR]
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+OWN = "carry"  # a folder of this name, as in include/, is the library's
+
+
+def installed(build: str, destdir: str) -> list[Path]:
+    """What an installation has, which may not be there."""
+    command = ["meson", "introspect", build, "--installed"]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return sorted(Path(destdir + path) for path in json.loads(told).values())
+
+
+def own_folders(files: list[Path]) -> list[Path]:
+    """The deepest first; the prefix itself may lie in a folder of this name."""
+    prefix = Path(os.path.commonpath(files))
+    inside = {p for f in files for p in f.parents if p.is_relative_to(prefix)}
+    return sorted((p for p in inside if OWN in p.relative_to(prefix).parts), reverse=True)
+
+
+def main() -> int:
+    if len(sys.argv) not in (2, 3):
+        print("usage: uninstall.py BUILD [DESTDIR]", file=sys.stderr)
+        return 2
+    files = installed(sys.argv[1], "".join(sys.argv[2:]))
+    for path in files:
+        path.unlink(missing_ok=True)
+    for folder in own_folders(files):
+        with contextlib.suppress(OSError):  # holds files of others
+            folder.rmdir()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

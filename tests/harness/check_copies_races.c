@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* What a peer does to a mapping while it is copied, between any two instructions of the copy. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/check_copies.h"
+#include "harness/fault.h"
+#include "harness/guard.h"
+#include "harness/recover.h"
+#include "harness/rng.h"
+#include "harness/step.h"
+
+#define DENSE_MAX  136
+#define PAGE_BYTES ((size_t)4096)
+#define PAGES      ((size_t)8)
+#define AREA_BYTES (PAGES * PAGE_BYTES)
+#define STEPS_MAX  400 /* behind them are bytes or vectors as before */
+#define STEPS_FEW  60
+
+static struct guard source, target;
+static unsigned char pristine[AREA_BYTES];
+
+/* What is taken away: all pages of an area from `page` on. */
+static struct {
+    const struct guard *area;
+    size_t page;
+} taken;
+
+struct trial {
+    carry_copy_try_fn *attempt;
+    size_t stride; /* the larger, the fewer steps are left out */
+    struct verdict verdict;
+    size_t size, to, from; /* and offsets in both areas */
+    size_t step;           /* before which instruction it happens */
+};
+
+static void protect(int protection) {
+    mprotect(taken.area->start + taken.page * PAGE_BYTES, AREA_BYTES - taken.page * PAGE_BYTES,
+             protection);
+}
+
+/* The target stays readable, so that one sees what became of it. */
+static void take(void) {
+    protect(taken.area == &source ? PROT_NONE : PROT_READ);
+}
+
+static void give_back(void) {
+    protect(PROT_READ | PROT_WRITE);
+}
+
+static bool fail(struct trial *trial, const char *what, size_t got) {
+    return verdict_fail(
+        &trial->verdict,
+        "%s %zu, in %zu bytes from offset %zu to %zu, %s taken from page %zu on at step %zu", what,
+        got, trial->size, trial->from, trial->to,
+        taken.area == &source ? "the source" : "the target", taken.page, trial->step);
+}
+
+/* The first byte of the target's area that is not as `done` copied bytes leave it; or its size. */
+static size_t first_wrong(const struct trial *trial, size_t done) {
+    size_t i = 0;
+    while (i < AREA_BYTES) {
+        const bool copied = i - trial->to < done;
+        if (target.start[i] != (copied ? source.start[i - trial->to + trial->from] : pristine[i]))
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* Bytes that nobody took: at least these are copied. */
+static size_t bytes_before(const struct trial *trial) {
+    const size_t start = taken.area == &source ? trial->from : trial->to;
+    const size_t end = taken.page * PAGE_BYTES;
+    const size_t before = end > start ? end - start : 0;
+    return before < trial->size ? before : trial->size;
+}
+
+/* Sets *reached if the copy was long enough for this step. */
+static bool race(struct trial *trial, bool *reached) {
+    step_begin(trial->step, take);
+    const size_t left =
+        trial->attempt(target.start + trial->to, source.start + trial->from, trial->size);
+    *reached = step_end();
+    give_back();
+    const bool exact = left <= trial->size - bytes_before(trial);
+    const size_t wrong = first_wrong(trial, trial->size - left);
+    memcpy(target.start, pristine, AREA_BYTES);
+    return (exact || fail(trial, "says bytes left are", left)) &&
+           (wrong == AREA_BYTES || fail(trial, "target differs at byte", wrong));
+}
+
+/* Somewhere that the pages' ends are met, in the first half of the areas. */
+static size_t random_offset(size_t size) {
+    return PAGE_BYTES - rng_below((size < PAGE_BYTES - 64 ? size : PAGE_BYTES - 64) + 64);
+}
+
+static void choose_race(struct trial *trial) {
+    trial->from = random_offset(trial->size);
+    trial->to = random_offset(trial->size);
+    taken.area = rng_next() & 1 ? &source : &target;
+    taken.page = rng_below(2 + trial->size / PAGE_BYTES);
+    recover_tells_page = rng_next() & 1;
+    recover_opens_page = rng_below(4) == 0;
+}
+
+/* Before every instruction or, as traps take long, some of them. */
+static size_t next_step(const struct trial *trial) {
+    return trial->step + 1 + rng_below(trial->step / trial->stride + 1);
+}
+
+static bool try_size(struct trial *trial, size_t size, size_t steps) {
+    bool ok = true, reached = true;
+    trial->size = size;
+    for (trial->step = 1; ok && reached && trial->step <= steps; trial->step = next_step(trial)) {
+        choose_race(trial);
+        ok = race(trial, &reached);
+    }
+    return ok;
+}
+
+static void try_races(void *argument) {
+    static const size_t larger[] = {160, 200, 256, 257, 300, 400, 513, 600, 1030};
+    struct trial *trial = argument;
+    bool ok = true;
+    recover_begin();
+    for (size_t size = 1; ok && size <= DENSE_MAX; size += 1 + rng_below(size / 8 + 1))
+        ok = try_size(trial, size, STEPS_MAX);
+    for (size_t i = 0; ok && i < sizeof larger / sizeof *larger; i++)
+        ok = try_size(trial, larger[i], STEPS_MAX);
+    for (size_t i = 0; ok && i < trial->stride; i++)
+        ok = try_size(trial, 2000 + rng_below(20000), STEPS_FEW);
+    recover_opens_page = false;
+    recover_tells_page = true;
+    recover_end();
+}
+
+static void open_areas(void) {
+    if (source.start)
+        return;
+    source = guard_open(AREA_BYTES);
+    target = guard_open(AREA_BYTES);
+    rng_fill(source.start, AREA_BYTES);
+    rng_fill(pristine, AREA_BYTES);
+    memcpy(target.start, pristine, AREA_BYTES);
+}
+
+struct verdict check_copies_races(struct copier copier, const struct effort *effort) {
+    struct trial trial = {
+        .attempt = copier.attempt, .stride = effort->rounds / 2500 + 1, .verdict.ok = true};
+    struct fault fault;
+    rng_restart();
+    open_areas();
+    if (!fault_catch(try_races, &trial, &fault))
+        verdict_fail(&trial.verdict, "%s in %zu bytes, with a race at step %zu", fault.name,
+                     trial.size, trial.step);
+    return trial.verdict;
+}

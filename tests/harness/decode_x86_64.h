@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The next instruction of interrupted code, as far as its effect on extended state goes. */
+#ifndef CARRY_TESTS_DECODE_X86_64_H
+#define CARRY_TESTS_DECODE_X86_64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum encoding { LEGACY, VEX, EVEX };
+
+/* Mandatory prefixes, as a set. */
+enum { NP = 1, P66 = 2, PF3 = 4, PF2 = 8 };
+
+struct instruction {
+    enum encoding encoding;
+    unsigned map; /* of opcodes: 0 one byte, 1 0F, 2 0F38, 3 0F3A */
+    uint8_t opcode;
+    uint8_t prefix;
+    unsigned length; /* of vectors: 0 for 128 bits, 1, 2 */
+    unsigned digit;  /* of ModRM: three bits */
+    unsigned reg;    /* the same with what extends it: up to 31 */
+    bool is_memory;
+    uintptr_t address;  /* of memory, if no immediate follows */
+    const uint8_t *end; /* without an immediate */
+};
+
+struct instruction decode(const greg_t *registers);
+
+#endif

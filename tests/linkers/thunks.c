@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Stubs of CARRY_THUNK, whose descriptors only assembly names, in programs that are optimised as a
+ * whole. C11 and C++17. */
+#include "expect.h"
+
+#include <carry/thunk.h>
+
+#ifdef __cplusplus
+#define LINKAGE extern "C"
+extern "C" {
+#else
+#define LINKAGE extern
+#endif
+
+static long enters, leaves;
+
+static void enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+    (void)call;
+    ++*(long *)thunk->user;
+}
+
+static void leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+    (void)thunk, (void)call;
+    leaves++;
+}
+
+static long add(long a, double b) {
+    return a + (long)b;
+}
+
+/* One that only this file sees, one that its object does, and one that all do. What is static has a
+ * name of its own in C++. */
+#ifdef __cplusplus
+LINKAGE struct carry_thunk own;
+#else
+static
+#endif
+struct carry_thunk own = {enter, NULL, (const void *)add, 0, &enters};
+LINKAGE __attribute__((visibility("hidden"))) struct carry_thunk hidden;
+struct carry_thunk hidden = {enter, leave, (const void *)add, 0, &enters};
+LINKAGE struct carry_thunk open;
+struct carry_thunk open = {enter, NULL, NULL, 0, &enters};
+
+long by_own(long a, double b);
+long by_hidden(long a, double b);
+void by_open(void);
+CARRY_THUNK(by_own, own)
+CARRY_THUNK_AROUND(by_hidden, hidden)
+CARRY_THUNK_ANY(by_open, open)
+
+#ifdef __cplusplus
+}
+#endif
+
+static void check_calls(void) {
+    EXPECT(by_own(1, 2.5), 3);
+    EXPECT(by_hidden(4, 5.5), 9);
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tcall by_open\n\tlea 128(%%rsp), %%rsp" ::
+                         : "memory");
+}
+
+int main(void) {
+    check_calls();
+    EXPECT(enters, 0);
+    EXPECT(carry_thunk_prepare(), CARRY_OK);
+    check_calls();
+    EXPECT(enters, 3);
+    EXPECT(leaves, 1);
+    own.target = (const void *)by_hidden;
+    EXPECT(by_own(1, 2.5), 3);
+    EXPECT(enters, 5);
+    EXPECT(leaves, 2);
+    return result();
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""The schemas of the tool's JSON, docs/schema: each object that a test reads is compared with one.
+
+Published schemas let members be added. Here they do not: a member that no schema has is a fault.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+Json = dict[str, "Json"] | list["Json"] | str | float | bool | None
+
+FOLDER = Path(__file__).resolve().parent.parent.parent / "docs/schema"
+COMMON = "common.json#/$defs/"
+
+
+def names() -> list[str]:
+    """The schemas of commands."""
+    return sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "common")
+
+
+def load(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / f"{name}.json").read_text())
+
+
+def closed(schema: Json) -> Json:
+    """In one piece, and without room for members that it does not name."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    copy = {key: closed(value) for key, value in schema.items()}
+    if isinstance(copy.get("$ref"), str) and copy["$ref"].startswith(COMMON):
+        copy["$ref"] = "#/$defs/common." + copy["$ref"].removeprefix(COMMON)
+    if copy.get("type") == "object" and "properties" in copy:
+        copy["additionalProperties"] = False
+    return copy
+
+
+@functools.cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    schema = closed(load(name))
+    shared = {f"common.{key}": closed(each) for key, each in load("common")["$defs"].items()}
+    schema["$defs"] = {**schema.get("$defs", {}), **shared}
+    return jsonschema.Draft202012Validator(schema)
+
+
+def complaints(name: str, value: dict[str, Any]) -> list[str]:
+    return [f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(value)]
+
+
+def conforming(name: str, text: str) -> dict[str, Any]:
+    """The object in a text, which is as the schema has it (where jsonschema is installed)."""
+    value = json.loads(text)
+    if jsonschema:
+        assert not complaints(name, value), text
+    return value

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: MIT
+"""`carry fix` on fragmented datagrams and packets cut short: what it repairs, and why it leaves."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import struct
+from pathlib import Path
+
+import pytest
+from captures import (
+    GOOD,
+    PARTIAL,
+    TCP,
+    UDP,
+    WRONG,
+    Record,
+    ethernet,
+    finish,
+    fold,
+    network,
+    packet,
+    pcap,
+    pseudo,
+    put16,
+)
+from conftest import BAD, CLEAN, KIB, Run, peak_kib
+from schemas import conforming
+from test_fix import Fix, fix
+from test_reassemble import V4, V6, VERSIONS, datagram, fragment, fragments, raw
+
+__all__ = ["fix"]
+
+Ends = tuple[str, str]
+
+
+def reasons(fix: Fix) -> list[tuple[int, str, str, str]]:
+    return [(line["frame"], line["protocol"], line["verdict"], line["reason"]) for line in fix.left]
+
+
+# --- What is repaired ---
+
+
+@VERSIONS
+@pytest.mark.parametrize("protocol", [TCP, UDP])
+@pytest.mark.parametrize("sums", ["bad", "partial"])
+def test_a_datagram_is_repaired_where_all_of_it_is_there(
+    fix: Fix, ends: Ends, sums: str, protocol: int
+) -> None:
+    for size in (64, 8):  # of 8 bytes, the field of TCP stands in the third fragment
+        wrong = fragments(datagram(ends, 100, sums=sums, protocol=protocol), size)
+        right = fragments(datagram(ends, 100, protocol=protocol), size)
+        status, fixed, log = fix(raw(wrong))
+        assert (status, fixed) == (CLEAN, raw(right))
+        (change,) = log
+        assert (change["frame"], change["verdict"]) == (len(wrong), sums)
+        assert change["field_frame"] == (3 if protocol == TCP and size == 8 else 1)
+
+
+@VERSIONS
+def test_in_any_order(fix: Fix, ends: Ends) -> None:
+    wrong, right = (fragments(datagram(ends, 180, sums=sums)) for sums in ("bad", "good"))
+    for order in itertools.permutations(range(len(wrong))):
+        status, fixed, _log = fix(raw(wrong[at] for at in order))
+        assert (status, fixed) == (CLEAN, raw(right[at] for at in order))
+
+
+def test_a_sum_of_0_over_ipv6(fix: Fix) -> None:
+    """Illegal in the first fragment by itself; the whole datagram tells what it should be."""
+    wrong, right = (fragments(datagram(V6, sums=sums)) for sums in ("none", "good"))
+    for turn in (1, -1):
+        status, fixed, log = fix(raw(wrong[::turn]))
+        assert (status, fixed) == (CLEAN, raw(right[::turn]))
+        assert [change["verdict"] for change in log] == ["illegal"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("between", [0, 3, 200, 2000])
+def test_fragments_far_apart(fix: Fix, ends: Ends, between: int) -> None:
+    """The field has left the window of the input when the last fragment comes."""
+    noise = [packet(TCP, bytes(1400), sums="partial")] * between
+    done = [packet(TCP, bytes(1400))] * between
+    wrong, right = (fragments(datagram(ends, sums=sums)) for sums in ("bad", "good"))
+    status, fixed, log = fix(raw([*wrong[:-1], *noise, wrong[-1], *noise]))
+    assert (status, fixed) == (CLEAN, raw([*right[:-1], *done, right[-1], *done]))
+    assert len(log) == 2 * between + 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_datagrams_shuffled_through_a_pipe(carry: Run, tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    made = []
+    for ident in range(300):
+        ends, size = dice.choice([V4, V6]), dice.randrange(100, 3000)
+        how, part = dice.choice(["good", "bad", "partial"]), 8 * dice.randrange(10, 100)
+        pairs = (datagram(ends, size, sums=sums) for sums in (how, "good"))
+        made += zip(*(fragments(ip, part, ident=ident) for ip in pairs), strict=True)
+    dice.shuffle(made)
+    out = tmp_path / "out"
+    done = carry("fix", "-", "-o", out, stdin=raw(wrong for wrong, _ in made))
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert out.read_bytes() == raw(right for _, right in made)
+    assert carry("check", "-q", out).returncode == CLEAN
+
+
+@VERSIONS
+def test_repetitions_are_repaired_too(fix: Fix, ends: Ends) -> None:
+    """Else they would contradict each other afterwards."""
+    for sums in ("bad", "none" if ends == V6 else "partial"):
+        wrong, right = (fragments(datagram(ends, sums=how)) for how in (sums, "good"))
+        order = [0, 1, 0, 0, *range(1, len(wrong))]
+        status, fixed, log = fix(raw(wrong[at] for at in order))
+        assert (status, fixed) == (CLEAN, raw(right[at] for at in order))
+        assert [change["field_frame"] for change in log] == [1, 3, 4]
+
+
+def test_overlaps_are_repaired_too(fix: Fix) -> None:
+    wrong, right = (datagram(size=300, sums=sums) for sums in ("bad", "good"))
+
+    def parts(ip: bytes) -> list[bytes]:
+        spans = [(8, 64), (0, 16), (0, 8), (0, 128), (96, 200)]
+        return [*(fragment(ip, *span) for span in spans), fragment(ip, 200, 308)]
+
+    status, fixed, log = fix(raw(parts(wrong)))
+    assert (status, fixed) == (CLEAN, raw(parts(right)))
+    assert [change["field_frame"] for change in log] == [2, 3, 4]
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def sctp_in_vxlan(crc: int | None = None) -> bytes:
+    """With a VLAN tag its sum stands in bytes 62 to 65 of what the outer IP header carries."""
+    head, chunk = struct.pack(">HHL", 1000, 2000, 7), struct.pack(">BBH", 11, 0, 4)
+    value = crc32c(head + bytes(4) + chunk) if crc is None else crc
+    inner = network(*V4, 132, head + struct.pack("<L", value) + chunk)
+    frame = bytes(12) + bytes.fromhex("8100 0005 0800") + inner
+    vxlan = bytes.fromhex("0800000000000100") + frame
+    return network(*V4, UDP, struct.pack(">HHHH", 5000, 4789, 8 + len(vxlan), 0) + vxlan)
+
+
+def test_a_field_that_stands_in_two_fragments(fix: Fix) -> None:
+    wrong, right = fragments(sctp_in_vxlan(0x12345678), 64), fragments(sctp_in_vxlan(), 64)
+    status, fixed, log = fix(raw(wrong))
+    assert (status, fixed) == (CLEAN, raw(right))
+    assert [(change["size"], change["field_frame"]) for change in log] == [(2, 1), (2, 2)]
+    assert [change["old"] for change in log] == [0x7856, 0x3412]
+
+
+def test_sums_inside_each_other(fix: Fix) -> None:
+    """In a fragmented packet of a tunnel: from the innermost outwards, as in a whole one."""
+
+    def tunnel(inner: bytes) -> bytes:
+        return packet(UDP, gtp(inner), ports=(2152, 2152))
+
+    wrong = put16(tunnel(put16(packet(TCP, bytes(99), sums="bad"), 10, 0x1234)), 26, 0x4321)
+    status, fixed, log = fix(raw(fragments(wrong)))
+    assert (status, fixed) == (CLEAN, raw(fragments(tunnel(packet(TCP, bytes(99))))))
+    assert [change["protocol"] for change in log] == ["tcp", "ip", "udp"]
+    good = tunnel(packet(TCP, bytes(99), sums="bad"))
+    status, fixed, log = fix(raw(fragments(good)))
+    assert (status, fixed) == (CLEAN, raw(fragments(tunnel(packet(TCP, bytes(99))))))
+    assert [change["verdict"] for change in log] == ["bad", "good"]
+
+
+def gtp(ip: bytes) -> bytes:
+    return struct.pack(">BBHL", 0x30, 255, len(ip), 1) + ip
+
+
+@VERSIONS
+def test_only(fix: Fix, ends: Ends) -> None:
+    bad = fragments(datagram(ends, sums="bad"))
+    data = raw(bad + fragments(datagram(ends, sums="partial"), ident=7))
+    parts = len(fragments(datagram(ends)))
+    status, _, log = fix(data, "--only", "partial")
+    assert (status, [change["frame"] for change in log]) == (BAD, [2 * parts])
+    assert reasons(fix) == [(parts, "udp", "bad", "only")]
+    status, _, log = fix(data, "--only", "bad")
+    assert (status, [change["frame"] for change in log]) == (CLEAN, [parts])
+    assert reasons(fix) == [(2 * parts, "udp", "partial", "only")]
+
+
+@VERSIONS
+def test_dry_run(carry: Run, ends: Ends) -> None:
+    data = raw(fragments(datagram(ends, sums="bad")))
+    done = carry("fix", "-", "--dry-run", stdin=data)
+    assert done.returncode == CLEAN
+    assert done.stdout.endswith("\n1 checksum would be repaired in 1 packet\n")
+
+
+def test_packets_are_counted_once(carry: Run, tmp_path: Path) -> None:
+    """A header and a datagram's sum in one frame; one sum in two fragments of the same bytes."""
+    parts = fragments(datagram(sums="bad"))
+    data = raw([put16(parts[0], 10, 0x1234), parts[0], *parts[1:]])
+    done = carry("fix", "-", "-o", tmp_path / "out", "--json", stdin=data)
+    report = conforming("fix", done.stdout)
+    assert report["changed_packets"] == 2
+    assert report["repaired"] == {"ip": {"bad": 1}, "udp": {"bad": 1}}
+
+
+# --- What is left, and why ---
+
+
+def illegal() -> list[bytes]:
+    return fragments(datagram(V6, sums="none"))
+
+
+def test_a_datagram_that_is_not_whole(fix: Fix) -> None:
+    first, *rest = illegal()
+    for parts, reason in (
+        ([first], "missing"),
+        ([first, *rest[:-1]], "missing"),
+        ([first, rest[0], rest[0][:-1] + b"\xff", *rest], "overlapping"),
+        ([rest[0], rest[0][:-1] + b"\xff", first, *rest], "overlapping"),
+        ([fragment(datagram(V6), 8, 12, more=True), first, *rest], "malformed"),
+    ):
+        status, fixed, log = fix(raw(parts))
+        assert (status, fixed, log) == (BAD, raw(parts), [])
+        assert reasons(fix) == [(parts.index(first) + 1, "udp", "illegal", reason)]
+
+
+def test_repetitions_of_what_is_not_whole(fix: Fix) -> None:
+    first = illegal()[0]
+    assert fix(raw([first, first]))[0] == BAD
+    assert [line["frame"] for line in fix.left] == [1, 2]
+
+
+def test_a_fragment_cut_by_the_capture(fix: Fix) -> None:
+    first, *rest = illegal()
+    records = [first, Record(rest[0][:-1], wire=len(rest[0])), *rest[1:]]
+    assert fix(raw(records))[::2] == (BAD, [])
+    assert reasons(fix) == [(1, "udp", "illegal", "snaplen")]
+    parts = fragments(datagram(sums="bad"))
+    records = [Record(part[:-1], wire=len(part)) for part in parts]
+    assert fix(raw(records))[::2] == (CLEAN, [])  # nobody can tell
+
+
+def evicting(count: int) -> list[bytes]:
+    return [fragment(datagram(V6), 64, 128, ident=1000 + number) for number in range(count)]
+
+
+def test_a_datagram_that_was_given_up(fix: Fix, carry: Run) -> None:
+    first, *rest = illegal()
+    parts = [first, *evicting(4096), *rest]
+    assert fix(raw(parts))[::2] == (BAD, [])
+    assert reasons(fix) == [(1, "udp", "illegal", "evicted")]
+    done = carry("fix", "-", "--dry-run", stdin=raw(parts))
+    assert (
+        "  udp: 1 illegal in frame 1: in a datagram given up, since more than 4,096 were\n"
+        "    incomplete\n" in done.stdout
+    )
+
+
+def in_tunnel(sums: str, outer: str = "good") -> list[bytes]:
+    """The fragments of a datagram, in GTP with a sum of its own around each."""
+    return [
+        packet(UDP, gtp(part), ports=(2152, 2152), sums=outer)
+        for part in fragments(datagram(sums=sums))
+    ]
+
+
+def test_a_sum_around_the_fragments(fix: Fix) -> None:
+    """It would have to follow, and it stands in a frame that may be gone."""
+    parts = in_tunnel(sums="bad")
+    assert fix(raw(parts))[::2] == (BAD, [])
+    assert reasons(fix) == [(len(parts), "udp", "bad", "tunnel")]
+    status, fixed, _ = fix(raw(in_tunnel(sums="bad", outer="none")))
+    assert (status, fixed) == (CLEAN, raw(in_tunnel(sums="good", outer="none")))
+
+
+def nested() -> list[bytes]:
+    return [
+        part
+        for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))
+        for part in fragments(network(*V4, 4, inner), 48, ident=ident)
+    ]
+
+
+def test_fragments_of_fragments(fix: Fix) -> None:
+    parts = nested()
+    assert fix(raw(parts))[::2] == (BAD, [])
+    assert reasons(fix) == [(len(parts), "udp", "bad", "nested")]
+    assert fix.left[0]["offset"] is not None
+
+
+def test_what_an_unverifiable_sum_covers(fix: Fix) -> None:
+    inner = put16(packet(TCP, bytes(99)), 10, 0x1234)
+    frame = ethernet(packet(UDP, gtp(inner), ports=(2152, 2152)))
+    assert fix(pcap([Record(frame[:-1], wire=len(frame))]))[::2] == (BAD, [])
+    assert reasons(fix) == [(1, "ip", "bad", "covered")]
+
+
+def test_what_a_sum_around_a_partial_one_covers(fix: Fix) -> None:
+    """The outer sum is right for when the inner one is complete."""
+    inner = put16(packet(TCP), 10, 0x1234)
+    frame = packet(UDP, gtp(inner), ports=(2152, 2152))
+    frame = put16(frame, 72, fold(pseudo("10.0.0.5", "10.0.0.9", TCP, 28)))
+    assert fix(raw([frame]), "--only", "bad")[::2] == (BAD, [])
+    assert reasons(fix) == [
+        (1, "udp", "partial", "only"),
+        (1, "ip", "bad", "partial"),
+        (1, "tcp", "partial", "only"),
+    ]
+    right = packet(UDP, gtp(packet(TCP)), ports=(2152, 2152))
+    assert fix(raw([frame]))[:2] == (CLEAN, raw([right]))
+
+
+def test_what_was_cut_off(fix: Fix) -> None:
+    frame = ethernet(packet(UDP, bytes(99), src=V6[0], dst=V6[1], sums="none"))
+    assert fix(pcap([Record(frame[:80], wire=len(frame))]))[::2] == (BAD, [])
+    assert reasons(fix) == [(1, "udp", "illegal", "snaplen")]
+
+
+def test_what_an_icmp_error_quotes(fix: Fix) -> None:
+    error = struct.pack(">BBHL", 3, 1, 0, 0) + packet(TCP, sums="partial")
+    frame = ethernet(network("10.0.0.1", V4[0], 1, put16(error, 2, finish(error))))
+    assert fix(pcap([frame]))[::2] == (CLEAN, [])
+    assert reasons(fix) == [(1, "tcp", "partial", "quoted")]
+
+
+def test_the_summary_names_reasons_and_frames(carry: Run) -> None:
+    parts = [*([WRONG] * 1018), PARTIAL, *([GOOD] * 3)]
+    done = carry("fix", "-", "--dry-run", "--only", "illegal", stdin=pcap(parts))
+    assert done.returncode == BAD
+    assert (
+        "\n"
+        "  tcp: 1,018 bad in frames 1, 2, 3, 4, 5 and 1,013 more: --only does not ask for\n"
+        "    that\n"
+        "  tcp: 1 partial in frame 1019: --only does not ask for that\n"
+        "\n"
+        "nothing repaired, 1,018 left bad\n"
+    ) in done.stdout
+    done = carry("fix", "-", "--dry-run", "--json", "--only", "illegal", stdin=pcap(parts))
+    assert conforming("fix", done.stdout)["reasons"] == [
+        {
+            "protocol": "tcp",
+            "verdict": verdict,
+            "reason": "only",
+            "count": count,
+            "frames": frames,
+        }
+        for verdict, count, frames in (("bad", 1018, [1, 2, 3, 4, 5]), ("partial", 1, [1019]))
+    ]
+
+
+def test_two_or_three_frames(carry: Run) -> None:
+    for count, text in ((2, "frames 1 and 2:"), (3, "frames 1, 2 and 3:")):
+        done = carry("fix", "-", "--dry-run", "--only", "partial", stdin=pcap([WRONG] * count))
+        assert f"  tcp: {count} bad in {text}" in done.stdout
+
+
+# --- Hostile captures ---
+
+
+def test_memory_does_not_grow_with_repairs(tool: str) -> None:
+    """Each datagram is repaired long after its first fragment has left the window."""
+    parts = fragments(datagram(size=1200, sums="bad"), 600)
+    feed = [raw([])]
+    for block in range(20):
+        idents = range(block * 2000, (block + 1) * 2000)
+        for at in range(len(parts)):
+            feed.append(raw(ident_of(parts[at], ident & 0xFFFF) for ident in idents)[24:])
+    assert peak_kib([tool, "fix", "-", "--dry-run"], feed) < 24 * KIB
+
+
+def ident_of(part: bytes, ident: int) -> bytes:
+    part = put16(put16(part, 4, ident), 10, 0)
+    return put16(part, 10, finish(part[:20]))

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Ctrl-C, and SIGTERM, on a pipe: what had come is all there is, and the second one ends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from captures import GOOD, PARTIAL, WRONG, Pcapng, pcap
+from conftest import BAD, CLEAN, DAMAGED, wait_until_read
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+STOPS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+PACKETS = [GOOD, WRONG, PARTIAL] * 20000
+
+
+def take_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture
+def start(tool: str) -> Iterator[Start]:
+    """Starts the tool, which has read `data` from a pipe, and waits for more."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(
+            [tool, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=take_signals,
+        )
+        started.append(child)
+        assert child.stdin
+        child.stdin.write(data)
+        child.stdin.flush()
+        wait_until_read(child)
+        return child
+
+    yield run
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def end_of(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """The status, and what was printed, while the pipe stays open."""
+    assert child.stdout and child.stderr
+    printed = child.stdout.read()
+    assert child.stderr.read() == b""
+    return child.wait(10), printed
+
+
+@STOPS
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_what_had_come_is_reported(
+    start: Start, tmp_path: Path, number: signal.Signals, threads: str
+) -> None:
+    child = start(pcap(PACKETS), "check", "-J", "-j", threads, "-w", tmp_path / "bad", "-")
+    child.send_signal(number)
+    status, printed = end_of(child)
+    report = json.loads(printed)
+    assert (status, report["packets"], report["damage"]) == (BAD, len(PACKETS), None)
+    assert report["protocols"]["tcp"]["bad"] == PACKETS.count(WRONG)
+    assert (tmp_path / "bad").read_bytes().count(b"-, frame ") == PACKETS.count(WRONG)
+    assert os.listdir(tmp_path) == ["bad"]
+
+
+@STOPS
+def test_a_summary_for_people(start: Start, number: signal.Signals) -> None:
+    child = start(pcap([GOOD, PARTIAL]), "check", "-")
+    child.send_signal(number)
+    status, printed = end_of(child)
+    assert status == CLEAN
+    assert printed.startswith(b"standard input: 2 packets")
+    assert printed.endswith(b"\nclean, 1 left to transmit offload\n")
+
+
+def test_what_still_stands_in_the_pipe(start: Start) -> None:
+    """The one that writes may have got the signal too, and write the rest before it ends."""
+    child = start(pcap([GOOD]), "check", "-J", "-")
+    child.send_signal(signal.SIGSTOP)
+    child.send_signal(signal.SIGINT)
+    assert child.stdin
+    child.stdin.write(pcap([WRONG] * 500)[24:])
+    child.stdin.flush()
+    child.send_signal(signal.SIGCONT)
+    status, printed = end_of(child)
+    assert (status, json.loads(printed)["packets"]) == (BAD, 501)
+
+
+@pytest.mark.parametrize("cut", [1, 15, 16, 40])
+@pytest.mark.parametrize("kind", ["pcap", "pcapng", "gzip"])
+def test_what_the_end_cuts_is_no_damage(start: Start, kind: str, cut: int) -> None:
+    ng = Pcapng().section().interface().packet(GOOD)
+    whole = {"pcap": pcap([GOOD]), "pcapng": ng.bytes(), "gzip": pcap([GOOD])}[kind]
+    more = {"pcap": pcap([WRONG])[24:], "pcapng": b"".join(ng.packet(WRONG).parts[3:])}
+    data = whole + more.get(kind, more["pcap"])[:cut]
+    if kind == "gzip":
+        packer = zlib.compressobj(wbits=31)
+        data = packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH)
+    child = start(data, "check", "-J", "-")
+    child.send_signal(signal.SIGINT)
+    status, printed = end_of(child)
+    report = json.loads(printed)
+    assert (status, report["packets"], report["damage"]) == (CLEAN, 1, None)
+
+
+def test_what_is_damaged_stays_so(start: Start) -> None:
+    """Of what had come, and of the record that skipping has left behind."""
+    skipped = Pcapng().section().interface().packet(GOOD).block(0x0BAD, bytes(3 << 20)).bytes()
+    child = start(skipped[:-1000], "check", "-J", "-")
+    child.send_signal(signal.SIGINT)
+    status, printed = end_of(child)
+    assert (status, json.loads(printed)["packets"]) == (DAMAGED, 1)
+    child = start(b"", "check", "-J", "-")
+    child.send_signal(signal.SIGINT)
+    status, printed = end_of(child)
+    assert (status, json.loads(printed)["damage"]["reason"]) == (DAMAGED, "empty file")
+
+
+@STOPS
+def test_a_copy_ends_with_the_last_whole_record(
+    start: Start, tmp_path: Path, number: signal.Signals
+) -> None:
+    out, log = tmp_path / "out", tmp_path / "log"
+    data = pcap(PACKETS)
+    child = start(data + pcap([WRONG])[24:70], "fix", "-q", "-", "-o", out, "-l", log)
+    child.send_signal(number)
+    assert end_of(child) == (CLEAN, b"")
+    assert out.read_bytes() == pcap([GOOD] * len(PACKETS))
+    assert len(log.read_text().splitlines()) == len(PACKETS) - PACKETS.count(GOOD)
+
+
+def test_files_that_follow_are_checked(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
+    child = start(pcap([GOOD]), "check", "-J", "-", tmp_path / "a.pcap")
+    child.send_signal(signal.SIGINT)
+    status, printed = end_of(child)
+    assert status == BAD
+    assert [json.loads(line)["packets"] for line in printed.splitlines()] == [1, 1]
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_the_second_one_ends_it(start: Start, tmp_path: Path, command: str) -> None:
+    words = {"check": ["check", "-w", tmp_path / "out", "-"], "fix": ["fix", "-", "-o"]}[command]
+    child = start(pcap(PACKETS), *words, *([tmp_path / "out"] if command == "fix" else []))
+    child.send_signal(signal.SIGSTOP)
+    child.send_signal(signal.SIGINT)
+    child.send_signal(signal.SIGTERM)
+    child.send_signal(signal.SIGCONT)
+    assert end_of(child) == (-signal.SIGTERM, b"")
+    assert os.listdir(tmp_path) == []
+
+
+def reads(child: subprocess.Popen[bytes], path: Path) -> bool:
+    for name in Path(f"/proc/{child.pid}/fd").iterdir():
+        if os.path.realpath(name) == str(path):
+            return True
+    return False
+
+
+@STOPS
+def test_files_are_no_pipes(tool: str, tmp_path: Path, number: signal.Signals) -> None:
+    """What can be read again has nothing to lose."""
+    path = tmp_path / "zeros.pcap"
+    path.write_bytes(pcap([]))
+    os.truncate(path, 1 << 36)  # zeros are records of nothing
+    child = subprocess.Popen(
+        [tool, "check", "-w", tmp_path / "bad", path],
+        stdout=subprocess.PIPE,
+        preexec_fn=take_signals,
+    )
+    while not reads(child, path):
+        assert child.poll() is None
+    child.send_signal(number)
+    assert (child.communicate(), child.returncode) == ((b"", None), -number)
+    assert os.listdir(tmp_path) == ["zeros.pcap"]

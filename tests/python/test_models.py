@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""What bench/models.py gives to llvm-mca, and makes of its answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "bench"))
+
+from model import mca, table  # noqa: E402
+from model.path import (  # noqa: E402
+    Call,
+    Function,
+    Instruction,
+    PathError,
+    Stepper,
+    build,
+    parse_listing,
+)
+
+X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="steps through x86-64")
+CPU = mca.Cpu("skylake-avx512", "some CPU", 14, frozenset())
+SERIAL = mca.Cpu("sapphirerapids", "another", 17, frozenset(), serial=True)
+
+# Counts down by eights, with a vector instruction that no CPU before AVX-512 has.
+LOOP = """
+    .globl model_loop
+    .type model_loop, @function
+model_loop:
+    vpaddd %zmm1, %zmm0, %zmm0
+    sub $8, %rsi
+    ja model_loop
+    ret
+    .size model_loop, . - model_loop
+    .globl model_leaves
+    .type model_leaves, @function
+model_leaves:
+    jmp model_loop
+    .size model_leaves, . - model_leaves
+    .section .note.GNU-stack, "", @progbits
+"""
+
+
+def stepper(folder: Path, *functions: str) -> Stepper:
+    source = folder / "loop.S"
+    source.write_text(LOOP)
+    return Stepper(build(folder, functions, [source]), functions)
+
+
+@X86_64
+@pytest.mark.parametrize(("size", "turns"), [(1, 1), (8, 1), (9, 2), (80, 10)])
+def test_a_path_is_what_a_call_of_that_size_executes(tmp_path: Path, size: int, turns: int) -> None:
+    [path] = stepper(tmp_path, "model_loop").paths([Call("model_loop", "sum", size)])
+    shown = [one.text.split()[0] for one in path]
+    assert shown == ["vpaddd", "sub", "ja"] * turns + ["ret"]
+
+
+@X86_64
+def test_a_path_that_leaves_its_functions_is_refused(tmp_path: Path) -> None:
+    stepping = stepper(tmp_path, "model_leaves")
+    stepping.skipped = stepper(tmp_path, "model_loop").skipped
+    with pytest.raises(PathError, match="of a function that was not named"):
+        stepping.paths([Call("model_leaves", "sum", 8)])
+
+
+@X86_64
+def test_a_function_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PathError, match="no function model_none"):
+        stepper(tmp_path, "model_none")
+
+
+def test_a_listing_has_instructions_without_comments_and_targets() -> None:
+    text = """
+0000000000401000 <one>:
+  401000:\tf3 0f 1e fa          \tendbr64
+  401004:\t48 8d 05 00 00 00 00 \tlea    0x95(%rip),%rax        # 40 <x>
+  40100b:\t0f 87 01 00 00 00    \tja     401012 <one+0x12>
+  401011:\t2e 2e 48 03 17       \tcs cs add (%rdi),%rdx
+"""
+    code = parse_listing(text).functions[0x401000]
+    assert code[0x401004] == Instruction("lea    0x95(%rip),%rax", 7)
+    assert code[0x40100B] == Instruction("ja somewhere", 6)
+    assert code[0x401011] == Instruction("add (%rdi),%rdx", 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("adc    0x8(%rdi),%rdx", ["mov 0x8(%rdi), %r13", "adc %r13, %rdx"]),
+        ("add    (%rdi),%edx", ["mov (%rdi), %r13d", "add %r13d, %edx"]),
+        (
+            "vpxor  0x20(%rdi),%ymm14,%ymm9",
+            ["vmovdqu 0x20(%rdi), %ymm5", "vpxor %ymm5, %ymm14,%ymm9"],
+        ),
+        ("mov    (%rdi),%rax", ["mov    (%rdi),%rax"]),
+        ("vmovdqu (%rdi),%ymm0", ["vmovdqu (%rdi),%ymm0"]),
+        ("add    %rax,(%rdi)", ["add    %rax,(%rdi)"]),
+        ("vbroadcasti128 (%rax,%rcx,1),%ymm9", ["vbroadcasti128 (%rax,%rcx,1),%ymm9"]),
+    ],
+)
+def test_a_load_is_split_from_what_is_done_with_it(text: str, parts: list[str]) -> None:
+    assert mca.split(text, 5) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "cleared"),
+    [
+        ("xor    %ecx,%ecx", "mov $0, %ecx"),
+        ("xor    %ecx,%edx", "xor    %ecx,%edx"),
+        ("vpxor  %xmm1,%xmm1,%xmm1", "vpxor %xmm5, %xmm5, %xmm1"),
+        ("vpxor  %ymm1,%ymm1,%ymm2", "vpxor  %ymm1,%ymm1,%ymm2"),
+        ("vpaddd %ymm1,%ymm1,%ymm1", "vpaddd %ymm1,%ymm1,%ymm1"),
+    ],
+)
+def test_a_cleared_register_does_not_wait(text: str, cleared: str) -> None:
+    assert mca.clear(text, 5) == cleared
+
+
+def region(*texts: str, waits: bool = False) -> mca.Region:
+    path = tuple(Instruction(text, 4) for text in ("endbr64", *texts, "ret"))
+    return mca.Region(Call("some", "sum", 24), waits, path)
+
+
+def test_what_a_model_gets_begins_with_arguments_and_has_no_return() -> None:
+    lines = region("adc (%rdi),%rdx").assembly(CPU).splitlines()
+    assert "movl $24, %esi" in lines and lines[-2:] == ["nop", "adc (%rdi),%rdx"]
+    assert region("adc (%rdi),%rdx").assembly(SERIAL).splitlines()[-1] == "adc %r13, %rdx"
+
+
+@pytest.mark.skipif(not mca.find_programs(), reason="no llvm-mca")
+def test_a_chain_takes_its_latency_and_a_call_that_waits_more() -> None:
+    program = max(mca.find_programs().items())[1]
+    chain = region(*["imul %rdx,%rdx"] * 10)
+    found = mca.cycles(program, CPU, [chain, region("mov (%rdi),%eax", waits=True)])
+    cycles = list(found.values())
+    assert cycles[0] == pytest.approx(10, abs=1), "calls overlap: one multiplication a cycle"
+    assert cycles[1] >= 6, "a load, and what the next address waits for"
+
+
+@pytest.mark.skipif(not mca.find_programs(), reason="no llvm-mca")
+def test_what_a_model_does_not_know_is_an_error() -> None:
+    with pytest.raises(mca.ModelError):
+        mca.cycles(max(mca.find_programs().items())[1], CPU, [region("nosuch %rax")])
+
+
+LIBRARY = Path(os.environ.get("CARRY_TOOL", SOURCE / "build/tools/carry/carry")).parents[2]
+ARCHIVE = LIBRARY / "src/libcarry.a"
+COMMANDS = LIBRARY / "compile_commands.json"
+IS_OF_GCC = COMMANDS.is_file() and "clang" not in json.loads(COMMANDS.read_text())[0]["command"]
+
+
+@X86_64
+@pytest.mark.skipif(not ARCHIVE.is_file(), reason="the library was not built as an archive")
+@pytest.mark.skipif(not IS_OF_GCC, reason="the record is of GCC, whose assembler pads otherwise")
+def test_paths_of_a_kernel_have_as_many_instructions_as_callgrind_counts(tmp_path: Path) -> None:
+    """The record has the jump of carry_sum() too."""
+    record = (SOURCE / "bench/instructions/counts.txt").read_text()
+    counts = {
+        int(size): int(count)
+        for size, count in re.findall(r"^sum +(\d+) +adc +(\d+)", record, re.M)
+    }
+    stepping = Stepper(build(tmp_path, ["carry_sum_adc"], [ARCHIVE]), ["carry_sum_adc"])
+    paths = stepping.paths([Call("carry_sum_adc", "sum", size) for size in counts])
+    assert counts and [len(path) + 2 for path in paths] == list(counts.values())
+
+
+# --- The tables ---
+
+ONE = Function("one", "one", frozenset())
+TWO = Function("two", "two", frozenset())
+
+
+def test_the_least_of_each_column_is_bold_and_what_is_missing_a_dash() -> None:
+    figures = {
+        (CPU, ONE, 8): (4.0, 12.0),
+        (CPU, TWO, 8): (5.0, 11.0),
+        (CPU, ONE, 1500): (50.0, 70.0),
+    }
+    lines = list(table.table_lines(figures))
+    assert lines[0] == "| CPU | function | 8 | 1,500 |"
+    assert lines[2] == "| some CPU | one | **4.0** / 12 | **50** / **70** |"
+    assert lines[3] == "|  | two | 5.0 / **11** | - |"
+
+
+def test_a_measurement_is_shown_in_cycles_beside_the_models_share() -> None:
+    row = {"cpu": "C", "model": CPU.name, "where": "there", "sizes": [8, 64], "ghz": [2.0, 1.0]}
+    lines = list(
+        table.measured_lines({(CPU, ONE, 8): (5.0, 9.0)}, [row | {"ns": {"one": [5, 20]}}])
+    )
+    assert lines[2] == "| C | one | 10 (0.50) | 20 |"
+    assert lines[-1] == "- C, by the model of skylake-avx512: there."
+
+
+def test_rows_of_what_was_measured_are_whole() -> None:
+    models = {cpu.name for cpu in mca.CPUS}
+    for row in table.read_measured():
+        assert row["model"] in models
+        figures = [row["ghz"], *row["ns"].values()]
+        assert all(len(column) == len(row["sizes"]) for column in figures)
+
+
+def test_the_document_keeps_what_is_around_the_tables() -> None:
+    text = (SOURCE / "docs/models.md").read_text()
+    made = table.rewrite(text, ["new"])
+    before, _, behind = made.partition("\n\nnew\n\n".lstrip("\n"))
+    assert text.startswith(before.rstrip("\n")) and text.endswith(behind)
+    assert table.rewrite(made, ["new"]) == made
+
+
+def test_packages_name_a_program_that_is_looked_for() -> None:
+    rows = (SOURCE / "scripts/packages.txt").read_text().splitlines()
+    commands = [row.split()[2] for row in rows if row.startswith("models ")]
+    assert any(command.startswith("llvm-mca-") for command in commands)

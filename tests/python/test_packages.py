@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""scripts/packages: what it has apt install, beside what is installed. No apt takes part."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+# Says what is installed, is root, and answers as apt-get does.
+COMMANDS = {
+    "dpkg-query": """for name; do :; done
+case " $MISSING " in *" $name "*) ;; *) echo installed ;; esac""",
+    "id": "echo 0",
+    "apt-get": """echo "$*" >>"$LOG"
+case "$*" in
+*-s*gcc-s390x-linux-gnu*) echo "Remv gcc-multilib [4:12.2.0-3]"; echo "Inst gcc-s390x-linux-gnu" ;;
+*-s*) echo "Inst something" ;;
+esac""",
+}
+
+
+class Install:
+    """Runs the script where these packages are missing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "log"
+        self.path = folder / "bin"
+        self.path.mkdir()
+        for name, text in COMMANDS.items():
+            (self.path / name).write_text(f"#!/bin/sh\n{text}\n")
+            (self.path / name).chmod(0o755)
+
+    def __call__(self, *missing: str) -> subprocess.CompletedProcess[str]:
+        self.log.write_text("")
+        own = {"PATH": f"{self.path}:{os.environ['PATH']}", "LOG": str(self.log)}
+        return subprocess.run(
+            [SOURCE / "scripts/packages", "test"],
+            env=os.environ | own | {"MISSING": " ".join(missing)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+    def installed(self) -> list[list[str]]:
+        """The words of each call that would change the system."""
+        calls = [line.split() for line in self.log.read_text().splitlines()]
+        return [words for words in calls if "install" in words and "-s" not in words]
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Install:
+    return Install(tmp_path)
+
+
+def test_nothing_is_missing(install: Install) -> None:
+    done = install()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert install.installed() == []
+
+
+def test_nothing_is_removed(install: Install) -> None:
+    done = install("valgrind", "lld")
+    assert (done.returncode, done.stderr) == (0, "")
+    (words,) = install.installed()
+    assert {"--no-remove", "valgrind", "lld"} <= set(words)
+
+
+def test_conflict(install: Install) -> None:
+    done = install("valgrind", "gcc-s390x-linux-gnu")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Nothing installed: apt would remove gcc-multilib for gcc-s390x-linux-gnu\n"
+    )
+    assert install.installed() == []

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* A program of two files: what optimises across files must keep what only assembly names. */
+#ifndef CARRY_TESTS_STRANGERS_KEYS_H
+#define CARRY_TESTS_STRANGERS_KEYS_H
+
+#include <carry/patch.h>
+
+CARRY_OP(unsigned long, step, unsigned long);
+CARRY_KEY(shared);
+
+int use_elsewhere(void);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* All public functions that name or describe a value, by the one rule of <carry/base.h>. */
+#include <carry/carry.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/tap.h"
+
+/* Some take enumerators, errors count downwards. */
+static const char *error_name(unsigned number) {
+    return carry_error_name((int)(0 - number));
+}
+
+static const char *error_text(unsigned number) {
+    return carry_error_text((int)(0 - number));
+}
+
+static const char *refusal_name(unsigned number) {
+    return carry_xstate_refusal_name((enum carry_xstate_refusal)number);
+}
+
+static const char *refusal_description(unsigned number) {
+    return carry_xstate_refusal_description((enum carry_xstate_refusal)number);
+}
+
+static const char *patch_reason_name(unsigned number) {
+    return carry_patch_reason_name((enum carry_patch_reason)number);
+}
+
+static const struct naming {
+    const char *function;
+    const char *(*name)(unsigned number);
+    unsigned count; /* from 0 on have names */
+} namings[] = {
+    {"carry_error_name", error_name, -CARRY_ERROR_CONTEXT + 1},
+    {"carry_error_text", error_text, -CARRY_ERROR_CONTEXT + 1},
+    {"carry_packet_cause_name", carry_packet_cause_name, CARRY_CAUSE_COUNT},
+    {"carry_packet_protocol_name", carry_packet_protocol_name, CARRY_PROTOCOL_COUNT},
+    {"carry_packet_reason_name", carry_packet_reason_name, CARRY_REASON_COUNT},
+    {"carry_packet_verdict_name", carry_packet_verdict_name, CARRY_VERDICT_COUNT},
+    {"carry_patch_reason_name", patch_reason_name, CARRY_PATCH_REASONS},
+    {"carry_xstate_description", carry_xstate_description, CARRY_XSTATE_COMPONENTS},
+    {"carry_xstate_name", carry_xstate_name, CARRY_XSTATE_COMPONENTS},
+    {"carry_xstate_refusal_description", refusal_description, CARRY_XSTATE_REFUSALS},
+    {"carry_xstate_refusal_name", refusal_name, CARRY_XSTATE_REFUSALS},
+};
+
+/* Not empty, the same pointer each time, and no other's. */
+static bool is_named(const struct naming *naming, unsigned number) {
+    const char *name = naming->name(number);
+    if (!name || !*name || name != naming->name(number) || !strcmp(name, "unknown"))
+        return false;
+    for (unsigned other = 0; other < number; other++)
+        if (!strcmp(name, naming->name(other)))
+            return false;
+    return true;
+}
+
+static bool is_unknown(const struct naming *naming, unsigned number) {
+    const char *name = naming->name(number);
+    return name && !strcmp(name, "unknown");
+}
+
+static void test_naming(const struct naming *naming) {
+    const unsigned beyond[] = {naming->count, naming->count + 1, 255,     256,
+                               1000,          INT_MAX,           INT_MIN, UINT_MAX};
+    unsigned number = 0;
+    while (number < naming->count && is_named(naming, number))
+        number++;
+    tap_ok(number == naming->count, "%s: each value has a name of its own", naming->function);
+    if (number < naming->count)
+        tap_note("not %u", number);
+    bool ok = true;
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++)
+        ok = ok && is_unknown(naming, beyond[i]);
+    tap_ok(ok, "%s: others are \"unknown\"", naming->function);
+}
+
+static void test_errors(void) {
+    tap_ok(!strcmp(carry_error_name(CARRY_OK), "CARRY_OK") &&
+               !strcmp(carry_error_name(CARRY_ERROR_BUSY), "CARRY_ERROR_BUSY") &&
+               strstr(carry_error_text(CARRY_ERROR_MEMORY), "memory"),
+           "names of errors are spelled as the enumerators");
+    tap_ok(CARRY_ERROR_INVALID == -1 && CARRY_ERROR_UNSUPPORTED == -3 && CARRY_ERROR_CONTEXT == -10,
+           "their numbers stay");
+}
+
+static void test_version(void) {
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR,
+             CARRY_VERSION_PATCH);
+    tap_ok(!strcmp(carry_version_text(), text) && !strcmp(CARRY_VERSION_TEXT, text),
+           "the version as text");
+    tap_ok(carry_version() == CARRY_VERSION &&
+               CARRY_VERSION_OF(0, 1, 0) < CARRY_VERSION_OF(0, 2, 0) &&
+               CARRY_VERSION_OF(0, 999, 999) < CARRY_VERSION_OF(1, 0, 0),
+           "the version as a number, which grows");
+    tap_ok(!strcmp(text, BUILD_VERSION), "it is the build's");
+}
+
+int main(void) {
+    for (size_t i = 0; i < sizeof namings / sizeof *namings; i++)
+        test_naming(&namings[i]);
+    test_errors();
+    test_version();
+    return tap_done();
+}
