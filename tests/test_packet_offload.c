@@ -168,6 +168,15 @@ static void test_fragments(void) {
     expect(frame, "ip bad, tcp unverifiable/fragment", "a first fragment: cards cut none");
     set16(frame, at.ip - 4, 0x0010);
     expect(frame, "ip bad", "another fragment");
+
+    frame = start(ETHERNET4);
+    uint32_t outer = put_ip(frame, 4, 20 + 20 + 20 + PAYLOAD);
+    set16(frame, outer + 6, 0x2000);
+    seal(frame, outer + 10, outer, 20, oracle_start(0));
+    uint32_t around = put_ip(frame, 4, 20 + 20 + PAYLOAD);
+    set16(frame, around + 10, 0);
+    put_empty(frame, left());
+    expect(frame, "ip good, ip partial, ip partial, tcp partial", "whole packets in a fragment");
 }
 
 /* No card completes what an ICMP error quotes. */

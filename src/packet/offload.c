@@ -26,14 +26,16 @@ static bool holds_partial(const struct carry_walk *walk, const struct carry_pack
     return false;
 }
 
-static bool is_cut(const struct carry_packet_sum *sum) {
-    return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && sum->reason == CARRY_REASON_SNAPLEN;
+/* Not by its reason: in a fragment, another one is graver. */
+static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
+    return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && end > walk->captured;
 }
 
 /* Could this one, of which not all was captured, be partial? */
 static bool may_be_partial(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint16_t stored;
-    if (!is_cut(sum) || sum->quoted)
+    if (!is_cut(walk, sum) || sum->quoted)
         return false;
     if ((uint64_t)sum->field_offset + sum->field_size > walk->captured)
         return true;
@@ -44,7 +46,7 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
 /* Could sums be listed behind the last one, had the capture kept more? */
 static bool may_go_on(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
-    return walk->offset != last->cover_offset || (is_cut(last) && !last->pseudo);
+    return walk->offset != last->cover_offset || (is_cut(walk, last) && !last->pseudo);
 }
 
 /* Would a partial sum show in the packet, if there were one? A cut never turns partial into bad. */
