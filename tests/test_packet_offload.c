@@ -240,6 +240,16 @@ static void test_cuts(void) {
     expect_cut(frame, udp + 8, CARRY_VERDICT_BAD, "UDP that is absent, cut");
     set16(frame, udp + 2, 4789);
     expect_cut(frame, udp + 8, CARRY_VERDICT_UNVERIFIABLE, "on the port of a tunnel");
+
+    frame = start(ETHERNET4);
+    ip = put_ip(frame, ICMP, 8 + 128 + 12);
+    put(frame, "03 03 0000 00 20 0000");
+    uint32_t quote = put_empty(frame, left()).ip - 10;
+    put_many(frame, quote + 128 - frame->size, 0, 0);
+    put(frame, "2000 0000 0008 0101 00000000");
+    set16(frame, ip + 10, 0);
+    expect_cut(frame, quote + 40, CARRY_VERDICT_BAD, "in what an ICMP error quotes");
+    expect_cut(frame, quote + 128 + 2, CARRY_VERDICT_BAD, "in the extension behind that");
 }
 
 /* --- Finding and repairing --- */

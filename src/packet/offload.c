@@ -35,7 +35,7 @@ static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum 
 /* Could this one, of which not all was captured, be partial? */
 static bool may_be_partial(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint16_t stored;
-    if (!is_cut(walk, sum) || sum->quoted)
+    if (!is_cut(walk, sum))
         return false;
     if ((uint64_t)sum->field_offset + sum->field_size > walk->captured)
         return true;
@@ -46,16 +46,23 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
 /* Could sums be listed behind the last one, had the capture kept more? */
 static bool may_go_on(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
-    return walk->offset != last->cover_offset || (is_cut(walk, last) && !last->pseudo);
+    return !walk->quoted &&
+           (walk->offset != last->cover_offset || (is_cut(walk, last) && !last->pseudo));
 }
 
-/* Would a partial sum show in the packet, if there were one? A cut never turns partial into bad. */
+/*
+ * Would a partial sum show in the packet, if there were one? A cut never turns partial into bad.
+ * Behind what an ICMP error quotes come its extensions, of which none is partial.
+ */
 static bool is_hidden(const struct carry_walk *walk, const struct carry_packet_sum *header) {
-    if (walk->captured >= walk->bound || walk->quoted)
+    if (walk->captured >= walk->bound)
         return false;
-    for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++)
+    for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++) {
+        if (sum->quoted)
+            return false;
         if (may_be_partial(walk, sum))
             return true;
+    }
     return may_go_on(walk);
 }
 
