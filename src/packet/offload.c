@@ -12,16 +12,16 @@
 
 /* --- Sums of IPv4 headers --- */
 
-/* Does the field stand in the packet of this header? A total length of 0 says that all does. */
-static bool is_within(const struct carry_walk *walk, const struct carry_packet_sum *header,
-                      const struct carry_packet_sum *sum) {
+/* Where the packet of this header ends. A total length of 0 says that all is of it. */
+static uint32_t end_of(const struct carry_walk *walk, const struct carry_packet_sum *header) {
     uint32_t total = carry_load16(walk->data + header->cover_offset + 2);
-    return !total || sum->field_offset < header->cover_offset + total;
+    uint32_t left = walk->wire - header->cover_offset;
+    return total && total < left ? header->cover_offset + total : walk->wire;
 }
 
 static bool holds_partial(const struct carry_walk *walk, const struct carry_packet_sum *header) {
     for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++)
-        if (carry_offload_is_left(sum) && is_within(walk, header, sum))
+        if (carry_offload_is_left(sum) && sum->field_offset < end_of(walk, header))
             return true;
     return false;
 }
@@ -32,22 +32,37 @@ static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum 
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && end > walk->captured;
 }
 
+static bool has_field(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    return (uint64_t)sum->field_offset + sum->field_size <= walk->captured;
+}
+
+/* Has it one pseudo-header? PIM has two, and which of them it takes only all of it tells. */
+static bool has_one_form(const struct carry_packet_sum *sum) {
+    return sum->protocol == CARRY_PROTOCOL_TCP || sum->protocol == CARRY_PROTOCOL_UDP;
+}
+
 /* Could this one, of which not all was captured, be partial? */
 static bool may_be_partial(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint16_t stored;
     if (!is_cut(walk, sum))
         return false;
-    if ((uint64_t)sum->field_offset + sum->field_size > walk->captured)
+    if (!has_field(walk, sum) || (sum->pseudo && !has_one_form(sum)))
         return true;
     __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
     return carry_offload_is_partial(sum, stored);
 }
 
+/* Is nothing listed behind it? UDP with a packet in it is not where the walk ends. */
+static bool is_leaf(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
+    return has_one_form(sum) && has_field(walk, sum);
+}
+
 /* Could sums be listed behind the last one, had the capture kept more? */
 static bool may_go_on(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
-    return !walk->quoted &&
-           (walk->offset != last->cover_offset || (is_cut(walk, last) && !last->pseudo));
+    if (walk->quoted)
+        return false;
+    return walk->offset != last->cover_offset || (is_cut(walk, last) && !is_leaf(walk, last));
 }
 
 /*
@@ -55,7 +70,7 @@ static bool may_go_on(const struct carry_walk *walk) {
  * Behind what an ICMP error quotes come its extensions, of which none is partial.
  */
 static bool is_hidden(const struct carry_walk *walk, const struct carry_packet_sum *header) {
-    if (walk->captured >= walk->bound)
+    if (walk->captured >= end_of(walk, header))
         return false;
     for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++) {
         if (sum->quoted)

@@ -442,8 +442,9 @@ static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_fram
     walk->data = frame->data;
     walk->captured = frame->captured;
     walk->offset = 0;
-    walk->bound = frame->wire > frame->captured ? frame->wire : frame->captured;
-    walk->end = walk->bound;
+    walk->wire = frame->wire > frame->captured ? frame->wire : frame->captured;
+    walk->bound = walk->wire;
+    walk->end = walk->wire;
     walk->network = 0;
     walk->version = 0;
     walk->doubt = CARRY_REASON_NONE;
@@ -461,8 +462,6 @@ static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_fram
 static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
     struct carry_walk_spare *spare = walk->spare;
     const struct carry_walk_rest *rest = &spare->rests[--spare->rest_count];
-    if (rest->offset >= walk->captured)
-        return CARRY_NEXT_NONE;
     walk->offset = rest->offset;
     walk->bound = rest->bound;
     walk->end = rest->end;
@@ -472,7 +471,7 @@ static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
     walk->doubt = rest->doubt;
     walk->beyond = rest->beyond;
     walk->quoted = rest->quoted;
-    return rest->walk(walk);
+    return rest->offset < walk->captured ? rest->walk(walk) : CARRY_NEXT_NONE;
 }
 
 static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) {
@@ -561,6 +560,7 @@ static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
         .offset = walk->offset,
         .end = walk->end,
         .bound = walk->bound,
+        .wire = walk->wire,
         .network = walk->network,
         .scope = walk->scope,
         .version = walk->version,
