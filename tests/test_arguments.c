@@ -161,6 +161,12 @@ static void test_patch(void) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
     tap_ok(carry_patch_commit(&patch) == CARRY_OK, "patch.h: no changes");
+    carry_patch_abort(&patch);
+    tap_ok(carry_patch_commit(&patch) == CARRY_ERROR_INVALID, "patch.h: a closed transaction");
+    const int error = carry_patch_select(NULL, NULL);
+    tap_ok(carry_patch_select("no such", NULL) == CARRY_ERROR_UNKNOWN &&
+               carry_patch_select(NULL, "no such") == CARRY_ERROR_UNKNOWN && error == CARRY_OK,
+           "patch.h: names");
 }
 
 static void test_section(void) {

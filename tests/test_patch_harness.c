@@ -71,7 +71,7 @@ static void test_twin(const struct twin *twin) {
 int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind runs the text that it read before");
-    carry_text_only("mprotect"); /* which works in emulators too */
+    carry_patch_select("mprotect", "trap"); /* which works in emulators too */
     placed_kinds();
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);

@@ -401,12 +401,15 @@ static const struct mode {
     bool alone;
     bool writes_pairs;
     bool can_stop;
+    bool at_once;
 } modes[] = {
-    {"alone, in spans", true, false, false},
-    {"alone, in pairs", true, true, false},
-    {"live, in spans", false, false, false},
-    {"live, in pairs", false, true, false},
-    {"live, where all may be stopped", false, true, true},
+    {.name = "alone, in spans", .alone = true},
+    {.name = "alone, in pairs", .alone = true, .writes_pairs = true},
+    {.name = "live, in spans"},
+    {.name = "live, in pairs", .writes_pairs = true},
+    {.name = "live, where all may be stopped", .writes_pairs = true, .can_stop = true},
+    {.name = "live, at once", .at_once = true},
+    {.name = "live, at once, where all may be stopped", .can_stop = true, .at_once = true},
 };
 #define MODES (sizeof modes / sizeof *modes)
 
@@ -414,6 +417,7 @@ static void set_mode(const struct mode *mode) {
     sim.alone = mode->alone;
     sim.writes_pairs = mode->writes_pairs;
     sim.can_stop = mode->can_stop;
+    sim.at_once = mode->at_once;
     sim.several = several;
 }
 
@@ -422,14 +426,34 @@ static void test_steps(const struct mode *mode) {
     set_mode(mode);
     choose_all();
     commit_both(false, 0);
-    require(sim.synchronisations == (mode->alone ? 1 : 2), "another number of steps");
+    const bool unguarded = mode->alone || mode->at_once;
+    require(sim.synchronisations == (unguarded ? 1 : 2), "another number of steps");
     require(sim.opens == 1, "another number of sessions");
-    require(!sim.jumps == (mode->alone || !mode->writes_pairs), "jumps as guards, or none");
-    require(!sim.traps == mode->alone, "traps as guards, or none");
+    require(!sim.jumps == (unguarded || !mode->writes_pairs), "jumps as guards, or none");
+    require(!sim.traps == unguarded, "traps as guards, or none");
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
-    require(!strcmp(stats.guard, mode->alone ? "none" : "trap"), "another guard is reported");
+    require(!strcmp(stats.guard, mode->alone     ? "none"
+                                 : mode->at_once ? "remap"
+                                                 : "trap"),
+            "another guard is reported");
     report(mode->name);
+}
+
+/* What some pages show already is written to all again, as it is. */
+static void test_half_exchanged(void) {
+    start_registered(600);
+    set_mode(&(struct mode){.at_once = true});
+    choose_all();
+    commit_both(false, 0);
+    choose_all();
+    sim.exchange_fails = true;
+    size_t opens = sim.opens;
+    commit_both(false, 0);
+    require(!sim.exchange_fails && sim.opens == opens + 2, "another number of sessions");
+    require(sim.traps, "nobody waits for what is written twice");
+    compare_with_model();
+    report("pages that are exchanged in part");
 }
 
 static bool begins_on(size_t page) {
@@ -863,6 +887,7 @@ int main(void) {
     test_allocation();
     with_all_modes("the steps of a commit", test_steps);
     test_spans();
+    test_half_exchanged();
     with_all_modes("random commits", random_commits);
     with_all_modes("each write fails, sites in their original state", rollback_fresh);
     with_all_modes("each write fails, sites patched", rollback_patched);

@@ -2,7 +2,7 @@
 /*
  * Sites rewritten while threads run them.
  *
- * usage: test_patch_live [WRITER]      a way to write text, of src/hosted/text.c
+ * usage: test_patch_live GUARD WRITER      as in carry_patch_select()
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@
 #include "hosted/patch.h"
 
 static const struct effort *effort;
-static const char *writer; /* NULL: the best */
+static const char *guard, *writer;
 
 /* Emulators may keep what they once read of the text. */
 static bool emulated(void) {
@@ -449,14 +449,17 @@ static void test_written(void) {
     tap_note("backend %s, guard %s, %llu sites written", stats.backend, stats.guard,
              (unsigned long long)stats.written);
     tap_ok(!refused && stats.written > effort->rounds, "the text was written");
-    tap_ok(!writer || !strcmp(stats.backend, writer), "by %s", writer ? writer : stats.backend);
+    tap_ok(!strcmp(stats.backend, writer), "by %s", writer);
+    tap_ok(!strcmp(stats.guard, guard), "behind \"%s\"", guard);
 }
 
 int main(int argc, char **argv) {
     effort = effort_chosen();
     effort_note(effort);
-    writer = argc > 1 ? argv[1] : NULL;
-    carry_text_only(writer);
+    if (argc != 3 || carry_patch_select(argv[2], argv[1]))
+        return 2;
+    guard = argv[1];
+    writer = argv[2];
     placed_kinds();
     test_traps();
     test_cancelled();

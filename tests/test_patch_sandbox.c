@@ -232,7 +232,7 @@ static bool is_there(const char *backend) {
 static void only(const char *backend) {
     if (!is_there(backend))
         skip("what %s writes is not run here", backend);
-    carry_text_only(backend);
+    carry_patch_select(backend, NULL);
 }
 
 /* --- What a case finds --- */
@@ -358,9 +358,10 @@ static void plain(void) {
     require_patching("procmem");
 }
 
+/* Beside threads, in copies of pages. */
 static void plain_alias(void) {
     REFUSE(no_procmem);
-    require_patching("alias");
+    require_patching(runner.runs ? "mprotect" : "alias");
 }
 
 static void plain_mprotect(void) {
@@ -480,7 +481,7 @@ static void procmem_goes_alias_stays(void) {
 }
 
 static void alias_stays(void) {
-    REFUSE(no_procmem);
+    only("alias");
     require_patching("alias");
     REFUSE(no_memfd);
     refuse_new_code();
@@ -492,7 +493,7 @@ static void procmem_comes_back(void) {
     require_patching("procmem");
     only("alias");
     require_patching("alias");
-    carry_text_only(NULL);
+    carry_patch_select(NULL, NULL);
     require_patching("alias");
 }
 
@@ -515,6 +516,7 @@ static void mprotect_closes(void) {
 
 static void no_trap_handler(void) {
     only("mprotect");
+    carry_patch_select("mprotect", "trap");
     start_runner();
     REFUSE(no_sigtrap);
     require_following(CARRY_PATCH_PERMISSION);
@@ -550,6 +552,80 @@ static void sealed_nothing(void) {
     require_following(CARRY_PATCH_PERMISSION);
 }
 
+/* --- Pages that are exchanged --- */
+
+static const struct sandbox_rule no_exchange[] = {{.call = SYS_mremap, .error = EPERM}};
+
+static void exchange_refused(void) {
+    REFUSE(no_exchange);
+    start_runner();
+    require_patching("procmem");
+    require(!is_there("procmem") || !strcmp(stats_now().guard, "trap"), "held by \"%s\"",
+            stats_now().guard);
+    stop_runner();
+}
+
+static void block_traps(int how) {
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    pthread_sigmask(how, &trap, NULL);
+}
+
+/* Of what blocks the signal that a trap sends, the process would die. */
+static void exchange_refused_blocked(void) {
+    REFUSE(no_exchange);
+    require(!flip(true), "commit fails");
+    block_traps(SIG_BLOCK);
+    start_runner();
+    block_traps(SIG_UNBLOCK);
+    require_refusal(true, CARRY_ERROR_PERMISSION);
+    stop_runner();
+    require(!flip(false), "commit fails where nobody blocks it");
+}
+
+static void ignore(int number) {
+    (void)number;
+}
+
+static void exchange_refused_handler(void) {
+    struct sigaction action = {.sa_handler = ignore};
+    sigfillset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+    REFUSE(no_exchange);
+    require(!flip(true), "commit fails");
+    start_runner();
+    require_refusal(true, CARRY_ERROR_PERMISSION);
+    stop_runner();
+}
+
+/* Is the page that holds the sites still one of this program? */
+static bool is_ours(void) {
+    char line[512], program[256];
+    bool found = false;
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    FILE *maps = fopen("/proc/self/maps", "re");
+    require(maps && size > 0, "no /proc/self");
+    program[size] = '\0';
+    while (fgets(line, sizeof line, maps)) {
+        uintptr_t low, high;
+        if (sscanf(line, "%zx-%zx", &low, &high) == 2 && low <= (uintptr_t)take_step_here &&
+            (uintptr_t)take_step_here < high)
+            found = strstr(line, program);
+    }
+    fclose(maps);
+    return found;
+}
+
+static void exchange_keeps_names(void) {
+    start_runner();
+    require_patching("procmem");
+    require(!is_there("procmem") || !strcmp(stats_now().guard, "remap"), "held by \"%s\"",
+            stats_now().guard);
+    require(is_ours(), "/proc/self/maps does not name the program");
+    stop_runner();
+}
+
 /* --- membarrier --- */
 
 static void no_sync(void) {
@@ -566,9 +642,17 @@ static void unknown_sync(void) {
     stop_runner();
 }
 
+/* Once there are threads, nothing that was patched before could be changed. */
 static void no_sync_alone(void) {
     REFUSE(no_membarrier);
-    require_patching("procmem");
+    require_following(CARRY_PATCH_NO_SYNC);
+}
+
+static void no_sync_quiet(void) {
+    REFUSE(no_membarrier);
+    int error = carry_patch_apply(CARRY_PATCH_QUIET);
+    require(!error, "carry_patch_apply() returns %d", error);
+    require(stats_now().branches || !is_there("procmem"), "sites are left unpatched");
 }
 
 static void sync_goes(void) {
@@ -1050,6 +1134,10 @@ static void test_refusals(void) {
     run_both("filter against new code, /proc/self/mem refused: alias", filter_alias);
     run_both("filter against new code, /proc/self/mem and memfd refused: nothing", filter_nothing);
     run_case("/proc not mounted: alias", no_proc);
+    run_case("pages are exchanged for pages of the same file", exchange_keeps_names);
+    run_case("exchange refused: traps", exchange_refused);
+    run_case("exchange refused, a thread blocks SIGTRAP: nothing", exchange_refused_blocked);
+    run_case("exchange refused, a handler blocks SIGTRAP: nothing", exchange_refused_handler);
     run_both("sealed text: procmem", sealed);
     run_both("sealed text, /proc/self/mem refused: nothing", sealed_nothing);
 }
@@ -1063,7 +1151,8 @@ static void test_changes(void) {
     run_native("no handler for SIGTRAP: nothing, and no writable text", no_trap_handler);
     run_case("membarrier refused, threads: nothing", no_sync);
     run_case("membarrier unknown, threads: nothing", unknown_sync);
-    run_case("membarrier refused, alone: procmem", no_sync_alone);
+    run_case("membarrier refused, alone: nothing", no_sync_alone);
+    run_case("membarrier refused, quiet: procmem", no_sync_quiet);
     run_case("membarrier refused once sites are patched: nothing changes", sync_goes);
     run_case("signals stay blocked, and others not", leaves_state);
 }

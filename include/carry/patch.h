@@ -133,7 +133,7 @@ struct carry_patch_counts {
     uint64_t commits;    /* that took effect */
     uint64_t written;    /* sites, by all of them */
     const char *backend; /* how text is written: "none" before the first commit */
-    const char *guard;   /* what stood in for sites in the last live commit */
+    const char *guard; /* how the last commit held threads: as in carry_patch_select(), or "none" */
 };
 
 /* Opens a transaction, which carry_patch_commit() or carry_patch_abort() closes. */
@@ -145,6 +145,7 @@ CARRY_API void carry_patch_set(struct carry_patch *patch, struct carry_key *key,
 /*
  * Makes all noted changes. Returns 0 if they are in effect; sites that could not be patched follow
  * their key in memory, carry_patch_stats() counts them and says why. Negative if nothing changed:
+ *  CARRY_ERROR_INVALID     the transaction is closed
  *  CARRY_ERROR_BYTES       a site holds bytes that this library did not put there
  *  CARRY_ERROR_PERMISSION  patched sites must change, and the system no longer lets text be written
  *  CARRY_ERROR_NO_SYNC     the same, and it does not let cores be synchronised
@@ -153,7 +154,7 @@ CARRY_API void carry_patch_set(struct carry_patch *patch, struct carry_key *key,
  */
 CARRY_API int carry_patch_commit(struct carry_patch *patch);
 
-/* Closes a transaction and forgets its changes. */
+/* Closes a transaction and forgets its changes. Nothing, if it is closed. */
 CARRY_API void carry_patch_abort(struct carry_patch *patch);
 
 /* Says to carry_patch_apply(): no other thread runs sites now, so that any may change. */
@@ -166,6 +167,21 @@ CARRY_API void carry_patch_abort(struct carry_patch *patch);
  * instructions change only with CARRY_PATCH_QUIET, or while there is one thread.
  */
 CARRY_API int carry_patch_apply(unsigned flags);
+
+/*
+ * Chooses how text is written from now on, and how threads are held meanwhile; NULL leaves the
+ * choice to the library. docs/patch.md says what each is for.
+ *
+ *  backend  "procmem", "alias" or "mprotect"
+ *  guard    "remap"   pages are exchanged whole, so that nobody has to be held
+ *           "jump"    threads spin at a jump; not by "procmem", nor where a site needs a trap
+ *           "trap"    threads wait in a handler of SIGTRAP, which none may block: never taken
+ *                     unless asked for
+ *
+ * Returns 0, CARRY_ERROR_UNKNOWN for other names, or CARRY_ERROR_UNSUPPORTED in kernels. Where the
+ * choice does not work, commits return CARRY_ERROR_PERMISSION. Not between begin and commit.
+ */
+CARRY_API int carry_patch_select(const char *backend, const char *guard);
 
 /* Counts the sites and their states, as they stand in the text. */
 CARRY_API void carry_patch_stats(struct carry_patch_counts *stats);

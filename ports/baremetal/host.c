@@ -105,11 +105,12 @@ static bool alone(void) {
 
 static uint64_t flags_before;
 
-static int open(const struct carry_text_run *runs, size_t count, bool is_alone, bool *pairs) {
+static int open(const struct carry_text_run *runs, size_t count, bool quiet,
+                struct carry_text_session *session) {
     (void)runs;
     (void)count;
-    (void)is_alone;
-    *pairs = false;
+    (void)quiet;
+    *session = (struct carry_text_session){.holds_traps = true};
     flags_before = cpu_interrupts_off();
     return CARRY_OK;
 }
@@ -154,9 +155,11 @@ static void let_go(void) {
     unsynchronised_count = 0;
 }
 
-static void close(void) {
+static bool close(bool keep) {
+    (void)keep;
     let_go();
     cpu_interrupts_restore(flags_before);
+    return true;
 }
 
 /* `break=sync`: the second of each live commit is left out. */

@@ -89,8 +89,13 @@ static bool alone(void) {
     return false;
 }
 
-static int open(const struct carry_text_run *runs, size_t count, bool is_alone, bool *pairs) {
+static int open(const struct carry_text_run *runs, size_t count, bool quiet,
+                struct carry_text_session *session) {
     return CARRY_ERROR_PERMISSION;
+}
+
+static bool close(bool keep) {
+    return true;
 }
 
 static bool write(uintptr_t address, const void *bytes, size_t size) {
@@ -121,7 +126,7 @@ const struct carry_text_host *carry_host_text(void) {
         .unlock = unlock,
         .alone = alone,
         .open = open,
-        .close = nothing,
+        .close = close,
         .write = write,
         .yield = yield_cpu,
         .synchronise = nothing,

@@ -21,6 +21,13 @@ struct carry_text_run {
     uintptr_t high;
 };
 
+/* How the writes of a session come to be seen. */
+struct carry_text_session {
+    bool writes_pairs; /* a write of two bytes is one store */
+    bool holds_traps;  /* who runs into a trap waits for the end: guards may be traps */
+    bool at_once;      /* nothing is seen until the end, and then all of a run: no guards needed */
+};
+
 struct carry_text_host {
     /* Memory for lists, zeroed or not; NULL if there is none. */
     void *(*allocate)(size_t size);
@@ -42,12 +49,15 @@ struct carry_text_host {
     bool (*alone)(void);
 
     /*
-     * Begins to write text within `runs`, and ends it. Sets *writes_pairs to whether a write
-     * of two bytes is one store. Returns 0, CARRY_ERROR_PERMISSION, or, unless
-     * `alone`, CARRY_ERROR_NO_SYNC. Between the two no signal handler runs on this thread.
+     * Begins to write text within `runs`, and ends it. Returns 0, CARRY_ERROR_PERMISSION, or
+     * CARRY_ERROR_NO_SYNC. `quiet`: no thread runs text there. Between the two no signal handler
+     * runs on this thread. Where nothing was seen yet, nothing ever is unless `keep`. close()
+     * returns false if some of it is not seen although it was to be kept: the next session then
+     * writes in another way, and whatever was written has to be written again.
      */
-    int (*open)(const struct carry_text_run *runs, size_t count, bool alone, bool *writes_pairs);
-    void (*close)(void);
+    int (*open)(const struct carry_text_run *runs, size_t count, bool quiet,
+                struct carry_text_session *session);
+    bool (*close)(bool keep);
 
     /*
      * Writes text within one run, its bytes in any order unless it is a pair. False if it could
@@ -73,6 +83,9 @@ struct carry_text_host {
 
     /* "procmem", "alias", ... for people. */
     const char *(*backend)(void);
+
+    /* As carry_patch_select(); NULL if the host has one way only. */
+    int (*select)(const char *backend, const char *guard);
 
     /* All sites from `low` to `high` are forgotten: their text may be unmapped. Not while open. */
     void (*forget)(uintptr_t low, uintptr_t high);

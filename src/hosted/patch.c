@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ static const struct carry_text_writer *writer; /* of the open session */
 static const char *writer_name = "none";
 static const struct carry_text_run *open_runs;
 static size_t open_count;
-static bool guards_stand;
+static struct carry_text_session session;
 static sigset_t signals_before;
 
 /* --- Memory, locks, fork --- */
@@ -177,40 +178,104 @@ static void block_signals(void) {
 
 /* --- Sessions --- */
 
-static int open_session(const struct carry_text_run *runs, size_t count, bool alone_now,
-                        bool *writes_pairs) {
-    if (!can_synchronise() && !alone_now)
+/* How threads are held, best first. */
+enum guard { REMAP, JUMP, TRAP, GUARDS };
+
+static const char *const guard_names[GUARDS] = {
+    [REMAP] = "remap",
+    [JUMP] = "jump",
+    [TRAP] = "trap",
+};
+
+static enum guard chosen = GUARDS; /* GUARDS: none of them */
+static bool exchange_failed;       /* the last session put some copies in place, and not others */
+
+static bool open_exchange(const struct carry_text_run *runs, size_t count) {
+    bool wanted = (chosen == GUARDS || chosen == REMAP) && !exchange_failed;
+    writer = wanted ? carry_exchange_open(runs, count) : NULL;
+    session.at_once = writer;
+    return writer;
+}
+
+/* Who runs into a trap and blocks its signal ends the process: worse is only half written text. */
+static bool may_trap(void) {
+    return chosen == TRAP || exchange_failed || (chosen == GUARDS && carry_trap_is_safe());
+}
+
+/* Jumps, and traps where a site or the writer leaves no choice. */
+static bool open_guards(const struct carry_text_run *runs, size_t count) {
+    bool wanted = chosen != REMAP || exchange_failed;
+    bool traps = wanted && may_trap();
+    writer =
+        wanted ? carry_text_open(runs, count, traps ? CARRY_TEXT_ANY : CARRY_TEXT_IN_PAIRS) : NULL;
+    if (!writer)
+        return false;
+    session.writes_pairs = writer->writes_pairs;
+    session.holds_traps = traps && carry_trap_begin();
+    if (traps && !session.holds_traps)
+        writer->close(runs, count);
+    return traps == session.holds_traps;
+}
+
+static bool open_quiet(const struct carry_text_run *runs, size_t count) {
+    writer = carry_text_open(runs, count, CARRY_TEXT_ANY);
+    return writer;
+}
+
+/*
+ * A program of one thread may have others when the sites change again: so their cores must be able
+ * to be synchronised even then, unless the program says that it will be quiet.
+ */
+static int open_session(const struct carry_text_run *runs, size_t count, bool quiet,
+                        struct carry_text_session *opened) {
+    if (!quiet && !can_synchronise())
         return CARRY_ERROR_NO_SYNC;
     block_signals();
-    writer = carry_text_open(runs, count);
-    guards_stand = writer && !alone_now;
-    bool ready = writer && (!guards_stand || carry_trap_begin());
+    session = (struct carry_text_session){0};
+    bool ready = quiet || alone() ? open_quiet(runs, count)
+                                  : open_exchange(runs, count) || open_guards(runs, count);
+    exchange_failed = false;
     if (!ready) {
-        if (writer)
-            writer->close(runs, count);
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         return CARRY_ERROR_PERMISSION;
     }
     writer_name = writer->name;
-    *writes_pairs = writer->writes_pairs;
     open_runs = runs;
     open_count = count;
+    *opened = session;
     return CARRY_OK;
 }
 
-static void close_session(void) {
-    writer->close(open_runs, open_count);
-    if (guards_stand)
+static bool close_session(bool keep) {
+    bool seen = true;
+    if (session.at_once)
+        seen = carry_exchange_close(keep);
+    else
+        writer->close(open_runs, open_count);
+    if (session.holds_traps)
         carry_trap_end();
+    exchange_failed = !seen;
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
+    return seen;
 }
 
 static bool write_text(uintptr_t address, const void *bytes, size_t size) {
-    return writer->write(address, bytes, size);
+    return session.at_once ? carry_exchange_write(address, bytes, size)
+                           : writer->write(address, bytes, size);
 }
 
 static const char *backend(void) {
     return writer_name;
+}
+
+static int choose(const char *name, const char *guard) {
+    enum guard wanted = guard ? 0 : GUARDS;
+    while (guard && wanted < GUARDS && strcmp(guard, guard_names[wanted]))
+        wanted++;
+    if ((guard && wanted == GUARDS) || !carry_text_choose(name))
+        return CARRY_ERROR_UNKNOWN;
+    chosen = wanted;
+    return CARRY_OK;
 }
 
 const struct carry_text_host *carry_host_text(void) {
@@ -228,6 +293,7 @@ const struct carry_text_host *carry_host_text(void) {
         .write = write_text,
         .synchronise = synchronise,
         .backend = backend,
+        .select = choose,
         .forget = carry_text_forget,
     };
     return &host;

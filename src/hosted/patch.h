@@ -7,23 +7,48 @@
 
 #include "hosted/context.h"
 
-/* A way to write text. Rows of a table; the first that works is used. */
+/* A way to write text. Rows of a table, best first. */
 struct carry_text_writer {
     const char *name;
     bool writes_pairs;
+    bool stays; /* text keeps its pages, so that they may be exchanged */
     bool (*open)(const struct carry_text_run *runs, size_t count);
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
     void (*close)(const struct carry_text_run *runs, size_t count);
 };
 
-/* Opens the first writer that works and was seen to work, or returns NULL. */
-const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count);
+/* What a writer has to do, beside writing. */
+enum carry_text_need { CARRY_TEXT_ANY, CARRY_TEXT_IN_PAIRS, CARRY_TEXT_IN_PLACE };
 
 /*
- * For tests: from now on only the writer of this name is tried, all if NULL; none if there is none
- * of this name. What one writer leaves behind may stop another, so a process does this once, early.
+ * Opens the first writer that works, was seen to work, does what is needed, and may be chosen; or
+ * returns NULL.
  */
-void carry_text_only(const char *name);
+const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
+                                                enum carry_text_need need);
+
+/* Only the writer of this name may be chosen, all if NULL. False if there is none of this name. */
+bool carry_text_choose(const char *name);
+
+/* Were any of these pages moved, to be written in another place? */
+bool carry_text_is_moved(const struct carry_text_run *runs, size_t count);
+
+/* A page with a function that returns a byte of it: does it run what was written there? */
+struct carry_text_run carry_text_probe_run(void);
+bool carry_text_probe_returns(uint8_t value);
+
+/*
+ * --- Pages that are exchanged: src/hosted/exchange.c ---
+ *
+ * Text is written in copies of its pages, which the system then puts in their place, each run at
+ * once. Returns who writes the copies, or NULL if that does not work here.
+ */
+const struct carry_text_writer *carry_exchange_open(const struct carry_text_run *runs,
+                                                    size_t count);
+bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size);
+
+/* Puts the copies in place if `keep`, and drops the others. False if some could not be. */
+bool carry_exchange_close(bool keep);
 
 /* A file in memory that may be mapped executable, closed on exec; negative if there is none. */
 int carry_text_file(void);
@@ -33,6 +58,12 @@ void carry_text_forget(uintptr_t low, uintptr_t high);
 
 /* After fork(), in both processes, with the lock held. */
 void carry_text_after_fork(bool in_child);
+
+/*
+ * Does no thread block SIGTRAP now, and will none in a handler of signals? What a thread blocks of
+ * itself afterwards is not seen. False if that cannot be told.
+ */
+bool carry_trap_is_safe(void);
 
 /* Waits out the commit that is under way, on behalf of threads that run into a guard. */
 bool carry_trap_begin(void);

@@ -140,6 +140,11 @@ static int installed_level(const struct sigaction *action) {
     return -1;
 }
 
+bool carry_signal_is_installed(int number) {
+    struct sigaction present;
+    return !sigaction(number, NULL, &present) && installed_level(&present) >= 0;
+}
+
 bool carry_signal_install(const struct carry_signal *signal) {
     struct chain *chain = chain_of(signal->number);
     struct sigaction present;

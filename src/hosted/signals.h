@@ -28,6 +28,9 @@ struct carry_signal {
  */
 bool carry_signal_install(const struct carry_signal *signal);
 
+/* Is the library's handler the one that the system calls? */
+bool carry_signal_is_installed(int number);
+
 /* Takes it away again, unless somebody else's stands before it: then it stays, and passes on. */
 void carry_signal_remove(const struct carry_signal *signal);
 

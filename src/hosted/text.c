@@ -8,6 +8,8 @@
  *   mprotect  pages are writable and executable for as long as it takes; threads run meanwhile, so
  *             they can never be writable alone
  *
+ * Before threads, all of these but "alias" write copies of pages: exchange.c.
+ *
  * A writer counts as working when the library has rewritten a function of its own, twice, and run
  * what it wrote: emulators, and kernels that were told to, accept writes that never arrive.
  */
@@ -220,6 +222,10 @@ static bool memory_is_this(void) {
            !memcmp(seen, &memory, sizeof seen);
 }
 
+bool carry_text_is_moved(const struct carry_text_run *runs, size_t count) {
+    return are_aliased(runs, count, false);
+}
+
 /* Shared pages do not let it write through their protection. */
 static bool memory_open(const struct carry_text_run *runs, size_t count) {
     if (are_aliased(runs, count, false))
@@ -311,9 +317,9 @@ void carry_text_after_fork(bool in_child) {
 /* --- The choice --- */
 
 static const struct carry_text_writer writers[] = {
-    {"procmem", false, memory_open, memory_write, stay_open},
-    {"alias", true, alias_open, alias_write, stay_open},
-    {"mprotect", true, mprotect_open, store, mprotect_close},
+    {"procmem", false, true, memory_open, memory_write, stay_open},
+    {"alias", true, false, alias_open, alias_write, stay_open},
+    {"mprotect", true, true, mprotect_open, store, mprotect_close},
 };
 #define WRITERS (sizeof writers / sizeof *writers)
 
@@ -323,28 +329,41 @@ static const struct carry_text_writer writers[] = {
  */
 static enum { UNKNOWN, WORKS, FAILS } known[WRITERS];
 
-static const char *only; /* NULL: all may be tried */
+static const char *only; /* NULL: all may be chosen */
 
-void carry_text_only(const char *name) {
-    only = name;
+bool carry_text_choose(const char *name) {
+    for (size_t i = 0; i < WRITERS && name; i++)
+        if (!strcmp(name, writers[i].name)) {
+            only = writers[i].name;
+            return true;
+        }
+    if (!name)
+        only = NULL;
+    return !name;
 }
 
 /* Called by its address: what a translator knows of the text at a call, it may keep with the call,
  * and each call would seem to see what was written before it. */
 static uint8_t (*const volatile probe)(void) = carry_patch_probe;
 
-static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t value) {
-    uintptr_t address = (uintptr_t)carry_patch_probe_byte;
-    if (!writer->write(address, &value, 1))
-        return false;
+bool carry_text_probe_returns(uint8_t value) {
     carry_ucontext_serialise();
     return probe() == value;
 }
 
+struct carry_text_run carry_text_probe_run(void) {
+    uintptr_t page = (uintptr_t)carry_patch_probe_byte & ~(PAGE_BYTES - 1);
+    return (struct carry_text_run){page, page + PAGE_BYTES};
+}
+
+static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t value) {
+    return writer->write((uintptr_t)carry_patch_probe_byte, &value, 1) &&
+           carry_text_probe_returns(value);
+}
+
 static void prove(size_t index) {
     const struct carry_text_writer *writer = &writers[index];
-    uintptr_t page = (uintptr_t)carry_patch_probe_byte & ~(PAGE_BYTES - 1);
-    const struct carry_text_run run = {page, page + PAGE_BYTES};
+    const struct carry_text_run run = carry_text_probe_run();
     if (!writer->open(&run, 1))
         return;
     bool works = runs_what_it_writes(writer, 2) && runs_what_it_writes(writer, 1);
@@ -352,9 +371,15 @@ static void prove(size_t index) {
     known[index] = works ? WORKS : FAILS;
 }
 
-const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count) {
+static bool does(const struct carry_text_writer *writer, enum carry_text_need need) {
+    return need == CARRY_TEXT_ANY ||
+           (need == CARRY_TEXT_IN_PAIRS ? writer->writes_pairs : writer->stays);
+}
+
+const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
+                                                enum carry_text_need need) {
     for (size_t i = 0; i < WRITERS; i++) {
-        if (only && strcmp(only, writers[i].name))
+        if ((only && only != writers[i].name) || !does(&writers[i], need))
             continue;
         if (known[i] == UNKNOWN)
             prove(i);

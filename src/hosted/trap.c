@@ -11,8 +11,10 @@
 #endif
 #include "hosted/patch.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -93,4 +95,58 @@ void carry_trap_end(void) {
     __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* --- Who blocks the signal --- */
+
+/* As the system has it: libraries that stand between may tell what the program asked for. */
+struct kernel_action {
+    void *handler; /* NULL is SIG_DFL, 1 is SIG_IGN */
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+
+#define KERNEL_SIGNALS 64
+#define TRAP_BIT       (UINT64_C(1) << (SIGTRAP - 1))
+
+/* The library's own handlers run no sites. */
+static bool handlers_let_traps_in(void) {
+    for (int number = 1; number <= KERNEL_SIGNALS; number++) {
+        struct kernel_action action = {0};
+        if (syscall(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask))
+            return false;
+        if ((uintptr_t)action.handler > 1 && action.mask & TRAP_BIT &&
+            !carry_signal_is_installed(number))
+            return false;
+    }
+    return true;
+}
+
+/* A thread that has ended in the meantime blocks nothing. */
+static bool thread_lets_traps_in(const char *thread) {
+    char path[64], line[256];
+    unsigned long long blocked = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return !(blocked & TRAP_BIT);
+}
+
+static bool threads_let_traps_in(void) {
+    DIR *threads = opendir("/proc/self/task");
+    bool ok = threads;
+    for (const struct dirent *thread; ok && (thread = readdir(threads));)
+        ok = thread->d_name[0] == '.' || thread_lets_traps_in(thread->d_name);
+    if (threads)
+        closedir(threads);
+    return ok;
+}
+
+bool carry_trap_is_safe(void) {
+    return handlers_let_traps_in() && threads_let_traps_in();
 }

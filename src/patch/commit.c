@@ -10,6 +10,9 @@
  *
  * After the third nothing is left to wait for: a core that has not seen it yet sees the guard.
  *
+ * No guard is needed where the host shows all that is written at once, by exchanging the pages:
+ * then a commit is one step, whatever the threads do.
+ *
  * Where calls are or become several instructions a guard is not enough: a CPU that was interrupted
  * between two of them goes on behind it. All is written at once then, while the host has everyone
  * stand still outside of sites.
@@ -43,6 +46,7 @@ static struct plan {
     bool moves_patched; /* a site of the plan is not in its original state */
     bool stops;         /* ... or it is, or will be, several instructions that stand for a call */
     bool quiet;         /* several instructions may change at once */
+    bool stays_quiet;   /* and that does not end when another thread starts */
     bool loading;       /* the sites are of an object that is being loaded */
 } plan;
 
@@ -74,6 +78,12 @@ static bool make_room(void) {
     plan.runs = (struct carry_text_run *)(pieces + capacity);
     plan.capacity = capacity;
     return true;
+}
+
+void carry_commit_release(void) {
+    if (plan.capacity)
+        carry_host_text()->release(plan.pieces, plan_bytes(plan.capacity));
+    plan = (struct plan){0};
 }
 
 static bool overlaps(const struct piece *piece, const struct piece *next) {
@@ -221,6 +231,7 @@ static void start_plan(bool quiet) {
     plan.moves_patched = false;
     plan.stops = false;
     plan.quiet = quiet || carry_host_text()->alone();
+    plan.stays_quiet = quiet;
     plan.loading = false;
 }
 
@@ -344,51 +355,81 @@ static size_t count_in_span(const struct piece *pieces, size_t count, size_t pag
  * way back goes on where a write fails: what cannot be restored did not change, and the rest must.
  * So it is made page by page, as a write of several may end at the one that fails.
  */
-static bool write_step(enum step step, bool forward, bool writes_pairs) {
+static bool write_step(enum step step, bool forward, bool in_pairs) {
     const size_t pages = forward ? SPAN_PAGES : 1;
     bool ok = true;
     for (size_t i = 0, count; i < plan.count && (ok || !forward); i += count) {
         const struct piece *pieces = &plan.pieces[i];
-        count = writes_pairs ? 1 : count_in_span(pieces, plan.count - i, pages);
+        count = in_pairs ? 1 : count_in_span(pieces, plan.count - i, pages);
         ok = write_span(pieces, count, step, forward) && ok;
     }
-    if (step != HEADS) /* nothing waits for these: see the top of this file */
-        carry_host_text()->synchronise();
     return ok;
 }
 
-static bool write_all(bool forward, bool writes_pairs) {
-    if (plan.quiet)
-        return write_step(WHOLE, forward, writes_pairs);
+/* Of what nobody has seen, nothing has to be taken back. */
+static bool write_unseen(void) {
+    return write_step(WHOLE, true, false);
+}
+
+static bool write_seen(bool forward, bool in_pairs) {
+    enum step step = plan.quiet ? WHOLE : GUARDS;
+    const enum step last = plan.quiet ? WHOLE : HEADS;
     bool ok = true;
-    for (enum step step = GUARDS; step <= HEADS && (ok || !forward); step++)
-        ok = write_step(step, forward, writes_pairs) && ok;
+    for (; step <= last && (ok || !forward); step++) {
+        ok = write_step(step, forward, in_pairs) && ok;
+        if (step != HEADS) /* nothing waits for these: see the top of this file */
+            carry_host_text()->synchronise();
+    }
     return ok;
 }
 
-static void choose_guards(bool writes_pairs) {
-    last_guard = CARRY_GUARD_NONE;
-    if (plan.quiet)
-        return;
+static bool write_all(const struct carry_text_session *session) {
+    if (session->at_once)
+        return write_unseen();
+    bool ok = write_seen(true, session->writes_pairs);
+    if (!ok)
+        write_seen(false, session->writes_pairs);
+    return ok;
+}
+
+static enum carry_guard guard_of(const struct piece *piece,
+                                 const struct carry_text_session *session) {
+    if (plan.quiet || session->at_once)
+        return CARRY_GUARD_NONE;
+    return carry_encode_guard(piece->address, piece->length, session->writes_pairs);
+}
+
+/* False if a site needs a trap, and nobody would wait there. */
+static bool choose_guards(const struct carry_text_session *session) {
+    last_guard = session->at_once ? CARRY_GUARD_REMAP : CARRY_GUARD_NONE;
     for (size_t i = 0; i < plan.count; i++) {
-        struct piece *piece = &plan.pieces[i];
-        piece->guard = (uint8_t)carry_encode_guard(piece->address, piece->length, writes_pairs);
-        if (piece->guard > last_guard)
-            last_guard = (enum carry_guard)piece->guard;
+        enum carry_guard guard = guard_of(&plan.pieces[i], session);
+        plan.pieces[i].guard = (uint8_t)guard;
+        if (guard > last_guard)
+            last_guard = guard;
     }
+    return last_guard != CARRY_GUARD_TRAP || session->holds_traps;
+}
+
+/* Sets *seen to whether all of it came to be seen; if not, the same is to be done again. */
+static int write_once(bool *seen) {
+    struct carry_text_session session;
+    int error = carry_host_text()->open(plan.runs, find_runs(), plan.stays_quiet, &session);
+    if (error)
+        return error;
+    bool ok = choose_guards(&session) && write_all(&session);
+    *seen = carry_host_text()->close(ok);
+    if (session.at_once)
+        carry_host_text()->synchronise();
+    return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
 }
 
 static int write_session(void) {
-    bool writes_pairs;
-    int error = carry_host_text()->open(plan.runs, find_runs(), plan.quiet, &writes_pairs);
-    if (error)
-        return error;
-    choose_guards(writes_pairs);
-    bool ok = write_all(true, writes_pairs);
-    if (!ok)
-        write_all(false, writes_pairs);
-    carry_host_text()->close();
-    return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
+    bool seen = false;
+    int error = CARRY_OK;
+    while (!error && !seen)
+        error = write_once(&seen);
+    return error;
 }
 
 static int write_plan(void) {
@@ -397,6 +438,7 @@ static int write_plan(void) {
     if (!carry_host_text()->stop())
         return CARRY_ERROR_BUSY;
     plan.quiet = true;
+    plan.stays_quiet = true;
     int error = write_session();
     carry_host_text()->start();
     return error;
@@ -551,6 +593,8 @@ void carry_patch_begin(struct carry_patch *patch) {
 }
 
 int carry_patch_commit(struct carry_patch *patch) {
+    if (!patch->changed)
+        return CARRY_ERROR_INVALID;
     carry_host_text()->lock();
     int error = carry_commit_changes(patch);
     carry_host_text()->unlock();
@@ -559,14 +603,25 @@ int carry_patch_commit(struct carry_patch *patch) {
 }
 
 void carry_patch_abort(struct carry_patch *patch) {
+    if (!patch->changed)
+        return;
     forget_changes(patch);
     carry_host_text()->end();
+}
+
+int carry_patch_select(const char *backend, const char *guard) {
+    if (!carry_host_text()->select)
+        return backend || guard ? CARRY_ERROR_UNSUPPORTED : CARRY_OK;
+    carry_host_text()->lock();
+    int error = carry_host_text()->select(backend, guard);
+    carry_host_text()->unlock();
+    return error;
 }
 
 /* --- Accounts --- */
 
 void carry_patch_stats(struct carry_patch_counts *stats) {
-    static const char *const guards[] = {"none", "jump", "trap"};
+    static const char *const guards[] = {"none", "remap", "jump", "trap"};
     __builtin_memset(stats, 0, sizeof *stats);
     carry_host_text()->lock();
     carry_count_sites(stats);

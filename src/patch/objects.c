@@ -171,6 +171,8 @@ void carry_patch_unregister(const struct carry_site *start) {
         forget(place);
     else if (!start && unrecorded)
         unrecorded--;
+    if (!carry_objects)
+        carry_commit_release();
     carry_host_text()->unlock();
 }
 

@@ -98,6 +98,9 @@ int carry_commit_import(const struct carry_key *import);
 void carry_changes_start(struct carry_patch *patch);
 int carry_commit_changes(struct carry_patch *patch);
 
+/* Keeps no memory any more: with the last object the library may be unloaded. */
+void carry_commit_release(void);
+
 /* Whether sites of objects are patched as they are loaded. */
 extern bool carry_patch_applied;
 
@@ -129,14 +132,15 @@ bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes)
 /*
  * How a site is held while its other bytes change. A trap is one byte, which changes at once
  * wherever it stands; whoever runs into it is held by a handler. A jump to itself holds threads
- * without a handler, but is two bytes, which must change together.
+ * without a handler, but is two bytes, which must change together. Nothing holds a site whose page
+ * is exchanged, with all that changes in it.
  */
-enum carry_guard { CARRY_GUARD_NONE, CARRY_GUARD_JUMP, CARRY_GUARD_TRAP };
+enum carry_guard { CARRY_GUARD_NONE, CARRY_GUARD_REMAP, CARRY_GUARD_JUMP, CARRY_GUARD_TRAP };
 
 /* The guard for a site, given whether the host writes two bytes by one store. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs);
 
-/* Its bytes, at most two. Returns how many. */
+/* The bytes of a jump or trap, at most two. Returns how many. */
 size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes);
 
 #endif

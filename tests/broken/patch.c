@@ -63,12 +63,12 @@ static bool alone(void) {
     return broken_patch == BROKEN_PATCH_NO_GUARD || __real_carry_host_text()->alone();
 }
 
-static int open_session(const struct carry_text_run *runs, size_t count, bool alone_now,
-                        bool *writes_pairs) {
+static int open_session(const struct carry_text_run *runs, size_t count, bool quiet,
+                        struct carry_text_session *session) {
     step = GUARDS;
-    int error = __real_carry_host_text()->open(runs, count, alone_now, writes_pairs);
+    int error = __real_carry_host_text()->open(runs, count, quiet, session);
     if (broken_patch == BROKEN_PATCH_LOST_SITES) /* every guard is a trap, never a jump */
-        *writes_pairs = false;
+        session->writes_pairs = false;
     return error;
 }
 

@@ -57,6 +57,13 @@ static enum progress changing; /* since the last synchronisation; AT_REST: nothi
 static bool is_open;
 static bool is_live;
 static bool is_stopped;
+
+/* Of sessions that show all at once. */
+static bool is_unseen;
+static uint8_t unseen[SIM_TEXT_BYTES];
+static bool exchange_failed;
+static bool is_exchanged; /* and not synchronised yet */
+
 static struct carry_text_run runs[SIM_TEXT_BYTES / SIM_PAGE_BYTES];
 static size_t run_count;
 
@@ -83,6 +90,8 @@ void sim_reset(void) {
     sim = fresh;
     is_open = false;
     is_stopped = false;
+    exchange_failed = false;
+    is_exchanged = false;
     rest();
 }
 
@@ -181,6 +190,8 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
             fail("a byte changes that is of no site", address + i);
         else if (is_live && is_several(&sites[seen]))
             fail("several instructions change under threads", address + i);
+        else if (is_unseen)
+            sites[seen].progress = HEAD_CHANGED;
         else if (is_live)
             judge_site(&sites[seen], address + i - sites[seen].address, bytes, address, size);
     }
@@ -251,6 +262,8 @@ static void lock(void) {
 static void unlock(void) {
     if (!locked)
         verdict_fail(&sim.verdict, "unlocks twice; ");
+    if (is_exchanged)
+        verdict_fail(&sim.verdict, "cores may run what was exchanged; ");
     locked = false;
 }
 
@@ -268,21 +281,28 @@ static void judge_runs(void) {
     }
 }
 
-static int open_session(const struct carry_text_run *wanted, size_t count, bool alone_now,
-                        bool *writes_pairs) {
+static int open_session(const struct carry_text_run *wanted, size_t count, bool quiet,
+                        struct carry_text_session *session) {
     if (!locked || is_open)
         verdict_fail(&sim.verdict, "opens without the lock, or twice; ");
-    if (alone_now != (sim.alone || is_stopped))
-        verdict_fail(&sim.verdict, "opens as if alone, or as if not; ");
+    if (quiet != is_stopped)
+        verdict_fail(&sim.verdict, "opens as if all were quiet, or as if not; ");
     sim.opens++;
     if (sim.refusal)
         return sim.refusal;
     is_open = true;
-    is_live = !alone_now;
+    is_live = !quiet && !sim.alone;
+    is_unseen = is_live && sim.at_once && !exchange_failed;
+    exchange_failed = false;
+    memcpy(unseen, sim.text, sizeof unseen);
     run_count = count;
     memcpy(runs, wanted, count * sizeof *runs);
     judge_runs();
-    *writes_pairs = sim.writes_pairs;
+    *session = (struct carry_text_session){
+        .writes_pairs = sim.writes_pairs && !is_unseen,
+        .holds_traps = !is_unseen,
+        .at_once = is_unseen,
+    };
     return CARRY_OK;
 }
 
@@ -290,7 +310,20 @@ static bool is_stuck(uintptr_t address) {
     return sim.stuck && address / SIM_PAGE_BYTES == (uintptr_t)sim.stuck / SIM_PAGE_BYTES;
 }
 
-static void close_session(void) {
+/* All runs, or the first. */
+static void exchange(void) {
+    exchange_failed = sim.exchange_fails;
+    sim.exchange_fails = false;
+    for (size_t i = 0; i < (exchange_failed ? 1 : run_count); i++) {
+        size_t offset = offset_of(runs[i].low);
+        memcpy(sim.writable + offset, unseen + offset, runs[i].high - runs[i].low);
+    }
+    is_exchanged = true;
+}
+
+static bool close_session(bool keep) {
+    if (is_unseen && keep)
+        exchange();
     for (size_t i = 0; i < site_count; i++)
         if ((sites[i].progress == GUARDED || sites[i].progress == TAIL_CHANGED) &&
             !is_stuck(sites[i].address))
@@ -302,6 +335,7 @@ static void close_session(void) {
             fail("a site becomes several instructions under threads", sites[i].address);
     is_open = false;
     rest();
+    return !exchange_failed;
 }
 
 /* How much of a write succeeds: where a page is stuck, what lies before it. */
@@ -323,13 +357,14 @@ static bool write_text(uintptr_t address, const void *bytes, size_t wanted) {
     const size_t size = writable_bytes(address, wanted);
     if (sim.verdict.ok) {
         judge_bytes(bytes, address, size);
-        memcpy(sim.writable + offset_of(address), bytes, size);
+        memcpy((is_unseen ? unseen : sim.writable) + offset_of(address), bytes, size);
     }
     return size == wanted;
 }
 
 static void synchronise(void) {
     sim.synchronisations++;
+    is_exchanged = is_open && is_exchanged;
     changing = AT_REST;
     for (size_t i = 0; i < site_count; i++)
         sites[i].settled = true;

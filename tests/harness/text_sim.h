@@ -24,6 +24,8 @@ struct sim {
     /* What the test wants of the host. */
     bool alone;
     bool writes_pairs;
+    bool at_once;         /* what live sessions write is seen when they end */
+    bool exchange_fails;  /* the next one of these shows the first of its runs alone */
     int refusal;          /* what open() returns */
     size_t fail_at;       /* the number of the write that fails, from 1; 0: none */
     bool fails_on;        /* ... and all after it */

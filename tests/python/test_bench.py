@@ -387,12 +387,16 @@ def test_patch_times_every_form_in_every_cell(carry: Run) -> None:
     assert all(ratios[cell, "direct"] == 1 for cell in ("one", "many", "eight", "cold"))
 
 
-def test_patch_times_commits_of_every_back_end(carry: Run) -> None:
+PATCH_WAYS = [("procmem", "remap"), *((each, "trap") for each in ("procmem", "alias", "mprotect"))]
+
+
+def test_patch_times_commits_in_every_way(carry: Run) -> None:
     report = patch_report(carry, "--sites=1", "--batch=70")
     commits = report["commits"]
-    assert [(c["backend"], c["work"], c["thread"], c["sites"]) for c in commits] == [
-        (backend, work, thread, sites)
-        for backend in ("procmem", "alias", "mprotect")
+    shape = ("backend", "chosen", "work", "thread", "sites")
+    assert [tuple(commit[key] for key in shape) for commit in commits] == [
+        (*way, work, thread, sites)
+        for way in PATCH_WAYS
         for work, sites in (("call", 1), ("branch", 1), ("batch", 70))
         for thread in (False, True)
     ]
@@ -400,7 +404,8 @@ def test_patch_times_commits_of_every_back_end(carry: Run) -> None:
     for commit in measured:
         assert 0 < commit["min"] <= commit["q1"] <= commit["ns"] <= commit["q3"]
         assert commit["ns_a_site"] == pytest.approx(commit["ns"] / commit["sites"], rel=1e-4)
-        live = "trap" if commit["backend"] == "procmem" else "jump"
+        by_pairs = commit["backend"] != "procmem"
+        live = "jump" if commit["chosen"] == "trap" and by_pairs else commit["chosen"]
         assert commit["guard"] == (live if commit["thread"] else "none")
     assert {commit["backend"] for commit in measured} >= {"mprotect"}
     assert len(report["synchronisation"]) == 2
@@ -409,15 +414,21 @@ def test_patch_times_commits_of_every_back_end(carry: Run) -> None:
 def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
     report = patch_report(carry, "--sites=1", "--batch=70")
     delays = report["delays"]
-    assert [(d["backend"], d["work"], d["thread"], d["sites"]) for d in delays] == [
-        (backend, work, thread, sites)
-        for backend in ("procmem", "alias", "mprotect")
+    shape = ("backend", "chosen", "work", "thread", "sites")
+    assert [tuple(delay[key] for key in shape) for delay in delays] == [
+        (*way, work, thread, sites)
+        for way in PATCH_WAYS
         for work, sites in (("call", 1), ("branch", 1), ("batch", 70))
         for thread in ("sites", "elsewhere")
     ]
-    beside = {(c["backend"], c["work"]): c["available"] for c in report["commits"] if c["thread"]}
+    key = ("backend", "chosen", "work")
+    beside = {
+        tuple(commit[each] for each in key): commit["available"]
+        for commit in report["commits"]
+        if commit["thread"]
+    }
     for delay in delays:
-        assert delay["available"] == beside[delay["backend"], delay["work"]]
+        assert delay["available"] == beside[tuple(delay[each] for each in key)]
         for key in ("longest", "total") if delay["available"] else ():
             added = delay[key]  # a difference, which may be negative where others have the CPU
             assert added["min"] <= added["q1"] <= added["ns"] <= added["q3"]

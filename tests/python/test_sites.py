@@ -138,7 +138,7 @@ def options_of(mode: str) -> list[str]:
 
 
 # What of the library around the core patches text.
-HOSTED = ("host", "patch", "signals", "text", "trap", "x86_64/context")
+HOSTED = ("exchange", "host", "patch", "signals", "text", "trap", "x86_64/context")
 
 
 @pytest.fixture(scope="session")

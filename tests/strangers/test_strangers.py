@@ -60,20 +60,13 @@ def valgrind(*options: str) -> Callable[[list[str]], str]:
     return run
 
 
-def advice() -> str:
-    """What the manual says to type."""
-    found = re.search(r"`(handle SIGTRAP [a-z ]+)`", (SOURCE / "docs/patch.md").read_text())
-    assert found, "docs/patch.md has no advice for debuggers"
-    return found[1]
-
-
 def gdb(*words: str | Path) -> str:
     needs("gdb")
     return ask("gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", *words).stdout
 
 
 def typed(*commands: str) -> list[str]:
-    return [word for text in (advice(), *commands) for word in ("-ex", text)]
+    return [word for text in commands for word in ("-ex", text)]
 
 
 def gdb_run(*commands: str) -> Callable[[list[str]], str]:

@@ -2,19 +2,14 @@
 #define _GNU_SOURCE
 #include "bench_patch_commit.h"
 
-#include <errno.h>
-#include <linux/filter.h>
 #include <linux/membarrier.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,29 +26,12 @@ const struct commit_work commit_works[COMMIT_WORKS] = {
     {"batch", "batch", {.form = FORM_PATCHED_CALL, .spread = true}, BATCHES},
 };
 
-const char *const commit_backends[COMMIT_BACKENDS] = {"procmem", "alias", "mprotect"};
-
-/* --- Back ends --- */
-
-/*
- * The library takes the first back end that works. So those before `backend` are made to fail, by a
- * filter that refuses the system calls that they need and others do without.
- */
-static bool refuse_others(size_t backend) {
-    static const uint32_t needed[COMMIT_BACKENDS - 1] = {SYS_pwrite64, SYS_memfd_create};
-    struct sock_filter filter[COMMIT_BACKENDS + 2];
-    unsigned short count = 0;
-    filter[count++] =
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (size_t i = 0; i < backend; i++)
-        filter[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, needed[i],
-                                                       (uint8_t)(backend - i), 0);
-    filter[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    filter[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-    const struct sock_fprog program = {.len = count, .filter = filter};
-    return !backend || (!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-                        !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
-}
+const struct commit_way commit_ways[COMMIT_WAYS] = {
+    {"remap", "procmem"},
+    {"trap", "procmem"},
+    {"trap", "alias"},
+    {"trap", "mprotect"},
+};
 
 /* --- A thread that runs the sites meanwhile --- */
 
@@ -145,14 +123,14 @@ static void measure_synchronisation(struct bench_stats *ns, struct runner *runne
     *ns = bench_stats(samples, rounds);
 }
 
-static void measure_alone(struct commit_results *results, size_t backend, size_t work,
+static void measure_alone(struct commit_results *results, size_t way, size_t work,
                           const struct patch_text *text, size_t rounds) {
-    measure_work(&results->of[backend][work][0], text, NULL, rounds, commit_backends[backend]);
-    if (backend == 0 && work == 0)
+    measure_work(&results->of[way][work][0], text, NULL, rounds, commit_ways[way].backend);
+    if (way == 0 && work == 0)
         measure_synchronisation(&results->synchronisation[0], NULL, rounds);
 }
 
-static void measure_beside_thread(struct commit_results *results, size_t backend, size_t work,
+static void measure_beside_thread(struct commit_results *results, size_t way, size_t work,
                                   const struct patch_text *text, size_t rounds) {
     struct runner runner = {.text = text};
     pthread_t thread;
@@ -160,18 +138,18 @@ static void measure_beside_thread(struct commit_results *results, size_t backend
         return;
     run_at(pthread_self(), 0);
     run_at(thread, 1);
-    measure_work(&results->of[backend][work][1], text, &runner, rounds, commit_backends[backend]);
-    if (backend == 0 && work == 0)
+    measure_work(&results->of[way][work][1], text, &runner, rounds, commit_ways[way].backend);
+    if (way == 0 && work == 0)
         measure_synchronisation(&results->synchronisation[1], &runner, rounds);
     atomic_store(&runner.stop, true);
     pthread_join(thread, NULL);
 }
 
-static void measure_delays(struct commit_results *results, size_t backend, size_t work,
+static void measure_delays(struct commit_results *results, size_t way, size_t work,
                            const struct patch_text *text, const struct patch_text *elsewhere,
                            size_t rounds) {
-    struct commit_delay *delays = results->delays[backend][work];
-    if (!results->of[backend][work][1].measured)
+    struct commit_delay *delays = results->delays[way][work];
+    if (!results->of[way][work][1].measured)
         return;
     commit_delay_measure(&delays[DELAY_OF_SITES], text, text, rounds, run_at);
     commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, rounds, run_at);
@@ -180,25 +158,25 @@ static void measure_delays(struct commit_results *results, size_t backend, size_
 /* --- Processes --- */
 
 /* Alone first: who has had threads is taken for having some. */
-static void measure_backend(struct commit_results *results, const struct patch_text *texts,
-                            const struct patch_text *elsewhere, size_t backend, size_t divisor) {
+static void measure_way(struct commit_results *results, const struct patch_text *texts,
+                        const struct patch_text *elsewhere, size_t way, size_t divisor) {
     sched_getaffinity(0, sizeof cpus, &cpus);
-    if (!refuse_others(backend))
+    if (carry_patch_select(commit_ways[way].backend, commit_ways[way].guard))
         return;
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_alone(results, backend, i, &texts[i], commit_works[i].rounds / divisor);
+        measure_alone(results, way, i, &texts[i], commit_works[i].rounds / divisor);
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_beside_thread(results, backend, i, &texts[i], commit_works[i].rounds / divisor);
+        measure_beside_thread(results, way, i, &texts[i], commit_works[i].rounds / divisor);
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_delays(results, backend, i, &texts[i], elsewhere, commit_works[i].rounds / divisor);
+        measure_delays(results, way, i, &texts[i], elsewhere, commit_works[i].rounds / divisor);
 }
 
 static void measure_in_child(struct commit_results *results, const struct patch_text *texts,
-                             const struct patch_text *elsewhere, size_t backend, size_t divisor) {
+                             const struct patch_text *elsewhere, size_t way, size_t divisor) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        measure_backend(results, texts, elsewhere, backend, divisor);
+        measure_way(results, texts, elsewhere, way, divisor);
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status)
@@ -211,7 +189,7 @@ bool commit_measure(struct commit_results *results, const struct patch_text *tex
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;
-    for (size_t i = 0; i < COMMIT_BACKENDS; i++)
+    for (size_t i = 0; i < COMMIT_WAYS; i++)
         measure_in_child(shared, texts, elsewhere, i, divisor);
     *results = *shared;
     munmap(shared, sizeof *shared);

@@ -18,9 +18,14 @@ struct commit_work {
 #define COMMIT_WORKS 3
 extern const struct commit_work commit_works[COMMIT_WORKS];
 
-/* Back ends, by the names that carry_patch_stats() gives them. */
-#define COMMIT_BACKENDS 3
-extern const char *const commit_backends[COMMIT_BACKENDS];
+/* As carry_patch_select() names them; a process of one thread needs no guard. */
+struct commit_way {
+    const char *guard;
+    const char *backend;
+};
+
+#define COMMIT_WAYS 4
+extern const struct commit_way commit_ways[COMMIT_WAYS];
 
 struct commit_result {
     bool measured;
@@ -29,8 +34,8 @@ struct commit_result {
 };
 
 struct commit_results {
-    struct commit_result of[COMMIT_BACKENDS][COMMIT_WORKS][2]; /* alone, and with a thread */
-    struct commit_delay delays[COMMIT_BACKENDS][COMMIT_WORKS][DELAYS]; /* of another thread */
+    struct commit_result of[COMMIT_WAYS][COMMIT_WORKS][2];         /* alone, and with a thread */
+    struct commit_delay delays[COMMIT_WAYS][COMMIT_WORKS][DELAYS]; /* of another thread */
     struct bench_stats synchronisation[2]; /* of all cores: alone, and with a thread */
     bool failed;                           /* a process died */
 };

@@ -82,9 +82,9 @@ static void print_commit(const struct patch_bench *bench, const struct commit_re
     if (!result->measured)
         printf("%16s", "-");
     else if (bench->commit_texts[work].shape.sites == 1)
-        printf("%11.2f %-4s", result->ns.median / 1e3, result->guard);
+        printf("%10.2f %-5s", result->ns.median / 1e3, result->guard);
     else
-        printf("%11.1f %-4s %9.1f", result->ns.median / 1e3, result->guard,
+        printf("%10.1f %-5s %9.1f", result->ns.median / 1e3, result->guard,
                result->ns.median / (double)bench->batch_sites);
 }
 
@@ -96,16 +96,17 @@ static void print_commits(const struct patch_bench *bench) {
     printf("%s%33s%16s%10s calls%15s%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), "ns a site",
            text_colour(COLOUR_NONE));
-    for (size_t backend = 0; backend < COMMIT_BACKENDS; backend++) {
+    for (size_t way = 0; way < COMMIT_WAYS; way++) {
         for (size_t thread = 0; thread < 2; thread++) {
-            printf("  %-9s%-11s", thread ? "" : commit_backends[backend], titles[thread]);
+            printf("  %-9s%-11s", thread ? commit_ways[way].guard : commit_ways[way].backend,
+                   titles[thread]);
             for (size_t work = 0; work < COMMIT_WORKS; work++)
-                print_commit(bench, &bench->commits.of[backend][work][thread], work);
+                print_commit(bench, &bench->commits.of[way][work][thread], work);
             putchar('\n');
         }
     }
     printf("  a synchronisation of all cores: %.2f us alone, %.2f us beside a thread; live\n"
-           "  commits need two\n",
+           "  commits need one, and two behind traps\n",
            ns[0].median / 1e3, ns[1].median / 1e3);
 }
 
@@ -121,11 +122,12 @@ static void print_delays(const struct patch_bench *bench) {
     print_title("delays", ": us that a commit holds another thread up, at its longest and in all");
     printf("%s%40s%18s%12s calls%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), text_colour(COLOUR_NONE));
-    for (size_t backend = 0; backend < COMMIT_BACKENDS; backend++) {
+    for (size_t way = 0; way < COMMIT_WAYS; way++) {
         for (size_t of = 0; of < DELAYS; of++) {
-            printf("  %-9s%-11s", of ? "" : commit_backends[backend], delay_titles[of]);
+            printf("  %-9s%-11s", of ? commit_ways[way].guard : commit_ways[way].backend,
+                   delay_titles[of]);
             for (size_t work = 0; work < COMMIT_WORKS; work++)
-                print_delay(&bench->commits.delays[backend][work][of]);
+                print_delay(&bench->commits.delays[way][work][of]);
             putchar('\n');
         }
     }
@@ -138,16 +140,16 @@ static void print_target_ratio(const struct patch_bench *bench, enum patch_form 
            patch_forms[base].title, MOST_RATIO, patch_cells[cell].title);
 }
 
-/* Of the first back end that works, which is the one that the library takes. */
+/* Of the first way that works, which is the one that the library takes. */
 static void print_target_commits(const struct patch_bench *bench) {
-    size_t backend = 0;
-    while (backend < COMMIT_BACKENDS && !bench->commits.of[backend][0][1].measured)
-        backend++;
-    if (backend == COMMIT_BACKENDS)
+    size_t way = 0;
+    while (way < COMMIT_WAYS && !bench->commits.of[way][0][1].measured)
+        way++;
+    if (way == COMMIT_WAYS)
         return;
-    const char *name = commit_backends[backend];
+    const char *name = commit_ways[way].guard;
     for (size_t work = 0; work < COMMIT_WORKS; work++) {
-        double ns = bench->commits.of[backend][work][1].ns.median;
+        double ns = bench->commits.of[way][work][1].ns.median;
         if (bench->commit_texts[work].shape.sites == 1)
             printf("  commit of %s by %s, beside a thread: %.2f us (at most %d)\n",
                    commit_works[work].title, name, ns / 1e3, MOST_FLIP_US);
@@ -211,13 +213,13 @@ static json_t *case_json(const struct patch_bench *bench, int number) {
     return object;
 }
 
-static json_t *commit_json(const struct patch_bench *bench, size_t backend, size_t work,
-                           bool thread) {
-    const struct commit_result *result = &bench->commits.of[backend][work][thread];
+static json_t *commit_json(const struct patch_bench *bench, size_t way, size_t work, bool thread) {
+    const struct commit_result *result = &bench->commits.of[way][work][thread];
     const size_t sites = bench->commit_texts[work].shape.sites;
-    json_t *object = json_pack("{s:s, s:b, s:s, s:b, s:I}", "backend", commit_backends[backend],
-                               "available", result->measured, "work", commit_works[work].name,
-                               "thread", thread, "sites", (json_int_t)sites);
+    json_t *object =
+        json_pack("{s:s, s:s, s:b, s:s, s:b, s:I}", "backend", commit_ways[way].backend, "chosen",
+                  commit_ways[way].guard, "available", result->measured, "work",
+                  commit_works[work].name, "thread", thread, "sites", (json_int_t)sites);
     if (!result->measured)
         return object;
     json_t *times = stats_json(result->ns);
@@ -237,19 +239,19 @@ static json_t *cases_json(const struct patch_bench *bench) {
 
 static json_t *commits_json(const struct patch_bench *bench) {
     json_t *list = json_array();
-    for (size_t backend = 0; backend < COMMIT_BACKENDS && bench->case_count; backend++)
+    for (size_t way = 0; way < COMMIT_WAYS && bench->case_count; way++)
         for (size_t work = 0; work < COMMIT_WORKS; work++)
             for (int thread = 0; thread < 2; thread++)
-                json_array_append_new(list, commit_json(bench, backend, work, thread != 0));
+                json_array_append_new(list, commit_json(bench, way, work, thread != 0));
     return list;
 }
 
-static json_t *delay_json(const struct patch_bench *bench, size_t backend, size_t work, size_t of) {
-    const struct commit_delay *delay = &bench->commits.delays[backend][work][of];
-    json_t *object =
-        json_pack("{s:s, s:b, s:s, s:s, s:I}", "backend", commit_backends[backend], "available",
-                  delay->measured, "work", commit_works[work].name, "thread", delay_names[of],
-                  "sites", (json_int_t)bench->commit_texts[work].shape.sites);
+static json_t *delay_json(const struct patch_bench *bench, size_t way, size_t work, size_t of) {
+    const struct commit_delay *delay = &bench->commits.delays[way][work][of];
+    json_t *object = json_pack(
+        "{s:s, s:s, s:b, s:s, s:s, s:I}", "backend", commit_ways[way].backend, "chosen",
+        commit_ways[way].guard, "available", delay->measured, "work", commit_works[work].name,
+        "thread", delay_names[of], "sites", (json_int_t)bench->commit_texts[work].shape.sites);
     if (!delay->measured)
         return object;
     json_object_set_new(object, "longest", stats_json(delay->longest));
@@ -259,10 +261,10 @@ static json_t *delay_json(const struct patch_bench *bench, size_t backend, size_
 
 static json_t *delays_json(const struct patch_bench *bench) {
     json_t *list = json_array();
-    for (size_t backend = 0; backend < COMMIT_BACKENDS && bench->case_count; backend++)
+    for (size_t way = 0; way < COMMIT_WAYS && bench->case_count; way++)
         for (size_t work = 0; work < COMMIT_WORKS; work++)
             for (size_t of = 0; of < DELAYS; of++)
-                json_array_append_new(list, delay_json(bench, backend, work, of));
+                json_array_append_new(list, delay_json(bench, way, work, of));
     return list;
 }
 
