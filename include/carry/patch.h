@@ -35,13 +35,11 @@
  *  - One transaction is open at a time: carry_patch_begin() waits for the one before, so a thread
  *    must not begin a second one. It may load and unload objects meanwhile, and is not cancelled
  *    before it commits or aborts. Commit from ordinary code, never from a signal handler.
- *  - Live commits stop threads at a site for a moment. In that moment a trap instruction may stand
- *    there: the library handles SIGTRAP and passes others' traps on to the handler it found. So no
- *    thread that runs sites may block SIGTRAP while another commits (the kernel ends a process
- *    for a trap that is blocked), and a debugger is to be told
- *    "handle SIGTRAP nostop noprint pass". A program that replaces functions of the C library, such
- *    as pwrite() or memcpy(), keeps sites out of them: the commit, which calls them, would wait for
- *    itself.
+ *  - Live commits exchange the pages that hold sites. A thread that comes by waits in the system for
+ *    some microseconds, whatever signals it blocks. Where the system lets nobody exchange pages,
+ *    threads are held at the sites: see carry_patch_select(). A program that replaces functions of
+ *    the C library, such as pwrite() or memcpy(), keeps sites out of them: the commit, which calls
+ *    them, would wait for itself.
  *  - A program with one thread needs none of this and does none of it.
  *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
  *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a
@@ -175,8 +173,11 @@ CARRY_API int carry_patch_apply(unsigned flags);
  *  backend  "procmem", "alias" or "mprotect"
  *  guard    "remap"   pages are exchanged whole, so that nobody has to be held
  *           "jump"    threads spin at a jump; not by "procmem", nor where a site needs a trap
- *           "trap"    threads wait in a handler of SIGTRAP, which none may block: never taken
- *                     unless asked for
+ *           "trap"    the same where that is possible; elsewhere they wait in a handler of SIGTRAP,
+ *                     which none may block: Linux ends a process for a trap that is blocked
+ *
+ * The library itself exchanges pages; where that is refused it takes traps, but only while it finds
+ * no thread and no handler that blocks SIGTRAP, and else jumps.
  *
  * Returns 0, CARRY_ERROR_UNKNOWN for other names, or CARRY_ERROR_UNSUPPORTED in kernels. Where the
  * choice does not work, commits return CARRY_ERROR_PERMISSION. Not between begin and commit.
