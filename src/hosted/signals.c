@@ -3,6 +3,9 @@
  * Each installation of a signal has a level, and a handler function of its own that knows what to
  * pass on to. So if another handler was put over the library's, passes on to it, and then finds the
  * library's over itself, signals go through all of them once, and never in a circle.
+ *
+ * Other copies of the library pass on whatever is not theirs. So a copy need not stand before
+ * another, which would then put itself before it again: it is enough that signals reach it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -16,21 +19,18 @@
 #include <ucontext.h>
 
 #include "base/hook_host.h"
+#include "hosted/levels.h"
 
-/* Emulators call handlers with a stack that is less aligned than the ABI says. */
-#if defined(__has_attribute) && __has_attribute(force_align_arg_pointer)
-#define CARRY_SIGNAL_ENTRY __attribute__((force_align_arg_pointer))
-#else
-#define CARRY_SIGNAL_ENTRY
-#endif
+/* Of other copies' levels: no chain is as long, but one that was damaged may be a circle. */
+#define STEPS 1024
 
-#define LEVELS 4
+struct carry_signal_link carry_signal_links[CARRY_SIGNAL_LEVELS];
 
+/* In the order of the links. */
 static struct chain {
     int number;
     carry_signal_fn *handle;
     unsigned levels;
-    struct sigaction previous[LEVELS];
 } chains[] = {{.number = SIGTRAP}, {.number = SIGSEGV}, {.number = SIGBUS}};
 
 static struct chain *chain_of(int number) {
@@ -38,6 +38,10 @@ static struct chain *chain_of(int number) {
     while (chain->number != number)
         chain++;
     return chain;
+}
+
+static struct sigaction *previous_of(const struct chain *chain, unsigned level) {
+    return &carry_signal_links[level].previous[chain - chains];
 }
 
 bool carry_signal_is_fault(const siginfo_t *info) {
@@ -96,53 +100,78 @@ static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *con
 }
 
 /* Hooks call nobody back: a callback that ran a site, or faulted, would not survive it in here. */
-static void handle(unsigned level, int number, siginfo_t *info, void *context) {
+CARRY_SIGNAL_ENTRY void carry_signal_handle(int number, siginfo_t *info, void *context,
+                                            unsigned level) {
     bool inside = carry_host_go_inside(true);
     int saved = errno;
     struct chain *chain = chain_of(number);
     if (!chain->handle(info, context))
-        pass_on(&chain->previous[level], number, info, context, inside);
+        pass_on(previous_of(chain, level), number, info, context, inside);
     errno = saved;
     carry_host_go_inside(inside);
 }
 
-CARRY_SIGNAL_ENTRY static void level_0(int number, siginfo_t *info, void *context) {
-    handle(0, number, info, context);
-}
-
-CARRY_SIGNAL_ENTRY static void level_1(int number, siginfo_t *info, void *context) {
-    handle(1, number, info, context);
-}
-
-CARRY_SIGNAL_ENTRY static void level_2(int number, siginfo_t *info, void *context) {
-    handle(2, number, info, context);
-}
-
-CARRY_SIGNAL_ENTRY static void level_3(int number, siginfo_t *info, void *context) {
-    handle(3, number, info, context);
-}
-
-static void (*const levels[LEVELS])(int, siginfo_t *, void *) = {
-    level_0,
-    level_1,
-    level_2,
-    level_3,
+static carry_signal_level_fn *const levels[CARRY_SIGNAL_LEVELS] = {
+    carry_signal_level_0,
+    carry_signal_level_1,
+    carry_signal_level_2,
+    carry_signal_level_3,
 };
 
-/*
- * The level that is installed, or -1. Those above it are gone: whoever stood between has put back
- * what was there before.
- */
-static int installed_level(const struct sigaction *action) {
-    for (int i = 0; i < LEVELS; i++)
+/* Which of this copy's levels an action is, or -1. */
+static int level_of(const struct sigaction *action) {
+    for (int i = 0; i < CARRY_SIGNAL_LEVELS; i++)
         if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])
             return i;
     return -1;
 }
 
-bool carry_signal_is_installed(int number) {
+/* What an action of any copy passes on to, or NULL if it is none. */
+static const struct sigaction *next_of(const struct chain *chain, const struct sigaction *action) {
+    const struct carry_signal_mark *mark = carry_signal_mark_of((uintptr_t)action->sa_sigaction);
+    if (!mark || !(action->sa_flags & SA_SIGINFO))
+        return NULL;
+    const uintptr_t links = (uintptr_t)&mark->links + (uintptr_t)(intptr_t)mark->links;
+    return &((const struct carry_signal_link *)links)[mark->level].previous[chain - chains];
+}
+
+/*
+ * This copy's level that signals reach from an action through other copies alone, or -1. Levels
+ * above it are gone: whoever stood between has put back what was there before.
+ */
+static int reached_level(const struct chain *chain, const struct sigaction *action) {
+    int level = level_of(action);
+    for (int i = 0; level < 0 && i < STEPS; i++) {
+        action = next_of(chain, action);
+        if (!action)
+            return -1;
+        level = level_of(action);
+    }
+    return level;
+}
+
+static bool push(struct chain *chain, const struct sigaction *present) {
+    if (chain->levels == CARRY_SIGNAL_LEVELS)
+        return false;
+    struct sigaction *previous = previous_of(chain, chain->levels);
+    struct sigaction action = {
+        .sa_sigaction = levels[chain->levels],
+        .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
+    };
+    /* While a thread waits, handlers that would trap again, and wait, would pile up. */
+    sigfillset(&action.sa_mask);
+    *previous = *present;
+    /* Another copy does not wait for this one: if it came in between, the system tells of it. */
+    if (sigaction(chain->number, &action, previous))
+        return false;
+    chain->levels++;
+    return true;
+}
+
+bool carry_signal_is_ours(int number) {
     struct sigaction present;
-    return !sigaction(number, NULL, &present) && installed_level(&present) >= 0;
+    return !sigaction(number, NULL, &present) && present.sa_flags & SA_SIGINFO &&
+           (level_of(&present) >= 0 || carry_signal_mark_of((uintptr_t)present.sa_sigaction));
 }
 
 bool carry_signal_install(const struct carry_signal *signal) {
@@ -150,24 +179,12 @@ bool carry_signal_install(const struct carry_signal *signal) {
     struct sigaction present;
     if (sigaction(signal->number, NULL, &present))
         return false;
-    int level = installed_level(&present);
-    if (level >= 0) {
-        chain->levels = (unsigned)level + 1;
-        return true;
+    int level = reached_level(chain, &present);
+    if (level < 0) {
+        chain->handle = signal->handle;
+        return push(chain, &present);
     }
-    if (chain->levels == LEVELS)
-        return false;
-    struct sigaction action = {
-        .sa_sigaction = levels[chain->levels],
-        .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
-    };
-    /* While a thread waits, handlers that would trap again, and wait, would pile up. */
-    sigfillset(&action.sa_mask);
-    chain->handle = signal->handle;
-    chain->previous[chain->levels] = present;
-    if (sigaction(signal->number, &action, NULL))
-        return false;
-    chain->levels++;
+    chain->levels = (unsigned)level + 1;
     return true;
 }
 
@@ -176,7 +193,11 @@ void carry_signal_remove(const struct carry_signal *signal) {
     struct sigaction present;
     if (sigaction(signal->number, NULL, &present))
         return;
-    int level = installed_level(&present);
-    if (level >= 0 && !sigaction(signal->number, &chain->previous[level], NULL))
+    int level = level_of(&present);
+    if (level < 0 || sigaction(signal->number, previous_of(chain, (unsigned)level), &present))
+        return;
+    if (level_of(&present) == level)
         chain->levels = (unsigned)level;
+    else /* another copy came in between, and passes on to this one */
+        sigaction(signal->number, &present, NULL);
 }

@@ -21,15 +21,16 @@ struct carry_signal {
 };
 
 /*
- * Puts the library's handler before the one that is installed, unless it stands there already.
- * Signals that are not the library's are passed on to that one, as if it were alone. Whoever
- * installs another over it is found at the next call. Returns false if the system refuses, or if
- * that has happened too often. Calls for one signal are made one at a time.
+ * Puts the library's handler before the one that is installed, unless signals reach it already: it
+ * stands there, or behind handlers of other copies of the library alone. Signals that are not the
+ * library's are passed on to that one, as if it were alone. Whoever installs another over it is
+ * found at the next call. Returns false if the system refuses, or if that has happened too often.
+ * Each copy makes calls for one signal one at a time.
  */
 bool carry_signal_install(const struct carry_signal *signal);
 
-/* Is the library's handler the one that the system calls? */
-bool carry_signal_is_installed(int number);
+/* Is the handler that the system calls one of the library, of this copy or another? */
+bool carry_signal_is_ours(int number);
 
 /* Takes it away again, unless somebody else's stands before it: then it stays, and passes on. */
 void carry_signal_remove(const struct carry_signal *signal);

@@ -117,7 +117,7 @@ static bool handlers_let_traps_in(void) {
         if (syscall(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask))
             return false;
         if ((uintptr_t)action.handler > 1 && action.mask & TRAP_BIT &&
-            !carry_signal_is_installed(number))
+            !carry_signal_is_ours(number))
             return false;
     }
     return true;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* In C there is no place for a mark, and without sites and recovery nobody installs again. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "hosted/levels.h"
+
+CARRY_SIGNAL_ENTRY void carry_signal_level_0(int number, siginfo_t *info, void *context) {
+    carry_signal_handle(number, info, context, 0);
+}
+
+CARRY_SIGNAL_ENTRY void carry_signal_level_1(int number, siginfo_t *info, void *context) {
+    carry_signal_handle(number, info, context, 1);
+}
+
+CARRY_SIGNAL_ENTRY void carry_signal_level_2(int number, siginfo_t *info, void *context) {
+    carry_signal_handle(number, info, context, 2);
+}
+
+CARRY_SIGNAL_ENTRY void carry_signal_level_3(int number, siginfo_t *info, void *context) {
+    carry_signal_handle(number, info, context, 3);
+}
+
+const struct carry_signal_mark *carry_signal_mark_of(uintptr_t handler) {
+    (void)handler;
+    return NULL;
+}

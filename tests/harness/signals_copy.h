@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A copy of the library, in an object that a test loads: the object exports `signals_copy`. */
+#ifndef CARRY_TESTS_SIGNALS_COPY_H
+#define CARRY_TESTS_SIGNALS_COPY_H
+
+#include <stdbool.h>
+
+struct signals_copy {
+    int (*acquire)(void); /* carry_fault_acquire() */
+    void (*release)(void);
+    bool (*survives)(void); /* do faults arrive, in a copy and in a frame? */
+
+    /* Called once, right before the next handler of SIGSEGV is installed or removed. */
+    void (*meanwhile)(void);
+};
+
+#endif
