@@ -35,11 +35,11 @@
  *  - One transaction is open at a time: carry_patch_begin() waits for the one before, so a thread
  *    must not begin a second one. It may load and unload objects meanwhile, and is not cancelled
  *    before it commits or aborts. Commit from ordinary code, never from a signal handler.
- *  - Live commits exchange the pages that hold sites. A thread that comes by waits in the system for
- *    some microseconds, whatever signals it blocks. Where the system lets nobody exchange pages,
- *    threads are held at the sites: see carry_patch_select(). A program that replaces functions of
- *    the C library, such as pwrite() or memcpy(), keeps sites out of them: the commit, which calls
- *    them, would wait for itself.
+ *  - Live commits exchange the pages that hold sites. A thread that comes by waits in the system
+ *    for some microseconds, whatever signals it blocks. Where the system lets nobody exchange
+ *    pages, threads are held at the sites: see carry_patch_select(). A program that replaces
+ *    functions of the C library, such as pwrite() or memcpy(), keeps sites out of them: the commit,
+ *    which calls them, would wait for itself.
  *  - A program with one thread needs none of this and does none of it.
  *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
  *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a

@@ -560,7 +560,6 @@ static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
         .offset = walk->offset,
         .end = walk->end,
         .bound = walk->bound,
-        .wire = walk->wire,
         .network = walk->network,
         .scope = walk->scope,
         .version = walk->version,
@@ -578,6 +577,7 @@ static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
         .sums = walk->sums,
         .fragment = walk->fragment,
         .steps = walk->steps,
+        .wire = walk->wire,
     };
 }
 

@@ -63,7 +63,6 @@ struct carry_walk {
     uint32_t offset; /* of the header to look at */
     uint64_t end;    /* where this layer ends as its header says: may go beyond `bound` */
     uint32_t bound;  /* where the bytes that were on the wire for this layer end */
-    uint32_t wire;   /* ... and for the frame */
 
     /* The innermost IP header so far. */
     uint32_t network;        /* its offset */
@@ -91,6 +90,7 @@ struct carry_walk {
     struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
 
     uint32_t steps;                 /* taken */
+    uint32_t wire;                  /* where the bytes of the frame end that were on the wire */
     struct carry_walk_spare *spare; /* NULL in line */
 };
 

@@ -32,7 +32,7 @@ int carry_context_create(struct carry_context *context, void *stack, size_t size
 
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
-/* Upper halves are kept as a whole, or cleaned as a whole, where any that there are is asked for. */
+/* Upper halves are kept as a whole, or cleaned as a whole. */
 static uint64_t kept(uint64_t mask) {
     uint64_t enabled = carry_xstate_enabled();
     return mask & enabled & UPPERS ? (mask | UPPERS) & enabled : mask & enabled;

@@ -421,14 +421,14 @@ def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
         for work, sites in (("call", 1), ("branch", 1), ("batch", 70))
         for thread in ("sites", "elsewhere")
     ]
-    key = ("backend", "chosen", "work")
+    way = ("backend", "chosen", "work")
     beside = {
-        tuple(commit[each] for each in key): commit["available"]
+        tuple(commit[each] for each in way): commit["available"]
         for commit in report["commits"]
         if commit["thread"]
     }
     for delay in delays:
-        assert delay["available"] == beside[tuple(delay[each] for each in key)]
+        assert delay["available"] == beside[tuple(delay[each] for each in way)]
         for key in ("longest", "total") if delay["available"] else ():
             added = delay[key]  # a difference, which may be negative where others have the CPU
             assert added["min"] <= added["q1"] <= added["ns"] <= added["q3"]

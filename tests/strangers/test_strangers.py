@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cells import TABLE, WAYS, Cell, Way
-from conftest import FOLDER, SECONDS, SOURCE, Library, Strangers, ask, needs
+from conftest import FOLDER, SECONDS, Library, Strangers, ask, needs
 
 # What each program is made of; and what it does without the library, which its plugin has.
 SOURCES = {
