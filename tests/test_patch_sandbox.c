@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -305,6 +306,52 @@ static void start_runner(void) {
 static void stop_runner(void) {
     end_runner();
     require(!runner.wrong, "the thread saw something else");
+}
+
+/* --- The dynamic linker, which lists objects under a lock of its own --- */
+
+static int ask_there(struct dl_phdr_info *info, size_t size, void *stop) {
+    (void)info;
+    (void)size;
+    (void)stop;
+    stats_now();
+    return 0;
+}
+
+static int stay_there(struct dl_phdr_info *info, size_t size, void *stop) {
+    (void)info;
+    (void)size;
+    while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
+        sched_yield();
+    return 1;
+}
+
+static bool linker_stop;
+
+static void *list_objects(void *look) {
+    while (!__atomic_load_n(&linker_stop, __ATOMIC_RELAXED))
+        dl_iterate_phdr((int (*)(struct dl_phdr_info *, size_t, void *))look, &linker_stop);
+    return NULL;
+}
+
+static void require_beside_linker(int (*look)(struct dl_phdr_info *, size_t, void *)) {
+    pthread_t linker;
+    start_runner();
+    require(!pthread_create(&linker, NULL, list_objects, (void *)(uintptr_t)look), "no thread");
+    usleep(10000);
+    for (int i = 0; i < 500; i++)
+        require(!flip(i % 2 == 0), "commit %d fails", i);
+    __atomic_store_n(&linker_stop, true, __ATOMIC_RELAXED);
+    pthread_join(linker, NULL);
+    stop_runner();
+}
+
+static void commit_beside_linker(void) {
+    require_beside_linker(stay_there);
+}
+
+static void ask_within_linker(void) {
+    require_beside_linker(ask_there);
 }
 
 /* --- What is refused --- */
@@ -1178,6 +1225,8 @@ static void test_processes(void) {
     run_case("programs run: procmem", spawn_program);
     run_case("programs run: alias", spawn_alias);
     run_case("fork while threads ask for sites", fork_while_asked);
+    run_case("commits while a thread lists objects", commit_beside_linker);
+    run_case("commits while a thread that lists objects asks for counts", ask_within_linker);
 }
 
 static void test_objects(void) {

@@ -87,6 +87,10 @@ struct carry_text_host {
     /* As carry_patch_select(); NULL if the host has one way only. */
     int (*select)(const char *backend, const char *guard);
 
+    /* Sites of the object with this text are about to be registered; not within the lock, or NULL.
+     */
+    void (*meet)(uintptr_t address);
+
     /* All sites from `low` to `high` are forgotten: their text may be unmapped. Not while open. */
     void (*forget)(uintptr_t low, uintptr_t high);
 };

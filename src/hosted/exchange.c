@@ -18,87 +18,126 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- Whose text it is --- */
 
 #define PAGE_BYTES UINT64_C(4096)
 
+#define HEAD_BYTES 1024
+
 /* The pages of a segment of an object, and its file. */
-struct origin {
-    uintptr_t low;
-    uintptr_t high;
-    off_t offset; /* of `low` in the file */
-    int fd;       /* negative if it cannot be opened */
+struct carry_text_origin {
+    struct carry_text_origin *next;
+    uintptr_t address; /* that it was asked for */
+    struct carry_text_run pages;
+    off_t offset;        /* of the first page in the file */
+    off_t end;           /* of the segment in the file */
+    char *name;          /* NULL if there is no file */
+    unsigned head_bytes; /* the first bytes of the file, as loaded; 0 if they are not */
+    unsigned char head[HEAD_BYTES];
 };
 
-struct search {
-    uintptr_t address;
-    struct origin found;
-    const char *name;
-    const void *head; /* the first bytes of the file, as loaded; NULL if they are not */
-    size_t head_size;
-};
+static struct carry_text_origin *origins;
 
-static struct origin pages_of(uintptr_t low, size_t size, size_t offset) {
+static void note_pages(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
     size_t before = low % PAGE_BYTES;
-    return (struct origin){
-        .low = low - before,
-        .high = (low + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1),
-        .offset = (off_t)(offset - before),
-        .fd = -1,
-    };
+    origin->pages.low = low - before;
+    origin->pages.high = (low + part->p_filesz + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    origin->offset = (off_t)(part->p_offset - before);
+    origin->end = (off_t)(part->p_offset + part->p_filesz);
+}
+
+/* The head of an object tells it from others: it holds the build ID. */
+static void note_head(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
+    origin->head_bytes = part->p_filesz < HEAD_BYTES ? (unsigned)part->p_filesz : HEAD_BYTES;
+    memcpy(origin->head, (const void *)low, origin->head_bytes);
 }
 
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *data) {
-    struct search *search = data;
+    struct carry_text_origin *origin = data;
+    const ElfW(Phdr) *first = NULL;
     bool found = false;
     (void)size;
-    search->head = NULL;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         uintptr_t low = info->dlpi_addr + part->p_vaddr;
         if (part->p_type != PT_LOAD)
             continue;
-        if (!part->p_offset) {
-            search->head = (const void *)low;
-            search->head_size = part->p_filesz;
-        }
-        if (search->address >= (low & ~(PAGE_BYTES - 1)) &&
-            search->address < low + part->p_filesz) {
-            search->found = pages_of(low, part->p_filesz, part->p_offset);
-            search->name = info->dlpi_name;
+        if (!part->p_offset && part->p_flags & PF_R)
+            first = part;
+        if (origin->address >= (low & ~(PAGE_BYTES - 1)) &&
+            origin->address < low + part->p_filesz) {
+            note_pages(origin, low, part);
             found = true;
         }
     }
-    return found;
+    if (!found)
+        return false;
+    if (first)
+        note_head(origin, info->dlpi_addr + first->p_vaddr, first);
+    origin->name = strdup(info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe");
+    return true;
 }
 
-/* Another file may have come by this name since: an object's first bytes hold its build ID. */
-static bool begins_as_loaded(int fd, const struct search *search) {
-    unsigned char head[1024];
-    size_t size = search->head_size < sizeof head ? search->head_size : sizeof head;
-    return search->head && pread(fd, head, size, 0) == (ssize_t)size &&
-           !memcmp(head, search->head, size);
+static void free_origin(struct carry_text_origin *origin) {
+    free(origin->name);
+    free(origin);
 }
 
-/* Nothing is found of text that no object has. */
-static struct origin origin_of(uintptr_t address) {
-    struct search search = {.address = address, .found = {address, address, 0, -1}};
-    if (!dl_iterate_phdr(look_at_object, &search))
-        return search.found;
-    const char *name = search.name[0] ? search.name : "/proc/self/exe";
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && begins_as_loaded(fd, &search))
-        search.found.fd = fd;
-    else if (fd >= 0)
-        close(fd);
-    return search.found;
+struct carry_text_origin *carry_exchange_look_up(uintptr_t address) {
+    struct carry_text_origin *origin = calloc(1, sizeof *origin);
+    if (!origin)
+        return NULL;
+    origin->address = address;
+    if (dl_iterate_phdr(look_at_object, origin) && origin->name && origin->head_bytes)
+        return origin;
+    free_origin(origin);
+    return NULL;
 }
 
-static void close_origin(const struct origin *origin) {
-    if (origin->fd >= 0)
-        close(origin->fd);
+void carry_exchange_forget(uintptr_t low, uintptr_t high) {
+    for (struct carry_text_origin **place = &origins; *place;) {
+        struct carry_text_origin *origin = *place;
+        if (origin->pages.low < high && low < origin->pages.high) {
+            *place = origin->next;
+            free_origin(origin);
+        } else {
+            place = &origin->next;
+        }
+    }
+}
+
+void carry_exchange_note(struct carry_text_origin *origin) {
+    carry_exchange_forget(origin->pages.low, origin->pages.high);
+    origin->next = origins;
+    origins = origin;
+}
+
+static const struct carry_text_origin *origin_of(const struct carry_text_run *run) {
+    const struct carry_text_origin *origin = origins;
+    while (origin && (run->low < origin->pages.low || run->high > origin->pages.high))
+        origin = origin->next;
+    return origin;
+}
+
+/* Another file may have come by this name since, or the same one may be shorter now. */
+static bool is_as_loaded(int fd, const struct carry_text_origin *origin) {
+    unsigned char head[HEAD_BYTES];
+    struct stat now;
+    return !fstat(fd, &now) && now.st_size >= origin->end &&
+           pread(fd, head, origin->head_bytes, 0) == (ssize_t)origin->head_bytes &&
+           !memcmp(head, origin->head, origin->head_bytes);
+}
+
+/* Negative if there is no file, or none that may be opened. */
+static int open_origin(const struct carry_text_origin *origin) {
+    int fd = origin ? open(origin->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+    if (fd < 0 || is_as_loaded(fd, origin))
+        return fd;
+    close(fd);
+    return -1;
 }
 
 /* --- Copies --- */
@@ -116,12 +155,20 @@ static size_t run_bytes(const struct carry_text_run *run) {
     return run->high - run->low;
 }
 
-static bool map_copy(const struct carry_text_run *run, const struct origin *origin,
-                     struct carry_text_run *place) {
-    bool has_file = origin->fd >= 0 && run->low >= origin->low && run->high <= origin->high;
-    void *start = mmap(NULL, run_bytes(run), PROT_READ | PROT_EXEC,
-                       MAP_PRIVATE | (has_file ? 0 : MAP_ANONYMOUS), has_file ? origin->fd : -1,
-                       has_file ? origin->offset + (off_t)(run->low - origin->low) : 0);
+/* Files may no longer be executed: their system may have been mounted anew. */
+static void *map_pages(size_t size, int fd, off_t offset) {
+    void *pages = MAP_FAILED;
+    if (fd >= 0)
+        pages = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, offset);
+    if (pages == MAP_FAILED)
+        pages = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages;
+}
+
+static bool map_copy(const struct carry_text_run *run, const struct carry_text_origin *origin,
+                     int fd, struct carry_text_run *place) {
+    off_t offset = origin ? origin->offset + (off_t)(run->low - origin->pages.low) : 0;
+    void *start = map_pages(run_bytes(run), fd, offset);
     if (start == MAP_FAILED)
         return false;
     *place = (struct carry_text_run){(uintptr_t)start, (uintptr_t)start + run_bytes(run)};
@@ -130,19 +177,24 @@ static bool map_copy(const struct carry_text_run *run, const struct origin *orig
 
 /* False if not all could be; copy_count tells how many are. */
 static bool map_copies(const struct carry_text_run *runs, size_t count) {
-    struct origin origin = {.fd = -1};
+    const struct carry_text_origin *last = NULL;
+    int fd = -1;
     bool ok = true;
     for (copy_count = 0; copy_count < count && ok;) {
         const struct carry_text_run *run = &runs[copy_count];
-        if (run->low < origin.low || run->low >= origin.high) {
-            close_origin(&origin);
-            origin = origin_of(run->low);
+        const struct carry_text_origin *origin = origin_of(run);
+        if (origin != last) {
+            if (fd >= 0)
+                close(fd);
+            fd = open_origin(origin);
+            last = origin;
         }
-        ok = map_copy(run, &origin, &places[copy_count]);
+        ok = map_copy(run, origin, fd, &places[copy_count]);
         if (ok)
             copies[copy_count++] = (struct copy){.run = *run};
     }
-    close_origin(&origin);
+    if (fd >= 0)
+        close(fd);
     return ok;
 }
 

@@ -264,6 +264,20 @@ static bool write_text(uintptr_t address, const void *bytes, size_t size) {
                            : writer->write(address, bytes, size);
 }
 
+static void meet(uintptr_t address) {
+    struct carry_text_origin *origin = carry_exchange_look_up(address);
+    if (!origin)
+        return;
+    lock();
+    carry_exchange_note(origin);
+    unlock();
+}
+
+static void forget(uintptr_t low, uintptr_t high) {
+    carry_text_forget(low, high);
+    carry_exchange_forget(low, high);
+}
+
 static const char *backend(void) {
     return writer_name;
 }
@@ -294,7 +308,8 @@ const struct carry_text_host *carry_host_text(void) {
         .synchronise = synchronise,
         .backend = backend,
         .select = choose,
-        .forget = carry_text_forget,
+        .meet = meet,
+        .forget = forget,
     };
     return &host;
 }

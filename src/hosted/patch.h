@@ -50,6 +50,16 @@ bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size);
 /* Puts the copies in place if `keep`, and drops the others. False if some could not be. */
 bool carry_exchange_close(bool keep);
 
+/*
+ * Which file text at this address is of; NULL if that is not known. Asks the dynamic linker, so not
+ * with a lock: who holds the linker's may wait for ours. What is noted, with the lock, is kept
+ * until the text is forgotten.
+ */
+struct carry_text_origin;
+struct carry_text_origin *carry_exchange_look_up(uintptr_t address);
+void carry_exchange_note(struct carry_text_origin *origin);
+void carry_exchange_forget(uintptr_t low, uintptr_t high);
+
 /* A file in memory that may be mapped executable, closed on exec; negative if there is none. */
 int carry_text_file(void);
 

@@ -155,6 +155,8 @@ static void forget(struct carry_object **place) {
 
 int carry_patch_register(const struct carry_site *start, const struct carry_site *stop) {
     int error = CARRY_OK;
+    if (start != stop && carry_host_text()->meet)
+        carry_host_text()->meet(carry_site_address(start));
     carry_host_text()->lock();
     if (start == stop)
         unrecorded++;
