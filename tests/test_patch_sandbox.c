@@ -65,6 +65,11 @@ static bool is_traced_here(void) {
     return carry_unlikely(traced);
 }
 
+/* In another page: pages in a row would be exchanged together. */
+static __attribute__((noinline, aligned(8192))) int take_step_far(int number) {
+    return carry_call(step)(number);
+}
+
 /* By address: to emulators each call may be another copy of the function, of another time. */
 static int (*const volatile take_step)(int) = take_step_here;
 static bool (*const volatile is_traced)(void) = is_traced_here;
@@ -646,6 +651,47 @@ static void exchange_refused_handler(void) {
     stop_runner();
 }
 
+/* Nothing is left but to exchange, and traps. */
+static void leave_traps(void) {
+    REFUSE(no_memfd);
+    refuse_new_code();
+}
+
+static void refuse_exchange_of(uintptr_t address) {
+    const struct sandbox_rule rules[] = {
+        {SYS_mremap, EPERM, 4, ~0u, (uint32_t)(address & ~UINT64_C(4095))},
+    };
+    REFUSE(rules);
+}
+
+/* The first pages are exchanged, the last are not, and nobody would wait at traps. */
+static void exchange_refused_in_part(void) {
+    uintptr_t here = (uintptr_t)take_step_here, far = (uintptr_t)take_step_far;
+    start_runner();
+    require(!flip(true), "commit fails");
+    leave_traps();
+    REFUSE(no_sigtrap);
+    refuse_exchange_of(here < far ? far : here);
+    for (int i = 0; i < 3; i++) {
+        require_refusal(true, CARRY_ERROR_PERMISSION);
+        require(take_step_far(1) == 11, "a site has changed");
+    }
+    stop_runner();
+}
+
+/* What worked a moment before is refused now: that is no reason to end the process. */
+static void exchange_goes_blocked(void) {
+    block_traps(SIG_BLOCK);
+    start_runner();
+    block_traps(SIG_UNBLOCK);
+    require(!flip(true), "commit fails");
+    leave_traps();
+    REFUSE(no_exchange);
+    for (int i = 0; i < 100; i++)
+        require_refusal(true, CARRY_ERROR_PERMISSION);
+    stop_runner();
+}
+
 /* Is the page that holds the sites still one of this program? */
 static bool is_ours(void) {
     char line[512], program[256];
@@ -1185,6 +1231,9 @@ static void test_refusals(void) {
     run_case("exchange refused: traps", exchange_refused);
     run_case("exchange refused, a thread blocks SIGTRAP: nothing", exchange_refused_blocked);
     run_case("exchange refused, a handler blocks SIGTRAP: nothing", exchange_refused_handler);
+    run_native("exchange of some pages and traps refused: nothing", exchange_refused_in_part);
+    run_native("exchange refused from now on, a thread blocks SIGTRAP: nothing",
+               exchange_goes_blocked);
     run_both("sealed text: procmem", sealed);
     run_both("sealed text, /proc/self/mem refused: nothing", sealed_nothing);
 }

@@ -226,6 +226,33 @@ static void release_copies(void) {
     copy_count = 0;
 }
 
+void carry_exchange_drop(void) {
+    drop_copies(0);
+    release_copies();
+}
+
+static const struct carry_text_writer *make_copies(const struct carry_text_run *runs,
+                                                   size_t count) {
+    copies = calloc(count, sizeof *copies);
+    places = calloc(count, sizeof *places);
+    copy_count = 0;
+    copy_last = 0;
+    if (copies && places && map_copies(runs, count)) {
+        writer = carry_text_open(places, count, CARRY_TEXT_IN_PLACE);
+        if (writer && fill_copies())
+            return writer;
+    }
+    carry_exchange_drop();
+    return NULL;
+}
+
+bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size) {
+    while (address < copies[copy_last].run.low || address >= copies[copy_last].run.high)
+        copy_last = (copy_last + 1) % copy_count;
+    uintptr_t place = places[copy_last].low + (address - copies[copy_last].run.low);
+    return writer->write(place, bytes, size);
+}
+
 /* --- Exchange --- */
 
 /*
@@ -236,8 +263,10 @@ static bool catch_up(size_t i) {
     const uint8_t *text = (const uint8_t *)copies[i].run.low;
     bool ok = true;
     for (size_t at = 0, size = run_bytes(&places[i]); ok && at < size; at++)
-        if (text[at] != copies[i].seen[at])
-            ok = writer->write(places[i].low + at, &text[at], 1);
+        if (text[at] != copies[i].seen[at]) {
+            copies[i].seen[at] = text[at];
+            ok = writer->write(places[i].low + at, &copies[i].seen[at], 1);
+        }
     return ok;
 }
 
@@ -254,52 +283,69 @@ static bool put_in_place(size_t i) {
                   (void *)copies[i].run.low) != MAP_FAILED;
 }
 
-bool carry_exchange_close(bool keep) {
+/* The first ones; returns how many. */
+static size_t put_in_places(void) {
     size_t done = 0;
-    while (keep && done < copy_count && put_in_place(done))
+    while (done < copy_count && put_in_place(done))
         done++;
-    bool ok = !keep || done == copy_count;
     drop_copies(done);
+    return done;
+}
+
+/* The first of them are exchanged once more, for what was there before. */
+static bool put_back(size_t count) {
+    struct copy *const old = copies;
+    struct carry_text_run *const runs = places;
+    const size_t old_count = copy_count;
+    for (size_t i = 0; i < count; i++)
+        runs[i] = old[i].run;
+    bool ok = make_copies(runs, count);
+    for (size_t i = 0; i < count && ok; i++)
+        ok = carry_exchange_write(runs[i].low, old[i].seen, run_bytes(&runs[i]));
+    if (ok)
+        ok = put_in_places() == count;
+    else
+        drop_copies(0);
     release_copies();
+    copies = old;
+    places = runs;
+    copy_count = old_count;
     return ok;
 }
 
-bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size) {
-    while (address < copies[copy_last].run.low || address >= copies[copy_last].run.high)
-        copy_last = (copy_last + 1) % copy_count;
-    uintptr_t place = places[copy_last].low + (address - copies[copy_last].run.low);
-    return writer->write(place, bytes, size);
+enum carry_exchange carry_exchange_close(void) {
+    const size_t done = put_in_places();
+    enum carry_exchange result = CARRY_EXCHANGED_ALL;
+    if (done < copy_count)
+        result = !done || put_back(done) ? CARRY_EXCHANGED_NONE : CARRY_EXCHANGED_SOME;
+    release_copies();
+    return result;
 }
 
-static const struct carry_text_writer *make_copies(const struct carry_text_run *runs,
-                                                   size_t count) {
-    copies = calloc(count, sizeof *copies);
-    places = calloc(count, sizeof *places);
-    copy_count = 0;
-    copy_last = 0;
-    if (copies && places && map_copies(runs, count)) {
-        writer = carry_text_open(places, count, CARRY_TEXT_IN_PLACE);
-        if (writer && fill_copies())
-            return writer;
+enum known { UNKNOWN, WORKS, FAILS };
+
+/* What the system refuses now it may allow later, and then it is not known what comes of it. */
+static enum known exchange_probe(uint8_t value) {
+    const struct carry_text_run run = carry_text_probe_run();
+    if (!make_copies(&run, 1))
+        return UNKNOWN;
+    if (!carry_exchange_write((uintptr_t)carry_patch_probe_byte, &value, 1)) {
+        carry_exchange_drop();
+        return UNKNOWN;
     }
-    carry_exchange_close(false);
-    return NULL;
-}
-
-static bool exchange_probe(uint8_t value) {
-    bool written = carry_exchange_write((uintptr_t)carry_patch_probe_byte, &value, 1);
-    return carry_exchange_close(written) && carry_text_probe_returns(value);
+    if (carry_exchange_close() != CARRY_EXCHANGED_ALL)
+        return UNKNOWN;
+    return carry_text_probe_returns(value) ? WORKS : FAILS;
 }
 
 /* Is a page run that was put in place of another? Emulators may run what they read before. */
 static bool works(void) {
-    static enum { UNKNOWN, WORKS, FAILS } known;
-    const struct carry_text_run run = carry_text_probe_run();
-    if (known == UNKNOWN && make_copies(&run, 1)) {
-        bool ok = exchange_probe(2) && make_copies(&run, 1) && exchange_probe(1);
-        known = ok ? WORKS : FAILS;
-    }
-    return known == WORKS;
+    static enum known there, back;
+    if (there == UNKNOWN)
+        there = exchange_probe(2);
+    if (there == WORKS && back == UNKNOWN)
+        back = exchange_probe(1);
+    return there == WORKS && back == WORKS;
 }
 
 const struct carry_text_writer *carry_exchange_open(const struct carry_text_run *runs,

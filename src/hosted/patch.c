@@ -187,11 +187,11 @@ static const char *const guard_names[GUARDS] = {
     [TRAP] = "trap",
 };
 
-static enum guard chosen = GUARDS; /* GUARDS: none of them */
-static bool exchange_failed;       /* the last session put some copies in place, and not others */
+static enum guard chosen = GUARDS;    /* GUARDS: none of them */
+static enum carry_exchange exchanged; /* by the last session: if not all, another way is next */
 
 static bool open_exchange(const struct carry_text_run *runs, size_t count) {
-    bool wanted = (chosen == GUARDS || chosen == REMAP) && !exchange_failed;
+    bool wanted = (chosen == GUARDS || chosen == REMAP) && exchanged == CARRY_EXCHANGED_ALL;
     writer = wanted ? carry_exchange_open(runs, count) : NULL;
     session.at_once = writer;
     return writer;
@@ -199,12 +199,13 @@ static bool open_exchange(const struct carry_text_run *runs, size_t count) {
 
 /* Who runs into a trap and blocks its signal ends the process: worse is only half written text. */
 static bool may_trap(void) {
-    return chosen == TRAP || exchange_failed || (chosen == GUARDS && carry_trap_is_safe());
+    return chosen == TRAP || exchanged == CARRY_EXCHANGED_SOME ||
+           (chosen == GUARDS && carry_trap_is_safe());
 }
 
 /* Jumps, and traps where a site or the writer leaves no choice. */
 static bool open_guards(const struct carry_text_run *runs, size_t count) {
-    bool wanted = chosen != REMAP || exchange_failed;
+    bool wanted = chosen != REMAP || exchanged == CARRY_EXCHANGED_SOME;
     bool traps = wanted && may_trap();
     writer =
         wanted ? carry_text_open(runs, count, traps ? CARRY_TEXT_ANY : CARRY_TEXT_IN_PAIRS) : NULL;
@@ -234,7 +235,7 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
     session = (struct carry_text_session){0};
     bool ready = quiet || alone() ? open_quiet(runs, count)
                                   : open_exchange(runs, count) || open_guards(runs, count);
-    exchange_failed = false;
+    exchanged = CARRY_EXCHANGED_ALL;
     if (!ready) {
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         return CARRY_ERROR_PERMISSION;
@@ -247,16 +248,16 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
 }
 
 static bool close_session(bool keep) {
-    bool seen = true;
-    if (session.at_once)
-        seen = carry_exchange_close(keep);
-    else
+    if (!session.at_once)
         writer->close(open_runs, open_count);
+    else if (keep)
+        exchanged = carry_exchange_close();
+    else
+        carry_exchange_drop();
     if (session.holds_traps)
         carry_trap_end();
-    exchange_failed = !seen;
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
-    return seen;
+    return exchanged == CARRY_EXCHANGED_ALL;
 }
 
 static bool write_text(uintptr_t address, const void *bytes, size_t size) {

@@ -47,8 +47,13 @@ const struct carry_text_writer *carry_exchange_open(const struct carry_text_run 
                                                     size_t count);
 bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size);
 
-/* Puts the copies in place if `keep`, and drops the others. False if some could not be. */
-bool carry_exchange_close(bool keep);
+/*
+ * Puts the copies in place, or drops them. Where one cannot be put in place, those before are taken
+ * back: only where that fails too, text has changed in part.
+ */
+enum carry_exchange { CARRY_EXCHANGED_ALL, CARRY_EXCHANGED_NONE, CARRY_EXCHANGED_SOME };
+enum carry_exchange carry_exchange_close(void);
+void carry_exchange_drop(void);
 
 /*
  * Which file text at this address is of; NULL if that is not known. Asks the dynamic linker, so not
