@@ -692,6 +692,37 @@ static void exchange_goes_blocked(void) {
     stop_runner();
 }
 
+/* One descriptor is left, which lists the threads: nobody can be asked. */
+static void exchange_refused_descriptors(void) {
+    const struct rlimit few = {64, 64};
+    int last = -1;
+    block_traps(SIG_BLOCK);
+    start_runner();
+    block_traps(SIG_UNBLOCK);
+    require(!flip(true), "commit fails");
+    leave_traps();
+    REFUSE(no_exchange);
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (int fd; (fd = dup(1)) >= 0;)
+        last = fd;
+    close(last);
+    for (int i = 0; i < 100; i++)
+        require_refusal(true, CARRY_ERROR_PERMISSION);
+    stop_runner();
+}
+
+/* Threads that come from the handler, which blocks all signals, are no reason to refuse. */
+static void exchange_refused_often(void) {
+    if (!is_there("procmem"))
+        skip("what procmem writes is not run here");
+    REFUSE(no_exchange);
+    leave_traps();
+    start_runner();
+    for (int i = 0; i < 5000; i++)
+        require(!flip(i % 2 == 0), "commit %d fails", i);
+    stop_runner();
+}
+
 /* Is the page that holds the sites still one of this program? */
 static bool is_ours(void) {
     char line[512], program[256];
@@ -1231,9 +1262,11 @@ static void test_refusals(void) {
     run_case("exchange refused: traps", exchange_refused);
     run_case("exchange refused, a thread blocks SIGTRAP: nothing", exchange_refused_blocked);
     run_case("exchange refused, a handler blocks SIGTRAP: nothing", exchange_refused_handler);
+    run_case("exchange refused again and again: traps", exchange_refused_often);
     run_native("exchange of some pages and traps refused: nothing", exchange_refused_in_part);
     run_native("exchange refused from now on, a thread blocks SIGTRAP: nothing",
                exchange_goes_blocked);
+    run_native("exchange refused, threads cannot be asked: nothing", exchange_refused_descriptors);
     run_both("sealed text: procmem", sealed);
     run_both("sealed text, /proc/self/mem refused: nothing", sealed_nothing);
 }

@@ -103,6 +103,7 @@ static void after_fork_in_child(void) {
     own_again(&objects);
     carry_text_after_fork(true);
     carry_patch_forked();
+    carry_trap_forked();
     give_back(&objects);
     give_back(&transactions);
 }

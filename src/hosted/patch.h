@@ -84,4 +84,7 @@ bool carry_trap_is_safe(void);
 bool carry_trap_begin(void);
 void carry_trap_end(void);
 
+/* In a child, where this thread is alone. */
+void carry_trap_forked(void);
+
 #endif

@@ -158,8 +158,12 @@ static bool push(struct chain *chain, const struct sigaction *present) {
         .sa_sigaction = levels[chain->levels],
         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
     };
-    /* While a thread waits, handlers that would trap again, and wait, would pile up. */
+    /* While a thread waits, handlers that would trap again, and wait, would pile up. Traps come in:
+     * a thread that blocks them keeps commits from using them. */
     sigfillset(&action.sa_mask);
+    sigdelset(&action.sa_mask, SIGTRAP);
+    if (chain->number == SIGTRAP)
+        action.sa_flags |= SA_NODEFER;
     *previous = *present;
     /* Another copy does not wait for this one: if it came in between, the system tells of it. */
     if (sigaction(chain->number, &action, previous))

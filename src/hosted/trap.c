@@ -12,8 +12,10 @@
 #include "hosted/patch.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -64,14 +66,21 @@ static bool waited_for_guard(uintptr_t address) {
     }
 }
 
+/* Threads that block all signals because they wait here, and how often one did. */
+static uint32_t waiting;
+static uint32_t waits;
+
 /* No handler may come in between: one that jumped out would leave this thread counted as a reader
  * of the list of objects, or as a sleeper. */
 static bool waited_undisturbed(uintptr_t address) {
     sigset_t all, before;
     sigfillset(&all);
+    __atomic_fetch_add(&waits, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     bool was_guard = waited_for_guard(address);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
     return was_guard;
 }
 
@@ -95,6 +104,11 @@ void carry_trap_end(void) {
     __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void carry_trap_forked(void) {
+    __atomic_store_n(&sleepers, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&waiting, 0, __ATOMIC_SEQ_CST);
 }
 
 /* --- Who blocks the signal --- */
@@ -123,18 +137,20 @@ static bool handlers_let_traps_in(void) {
     return true;
 }
 
-/* A thread that has ended in the meantime blocks nothing. */
+/* A thread that has ended in the meantime blocks nothing; one that cannot be asked may. */
 static bool thread_lets_traps_in(const char *thread) {
     char path[64], line[256];
     unsigned long long blocked = 0;
+    bool known = false;
     snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    errno = 0;
     FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
-            break;
+    while (file && !known && fgets(line, sizeof line, file))
+        known = sscanf(line, "SigBlk: %llx", &blocked) == 1;
+    bool ended = !known && (errno == ENOENT || errno == ESRCH);
     if (file)
         fclose(file);
-    return !(blocked & TRAP_BIT);
+    return known ? !(blocked & TRAP_BIT) : ended;
 }
 
 static bool threads_let_traps_in(void) {
@@ -147,6 +163,27 @@ static bool threads_let_traps_in(void) {
     return ok;
 }
 
+/* Who still waits for an earlier commit blocks the signal only until it has seen that it is over.
+ */
+#define LOOKS 1000
+
+static bool someone_waited(uint32_t before) {
+    return __atomic_load_n(&waiting, __ATOMIC_SEQ_CST) ||
+           __atomic_load_n(&waits, __ATOMIC_SEQ_CST) != before;
+}
+
 bool carry_trap_is_safe(void) {
-    return handlers_let_traps_in() && threads_let_traps_in();
+    if (!handlers_let_traps_in())
+        return false;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        uint32_t before = __atomic_load_n(&waits, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST))
+            before--;
+        if (threads_let_traps_in())
+            return true;
+        if (!someone_waited(before))
+            return false;
+        sched_yield();
+    }
+    return false;
 }
