@@ -723,6 +723,22 @@ static void exchange_refused_often(void) {
     stop_runner();
 }
 
+/* Pages of text that the program may write hold data of its own. */
+static void writable_pages(void) {
+    if (!is_there("procmem"))
+        skip("what procmem writes is not run here");
+    volatile uint8_t *page = (volatile uint8_t *)((uintptr_t)take_step_far & ~UINT64_C(4095));
+    if (mprotect((void *)(uintptr_t)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
+        skip("no writable text here: %s", strerror(errno));
+    start_runner();
+    for (int i = 0; i < 100; i++) {
+        require(!flip(i % 2 == 0), "commit %d fails", i);
+        require(take_step_far(1) == (i % 2 ? 2 : 11), "commit %d is not in effect", i);
+        page[4095] = (uint8_t)i;
+    }
+    stop_runner();
+}
+
 /* Is the page that holds the sites still one of this program? */
 static bool is_ours(void) {
     char line[512], program[256];
@@ -1259,6 +1275,7 @@ static void test_refusals(void) {
     run_both("filter against new code, /proc/self/mem and memfd refused: nothing", filter_nothing);
     run_case("/proc not mounted: alias", no_proc);
     run_case("pages are exchanged for pages of the same file", exchange_keeps_names);
+    run_native("pages that the program writes are not exchanged: procmem", writable_pages);
     run_case("exchange refused: traps", exchange_refused);
     run_case("exchange refused, a thread blocks SIGTRAP: nothing", exchange_refused_blocked);
     run_case("exchange refused, a handler blocks SIGTRAP: nothing", exchange_refused_handler);

@@ -13,12 +13,15 @@
 #endif
 #include "hosted/patch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* --- Whose text it is --- */
@@ -138,6 +141,25 @@ static int open_origin(const struct carry_text_origin *origin) {
         return fd;
     close(fd);
     return -1;
+}
+
+/*
+ * May the program write these pages? They may hold its data, which a copy would not follow. Asked
+ * by a change that is none, made by the system: it refuses where the program may not.
+ */
+static bool is_writable(uintptr_t page) {
+    const int add_nothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
+    return syscall(SYS_futex, page, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, page, add_nothing) >=
+               0 ||
+           errno != EFAULT;
+}
+
+static bool are_writable(const struct carry_text_run *runs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (uintptr_t page = runs[i].low; page < runs[i].high; page += PAGE_BYTES)
+            if (is_writable(page))
+                return true;
+    return false;
 }
 
 /* --- Copies --- */
@@ -350,7 +372,7 @@ static bool works(void) {
 
 const struct carry_text_writer *carry_exchange_open(const struct carry_text_run *runs,
                                                     size_t count) {
-    if (carry_text_is_moved(runs, count) || !works())
+    if (carry_text_is_moved(runs, count) || are_writable(runs, count) || !works())
         return NULL;
     return make_copies(runs, count);
 }
