@@ -626,6 +626,7 @@ static void block_traps(int how) {
 
 /* Of what blocks the signal that a trap sends, the process would die. */
 static void exchange_refused_blocked(void) {
+    only("procmem"); /* which has no jumps */
     REFUSE(no_exchange);
     require(!flip(true), "commit fails");
     block_traps(SIG_BLOCK);
@@ -644,6 +645,7 @@ static void exchange_refused_handler(void) {
     struct sigaction action = {.sa_handler = ignore};
     sigfillset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
+    only("procmem"); /* which has no jumps */
     REFUSE(no_exchange);
     require(!flip(true), "commit fails");
     start_runner();

@@ -26,15 +26,15 @@ HEAD = """
 #include <carry/patch.h>
 #include <carry/xstate.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 CARRY_OP(int, number, int);
 static int same(int a) { return a; }
 static int next(int a) { return a + 1; }
 CARRY_OP_DEFINE(number, same);
-static _Atomic int stop;
-static void *run(void *unused) { while (!stop) carry_call(number)(1); return unused; }
+static _Atomic int runs;
+static void *run(void *unused) { for (runs = 1;;) carry_call(number)(1); return unused; }
 static int flip(int on) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
@@ -53,7 +53,7 @@ int main(void) {
 }
 """
 
-THREAD = "pthread_t thread; pthread_create(&thread, NULL, run, NULL); usleep(1000);"
+THREAD = "pthread_t thread; pthread_create(&thread, NULL, run, NULL); while (!runs) sched_yield();"
 FLIPS = "int e = 0; for (int i = 0; i < 20; i++) e |= flip(i % 2); return e != 0;"
 COPY = """
     char buffer[64];
