@@ -870,6 +870,12 @@ def test_front_door(carry: Run) -> None:
         assert done.stderr == "carry: no command 'frobnicate'; see carry --help\n"
 
 
+def test_a_file_that_is_not_there_is_no_command(carry: Run) -> None:
+    done = carry("rot-2026.pcap")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == "carry: rot-2026.pcap: No such file or directory\n"
+
+
 def test_a_file_in_place_of_a_command(tool: str, carry: Run, tmp_path: Path) -> None:
     """What `tcpdump -G 60 -w %F-%T.pcap -z carry` calls."""
     path, named = tmp_path / "rot-0.pcap", tmp_path / "cpu"

@@ -634,9 +634,21 @@ def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -
             command = [tool, "check", "-q", "-w", source, *inputs]
             done = subprocess.run(command, stdin=stdin, capture_output=True, text=True)
         assert done.returncode == ERROR
-        assert "is what --write-bad is to replace, so it stays\n" in done.stderr
+        assert "not checked, as --write-bad would replace it; both are left\n" in done.stderr
         assert source.read_bytes() == pcap([WRONG])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "b.pcap", "link"]
+
+
+def test_write_bad_replaces_what_it_wrote_before(carry: Run, tmp_path: Path) -> None:
+    """Each night again, also where it stands in the folder that is checked."""
+    (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
+    bad = tmp_path / "z" / "bad.pcapng"
+    bad.parent.mkdir()
+    for packets in (1, 2):
+        done = carry("check", "-w", bad, tmp_path)
+        assert (done.returncode, done.stderr) == (BAD, "")
+        assert json.loads(carry("check", "--json", bad).stdout)["packets"] == packets
+        (tmp_path / "b.pcap").write_bytes(pcap([WRONG]))
 
 
 def test_help_tells_of_every_option(carry: Run) -> None:

@@ -16,12 +16,17 @@ enum {
     BLOCK_INTERFACE = 1,
     BLOCK_PACKET = 6,
     OPTION_COMMENT = 1,
+    OPTION_USER_APPLICATION = 4,
     OPTION_TIME_RESOLUTION = 9,
     OPTION_FCS_LENGTH = 13,
 };
 
 #define SECTION_MAGIC 0x1a2b3c4du
-#define NANOSECONDS   9 /* as a negative power of ten */
+#define SECTION_BYTES 28 /* without options */
+
+/* By this a later run knows the file. */
+#define WRITER      "carry check --write-bad"
+#define NANOSECONDS 9 /* as a negative power of ten */
 
 /* Options have 16 bits of length; a path is far shorter. */
 #define COMMENT_SIZE 8192
@@ -71,7 +76,7 @@ static void put_option(struct bad_file *file, uint16_t code, const void *bytes, 
 }
 
 static void put_section(struct bad_file *file) {
-    const uint32_t size = 28;
+    const uint32_t size = SECTION_BYTES + option_size(sizeof WRITER - 1) + option_size(0);
     put32(file, BLOCK_SECTION);
     put32(file, size);
     put32(file, SECTION_MAGIC);
@@ -79,6 +84,8 @@ static void put_section(struct bad_file *file) {
     put16(file, 0);
     put32(file, UINT32_MAX); /* the section's size, 64 bits: not known */
     put32(file, UINT32_MAX);
+    put_option(file, OPTION_USER_APPLICATION, WRITER, sizeof WRITER - 1);
+    put_option(file, 0, "", 0);
     put32(file, size);
 }
 
@@ -162,6 +169,17 @@ void bad_file_restrict(struct bad_file *file, mode_t mode) {
 bool bad_file_replaces(const struct bad_file *file, const struct stat *capture) {
     struct stat present;
     return stat(file->output.path, &present) == 0 && output_is_same(&present, capture);
+}
+
+bool bad_file_is_earlier(const struct bad_file *file, const struct stat *capture,
+                         const char *path) {
+    /* The section's size comes behind its options, and an option's text behind code and length. */
+    char head[SECTION_BYTES - 4 + 4 + sizeof WRITER - 1];
+    FILE *stream = bad_file_replaces(file, capture) ? fopen(path, "rbe") : NULL;
+    bool read = stream && fread(head, sizeof head, 1, stream) == 1;
+    if (stream)
+        fclose(stream);
+    return read && !memcmp(head + SECTION_BYTES, WRITER, sizeof WRITER - 1);
 }
 
 bool bad_file_close(struct bad_file *file, bool keep) {

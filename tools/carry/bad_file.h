@@ -23,6 +23,9 @@ void bad_file_restrict(struct bad_file *file, mode_t mode);
 /* Would this capture be replaced if the file were kept? Then it must not be. */
 bool bad_file_replaces(const struct bad_file *file, const struct stat *capture);
 
+/* Is it what an earlier run has written there, which may be replaced? */
+bool bad_file_is_earlier(const struct bad_file *file, const struct stat *capture, const char *path);
+
 /* Appends a packet of the capture `source`; errors are told when the file is closed. */
 void bad_file_add(struct bad_file *file, const char *source, const struct packet *packet);
 

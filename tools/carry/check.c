@@ -356,14 +356,21 @@ static void check_readable(struct run *run, const char *path, struct capture *ca
     check_capture(run, path, capture);
 }
 
+/* In a folder that is checked again, what the run before wrote there. */
+static bool is_earlier_output(const struct run *run, const struct stat *status, const char *path) {
+    return run->bad_file && bad_file_is_earlier(run->bad_file, status, path);
+}
+
 /* What this command writes into a folder is not even one of the other files there. */
 static void check_opened(struct run *run, const char *path, struct capture *capture,
                          const struct stat *status, bool in_folder) {
     if (output_is_own(status)) {
         if (!in_folder)
             report_unopened(run, path, "is what this command writes");
+    } else if (in_folder && is_earlier_output(run, status, path)) {
+        return;
     } else if (spares(run, status)) {
-        report_unopened(run, path, "is what --write-bad is to replace, so it stays");
+        report_unopened(run, path, "not checked, as --write-bad would replace it; both are left");
     } else if (in_folder && (output_is_unfinished(path) || is_other(capture, path))) {
         run->skipped++;
     } else {

@@ -33,7 +33,10 @@ static const struct command *find(const char *name) {
     return NULL;
 }
 
+/* Names with a dot or a slash are meant as files. */
 static int unknown(const char *name) {
+    if (strpbrk(name, "./"))
+        return command_error("%s: No such file or directory", name);
     return command_error("no command '%s'; see carry --help", name);
 }
 

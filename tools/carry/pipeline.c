@@ -125,12 +125,18 @@ static void empty(struct batch *batch) {
     batch->no_memory = false;
 }
 
+/* Volatile, as Clang drops memory that nobody writes to. */
+static void *take_room(void) {
+    void *volatile room = malloc(ROOM_BYTES);
+    return room;
+}
+
 /* Threads are worth their start once there is a second batch. */
 static void start_threads(struct pipeline *pipeline) {
     sigset_t before;
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
-    void *room = malloc(ROOM_BYTES);
+    void *room = take_room();
     signals_hold(&before);
     while (room && pipeline->threads_count < pipeline->threads_wanted &&
            pthread_create(&pipeline->threads[pipeline->threads_count], NULL, run_thread,
@@ -287,7 +293,7 @@ static bool allocate_batch(struct batch *batch) {
 
 /* As many slots as there is memory for, but no fewer than one thread needs. */
 static bool allocate(struct pipeline *pipeline, unsigned slots) {
-    void *room = malloc(ROOM_BYTES);
+    void *room = take_room();
     unsigned wanted = room ? slots : BATCHES_AHEAD;
     pipeline->slots = calloc(slots, sizeof *pipeline->slots);
     while (pipeline->slots && pipeline->slot_count < wanted &&

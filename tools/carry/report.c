@@ -158,9 +158,11 @@ static void print_remainder(FILE *out, uint64_t count, const char *what) {
 static void print_sum(FILE *out, const struct report_total *total) {
     const struct tally *tally = total->tally;
     char captures[TEXT_SIZE], packets[TEXT_SIZE];
-    fprintf(out, "%s capture%s, %s packet%s: ", text_count(captures, total->captures),
+    bool clean_so_far =
+        (total->damaged || total->failed) && tally_outcome(tally, total->wrong) == OUTCOME_CLEAN;
+    fprintf(out, "%s capture%s, %s packet%s%s", text_count(captures, total->captures),
             text_plural(total->captures), text_count(packets, tally->packets),
-            text_plural(tally->packets));
+            text_plural(tally->packets), clean_so_far ? "; what was read: " : ": ");
     print_outcome(out, tally, total->wrong);
     if (tally_outcome(tally, total->wrong) != OUTCOME_UNCHECKED)
         print_remainder(out, total->unchecked, "in which nothing was checked");
