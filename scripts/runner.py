@@ -18,6 +18,8 @@ from typing import IO
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build/test-logs"
 TAIL_LINES = 60  # a report of a sanitizer
+NAMED = 20  # failed tests of a step
+REASON = 160  # characters of why
 COMMAND_SECONDS = 3600  # ends what hangs: a slow or busy machine takes long for a command too
 
 
@@ -50,13 +52,21 @@ class Counts:
         return self.passed + self.failed + self.skipped
 
 
-def junit_counts(path: Path) -> Counts:
+def failed_test(case: ElementTree.Element) -> str:
+    """Name of a test case and why it failed, in a line."""
+    name = " ".join(filter(None, (case.get("classname"), case.get("name"))))
+    messages = [child.get("message") or "" for child in case if child.tag in ("failure", "error")]
+    return f"{name}: {' '.join(messages).strip()}".replace("\n", " ")[:REASON]
+
+
+def junit_counts(path: Path, failures: list[str]) -> Counts:
     """What a JUnit file, as meson and pytest write it, says of its test cases."""
     counts = Counts()
     for case in ElementTree.parse(path).iter("testcase"):
         outcomes = {child.tag for child in case}
         if outcomes & {"failure", "error"}:
             counts.failed += 1
+            failures.append(failed_test(case))
         elif "skipped" in outcomes:
             counts.skipped += 1
         else:
@@ -72,6 +82,7 @@ class Log:
         self.path = path
         self.counts = Counts()
         self.skipped: list[str] = []
+        self.failures: list[str] = []
         self.running: list[subprocess.Popen[bytes]] = []
         path.unlink(missing_ok=True)
         self.file = path.open("a", encoding="utf-8")
@@ -168,7 +179,7 @@ class Log:
     def count_junit(self, path: Path) -> None:
         if not path.is_file():
             raise StepError(f"no test results in {path.relative_to(ROOT)}")
-        self.counts.add(junit_counts(path))
+        self.counts.add(junit_counts(path, self.failures))
 
     def tail(self) -> str:
         lines = self.path.read_text(errors="replace").splitlines()
@@ -183,8 +194,11 @@ class Step:
     quick: bool = False
 
 
-def run_step(step: Step) -> tuple[Counts, bool]:
-    """Runs a step, with a line on it. A step that counts nothing itself counts as one test."""
+def run_step(step: Step) -> tuple[Counts, list[str] | None]:
+    """
+    Runs a step, with a line on it. A step that counts nothing itself counts as one test. Returns
+    which tests failed, as far as they have names; None if the step passed.
+    """
     log = Log(LOGS / f"{step.name}.log")
     print(f"{step.name:<12} {step.what:<60} ", end="", flush=True)
     start = time.monotonic()
@@ -209,21 +223,30 @@ def run_step(step: Step) -> tuple[Counts, bool]:
     if not ok:
         print(log.tail())
         print(f"    all of it: {log.path.relative_to(ROOT)}", flush=True)
-    return counts, ok
+    return counts, None if ok else log.failures
+
+
+def print_failures(failed: Mapping[str, list[str]]) -> None:
+    print(f"Failed steps: {' '.join(failed)}")
+    for step, tests in failed.items():
+        for test in tests[:NAMED]:
+            print(f"    {step}: {test}")
+        if len(tests) > NAMED:
+            print(f"    {step}: {len(tests) - NAMED} more")
 
 
 def run_steps(steps: Sequence[Step]) -> int:
     """Runs all steps, whatever fails; returns the exit status."""
     totals = Counts()
-    failed = []
+    failed: dict[str, list[str]] = {}
     start = time.monotonic()
     for step in steps:
-        counts, ok = run_step(step)
+        counts, failures = run_step(step)
         totals.add(counts)
-        if not ok:
-            failed.append(step.name)
+        if failures is not None:
+            failed[step.name] = failures
     if failed:
-        print(f"Failed steps: {' '.join(failed)}")
+        print_failures(failed)
     print(f"{totals} in {(time.monotonic() - start) / 60:.1f} minutes")
     sys.stdout.flush()
     return 1 if failed else 0
