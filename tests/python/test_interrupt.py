@@ -142,6 +142,20 @@ def test_a_copy_ends_with_the_last_whole_record(
     assert len(log.read_text().splitlines()) == len(PACKETS) - PACKETS.count(GOOD)
 
 
+@pytest.mark.parametrize("size", [4, 10, 23])
+def test_a_header_that_is_cut_is_no_capture(start: Start, tmp_path: Path, size: int) -> None:
+    """The copy is what `carry check` says of it, here too."""
+    out = tmp_path / "out"
+    child = start(pcap([])[:size], "fix", "-q", "-", "-o", out)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(10) == DAMAGED
+    child = start(pcap([])[:size], "check", "-J", "-")
+    child.send_signal(signal.SIGINT)
+    status, printed = end_of(child)
+    reason = f"file header cut: {size} of 24 bytes"
+    assert (status, json.loads(printed)["damage"]["reason"]) == (DAMAGED, reason)
+
+
 def test_files_that_follow_are_checked(start: Start, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
     child = start(pcap([GOOD]), "check", "-J", "-", tmp_path / "a.pcap")

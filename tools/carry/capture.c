@@ -50,7 +50,9 @@ enum capture_result capture_cut(struct capture *capture, const char *what, uint6
     }
     if (have == 0)
         return stop(capture, CAPTURE_END);
-    if (format_source(capture)->stopped && input_offset(input) == capture->record) {
+    /* What was asked to stop may end within a record, but without a header it is no capture. */
+    if (format_source(capture)->stopped && capture->record &&
+        input_offset(input) == capture->record) {
         input_drop(&capture->input);
         return stop(capture, CAPTURE_END);
     }
