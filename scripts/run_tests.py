@@ -159,17 +159,21 @@ def sanitize(log: Log) -> None:
     python_tests(log, folder, {"CARRY_SANITIZED": "1"})
 
 
+# Tests that start a checker of their own, which no emulator or other checker runs.
+NO_NATIVE = ["--no-suite", "native"]
+
+
 def valgrind(log: Log) -> None:
     folder = build(log, "gcc", "-Dtool=enabled")
     checker = "valgrind --quiet --error-exitcode=99 --leak-check=full"
-    meson_tests(log, folder, "short", f"--wrapper={checker}", slower=20)
+    meson_tests(log, folder, "short", f"--wrapper={checker}", *NO_NATIVE, slower=20)
 
 
 def old_cpus(log: Log) -> None:
     folder = build(log, "gcc", "-Dtool=enabled")
     for cpu in OLD_CPUS:
         emulator = shlex.join([*EMULATOR, "qemu-x86_64", "-cpu", cpu])
-        meson_tests(log, folder, "short", f"--wrapper={emulator}", slower=20)
+        meson_tests(log, folder, "short", f"--wrapper={emulator}", *NO_NATIVE, slower=20)
 
 
 def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
