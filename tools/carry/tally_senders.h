@@ -40,7 +40,7 @@ struct link_memory {
     struct sender_link link;
 };
 
-/* What stands before the IP header at `network_offset` of a frame. Valid until the next call. */
+/* Returns the link headers before the IP header at `network_offset`. Valid until the next call. */
 const struct sender_link *sender_link(struct link_memory *memory, const struct carry_frame *frame,
                                       uint32_t network_offset);
 
