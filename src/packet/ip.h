@@ -46,8 +46,7 @@ static CARRY_SELDOM const uint8_t *carry_ip_final_destination(const uint8_t *hea
 
 /* Why a header that is not there cannot be judged: its rest may be in the next fragment. */
 static CARRY_IN_LINE enum carry_reason carry_ip_missing(const struct carry_walk *walk) {
-    bool may_be_in_next =
-        walk->beyond == CARRY_REASON_FRAGMENT && walk->bound - walk->offset < 20;
+    bool may_be_in_next = walk->beyond == CARRY_REASON_FRAGMENT && walk->bound - walk->offset < 20;
     return may_be_in_next ? CARRY_REASON_FRAGMENT : CARRY_REASON_NONE;
 }
 
