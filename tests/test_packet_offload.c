@@ -313,6 +313,36 @@ static void test_options(void) {
            "causes have names");
 }
 
+/* Of headers, and of nothing else: what says that a sender leaves them to a card. */
+static void test_known_sender(void) {
+    const struct carry_packet_options known = {.flags = CARRY_PACKET_IP_ZERO_PARTIAL,
+                                               .fix = BIT(CARRY_VERDICT_PARTIAL)};
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct frame *frame = start(ETHERNET4);
+    const struct fields at = put_empty(frame, right.tcp);
+    struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+    tap_ok(carry_packet_check(&view, &known, sums, 2) == 2 &&
+               sums[0].verdict == CARRY_VERDICT_PARTIAL && sums[0].cause == CARRY_CAUSE_NONE &&
+               sums[0].expected == right.ip && sums[1].verdict == CARRY_VERDICT_GOOD,
+           "a 0 by itself is partial");
+    view.captured = 14 + 20;
+    tap_ok(carry_packet_check(&view, &known, sums, 2) >= 1 &&
+               sums[0].verdict == CARRY_VERDICT_PARTIAL && sums[0].reason == CARRY_REASON_NONE,
+           "so it is where the rest is not there");
+    view.captured = frame->size;
+    tap_ok(carry_packet_fix(&view, &known, sums, 2) == 1 && get16(frame, at.ip) == right.ip,
+           "and is repaired as that");
+    set16(frame, at.ip, 1);
+    tap_ok(carry_packet_check(&view, &known, sums, 2) == 2 &&
+               sums[0].verdict == CARRY_VERDICT_BAD &&
+               carry_packet_fix(&view, &known, sums, 2) == 0,
+           "any other value is bad");
+    set16(frame, at.ip, right.ip);
+    set16(frame, at.tcp, 0);
+    tap_ok(carry_packet_check(&view, &known, sums, 2) == 2 && sums[1].verdict == CARRY_VERDICT_BAD,
+           "so is a 0 of TCP");
+}
+
 int main(void) {
     find_right();
     test_beside_a_partial_sum();
@@ -326,5 +356,6 @@ int main(void) {
     test_cuts();
     test_repair();
     test_options();
+    test_known_sender();
     return tap_done();
 }

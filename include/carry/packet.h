@@ -115,6 +115,9 @@ struct carry_packet_layer {
 enum carry_packet_flag {
     CARRY_PACKET_NO_TUNNELS = 1 << 0,       /* look into no IP header inside another */
     CARRY_PACKET_UDP6_ZERO_ABSENT = 1 << 1, /* UDP 0 over IPv6 is the sender's choice too */
+    CARRY_PACKET_IP_ZERO_PARTIAL = 1 << 2,  /* the sender of the frame is known to leave the sums of
+                                               IPv4 headers to a network card: 0 is PARTIAL,
+                                               whatever else the frame holds */
 };
 
 /* Later members take the place of reserved ones, and 0 in them means what it meant before. */

@@ -4,7 +4,8 @@
  * headers too. What is left to them shows in the frame's other sums:
  *
  * - A header's sum of 0 is left to the card where a sum in the same packet is partial. Chance makes
- *   one header in 65,535 hold 0, and hardly ever beside a partial sum. By itself, 0 is damage.
+ *   one header in 65,535 hold 0, and hardly ever beside a partial sum. By itself, 0 is damage,
+ *   unless the caller knows the sender.
  * - The headers of tunnels around it hold sums that become right once the card has filled in the
  *   inner one ("local checksum offload"): no damage either.
  */
@@ -84,6 +85,9 @@ static bool is_hidden(const struct carry_walk *walk, const struct carry_packet_s
 static void judge_empty_header(const struct carry_walk *walk, struct carry_packet_sum *header) {
     if (holds_partial(walk, header)) {
         header->verdict = CARRY_VERDICT_PARTIAL;
+    } else if (walk->flags & CARRY_PACKET_IP_ZERO_PARTIAL) {
+        header->verdict = CARRY_VERDICT_PARTIAL;
+        return;
     } else if (is_hidden(walk, header)) {
         header->verdict = CARRY_VERDICT_UNVERIFIABLE;
         header->reason = CARRY_REASON_SNAPLEN;
