@@ -7,9 +7,11 @@ that leaves headers to its card in one frame leaves them in others. All else is 
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -377,33 +379,88 @@ def test_explain_of_a_cut_frame(carry: Run) -> None:
 # --- fix ---
 
 
+Row = tuple[int, str, str]
+ALL: list[Row] = [(1, "ip", "partial"), (2, "ip", "partial"), (2, "tcp", "partial")]
+ALL += [(3, "ip", "bad"), (4, "ip", "partial")]
+
+
 @pytest.mark.parametrize(
     ("only", "repaired", "status"),
     [
-        ([], [1, 2, 2, 3], CLEAN),
-        (["--only=partial"], [2, 2], BAD),
-        (["--only=bad"], [1, 3], CLEAN),
-        (["--only=bad,partial"], [1, 2, 2, 3], CLEAN),
-        (["--only=illegal"], [], CLEAN),
+        ("bad,partial", ALL, CLEAN),
+        ("partial", [row for row in ALL if row[2] == "partial"], BAD),
+        ("bad", [(3, "ip", "bad")], CLEAN),
+        ("illegal", [], BAD),
     ],
 )
-def test_fix_goes_by_the_frame(
-    carry: Run, tmp_path: Path, only: list[str], repaired: list[int], status: int
+def test_fix_repairs_by_the_sender(
+    carry: Run, tool: str, tmp_path: Path, only: str, repaired: list[Row], status: int
 ) -> None:
-    """And its exit status says what check will say of the copy."""
+    """By all of a file, and its exit status says what check will say of the copy."""
     source, copy, log = (tmp_path / name for name in ("a.pcap", "b.pcap", "log"))
-    source.write_bytes(pcap([alone(CARD), left(CARD), alone(CARD)]))
-    done = carry("fix", source, "-o", copy, "--log", log, *only)
+    source.write_bytes(pcap([alone(CARD), left(CARD), alone(OTHER), alone(CARD)]))
+    done = carry("fix", source, "-o", copy, "--log", log, "--only", only, "--json")
     lines = [conforming("fix_log", line) for line in log.read_text().splitlines()]
-    assert [line["frame"] for line in lines if line["reason"] is None] == repaired
+    changes = {(one["frame"], one["protocol"]): one for one in lines if one["reason"] is None}
+    assert sorted(changes) == sorted(row[:2] for row in repaired)
+    report = conforming("fix", done.stdout)
+    counts = Counter(row[1:] for row in repaired)
+    assert counts == {
+        (protocol, verdict): count
+        for protocol, row in report["repaired"].items()
+        for verdict, count in row.items()
+    }
+    assert {row["reason"] for row in report["reasons"]} <= {"only"}
     assert done.returncode == carry("check", "-q", copy).returncode == status
-    summary = carry("fix", "--json", "--dry-run", source, *only)
-    assert summary.returncode == status
-    if not only:
-        right = [ethernet(packet(ICMP, src=CARD)), ethernet(packet(TCP, src=CARD))]
-        assert copy.read_bytes() == pcap([right[0], right[1], right[0]])
-    if only == ["--only=illegal"]:
-        assert conforming("fix", summary.stdout)["left"]["ip"]["partial"] == 3
+    left_now = json.loads(carry("check", "--json", copy).stdout)["protocols"]
+    for (protocol, verdict), before in Counter(row[1:] for row in ALL).items():
+        assert left_now[protocol][verdict] == before - counts[protocol, verdict]
+    with source.open("rb") as file:  # which is no pipe, and can be read twice
+        command = [tool, "fix", "-", "--dry-run", "--only", only, "--json"]
+        again = subprocess.run(command, stdin=file, capture_output=True, timeout=600)
+    same = report | {"file": "-", "output": None}
+    assert json.loads(again.stdout) == same
+
+
+def test_fix_of_a_pipe_goes_by_what_came_before(carry: Run) -> None:
+    data = pcap([alone(CARD), left(CARD), alone(CARD)])
+    done = carry("fix", "-", "--dry-run", "--only=partial", "--json", stdin=data)
+    report = conforming("fix", done.stdout)
+    assert (done.returncode, report["repaired"]["ip"]) == (BAD, {"partial": 2})
+    (reason,) = report["reasons"]
+    assert (reason["verdict"], reason["reason"], reason["frames"]) == ("bad", "early", [1])
+    done = carry("fix", "-", "--dry-run", "--only=partial", stdin=data, env={"LC_ALL": "C"})
+    assert "ip: 1 bad in frame 1: read from a pipe before what shows it" in done.stdout
+    done = carry("fix", "-", "--dry-run", "--only=bad", "--json", stdin=data)
+    report = conforming("fix", done.stdout)
+    assert (done.returncode, report["repaired"]) == (CLEAN, {"ip": {"partial": 1}})
+    assert report["left"]["ip"] == {"partial": 2}
+
+
+def test_fix_by_the_sender_in_packed_and_damaged_files(carry: Run, tmp_path: Path) -> None:
+    data = pcap([alone(CARD), left(CARD)])
+    source, copy = tmp_path / "a.pcap.gz", tmp_path / "b.pcap"
+    source.write_bytes(gzip.compress(data))
+    right = pcap([ethernet(packet(ICMP, src=CARD)), ethernet(packet(TCP, src=CARD))])
+    assert carry("fix", source, "-o", copy, "--only=partial").returncode == CLEAN
+    assert copy.read_bytes() == right
+    source.write_bytes(gzip.compress(data + b"x"))
+    assert carry("fix", source, "-o", copy, "--only=partial").returncode == DAMAGED
+    assert copy.read_bytes() == right + b"x"
+
+
+def test_fix_by_the_sender_around_other_sums(carry: Run, tmp_path: Path) -> None:
+    """An outer sum, right around the header of 0, is right in the end."""
+    inner = put16(packet(ICMP, src=CARD), 10, 0)
+    vxlan = bytes.fromhex("0800000000002a00") + ethernet(inner)
+    source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    outer = ethernet(packet(UDP, vxlan, src=OTHER, ports=(40000, 4789)))
+    source.write_bytes(pcap([outer, left(CARD)]))
+    assert carry("check", "-q", source).returncode == CLEAN
+    assert carry("fix", source, "-o", copy, "--only=partial").returncode == CLEAN
+    counts = json.loads(carry("check", "--json", copy).stdout)["protocols"]
+    assert {name: row["good"] for name, row in counts.items()} == dict(ip=3, udp=1, icmp=1, tcp=1)
+    assert all(row["good"] == sum(row.values()) for row in counts.values())
 
 
 def test_what_fix_leaves_is_named_by_what_the_end_shows(carry: Run, tmp_path: Path) -> None:

@@ -94,6 +94,12 @@ enum capture_result capture_next(struct capture *capture, struct packet *packet)
 /* Valid after CAPTURE_DAMAGED or CAPTURE_FAILED, until capture_close(). */
 const struct capture_problem *capture_problem(const struct capture *capture);
 
+/*
+ * Closes a capture that does not wait, and opens its file once more, from where it was opened
+ * first. NULL with errno set; then nothing is open.
+ */
+struct capture *capture_again(struct capture *capture);
+
 /* What the system knows of the file; false if this is no file of its own. */
 bool capture_status(const struct capture *capture, struct stat *status);
 

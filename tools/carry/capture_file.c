@@ -71,7 +71,7 @@ static int obstacle(int descriptor, const struct stat *status) {
     return (fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY ? EBADF : 0;
 }
 
-static struct capture *open_descriptor(int descriptor) {
+static struct capture *use_descriptor(int descriptor, bool owned) {
     struct stat status;
     if (fstat(descriptor, &status))
         return NULL;
@@ -83,25 +83,41 @@ static struct capture *open_descriptor(int descriptor) {
         return NULL;
     capture->input.context = capture;
     capture->descriptor = descriptor;
+    capture->owned = owned;
     capture->waits = !S_ISREG(status.st_mode);
     capture->size = capture->waits ? 0 : (uint64_t)status.st_size;
+    capture->start = capture->waits ? 0 : lseek(descriptor, 0, SEEK_CUR);
+    return capture;
+}
+
+/* An owned one is closed if that fails. */
+static struct capture *open_descriptor(int descriptor, bool owned) {
+    struct capture *capture = use_descriptor(descriptor, owned);
+    if (!capture && owned) {
+        int error = errno;
+        close(descriptor);
+        errno = error;
+    }
     return capture;
 }
 
 struct capture *capture_open(const char *path) {
     bool standard_input = strcmp(path, "-") == 0;
     int descriptor = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
+    return descriptor < 0 ? NULL : open_descriptor(descriptor, !standard_input);
+}
+
+struct capture *capture_again(struct capture *capture) {
+    const int descriptor = capture->descriptor;
+    const bool owned = capture->owned;
+    if (lseek(descriptor, capture->start, SEEK_SET) < 0) {
+        capture_close(capture);
+        errno = ESPIPE;
         return NULL;
-    struct capture *capture = open_descriptor(descriptor);
-    if (capture)
-        capture->owned = !standard_input;
-    if (!capture && !standard_input) {
-        int error = errno;
-        close(descriptor);
-        errno = error;
     }
-    return capture;
+    capture->owned = false;
+    capture_close(capture);
+    return open_descriptor(descriptor, owned);
 }
 
 bool capture_status(const struct capture *capture, struct stat *status) {

@@ -36,7 +36,9 @@ static const char usage[] =
     "  -o, --output=FILE    where the copy goes\n"
     "      --only=VERDICTS  repair only sums that are bad, partial or illegal: names,\n"
     "                       separated by commas; only if bad is named, this repairs\n"
-    "                       SCTP sums that verify as Adler-32\n"
+    "                       SCTP sums that verify as Adler-32. A file is read twice\n"
+    "                       then, as all of it tells which IPv4 headers of 0 are\n"
+    "                       partial; of a pipe, what came before tells\n"
     "      --dry-run        write no copy; say what would be repaired\n"
     "  -l, --log=FILE       a line of JSON for each checksum that changes, or is left\n"
     "                       wrong; - prints them in place of the summary\n"
@@ -71,8 +73,9 @@ struct run {
     struct options options;
     struct capture *capture;
     struct output output; /* the copy */
-    uint64_t written;     /* bytes of it */
+    uint64_t written;     /* bytes of it, or of what was read for it */
     bool is_bomb;         /* too many, for what the input holds */
+    uint64_t learned;     /* bytes of the input that were read before it is copied */
     struct output log;
     FILE *log_stream; /* NULL: none is wanted */
     struct repair repair;
@@ -198,13 +201,10 @@ static int open_files(struct run *run) {
     struct stat input;
     if (capture_status(run->capture, &input) && output_is_own(&input))
         return command_file_error(run->options.input, output_problem(ETXTBSY));
-    if (run->options.output) {
-        int status = open_output(run, &run->output, run->options.output);
-        if (status != STATUS_CLEAN)
-            return status;
-        capture_pass_to(run->capture, take_bytes, run);
-    }
-    return open_log(run);
+    int status = STATUS_CLEAN;
+    if (run->options.output)
+        status = open_output(run, &run->output, run->options.output);
+    return status == STATUS_CLEAN ? open_log(run) : status;
 }
 
 /* All of the log is written; false, with the log's error set, if not. */
@@ -246,15 +246,36 @@ static bool writing_failed(const struct run *run) {
     return run->is_bomb || run->output.error || run->log.error || command_output_failed();
 }
 
-static bool open_repair(struct run *run) {
+static int open_repair(struct run *run) {
     run->repair = (struct repair){
-        .capture = run->capture,
         .output = run->options.output ? &run->output : NULL,
-        .log = run->log_stream,
         .options = run->options.packet,
         .report = &run->report,
     };
-    return repair_open(&run->repair);
+    return repair_open(&run->repair) ? STATUS_CLEAN : command_error("%s", strerror(errno));
+}
+
+/* All of a file tells of its senders, where that makes a difference. */
+static bool reads_twice(const struct run *run) {
+    return repair_tells_apart(&run->repair) && !capture_waits(run->capture);
+}
+
+/* The first time. */
+static int learn(struct run *run) {
+    struct packet packet;
+    if (!reads_twice(run))
+        return STATUS_CLEAN;
+    while (!is_bomb(run) && capture_next(run->capture, &packet) == CAPTURE_PACKET) {
+        run->written += packet.captured;
+        repair_learn(&run->repair, &packet);
+        if (progress_due)
+            progress_draw(capture_position(run->capture));
+    }
+    run->written = 0;
+    run->learned = capture_size(run->capture);
+    run->repair.learned = true;
+    run->capture = capture_again(run->capture);
+    return run->capture ? STATUS_CLEAN : command_file_error(run->options.input, strerror(errno));
 }
 
 static enum capture_result repair_all(struct run *run) {
@@ -265,7 +286,7 @@ static enum capture_result repair_all(struct run *run) {
         if (writing_failed(run))
             return CAPTURE_END;
         if (progress_due)
-            progress_draw(capture_position(run->capture));
+            progress_draw(run->learned + capture_position(run->capture));
     }
     if (result != CAPTURE_FAILED && !capture_pass_rest(run->capture))
         return CAPTURE_FAILED;
@@ -282,10 +303,12 @@ static int refuse(struct run *run) {
 }
 
 static int copy(struct run *run) {
+    if (run->options.output)
+        capture_pass_to(run->capture, take_bytes, run);
     if (!capture_recognised(run->capture))
         return refuse(run);
-    if (!open_repair(run))
-        return command_error("%s", strerror(errno));
+    run->repair.capture = run->capture;
+    run->repair.log = run->log_stream;
     run->report.end = repair_all(run);
     run->report.problem = capture_problem(run->capture);
     if (!repair_end(&run->repair))
@@ -320,11 +343,15 @@ static bool shows_progress(const struct run *run) {
 }
 
 static int fix_capture(struct run *run) {
-    if (shows_progress(run))
-        progress_begin(capture_size(run->capture));
+    int status = open_repair(run);
+    if (status == STATUS_CLEAN && shows_progress(run))
+        progress_begin(capture_size(run->capture) << reads_twice(run));
     if (capture_waits(run->capture))
         capture_stop_on(run->capture, signals_stop_begin());
-    int status = open_files(run);
+    if (status == STATUS_CLEAN)
+        status = open_files(run);
+    if (status == STATUS_CLEAN)
+        status = learn(run);
     if (status == STATUS_CLEAN)
         status = copy(run);
     if (status == STATUS_CLEAN)

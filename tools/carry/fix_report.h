@@ -13,6 +13,7 @@
 /* Why a sum is left that is bad, partial or illegal. */
 enum fix_reason {
     FIX_REASON_ONLY,    /* --only does not name its verdict */
+    FIX_REASON_EARLY,   /* what shows that --only names its verdict came behind it, in a pipe */
     FIX_REASON_QUOTED,  /* an ICMP error quotes it */
     FIX_REASON_COVERED, /* a sum that cannot be verified covers it */
     FIX_REASON_PARTIAL, /* a sum covers it that is right once a partial one is complete */

@@ -50,6 +50,7 @@ struct capture {
     /* Where read_descriptor() is the source of the file's bytes. */
     int descriptor;     /* -1: there is none */
     bool owned;         /* the descriptor is to be closed: standard input is not */
+    off_t start;        /* where in its file reading began */
     bool waits;         /* it may have to be waited for */
     int stop;           /* the descriptor that stops it, or -1 */
     int64_t stopped_at; /* by clock_ns(); 0: it was not stopped */

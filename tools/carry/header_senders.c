@@ -115,9 +115,15 @@ void header_senders_add_link(struct header_senders *senders, const struct header
         own->link = (struct sender_link){0};
 }
 
-bool header_senders_leaves(const struct header_senders *senders, const uint8_t address[4]) {
+const struct header_sender *header_senders_find(const struct header_senders *senders,
+                                                const uint8_t address[4]) {
     uint16_t place = senders->list ? find(senders, address) : NOBODY;
-    return place != NOBODY && senders->list[place].leaves;
+    return place == NOBODY ? NULL : &senders->list[place];
+}
+
+bool header_senders_leaves(const struct header_senders *senders, const uint8_t address[4]) {
+    const struct header_sender *sender = header_senders_find(senders, address);
+    return sender && sender->leaves;
 }
 
 uint64_t header_senders_left(const struct header_senders *senders) {

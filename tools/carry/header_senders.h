@@ -52,6 +52,10 @@ const struct header_sender *header_senders_add(struct header_senders *senders,
 void header_senders_add_link(struct header_senders *senders, const struct header_sender *sender,
                              const struct sender_link *link);
 
+/* The sender with this address; NULL if none was added. */
+const struct header_sender *header_senders_find(const struct header_senders *senders,
+                                                const uint8_t address[4]);
+
 /* Does the sender with this address leave headers to its network card, by all that was added? */
 bool header_senders_leaves(const struct header_senders *senders, const uint8_t address[4]);
 

@@ -20,15 +20,19 @@ static bool is_wanted(const struct repair *repair, unsigned verdict) {
     return wanted ? wanted >> verdict & 1 : tally_names(verdict);
 }
 
+bool repair_tells_apart(const struct repair *repair) {
+    return is_wanted(repair, CARRY_VERDICT_BAD) != is_wanted(repair, CARRY_VERDICT_PARTIAL);
+}
+
 static bool covers(const struct carry_packet_sum *outer, const struct carry_packet_sum *inner) {
     return inner->field_offset >= outer->cover_offset &&
            inner->field_offset - outer->cover_offset < outer->cover_size;
 }
 
-/* Why a sum is left of which all others are known. */
+/* Why a sum with this verdict is left, of which all others are known. */
 static enum fix_reason why_left(const struct repair *repair, const struct judged *judged,
-                                const struct carry_packet_sum *sum) {
-    if (!is_wanted(repair, sum->verdict))
+                                const struct carry_packet_sum *sum, unsigned verdict) {
+    if (!is_wanted(repair, verdict))
         return FIX_REASON_ONLY;
     if (sum->quoted)
         return FIX_REASON_QUOTED;
@@ -50,6 +54,66 @@ static void leave(struct repair *repair, const struct fix_sum *sum, enum fix_rea
     fix_leave(repair->report, sum, reason);
     if (repair->log)
         fix_log_left(repair->log, sum, reason);
+}
+
+/* --- Senders of headers that hold 0 --- */
+
+/* The sender of the IP header that a sum belongs to, in a frame. */
+static const uint8_t *sender_of(const struct carry_frame *frame,
+                                const struct carry_packet_sum *sum) {
+    return (const uint8_t *)frame->data + sum->network_offset + 12;
+}
+
+static bool is_left(const struct repair *repair, const struct carry_frame *frame,
+                    const struct carry_packet_sum *sum) {
+    return header_senders_is_alone(sum) &&
+           header_senders_leaves(repair->known, sender_of(frame, sum));
+}
+
+static void learn(struct repair *repair, const struct carry_frame *frame,
+                  const struct carry_packet_sum *sums, size_t count) {
+    for (size_t i = 0; i < count && !repair->learned; i++)
+        header_senders_add(repair->known, frame, &sums[i]);
+}
+
+void repair_learn(struct repair *repair, const struct packet *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    const struct carry_frame frame = tally_frame(packet);
+    size_t count = carry_packet_check(&frame, &repair->options, sums, CARRY_PACKET_SUMS_MAX);
+    learn(repair, &frame, sums, count);
+}
+
+/* Are headers left to network cards by all whose headers hold 0 and stand alone in this frame? */
+static bool all_leave(const struct repair *repair, const struct carry_frame *frame,
+                      const struct carry_packet_sum *sums, size_t count) {
+    size_t alone = 0, left = 0;
+    for (size_t i = 0; i < count; i++) {
+        alone += header_senders_is_alone(&sums[i]);
+        left += is_left(repair, frame, &sums[i]);
+    }
+    return left && left == alone;
+}
+
+/* A header that was repaired as a bad one may turn out to have been left to a network card. */
+static void note_alone(struct repair *repair, const struct carry_frame *frame,
+                       const struct carry_packet_sum *change) {
+    size_t count;
+    const struct header_sender *first = header_senders_list(repair->known, &count);
+    const struct header_sender *sender =
+        header_senders_find(repair->known, sender_of(frame, change));
+    if (sender)
+        repair->called_bad[sender - first]++;
+}
+
+static void settle_repaired(struct repair *repair) {
+    size_t count;
+    const struct header_sender *senders = header_senders_list(repair->known, &count);
+    uint64_t *repaired = repair->report->repaired[CARRY_PROTOCOL_IP];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t left = senders[i].leaves ? repair->called_bad[i] : 0;
+        repaired[CARRY_VERDICT_BAD] -= left;
+        repaired[CARRY_VERDICT_PARTIAL] += left;
+    }
 }
 
 /* --- A frame --- */
@@ -74,18 +138,21 @@ static struct fix_sum in_frame(const struct packet *packet, const struct carry_p
 
 static void note_changes(struct repair *repair, const struct packet *packet,
                          const struct carry_packet_sum *changes, size_t count) {
+    const struct carry_frame frame = tally_frame(packet);
     repair->report->changed_packets += count > 0;
     for (size_t i = 0; i < count; i++) {
         const struct fix_sum change = in_frame(packet, &changes[i]);
         repair->report->repaired[changes[i].protocol][changes[i].verdict]++;
+        if (header_senders_is_alone(&changes[i]))
+            note_alone(repair, &frame, &changes[i]);
         if (repair->log)
             fix_log_change(repair->log, &change);
     }
 }
 
 /*
- * To repair, a frame speaks for itself. What is left is reported as carry check reports it: headers
- * of 0 by what their sender leaves to its network card in the whole copy.
+ * What is left is reported as carry check will report it: headers of 0 by what their sender leaves
+ * to its network card in the whole copy.
  */
 static void leave_header(struct repair *repair, const struct header_sender *sender,
                          const struct fix_sum *left, enum fix_reason reason) {
@@ -106,20 +173,29 @@ static void leave_in_frame(struct repair *repair, const struct packet *packet,
     const struct carry_frame frame = tally_frame(packet);
     const struct header_sender *sender = header_senders_add(repair->headers, &frame, sum);
     const struct fix_sum left = in_frame(packet, sum);
-    enum fix_reason reason = why_left(repair, judged, sum);
+    unsigned verdict = is_left(repair, &frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
+    enum fix_reason reason = why_left(repair, judged, sum, verdict);
     if (sender && header_senders_is_alone(sum))
         leave_header(repair, sender, &left, reason);
     else
         leave(repair, &left, reason);
 }
 
-static void settle_headers(struct repair *repair) {
+/* Was it left only because what shows that it was to be repaired came behind it? */
+static bool came_early(const struct repair *repair, const struct header_sender *sender,
+                       enum fix_reason reason) {
+    return reason == FIX_REASON_ONLY && is_wanted(repair, CARRY_VERDICT_PARTIAL) &&
+           header_senders_leaves(repair->known, sender->address);
+}
+
+static void settle_left(struct repair *repair) {
     size_t count;
     const struct header_sender *senders = header_senders_list(repair->headers, &count);
     for (size_t i = 0; i < count; i++)
         for (unsigned reason = 0; reason < FIX_REASON_COUNT; reason++)
             fix_leave_headers(repair->report,
-                              senders[i].leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD, reason,
+                              senders[i].leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD,
+                              came_early(repair, &senders[i], reason) ? FIX_REASON_EARLY : reason,
                               &repair->waiting[i][reason]);
 }
 
@@ -220,7 +296,7 @@ static enum fix_reason why_left_in(const struct repair *repair, const struct dat
         return datagram->bar == DATAGRAM_NESTED ? FIX_REASON_NESTED : FIX_REASON_TUNNEL;
     for (size_t i = 0; i < judged.count; i++)
         if (judged.sums[i].field_offset == at)
-            return why_left(repair, &judged, &judged.sums[i]);
+            return why_left(repair, &judged, &judged.sums[i], judged.sums[i].verdict);
     return FIX_REASON_UNKNOWN;
 }
 
@@ -277,10 +353,13 @@ static void add_fragment(struct repair *repair, const struct packet *packet,
 /* --- The pass --- */
 
 bool repair_open(struct repair *repair) {
+    repair->known = header_senders_create();
+    repair->called_bad = calloc(HEADER_SENDERS_MAX, sizeof *repair->called_bad);
     repair->headers = header_senders_create();
     repair->waiting = calloc(HEADER_SENDERS_MAX, sizeof *repair->waiting);
     repair->reassembler = reassembler_create(&repair->options);
-    if (!repair->headers || !repair->waiting || !repair->reassembler)
+    if (!repair->known || !repair->called_bad || !repair->headers || !repair->waiting ||
+        !repair->reassembler)
         return false;
     reassembler_repair(repair->reassembler);
     reassembler_watch(repair->reassembler, finish_lost, repair);
@@ -289,13 +368,17 @@ bool repair_open(struct repair *repair) {
 
 void repair_packet(struct repair *repair, const struct packet *packet) {
     const struct carry_packet_options *options = &repair->options;
+    struct carry_packet_options fixing = *options;
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], changes[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
     struct carry_frame frame = tally_frame(packet);
     size_t changed = 0, count = carry_packet_check_fragment(&frame, options, sums,
                                                             CARRY_PACKET_SUMS_MAX, &fragment);
-    if (any_wanted(repair, sums, count))
-        changed = carry_packet_fix(&frame, options, changes, CARRY_PACKET_SUMS_MAX);
+    learn(repair, &frame, sums, count);
+    if (all_leave(repair, &frame, sums, count))
+        fixing.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
+    if (fixing.flags != options->flags || any_wanted(repair, sums, count))
+        changed = carry_packet_fix(&frame, &fixing, changes, CARRY_PACKET_SUMS_MAX);
     if (changed)
         count =
             carry_packet_check_fragment(&frame, options, sums, CARRY_PACKET_SUMS_MAX, &fragment);
@@ -310,7 +393,8 @@ void repair_packet(struct repair *repair, const struct packet *packet) {
 
 bool repair_end(struct repair *repair) {
     reassembler_end(repair->reassembler);
-    settle_headers(repair);
+    settle_repaired(repair);
+    settle_left(repair);
     return !reassembler_counts(repair->reassembler)[REASSEMBLY_NO_MEMORY];
 }
 
@@ -318,6 +402,8 @@ void repair_close(struct repair *repair) {
     if (repair->reassembler)
         reassembler_watch(repair->reassembler, NULL, NULL);
     reassembler_free(repair->reassembler);
+    header_senders_free(repair->known);
+    free(repair->called_bad);
     header_senders_free(repair->headers);
     free(repair->waiting);
 }
