@@ -381,6 +381,10 @@ def test_list_bad_for_programs(carry: Run, folder: Path) -> None:
     done = carry("check", "--list-bad", "-b", folder)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert "--list-bad lists files, --bad-only checksums: not both" in done.stderr
+    for options in (["-0"], ["-0", "--list-bad", "-J"], ["--null", "--tsv", "--list-bad"]):
+        done = carry("check", *options, folder)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert "--null is for the names of --list-bad" in done.stderr
 
 
 def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> None:
@@ -390,6 +394,8 @@ def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> N
         file.write(pcap([WRONG]))
     done = subprocess.run([tool, "check", "--list-bad", path], capture_output=True)
     assert done.stdout == path + b"\n"
+    done = subprocess.run([tool, "check", "-0", "--list-bad", path, path], capture_output=True)
+    assert done.stdout == (path + b"\0") * 2
     shown = in_terminal([tool, "check", "--list-bad", str(tmp_path)])
     assert shown == f"{tmp_path}/?[31m?\r\n"
 

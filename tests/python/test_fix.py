@@ -402,6 +402,7 @@ def test_outputs_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
     assert "no regular file" in refused(carry("fix", source, "-o", tmp_path / "pipe"))
     assert "No such file" in refused(carry("fix", source, "-o", tmp_path / "none/out"))
     assert "No such file" in refused(carry("fix", tmp_path / "none", "-o", tmp_path / "out"))
+    assert refused(carry("fix", source, "-o", "")).startswith('carry: "": No such file')
     out = ["-o", tmp_path / "out"]
     assert "output too" in refused(carry("fix", source, *out, "--log", tmp_path / "out"))
     assert sorted(os.listdir(tmp_path)) == ["in", "pipe"]

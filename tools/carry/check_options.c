@@ -47,6 +47,7 @@ static const char usage[] =
     "  -J, --json              print a JSON object a file, or a line of -b\n"
     "      --list-bad          print only the names of captures that are not clean;\n"
     "                          with --json or --tsv, only what is printed of those\n"
+    "  -0, --null              end names of --list-bad with NUL, for xargs -0\n"
     "  -t, --tsv               print columns between tabs, with a header line\n"
     "  -n, --show=COUNT        show the first COUNT bad checksums in the summary (5)\n"
     "  -q, --quiet             print nothing; the exit status tells\n"
@@ -86,7 +87,7 @@ static const char usage[] =
 
 enum { EACH = 1, JIT, LIST_BAD, PARTIAL, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, STRICT, UDP_ZERO6 };
 
-static const char letters[] = ":bc:hj:Jn:p:qtw:";
+static const char letters[] = ":0bc:hj:Jn:p:qtw:";
 
 static const struct option long_options[] = {
     {"bad-only", no_argument, NULL, 'b'},
@@ -98,6 +99,7 @@ static const struct option long_options[] = {
     {"list-bad", no_argument, NULL, LIST_BAD},
     {"no-reassemble", no_argument, NULL, NO_REASSEMBLE},
     {"no-tunnels", no_argument, NULL, NO_TUNNELS},
+    {"null", no_argument, NULL, '0'},
     {"partial", required_argument, NULL, PARTIAL},
     {"proto", required_argument, NULL, 'p'},
     {"quiet", no_argument, NULL, 'q'},
@@ -202,6 +204,8 @@ static unsigned cores(void) {
 /* What an option without a value sets; NULL for all others. */
 static bool *flag_of(int option, struct check_options *options) {
     switch (option) {
+    case '0':
+        return &options->null;
     case 'b':
         return &options->bad_only;
     case 'h':
@@ -288,6 +292,8 @@ int check_options(int argc, char **argv, struct check_options *options) {
                              options->write_bad);
     if (options->list_bad && options->bad_only)
         return command_usage("check", "--list-bad lists files, --bad-only checksums: not both");
+    if (options->null && !(options->list_bad && options->format == CHECK_TEXT))
+        return command_usage("check", "--null is for the names of --list-bad");
     if (options->quiet)
         options->bad_only = false;
     if (options->packet.flags)

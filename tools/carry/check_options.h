@@ -15,6 +15,7 @@ struct check_options {
     enum check_format format;
     bool bad_only;
     bool list_bad; /* only what is printed of captures that are not clean; as text, their names */
+    bool null;     /* NUL behind these names, not a line's end */
     bool each;     /* a summary of each capture, where there are several */
     bool strict;   /* what could not be verified has an exit status */
     bool quiet;

@@ -81,17 +81,17 @@ static int count(struct check_print *print, const struct report *report) {
 }
 
 /* The name alone: to a terminal it must not write what it likes, others need it as it is. */
-static void print_bare_name(const char *path) {
+static void print_bare_name(const char *path, char end) {
     if (isatty(STDOUT_FILENO))
         text_print_clean(stdout, path);
     else
         fputs(path, stdout);
-    putchar('\n');
+    putchar(end);
 }
 
 static void print_text(const struct check_print *print, const struct report *report) {
     if (print->options->list_bad) {
-        print_bare_name(report->path);
+        print_bare_name(report->path, print->options->null ? '\0' : '\n');
     } else if (print->many && !print->options->each) {
         report_line(report);
     } else {

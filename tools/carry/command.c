@@ -38,7 +38,10 @@ int command_error(const char *format, ...) {
 
 int command_file_error(const char *path, const char *reason) {
     fputs("carry: ", stderr);
-    text_print_name(stderr, path);
+    if (*path)
+        text_print_name(stderr, path);
+    else
+        fputs("\"\"", stderr);
     fprintf(stderr, ": %s\n", reason);
     return STATUS_ERROR;
 }
