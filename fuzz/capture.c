@@ -11,7 +11,7 @@
 
 #include <carry/packet.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "fuzz.h"
 
 #define SMALL_WINDOW 64

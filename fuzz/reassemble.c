@@ -10,8 +10,8 @@
 
 #include <carry/packet.h>
 
+#include "capture/reassemble.h"
 #include "fuzz.h"
-#include "reassemble.h"
 
 #define HEAD_SIZE    64
 #define HEADER4_SIZE 20

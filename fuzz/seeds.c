@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "frame.h"
 
 #define SEED_BYTES_MAX 2048

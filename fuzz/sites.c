@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "common/command.h"
 #include "fuzz.h"
-#include "sites.h"
-#include "sites_program.h"
+#include "sites/program.h"
+#include "sites/sites.h"
 
 /* Of a file with more, so many are looked up. */
 #define PROBES_MAX 64

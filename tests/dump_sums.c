@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../tools/carry/capture.h"
-#include "../tools/carry/reassemble.h"
+#include "capture/capture.h"
+#include "capture/reassemble.h"
 
 static void print_sums(const struct packet *packet, const struct carry_packet_sum *sums,
                        size_t count) {

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def parts() -> list[str]:
-    table = (SOURCE / "tools/carry/xstate_parts.def").read_text()
+    table = (SOURCE / "tools/carry/xstate/parts.def").read_text()
     return re.findall(r"^CARRY_XSTATE_PART\((\w+)", table, re.MULTILINE)
 
 
@@ -146,9 +146,9 @@ def test_layout_takes_no_argument(carry: Run) -> None:
 
 # --- cost ---
 
-# Stands in for what xstate_aes.c has around it.
+# Stands in for what xstate/aes.c has around it.
 AES_MAIN = """
-#include "xstate_measure.h"
+#include "xstate/measure.h"
 #include <carry/xstate.h>
 
 bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
@@ -257,11 +257,11 @@ def test_wrong_aes_would_be_seen(text: str, wrong: str, tmp_path: Path) -> None:
     if "aes" not in flags():
         pytest.skip("this CPU has no AES instructions")
     tools = SOURCE / "tools/carry"
-    assembly = (tools / "xstate_cost_x86_64.S").read_text()
+    assembly = (tools / "xstate/cost_x86_64.S").read_text()
     assert text in assembly
     (tmp_path / "aes.S").write_text(assembly.replace(text, wrong, 1))
     (tmp_path / "main.c").write_text(AES_MAIN)
-    sources = [tmp_path / "aes.S", tmp_path / "main.c", tools / "xstate_aes.c"]
+    sources = [tmp_path / "aes.S", tmp_path / "main.c", tools / "xstate/aes.c"]
     include = [f"-I{tools}", f"-I{SOURCE / 'include'}"]
     command = ["gcc", "-O1", *include, "-o", tmp_path / "aes", *sources]
     subprocess.run([str(word) for word in command], check=True)

@@ -8,11 +8,11 @@
 #include <carry/cpu.h>
 #include <jansson.h>
 
-#include "command.h"
-#include "json.h"
-#include "kernel_table.h"
-#include "options.h"
-#include "text.h"
+#include "common/command.h"
+#include "common/json.h"
+#include "common/kernel_table.h"
+#include "common/options.h"
+#include "common/text.h"
 
 #define MODEL_BYTES 64
 

@@ -12,14 +12,14 @@
 
 #include <carry/carry.h>
 
-#include "command.h"
+#include "common/command.h"
 
 static const struct command {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
-#define CARRY_COMMAND(name, summary) {#name, summary, command_##name},
+#define CARRY_COMMAND(name, folder, summary) {#name, summary, command_##name},
 #include "commands.def"
 #undef CARRY_COMMAND
 };

@@ -2,7 +2,7 @@
 /* What no peer can beat: functions that do nothing, and functions that only load the bytes. */
 #include "peer.h"
 
-#include "bench_load.h"
+#include "bench/load.h"
 #include "branches.h"
 #include "callee.h"
 

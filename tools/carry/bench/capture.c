@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `carry bench capture`: how fast `carry check`, `carry fix` and other programs go through one
+ * large capture, each as its users start it, from the page cache.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/benches.h"
+#include "bench/capture_loop.h"
+#include "bench/capture_make.h"
+#include "bench/machine.h"
+#include "bench/measure.h"
+#include "common/clock.h"
+#include "common/command.h"
+#include "common/json.h"
+#include "common/progress.h"
+#include "common/signals.h"
+#include "common/text.h"
+
+#define NAME "bench capture"
+
+#define SIZE_DEFAULT ((uint64_t)1 << 30)
+#define SIZE_QUICK   ((uint64_t)64 << 20)
+#define SIZE_LEAST   ((uint64_t)1 << 20)
+#define SIZE_LARGEST ((uint64_t)1 << 40)
+#define ROUNDS       7
+#define ARGUMENTS    13
+#define PATH_SIZE    4096
+
+/* Slow programs read a part of the capture, once: what is compared are bytes in a second. */
+#define PART_DIVISOR 16
+
+/* Stand-ins in command lines. */
+#define SELF      ""
+#define FILE_NAME "FILE"
+#define COPY_NAME "COPY"
+
+#define TSHARK_FILTER                                                                              \
+    "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
+
+/* What programs do, so that each stands beside its like. */
+enum task { VERIFY, REPAIR, READ, COPY };
+
+static const struct {
+    const char *name, *heading;
+} tasks[] = {
+    [VERIFY] = {"verify", "verify the checksums"},
+    [REPAIR] = {"repair", "write a copy in which they are right"},
+    [READ] = {"read", "only read"},
+    [COPY] = {"copy", "only copy"},
+};
+
+static const struct subject {
+    const char *title;
+    enum task task;
+    bool slow;
+    const char *command[ARGUMENTS];
+} subjects[] = {
+    {"carry check", VERIFY, false, {SELF, "check", "--quiet", FILE_NAME}},
+    {"carry check -j1", VERIFY, false, {SELF, "check", "--quiet", "-j1", FILE_NAME}},
+    {"tcpdump -vv", VERIFY, true, {"tcpdump", "-nn", "-vv", "-r", FILE_NAME}},
+    {"tshark",
+     VERIFY,
+     true,
+     {"tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o",
+      "udp.check_checksum:TRUE", "-r", FILE_NAME, "-Y", TSHARK_FILTER}},
+    {"carry fix", REPAIR, false, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
+    {"tcprewrite -C", REPAIR, true, {"tcprewrite", "-C", "-i", FILE_NAME, "-o", COPY_NAME}},
+    {"cat", READ, false, {"cat", FILE_NAME}},
+    {"libpcap, empty loop", READ, false, {SELF, "bench", "capture", "--libpcap-loop", FILE_NAME}},
+    {"tcpdump -w", READ, false, {"tcpdump", "-r", FILE_NAME, "-w", "/dev/null"}},
+    {"capinfos", READ, true, {"capinfos", FILE_NAME}},
+    {"cp", COPY, false, {"cp", "--reflink=never", FILE_NAME, COPY_NAME}},
+};
+
+#define SUBJECTS (sizeof subjects / sizeof *subjects)
+
+enum state { MEASURED, MISSING, BROKEN };
+
+struct result {
+    enum state state;
+    int exit_status;
+    size_t rounds;
+    double seconds[ROUNDS];
+    uint64_t bytes;
+    uint64_t peak_bytes;
+};
+
+struct options {
+    uint64_t size;
+    bool json;
+    bool help;
+    bool libpcap_loop;
+    const char *source;
+};
+
+struct bench {
+    struct options options;
+    FILE *whole, *part;
+    uint64_t whole_bytes, part_bytes;
+    struct result results[SUBJECTS];
+};
+
+static const char usage[] =
+    "Usage: carry bench capture [OPTION]... [FILE]\n"
+    "\n"
+    "Times carry check and carry fix, and other programs that are installed, on one\n"
+    "large capture in the page cache. Its packets are those of FILE again and again,\n"
+    "or are made for it: 60, 590 and 1514 bytes at 7:4:1. It lies in $TMPDIR, or\n"
+    "/tmp, meanwhile, as do the copies that programs make of it.\n"
+    "\n"
+    "  --size=BYTES  how large the capture is at least, as 1G or 200M (1G)\n"
+    "  --quick       the same as --size=64M\n"
+    "  --libpcap-loop  only go through FILE by libpcap, with an empty callback: the\n"
+    "                least that a program built on it takes; times nothing\n"
+    "  -J, --json    everything measured, as one object\n"
+    "  -h, --help    this text\n"
+    "\n"
+    "Exit status: 0 measured; 1 carry failed; 3 wrong usage, or no room; 127 there\n"
+    "is no libpcap for --libpcap-loop.\n";
+
+/* --- Options --- */
+
+static int set_size(struct options *options, const char *text) {
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (unit) {
+        const int shift = 10 * (int)(unit - units + 1);
+        value = value <= SIZE_LARGEST >> shift ? value << shift : SIZE_LARGEST + 1;
+        end++;
+    }
+    if (*text < '0' || *text > '9' || *end || errno || value < SIZE_LEAST || value > SIZE_LARGEST)
+        return command_usage(NAME, "--size takes bytes from 1M to 1024G, not '%s'", text);
+    options->size = value;
+    return STATUS_CLEAN;
+}
+
+static int parse(int argc, char **argv, struct options *options) {
+    enum { SIZE = 1, QUICK, LIBPCAP_LOOP };
+    static const struct option table[] = {
+        {"size", required_argument, NULL, SIZE},
+        {"quick", no_argument, NULL, QUICK},
+        {"libpcap-loop", no_argument, NULL, LIBPCAP_LOOP},
+        {"json", no_argument, NULL, 'J'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    int option, status = STATUS_CLEAN;
+    opterr = 0;
+    optind = 1;
+    while (status == STATUS_CLEAN && (option = getopt_long(argc, argv, ":hJ", table, NULL)) != -1) {
+        if (option == SIZE)
+            status = set_size(options, optarg);
+        else if (option == QUICK)
+            options->size = SIZE_QUICK;
+        else if (option == LIBPCAP_LOOP)
+            options->libpcap_loop = true;
+        else if (option == 'J')
+            options->json = true;
+        else if (option == 'h')
+            options->help = true;
+        else
+            status = command_bad_option(argv, option);
+    }
+    if (status == STATUS_CLEAN && argc - optind > 1)
+        return command_usage(NAME, "unexpected argument '%s'", argv[optind + 1]);
+    options->source = argv[optind];
+    if (status == STATUS_CLEAN && options->libpcap_loop && !options->source && !options->help)
+        return command_usage(NAME, "--libpcap-loop needs a FILE");
+    return status;
+}
+
+/* --- The captures --- */
+
+static const char *work_folder(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+static int create(char *path, size_t size) {
+    snprintf(path, size, "%s/carry-bench-XXXXXX", work_folder());
+    return mkstemp(path);
+}
+
+/* A file without a name, which goes when this process does; others see it as /dev/fd/N. */
+static FILE *open_nameless(void) {
+    char path[PATH_SIZE];
+    sigset_t before;
+    signals_hold(&before);
+    int descriptor = create(path, sizeof path);
+    if (descriptor >= 0)
+        unlink(path);
+    signals_release(&before);
+    return descriptor < 0 ? NULL : fdopen(descriptor, "w+b");
+}
+
+/* Where programs write. It has a name, since carry fix puts its copy in the place of one. */
+static char copy_path[PATH_SIZE];
+static volatile pid_t running; /* a program that may be writing there, or 0 */
+
+static void remove_copy(void) {
+    if (running > 0)
+        kill(running, SIGTERM);
+    unlink(copy_path);
+}
+
+static bool create_copy(void) {
+    sigset_t before;
+    signals_hold(&before);
+    int descriptor = create(copy_path, sizeof copy_path);
+    signals_undo(remove_copy);
+    signals_release(&before);
+    return descriptor >= 0 && close(descriptor) == 0;
+}
+
+/* Another process makes it: its memory would be counted as that of the programs started here. */
+static bool make(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(bench_capture_make(out, source, size) ? STATUS_CLEAN : STATUS_ERROR);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return false;
+    fseek(out, 0, SEEK_END);
+    *bytes = (uint64_t)ftell(out);
+    return true;
+}
+
+static bool make_captures(struct bench *bench) {
+    const struct options *options = &bench->options;
+    bench->whole = open_nameless();
+    bench->part = open_nameless();
+    if (!bench->whole || !bench->part || !create_copy()) {
+        command_error("cannot make a file to measure on in %s: %s", work_folder(), strerror(errno));
+        return false;
+    }
+    return make(bench->whole, options->source, options->size, &bench->whole_bytes) &&
+           make(bench->part, options->source, options->size / PART_DIVISOR, &bench->part_bytes);
+}
+
+/* --- Measuring --- */
+
+static const char *stand_for(const char *argument, const char *capture) {
+    if (strcmp(argument, FILE_NAME) == 0)
+        return capture;
+    return strcmp(argument, COPY_NAME) == 0 ? copy_path : argument;
+}
+
+static void start(const struct subject *subject, FILE *capture) {
+    char *arguments[ARGUMENTS + 1] = {0}, name[32];
+    snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
+    for (size_t i = 0; i < ARGUMENTS && subject->command[i]; i++)
+        arguments[i] = (char *)stand_for(subject->command[i], name);
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+        _exit(BENCH_CAPTURE_MISSING);
+    if (strcmp(arguments[0], SELF) == 0) {
+        arguments[0] = (char *)"carry";
+        execv("/proc/self/exe", arguments);
+    } else {
+        execvp(arguments[0], arguments);
+    }
+    _exit(BENCH_CAPTURE_MISSING);
+}
+
+/* Bad sums in the capture are no failure of who finds them. */
+static enum state state_of(int status) {
+    if (!WIFEXITED(status) ||
+        (WEXITSTATUS(status) > STATUS_BAD && WEXITSTATUS(status) != BENCH_CAPTURE_MISSING))
+        return BROKEN;
+    return WEXITSTATUS(status) == BENCH_CAPTURE_MISSING ? MISSING : MEASURED;
+}
+
+static void measure_once(const struct subject *subject, FILE *capture, struct result *result) {
+    struct rusage used;
+    int status;
+    /* Nobody pays for the removal of what another wrote. */
+    bool emptied = truncate(copy_path, 0) == 0;
+    int64_t before = clock_ns();
+    pid_t child = emptied ? fork() : -1;
+    if (child == 0)
+        start(subject, capture);
+    running = child;
+    bool ended = child > 0 && wait4(child, &status, 0, &used) == child;
+    running = 0;
+    if (!ended) {
+        result->state = BROKEN;
+        return;
+    }
+    result->seconds[result->rounds++] = (double)(clock_ns() - before) / CLOCK_SECOND;
+    result->state = state_of(status);
+    result->exit_status = WEXITSTATUS(status);
+    const uint64_t peak = (uint64_t)used.ru_maxrss * 1024;
+    result->peak_bytes = peak > result->peak_bytes ? peak : result->peak_bytes;
+}
+
+/* Round by round, so that a slow moment of the machine hits all alike. */
+static void measure(struct bench *bench) {
+    progress_begin_steps(ROUNDS * SUBJECTS);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < SUBJECTS; i++) {
+            const struct subject *subject = &subjects[i];
+            struct result *result = &bench->results[i];
+            result->bytes = subject->slow ? bench->part_bytes : bench->whole_bytes;
+            if (round == 0 || (!subject->slow && result->state == MEASURED))
+                measure_once(subject, subject->slow ? bench->part : bench->whole, result);
+            if (progress_due)
+                progress_draw(round * SUBJECTS + i);
+        }
+    }
+    progress_end();
+}
+
+/* --- What was measured --- */
+
+/* Bytes in a second, in thousands of millions. */
+static struct bench_stats rates(const struct result *result) {
+    struct bench_stats seconds = bench_stats(result->seconds, result->rounds);
+    const double bytes = (double)result->bytes / 1e9;
+    return (struct bench_stats){
+        .median = bytes / seconds.median, .q1 = bytes / seconds.q3, .q3 = bytes / seconds.q1};
+}
+
+static void print_result(const struct subject *subject, const struct result *result) {
+    char title[TEXT_SIZE], peak[TEXT_SIZE];
+    snprintf(title, sizeof title, "%s%s", subject->title, subject->slow ? " *" : "");
+    if (result->state == MEASURED)
+        printf("    %-20s %9.3f %12s\n", title, rates(result).median,
+               text_bytes(peak, result->peak_bytes));
+    else
+        printf("    %-20s %s\n", title, result->state == MISSING ? "not installed" : "failed");
+}
+
+static void print_text(const struct bench *bench) {
+    struct bench_machine machine;
+    char whole[TEXT_SIZE], part[TEXT_SIZE];
+    bench_machine(&machine);
+    printf("%s%s%s, %ld cores\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE),
+           sysconf(_SC_NPROCESSORS_ONLN));
+    printf("a capture of %s in the page cache; programs with * read %s\n"
+           "once, the others all of it %d times: medians\n\n",
+           text_bytes(whole, bench->whole_bytes), text_bytes(part, bench->part_bytes), ROUNDS);
+    printf("  %-22s %9s %12s\n", "", "GB/s", "peak memory");
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        if (i == 0 || subjects[i].task != subjects[i - 1].task)
+            printf("  %s\n", tasks[subjects[i].task].heading);
+        print_result(&subjects[i], &bench->results[i]);
+    }
+}
+
+static json_t *result_json(const struct subject *subject, const struct result *result) {
+    json_t *object = json_pack("{s:s, s:s, s:I}", "program", subject->title, "task",
+                               tasks[subject->task].name, "bytes", (json_int_t)result->bytes);
+    struct bench_stats rate = {0};
+    if (result->state == MEASURED)
+        rate = rates(result);
+    const struct {
+        const char *key;
+        json_t *value;
+    } measured[] = {
+        {"gb_per_s", json_real(rate.median)},
+        {"q1", json_real(rate.q1)},
+        {"q3", json_real(rate.q3)},
+        {"peak_bytes", json_integer((json_int_t)result->peak_bytes)},
+    };
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        json_object_set(object, measured[i].key,
+                        result->state == MEASURED ? measured[i].value : json_null());
+        json_decref(measured[i].value);
+    }
+    return object;
+}
+
+static void print_json(const struct bench *bench) {
+    json_t *programs = json_array();
+    for (size_t i = 0; i < SUBJECTS; i++)
+        json_array_append_new(programs, result_json(&subjects[i], &bench->results[i]));
+    json_t *object =
+        json_pack("{s:s, s:o, s:I, s:o}", "bench", "capture", "machine", bench_machine_json(),
+                  "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "programs", programs);
+    json_print_report(object);
+}
+
+/* Of a capture made for the purpose, carry must find every sum right. */
+static bool checked(const struct bench *bench) {
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        const struct result *result = &bench->results[i];
+        bool clean = bench->options.source || result->exit_status == STATUS_CLEAN;
+        if (subjects[i].task != READ && strcmp(subjects[i].command[0], SELF) == 0 &&
+            (result->state != MEASURED || !clean))
+            return false;
+    }
+    return true;
+}
+
+static int run_bench(struct bench *bench) {
+    fflush(stdout);
+    if (!make_captures(bench))
+        return STATUS_ERROR;
+    measure(bench);
+    if (bench->options.json)
+        print_json(bench);
+    else
+        print_text(bench);
+    return checked(bench) ? STATUS_CLEAN : STATUS_BAD;
+}
+
+int bench_capture(int argc, char **argv) {
+    struct bench bench = {.options.size = SIZE_DEFAULT};
+    int status = parse(argc, argv, &bench.options);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (bench.options.help) {
+        fputs(usage, stdout);
+        return STATUS_CLEAN;
+    }
+    if (bench.options.libpcap_loop)
+        return bench_capture_loop(bench.options.source);
+    status = run_bench(&bench);
+    remove_copy();
+    if (bench.whole)
+        fclose(bench.whole);
+    if (bench.part)
+        fclose(bench.part);
+    return status;
+}

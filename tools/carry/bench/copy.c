@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry bench copy`: its options, and its course. */
+#include "bench/copy.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/benches.h"
+#include "common/command.h"
+
+#define SIZE_MAX_BYTES ((size_t)1 << 30)
+#define COLD_SIZE_MAX  ((size_t)4 << 20) /* larger ones are cold in any case */
+#define BESIDE_MOST    9000              /* beside more, other work is little */
+#define LINE_BYTES     64
+
+struct options {
+    const char *name; /* as messages name the command */
+    bool quick, json, help;
+    unsigned modes; /* a bit each */
+    size_t size_count;
+    size_t sizes[COPY_LIST_MAX];
+};
+
+static const size_t quick_sizes[] = {64, 1500, 65536};
+static const size_t normal_sizes[] = {16, 64, 256, 1500, 4096, 9000, 65536, 1 << 20, 64 << 20};
+
+static void print_usage(void) {
+    puts("Usage: carry bench copy [OPTION]...\n"
+         "\n"
+         "Times copies on this machine: every kernel of carry_copy(), memcpy of the C\n"
+         "library, those that survive faults, that sum in the same pass, or go past the\n"
+         "caches, process_vm_readv() within this process, and moves beside memmove. Takes\n"
+         "half a minute.\n"
+         "\n"
+         "  --quick       fewer sizes and rounds: some seconds\n"
+         "  --size BYTES  only this size (may be repeated)\n"
+         "  --mode MODE   only this mode (may be repeated):");
+    for (size_t i = 0; i < COPY_MODES; i++)
+        printf("                  %-9s%s\n", copy_modes[i].name, copy_modes[i].title);
+    puts("  -J, --json    everything measured, as one object\n"
+         "  -h, --help    this text\n"
+         "\n"
+         "Exit status: 0 measured; 1 something copies wrongly, and nothing was timed;\n"
+         "3 wrong usage.\n"
+         "\n"
+         "Examples:\n"
+         "  carry bench copy --quick\n"
+         "  carry bench copy --size 1500 --mode hot --mode cold\n"
+         "  CARRY_CPU_MASK=avx512bw carry bench copy");
+}
+
+static int add_size(struct options *options, const char *text) {
+    uint64_t size;
+    int status = command_number(options->name, "size", text, 1, SIZE_MAX_BYTES, &size);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (options->size_count == COPY_LIST_MAX)
+        return command_usage(options->name, "--size may be given %d times at most", COPY_LIST_MAX);
+    options->sizes[options->size_count++] = size;
+    return STATUS_CLEAN;
+}
+
+static int add_mode(struct options *options, const char *text) {
+    for (size_t i = 0; i < COPY_MODES; i++) {
+        if (strcmp(text, copy_modes[i].name) == 0) {
+            options->modes |= 1u << i;
+            return STATUS_CLEAN;
+        }
+    }
+    return command_usage(options->name, "there is no mode '%s'", text);
+}
+
+static int parse(int argc, char **argv, struct options *options) {
+    enum { QUICK = 1, SIZE, MODE };
+    static const struct option table[] = {
+        {"quick", no_argument, NULL, QUICK},     {"size", required_argument, NULL, SIZE},
+        {"mode", required_argument, NULL, MODE}, {"json", no_argument, NULL, 'J'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    };
+    int status = STATUS_CLEAN, option;
+    optind = 1;
+    opterr = 0;
+    while (status == STATUS_CLEAN && !options->help &&
+           (option = getopt_long(argc, argv, ":hJ", table, NULL)) != -1) {
+        if (option == QUICK)
+            options->quick = true;
+        else if (option == SIZE)
+            status = add_size(options, optarg);
+        else if (option == MODE)
+            status = add_mode(options, optarg);
+        else if (option == 'J')
+            options->json = true;
+        else if (option == 'h')
+            options->help = true;
+        else
+            return command_bad_option(argv, option);
+    }
+    if (status == STATUS_CLEAN && !options->help && optind < argc)
+        return command_usage(options->name, "unexpected argument '%s'", argv[optind]);
+    return status;
+}
+
+/* What the options leave open. */
+static void complete(struct options *options) {
+    const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD | 1u << COPY_BESIDE;
+    if (!options->modes)
+        options->modes = options->size_count ? sized : (1u << COPY_MODES) - 1;
+    const size_t *sizes = options->quick ? quick_sizes : normal_sizes;
+    const size_t bytes = options->quick ? sizeof quick_sizes : sizeof normal_sizes;
+    if (!options->size_count) {
+        memcpy(options->sizes, sizes, bytes);
+        options->size_count = bytes / sizeof *sizes;
+    }
+}
+
+static void add_cell(struct copy_set *set, struct copy_cell cell) {
+    set->cells[set->cell_count++] = cell;
+}
+
+static void add_sized_cells(struct copy_set *set, const struct options *options,
+                            enum copy_mode mode, struct copy_alignment align) {
+    const size_t most = mode == COPY_HOT      ? SIZE_MAX_BYTES
+                        : mode == COPY_BESIDE ? BESIDE_MOST
+                                              : COLD_SIZE_MAX;
+    for (size_t i = 0; i < options->size_count; i++) {
+        struct copy_cell cell = {mode, options->sizes[i], align, 0};
+        if (cell.size > most)
+            continue;
+        if (mode == COPY_COLD)
+            cell.stride = (cell.size / LINE_BYTES + 2) * LINE_BYTES;
+        add_cell(set, cell);
+    }
+}
+
+/* Room for the cells of all modes, whichever are asked for. */
+static bool make_cells(struct copy_set *set, size_t count) {
+    set->cells = calloc(count, sizeof *set->cells);
+    return set->cells != NULL;
+}
+
+static bool add_cells(struct copy_bench *bench, const struct options *options) {
+    const size_t sizes = options->size_count;
+    if (!make_cells(&bench->memory, 2 * COPY_ALIGNMENTS * sizes + 1) ||
+        !make_cells(&bench->beside, sizes + 1) ||
+        !make_cells(&bench->move, COPY_OVERLAPS * sizes) || !make_cells(&bench->pipe, 1))
+        return false;
+    for (enum copy_mode mode = COPY_HOT; mode <= COPY_COLD; mode++)
+        for (size_t i = 0; i < COPY_ALIGNMENTS && options->modes >> mode & 1; i++)
+            add_sized_cells(&bench->memory, options, mode, copy_alignments[i]);
+    if (options->modes >> COPY_MIXED & 1)
+        add_cell(&bench->memory, (struct copy_cell){.mode = COPY_MIXED});
+    if (options->modes >> COPY_BESIDE & 1) {
+        add_sized_cells(&bench->beside, options, COPY_BESIDE, copy_alignments[0]);
+        add_cell(&bench->beside, (struct copy_cell){.mode = COPY_BESIDE});
+    }
+    for (size_t i = 0; i < COPY_OVERLAPS && options->modes >> COPY_MOVE & 1; i++)
+        add_sized_cells(&bench->move, options, COPY_MOVE, copy_overlaps[i]);
+    if (options->modes >> COPY_PIPE & 1)
+        add_cell(&bench->pipe, (struct copy_cell){.mode = COPY_PIPE});
+    return true;
+}
+
+static size_t largest(const struct options *options) {
+    size_t most = 0;
+    for (size_t i = 0; i < options->size_count; i++)
+        most = options->sizes[i] > most ? options->sizes[i] : most;
+    return most;
+}
+
+static int run_bench(struct copy_bench *bench, const struct options *options) {
+    if (!copy_prepare(bench, largest(options)) || !add_cells(bench, options))
+        return command_error("not enough memory, or no pipe");
+    size_t size;
+    const char *wrong = copy_find_wrong(bench, &size);
+    if (wrong) {
+        command_error("%s is WRONG: it copies %zu bytes to others", wrong, size);
+        return STATUS_BAD;
+    }
+    if (!copy_measure(bench, options->quick ? 15 : 61, options->quick ? 20e3 : 50e3))
+        return command_error("not enough memory");
+    if (options->json)
+        return copy_print_json(bench) ? STATUS_CLEAN : command_error("not enough memory");
+    copy_print_text(bench);
+    return STATUS_CLEAN;
+}
+
+int bench_copy(int argc, char **argv) {
+    struct options options = {.name = argv[0]};
+    int status = parse(argc, argv, &options);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (options.help) {
+        print_usage();
+        return STATUS_CLEAN;
+    }
+    complete(&options);
+    struct copy_bench bench = {.pipes = {-1, -1}};
+    status = run_bench(&bench, &options);
+    copy_release(&bench);
+    return status;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* What `carry bench copy` tells people and programs. */
+#include <stdio.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+#include <jansson.h>
+
+#include "bench/copy.h"
+#include "bench/machine.h"
+#include "common/json.h"
+#include "common/text.h"
+
+#define LABEL_COLUMNS  8
+#define VALUE_COLUMNS  8
+#define RATIO_COLUMNS  7
+#define NAME_COLUMNS   10
+#define BEST_COLUMNS   9
+#define TURN_COLUMNS   4
+#define LOSS_TOLERATED 0.03
+
+/* Three digits or more: 1.23, 12.3, 1234, 1234k. */
+static const char *number(char *buffer, double value) {
+    const char *suffix = value < 999999.5 ? "" : "k";
+    value /= *suffix ? 1e3 : 1;
+    int decimals = *suffix || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(buffer, TEXT_SIZE, "%.*f%s", decimals, value, suffix);
+    return buffer;
+}
+
+static void print_label(const struct copy_cell *cell) {
+    char text[TEXT_SIZE];
+    if (cell->size && cell->size % ((size_t)1 << 20) == 0)
+        snprintf(text, sizeof text, "%zu MiB", cell->size >> 20);
+    else
+        snprintf(text, sizeof text, "%zu", cell->size);
+    const char *varies = cell->mode == COPY_BESIDE ? "imix" : "0 to 64";
+    printf("%*s", LABEL_COLUMNS, cell->size ? text : varies);
+}
+
+static void print_value(const struct copy_set *set, size_t cell, size_t subject, int columns) {
+    char text[TEXT_SIZE];
+    printf("%*s", columns, number(text, copy_stats(set, cell, subject).median));
+}
+
+static void print_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
+    printf("%*.2fx", RATIO_COLUMNS - 1, copy_ratio(set, cell, subject, base));
+}
+
+/* The cells of one table: of a mode, at one pair of alignments where it has several. */
+struct selection {
+    const struct copy_set *set;
+    enum copy_mode mode;
+    struct copy_alignment align;
+};
+
+static bool is_selected(struct selection selection, const struct copy_cell *cell) {
+    return cell->mode == selection.mode && cell->align.source == selection.align.source &&
+           cell->align.target == selection.align.target;
+}
+
+/* The first cell of a table from `index` on, or the number of all. */
+static size_t next_cell(struct selection selection, size_t index) {
+    while (index < selection.set->cell_count &&
+           !is_selected(selection, &selection.set->cells[index]))
+        index++;
+    return index;
+}
+
+static void print_title(enum copy_mode mode) {
+    printf("\n%s%s%s: %s; ns\n", text_colour(COLOUR_BOLD), copy_modes[mode].name,
+           text_colour(COLOUR_NONE), copy_modes[mode].title);
+}
+
+static void begin_header(const char *first) {
+    printf("%s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, first);
+}
+
+static void end_header(void) {
+    printf("%s\n", text_colour(COLOUR_NONE));
+}
+
+/* --- The kernels --- */
+
+static int name_columns(const struct copy_subject *subject) {
+    int columns = (int)strlen(subject->name) + 2;
+    return columns > VALUE_COLUMNS ? columns : VALUE_COLUMNS;
+}
+
+static void print_kernels(const struct copy_bench *bench, struct selection table) {
+    begin_header("bytes");
+    for (size_t i = 0; i < bench->kernels_end; i++)
+        printf("%*s", name_columns(&bench->memory.subjects[i]), bench->memory.subjects[i].name);
+    printf("%*s", BEST_COLUMNS, "of best");
+    end_header();
+    for (size_t i = next_cell(table, 0); i < table.set->cell_count; i = next_cell(table, i + 1)) {
+        print_label(&table.set->cells[i]);
+        for (size_t j = 0; j < bench->kernels_end; j++)
+            print_value(table.set, i, j, name_columns(&bench->memory.subjects[j]));
+        printf("%*.2f\n", BEST_COLUMNS,
+               copy_ratio(table.set, i, bench->focus, copy_best(bench, i)));
+    }
+}
+
+/* --- The functions around them --- */
+
+static void print_functions(const struct copy_bench *bench, struct selection table) {
+    const struct {
+        size_t subject, base;
+    } columns[] = {
+        {bench->copy_try, bench->copy},    {bench->sum_copy, bench->memcpy},
+        {bench->sum_try, bench->sum_copy}, {bench->sum_then_copy, SIZE_MAX},
+        {bench->stream, SIZE_MAX},         {bench->readv, SIZE_MAX},
+    };
+    const size_t count = sizeof columns / sizeof *columns;
+    begin_header("bytes");
+    for (size_t i = 0; i < count; i++)
+        printf("%*s%*s", VALUE_COLUMNS, table.set->subjects[columns[i].subject].name,
+               columns[i].base == SIZE_MAX ? 0 : RATIO_COLUMNS, "");
+    end_header();
+    for (size_t i = next_cell(table, 0); i < table.set->cell_count; i = next_cell(table, i + 1)) {
+        print_label(&table.set->cells[i]);
+        for (size_t j = 0; j < count; j++) {
+            print_value(table.set, i, columns[j].subject, VALUE_COLUMNS);
+            if (columns[j].base != SIZE_MAX)
+                print_ratio(table.set, i, columns[j].subject, columns[j].base);
+        }
+        putchar('\n');
+    }
+}
+
+/* --- Sizes down, pairs of alignments across --- */
+
+/* Prints what a subject takes in a cell and, as a ratio, in the time of another. */
+typedef void print_pair_fn(const struct copy_bench *bench, const struct copy_set *set, size_t cell);
+
+static void print_copy_of_best(const struct copy_bench *bench, const struct copy_set *set,
+                               size_t cell) {
+    print_value(set, cell, bench->focus, VALUE_COLUMNS + 2);
+    print_ratio(set, cell, bench->focus, copy_best(bench, cell));
+}
+
+static void print_sum_of_memcpy(const struct copy_bench *bench, const struct copy_set *set,
+                                size_t cell) {
+    print_value(set, cell, bench->sum_copy, VALUE_COLUMNS + 2);
+    print_ratio(set, cell, bench->sum_copy, bench->memcpy);
+}
+
+static void print_move_of_memmove(const struct copy_bench *bench, const struct copy_set *set,
+                                  size_t cell) {
+    (void)bench;
+    print_value(set, cell, 1, VALUE_COLUMNS + 2);
+    print_ratio(set, cell, 1, 0);
+}
+
+struct across {
+    const struct copy_set *set;
+    enum copy_mode mode;
+    const struct copy_alignment *aligns;
+    size_t count;
+};
+
+static struct selection table_of(const struct across *across, size_t column) {
+    return (struct selection){across->set, across->mode, across->aligns[column]};
+}
+
+static void print_across(const struct copy_bench *bench, const struct across *across,
+                         print_pair_fn *print_pair) {
+    size_t cells[COPY_ALIGNMENTS + COPY_OVERLAPS];
+    char text[TEXT_SIZE];
+    begin_header("bytes");
+    for (size_t i = 0; i < across->count; i++) {
+        snprintf(text, sizeof text, "%u to %u", across->aligns[i].source, across->aligns[i].target);
+        printf("%*s", VALUE_COLUMNS + 2 + RATIO_COLUMNS, text);
+        cells[i] = next_cell(table_of(across, i), 0);
+    }
+    end_header();
+    while (cells[0] < across->set->cell_count) {
+        print_label(&across->set->cells[cells[0]]);
+        for (size_t i = 0; i < across->count; i++) {
+            print_pair(bench, across->set, cells[i]);
+            cells[i] = next_cell(table_of(across, i), cells[i] + 1);
+        }
+        putchar('\n');
+    }
+}
+
+/* --- All of it --- */
+
+static bool is_empty(struct selection table) {
+    return next_cell(table, 0) == table.set->cell_count;
+}
+
+static void print_sized(const struct copy_bench *bench, enum copy_mode mode) {
+    const struct across all = {&bench->memory, mode, copy_alignments, COPY_ALIGNMENTS};
+    const struct selection table = table_of(&all, 0);
+    if (is_empty(table))
+        return;
+    print_title(mode);
+    print_kernels(bench, table);
+    putchar('\n');
+    print_functions(bench, table);
+    printf("\n  %s, of best, where source and target start in a page:\n",
+           bench->memory.subjects[bench->focus].name);
+    print_across(bench, &all, print_copy_of_best);
+    puts("\n  sum_copy, of memcpy:");
+    print_across(bench, &all, print_sum_of_memcpy);
+}
+
+static void print_mixed(const struct copy_bench *bench) {
+    const struct selection table = {&bench->memory, COPY_MIXED, {0, 0}};
+    if (is_empty(table))
+        return;
+    print_title(COPY_MIXED);
+    print_kernels(bench, table);
+    putchar('\n');
+    print_functions(bench, table);
+}
+
+/* Subjects from `first` to `last`: the turn, and what of it is added to the work alone. */
+static void print_turns(const struct copy_set *set, size_t first, size_t last) {
+    begin_header("bytes");
+    for (size_t i = first; i < last; i++)
+        printf("%*s%*s", NAME_COLUMNS, set->subjects[i].name, VALUE_COLUMNS, "");
+    end_header();
+    for (size_t cell = 0; cell < set->cell_count; cell++) {
+        print_label(&set->cells[cell]);
+        for (size_t i = first; i < last; i++) {
+            print_value(set, cell, i, NAME_COLUMNS);
+            printf("%+*.1f", VALUE_COLUMNS, copy_added(set, cell, i));
+        }
+        putchar('\n');
+    }
+}
+
+static void print_beside(const struct copy_bench *bench) {
+    const struct copy_set *set = &bench->beside;
+    if (!set->cell_count)
+        return;
+    print_title(COPY_BESIDE);
+    puts("  What a turn takes, and how much of that a copy adds to the work alone:");
+    for (size_t first = 0; first < set->subject_count; first += TURN_COLUMNS) {
+        size_t last = first + TURN_COLUMNS;
+        print_turns(set, first, last < set->subject_count ? last : set->subject_count);
+        if (last < set->subject_count)
+            putchar('\n');
+    }
+}
+
+static void print_moves(const struct copy_bench *bench) {
+    const struct across all = {&bench->move, COPY_MOVE, copy_overlaps, COPY_OVERLAPS};
+    if (is_empty(table_of(&all, 0)))
+        return;
+    print_title(COPY_MOVE);
+    puts("  carry_copy_move(), of memmove, where source and target start in a page:");
+    print_across(bench, &all, print_move_of_memmove);
+}
+
+static void print_pipe(const struct copy_bench *bench) {
+    if (!bench->pipe.cell_count)
+        return;
+    print_title(COPY_PIPE);
+    begin_header("");
+    for (size_t i = 0; i < bench->pipe.subject_count; i++)
+        printf("%*s", NAME_COLUMNS, bench->pipe.subjects[i].name);
+    end_header();
+    printf("%*s", LABEL_COLUMNS, "a block");
+    for (size_t i = 0; i < bench->pipe.subject_count; i++)
+        print_value(&bench->pipe, 0, i, NAME_COLUMNS);
+    putchar('\n');
+}
+
+static void print_loss(const struct copy_cell *cell, double loss) {
+    print_label(cell);
+    printf("  %s", copy_modes[cell->mode].name);
+    if (cell->size)
+        printf(" from %u to %u", cell->align.source, cell->align.target);
+    printf(": by %.0f%%\n", 100 * loss);
+}
+
+static void print_losses(const struct copy_bench *bench) {
+    const struct copy_set *set = &bench->memory;
+    bool any = false;
+    printf("\n%s loses to the better one of memcpy and rep by more than %.0f%%:",
+           set->subjects[bench->focus].name, 100 * LOSS_TOLERATED);
+    for (size_t i = 0; i < set->cell_count; i++) {
+        double loss = copy_ratio(set, i, bench->focus, copy_best(bench, i)) - 1;
+        if (loss <= LOSS_TOLERATED)
+            continue;
+        printf("%s", any ? "" : "\n");
+        print_loss(&set->cells[i], loss);
+        any = true;
+    }
+    printf("%s", any ? "" : " nowhere\n");
+}
+
+static void print_head(const struct copy_bench *bench) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
+    printf("  of best   the time of %s, the chosen kernel, in that of memcpy or rep,\n"
+           "            whichever takes less\n"
+           "  try       carry_copy_try()%s, and its time in that of carry_copy()\n",
+           bench->memory.subjects[bench->focus].name, bench->survives ? "" : " without handlers");
+    printf("  sum_copy  carry_sum_copy(), and its time in that of memcpy\n"
+           "  sum_try   carry_sum_copy_try(), and its time in that of sum_copy\n"
+           "  sum+copy  carry_sum(), then carry_copy()\n"
+           "  stream    carry_copy_stream()\n"
+           "  readv     process_vm_readv() within this process\n"
+           "Times are medians of %zu rounds.\n",
+           bench->memory.plan.rounds);
+}
+
+void copy_print_text(const struct copy_bench *bench) {
+    print_head(bench);
+    print_sized(bench, COPY_HOT);
+    print_sized(bench, COPY_COLD);
+    print_mixed(bench);
+    print_beside(bench);
+    print_moves(bench);
+    print_pipe(bench);
+    if (bench->memory.cell_count)
+        print_losses(bench);
+}
+
+/* --- For programs --- */
+
+static json_t *cell_json(const struct copy_set *set, size_t index, size_t subject) {
+    const struct copy_cell *cell = &set->cells[index];
+    struct bench_stats ns = copy_stats(set, index, subject);
+    json_t *size = cell->size ? json_integer((json_int_t)cell->size) : json_null();
+    json_t *added = cell->mode == COPY_BESIDE ? json_real(copy_added(set, index, subject)) : NULL;
+    return json_pack("{s:s, s:o, s:i, s:i, s:s, s:f, s:f, s:f, s:o*}", "mode",
+                     copy_modes[cell->mode].name, "size", size, "source", cell->align.source,
+                     "target", cell->align.target, "subject", set->subjects[subject].name, "ns",
+                     ns.median, "q1", ns.q1, "q3", ns.q3, "above_floor", added);
+}
+
+static void append_cells(json_t *list, const struct copy_set *set) {
+    for (size_t cell = 0; cell < set->cell_count; cell++)
+        for (size_t subject = 0; subject < set->subject_count; subject++)
+            json_array_append_new(list, cell_json(set, cell, subject));
+}
+
+bool copy_print_json(const struct copy_bench *bench) {
+    json_t *cells = json_array();
+    append_cells(cells, &bench->memory);
+    append_cells(cells, &bench->beside);
+    append_cells(cells, &bench->move);
+    append_cells(cells, &bench->pipe);
+    json_t *object =
+        json_pack("{s:s, s:o, s:I, s:s, s:o}", "bench", "copy", "machine", bench_machine_json(),
+                  "rounds", (json_int_t)bench->memory.plan.rounds, "focus",
+                  bench->memory.subjects[bench->focus].name, "cells", cells);
+    if (!object)
+        return false;
+    json_print_report(object);
+    return true;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry bench hook`: what a hooked call costs, and what it costs to hook. */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+#include <carry/hook.h>
+
+#include "bench/benches.h"
+#include "bench/machine.h"
+#include "bench/measure.h"
+#include "bench/options.h"
+#include "common/command.h"
+#include "common/json.h"
+#include "common/text.h"
+
+#define SAMPLE_NS 1e6
+
+/* What the library is built for; shown beside what was measured. */
+#define MOST_NS 20
+
+enum place { PLACE_CALL, PLACE_ENTRY, PLACES };
+enum state { STATE_NONE, STATE_ENTER, STATE_LEAVE, STATE_BOTH, STATES };
+
+static const char *const place_names[PLACES] = {"call", "entry"};
+static const struct {
+    const char *name, *title;
+} states[STATES] = {
+    [STATE_NONE] = {"none", "no hook"},
+    [STATE_ENTER] = {"enter", "enter"},
+    [STATE_LEAVE] = {"leave", "leave"},
+    [STATE_BOTH] = {"both", "enter and leave"},
+};
+
+struct hook_bench {
+    struct bench_stats ns[STATES][PLACES];
+    struct bench_stats all; /* attaching to all calls of this process, and detaching */
+    size_t all_count;
+    size_t rounds;
+};
+
+static const char usage[] =
+    "Usage: carry bench hook [OPTION]...\n"
+    "\n"
+    "Times calls of a function of the C library through the PLT, and of a function\n"
+    "with a patchable entry: without a hook, and with callbacks that do nothing,\n"
+    "before the call, after it, and both. Then hooks all calls of this process at\n"
+    "once. Takes some two seconds.\n"
+    "\n"
+    "  --quick       fewer rounds: a quarter of a second\n"
+    "  -J, --json    everything measured, as one object\n"
+    "  -h, --help    this text\n"
+    "\n"
+    "Exit status: 0 measured, or there are no hooks on this architecture; 1 a call\n"
+    "could not be hooked; 3 wrong usage, or no memory.\n"
+    "\n"
+    "Example:\n"
+    "  carry bench hook --json\n";
+
+/* --- What is timed --- */
+
+/* A compiler that has looked into the function would rely on the registers that it leaves alone. */
+#ifdef __clang__
+#define ALONE noinline
+#else
+#define ALONE noipa
+#endif
+#ifdef __x86_64__
+#define PATCHABLE __attribute__((ALONE, patchable_function_entry(5)))
+#else
+#define PATCHABLE __attribute__((ALONE))
+#endif
+
+PATCHABLE static size_t own_length(const char *text) {
+    __asm__ volatile("");
+    return *text != 0;
+}
+
+static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+    const char *text = "";
+    size_t sum = 0;
+    (void)context, (void)cell, (void)first;
+    for (size_t i = 0; i < calls; i++) {
+        __asm__ volatile("" : "+r"(text)); /* or the compiler would call once */
+        sum += subject == PLACE_CALL ? strlen(text) : own_length(text);
+    }
+    return (uint32_t)sum;
+}
+
+static void nothing(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                    void *user) {
+    (void)place, (void)call, (void)user;
+}
+
+static uint32_t run_all(const void *context, size_t cell, size_t subject, size_t first,
+                        size_t calls) {
+    size_t *count = *(size_t *const *)context;
+    (void)cell, (void)subject, (void)first;
+    for (size_t i = 0; i < calls; i++) {
+        struct carry_hook hook = {.enter = nothing};
+        carry_hook_attach_calls(&hook);
+        *count = hook.attached;
+        carry_hook_detach(&hook);
+    }
+    return (uint32_t)*count;
+}
+
+static size_t as_many_as_fit(const void *context, size_t cell) {
+    (void)context, (void)cell;
+    return 0;
+}
+
+static void no_progress(size_t done, size_t total) {
+    (void)done, (void)total;
+}
+
+/* --- Measuring --- */
+
+static bool measure_plan(const struct bench_plan *plan, struct bench_stats *stats) {
+    double *samples = bench_measure(plan);
+    for (size_t i = 0; samples && i < plan->subjects; i++)
+        stats[i] = bench_stats(bench_samples(plan, samples, 0, i), plan->rounds);
+    free(samples);
+    return samples != NULL;
+}
+
+static int attach(struct carry_hook hooks[PLACES], enum state state) {
+    if (state == STATE_NONE)
+        return CARRY_OK;
+    for (size_t i = 0; i < PLACES; i++)
+        hooks[i] = (struct carry_hook){
+            .object = "",
+            .symbol = "strlen",
+            .enter = state == STATE_LEAVE ? NULL : nothing,
+            .leave = state == STATE_ENTER ? NULL : nothing,
+        };
+    int error = carry_hook_attach_calls(&hooks[PLACE_CALL]);
+    return error ? error : carry_hook_attach_entry(&hooks[PLACE_ENTRY], (void (*)(void))own_length);
+}
+
+static int measure_state(struct hook_bench *bench, const struct bench_plan *plan,
+                         enum state state) {
+    struct carry_hook hooks[PLACES] = {0};
+    int error = attach(hooks, state);
+    int status = STATUS_CLEAN;
+    if (error) {
+        command_error("cannot hook a function: %s", carry_error_text(error));
+        status = STATUS_BAD;
+    } else if (!measure_plan(plan, bench->ns[state])) {
+        status = command_error("no memory");
+    }
+    for (size_t i = 0; i < PLACES; i++)
+        carry_hook_detach(&hooks[i]);
+    return status;
+}
+
+static int measure(struct hook_bench *bench, const struct bench_options *options) {
+    const size_t *count = &bench->all_count;
+    struct bench_plan plan = {
+        .cells = 1,
+        .subjects = PLACES,
+        .rounds = options->rounds,
+        .sample_ns = SAMPLE_NS,
+        .run = run,
+        .fixed_calls = as_many_as_fit,
+        .context = &count,
+        .progress = no_progress,
+    };
+    int status = STATUS_CLEAN;
+    bench->rounds = options->rounds;
+    for (size_t state = 0; state < STATES && status == STATUS_CLEAN; state++)
+        status = measure_state(bench, &plan, (enum state)state);
+    plan.subjects = 1;
+    plan.run = run_all;
+    if (status == STATUS_CLEAN && !measure_plan(&plan, &bench->all))
+        status = command_error("no memory");
+    return status;
+}
+
+/* --- Reports --- */
+
+static double added(const struct hook_bench *bench, size_t state, size_t place) {
+    return bench->ns[state][place].median - bench->ns[STATE_NONE][place].median;
+}
+
+static void print_text(const struct hook_bench *bench) {
+    bench_machine_print(bench->rounds);
+    printf("\n%scalls%s: ns each, and what the hook adds (built for %d at most)\n",
+           text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE), MOST_NS);
+    printf("%s%-20s%18s%18s%s\n", text_colour(COLOUR_FAINT), "", "call by the PLT",
+           "patchable entry", text_colour(COLOUR_NONE));
+    for (size_t state = 0; state < STATES; state++) {
+        printf("  %-18s", states[state].title);
+        for (size_t place = 0; place < PLACES; place++) {
+            printf("%*.2f", place && !state ? 18 : 10, bench->ns[state][place].median);
+            if (state != STATE_NONE)
+                printf(" %+7.2f", added(bench, state, place));
+        }
+        putchar('\n');
+    }
+    printf("\n%sall %zu calls of this process%s, hooked and freed: %.1f us, %.0f ns a call\n",
+           text_colour(COLOUR_BOLD), bench->all_count, text_colour(COLOUR_NONE),
+           bench->all.median / 1e3, bench->all.median / (double)bench->all_count);
+}
+
+static json_t *stats_json(const struct bench_stats *ns) {
+    return json_pack("{s:f, s:f, s:f, s:f}", "ns", ns->median, "min", ns->min, "q1", ns->q1, "q3",
+                     ns->q3);
+}
+
+static void print_json(const struct hook_bench *bench, bool supported) {
+    json_t *cases = json_array();
+    for (size_t state = 0; state < STATES && supported; state++)
+        for (size_t place = 0; place < PLACES; place++) {
+            json_t *one = stats_json(&bench->ns[state][place]);
+            json_object_set_new(one, "place", json_string(place_names[place]));
+            json_object_set_new(one, "hook", json_string(states[state].name));
+            json_object_set_new(one, "added_ns", json_real(added(bench, state, place)));
+            json_array_append_new(cases, one);
+        }
+    json_t *all = supported ? stats_json(&bench->all) : json_null();
+    if (supported)
+        json_object_set_new(all, "calls", json_integer((json_int_t)bench->all_count));
+    json_t *report = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o}", "bench", "hook", "machine",
+                               bench_machine_json(), "hooks", supported, "rounds",
+                               (json_int_t)bench->rounds, "cases", cases, "all", all);
+    json_print_report(report);
+}
+
+int bench_hook(int argc, char **argv) {
+    struct bench_options options = {.rounds = 101};
+    struct hook_bench bench = {0};
+    int status;
+    if (!bench_options(argc, argv, usage, &options, &status))
+        return status;
+    int error = carry_hook_register(__start___patchable_function_entries,
+                                    __stop___patchable_function_entries);
+    bool supported = error != CARRY_ERROR_UNSUPPORTED;
+    if (supported)
+        status = measure(&bench, &options);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (options.json)
+        print_json(&bench, supported);
+    else if (supported)
+        print_text(&bench);
+    else
+        printf("There are no hooks on %s\n", carry_cpu_arch());
+    return STATUS_CLEAN;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry bench jit`: functions made at run time, beside those that are compiled. */
+#include "bench/jit.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include <carry/cpu.h>
+
+#include "bench/benches.h"
+#include "bench/kernels.h"
+#include "bench/machine.h"
+#include "bench/options.h"
+#include "common/command.h"
+#include "common/json.h"
+#include "common/text.h"
+
+const size_t jit_sizes[JIT_SIZES] = {20, 40, 44, 64, 128, 550, 1500};
+
+const struct jit_packet jit_packets[JIT_PACKETS] = {
+    {"check", 64, JIT_CHECK},
+    {"check", 550, JIT_CHECK},
+    {"check", 1500, JIT_CHECK},
+    {"write", 64, JIT_WRITE},
+};
+
+static const char *const sum_names[JIT_SUMS] = {"generic", "best", "exact", "range"};
+static const char *const way_names[JIT_WAYS] = {"compiled", "made"};
+
+static const char usage[] =
+    "Usage: carry bench jit [OPTION]...\n"
+    "\n"
+    "Times sums of 20 to 1,500 bytes by the kernel in portable C, by the best one\n"
+    "through carry_sum(), by a function made for that size, and by one made for all\n"
+    "of these sizes; then checks of packets of TCP over IPv4, and writes of their\n"
+    "addresses, ports, sequence number and time to live; and how long it takes to\n"
+    "make the functions. Takes some ten seconds.\n"
+    "\n"
+    "  --quick       fewer rounds: a second\n"
+    "  -J, --json    everything measured, as one object\n"
+    "  -h, --help    this text\n"
+    "\n"
+    "Exit status: 0 measured, or nothing can be made on this architecture; 1 a\n"
+    "function is wrong; 3 wrong usage, no memory, or built without libcarry-jit.\n"
+    "\n"
+    "Example:\n"
+    "  carry bench jit --json\n";
+
+/* --- For people --- */
+
+static void print_sums(const struct jit_bench *bench, size_t mode) {
+    printf("\n%ssums, %s%s: ns a call; how much faster than %s through carry_sum()\n",
+           text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
+    printf("%s  bytes  generic     best    exact    range      exact    range   exact, ns/byte%s\n",
+           text_colour(COLOUR_FAINT), text_colour(COLOUR_NONE));
+    for (size_t size = 0; size < JIT_SIZES; size++) {
+        const struct bench_stats *ns = bench->sums[mode][size];
+        const double *speedups = bench->sum_speedups[mode][size];
+        char text[TEXT_SIZE];
+        printf("%7s", text_count(text, jit_sizes[size]));
+        for (size_t sum = 0; sum < JIT_SUMS; sum++)
+            printf("%9.2f", ns[sum].median);
+        printf("%10.2fx%8.2fx%17.4f\n", speedups[JIT_EXACT], speedups[JIT_RANGE],
+               ns[JIT_EXACT].median / (double)jit_sizes[size]);
+    }
+}
+
+static void print_packets(const struct jit_bench *bench) {
+    printf("\n%spackets%s of TCP over IPv4: ns each\n", text_colour(COLOUR_BOLD),
+           text_colour(COLOUR_NONE));
+    printf("%s            bytes  compiled      made%s\n", text_colour(COLOUR_FAINT),
+           text_colour(COLOUR_NONE));
+    for (size_t i = 0; i < JIT_PACKETS; i++) {
+        char text[TEXT_SIZE];
+        if (bench->packet_speedups[i] == 0)
+            continue;
+        printf("  %-8s%7s%10.2f%10.2f%10.2fx\n", jit_packets[i].name,
+               text_count(text, jit_packets[i].size), bench->packets[i][JIT_COMPILED].median,
+               bench->packets[i][JIT_MADE].median, bench->packet_speedups[i]);
+    }
+}
+
+/* "sum of 1,500", in `text`. */
+static const char *function_title(size_t function, char text[2 * TEXT_SIZE]) {
+    char number[TEXT_SIZE];
+    switch (function) {
+    case JIT_FOR_RANGE:
+        return "sum of 20 to 1,500";
+    case JIT_CHECK:
+        return "check";
+    case JIT_WRITE:
+        return "write";
+    default:
+        snprintf(text, 2 * TEXT_SIZE, "sum of %s", text_count(number, jit_sizes[function]));
+        return text;
+    }
+}
+
+static void print_making(const struct jit_bench *bench) {
+    printf("\n%sfunctions%s: us to make and release one, bytes of it\n", text_colour(COLOUR_BOLD),
+           text_colour(COLOUR_NONE));
+    for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
+        char title[2 * TEXT_SIZE], text[TEXT_SIZE];
+        if (bench->text_sizes[i])
+            printf("  %-20s%10.2f%10s\n", function_title(i, title), bench->making[i].median / 1e3,
+                   text_count(text, bench->text_sizes[i]));
+    }
+}
+
+static void print_text(const struct jit_bench *bench) {
+    bench_machine_print(bench->rounds);
+    for (size_t mode = 0; mode < JIT_MODES; mode++)
+        print_sums(bench, mode);
+    print_packets(bench);
+    print_making(bench);
+}
+
+/* --- For programs --- */
+
+static json_t *stats_json(const struct bench_stats *ns) {
+    return json_pack("{s:f, s:f, s:f, s:f}", "ns", ns->median, "min", ns->min, "q1", ns->q1, "q3",
+                     ns->q3);
+}
+
+static json_t *sums_json(const struct jit_bench *bench) {
+    json_t *sums = json_array();
+    for (size_t mode = 0; mode < JIT_MODES; mode++)
+        for (size_t size = 0; size < JIT_SIZES; size++)
+            for (size_t sum = 0; sum < JIT_SUMS; sum++) {
+                const struct bench_stats *ns = &bench->sums[mode][size][sum];
+                json_t *one = stats_json(ns);
+                json_object_update_new(
+                    one, json_pack("{s:s, s:s, s:I, s:f, s:f}", "function", sum_names[sum], "mode",
+                                   modes[mode].name, "size", (json_int_t)jit_sizes[size],
+                                   "ns_a_byte", ns->median / (double)jit_sizes[size], "speedup",
+                                   bench->sum_speedups[mode][size][sum]));
+                json_array_append_new(sums, one);
+            }
+    return sums;
+}
+
+static json_t *packets_json(const struct jit_bench *bench) {
+    json_t *packets = json_array();
+    for (size_t i = 0; i < JIT_PACKETS; i++)
+        for (size_t way = 0; way < JIT_WAYS && bench->packet_speedups[i] != 0; way++) {
+            json_t *one = stats_json(&bench->packets[i][way]);
+            json_object_update_new(
+                one, json_pack("{s:s, s:s, s:I, s:f}", "work", jit_packets[i].name, "way",
+                               way_names[way], "size", (json_int_t)jit_packets[i].size, "speedup",
+                               way == JIT_MADE ? bench->packet_speedups[i] : 1.0));
+            json_array_append_new(packets, one);
+        }
+    return packets;
+}
+
+static json_t *making_json(const struct jit_bench *bench) {
+    json_t *functions = json_array();
+    for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
+        char title[2 * TEXT_SIZE];
+        if (!bench->text_sizes[i])
+            continue;
+        json_t *one = stats_json(&bench->making[i]);
+        json_object_set_new(one, "function", json_string(function_title(i, title)));
+        json_object_set_new(one, "bytes", json_integer((json_int_t)bench->text_sizes[i]));
+        json_array_append_new(functions, one);
+    }
+    return functions;
+}
+
+static void print_json(const struct jit_bench *bench) {
+    json_t *report = json_pack("{s:s, s:o, s:b, s:I, s:s, s:o, s:o, s:o}", "bench", "jit",
+                               "machine", bench_machine_json(), "supported", bench->supported,
+                               "rounds", (json_int_t)bench->rounds, "best", bench->best, "sums",
+                               bench->supported ? sums_json(bench) : json_array(), "packets",
+                               packets_json(bench), "functions", making_json(bench));
+    json_print_report(report);
+}
+
+int bench_jit(int argc, char **argv) {
+    struct bench_options options = {.rounds = 101};
+    int status;
+    if (!bench_options(argc, argv, usage, &options, &status))
+        return status;
+    struct jit_bench bench = {.rounds = options.rounds};
+    status = bench_jit_measure(&bench);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (options.json)
+        print_json(&bench);
+    else if (bench.supported)
+        print_text(&bench);
+    else
+        printf("No functions are made at run time on %s\n", carry_cpu_arch());
+    return STATUS_CLEAN;
+}

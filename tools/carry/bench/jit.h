@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry bench jit`: what is measured, and what the reports read. */
+#ifndef CARRY_TOOLS_BENCH_JIT_H
+#define CARRY_TOOLS_BENCH_JIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bench/measure.h"
+
+/* The modes of `carry bench sum` that have a size: hot and latency. */
+#define JIT_MODES 2
+
+/* Ways to sum: two compiled ones, and two made at run time. */
+enum jit_sum { JIT_C, JIT_BEST, JIT_EXACT, JIT_RANGE, JIT_SUMS };
+extern const char *const jit_sum_names[JIT_SUMS];
+
+/* Sizes of what is summed. */
+#define JIT_SIZES 7
+extern const size_t jit_sizes[JIT_SIZES];
+
+/* What is made: a sum for each size, one for all of them, and for packets of TCP over IPv4. */
+enum jit_function { JIT_FOR_RANGE = JIT_SIZES, JIT_CHECK, JIT_WRITE, JIT_FUNCTIONS };
+
+/* What is done to packets, by what is compiled and by what is made. */
+enum jit_way { JIT_COMPILED, JIT_MADE, JIT_WAYS };
+#define JIT_PACKETS 4
+extern const struct jit_packet {
+    const char *name;
+    size_t size;
+    enum jit_function function;
+} jit_packets[JIT_PACKETS];
+
+struct jit_bench {
+    size_t rounds;
+    bool supported;
+    const char *best; /* the kernel behind carry_sum() */
+    struct bench_stats sums[JIT_MODES][JIT_SIZES][JIT_SUMS];
+    double sum_speedups[JIT_MODES][JIT_SIZES][JIT_SUMS]; /* over JIT_BEST */
+    struct bench_stats packets[JIT_PACKETS][JIT_WAYS];
+    double packet_speedups[JIT_PACKETS];      /* of what is made; 0: there is no generator */
+    struct bench_stats making[JIT_FUNCTIONS]; /* and releasing */
+    size_t text_sizes[JIT_FUNCTIONS];         /* 0: likewise */
+};
+
+/*
+ * Measures bench->rounds rounds. Returns STATUS_CLEAN, also where no function can be made, or an
+ * exit status after a message.
+ */
+int bench_jit_measure(struct jit_bench *bench);
+
+#endif

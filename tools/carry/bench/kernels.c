@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* The benchmarks of kernels: their options, and their course. */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "bench/kernels.h"
+#include "common/command.h"
+
+#define SIZE_MAX_BYTES ((size_t)1 << 30)
+#define ALIGN_MAX      4095
+#define LARGE_BYTES    ((size_t)1 << 20) /* beyond the caches of most cores */
+#define BESIDE_LEAST   64                /* less is lost in the work beside it */
+#define BESIDE_MOST    9000
+
+/* Values of an option that may be given several times. */
+struct list {
+    size_t count;
+    size_t items[LIST_MAX];
+};
+
+/* How much is measured when no option says which sizes, alignments and modes. */
+struct effort {
+    struct list sizes;
+    struct list aligns;
+    size_t rounds;
+    double sample_ns;
+};
+
+static const struct effort quick = {
+    .sizes = {6, {8, 20, 64, 256, 1500, 9000}},
+    .aligns = {2, {0, 1}},
+    .rounds = 25,
+    .sample_ns = 50e3,
+};
+
+static const struct effort normal = {
+    .sizes = {18,
+              {8, 14, 20, 40, 44, 64, 100, 128, 256, 550, 1400, 1500, 1516, 4096, 9000, 65535,
+               1 << 20, 64 << 20}},
+    .aligns = {4, {0, 1, 3, 4}},
+    .rounds = 151,
+    .sample_ns = 100e3,
+};
+
+struct options {
+    const char *name; /* as messages name the command */
+    const struct kernel_table *table;
+    const struct effort *effort;
+    bool every_cell; /* also those that seldom tell anything */
+    bool json;
+    bool help;
+    bool against;
+    const char *against_name; /* NULL: the best scalar kernel */
+    struct list sizes, aligns;
+    unsigned modes; /* a bit each */
+    size_t kernel_count;
+    const char *kernels[LIST_MAX];
+};
+
+static void print_usage(const struct kernels_work *work) {
+    printf("Usage: carry bench %s [OPTION]...\n"
+           "\n"
+           "Times the kernels of %s on this machine.\n"
+           "Beside them it times a plain C loop, and a routine that only loads the bytes.\n"
+           "Takes about half a minute.\n"
+           "\n"
+           "  --quick           fewer sizes and rounds: a few seconds\n"
+           "  --full            every mode at every size and alignment: about a minute\n"
+           "  --kernel NAME     only this kernel (may be repeated, as those below)\n"
+           "  --size BYTES      only this size\n"
+           "  --align BYTES     only this alignment\n"
+           "  --mode MODE       only this mode:\n",
+           work->name, work->title);
+    for (size_t i = 0; i < MODE_COUNT; i++)
+        printf("                      %-12s%s\n", modes[i].name, modes[i].title);
+    printf("  --against [NAME]  compare the chosen kernel, or --kernel, with this one (or\n"
+           "                    the best scalar one) in a table of lengths and alignments\n"
+           "  -J, --json        everything measured, as one object\n"
+           "  -h, --help        this text\n"
+           "\n"
+           "Exit status: 0 measured; 1 a kernel computes wrong results and was not timed;\n"
+           "3 wrong usage.\n"
+           "\n"
+           "Examples:\n"
+           "  carry bench %s --quick\n"
+           "  carry bench %s --size 1500 --align 0 --mode hot\n"
+           "%s",
+           work->name, work->name, work->examples);
+}
+
+/* --- Options --- */
+
+static int add_number(const struct options *options, struct list *list, const char *option,
+                      const char *text, size_t low, size_t high) {
+    uint64_t number;
+    int status = command_number(options->name, option, text, low, high, &number);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (list->count == LIST_MAX)
+        return command_usage(options->name, "--%s may be given %d times at most", option, LIST_MAX);
+    list->items[list->count++] = number;
+    return STATUS_CLEAN;
+}
+
+static int add_mode(struct options *options, const char *text) {
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        if (strcmp(text, modes[i].name) == 0) {
+            options->modes |= 1u << i;
+            return STATUS_CLEAN;
+        }
+    }
+    return command_usage(options->name, "there is no mode '%s'", text);
+}
+
+static int add_kernel(struct options *options, const char *name) {
+    if (options->kernel_count == LIST_MAX)
+        return command_usage(options->name, "--kernel may be given %d times at most", LIST_MAX);
+    options->kernels[options->kernel_count++] = name;
+    return STATUS_CLEAN;
+}
+
+/* The value of an option that may lack one; getopt_long() itself only takes it after '='. */
+static const char *optional_value(int argc, char **argv) {
+    if (!optarg && optind < argc && argv[optind][0] != '-')
+        return argv[optind++];
+    return optarg;
+}
+
+static int parse(int argc, char **argv, struct options *options) {
+    enum { QUICK = 1, FULL, KERNEL, SIZE, ALIGN, MODE, AGAINST };
+    static const struct option table[] = {
+        {"quick", no_argument, NULL, QUICK},
+        {"full", no_argument, NULL, FULL},
+        {"kernel", required_argument, NULL, KERNEL},
+        {"size", required_argument, NULL, SIZE},
+        {"align", required_argument, NULL, ALIGN},
+        {"mode", required_argument, NULL, MODE},
+        {"against", optional_argument, NULL, AGAINST},
+        {"json", no_argument, NULL, 'J'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int status = STATUS_CLEAN;
+    optind = 1;
+    opterr = 0;
+    while (status == STATUS_CLEAN) {
+        int option = getopt_long(argc, argv, ":hJ", table, NULL);
+        switch (option) {
+        case QUICK:
+            options->effort = &quick;
+            break;
+        case FULL:
+            options->every_cell = true;
+            break;
+        case KERNEL:
+            status = add_kernel(options, optarg);
+            break;
+        case SIZE:
+            status = add_number(options, &options->sizes, "size", optarg, 1, SIZE_MAX_BYTES);
+            break;
+        case ALIGN:
+            status = add_number(options, &options->aligns, "align", optarg, 0, ALIGN_MAX);
+            break;
+        case MODE:
+            status = add_mode(options, optarg);
+            break;
+        case AGAINST:
+            options->against = true;
+            options->against_name = optional_value(argc, argv);
+            break;
+        case 'J':
+            options->json = true;
+            break;
+        case 'h':
+            options->help = true;
+            return STATUS_CLEAN;
+        case -1:
+            if (optind < argc)
+                return command_usage(options->name, "unexpected argument '%s'", argv[optind]);
+            return STATUS_CLEAN;
+        default:
+            return command_bad_option(argv, option);
+        }
+    }
+    return status;
+}
+
+/* What the options leave open, and what they contradict. */
+static int complete(struct options *options) {
+    unsigned mixes = 0;
+    for (size_t i = 0; i < MODE_COUNT; i++)
+        mixes |= (unsigned)is_mix(&modes[i]) << i;
+    unsigned all = (1u << MODE_COUNT) - 1;
+    bool exact = options->sizes.count || options->aligns.count;
+    if (options->every_cell && options->effort == &quick)
+        return command_usage(options->name, "--quick and --full exclude each other");
+    if (exact && options->modes & mixes)
+        return command_usage(options->name,
+                             "the mixed modes have sizes and alignments of their own");
+    if (!options->modes)
+        options->modes = exact || options->against ? all & ~mixes : all;
+    options->every_cell |= exact || options->against;
+    if (!options->sizes.count)
+        options->sizes = options->effort->sizes;
+    if (!options->aligns.count)
+        options->aligns = options->effort->aligns;
+    return STATUS_CLEAN;
+}
+
+/* --- What is to be measured --- */
+
+static bool find_kernel(const struct kernel_table *table, const char *name,
+                        struct carry_sum_kernel *kernel) {
+    for (size_t i = 0; table->kernel(i, kernel); i++)
+        if (strcmp(name, kernel->name) == 0)
+            return true;
+    return false;
+}
+
+static int check_usable(const struct kernel_table *table, const char *name) {
+    struct carry_sum_kernel kernel;
+    if (!find_kernel(table, name, &kernel))
+        return command_error("%s has no kernel '%s'; carry cpu lists them", table->function, name);
+    if (kernel.missing)
+        return command_error("kernel %s needs %s, which this CPU lacks or the mask takes away",
+                             name, kernel.missing);
+    return STATUS_CLEAN;
+}
+
+/* What vectors have to beat. */
+static const char *best_scalar_name(const struct kernel_table *table) {
+    struct carry_sum_kernel kernel;
+    const char *name = NULL;
+    for (size_t i = 0; table->kernel(i, &kernel); i++)
+        if (!kernel.missing && kernel.vector_bits == 64)
+            name = kernel.name;
+    return name;
+}
+
+static bool names(const struct options *options, const char *name) {
+    for (size_t i = 0; i < options->kernel_count; i++)
+        if (strcmp(options->kernels[i], name) == 0)
+            return true;
+    return options->kernel_count == 0;
+}
+
+/* Turns --against into the two kernels that it compares. */
+static int resolve_against(struct options *options) {
+    if (!options->against_name)
+        options->against_name = best_scalar_name(options->table);
+    if (options->kernel_count > 1)
+        return command_usage(options->name, "--against compares two: name one --kernel at most");
+    if (options->kernel_count == 0)
+        options->kernels[options->kernel_count++] = kernel_table_chosen_name(options->table);
+    if (strcmp(options->kernels[0], options->against_name) == 0)
+        return command_usage(options->name, "%s against itself: name another with --kernel",
+                             options->against_name);
+    return add_kernel(options, options->against_name);
+}
+
+static int add_kernels(struct kernels_bench *bench, const struct options *options) {
+    for (size_t i = 0; i < options->kernel_count; i++)
+        if (check_usable(options->table, options->kernels[i]) != STATUS_CLEAN)
+            return STATUS_ERROR;
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; options->table->kernel(i, &kernel); i++)
+        if (!kernel.missing && names(options, kernel.name) && bench->subject_count < SUBJECTS_MAX)
+            bench->subjects[bench->subject_count++] = (struct subject){kernel.name, kernel.sum};
+    return STATUS_CLEAN;
+}
+
+static size_t find_subject(const struct kernels_bench *bench, const char *name, size_t otherwise) {
+    for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++)
+        if (strcmp(name, bench->subjects[i].name) == 0)
+            return i;
+    return otherwise;
+}
+
+static void choose_roles(struct kernels_bench *bench, const struct options *options) {
+    const char *chosen = kernel_table_chosen_name(options->table);
+    const char *focus = options->against ? options->kernels[0] : chosen;
+    const char *base = options->against ? options->against_name : best_scalar_name(options->table);
+    bench->focus = find_subject(bench, focus, bench->subject_count - 1);
+    bench->base = find_subject(bench, base, SUBJECT_PLAIN);
+    bench->focus_chosen = strcmp(bench->subjects[bench->focus].name, chosen) == 0;
+}
+
+/* Latency is hidden where there are many bytes, and alignment where memory is waited for. */
+static bool is_worthwhile(const struct mode *mode, size_t size, size_t align) {
+    if (mode->beside)
+        return size >= BESIDE_LEAST && size <= BESIDE_MOST && align == 0;
+    return size < LARGE_BYTES ? !mode->dependent || align == 0 : !mode->dependent && align == 0;
+}
+
+static void add_sized_cells(struct kernels_bench *bench, const struct options *options,
+                            const struct mode *mode) {
+    for (size_t i = 0; i < options->sizes.count; i++) {
+        for (size_t j = 0; j < options->aligns.count; j++) {
+            size_t size = options->sizes.items[i], align = options->aligns.items[j];
+            if (options->every_cell || is_worthwhile(mode, size, align))
+                bench->cells[bench->cell_count++] =
+                    (struct cell){.mode = mode, .size = size, .align = align};
+        }
+    }
+}
+
+static bool add_cells(struct kernels_bench *bench, const struct options *options) {
+    size_t most = MODE_COUNT * options->sizes.count * options->aligns.count;
+    bench->cells = calloc(most, sizeof *bench->cells);
+    for (size_t i = 0; bench->cells && i < MODE_COUNT; i++) {
+        if (!(options->modes >> i & 1))
+            continue;
+        if (is_mix(&modes[i]))
+            bench->cells[bench->cell_count++] = (struct cell){.mode = &modes[i]};
+        else
+            add_sized_cells(bench, options, &modes[i]);
+    }
+    return bench->cells != NULL;
+}
+
+/* --- The course --- */
+
+static void report_wrong(const struct kernels_bench *bench) {
+    for (size_t i = 0; i < bench->wrong_count; i++) {
+        const struct wrong *wrong = &bench->wrong[i];
+        command_error(
+            "kernel %s is WRONG and was not timed: %zu bytes at alignment %zu give %0*x, not %0*x",
+            wrong->kernel, wrong->size, wrong->align, bench->work->result_digits, wrong->is,
+            bench->work->result_digits, wrong->should);
+    }
+}
+
+static int report(const struct kernels_bench *bench, const struct options *options) {
+    int status = bench->wrong_count ? STATUS_BAD : STATUS_CLEAN;
+    if (options->json)
+        return kernels_print_json(bench) ? status : command_error("not enough memory");
+    kernels_print_head(bench);
+    if (options->against) {
+        kernels_print_against(bench);
+        return status;
+    }
+    kernels_print_tables(bench, options->every_cell);
+    kernels_print_verdict(bench);
+    return status;
+}
+
+static bool has_enough_subjects(const struct kernels_bench *bench, const struct options *options) {
+    return bench->subject_count >= SUBJECT_KERNELS + (options->against ? 2 : 1);
+}
+
+static int run_bench(struct kernels_bench *bench, const struct options *options) {
+    kernels_add_references(bench);
+    if (add_kernels(bench, options) != STATUS_CLEAN)
+        return STATUS_ERROR;
+    bench->plan.rounds = options->effort->rounds;
+    bench->plan.sample_ns = options->effort->sample_ns;
+    if (!add_cells(bench, options) || !kernels_prepare(bench))
+        return command_error("not enough memory");
+    kernels_verify(bench);
+    report_wrong(bench);
+    if (!has_enough_subjects(bench, options))
+        return STATUS_BAD;
+    choose_roles(bench, options);
+    if (!kernels_measure(bench))
+        return command_error("not enough memory");
+    return report(bench, options);
+}
+
+int kernels_bench(const struct kernels_work *work, int argc, char **argv) {
+    struct options options = {.name = argv[0], .table = work->table, .effort = &normal};
+    int status = parse(argc, argv, &options);
+    if (status == STATUS_CLEAN && options.help) {
+        print_usage(work);
+        return STATUS_CLEAN;
+    }
+    if (status == STATUS_CLEAN)
+        status = complete(&options);
+    if (status == STATUS_CLEAN && options.against)
+        status = resolve_against(&options);
+    if (status != STATUS_CLEAN)
+        return status;
+    struct kernels_bench bench = {.work = work};
+    status = run_bench(&bench, &options);
+    kernels_release(&bench);
+    return status;
+}

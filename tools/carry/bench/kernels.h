@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Times the kernels of one table, for `carry bench sum` and `carry bench crc`: what is timed, and
+ * what the reports read.
+ */
+#ifndef CARRY_TOOLS_BENCH_KERNELS_H
+#define CARRY_TOOLS_BENCH_KERNELS_H
+
+#include <stdbool.h>
+
+#include <carry/sum.h>
+
+#include "bench/measure.h"
+#include "common/kernel_table.h"
+
+/* How often an option may be given that adds a value to a list. */
+#define LIST_MAX 32
+
+/* Subjects by index: three to compare with, then the kernels in the order of their table. */
+enum { SUBJECT_FLOOR, SUBJECT_PLAIN, SUBJECT_LOAD, SUBJECT_KERNELS, SUBJECTS_MAX = 32 };
+
+/* What the kernels of a benchmark do. */
+struct kernels_work {
+    const char *name;     /* carry bench NAME */
+    const char *title;    /* the same in words */
+    const char *examples; /* for --help, a line each */
+    const struct kernel_table *table;
+    carry_sum_fn *plain; /* does the same in plain C, and judges the kernels */
+    const char *plain_title;
+    uint32_t (*result)(uint32_t); /* of what kernels return, that in which they have to agree */
+    int result_digits;            /* hexadecimal ones */
+};
+
+int kernels_bench(const struct kernels_work *work, int argc, char **argv);
+
+struct subject {
+    const char *name;
+    carry_sum_fn *sum;
+};
+
+/* Sizes from `low` to `high`, `weight` times as often as those of a share of weight 1. */
+struct share {
+    uint16_t low, high, weight;
+};
+
+struct mode {
+    const char *name;
+    const char *title;
+    bool dependent;         /* each call waits for the last one's result */
+    bool beside;            /* other work stands between the calls, and counts */
+    size_t sample_calls;    /* of a mix: enough for its fastest subject, few for its slowest */
+    struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
+};
+
+#define MODE_COUNT 7
+extern const struct mode modes[MODE_COUNT];
+
+static inline bool is_mix(const struct mode *mode) {
+    return mode->shares[0].weight != 0;
+}
+
+struct call {
+    uint32_t offset;
+    uint32_t size;
+};
+
+struct cell {
+    const struct mode *mode;
+    size_t size;  /* of each call; unless it is a mix */
+    size_t align; /* of its first byte, from the start of a page; unless it is a mix */
+    double bytes; /* a call has, on average */
+    const unsigned char *data;
+    const struct call *calls; /* of a mix: MIX_CALLS of them */
+};
+
+struct wrong {
+    const char *kernel;
+    size_t size, align;
+    uint32_t is, should; /* results */
+};
+
+struct kernels_bench {
+    const struct kernels_work *work;
+    struct subject subjects[SUBJECTS_MAX];
+    size_t subject_count;
+    size_t focus; /* the subject to judge: the chosen kernel, unless another was asked for */
+    size_t base;  /* the subject to compare it with */
+    bool focus_chosen;
+    struct wrong wrong[SUBJECTS_MAX];
+    size_t wrong_count;
+    unsigned load_bits;
+    struct cell *cells;
+    size_t cell_count;
+    unsigned char *arena;
+    struct call *mixes[MODE_COUNT];
+    struct bench_plan plan;
+    double *samples;
+};
+
+/* Sets up the three subjects that are no kernels. */
+void kernels_add_references(struct kernels_bench *bench);
+
+/* Memory for the cells to work on, filled. False when there is too little. */
+bool kernels_prepare(struct kernels_bench *bench);
+
+/* Takes the subjects whose sums differ from the plain loop's out, and records them as wrong. */
+void kernels_verify(struct kernels_bench *bench);
+
+/* What is timed: calls number `first` and on. Returns something that depends on all of them. */
+uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum, size_t first, size_t calls);
+
+/* Measures. False when there is too little memory. */
+bool kernels_measure(struct kernels_bench *bench);
+
+void kernels_release(struct kernels_bench *bench);
+
+struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell, size_t subject);
+
+/* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
+double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base);
+
+/* What `subject` takes longer than an empty function, in nanoseconds. */
+double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject);
+
+/* The reports, on standard output. JSON is false when there is too little memory. */
+bool kernels_print_json(const struct kernels_bench *bench);
+void kernels_print_head(const struct kernels_bench *bench);
+void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment);
+void kernels_print_verdict(const struct kernels_bench *bench);
+void kernels_print_against(const struct kernels_bench *bench);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* What the benchmarks of kernels tell people. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "bench/kernels.h"
+#include "bench/machine.h"
+#include "common/text.h"
+
+#define LABEL_COLUMNS  9
+#define LENGTH_COLUMNS 8
+#define VALUE_COLUMNS  6
+#define LOAD_COLUMNS   8
+#define LOSS_TOLERATED 0.05
+#define HEADLINE_BYTES 1500
+
+enum unit { NS_A_CALL, BYTES_A_NS, NS_A_TURN, NS_ADDED };
+
+static const char *const unit_names[] = {"ns a call", "bytes/ns", "ns a turn", "ns added"};
+
+/* Three to five digits, whatever the size: 1.23, 12.3, 1234, 1234k, 12.3M. */
+static const char *number(char *buffer, double value) {
+    const char *suffix = value < 99999.5 ? "" : value < 9999.5e3 ? "k" : "M";
+    value /= *suffix == 'M' ? 1e6 : *suffix == 'k' ? 1e3 : 1;
+    int decimals = *suffix == 'k' || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(buffer, TEXT_SIZE, "%.*f%s", decimals, value, suffix);
+    return buffer;
+}
+
+static const char *size_label(char *buffer, size_t size) {
+    if (size && size % ((size_t)1 << 20) == 0)
+        snprintf(buffer, TEXT_SIZE, "%zu MiB", size >> 20);
+    else
+        snprintf(buffer, TEXT_SIZE, "%zu", size);
+    return buffer;
+}
+
+static const char *row_label(char *buffer, const struct cell *cell) {
+    if (is_mix(cell->mode))
+        return cell->mode->beside ? "imix" : cell->mode->name;
+    return size_label(buffer, cell->size);
+}
+
+/* Beside other work, a mix stands in the table of sizes. */
+static bool is_of_mode(const struct cell *cell, const struct mode *mode) {
+    return cell->mode == mode || (mode->beside && cell->mode->beside);
+}
+
+/* The cells of one table: of one mode at one alignment, or, without a mode, the mixes. */
+struct selection {
+    const struct mode *mode;
+    size_t align;
+};
+
+static bool is_selected(const struct cell *cell, struct selection selection) {
+    if (!selection.mode)
+        return is_mix(cell->mode) && !cell->mode->beside;
+    return is_of_mode(cell, selection.mode) && cell->align == selection.align;
+}
+
+static bool is_empty(const struct kernels_bench *bench, struct selection selection) {
+    for (size_t i = 0; i < bench->cell_count; i++)
+        if (is_selected(&bench->cells[i], selection))
+            return false;
+    return true;
+}
+
+static double floor_ns(const struct kernels_bench *bench, struct selection selection) {
+    double lowest = 0;
+    for (size_t i = 0; i < bench->cell_count; i++) {
+        double median = kernels_stats(bench, i, SUBJECT_FLOOR).median;
+        if (is_selected(&bench->cells[i], selection) && (lowest == 0 || median < lowest))
+            lowest = median;
+    }
+    return lowest;
+}
+
+/* The fastest of the kernels and the plain loop. */
+static size_t winner(const struct kernels_bench *bench, size_t cell) {
+    size_t best = SUBJECT_PLAIN;
+    for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++)
+        if (kernels_stats(bench, cell, i).median < kernels_stats(bench, cell, best).median)
+            best = i;
+    return best;
+}
+
+static double spread_of(const struct kernels_bench *bench, size_t cell, size_t subject) {
+    struct bench_stats ns = kernels_stats(bench, cell, subject);
+    return (ns.q3 - ns.q1) / 2 / ns.median;
+}
+
+static double worst_spread(const struct kernels_bench *bench, struct selection selection) {
+    double worst = 0;
+    for (size_t cell = 0; cell < bench->cell_count; cell++)
+        for (size_t i = SUBJECT_PLAIN; i < bench->subject_count; i++)
+            if (is_selected(&bench->cells[cell], selection))
+                worst = fmax(worst, spread_of(bench, cell, i));
+    return worst;
+}
+
+/* The columns are the plain loop, the kernels, and the load bound at last. */
+static size_t subject_at(const struct kernels_bench *bench, size_t column) {
+    if (column == 0)
+        return SUBJECT_PLAIN;
+    size_t kernel = SUBJECT_KERNELS + column - 1;
+    return kernel < bench->subject_count ? kernel : SUBJECT_LOAD;
+}
+
+static size_t column_count(const struct kernels_bench *bench) {
+    return bench->subject_count - SUBJECT_PLAIN;
+}
+
+/* Names wider than a column are spread over as many lines as keep them from colliding. */
+static size_t header_lines(const struct kernels_bench *bench) {
+    size_t longest = 0;
+    for (size_t i = 0; i < column_count(bench); i++) {
+        size_t length = strlen(bench->subjects[subject_at(bench, i)].name);
+        longest = length > longest ? length : longest;
+    }
+    return longest / VALUE_COLUMNS + 1;
+}
+
+/* Line `line` of the header: the names of every `lines`th column, above their column's end. */
+static int print_header_line(const struct kernels_bench *bench, size_t line, size_t lines) {
+    int at = LABEL_COLUMNS;
+    for (size_t i = 0; i < column_count(bench); i++) {
+        int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)(i + 1);
+        if (i % lines == line)
+            at += printf("%*s", end - at, bench->subjects[subject_at(bench, i)].name);
+    }
+    return at;
+}
+
+static void print_header(const struct kernels_bench *bench, const char *label) {
+    size_t lines = header_lines(bench);
+    int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)column_count(bench);
+    for (size_t line = 0; line < lines; line++) {
+        bool last = line + 1 == lines;
+        printf("%s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, last ? label : "");
+        int at = print_header_line(bench, line, lines);
+        if (last)
+            printf("%*s", end - at + LOAD_COLUMNS, "of load");
+        printf("%s\n", text_colour(COLOUR_NONE));
+    }
+}
+
+static double value_of(const struct kernels_bench *bench, size_t cell, size_t subject,
+                       enum unit unit) {
+    if (unit == NS_ADDED)
+        return kernels_added(bench, cell, subject);
+    double ns = kernels_stats(bench, cell, subject).median;
+    return unit == BYTES_A_NS ? bench->cells[cell].bytes / ns : ns;
+}
+
+static void print_row(const struct kernels_bench *bench, size_t index, enum unit unit) {
+    const struct cell *cell = &bench->cells[index];
+    char text[TEXT_SIZE];
+    size_t best = winner(bench, index);
+    printf("%*s", LABEL_COLUMNS, row_label(text, cell));
+    for (size_t i = 0; i < column_count(bench); i++) {
+        size_t subject = subject_at(bench, i);
+        bool bold = subject == best;
+        printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
+               number(text, value_of(bench, index, subject, unit)),
+               bold ? text_colour(COLOUR_NONE) : "");
+    }
+    printf("%*.0f%%\n", LOAD_COLUMNS - 1,
+           100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus));
+}
+
+static void print_table(const struct kernels_bench *bench, struct selection selection,
+                        enum unit unit) {
+    char text[TEXT_SIZE];
+    const struct mode *mode = selection.mode;
+    printf("\n%s%s%s: ", text_colour(COLOUR_BOLD), mode ? mode->name : "mixed",
+           text_colour(COLOUR_NONE));
+    if (mode)
+        printf("%s, alignment %zu; ", mode->title, selection.align);
+    printf("%s", unit_names[unit]);
+    if (unit == NS_A_CALL || unit == NS_A_TURN)
+        printf(", floor %s", number(text, floor_ns(bench, selection)));
+    putchar('\n');
+    print_header(bench, mode ? "bytes" : "mode");
+    for (size_t i = 0; i < bench->cell_count; i++)
+        if (is_selected(&bench->cells[i], selection))
+            print_row(bench, i, unit);
+    printf("spread at most %.1f%%\n", 100 * worst_spread(bench, selection));
+}
+
+static void print_selection(const struct kernels_bench *bench, struct selection selection) {
+    if (is_empty(bench, selection))
+        return;
+    if (selection.mode && selection.mode->beside) {
+        print_table(bench, selection, NS_A_TURN);
+        print_table(bench, selection, NS_ADDED);
+        return;
+    }
+    print_table(bench, selection, NS_A_CALL);
+    if (!selection.mode || !selection.mode->dependent)
+        print_table(bench, selection, BYTES_A_NS);
+}
+
+/* --- Lengths down, alignments across --- */
+
+struct aligns {
+    size_t count;
+    size_t items[LIST_MAX];
+};
+
+static struct aligns aligns_of(const struct kernels_bench *bench, const struct mode *mode) {
+    struct aligns aligns = {0};
+    for (size_t i = 0; i < bench->cell_count; i++) {
+        const struct cell *cell = &bench->cells[i];
+        size_t j = 0;
+        while (j < aligns.count && aligns.items[j] != cell->align)
+            j++;
+        if (is_of_mode(cell, mode) && j == aligns.count)
+            aligns.items[aligns.count++] = cell->align;
+    }
+    return aligns;
+}
+
+static const struct cell *find_cell(const struct kernels_bench *bench, const struct mode *mode,
+                                    size_t size, size_t align) {
+    const struct cell *cell = bench->cells;
+    while (cell->mode != mode || cell->size != size || cell->align != align)
+        if (++cell == bench->cells + bench->cell_count)
+            return NULL;
+    return cell;
+}
+
+typedef void print_entry_fn(const struct kernels_bench *bench, size_t cell, int columns);
+
+static void print_focus_ns(const struct kernels_bench *bench, size_t cell, int columns) {
+    char text[TEXT_SIZE];
+    printf("%*s", columns, number(text, kernels_stats(bench, cell, bench->focus).median));
+}
+
+static void print_old_new(const struct kernels_bench *bench, size_t cell, int columns) {
+    char old[TEXT_SIZE], new[TEXT_SIZE];
+    number(old, kernels_stats(bench, cell, bench->base).median);
+    number(new, kernels_stats(bench, cell, bench->focus).median);
+    printf("%*s/%-5s%5.2fx", columns - 12, old, new,
+           kernels_ratio(bench, cell, bench->base, bench->focus));
+}
+
+static void print_grid(const struct kernels_bench *bench, const struct mode *mode, int columns,
+                       print_entry_fn *print_entry) {
+    struct aligns aligns = aligns_of(bench, mode);
+    printf("%s%*s", text_colour(COLOUR_FAINT), LENGTH_COLUMNS, "Len\\Aln");
+    for (size_t i = 0; i < aligns.count; i++)
+        printf("%*zu", columns, aligns.items[i]);
+    printf("%s\n", text_colour(COLOUR_NONE));
+    for (size_t row = 0; row < bench->cell_count; row++) {
+        char text[TEXT_SIZE];
+        size_t size = bench->cells[row].size;
+        if (bench->cells[row].mode != mode || bench->cells[row].align != aligns.items[0])
+            continue;
+        printf("%*s", LENGTH_COLUMNS, size_label(text, size));
+        for (size_t i = 0; i < aligns.count; i++) {
+            const struct cell *cell = find_cell(bench, mode, size, aligns.items[i]);
+            if (cell)
+                print_entry(bench, (size_t)(cell - bench->cells), columns);
+        }
+        putchar('\n');
+    }
+}
+
+static void print_alignments(const struct kernels_bench *bench, const struct mode *mode) {
+    printf("\n%s%s%s: %s at each alignment, ns a call\n", text_colour(COLOUR_BOLD), mode->name,
+           text_colour(COLOUR_NONE), bench->subjects[bench->focus].name);
+    print_grid(bench, mode, 9, print_focus_ns);
+}
+
+void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment) {
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        struct aligns aligns = aligns_of(bench, &modes[i]);
+        if (is_mix(&modes[i]) || aligns.count == 0)
+            continue;
+        size_t shown = every_alignment ? aligns.count : 1;
+        for (size_t j = 0; j < shown; j++)
+            print_selection(bench, (struct selection){&modes[i], aligns.items[j]});
+        if (shown < aligns.count)
+            print_alignments(bench, &modes[i]);
+    }
+    print_selection(bench, (struct selection){.mode = NULL});
+}
+
+void kernels_print_against(const struct kernels_bench *bench) {
+    const char *old = bench->subjects[bench->base].name;
+    const char *new = bench->subjects[bench->focus].name;
+    for (size_t i = 0; i < MODE_COUNT; i++) {
+        if (is_mix(&modes[i]) || aligns_of(bench, &modes[i]).count == 0)
+            continue;
+        printf("\n%s%s%s: %s/%s in ns a call, and how often the new fits into the old\n",
+               text_colour(COLOUR_BOLD), modes[i].name, text_colour(COLOUR_NONE), old, new);
+        print_grid(bench, &modes[i], 18, print_old_new);
+    }
+    if (!is_empty(bench, (struct selection){.mode = NULL}))
+        print_table(bench, (struct selection){.mode = NULL}, NS_A_CALL);
+}
+
+/* --- In words --- */
+
+static void print_cell_name(const struct cell *cell) {
+    char text[TEXT_SIZE];
+    if (is_mix(cell->mode))
+        printf("%s", cell->mode->name);
+    else
+        printf("%s bytes %s", size_label(text, cell->size), cell->mode->name);
+}
+
+static void print_headline(const struct kernels_bench *bench, size_t index) {
+    printf("  ");
+    print_cell_name(&bench->cells[index]);
+    printf(": %s is ", bench->subjects[bench->focus].name);
+    if (bench->base != bench->focus)
+        printf("%.2fx %s, ", kernels_ratio(bench, index, bench->base, bench->focus),
+               bench->subjects[bench->base].name);
+    printf("%.0f%% of the load bound\n",
+           100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus));
+}
+
+static void print_loss(const struct kernels_bench *bench, size_t index, double loss) {
+    char focus[TEXT_SIZE], base[TEXT_SIZE];
+    const struct cell *cell = &bench->cells[index];
+    printf("  ");
+    print_cell_name(cell);
+    if (!is_mix(cell->mode))
+        printf(", alignment %zu", cell->align);
+    printf(": by %.0f%%, %s against %s ns\n", 100 * loss,
+           number(focus, kernels_stats(bench, index, bench->focus).median),
+           number(base, kernels_stats(bench, index, bench->base).median));
+}
+
+static void print_losses(const struct kernels_bench *bench) {
+    bool any = false;
+    printf("%s is slower than %s by more than %.0f%%:", bench->subjects[bench->focus].name,
+           bench->subjects[bench->base].name, 100 * LOSS_TOLERATED);
+    for (size_t i = 0; i < bench->cell_count; i++) {
+        double loss = kernels_ratio(bench, i, bench->focus, bench->base) - 1;
+        if (loss <= LOSS_TOLERATED)
+            continue;
+        printf("%s", any ? "" : "\n");
+        print_loss(bench, i, loss);
+        any = true;
+    }
+    printf("%s", any ? "" : " nowhere\n");
+}
+
+void kernels_print_verdict(const struct kernels_bench *bench) {
+    bool any = false;
+    putchar('\n');
+    for (size_t i = 0; i < bench->cell_count; i++) {
+        const struct cell *cell = &bench->cells[i];
+        if (!is_mix(cell->mode) && (cell->size != HEADLINE_BYTES || cell->align != 0))
+            continue;
+        print_headline(bench, i);
+        any = true;
+    }
+    if (bench->base == bench->focus)
+        return;
+    printf("%s", any ? "\n" : "");
+    print_losses(bench);
+}
+
+void kernels_print_head(const struct kernels_bench *bench) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
+    printf("  plain    %s\n", bench->work->plain_title);
+    printf("  load     loads the bytes %u bits at a time and does nothing else\n",
+           bench->load_bits);
+    puts("  floor    a call that does nothing; every time below includes one");
+    puts("  added    above a turn with an empty call, of turns that follow each other");
+    printf("  of load  the load bound's time in the time of %s%s\n",
+           bench->subjects[bench->focus].name, bench->focus_chosen ? ", the chosen kernel" : "");
+    printf("  spread   half the distance of the quartiles of %zu rounds, in the table's\n"
+           "           least steady cell; times are medians\n",
+           bench->plan.rounds);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/machine.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include <carry/carry.h>
+
+#include "common/text.h"
+
+#ifdef __clang__
+#define COMPILER __VERSION__ /* says "Clang" itself */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+void bench_machine(struct bench_machine *machine) {
+    *machine = (struct bench_machine){.compiler = COMPILER, .flags = CARRY_BUILD_FLAGS};
+    carry_cpu_model(machine->cpu, sizeof machine->cpu);
+    if (!machine->cpu[0])
+        snprintf(machine->cpu, sizeof machine->cpu, "unknown CPU");
+    snprintf(machine->version, sizeof machine->version, "%s", carry_version_text());
+
+    struct utsname system;
+    if (uname(&system) == 0)
+        snprintf(machine->system, sizeof machine->system, "%s %s", system.sysname, system.release);
+
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        strftime(machine->date, sizeof machine->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void bench_machine_print(size_t rounds) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
+           machine.flags, rounds);
+}
+
+static json_t *features_json(void) {
+    json_t *names = json_array();
+    struct carry_cpu_feature feature;
+    for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
+        if (feature.state == CARRY_CPU_PRESENT)
+            json_array_append_new(names, json_string(feature.name));
+    return names;
+}
+
+json_t *bench_machine_json(void) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s}", "cpu", machine.cpu, "arch",
+                     carry_cpu_arch(), "features", features_json(), "system", machine.system,
+                     "libcarry", machine.version, "compiler", machine.compiler, "flags",
+                     machine.flags, "date", machine.date);
+}

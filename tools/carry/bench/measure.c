@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/measure.h"
+
+#include <alloca.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/beside.h"
+#include "common/clock.h"
+
+#define CALIBRATION_TRIES 4
+#define SETTLE_NS         2000000 /* at most: a CPU lowers its clock for about a millisecond */
+#define SETTLED           1.05    /* times the least that scalar work took so far */
+#define PAGE_BYTES        4096
+
+/*
+ * Each call stores its return address, and loads from the same place of another page may wait for
+ * that store. Where the stack lies differs from run to run, so it is first moved down to the end
+ * of a page: what is worked on begins at the beginning of one.
+ */
+static double time_calls(const struct bench_plan *plan, size_t cell, size_t subject, size_t first,
+                         size_t calls) {
+    void *moved = alloca((uintptr_t)__builtin_frame_address(0) % PAGE_BYTES);
+    __asm__ volatile("" : : "r"(moved) : "memory");
+    int64_t start = clock_ns();
+    volatile uint32_t kept = plan->run(plan->context, cell, subject, first, calls);
+    (void)kept;
+    return (double)(clock_ns() - start);
+}
+
+/* A disturbed time would make every sample of the run too short, so the least of a few counts. */
+static double least_time(const struct bench_plan *plan, size_t cell, size_t subject, size_t calls) {
+    double least = time_calls(plan, cell, subject, 0, calls);
+    for (int i = 1; i < CALIBRATION_TRIES; i++) {
+        double took = time_calls(plan, cell, subject, 0, calls);
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+/* How many calls fill a sample. Doubles until the clock's own cost is small against the time. */
+static size_t calibrate(const struct bench_plan *plan, size_t cell, size_t subject) {
+    size_t calls = plan->fixed_calls(plan->context, cell);
+    if (calls)
+        return calls;
+    double took = 0;
+    for (calls = 1; took * 8 < plan->sample_ns; calls *= 2)
+        took = least_time(plan, cell, subject, calls);
+    double fitting = (double)calls / 2 * plan->sample_ns / took;
+    return fitting < 1 ? 1 : (size_t)fitting;
+}
+
+/* Does scalar work until that takes no longer than usual: what ran before may have lowered the
+ * clock. */
+static void settle(void) {
+    static int64_t least = INT64_MAX;
+    static volatile uint64_t kept;
+    const int64_t begin = clock_ns();
+    int64_t start, took;
+    do {
+        start = clock_ns();
+        kept = bench_beside(kept);
+        took = clock_ns() - start;
+        least = took < least ? took : least;
+    } while ((double)took > (double)least * SETTLED && start - begin < SETTLE_NS);
+}
+
+/*
+ * Caches and predictors still hold what the last subject left, so a quarter of a sample runs
+ * before it untimed: the calls that precede it, as repeating its own would teach the predictors
+ * what mixed work must hide from them.
+ */
+static double sample(const struct bench_plan *plan, size_t cell, size_t subject, size_t round,
+                     size_t calls) {
+    size_t first = (round + 1) * calls;
+    size_t warm_up = calls / 4;
+    if (plan->settles && plan->settles(plan->context, cell))
+        settle();
+    if (warm_up)
+        time_calls(plan, cell, subject, first - warm_up, warm_up);
+    return time_calls(plan, cell, subject, first, calls) / (double)calls;
+}
+
+static void measure_round(const struct bench_plan *plan, const size_t *calls, size_t round,
+                          double *samples) {
+    for (size_t cell = 0; cell < plan->cells; cell++) {
+        for (size_t i = 0; i < plan->subjects; i++) {
+            /* Another subject leads each round, so that none always follows the same one. */
+            size_t subject = (i + round) % plan->subjects;
+            size_t index = cell * plan->subjects + subject;
+            samples[index * plan->rounds + round] =
+                sample(plan, cell, subject, round, calls[index]);
+        }
+        plan->progress(round * plan->cells + cell + 1, plan->rounds * plan->cells);
+    }
+}
+
+double *bench_measure(const struct bench_plan *plan) {
+    size_t count = plan->cells * plan->subjects;
+    size_t *calls = calloc(count, sizeof *calls);
+    double *samples = calloc(count * plan->rounds, sizeof *samples);
+    if (calls && samples) {
+        for (size_t i = 0; i < count; i++)
+            calls[i] = calibrate(plan, i / plan->subjects, i % plan->subjects);
+        for (size_t round = 0; round < plan->rounds; round++)
+            measure_round(plan, calls, round, samples);
+    } else {
+        free(samples);
+        samples = NULL;
+    }
+    free(calls);
+    return samples;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Between two samples the quantile lies on the line that joins them. */
+static double quantile(const double *sorted, size_t count, double share) {
+    double place = share * (double)(count - 1);
+    size_t below = (size_t)place;
+    size_t above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (sorted[above] - sorted[below]) * (place - (double)below);
+}
+
+struct bench_stats bench_stats(const double *samples, size_t count) {
+    double sorted[count];
+    memcpy(sorted, samples, sizeof sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    return (struct bench_stats){
+        .median = quantile(sorted, count, 0.5),
+        .q1 = quantile(sorted, count, 0.25),
+        .q3 = quantile(sorted, count, 0.75),
+        .min = sorted[0],
+    };
+}
+
+/* The mean of the middle half; sorts them. */
+static double middle_mean(double *values, size_t count) {
+    qsort(values, count, sizeof *values, compare);
+    size_t cut = count / 4;
+    double total = 0;
+    for (size_t i = cut; i < count - cut; i++)
+        total += values[i];
+    return total / (double)(count - 2 * cut);
+}
+
+double bench_ratio(const double *samples, const double *base, size_t count) {
+    double ratios[count];
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = samples[i] / base[i];
+    return middle_mean(ratios, count);
+}
+
+double bench_added(const double *samples, const double *base, size_t count) {
+    double added[count];
+    for (size_t i = 0; i < count; i++)
+        added[i] = samples[i] - base[i];
+    return middle_mean(added, count);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `carry bench patch`: what a call or a branch costs in each of its forms, patched ones among them,
+ * and what it costs to patch.
+ */
+#define _GNU_SOURCE
+#include "bench/patch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "bench/benches.h"
+#include "common/command.h"
+#include "common/options.h"
+#include "common/progress.h"
+
+#define SITES_MAX (1u << 20)
+
+const struct patch_cell patch_cells[PATCH_CELLS] = {
+    [CELL_ONE] = {"one", "1 site", {.sites = 1}},
+    [CELL_MANY] = {"many", "64 sites", {.sites = 64}},
+    [CELL_EIGHT] = {"eight", "8 instr.", {.sites = 1, .eight = true}},
+    [CELL_COLD] = {"cold", "cold", {.spread = true, .separate = true}},
+};
+
+const struct patch_form_text patch_forms[FORM_COUNT] = {
+    [FORM_INLINED] = {"inlined", "inlined", true},
+    [FORM_DIRECT] = {"direct", "direct", true},
+    [FORM_POINTER] = {"pointer", "pointer in memory", true},
+    [FORM_PLT] = {"plt", "PLT or ifunc", true},
+    [FORM_RETPOLINE] = {"retpoline", "retpoline", true},
+    [FORM_PATCHED_CALL] = {"patched-call", "patched call", true},
+    [FORM_PATCHED_INLINE] = {"patched-inline", "patched inline", false},
+    [FORM_PATCHED_NOP] = {"patched-nop", "patched NOP", false},
+    [FORM_FLAG] = {"flag", "flag, off", false},
+    [FORM_BRANCH_OFF] = {"branch-off", "patched, off", false},
+    [FORM_BRANCH_ON] = {"branch-on", "patched, on", false},
+};
+
+/* How much is measured. */
+struct effort {
+    size_t cold_sites, batch_sites;
+    size_t rounds;
+    double sample_ns;
+    size_t commit_divisor;
+};
+
+static const struct effort quick = {1024, 1000, 15, 50e3, 10};
+static const struct effort normal = {16384, 10000, 101, 500e3, 1};
+
+static const char usage[] =
+    "Usage: carry bench patch [OPTION]...\n"
+    "\n"
+    "Times calls and branches in each form that programs have for them, patched\n"
+    "ones among them: one site, 64, a callee of eight instructions, and cold sites,\n"
+    "which have a cache line each. Then commits: of one site, back and forth, and of\n"
+    "10,000, alone and beside a thread that runs them, by each back end that works\n"
+    "here; and how long each commit keeps another thread from its work, one that runs\n"
+    "the sites and one that does not. Takes some eight seconds.\n"
+    "\n"
+    "  --sites=N     how many cold sites (16384)\n"
+    "  --batch=N     how many sites the large commit has (10000)\n"
+    "  --quick       fewer sites and rounds: a second\n"
+    "  -J, --json    everything measured, as one object\n"
+    "  -h, --help    this text\n"
+    "\n"
+    "Exit status: 0 measured, or there are no sites on this architecture; 1 sites\n"
+    "could not be patched; 3 wrong usage, or no memory.\n"
+    "\n"
+    "Example:\n"
+    "  carry bench patch --sites=65536\n";
+
+/* --- What to time --- */
+
+static int no_memory(void) {
+    return command_error("cannot make text to measure: %s", strerror(errno));
+}
+
+static bool add_case(struct patch_bench *bench, enum patch_form form, size_t cell) {
+    struct patch_shape shape = patch_cells[cell].shape;
+    if (shape.eight && !patch_forms[form].eight)
+        return true;
+    shape.form = form;
+    if (!shape.sites)
+        shape.sites = bench->cold_sites;
+    if (!patch_text_make(&bench->texts[bench->case_count], &shape))
+        return false;
+    bench->cell_of[bench->case_count++] = cell;
+    return true;
+}
+
+static bool make_texts(struct patch_bench *bench) {
+    for (size_t cell = 0; cell < PATCH_CELLS; cell++)
+        for (size_t form = 0; form < FORM_COUNT; form++)
+            if (!add_case(bench, (enum patch_form)form, cell))
+                return false;
+    return true;
+}
+
+static bool make_commit_texts(struct patch_bench *bench) {
+    for (size_t i = 0; i < COMMIT_WORKS; i++) {
+        struct patch_shape shape = commit_works[i].shape;
+        if (!shape.sites)
+            shape.sites = bench->batch_sites;
+        if (!patch_text_make(&bench->commit_texts[i], &shape))
+            return false;
+    }
+    const struct patch_shape elsewhere = {.form = FORM_DIRECT, .sites = 1};
+    return patch_text_make(&bench->commit_texts[COMMIT_WORKS], &elsewhere);
+}
+
+static void release_texts(struct patch_text *texts, size_t count) {
+    for (size_t i = 0; i < count && texts[i].memory; i++)
+        patch_text_release(&texts[i]);
+}
+
+/* --- Patching --- */
+
+/* Sites that are not in the state that they are timed for. */
+struct shortfall {
+    size_t unpatched, called;
+    enum carry_patch_reason reason;
+};
+
+static struct shortfall shortfall(void) {
+    struct carry_patch_counts stats;
+    struct shortfall now = {0};
+    carry_patch_stats(&stats);
+    now.called = stats.direct;
+    for (size_t i = 0; i < CARRY_PATCH_REASONS; i++) {
+        now.unpatched += stats.unpatched[i];
+        if (stats.unpatched[i])
+            now.reason = (enum carry_patch_reason)i;
+    }
+    return now;
+}
+
+/* All cases in one commit, after which each of their sites has to be what it is timed as. */
+static int patch_cases(const struct patch_bench *bench) {
+    struct carry_patch patch;
+    size_t sites = 0, calls = 0;
+    struct shortfall before = shortfall();
+    carry_patch_begin(&patch);
+    for (size_t i = 0; i < bench->case_count; i++) {
+        const struct patch_text *text = &bench->texts[i];
+        patch_text_set(text, &patch, text->shape.form == FORM_BRANCH_ON);
+        sites += text->record_count ? text->shape.sites : 0;
+        calls += text->shape.form == FORM_PATCHED_CALL ? text->shape.sites : 0;
+    }
+    int error = carry_patch_commit(&patch);
+    struct shortfall after = shortfall();
+    if (!error && after.unpatched + sites == before.unpatched &&
+        after.called == before.called + calls)
+        return STATUS_CLEAN;
+    command_error("sites could not be patched: %s", error ? "the commit failed"
+                                                    : after.called > before.called + calls
+                                                        ? "they are calls, and not instructions"
+                                                        : carry_patch_reason_name(after.reason));
+    return STATUS_BAD;
+}
+
+/* --- Measuring --- */
+
+static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+    const struct patch_bench *bench = context;
+    (void)cell, (void)first;
+    bench->texts[subject].run(calls);
+    return 0;
+}
+
+static size_t as_many_as_fit(const void *context, size_t cell) {
+    (void)context, (void)cell;
+    return 0;
+}
+
+static void progress(size_t done, size_t total) {
+    (void)total;
+    if (progress_due)
+        progress_draw(done);
+}
+
+/* One cell holds all cases, as each may be compared with any other. */
+static bool measure_cases(struct patch_bench *bench, const struct effort *effort) {
+    bench->plan = (struct bench_plan){
+        .cells = 1,
+        .subjects = bench->case_count,
+        .rounds = effort->rounds,
+        .sample_ns = effort->sample_ns,
+        .run = run,
+        .fixed_calls = as_many_as_fit,
+        .context = bench,
+        .progress = progress,
+    };
+    progress_begin_steps(effort->rounds);
+    bench->samples = bench_measure(&bench->plan);
+    progress_end();
+    return bench->samples != NULL;
+}
+
+int patch_case(const struct patch_bench *bench, enum patch_form form, size_t cell) {
+    for (size_t i = 0; i < bench->case_count; i++)
+        if (bench->texts[i].shape.form == form && bench->cell_of[i] == cell)
+            return (int)i;
+    return -1;
+}
+
+static const double *samples_of(const struct patch_bench *bench, int number) {
+    return bench_samples(&bench->plan, bench->samples, 0, (size_t)number);
+}
+
+struct bench_stats patch_stats(const struct patch_bench *bench, int number) {
+    struct bench_stats ns = bench_stats(samples_of(bench, number), bench->plan.rounds);
+    const double sites = (double)bench->texts[number].shape.sites;
+    return (struct bench_stats){ns.median / sites, ns.q1 / sites, ns.q3 / sites, ns.min / sites};
+}
+
+double patch_ratio(const struct patch_bench *bench, int number, int base) {
+    return bench_ratio(samples_of(bench, number), samples_of(bench, base), bench->plan.rounds);
+}
+
+/* The commits come first: they are made in children, which must not find any made by their parent.
+ */
+static int measure(struct patch_bench *bench, const struct effort *effort) {
+    if (!make_commit_texts(bench) ||
+        !commit_measure(&bench->commits, bench->commit_texts, &bench->commit_texts[COMMIT_WORKS],
+                        effort->commit_divisor) ||
+        !make_texts(bench))
+        return no_memory();
+    int status = patch_cases(bench);
+    if (status == STATUS_CLEAN && !measure_cases(bench, effort))
+        return no_memory();
+    if (status == STATUS_CLEAN && bench->commits.failed) {
+        command_error("a process that committed died");
+        return STATUS_BAD;
+    }
+    return status;
+}
+
+static int run_bench(struct patch_bench *bench, const struct effort *effort, bool json) {
+    int status = patch_text_supported() ? measure(bench, effort) : STATUS_CLEAN;
+    if (status != STATUS_CLEAN)
+        return status;
+    if (json)
+        patch_print_json(bench);
+    else if (patch_text_supported())
+        patch_print_text(bench);
+    else
+        printf("There are no sites on %s: operations are calls through a pointer, keys are flags\n",
+               carry_cpu_arch());
+    return STATUS_CLEAN;
+}
+
+int bench_patch(int argc, char **argv) {
+    static struct patch_bench bench;
+    unsigned sites = 0, batch = 0;
+    bool is_quick = false, json = false;
+    const struct option_row rows[] = {
+        {"sites", .number = &sites, .high = SITES_MAX},
+        {"batch", .number = &batch, .high = SITES_MAX},
+        {"quick", .flag = &is_quick},
+        {"json", 'J', .flag = &json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
+        return status;
+    const struct effort *effort = is_quick ? &quick : &normal;
+    bench.cold_sites = sites ? sites : effort->cold_sites;
+    bench.batch_sites = batch ? batch : effort->batch_sites;
+    fflush(stdout);
+    status = run_bench(&bench, effort, json);
+    release_texts(bench.texts, bench.case_count);
+    release_texts(bench.commit_texts, COMMIT_WORKS + 1);
+    free(bench.samples);
+    return status;
+}

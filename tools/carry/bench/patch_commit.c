@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "bench/patch_commit.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define FLIPS         1001
+#define BATCHES       101
+#define PASSES_A_LOOK 1000 /* through one site, before the thread looks whether it should stop */
+
+const struct commit_work commit_works[COMMIT_WORKS] = {
+    {"call", "1 call", {.form = FORM_PATCHED_CALL, .sites = 1}, FLIPS},
+    {"branch", "1 branch", {.form = FORM_BRANCH_OFF, .sites = 1}, FLIPS},
+    {"batch", "batch", {.form = FORM_PATCHED_CALL, .spread = true}, BATCHES},
+};
+
+const struct commit_way commit_ways[COMMIT_WAYS] = {
+    {"remap", "procmem"},
+    {"trap", "procmem"},
+    {"trap", "alias"},
+    {"trap", "mprotect"},
+};
+
+/* --- A thread that runs the sites meanwhile --- */
+
+struct runner {
+    const struct patch_text *text;
+    atomic_size_t looks;
+    atomic_bool stop;
+};
+
+static void *run_sites(void *context) {
+    struct runner *runner = context;
+    const size_t passes = 1 + PASSES_A_LOOK / runner->text->shape.sites;
+    while (!atomic_load_explicit(&runner->stop, memory_order_relaxed)) {
+        runner->text->run(passes);
+        atomic_fetch_add_explicit(&runner->looks, 1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+/* Until it is seen to run: a thread whose CPU others have is in nobody's way. */
+static void wait_for(struct runner *runner) {
+    size_t looks = atomic_load_explicit(&runner->looks, memory_order_relaxed);
+    while (atomic_load_explicit(&runner->looks, memory_order_relaxed) == looks)
+        sched_yield();
+}
+
+/* Those that this process may use; its threads are bound to one of them later. */
+static cpu_set_t cpus;
+
+/* Binds a thread to the first or the second CPU that this process may use, if there is one. */
+static void run_at(pthread_t thread, int place) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        if (CPU_ISSET(cpu, &cpus) && place-- == 0)
+            pthread_setaffinity_np(thread, sizeof one, &one);
+    }
+}
+
+/* --- Commits --- */
+
+double commit_time(const struct patch_text *text, unsigned state) {
+    struct carry_patch patch;
+    int64_t start = clock_ns();
+    carry_patch_begin(&patch);
+    patch_text_set(text, &patch, state);
+    int error = carry_patch_commit(&patch);
+    return error ? -1 : (double)(clock_ns() - start);
+}
+
+/* After two that are not timed, as pages are copied when they are first written to. */
+static bool time_commits(const struct patch_text *text, struct runner *runner, size_t rounds,
+                         double *samples) {
+    for (size_t i = 0; i < rounds + 2; i++) {
+        if (runner)
+            wait_for(runner);
+        double took = commit_time(text, (i + 1) % 2);
+        if (took < 0)
+            return false;
+        if (i >= 2)
+            samples[i - 2] = took;
+    }
+    return true;
+}
+
+static void measure_work(struct commit_result *result, const struct patch_text *text,
+                         struct runner *runner, size_t rounds, const char *backend) {
+    double samples[FLIPS];
+    struct carry_patch_counts stats;
+    if (!time_commits(text, runner, rounds, samples))
+        return;
+    carry_patch_stats(&stats);
+    result->measured = !strcmp(stats.backend, backend);
+    result->ns = bench_stats(samples, rounds);
+    snprintf(result->guard, sizeof result->guard, "%s", stats.guard);
+}
+
+/* The system call that a live commit makes twice; the first commit has registered for it. */
+static void measure_synchronisation(struct bench_stats *ns, struct runner *runner, size_t rounds) {
+    double samples[FLIPS];
+    for (size_t i = 0; i < rounds; i++) {
+        if (runner)
+            wait_for(runner);
+        int64_t start = clock_ns();
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+        samples[i] = (double)(clock_ns() - start);
+    }
+    *ns = bench_stats(samples, rounds);
+}
+
+static void measure_alone(struct commit_results *results, size_t way, size_t work,
+                          const struct patch_text *text, size_t rounds) {
+    measure_work(&results->of[way][work][0], text, NULL, rounds, commit_ways[way].backend);
+    if (way == 0 && work == 0)
+        measure_synchronisation(&results->synchronisation[0], NULL, rounds);
+}
+
+static void measure_beside_thread(struct commit_results *results, size_t way, size_t work,
+                                  const struct patch_text *text, size_t rounds) {
+    struct runner runner = {.text = text};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_sites, &runner))
+        return;
+    run_at(pthread_self(), 0);
+    run_at(thread, 1);
+    measure_work(&results->of[way][work][1], text, &runner, rounds, commit_ways[way].backend);
+    if (way == 0 && work == 0)
+        measure_synchronisation(&results->synchronisation[1], &runner, rounds);
+    atomic_store(&runner.stop, true);
+    pthread_join(thread, NULL);
+}
+
+static void measure_delays(struct commit_results *results, size_t way, size_t work,
+                           const struct patch_text *text, const struct patch_text *elsewhere,
+                           size_t rounds) {
+    struct commit_delay *delays = results->delays[way][work];
+    if (!results->of[way][work][1].measured)
+        return;
+    commit_delay_measure(&delays[DELAY_OF_SITES], text, text, rounds, run_at);
+    commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, rounds, run_at);
+}
+
+/* --- Processes --- */
+
+/* Alone first: who has had threads is taken for having some. */
+static void measure_way(struct commit_results *results, const struct patch_text *texts,
+                        const struct patch_text *elsewhere, size_t way, size_t divisor) {
+    sched_getaffinity(0, sizeof cpus, &cpus);
+    if (carry_patch_select(commit_ways[way].backend, commit_ways[way].guard))
+        return;
+    for (size_t i = 0; i < COMMIT_WORKS; i++)
+        measure_alone(results, way, i, &texts[i], commit_works[i].rounds / divisor);
+    for (size_t i = 0; i < COMMIT_WORKS; i++)
+        measure_beside_thread(results, way, i, &texts[i], commit_works[i].rounds / divisor);
+    for (size_t i = 0; i < COMMIT_WORKS; i++)
+        measure_delays(results, way, i, &texts[i], elsewhere, commit_works[i].rounds / divisor);
+}
+
+static void measure_in_child(struct commit_results *results, const struct patch_text *texts,
+                             const struct patch_text *elsewhere, size_t way, size_t divisor) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        measure_way(results, texts, elsewhere, way, divisor);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status)
+        results->failed = true;
+}
+
+bool commit_measure(struct commit_results *results, const struct patch_text *texts,
+                    const struct patch_text *elsewhere, size_t divisor) {
+    struct commit_results *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return false;
+    for (size_t i = 0; i < COMMIT_WAYS; i++)
+        measure_in_child(shared, texts, elsewhere, i, divisor);
+    *results = *shared;
+    munmap(shared, sizeof *shared);
+    return true;
+}

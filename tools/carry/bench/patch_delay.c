@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread takes turns at running a text and reading the clock. A turn that takes more than twice
+ * the usual time was held up, by the commit or by something else. Windows with a commit and windows
+ * without one, as long, come one after the other: what a commit adds is what the former have above
+ * the median of the latter.
+ */
+#define _GNU_SOURCE
+#include "bench/patch_delay.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "bench/patch_commit.h"
+#include "common/clock.h"
+
+#define PASSES_A_TURN 64 /* through one site: some 0.1 us */
+
+/* Windows in which the usual turn is found. */
+#define TRIALS   21
+#define TRIAL_NS 100e3
+
+struct turns {
+    size_t count;
+    int64_t elapsed;
+    int64_t longest;
+    int64_t lost; /* what turns that were held up took above the usual */
+};
+
+struct worker {
+    const struct patch_text *text;
+    atomic_uint asked; /* odd: to begin a window; even: to end it */
+    atomic_uint done;
+    atomic_bool stop;
+    atomic_llong usual;
+    struct turns window; /* the last that has ended */
+};
+
+static void add_turn(struct turns *turns, int64_t took, int64_t usual) {
+    turns->count++;
+    turns->elapsed += took;
+    if (took > turns->longest)
+        turns->longest = took;
+    if (took > 2 * usual)
+        turns->lost += took - usual;
+}
+
+/* A window begins and ends behind a whole turn that was begun after it was asked for. */
+static void *take_turns(void *context) {
+    struct worker *worker = context;
+    const size_t passes = 1 + PASSES_A_TURN / worker->text->shape.sites;
+    struct turns turns = {0};
+    for (int64_t before = clock_ns(); !atomic_load(&worker->stop);) {
+        unsigned asked = atomic_load(&worker->asked);
+        worker->text->run(passes);
+        int64_t now = clock_ns();
+        add_turn(&turns, now - before, atomic_load(&worker->usual));
+        before = now;
+        if (asked == atomic_load(&worker->done))
+            continue;
+        worker->window = turns;
+        turns = (struct turns){0};
+        atomic_store(&worker->done, asked);
+    }
+    return NULL;
+}
+
+static void ask(struct worker *worker) {
+    unsigned asked = atomic_fetch_add(&worker->asked, 1) + 1;
+    while (atomic_load(&worker->done) != asked)
+        sched_yield();
+}
+
+/* Returns what the commit took, or a negative number. */
+static double commit_in_window(struct worker *worker, const struct patch_text *text, unsigned state,
+                               struct turns *turns) {
+    ask(worker);
+    double took = commit_time(text, state);
+    ask(worker);
+    *turns = worker->window;
+    return took;
+}
+
+static void wait_in_window(struct worker *worker, double ns, struct turns *turns) {
+    ask(worker);
+    for (int64_t start = clock_ns(); (double)(clock_ns() - start) < ns;)
+        ;
+    ask(worker);
+    *turns = worker->window;
+}
+
+struct windows {
+    struct turns with, without;
+};
+
+/* After two that are not counted, as pages are copied when they are first written to. */
+static bool take_windows(struct worker *worker, const struct patch_text *text,
+                         struct windows *windows, size_t rounds) {
+    for (size_t i = 0; i < rounds + 2; i++) {
+        struct windows *pair = &windows[i < 2 ? 0 : i - 2];
+        double took = commit_in_window(worker, text, (i + 1) % 2, &pair->with);
+        if (took < 0)
+            return false;
+        wait_in_window(worker, took, &pair->without);
+    }
+    return true;
+}
+
+static double number_of(const struct turns *turns, size_t offset) {
+    return (double)*(const int64_t *)((const char *)turns + offset);
+}
+
+static void find_usual_turn(struct worker *worker) {
+    double samples[TRIALS];
+    struct turns turns;
+    for (size_t i = 0; i < TRIALS; i++) {
+        wait_in_window(worker, TRIAL_NS, &turns);
+        samples[i] = (double)turns.elapsed / (double)turns.count;
+    }
+    atomic_store(&worker->usual, (long long)bench_stats(samples, TRIALS).median);
+}
+
+/* One number of every window with a commit, above the median of those without. */
+static struct bench_stats excess(const struct windows *windows, size_t rounds, size_t offset,
+                                 double *samples) {
+    for (size_t i = 0; i < rounds; i++)
+        samples[i] = number_of(&windows[i].without, offset);
+    const double usual = bench_stats(samples, rounds).median;
+    for (size_t i = 0; i < rounds; i++)
+        samples[i] = number_of(&windows[i].with, offset) - usual;
+    return bench_stats(samples, rounds);
+}
+
+static void measure_beside(struct commit_delay *delay, struct worker *worker,
+                           const struct patch_text *committed, size_t rounds) {
+    struct windows *windows = calloc(rounds, sizeof *windows);
+    double *samples = calloc(rounds, sizeof *samples);
+    find_usual_turn(worker);
+    if (windows && samples && take_windows(worker, committed, windows, rounds))
+        *delay = (struct commit_delay){
+            .measured = true,
+            .longest = excess(windows, rounds, offsetof(struct turns, longest), samples),
+            .total = excess(windows, rounds, offsetof(struct turns, lost), samples),
+        };
+    free(samples);
+    free(windows);
+}
+
+void commit_delay_measure(struct commit_delay *delay, const struct patch_text *committed,
+                          const struct patch_text *run, size_t rounds,
+                          void (*bind)(pthread_t thread, int place)) {
+    struct worker worker = {.text = run};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, take_turns, &worker))
+        return;
+    bind(pthread_self(), 0);
+    bind(thread, 1);
+    measure_beside(delay, &worker, committed, rounds);
+    atomic_store(&worker.stop, true);
+    pthread_join(thread, NULL);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* What `carry bench patch` tells people and programs. */
+#include <jansson.h>
+#include <stdio.h>
+
+#include <carry/cpu.h>
+
+#include "bench/machine.h"
+#include "bench/patch.h"
+#include "common/json.h"
+#include "common/text.h"
+
+/* What the library is built for; shown beside what was measured. */
+#define MOST_RATIO     1.02
+#define MOST_BRANCH_NS 0.1
+#define MOST_SITE_NS   20
+#define MOST_FLIP_US   4
+
+static const char *const delay_names[DELAYS] = {"sites", "elsewhere"};
+static const char *const delay_titles[DELAYS] = {"runs them", "elsewhere"};
+
+static bool is_branch(size_t form) {
+    return form >= FORM_FLAG;
+}
+
+/* Of branches, the form without one is the same text as the inlined call. */
+static double added_ns(const struct patch_bench *bench, int number, size_t cell) {
+    return patch_stats(bench, number).median -
+           patch_stats(bench, patch_case(bench, FORM_INLINED, cell)).median;
+}
+
+/* --- For people --- */
+
+static void print_title(const char *title, const char *rest) {
+    printf("\n%s%s%s%s\n", text_colour(COLOUR_BOLD), title, text_colour(COLOUR_NONE), rest);
+}
+
+static void print_columns(const struct patch_bench *bench) {
+    char cold[TEXT_SIZE];
+    printf("%s  %-18s", text_colour(COLOUR_FAINT), "");
+    for (size_t cell = 0; cell < CELL_COLD; cell++)
+        printf(" %6s       ", patch_cells[cell].title);
+    printf("%s cold%s\n", text_count(cold, bench->cold_sites), text_colour(COLOUR_NONE));
+}
+
+static void print_call(const struct patch_bench *bench, int number, size_t cell) {
+    printf(" %6.2f %5.2fx", patch_stats(bench, number).median,
+           patch_ratio(bench, number, patch_case(bench, FORM_DIRECT, cell)));
+}
+
+static void print_branch(const struct patch_bench *bench, int number, size_t cell) {
+    printf(" %6.2f %+6.2f", patch_stats(bench, number).median, added_ns(bench, number, cell));
+}
+
+static void print_row(const struct patch_bench *bench, const char *title, enum patch_form form,
+                      void (*print)(const struct patch_bench *, int, size_t)) {
+    printf("  %-18s", title);
+    for (size_t cell = 0; cell < PATCH_CELLS; cell++) {
+        int number = patch_case(bench, form, cell);
+        if (number < 0)
+            printf(" %6s %6s", "-", "");
+        else
+            print(bench, number, cell);
+    }
+    putchar('\n');
+}
+
+static void print_cases(const struct patch_bench *bench) {
+    print_title("calls", ": ns each, and as a multiple of direct ones");
+    print_columns(bench);
+    for (size_t form = 0; !is_branch(form); form++)
+        print_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
+    print_title("branches", ": ns with one instruction behind each, and what the branch adds");
+    print_columns(bench);
+    print_row(bench, "none", FORM_INLINED, print_branch);
+    for (size_t form = FORM_FLAG; form < FORM_COUNT; form++)
+        print_row(bench, patch_forms[form].title, (enum patch_form)form, print_branch);
+}
+
+static void print_commit(const struct patch_bench *bench, const struct commit_result *result,
+                         size_t work) {
+    if (!result->measured)
+        printf("%16s", "-");
+    else if (bench->commit_texts[work].shape.sites == 1)
+        printf("%10.2f %-5s", result->ns.median / 1e3, result->guard);
+    else
+        printf("%10.1f %-5s %9.1f", result->ns.median / 1e3, result->guard,
+               result->ns.median / (double)bench->batch_sites);
+}
+
+static void print_commits(const struct patch_bench *bench) {
+    static const char *const titles[] = {"alone", "beside one"};
+    char sites[TEXT_SIZE];
+    const struct bench_stats *ns = bench->commits.synchronisation;
+    print_title("commits", ": us each and what guarded the sites, alone and beside a thread");
+    printf("%s%33s%16s%10s calls%15s%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
+           commit_works[1].title, text_count(sites, bench->batch_sites), "ns a site",
+           text_colour(COLOUR_NONE));
+    for (size_t way = 0; way < COMMIT_WAYS; way++) {
+        for (size_t thread = 0; thread < 2; thread++) {
+            printf("  %-9s%-11s", thread ? commit_ways[way].guard : commit_ways[way].backend,
+                   titles[thread]);
+            for (size_t work = 0; work < COMMIT_WORKS; work++)
+                print_commit(bench, &bench->commits.of[way][work][thread], work);
+            putchar('\n');
+        }
+    }
+    printf("  a synchronisation of all cores: %.2f us alone, %.2f us beside a thread; live\n"
+           "  commits need one, and two behind traps\n",
+           ns[0].median / 1e3, ns[1].median / 1e3);
+}
+
+static void print_delay(const struct commit_delay *delay) {
+    if (delay->measured)
+        printf("%9.2f%9.2f", delay->longest.median / 1e3, delay->total.median / 1e3);
+    else
+        printf("%9s%9s", "-", "-");
+}
+
+static void print_delays(const struct patch_bench *bench) {
+    char sites[TEXT_SIZE];
+    print_title("delays", ": us that a commit holds another thread up, at its longest and in all");
+    printf("%s%40s%18s%12s calls%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
+           commit_works[1].title, text_count(sites, bench->batch_sites), text_colour(COLOUR_NONE));
+    for (size_t way = 0; way < COMMIT_WAYS; way++) {
+        for (size_t of = 0; of < DELAYS; of++) {
+            printf("  %-9s%-11s", of ? commit_ways[way].guard : commit_ways[way].backend,
+                   delay_titles[of]);
+            for (size_t work = 0; work < COMMIT_WORKS; work++)
+                print_delay(&bench->commits.delays[way][work][of]);
+            putchar('\n');
+        }
+    }
+}
+
+static void print_target_ratio(const struct patch_bench *bench, enum patch_form form,
+                               enum patch_form base, size_t cell) {
+    printf("  %s: %.2fx %s (at most %.2f), %s\n", patch_forms[form].title,
+           patch_ratio(bench, patch_case(bench, form, cell), patch_case(bench, base, cell)),
+           patch_forms[base].title, MOST_RATIO, patch_cells[cell].title);
+}
+
+/* Of the first way that works, which is the one that the library takes. */
+static void print_target_commits(const struct patch_bench *bench) {
+    size_t way = 0;
+    while (way < COMMIT_WAYS && !bench->commits.of[way][0][1].measured)
+        way++;
+    if (way == COMMIT_WAYS)
+        return;
+    const char *name = commit_ways[way].guard;
+    for (size_t work = 0; work < COMMIT_WORKS; work++) {
+        double ns = bench->commits.of[way][work][1].ns.median;
+        if (bench->commit_texts[work].shape.sites == 1)
+            printf("  commit of %s by %s, beside a thread: %.2f us (at most %d)\n",
+                   commit_works[work].title, name, ns / 1e3, MOST_FLIP_US);
+        else
+            printf("  commit of %zu calls by %s, beside a thread: %.1f ns a site (at most %d)\n",
+                   bench->batch_sites, name, ns / (double)bench->batch_sites, MOST_SITE_NS);
+    }
+}
+
+static void print_targets(const struct patch_bench *bench) {
+    print_title("targets", "");
+    for (size_t cell = CELL_ONE; cell <= CELL_MANY; cell++) {
+        print_target_ratio(bench, FORM_PATCHED_CALL, FORM_DIRECT, cell);
+        print_target_ratio(bench, FORM_PATCHED_INLINE, FORM_INLINED, cell);
+        printf("  a branch that is off: %+.2f ns (at most %.1f), %s\n",
+               added_ns(bench, patch_case(bench, FORM_BRANCH_OFF, cell), cell), MOST_BRANCH_NS,
+               patch_cells[cell].title);
+    }
+    print_target_commits(bench);
+}
+
+void patch_print_text(const struct patch_bench *bench) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
+           machine.flags, bench->plan.rounds);
+    print_cases(bench);
+    print_commits(bench);
+    print_delays(bench);
+    print_targets(bench);
+}
+
+/* --- For programs --- */
+
+static json_t *stats_json(struct bench_stats ns) {
+    return json_pack("{s:f, s:f, s:f, s:f}", "ns", ns.median, "min", ns.min, "q1", ns.q1, "q3",
+                     ns.q3);
+}
+
+/* To the cell's form `base`. */
+static void set_ratio(json_t *object, const char *key, const struct patch_bench *bench, int number,
+                      enum patch_form base) {
+    int other = patch_case(bench, base, bench->cell_of[number]);
+    json_object_set_new(object, key, json_real(patch_ratio(bench, number, other)));
+}
+
+static json_t *case_json(const struct patch_bench *bench, int number) {
+    const struct patch_shape *shape = &bench->texts[number].shape;
+    const size_t cell = bench->cell_of[number];
+    json_t *object = stats_json(patch_stats(bench, number));
+    json_object_set_new(object, "form", json_string(patch_forms[shape->form].name));
+    json_object_set_new(object, "cell", json_string(patch_cells[cell].name));
+    json_object_set_new(object, "sites", json_integer((json_int_t)shape->sites));
+    set_ratio(object, "to_inlined", bench, number, FORM_INLINED);
+    if (is_branch(shape->form))
+        json_object_set_new(object, "added_ns", json_real(added_ns(bench, number, cell)));
+    else
+        set_ratio(object, "to_direct", bench, number, FORM_DIRECT);
+    return object;
+}
+
+static json_t *commit_json(const struct patch_bench *bench, size_t way, size_t work, bool thread) {
+    const struct commit_result *result = &bench->commits.of[way][work][thread];
+    const size_t sites = bench->commit_texts[work].shape.sites;
+    json_t *object =
+        json_pack("{s:s, s:s, s:b, s:s, s:b, s:I}", "backend", commit_ways[way].backend, "chosen",
+                  commit_ways[way].guard, "available", result->measured, "work",
+                  commit_works[work].name, "thread", thread, "sites", (json_int_t)sites);
+    if (!result->measured)
+        return object;
+    json_t *times = stats_json(result->ns);
+    json_object_update(object, times);
+    json_decref(times);
+    json_object_set_new(object, "guard", json_string(result->guard));
+    json_object_set_new(object, "ns_a_site", json_real(result->ns.median / (double)sites));
+    return object;
+}
+
+static json_t *cases_json(const struct patch_bench *bench) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < bench->case_count; i++)
+        json_array_append_new(list, case_json(bench, (int)i));
+    return list;
+}
+
+static json_t *commits_json(const struct patch_bench *bench) {
+    json_t *list = json_array();
+    for (size_t way = 0; way < COMMIT_WAYS && bench->case_count; way++)
+        for (size_t work = 0; work < COMMIT_WORKS; work++)
+            for (int thread = 0; thread < 2; thread++)
+                json_array_append_new(list, commit_json(bench, way, work, thread != 0));
+    return list;
+}
+
+static json_t *delay_json(const struct patch_bench *bench, size_t way, size_t work, size_t of) {
+    const struct commit_delay *delay = &bench->commits.delays[way][work][of];
+    json_t *object = json_pack(
+        "{s:s, s:s, s:b, s:s, s:s, s:I}", "backend", commit_ways[way].backend, "chosen",
+        commit_ways[way].guard, "available", delay->measured, "work", commit_works[work].name,
+        "thread", delay_names[of], "sites", (json_int_t)bench->commit_texts[work].shape.sites);
+    if (!delay->measured)
+        return object;
+    json_object_set_new(object, "longest", stats_json(delay->longest));
+    json_object_set_new(object, "total", stats_json(delay->total));
+    return object;
+}
+
+static json_t *delays_json(const struct patch_bench *bench) {
+    json_t *list = json_array();
+    for (size_t way = 0; way < COMMIT_WAYS && bench->case_count; way++)
+        for (size_t work = 0; work < COMMIT_WORKS; work++)
+            for (size_t of = 0; of < DELAYS; of++)
+                json_array_append_new(list, delay_json(bench, way, work, of));
+    return list;
+}
+
+static json_t *synchronisation_json(const struct patch_bench *bench) {
+    json_t *list = json_array();
+    for (size_t thread = 0; thread < 2 && bench->case_count; thread++)
+        json_array_append_new(list, stats_json(bench->commits.synchronisation[thread]));
+    return list;
+}
+
+void patch_print_json(const struct patch_bench *bench) {
+    json_t *object = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o, s:o}", "bench", "patch",
+                               "machine", bench_machine_json(), "sites", patch_text_supported(),
+                               "rounds", (json_int_t)bench->plan.rounds, "cases", cases_json(bench),
+                               "commits", commits_json(bench), "delays", delays_json(bench),
+                               "synchronisation", synchronisation_json(bench));
+    json_print_report(object);
+}

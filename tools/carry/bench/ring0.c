@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry bench ring0`: what operations take inside a kernel, in each form that they may have. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/benches.h"
+#include "bench/ring0_run.h"
+#include "capture/own_file.h"
+#include "common/command.h"
+#include "common/json.h"
+#include "common/options.h"
+#include "common/text.h"
+
+#define KERNEL   "carry-ring0.elf"
+#define EMULATOR "qemu-system-x86_64"
+
+static const char usage[] =
+    "Usage: carry bench ring0 [OPTION]...\n"
+    "\n"
+    "Boots a kernel that has the library in it (ports/baremetal) in an emulator,\n"
+    "which counts the instructions of one operation: of switching interrupts, of\n"
+    "saving and restoring their flag, and of calls. The forms are: compiled in;\n"
+    "through a table of pointers; at a site as it was linked; at a patched site. The\n"
+    "table is the native one, or that of a hypervisor. Takes a second.\n"
+    "\n"
+    "  --kernel FILE     the kernel, where " KERNEL " was not built with this\n"
+    "                    tool (-Dkernel=true): make -C ports/baremetal makes one\n"
+    "  --emulator FILE   in place of " EMULATOR "\n"
+    "  -J, --json        everything counted, as one object\n"
+    "  -h, --help        this text\n"
+    "\n"
+    "Exit status: 0 counted; 1 the kernel did not tell it all; 3 wrong usage, or\n"
+    "there is no kernel or no emulator.\n"
+    "\n"
+    "Examples:\n"
+    "  carry bench ring0\n"
+    "  carry bench ring0 --json --kernel build-test/baremetal/kernel.elf\n";
+
+static const char caveat[] =
+    "These are instructions, not times. An indirect call counts as one, as a direct one does, and "
+    "takes longer where it was not predicted or goes through a thunk; cli, sti and popf take more "
+    "than others. `carry bench patch` times calls on this CPU.\n"
+    "A call of restore has one instruction more than what is compiled in: it loads the argument.\n";
+
+struct options {
+    const char *kernel;
+    const char *emulator;
+    bool json;
+};
+
+/* --- Reports --- */
+
+static void print_count(int64_t count) {
+    if (count == RING0_NONE)
+        printf("%11s", "-");
+    else
+        printf("%11lld", (long long)count);
+}
+
+static void print_table(const struct ring0_result *result, const char *table) {
+    printf("\n%s%-12s", text_colour(COLOUR_BOLD), table);
+    for (size_t form = 0; form < RING0_FORMS; form++)
+        printf("%11s", ring0_forms[form]);
+    printf("%s\n", text_colour(COLOUR_NONE));
+    for (size_t i = 0; i < result->count; i++) {
+        const struct ring0_row *row = &result->rows[i];
+        if (strcmp(row->table, table) != 0)
+            continue;
+        printf("  %-10s", row->operation);
+        for (size_t form = 0; form < RING0_FORMS; form++)
+            print_count(row->counts[form]);
+        putchar('\n');
+    }
+}
+
+static void print_text(const struct ring0_result *result) {
+    printf("Instructions of each operation in ring 0, counted by\n%s\n", result->emulator);
+    for (size_t i = 0; i < result->count; i++)
+        if (!i || strcmp(result->rows[i].table, result->rows[i - 1].table) != 0)
+            print_table(result, result->rows[i].table);
+    putchar('\n');
+    text_wrap(stdout, 0, caveat);
+}
+
+static void print_json(const struct ring0_result *result) {
+    json_t *rows = json_array();
+    for (size_t i = 0; i < result->count; i++) {
+        const struct ring0_row *row = &result->rows[i];
+        json_t *one = json_pack("{s:s, s:s}", "operation", row->operation, "table", row->table);
+        for (size_t form = 0; form < RING0_FORMS; form++)
+            json_object_set_new(one, ring0_forms[form],
+                                row->counts[form] == RING0_NONE ? json_null()
+                                                                : json_integer(row->counts[form]));
+        json_array_append_new(rows, one);
+    }
+    json_print_report(json_pack("{s:s, s:s, s:s, s:o, s:s}", "bench", "ring0", "emulator",
+                                result->emulator, "unit", "instructions", "operations", rows,
+                                "caveat", caveat));
+}
+
+static const char *find_kernel(const struct options *options, char path[PATH_MAX]) {
+    if (!options->kernel)
+        return own_file_find(KERNEL, path) ? path : NULL;
+    return access(options->kernel, R_OK) == 0 ? options->kernel : NULL;
+}
+
+int bench_ring0(int argc, char **argv) {
+    struct options options = {.emulator = EMULATOR};
+    struct ring0_result result;
+    char path[PATH_MAX];
+    const struct option_row rows[] = {
+        {"kernel", .text = &options.kernel},
+        {"emulator", .text = &options.emulator},
+        {"json", 'J', .flag = &options.json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
+        return status;
+    const char *kernel = find_kernel(&options, path);
+    if (!kernel && options.kernel)
+        return command_error("cannot read the kernel '%s'", options.kernel);
+    if (!kernel)
+        return command_error("no kernel was built with this tool (-Dkernel=true); run make -C "
+                             "ports/baremetal, and name its kernel.elf by --kernel");
+    status = ring0_run(options.emulator, kernel, &result);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (options.json)
+        print_json(&result);
+    else
+        print_text(&result);
+    return STATUS_CLEAN;
+}

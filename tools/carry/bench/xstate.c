@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry bench xstate`: what thunks and switches of contexts cost, by what is in use. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+
+#include "bench/benches.h"
+#include "bench/machine.h"
+#include "bench/options.h"
+#include "bench/xstate_work.h"
+#include "common/command.h"
+#include "common/json.h"
+#include "common/text.h"
+#include "xstate/names.h"
+
+#define IN_USE_COLUMNS 36
+#define TIME_COLUMNS   10 /* at least; names have a blank before them */
+
+static const char *const thunk_names[BENCH_THUNKS] = {"call", "enter", "around", "xsavec"};
+static const char *const image_names[1] = {"exp"};
+static const char *const switch_names[BENCH_SWITCHES] = {"pair", "switch", "keep", "swapcontext"};
+
+struct report {
+    struct xstate_grid thunks, switches, images;
+    uint64_t masks[BENCH_XSTATE_ROWS];
+    uint64_t named[BENCH_XSTATE_IMAGES];
+    size_t rounds;
+};
+
+static const char usage[] =
+    "Usage: carry bench xstate [OPTION]...\n"
+    "\n"
+    "Times thunks around a callback in SSE code, and switches of contexts, with\n"
+    "different components of extended state in use. Takes some five seconds.\n"
+    "\n"
+    "  call         the function alone, by a pointer\n"
+    "  enter        carry_thunk_enter: a callback before the function\n"
+    "  around       carry_thunk_around: one before it and one behind it\n"
+    "  xsavec       a callback before it, between XSAVEC and XRSTOR of all vectors\n"
+    "\n"
+    "  pair         carry_xstate_save() and carry_xstate_load(), no switch\n"
+    "  switch       carry_context_switch()\n"
+    "  keep         the same between contexts that keep all components\n"
+    "  swapcontext  the C library's, which asks the system for the signal mask\n"
+    "\n"
+    "  exp          libm's, after an image of zeroes that names components was loaded\n"
+    "\n"
+    "  --quick       fewer rounds: half a second\n"
+    "  -J, --json    everything measured, as one object\n"
+    "  -h, --help    this text\n"
+    "\n"
+    "Exit status: 0 measured, or there is no extended state on this architecture;\n"
+    "3 wrong usage, or no memory.\n"
+    "\n"
+    "Example:\n"
+    "  carry bench xstate --json\n";
+
+/* --- Reports --- */
+
+static int width_of(const char *name) {
+    const int width = (int)strlen(name) + 2;
+    return width > TIME_COLUMNS ? width : TIME_COLUMNS;
+}
+
+static void print_grid(const uint64_t *masks, const struct xstate_grid *grid, const char *title,
+                       const char *const *names, size_t columns) {
+    char buffer[XSTATE_NAMES_SIZE];
+    printf("\n%s%-*s%s", text_colour(COLOUR_BOLD), IN_USE_COLUMNS, title, text_colour(COLOUR_NONE));
+    for (size_t column = 0; column < columns; column++)
+        printf("%s%*s%s", text_colour(COLOUR_FAINT), width_of(names[column]), names[column],
+               text_colour(COLOUR_NONE));
+    putchar('\n');
+    for (size_t row = 0; row < grid->rows; row++) {
+        printf("  %-*s", IN_USE_COLUMNS - 2, xstate_names(buffer, masks[row]));
+        for (size_t column = 0; column < columns; column++)
+            if (column < grid->columns)
+                printf("%*.1f", width_of(names[column]), grid->ns[row][column]);
+            else
+                printf("%*s", width_of(names[column]), "-");
+        putchar('\n');
+    }
+}
+
+static void print_text(const struct report *report) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    printf("libcarry %s, %s, %s\nMedians of %zu rounds, ns each, by what is in use\n",
+           machine.version, machine.compiler, machine.flags, report->rounds);
+    print_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
+    print_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
+    print_grid(report->named, &report->images, "after an image that names", image_names, 1);
+}
+
+static json_t *grid_json(const char *key, const uint64_t *masks, const struct xstate_grid *grid,
+                         const char *const *names) {
+    json_t *rows = json_array();
+    for (size_t row = 0; row < grid->rows; row++) {
+        json_t *one = json_pack("{s:o}", key, xstate_names_json(masks[row]));
+        for (size_t column = 0; column < grid->columns; column++)
+            json_object_set_new(one, names[column], json_real(grid->ns[row][column]));
+        json_array_append_new(rows, one);
+    }
+    return rows;
+}
+
+static void print_json(const struct report *report) {
+    json_t *all =
+        json_pack("{s:s, s:o, s:b, s:I}", "bench", "xstate", "machine", bench_machine_json(),
+                  "supported", bench_xstate_supported(), "rounds", (json_int_t)report->rounds);
+    json_object_set_new(all, "calls_ns",
+                        grid_json("in_use", report->masks, &report->thunks, thunk_names));
+    json_object_set_new(all, "switches_ns",
+                        grid_json("in_use", report->masks, &report->switches, switch_names));
+    json_object_set_new(all, "images_ns",
+                        grid_json("named", report->named, &report->images, image_names));
+    json_print_report(all);
+}
+
+int bench_xstate(int argc, char **argv) {
+    struct bench_options options = {.rounds = 101};
+    struct report report = {0};
+    int status;
+    if (!bench_options(argc, argv, usage, &options, &status))
+        return status;
+    const struct xstate_effort effort = {
+        .rounds = options.rounds, .sample_ns = 1e6, .shows_progress = !options.json};
+    report.rounds = options.rounds;
+    bench_xstate_masks(report.masks);
+    bench_xstate_named(report.named);
+    if (!bench_xstate_thunks(&report.thunks, &effort) ||
+        !bench_xstate_images(&report.images, &effort) ||
+        !bench_xstate_switches(&report.switches, &effort))
+        return command_error("no memory");
+    if (options.json)
+        print_json(&report);
+    else if (bench_xstate_supported())
+        print_text(&report);
+    else
+        printf("There is no extended state on %s\n", carry_cpu_arch());
+    return STATUS_CLEAN;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench/xstate_work.h"
+
+bool bench_xstate_supported(void) {
+    return false;
+}
+
+size_t bench_xstate_masks(uint64_t masks[BENCH_XSTATE_ROWS]) {
+    masks[0] = 0;
+    return 0;
+}
+
+bool bench_xstate_thunks(struct xstate_grid *grid, const struct xstate_effort *effort) {
+    (void)effort;
+    *grid = (struct xstate_grid){0};
+    return true;
+}
+
+bool bench_xstate_switches(struct xstate_grid *grid, const struct xstate_effort *effort) {
+    return bench_xstate_thunks(grid, effort);
+}
+
+size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]) {
+    named[0] = 0;
+    return 0;
+}
+
+bool bench_xstate_images(struct xstate_grid *grid, const struct xstate_effort *effort) {
+    return bench_xstate_thunks(grid, effort);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/check_jit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/jit.h>
+
+#include "common/command.h"
+
+/* Of so many packets, one is looked at to learn from. */
+#define STEP_MAX 1024
+
+/* Shapes that are remembered; captures with more are not made of flows. */
+#define SHAPES_MAX 64
+
+/* Functions that a thread tries where it has no hint. */
+#define TRIES_MAX 8
+
+#define HINT_BITS 8
+
+/* Where a hint fails this often, what it is about is walked: until a sample says otherwise. */
+#define FAILURES_MAX 16
+#define FAILURE      2 /* makes up for so many packets that a function was right for */
+
+struct shape {
+    struct carry_jit_packet_spec spec;
+    uint64_t packets;            /* that samples stand for */
+    const struct carry_jit *jit; /* NULL: not made */
+    bool tried;                  /* to make it */
+};
+
+struct check_jit {
+    uint64_t after;        /* packets */
+    pthread_mutex_t mutex; /* for what follows */
+    struct shape shapes[SHAPES_MAX];
+    size_t count;
+};
+
+/* What was right the last time for frames that look alike. */
+struct hint {
+    carry_jit_packet_fn *function; /* NULL: not known */
+    uint32_t failures;
+};
+
+/* Of one thread. */
+static _Thread_local struct {
+    carry_jit_packet_fn *functions[TRIES_MAX];
+    size_t count;
+    struct hint hints[1 << HINT_BITS];
+} own;
+
+int check_jit_open(uint64_t after, struct check_jit **jit) {
+    struct check_jit *made = calloc(1, sizeof *made);
+    if (!made)
+        return command_error("%s", strerror(errno));
+    made->after = after;
+    pthread_mutex_init(&made->mutex, NULL);
+    *jit = made;
+    return STATUS_CLEAN;
+}
+
+void check_jit_close(struct check_jit *jit) {
+    if (!jit)
+        return;
+    for (size_t i = 0; i < jit->count; i++)
+        carry_jit_release(jit->shapes[i].jit);
+    pthread_mutex_destroy(&jit->mutex);
+    free(jit);
+}
+
+static bool is_tag(const uint8_t *type) {
+    return (type[0] == 0x81 && type[1] == 0x00) || (type[0] == 0x88 && type[1] == 0xa8);
+}
+
+/*
+ * By the bytes in which Ethernet frames, with up to two VLAN tags, say what they hold, and IP in
+ * them. In other frames these bytes mean something else, which makes hints worse, not verdicts.
+ */
+static inline struct hint *hint_of(const struct carry_frame *frame) {
+    const uint8_t *type = (const uint8_t *)frame->data + 12;
+    if (frame->captured < 32)
+        return &own.hints[0];
+    for (int tags = 0; tags < 2 && is_tag(type); tags++)
+        type += 4;
+    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* of IPv6 */
+                     (uint32_t)type[11] << 24;                                    /* of IPv4 */
+    return &own.hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
+}
+
+/* --- Learning --- */
+
+/* NULL if there is no room for it. */
+static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_packet_spec *spec) {
+    for (size_t i = 0; i < jit->count; i++)
+        if (memcmp(&jit->shapes[i].spec, spec, sizeof *spec) == 0)
+            return &jit->shapes[i];
+    if (jit->count == SHAPES_MAX)
+        return NULL;
+    jit->shapes[jit->count] = (struct shape){.spec = *spec};
+    return &jit->shapes[jit->count++];
+}
+
+/* The function for the shape, made if it is time; NULL if there is none. The mutex is held. */
+static carry_jit_packet_fn *
+function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, uint32_t packets) {
+    struct shape *shape = find_shape(jit, spec);
+    if (!shape)
+        return NULL;
+    shape->packets += packets;
+    if (shape->packets >= jit->after && !shape->tried) {
+        shape->tried = true;
+        if (carry_jit_packet(spec, &shape->jit) != CARRY_OK)
+            shape->jit = NULL;
+    }
+    return shape->jit ? shape->jit->packet : NULL;
+}
+
+/* What was given up may be for this function. */
+static void adopt(carry_jit_packet_fn *function) {
+    for (size_t i = 0; i < own.count; i++)
+        if (own.functions[i] == function)
+            return;
+    if (own.count == TRIES_MAX)
+        return;
+    own.functions[own.count++] = function;
+    memset(own.hints, 0, sizeof own.hints);
+}
+
+bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets) {
+    struct carry_jit_packet_spec spec = {0};
+    if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
+        return false;
+    pthread_mutex_lock(&jit->mutex);
+    carry_jit_packet_fn *function = function_for(jit, &spec, packets);
+    pthread_mutex_unlock(&jit->mutex);
+    if (!function)
+        return false;
+    adopt(function);
+    *hint_of(frame) = (struct hint){.function = function};
+    return true;
+}
+
+uint32_t check_jit_step(const struct check_jit *jit) {
+    return jit->after < STEP_MAX ? (uint32_t)jit->after : STEP_MAX;
+}
+
+/* --- Checking --- */
+
+static int try_others(struct hint *hint, const struct carry_frame *frame,
+                      struct carry_packet_sum *sums) {
+    carry_jit_packet_fn *tried = hint->function;
+    for (size_t i = 0; i < own.count; i++) {
+        if (own.functions[i] == tried)
+            continue;
+        int count = own.functions[i](frame, sums, CARRY_PACKET_SUMS_MAX);
+        if (count != CARRY_JIT_OTHER_SHAPE) {
+            hint->function = own.functions[i];
+            return count;
+        }
+    }
+    return CARRY_JIT_OTHER_SHAPE;
+}
+
+int check_jit_packet(const struct carry_frame *frame, struct carry_packet_sum *sums) {
+    struct hint *hint = hint_of(frame);
+    int count = CARRY_JIT_OTHER_SHAPE;
+    if (hint->failures >= FAILURES_MAX)
+        return count;
+    if (hint->function)
+        count = hint->function(frame, sums, CARRY_PACKET_SUMS_MAX);
+    if (count == CARRY_JIT_OTHER_SHAPE)
+        count = try_others(hint, frame, sums);
+    if (count == CARRY_JIT_OTHER_SHAPE)
+        hint->failures += FAILURE;
+    else if (hint->failures)
+        hint->failures--;
+    return count;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/check_print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/command.h"
+#include "common/text.h"
+
+bool check_print_open(struct check_print *print, const struct check_options *options, bool many) {
+    *print = (struct check_print){.options = options, .many = many, .total = tally_new()};
+    return print->total != NULL;
+}
+
+void check_print_close(struct check_print *print) {
+    for (size_t i = 0; i < print->named_count; i++)
+        free(print->named[i]);
+    tally_free(print->total);
+}
+
+void check_print_header(const struct check_print *print) {
+    if (print->options->format != CHECK_TSV || print->options->quiet)
+        return;
+    if (print->options->bad_only)
+        report_finding_tsv_header();
+    else
+        report_tsv_header();
+}
+
+void check_print_finding(const struct check_print *print, const char *path,
+                         const struct finding *finding) {
+    switch (print->options->format) {
+    case CHECK_TEXT:
+        report_finding_text(print->many ? path : NULL, finding);
+        break;
+    case CHECK_JSON:
+        report_finding_json(path, finding);
+        break;
+    case CHECK_TSV:
+        report_finding_tsv(path, finding);
+        break;
+    }
+}
+
+/* --- A capture --- */
+
+static int status_of(const struct check_options *options, const struct report *report) {
+    if (report->end == CAPTURE_FAILED)
+        return STATUS_ERROR;
+    if (report->end == CAPTURE_DAMAGED)
+        return STATUS_DAMAGED;
+    if (tally_total_of(report->tally, report->wrong))
+        return STATUS_BAD;
+    if (options->strict && !tally_is_complete(report->tally, report->wrong))
+        return STATUS_UNCHECKED;
+    return STATUS_CLEAN;
+}
+
+static void name(struct check_print *print, const char *path) {
+    print->not_clean++;
+    char *copy = print->named_count < CHECK_PRINT_NAMED ? strdup(path) : NULL;
+    if (copy)
+        print->named[print->named_count++] = copy;
+}
+
+static int count(struct check_print *print, const struct report *report) {
+    int status = status_of(print->options, report);
+    print->captures++;
+    print->damaged += report->end == CAPTURE_DAMAGED;
+    print->failed += report->end == CAPTURE_FAILED;
+    print->unchecked += report->end == CAPTURE_END &&
+                        tally_outcome(report->tally, report->wrong) == OUTCOME_UNCHECKED;
+    for (unsigned i = 0; report->reassembly && i < REASSEMBLY_COUNT; i++)
+        print->reassembly[i] += report->reassembly[i];
+    tally_merge_all(print->total, report->tally);
+    if (status != STATUS_CLEAN)
+        name(print, report->path);
+    return status;
+}
+
+/* The name alone: to a terminal it must not write what it likes, others need it as it is. */
+static void print_bare_name(const char *path, char end) {
+    if (isatty(STDOUT_FILENO))
+        text_print_clean(stdout, path);
+    else
+        fputs(path, stdout);
+    putchar(end);
+}
+
+static void print_text(const struct check_print *print, const struct report *report) {
+    if (print->options->list_bad) {
+        print_bare_name(report->path, print->options->null ? '\0' : '\n');
+    } else if (print->many && !print->options->each) {
+        report_line(report);
+    } else {
+        if (print->captures > 1)
+            putchar('\n');
+        report_text(report);
+    }
+}
+
+static void print_report(const struct check_print *print, const struct report *report) {
+    switch (print->options->format) {
+    case CHECK_TEXT:
+        print_text(print, report);
+        break;
+    case CHECK_JSON:
+        report_json(report);
+        break;
+    case CHECK_TSV:
+        report_tsv(report);
+        break;
+    }
+}
+
+/* Is damage told in what is printed of a capture? */
+static bool tells_damage(const struct check_options *options) {
+    return !options->bad_only && options->format != CHECK_TSV &&
+           !(options->list_bad && options->format == CHECK_TEXT);
+}
+
+/* Says on standard error why a capture ended early, where nothing else does. */
+static void print_problem(const struct check_options *options, const struct report *report) {
+    char offset[TEXT_SIZE], text[sizeof report->problem->reason + TEXT_SIZE + 32];
+    if (report->end == CAPTURE_FAILED) {
+        command_file_error(report->path, report->problem->reason);
+    } else if (report->end == CAPTURE_DAMAGED && !tells_damage(options) && !options->quiet) {
+        snprintf(text, sizeof text, "damaged at offset %s: %s",
+                 text_count(offset, report->problem->offset), report->problem->reason);
+        command_file_error(report->path, text);
+    }
+}
+
+int check_print_capture(struct check_print *print, const struct report *report) {
+    const struct check_options *options = print->options;
+    int status = count(print, report);
+    print_problem(options, report);
+    if (!options->quiet && !options->bad_only && !(options->list_bad && status == STATUS_CLEAN))
+        print_report(print, report);
+    return status;
+}
+
+/* With --json and --tsv, it is there like any other file. */
+int check_print_unopened(struct check_print *print, const char *path, const char *reason) {
+    const struct check_options *options = print->options;
+    const struct tally nothing = {0};
+    struct capture_problem problem = {0};
+    snprintf(problem.reason, sizeof problem.reason, "%s", reason);
+    const struct report report = {.path = path,
+                                  .tally = &nothing,
+                                  .wrong = options->wrong,
+                                  .end = CAPTURE_FAILED,
+                                  .problem = &problem};
+    if (options->format != CHECK_TEXT || options->list_bad)
+        return check_print_capture(print, &report);
+    print_problem(options, &report);
+    return count(print, &report);
+}
+
+/* --- All captures --- */
+
+/* What one capture, or a message that there is none, says already is not said again. */
+static bool has_total(const struct check_print *print) {
+    const struct check_options *options = print->options;
+    return print->many && (print->captures > 1 || print->captures > print->failed) &&
+           options->format == CHECK_TEXT && !options->quiet && !options->bad_only &&
+           !options->list_bad;
+}
+
+void check_print_total(const struct check_print *print, uint64_t skipped) {
+    if (has_total(print))
+        report_total(&(struct report_total){
+            .tally = print->total,
+            .reassembly = print->options->reassemble ? print->reassembly : NULL,
+            .wrong = print->options->wrong,
+            .captures = print->captures,
+            .damaged = print->damaged,
+            .failed = print->failed,
+            .skipped = skipped,
+            .unchecked = print->unchecked,
+            .not_clean = print->not_clean,
+            .named = (const char *const *)print->named,
+            .named_count = print->named_count,
+        });
+}

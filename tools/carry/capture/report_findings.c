@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Single checksums for people: the first bad ones of a summary, and the lines of --bad-only. */
+#include "capture/report_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/text.h"
+
+char *report_time(char *buffer, uint64_t time_ns) {
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    char date[TEXT_SIZE];
+    struct tm parts;
+    if (!time_ns || !gmtime_r(&seconds, &parts) ||
+        !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
+        return NULL;
+    snprintf(buffer, REPORT_TIME_SIZE, "%s.%09uZ", date, (unsigned)(time_ns % 1000000000));
+    return buffer;
+}
+
+/* "10.0.0.5:443 -> 10.0.0.9:51200"; room for two addresses and an arrow. */
+#define ROUTE_SIZE (2 * ADDRESS_SIZE + 8)
+
+static char *route_text(char *buffer, const struct finding *finding) {
+    char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
+    snprintf(buffer, ROUTE_SIZE, "%s %s %s", address_text(from, &finding->from, finding->from_port),
+             text_arrow(), address_text(to, &finding->to, finding->to_port));
+    return buffer;
+}
+
+static char *value_text(char *buffer, const struct finding *finding, uint32_t value) {
+    snprintf(buffer, TEXT_SIZE, "0x%0*x", 2 * finding->sum.field_size, value);
+    return buffer;
+}
+
+/* An illegal sum was left out: what is wrong with it is the 0. */
+static char *expected_text(char *buffer, const struct finding *finding) {
+    if (finding->sum.verdict == CARRY_VERDICT_ILLEGAL)
+        return strcpy(buffer, "not 0");
+    return value_text(buffer, finding, finding->sum.expected);
+}
+
+/* What a value takes: 0xbeef, or twice the digits. */
+static int value_width(const struct finding *finding) {
+    return 2 + 2 * finding->sum.field_size;
+}
+
+/* What tells a listed sum from a bad one, where its values do not. */
+static const char *remark(const struct finding *finding) {
+    return finding->sum.verdict == CARRY_VERDICT_PARTIAL ? " (partial)" : "";
+}
+
+/* Everything but the route, for people: with commas, and without the time. */
+static void print_finding(const struct finding *finding, int width) {
+    char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
+    printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->frame),
+           carry_packet_protocol_name(finding->sum.protocol), width,
+           value_text(stored, finding, finding->sum.stored), width + 2,
+           expected_text(expected, finding),
+           finding->offset == FINDING_NOWHERE ? "-" : text_count(offset, finding->offset));
+}
+
+/* The same for lines that others read too: without commas, and with the time. */
+static void print_plain(const struct finding *finding, int width) {
+    char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
+    snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);
+    printf("%7llu  %-7s  %-*s  %-*s  %11s  %-30s", (unsigned long long)finding->frame,
+           carry_packet_protocol_name(finding->sum.protocol), width,
+           value_text(stored, finding, finding->sum.stored), width + 2,
+           expected_text(expected, finding), finding->offset == FINDING_NOWHERE ? "-" : offset,
+           report_time(time, finding->time_ns) ? time : "-");
+}
+
+void report_finding_text(const char *path, const struct finding *finding) {
+    char route[ROUTE_SIZE];
+    if (path) {
+        text_print_name(stdout, path);
+        fputs(": ", stdout);
+    }
+    print_plain(finding, value_width(finding));
+    printf("  %s%s\n", route_text(route, finding), remark(finding));
+}
+
+/* --- The first of a summary --- */
+
+#define ROW_INDENT 9 /* of a route on a line of its own */
+
+/* How the rows of a summary are laid out. */
+struct layout {
+    int value_width; /* of the longest value */
+    int row_width;   /* of all columns but the route */
+    bool fits;       /* the columns do; else each row is a sentence */
+    bool beside;     /* routes stand in the row, else below it */
+};
+
+static int longest_route(const struct report *report) {
+    char route[ROUTE_SIZE];
+    int longest = 0;
+    for (size_t i = 0; i < report->findings_count; i++) {
+        const struct finding *finding = &report->findings[i];
+        route_text(route, finding);
+        int width = text_width(route, strlen(route)) + (int)strlen(remark(finding));
+        longest = width > longest ? width : longest;
+    }
+    return longest;
+}
+
+static struct layout lay_out(const struct report *report) {
+    struct layout layout = {0};
+    for (size_t i = 0; i < report->findings_count; i++)
+        if (layout.value_width < value_width(&report->findings[i]))
+            layout.value_width = value_width(&report->findings[i]);
+    layout.row_width = 35 + 2 * layout.value_width;
+    int route = longest_route(report);
+    layout.beside = layout.row_width + 2 + route <= text_columns();
+    layout.fits = layout.row_width <= text_columns() && ROW_INDENT + route <= text_columns();
+    return layout;
+}
+
+static void print_titles(const struct layout *layout) {
+    char titles[2 * TEXT_COLUMNS];
+    snprintf(titles, sizeof titles, "  frame  layer    %-*s  %-*s    at offset",
+             layout->value_width, "stored", layout->value_width + 2, "expected");
+    text_print_coloured(COLOUR_FAINT, 0, titles);
+    putchar('\n');
+}
+
+static void print_row(const struct finding *finding, const struct layout *layout) {
+    char route[ROUTE_SIZE];
+    print_finding(finding, layout->value_width);
+    if (layout->beside)
+        fputs("  ", stdout);
+    else
+        printf("\n%*s", ROW_INDENT, "");
+    printf("%s%s\n", route_text(route, finding), remark(finding));
+}
+
+/* Where a row is too wide for the terminal. */
+static void print_sentence(const struct finding *finding) {
+    char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
+    char route[ROUTE_SIZE];
+    struct text_block block;
+    text_block_begin(&block);
+    fprintf(block.out, "frame %s, %s: stored %s, expected %s,", text_count(frame, finding->frame),
+            carry_packet_protocol_name(finding->sum.protocol),
+            value_text(stored, finding, finding->sum.stored), expected_text(expected, finding));
+    if (finding->offset != FINDING_NOWHERE)
+        fprintf(block.out, " at offset %s,", text_count(offset, finding->offset));
+    fprintf(block.out, " %s%s\n", route_text(route, finding), remark(finding));
+    text_block_end(&block, 2);
+}
+
+void report_findings(const struct report *report) {
+    uint64_t more = tally_total_of(report->tally, report->listed) - report->findings_count;
+    char number[TEXT_SIZE];
+    if (!report->findings_count)
+        return;
+    struct layout layout = lay_out(report);
+    putchar('\n');
+    if (layout.fits)
+        print_titles(&layout);
+    for (size_t i = 0; i < report->findings_count; i++) {
+        if (layout.fits)
+            print_row(&report->findings[i], &layout);
+        else
+            print_sentence(&report->findings[i]);
+    }
+    if (more)
+        printf("  and %s more: --bad-only lists them all\n", text_count(number, more));
+}

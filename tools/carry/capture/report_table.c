@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of a summary: a row a protocol, a column a verdict. */
+#include "capture/report_parts.h"
+
+#include <string.h>
+
+#include "capture/report.h"
+#include "common/text.h"
+
+#define NAME_WIDTH 10
+#define GAP        3
+
+/* What each column takes, and all of them. */
+struct widths {
+    int of[CARRY_VERDICT_COUNT];
+    int all;
+};
+
+static uint64_t largest(const struct tally *tally, unsigned verdict) {
+    uint64_t count = 0;
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        if (tally->counts[protocol][verdict] > count)
+            count = tally->counts[protocol][verdict];
+    return count;
+}
+
+/* Once a table: each takes a look at every protocol. */
+static struct widths measure(const struct tally *tally) {
+    struct widths widths = {.all = NAME_WIDTH};
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
+        char number[TEXT_SIZE];
+        size_t name = strlen(carry_packet_verdict_name(verdict));
+        size_t count = strlen(text_count(number, largest(tally, verdict)));
+        widths.of[verdict] = GAP + (int)(count > name ? count : name);
+        widths.all += widths.of[verdict];
+    }
+    return widths;
+}
+
+static void print_header(const struct widths *widths) {
+    printf("%*s", NAME_WIDTH, "");
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        text_print_coloured(COLOUR_FAINT, widths->of[verdict], carry_packet_verdict_name(verdict));
+    putchar('\n');
+}
+
+static void print_row(const struct tally *tally, unsigned protocol, const struct widths *widths) {
+    char number[TEXT_SIZE];
+    printf("  %-*s", NAME_WIDTH - 2, carry_packet_protocol_name(protocol));
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
+        uint64_t count = tally->counts[protocol][verdict];
+        text_print_coloured(count ? report_verdict_colour(verdict) : COLOUR_FAINT,
+                            widths->of[verdict], count ? text_count(number, count) : "-");
+    }
+    putchar('\n');
+}
+
+/* Where a row is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
+static void print_sentence(const struct tally *tally, unsigned protocol) {
+    struct text_block block;
+    const char *separator = ":";
+    char number[TEXT_SIZE];
+    text_block_begin(&block);
+    fputs(carry_packet_protocol_name(protocol), block.out);
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
+        uint64_t count = tally->counts[protocol][verdict];
+        if (!count)
+            continue;
+        fprintf(block.out, "%s %s %s", separator, text_count(number, count),
+                carry_packet_verdict_name(verdict));
+        separator = ",";
+    }
+    fputc('\n', block.out);
+    text_block_end(&block, 2);
+}
+
+static bool any_sums(const struct tally *tally) {
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        if (tally_total(tally, verdict))
+            return true;
+    return false;
+}
+
+void report_table(const struct tally *tally) {
+    if (!any_sums(tally))
+        return;
+    struct widths widths = measure(tally);
+    bool fits = widths.all <= text_columns();
+    putchar('\n');
+    if (fits)
+        print_header(&widths);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        if (tally_has(tally, protocol) && fits)
+            print_row(tally, protocol, &widths);
+        else if (tally_has(tally, protocol))
+            print_sentence(tally, protocol);
+    }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What the subcommands of `carry` share. */
+#ifndef CARRY_TOOLS_COMMAND_H
+#define CARRY_TOOLS_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CARRY_COMMAND(name, folder, summary) int command_##name(int argc, char **argv);
+#include "commands.def"
+#undef CARRY_COMMAND
+
+/* Exit statuses of every subcommand. */
+enum status {
+    STATUS_CLEAN = 0,     /* nothing wrong */
+    STATUS_BAD = 1,       /* a checksum is bad or illegal, a site is wrong */
+    STATUS_DAMAGED = 2,   /* a file is damaged; of a capture, what could be read was checked */
+    STATUS_ERROR = 3,     /* wrong usage, or input or output failed */
+    STATUS_UNCHECKED = 4, /* --strict: nothing is wrong, but not everything was verified */
+};
+
+/* The graver one of two. UNCHECKED came last, and only CLEAN is less grave. */
+int command_graver(int status, int other);
+
+/* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
+__attribute__((format(printf, 1, 2))) int command_error(const char *format, ...);
+
+/* Prints "carry: PATH: REASON" on standard error; returns STATUS_ERROR. */
+int command_file_error(const char *path, const char *reason);
+
+/* Prints "carry NAME: ...; see carry NAME --help" on standard error; returns STATUS_ERROR. */
+__attribute__((format(printf, 2, 3))) int command_usage(const char *name, const char *format, ...);
+
+/*
+ * The same for what getopt_long() could not take: its result '?' or ':', with opterr = 0 and option
+ * letters that start with ":".
+ */
+int command_bad_option(char **argv, int result);
+
+/*
+ * Is this a decimal number in that range, and nothing else? It may have commas where this tool
+ * prints them. *number stays as it was if not.
+ */
+bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
+
+/*
+ * The same for the value of an option. Returns STATUS_CLEAN, or says what the option takes, as
+ * command_usage() does, and returns STATUS_ERROR.
+ */
+int command_number(const char *name, const char *option, const char *text, uint64_t low,
+                   uint64_t high, uint64_t *number);
+
+/*
+ * True once standard output cannot be written; worth asking after each piece of a long output. The
+ * message and the exit status are main's.
+ */
+bool command_output_failed(void);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "common/file_name.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/text.h"
+
+static const char *const captures[] = {"pcap", "pcapng", "cap", "ntar", "snoop", "erf", NULL};
+static const char *const packed[] = {"gz", "zst", "xz", "bz2", "lz4", NULL};
+
+static bool is_among(const char *const *words, const char *text, size_t size) {
+    for (; *words; words++)
+        if (strlen(*words) == size && strncasecmp(*words, text, size) == 0)
+            return true;
+    return false;
+}
+
+static size_t without_digits(const char *text, size_t size) {
+    while (size && isdigit((unsigned char)text[size - 1]))
+        size--;
+    return size;
+}
+
+bool file_name_is_capture(const char *path) {
+    const char *name = text_last_part(path), *dot;
+    if (*name == '.')
+        return false;
+    for (size_t end = strlen(name); (dot = memrchr(name, '.', end)); end = (size_t)(dot - name)) {
+        const char *part = dot + 1;
+        const size_t size = end - (size_t)(part - name), letters = without_digits(part, size);
+        if (is_among(captures, part, letters))
+            return true;
+        if (letters && !is_among(packed, part, size))
+            return false;
+    }
+    return false;
+}
+
+bool file_name_is_packed(const char *path) {
+    const char *dot = strrchr(text_last_part(path), '.');
+    return dot && is_among(packed, dot + 1, strlen(dot + 1));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/nops.h"
+
+#include <string.h>
+
+/* By size. The library has a table of its own, which `carry sites` checks by this one. */
+static const uint8_t nops[NOP_BYTES_MAX][NOP_BYTES_MAX] = {
+    {0x90},
+    {0x66, 0x90},
+    {0x0f, 0x1f, 0x00},
+    {0x0f, 0x1f, 0x40, 0x00},
+    {0x0f, 0x1f, 0x44, 0x00, 0x00},
+    {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+    {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+    {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+    {0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+};
+
+bool nops_is_one(const uint8_t *bytes, size_t size) {
+    return memcmp(bytes, nops[size - 1], size) == 0;
+}
+
+void nops_fill(uint8_t *bytes, size_t size) {
+    for (size_t part; size; bytes += part, size -= part) {
+        part = size < NOP_BYTES_MAX ? size : NOP_BYTES_MAX;
+        memcpy(bytes, nops[part - 1], part);
+    }
+}

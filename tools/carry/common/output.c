@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "common/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/signals.h"
+
+#define OUTPUTS_MAX  2
+#define NAMES_TO_TRY 1000
+#define TEMPORARY    ".carry-%ld-%d" /* the process, and a number */
+#define NAME_SIZE    64              /* room for "./", that and the end */
+
+/* All that may be allowed to an owner, and is while a file is not whole. */
+#define OWNER_MODE (S_IRUSR | S_IWUSR)
+
+/* What a signal is to remove: changed with signals held. */
+static struct output *volatile live[OUTPUTS_MAX];
+
+static void remove_live(void) {
+    for (size_t i = 0; i < OUTPUTS_MAX; i++)
+        if (live[i])
+            unlink(live[i]->temporary);
+}
+
+static void set_live(const struct output *from, struct output *to) {
+    for (size_t i = 0; i < OUTPUTS_MAX; i++)
+        if (live[i] == from) {
+            live[i] = to;
+            return;
+        }
+}
+
+/* --- Where it is to appear --- */
+
+bool output_is_same(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* A new file in its place would take nothing of what is still printed. */
+static bool is_printed_to(const struct stat *status) {
+    struct stat printed;
+    for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++)
+        if (fstat(descriptor, &printed) == 0 && output_is_same(&printed, status))
+            return true;
+    return false;
+}
+
+/* Why nothing can appear in place of what is there, as an errno; 0 if it can. */
+static int obstacle(const char *path, const struct stat *status) {
+    if (S_ISLNK(status->st_mode))
+        return ELOOP;
+    if (S_ISDIR(status->st_mode))
+        return EISDIR;
+    if (!S_ISREG(status->st_mode))
+        return EEXIST;
+    if (!(status->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)))
+        return EPERM;
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
+        return errno;
+    return is_printed_to(status) ? ETXTBSY : 0;
+}
+
+/* The file that `path` names, behind all links; of one that does not exist, `path` itself. */
+static char *resolve(const char *path) {
+    struct stat status;
+    bool exists = stat(path, &status) == 0;
+    if (!exists && (errno != ENOENT || !*path))
+        return NULL;
+    if (!exists && lstat(path, &status))
+        return strdup(path);
+    errno = obstacle(path, &status);
+    return errno ? NULL : realpath(path, NULL);
+}
+
+bool output_is_own(const struct stat *status) {
+    struct stat written;
+    for (size_t i = 0; i < OUTPUTS_MAX; i++)
+        if (live[i] && fstat(live[i]->descriptor, &written) == 0 &&
+            output_is_same(&written, status))
+            return true;
+    return S_ISREG(status->st_mode) && is_printed_to(status);
+}
+
+const char *output_problem(int error) {
+    switch (error) {
+    case EALREADY:
+        return "is the output too";
+    case EEXIST:
+        return "is no regular file";
+    case ELOOP:
+        return "is a link that leads nowhere";
+    case EPERM:
+        return "is write-protected";
+    case ETXTBSY:
+        return "is where this command prints to";
+    default:
+        return strerror(error);
+    }
+}
+
+/* --- Until it appears --- */
+
+/* How much of a path is its folder, with the slash. */
+static int folder_size(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash + 1 - path) : 0;
+}
+
+/* Finds the folder itself, which has many paths. */
+static bool find_folder(struct output *output) {
+    sprintf(output->temporary, "%.*s.", folder_size(output->path), output->path);
+    return stat(output->temporary, &output->folder) == 0;
+}
+
+/* Will another output of this process appear in the same place? */
+static bool is_taken(const struct output *output) {
+    const char *name = output->path + folder_size(output->path);
+    for (size_t i = 0; i < OUTPUTS_MAX; i++)
+        if (live[i] && output_is_same(&live[i]->folder, &output->folder) &&
+            strcmp(live[i]->path + folder_size(live[i]->path), name) == 0)
+            return true;
+    return false;
+}
+
+bool output_is_unfinished(const char *path) {
+    long process;
+    int number, size = 0;
+    const char *name = path + folder_size(path);
+    return sscanf(name, TEMPORARY "%n", &process, &number, &size) == 2 && !name[size];
+}
+
+static void name_descriptor(char *name, int descriptor) {
+    snprintf(name, NAME_SIZE, "/proc/self/fd/%d", descriptor);
+}
+
+/* A file without a name, if the file system has such and it can be given one later. */
+static int create_unnamed(const char *folder, mode_t mode) {
+    char link[NAME_SIZE];
+    int descriptor = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    name_descriptor(link, descriptor);
+    if (descriptor >= 0 && access(link, F_OK)) {
+        close(descriptor);
+        descriptor = -1;
+    }
+    return descriptor;
+}
+
+static int create_named(const struct output *output) {
+    const mode_t mode = output->mode & OWNER_MODE;
+    return open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+}
+
+/* Gives what has no name one, in place of creating a file. */
+static int link_unnamed(const struct output *output) {
+    char link[NAME_SIZE];
+    name_descriptor(link, output->descriptor);
+    return linkat(AT_FDCWD, link, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
+}
+
+/* Makes a name beside the path that nobody has; the name is "" again if that fails. */
+static int make_name(struct output *output, int (*make)(const struct output *)) {
+    int made = -1;
+    errno = EEXIST;
+    for (int i = 0; i < NAMES_TO_TRY && made < 0 && errno == EEXIST; i++) {
+        sprintf(output->temporary, "%.*s" TEMPORARY, folder_size(output->path), output->path,
+                (long)getpid(), i);
+        made = make(output);
+    }
+    if (made < 0)
+        output->temporary[0] = '\0';
+    return made;
+}
+
+/* Beside the place where it is to appear, for its owner alone; -1 with errno set. */
+static int create(struct output *output) {
+    if (!find_folder(output))
+        return -1;
+    if (is_taken(output)) {
+        errno = EALREADY;
+        return -1;
+    }
+    int descriptor = create_unnamed(output->temporary, output->mode & OWNER_MODE);
+    output->temporary[0] = '\0';
+    return descriptor < 0 ? make_name(output, create_named) : descriptor;
+}
+
+static mode_t present_umask(void) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    return mask;
+}
+
+static void forget(struct output *output) {
+    free(output->temporary);
+    free(output->path);
+    *output = (struct output){.descriptor = -1, .error = output->error};
+}
+
+bool output_open(struct output *output, const char *path, mode_t mode) {
+    *output =
+        (struct output){.path = resolve(path), .descriptor = -1, .mode = mode & ~present_umask()};
+    if (!output->path)
+        return false;
+    output->temporary = malloc(strlen(output->path) + NAME_SIZE);
+    sigset_t before;
+    signals_hold(&before);
+    if (output->temporary)
+        output->descriptor = create(output);
+    int error = errno;
+    if (output->descriptor >= 0) {
+        signals_undo(remove_live);
+        set_live(NULL, output);
+    }
+    signals_release(&before);
+    if (output->descriptor < 0)
+        forget(output);
+    errno = error;
+    return output->path != NULL;
+}
+
+void output_write(struct output *output, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size && !output->error) {
+        ssize_t written = write(output->descriptor, at, size);
+        if (written < 0 && errno != EINTR)
+            output->error = errno;
+        if (written > 0) {
+            at += written;
+            size -= (size_t)written;
+        }
+    }
+}
+
+void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size && !output->error) {
+        ssize_t written = pwrite(output->descriptor, at, size, (off_t)offset);
+        if (written < 0 && errno != EINTR)
+            output->error = errno;
+        if (written > 0) {
+            at += written;
+            offset += (uint64_t)written;
+            size -= (size_t)written;
+        }
+    }
+}
+
+static ssize_t write_buffer(void *cookie, const char *bytes, size_t size) {
+    struct output *output = cookie;
+    output_write(output, bytes, size);
+    return output->error ? 0 : (ssize_t)size;
+}
+
+FILE *output_stream(struct output *output) {
+    const cookie_io_functions_t functions = {.write = write_buffer};
+    if (!output->stream)
+        output->stream = fopencookie(output, "w", functions);
+    return output->stream;
+}
+
+static void close_stream(struct output *output) {
+    if (output->stream)
+        fclose(output->stream);
+    output->stream = NULL;
+}
+
+static void close_descriptor(struct output *output) {
+    if (output->descriptor >= 0 && close(output->descriptor) && !output->error)
+        output->error = errno;
+    output->descriptor = -1;
+}
+
+void output_restrict(struct output *output, mode_t mode) {
+    output->mode &= mode | OWNER_MODE;
+}
+
+bool output_finish(struct output *output) {
+    sigset_t before;
+    close_stream(output);
+    signals_hold(&before);
+    if (output->mode & ~OWNER_MODE)
+        fchmod(output->descriptor, output->mode); /* where modes mean nothing, that may fail */
+    if (!output->error && !*output->temporary && make_name(output, link_unnamed))
+        output->error = errno;
+    signals_release(&before);
+    close_descriptor(output);
+    if (output->error)
+        output_abandon(output);
+    return !output->error;
+}
+
+/* The file has appeared, or is gone. */
+static void settle(struct output *output) {
+    sigset_t before;
+    signals_hold(&before);
+    set_live(output, NULL);
+    forget(output);
+    signals_release(&before);
+}
+
+bool output_publish(struct output *output) {
+    if (rename(output->temporary, output->path)) {
+        output->error = errno;
+        output_abandon(output);
+        return false;
+    }
+    settle(output);
+    return true;
+}
+
+void output_abandon(struct output *output) {
+    if (!output->path)
+        return;
+    close_stream(output);
+    close_descriptor(output);
+    unlink(output->temporary);
+    settle(output);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The objects of a process, by its map in /proc. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/command.h"
+#include "common/process_map.h"
+#include "sites/program.h"
+
+#define PAGE_BYTES UINT64_C(4096)
+
+/* --- Objects --- */
+
+static bool is_executable_at(const struct process_map *map, uint64_t address) {
+    const struct process_mapping *mapping = process_map_find(map, address);
+    return mapping && mapping->executable;
+}
+
+static bool starts_as_elf(const struct program *program, uint64_t address) {
+    char magic[4];
+    return program_read(program, address, magic, sizeof magic) &&
+           memcmp(magic, "\177ELF", sizeof magic) == 0;
+}
+
+/* Is it loaded to be run, rather than mapped to be read? */
+static bool is_loaded(const struct object *object, const struct process_map *map) {
+    for (size_t i = 0; i < object->loads_count; i++)
+        if (object->loads[i].executable)
+            return is_executable_at(map, object->loads[i].address);
+    return false;
+}
+
+/* Records never change, so those in memory tell whether this is the file that was loaded. */
+static bool is_unchanged(const struct program *program, const struct object *object) {
+    for (uint64_t done = 0; done < object->section_bytes;) {
+        uint8_t in_file[4096], in_memory[sizeof in_file];
+        uint64_t rest = object->section_bytes - done;
+        size_t size = rest < sizeof in_file ? (size_t)rest : sizeof in_file;
+        if (!object_read(object, object->section + done, in_file, size) ||
+            !program_read(program, object->section + done, in_memory, size) ||
+            memcmp(in_file, in_memory, size) != 0)
+            return false;
+        done += size;
+    }
+    return true;
+}
+
+static void skip(const struct program *program, const struct process_mapping *mapping,
+                 const char *reason) {
+    command_error("process %ld: %s: %s; its sites are left out", program->pid, mapping->path,
+                  reason);
+}
+
+/* Moves an object to where it is mapped. True if its sites are the process's. */
+static bool is_wanted(const struct program *program, const struct process_map *map,
+                      const struct process_mapping *mapping, struct object *object) {
+    object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
+    if (!is_loaded(object, map))
+        return false;
+    if (is_unchanged(program, object))
+        return true;
+    skip(program, mapping, "has changed since it was loaded");
+    return false;
+}
+
+/* An object that cannot be read is told of and left out: its sites are not in what follows. */
+static void add_mapped(struct program *program, const struct process_map *map,
+                       const struct process_mapping *mapping) {
+    char problem[OBJECT_PROBLEM_SIZE], root[32];
+    int file = process_map_open(mapping, program->pid);
+    if (file < 0) {
+        skip(program, mapping, strerror(errno));
+        return;
+    }
+    snprintf(root, sizeof root, "/proc/%ld/root", program->pid);
+    struct object *object = object_open(file, root, mapping->path, problem);
+    if (!object) {
+        skip(program, mapping, problem);
+        return;
+    }
+    char *path = strdup(mapping->path);
+    object->path = path;
+    if (path && is_wanted(program, map, mapping, object) && program_add(program, object, path))
+        return;
+    object_close(object);
+    free(path);
+}
+
+static void add_objects(struct program *program, const struct process_map *map) {
+    for (size_t i = 0; i < map->count; i++) {
+        const struct process_mapping *mapping = &map->mappings[i];
+        if (mapping->inode && !mapping->offset && starts_as_elf(program, mapping->start))
+            add_mapped(program, map, mapping);
+    }
+}
+
+/* --- The process --- */
+
+int program_open_process(struct program *program) {
+    struct process_map map;
+    bool ok = process_map_read(&map, program->pid);
+    if (ok)
+        program->memory = process_open(program->pid, "mem");
+    ok = ok && program->memory >= 0;
+    if (ok)
+        add_objects(program, &map);
+    int status = ok ? STATUS_CLEAN : process_error(program->pid);
+    process_map_free(&map);
+    if (ok && !program->objects_count)
+        status = command_error("process %ld runs no program that can be read", program->pid);
+    return status;
+}

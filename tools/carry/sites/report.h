@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What `carry sites` prints, for people and for programs. */
+#ifndef CARRY_TOOLS_SITES_REPORT_H
+#define CARRY_TOOLS_SITES_REPORT_H
+
+#include "sites/sites.h"
+#include "sites/state.h"
+
+struct sites_report {
+    const struct program *program;
+    bool json;
+    size_t objects; /* that have records */
+    size_t sites;
+    size_t states[SITE_STATES];
+    size_t findings;
+    size_t notes;
+    const struct object *object;        /* the last one printed, */
+    const struct object_symbol *symbol; /* and the function */
+};
+
+/* What the summary says. */
+void sites_report_count(struct sites_report *report, const struct site *site);
+
+void sites_report_site(struct sites_report *report, const struct site *site);
+void sites_report_summary(struct sites_report *report, bool checked);
+
+enum finding_kind {
+    FINDING_LOST,
+    FINDING_BYTES,
+    FINDING_RANGE,
+    FINDING_INSTRUCTIONS,
+    FINDING_BODY,
+    FINDING_RELATIVE,
+    FINDING_RECORD,
+    FINDING_SECTION,
+    FINDING_REGISTRATION,
+    FINDING_OVERLAP,
+    FINDING_FEATURE,
+    FINDING_KEY,
+    NOTE_TRAP, /* what follows is nothing wrong */
+    NOTE_PAGES,
+    FINDING_KINDS,
+};
+
+/* A sentence about the site of `record`, or about `address` where there is no record. */
+__attribute__((format(printf, 6, 7))) void
+sites_report_finding(struct sites_report *report, enum finding_kind kind,
+                     const struct object *object, uint64_t address, const struct record *record,
+                     const char *format, ...);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Each object of a program, and each of its sites. */
+#include "common/command.h"
+#include "sites/check.h"
+#include "sites/report.h"
+#include "sites/sites.h"
+
+static void list_object(struct sites_report *report, const struct object *object) {
+    for (size_t i = 0; i < object->records_count && !command_output_failed(); i++) {
+        struct site site;
+        site_look(report->program, object, &object->records[i], &site);
+        sites_report_site(report, &site);
+    }
+}
+
+static int run(const struct sites_options *options, const struct program *program) {
+    struct sites_report report = {.program = program, .json = options->json};
+    for (size_t i = 0; i < program->objects_count; i++) {
+        if (!options->check) {
+            list_object(&report, program->objects[i]);
+            continue;
+        }
+        sites_check_records(&report, program->objects[i]);
+        sites_check_text(&report, program->objects[i]);
+    }
+    sites_report_summary(&report, options->check);
+    return report.findings ? STATUS_BAD : STATUS_CLEAN;
+}
+
+int sites_run(const struct sites_options *options) {
+    struct program program;
+    int status = program_open(&program, options->name);
+    if (status == STATUS_CLEAN)
+        status = run(options, &program);
+    program_close(&program);
+    return status;
+}

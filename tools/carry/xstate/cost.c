@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry xstate cost`: its options, and its course. */
+#include "xstate/cost.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include <carry/xstate.h>
+
+#include "common/command.h"
+#include "common/options.h"
+#include "xstate/parts.h"
+
+#define BIT(name) CARRY_XSTATE_BIT(name)
+
+static const char usage[] =
+    "Usage: carry xstate cost [OPTION]...\n"
+    "\n"
+    "Measures what extended state costs on this CPU, in two seconds:\n"
+    "  - functions of libm, and AES-128-CBC in SSE instructions, with upper halves of\n"
+    "    vector registers clean, dirty, and cleaned by vzeroupper\n"
+    "  - what dirty upper halves add to single instructions\n"
+    "  - saving and loading, by what is in use\n"
+    "All that is printed was measured in this run.\n"
+    "\n"
+    "  -q, --quick   fewer and shorter rounds: a tenth of a second\n"
+    "  -J, --json    everything measured, as one object\n"
+    "  -h, --help    print this\n"
+    "\n"
+    "Exit status: 0 measured; 1 AES encrypts wrongly, and nothing was timed; 3 wrong\n"
+    "usage.\n"
+    "\n"
+    "Examples:\n"
+    "  carry xstate cost\n"
+    "  carry xstate cost --json | jq '.libm[] | {function, factor}'\n";
+
+/* What is in use in the rows of the table, where this CPU has it. */
+static const uint64_t save_masks[] = {
+    BIT(SSE),
+    BIT(SSE) | BIT(OPMASK) | BIT(HI16_ZMM), /* as glibc's string functions leave it */
+    BIT(SSE) | BIT(AVX),
+    BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM),
+};
+
+static void choose_masks(struct xstate_cost *cost) {
+    for (size_t i = 0; i < sizeof save_masks / sizeof *save_masks; i++)
+        if (!(save_masks[i] & ~xstate_reachable()))
+            cost->save_masks[cost->save_count++] = save_masks[i];
+}
+
+double xstate_cost_worst(const struct xstate_cost *cost) {
+    double worst = 1;
+    for (size_t row = 0; row < cost->libm.rows; row++)
+        worst = fmax(worst, xstate_worst(&cost->libm, row));
+    return worst;
+}
+
+bool xstate_cost_has_penalty(const struct xstate_cost *cost) {
+    return xstate_cost_worst(cost) >= XSTATE_PENALTY ||
+           (cost->has_aes && xstate_worst(&cost->aes, 0) >= XSTATE_PENALTY);
+}
+
+static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort) {
+    choose_masks(cost);
+    return xstate_measure_libm(&cost->libm, LIBM_ROWS, effort) &&
+           (!cost->has_aes || xstate_measure_aes(&cost->aes, effort)) &&
+           (xstate_uppers() == 1 || xstate_measure_events(&cost->events, 64 * effort->rounds)) &&
+           xstate_measure_saves(&cost->saves, cost->save_masks, cost->save_count, effort);
+}
+
+static int run(const struct xstate_effort *effort, bool json) {
+    struct xstate_cost cost = {.has_aes = xstate_has_aes()};
+    if (cost.has_aes && !xstate_aes_is_right()) {
+        command_error("AES-128-CBC is WRONG: it does not encrypt the example of SP 800-38A");
+        return STATUS_BAD;
+    }
+    if (!measure(&cost, effort))
+        return command_error("not enough memory");
+    if (json)
+        xstate_cost_print_json(&cost);
+    else
+        xstate_cost_print_text(&cost);
+    return STATUS_CLEAN;
+}
+
+int xstate_cost(int argc, char **argv) {
+    static const struct xstate_effort quick = {15, 20e3, true}, normal = {121, 200e3, true};
+    bool is_quick = false, json = false;
+    const struct option_row rows[] = {
+        {"quick", 'q', .flag = &is_quick},
+        {"json", 'J', .flag = &json},
+        {0},
+    };
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
+        return status;
+    return run(is_quick ? &quick : &normal, json);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry xstate cost`: what was measured, for its reports. */
+#ifndef CARRY_TOOLS_XSTATE_COST_H
+#define CARRY_TOOLS_XSTATE_COST_H
+
+#include "xstate/measure.h"
+
+struct xstate_cost {
+    bool has_aes;
+    size_t save_count;
+    uint64_t save_masks[GRID_ROWS];
+    struct xstate_grid libm, aes, events, saves;
+};
+
+/* How much dirty uppers slow the worst of libm's functions. */
+double xstate_cost_worst(const struct xstate_cost *cost);
+
+/* Do dirty uppers slow anything that was measured? */
+bool xstate_cost_has_penalty(const struct xstate_cost *cost);
+
+/* The reports, on standard output. */
+void xstate_cost_print_text(const struct xstate_cost *cost);
+void xstate_cost_print_json(const struct xstate_cost *cost);
+
+#endif

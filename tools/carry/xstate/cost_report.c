@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* What `carry xstate cost` tells people and programs. */
+#include <math.h>
+#include <stdio.h>
+
+#include <carry/xstate.h>
+#include <jansson.h>
+
+#include "bench/machine.h"
+#include "common/json.h"
+#include "common/text.h"
+#include "xstate/cost.h"
+#include "xstate/names.h"
+
+#define LABEL_COLUMNS  8
+#define EVENT_COLUMNS  38
+#define IN_USE_COLUMNS 36
+#define TIME_COLUMNS   8
+#define FACTOR_COLUMNS 7
+
+/* --- For people --- */
+
+/* Three digits or more: 1.23, 12.3, 1234. */
+static const char *number(char *buffer, double value) {
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(buffer, TEXT_SIZE, "%.*f", decimals, value);
+    return buffer;
+}
+
+static void print_time(double ns) {
+    char text[TEXT_SIZE];
+    printf("%*s", TIME_COLUMNS, ns > 0 ? number(text, ns) : "-");
+}
+
+static void print_factor(double factor) {
+    const bool is_slow = factor >= XSTATE_PENALTY;
+    char text[TEXT_SIZE];
+    snprintf(text, sizeof text, "%.1fx", factor);
+    printf("%s%*s%s", text_colour(is_slow ? COLOUR_RED : COLOUR_NONE), FACTOR_COLUMNS, text,
+           text_colour(COLOUR_NONE));
+}
+
+/* The times, each but the first with its factor. */
+static void print_row(const struct xstate_grid *grid, size_t row) {
+    print_time(grid->ns[row][0]);
+    for (size_t column = 1; column < grid->columns; column++) {
+        print_time(grid->ns[row][column]);
+        print_factor(grid->factor[row][column]);
+    }
+    putchar('\n');
+}
+
+static void print_head(const char *label, const char *const *titles, size_t columns) {
+    printf("%s%*s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, label, TIME_COLUMNS, titles[0]);
+    for (size_t column = 1; column < columns; column++)
+        printf("%*s", TIME_COLUMNS + FACTOR_COLUMNS, titles[column]);
+    printf("%s\n", text_colour(COLOUR_NONE));
+}
+
+static void print_libm(const struct xstate_cost *cost) {
+    static const char *const titles[XSTATE_UPPERS] = {"clean", "YMM dirty", "ZMM dirty"};
+    text_print_title("libm, ns a call");
+    print_head("", titles, cost->libm.columns);
+    for (size_t row = 0; row < cost->libm.rows; row++) {
+        printf("%*s", LABEL_COLUMNS, xstate_libm_names[row]);
+        print_row(&cost->libm, row);
+    }
+}
+
+static void print_aes(const struct xstate_cost *cost) {
+    static const char *const titles[AES_COLUMNS] = {"clean", "YMM dirty", "vzeroupper", "ZMM dirty",
+                                                    "vzeroupper"};
+    text_print_title("AES-128-CBC in SSE instructions, uppers made dirty before each call, ns");
+    if (!cost->has_aes) {
+        puts("  this CPU has no AES instructions");
+        return;
+    }
+    print_head("bytes", titles, cost->aes.columns);
+    for (size_t row = 0; row < cost->aes.rows; row++) {
+        printf("%*zu", LABEL_COLUMNS, xstate_aes_sizes[row]);
+        print_row(&cost->aes, row);
+    }
+}
+
+static const char *const upper_titles[XSTATE_UPPERS] = {"clean", "YMM", "ZMM"};
+
+static void print_added(double ns) {
+    const double tenths = round(10 * ns);
+    printf("%*.1f", TIME_COLUMNS, tenths == 0 ? 0 : tenths / 10); /* there is no -0.0 */
+}
+
+static void print_events(const struct xstate_cost *cost) {
+    if (!cost->events.rows)
+        return;
+    text_print_title("What dirty uppers add to single instructions, ns");
+    printf("%s%*s", text_colour(COLOUR_FAINT), EVENT_COLUMNS + 2, "");
+    for (size_t column = XSTATE_YMM; column < cost->events.columns; column++)
+        printf("%*s", TIME_COLUMNS, upper_titles[column]);
+    printf("%s\n", text_colour(COLOUR_NONE));
+    for (size_t row = 0; row < cost->events.rows; row++) {
+        printf("  %-*s", EVENT_COLUMNS, xstate_event_summary[row]);
+        for (size_t column = XSTATE_YMM; column < cost->events.columns; column++)
+            print_added(cost->events.ns[row][column]);
+        putchar('\n');
+    }
+}
+
+static void print_saves(const struct xstate_cost *cost) {
+    char names[XSTATE_NAMES_SIZE];
+    text_print_title("Saving and loading, by what is in use, ns");
+    printf("%s  %-*s", text_colour(COLOUR_FAINT), IN_USE_COLUMNS, "in use");
+    for (size_t column = 0; column < cost->saves.columns; column++)
+        printf("%*s", TIME_COLUMNS, xstate_op_names[column]);
+    printf("%s\n", text_colour(COLOUR_NONE));
+    for (size_t row = 0; row < cost->saves.rows; row++) {
+        printf("  %-*s", IN_USE_COLUMNS, xstate_names(names, cost->save_masks[row]));
+        for (size_t column = 0; column < cost->saves.columns; column++)
+            print_time(cost->saves.ns[row][column]);
+        putchar('\n');
+    }
+}
+
+static void print_verdict(const struct xstate_cost *cost) {
+    char text[512];
+    if (cost->libm.columns == 1) {
+        puts("\nThis CPU has no AVX, so there are no upper halves that could be dirty.");
+        return;
+    }
+    double aes = cost->has_aes ? xstate_worst(&cost->aes, 0) : 1;
+    if (xstate_cost_has_penalty(cost))
+        snprintf(text, sizeof text,
+                 "This CPU has a penalty: with dirty uppers, libm takes up to %.1f times as long, "
+                 "16 bytes of AES %.1f times, until something executes vzeroupper.\n",
+                 xstate_cost_worst(cost), aes);
+    else
+        snprintf(text, sizeof text,
+                 "This CPU has no penalty: with dirty uppers, libm takes at most %.1f times as "
+                 "long, 16 bytes of AES %.1f times. They only make switches save more.\n",
+                 xstate_cost_worst(cost), aes);
+    putchar('\n');
+    text_wrap(stdout, 0, text);
+}
+
+void xstate_cost_print_text(const struct xstate_cost *cost) {
+    struct bench_machine machine;
+    bench_machine(&machine);
+    text_print_field("CPU", machine.cpu);
+    text_print_field("System", machine.system);
+    print_libm(cost);
+    print_aes(cost);
+    print_events(cost);
+    print_saves(cost);
+    print_verdict(cost);
+}
+
+/* --- For programs --- */
+
+typedef const char *name_fn(size_t column);
+
+static const char *upper_name(size_t column) {
+    return xstate_upper_names[column];
+}
+
+static json_t *columns_json(const double *values, size_t first, size_t count, name_fn *name) {
+    json_t *object = json_object();
+    for (size_t column = first; column < count; column++)
+        json_object_set_new(object, name(column), json_real(values[column]));
+    return object;
+}
+
+static json_t *factors_json(const struct xstate_grid *grid, const char *key, json_t *value,
+                            size_t row, name_fn *name) {
+    return json_pack("{s:o, s:o, s:o}", key, value, "ns",
+                     columns_json(grid->ns[row], 0, grid->columns, name), "factor",
+                     columns_json(grid->factor[row], 1, grid->columns, name));
+}
+
+static json_t *libm_json(const struct xstate_cost *cost) {
+    json_t *list = json_array();
+    for (size_t row = 0; row < cost->libm.rows; row++)
+        json_array_append_new(list,
+                              factors_json(&cost->libm, "function",
+                                           json_string(xstate_libm_names[row]), row, upper_name));
+    return list;
+}
+
+static json_t *aes_json(const struct xstate_cost *cost) {
+    if (!cost->has_aes)
+        return json_null();
+    json_t *list = json_array();
+    for (size_t row = 0; row < cost->aes.rows; row++)
+        json_array_append_new(list, factors_json(&cost->aes, "bytes",
+                                                 json_integer((json_int_t)xstate_aes_sizes[row]),
+                                                 row, xstate_aes_column));
+    return list;
+}
+
+static json_t *events_json(const struct xstate_cost *cost) {
+    json_t *list = json_array();
+    for (size_t row = 0; row < cost->events.rows; row++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "event", xstate_event_names[row],
+                                              "description", xstate_event_summary[row], "added_ns",
+                                              columns_json(cost->events.ns[row], XSTATE_YMM,
+                                                           cost->events.columns, upper_name)));
+    return list;
+}
+
+/* Instructions that this CPU lacks are left out. */
+static json_t *save_json(const struct xstate_cost *cost, size_t row) {
+    json_t *ns = json_object();
+    for (enum xstate_op op = 0; op < XSTATE_OPS; op++)
+        if (xstate_has_op(op))
+            json_object_set_new(ns, xstate_op_names[op], json_real(cost->saves.ns[row][op]));
+    return json_pack("{s:o, s:o}", "in_use", xstate_names_json(cost->save_masks[row]), "ns", ns);
+}
+
+static json_t *saves_json(const struct xstate_cost *cost) {
+    json_t *list = json_array();
+    for (size_t row = 0; row < cost->saves.rows; row++)
+        json_array_append_new(list, save_json(cost, row));
+    return list;
+}
+
+void xstate_cost_print_json(const struct xstate_cost *cost) {
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:b}", "machine", bench_machine_json(), "libm",
+                  libm_json(cost), "aes_128_cbc", aes_json(cost), "transitions", events_json(cost),
+                  "saves", saves_json(cost), "worst", xstate_cost_worst(cost), "penalty",
+                  xstate_cost_has_penalty(cost));
+    json_print_report(object);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What dirty uppers add to single instructions. CPUs differ in kind here: some pay once at each
+ * change between SSE and VEX instructions, others in every SSE instruction; so each is timed alone.
+ */
+#include <stdlib.h>
+#include <x86intrin.h>
+
+#include "common/clock.h"
+#include "xstate/measure.h"
+
+/* Instructions of the events that repeat, in xstate/cost_x86_64.S. */
+#define TURNS             16
+#define CODE_INSTRUCTIONS 128
+
+#define SHOTS(event)                                                                               \
+    { xstate_shot_##event##_clean, xstate_shot_##event##_ymm, xstate_shot_##event##_zmm }
+
+/* NONE is the baseline of VZEROUPPER alone: of the others it is the same event in a clean state. */
+enum { SSE, VEX, TURN, CODE, VZEROUPPER, NONE, SHOT_ROWS };
+_Static_assert(NONE == EVENT_ROWS, "the baseline follows the events");
+
+static const struct shots {
+    xstate_shot_fn *shots[XSTATE_UPPERS];
+    unsigned count; /* how often an event does it */
+} events[SHOT_ROWS] = {
+    [SSE] = {SHOTS(sse), 1},
+    [VEX] = {SHOTS(vex), 1},
+    [TURN] = {SHOTS(turns), TURNS},
+    [CODE] = {SHOTS(code), CODE_INSTRUCTIONS},
+    [VZEROUPPER] = {SHOTS(vzeroupper), 1},
+    [NONE] = {SHOTS(none), 1},
+};
+
+const char *const xstate_event_names[EVENT_ROWS] = {"sse", "vex", "turn", "code", "vzeroupper"};
+const char *const xstate_event_summary[EVENT_ROWS] = {
+    [SSE] = "the first SSE instruction",       [VEX] = "the first VEX instruction after it",
+    [TURN] = "SSE and VEX in turn, each pair", [CODE] = "SSE code after it, each instruction",
+    [VZEROUPPER] = "vzeroupper itself",
+};
+
+struct shooting {
+    size_t rounds, states;
+    double *counts; /* of each event in each state, `rounds` */
+};
+
+static double *counts_of(const struct shooting *shooting, size_t event, size_t state) {
+    return shooting->counts + (event * XSTATE_UPPERS + state) * shooting->rounds;
+}
+
+/* Cycles, of no order: below 64, which is more than a step of any counter takes. */
+static uint32_t delay(size_t number) {
+    return (uint32_t)number * UINT32_C(2654435761) >> 26;
+}
+
+/* Takes all shots, each round one of each; returns nanoseconds a count. */
+static double shoot(struct shooting *shooting) {
+    const int64_t start_ns = clock_ns();
+    const uint64_t start = __rdtsc();
+    for (size_t round = 0; round < shooting->rounds; round++)
+        for (size_t event = 0; event < SHOT_ROWS; event++)
+            for (size_t state = 0; state < shooting->states; state++)
+                counts_of(shooting, event, state)[round] = events[event].shots[state](delay(round));
+    return (double)(clock_ns() - start_ns) / (double)(__rdtsc() - start);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * Some counters advance in steps of 10 ns (Zen 5): what is shorter shows in how often they step, so
+ * in means, not in medians. The twentieth at either end is left out: interrupts are there.
+ */
+static double mean(const struct shooting *shooting, size_t event, size_t state) {
+    double *counts = counts_of(shooting, event, state);
+    const size_t cut = shooting->rounds / 20;
+    double sum = 0;
+    qsort(counts, shooting->rounds, sizeof *counts, compare);
+    for (size_t i = cut; i < shooting->rounds - cut; i++)
+        sum += counts[i];
+    return sum / (double)(shooting->rounds - 2 * cut);
+}
+
+static double added(const struct shooting *shooting, size_t event, size_t state) {
+    const double base =
+        event == VZEROUPPER ? mean(shooting, NONE, state) : mean(shooting, event, XSTATE_CLEAN);
+    return (mean(shooting, event, state) - base) / events[event].count;
+}
+
+bool xstate_measure_events(struct xstate_grid *grid, size_t rounds) {
+    struct shooting shooting = {.rounds = rounds, .states = xstate_uppers()};
+    shooting.counts = calloc(rounds * SHOT_ROWS * XSTATE_UPPERS, sizeof *shooting.counts);
+    if (!shooting.counts)
+        return false;
+    const double ns_per_count = shoot(&shooting);
+    *grid = (struct xstate_grid){.rows = EVENT_ROWS, .columns = shooting.states};
+    for (size_t event = 0; event < EVENT_ROWS; event++)
+        for (size_t state = 0; state < shooting.states; state++)
+            grid->ns[event][state] = added(&shooting, event, state) * ns_per_count;
+    free(shooting.counts);
+    return true;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the CPU is no x86-64: extended state is of x86 alone. */
+#include "common/command.h"
+#include "xstate/parts.h"
+
+#define CARRY_XSTATE_PART(name, summary)                                                           \
+    int xstate_##name(int argc, char **argv) {                                                     \
+        (void)argc;                                                                                \
+        return command_error("%s needs x86-64", argv[0]);                                          \
+    }
+#include "xstate/parts.def"

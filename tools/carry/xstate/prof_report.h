@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples, by functions. */
+#ifndef CARRY_TOOLS_PROF_REPORT_H
+#define CARRY_TOOLS_PROF_REPORT_H
+
+#include <stdio.h>
+
+#include "xstate/prof.h"
+#include "xstate/prof_functions.h"
+#include "xstate/prof_trace.h"
+
+/* What is reported. */
+struct prof_report {
+    const struct prof_options *options;
+    const struct samples *samples;
+    const struct trace_result *result;
+    const struct functions *functions;
+};
+
+void prof_report(const struct prof_report *report, FILE *stream);
+
+#endif

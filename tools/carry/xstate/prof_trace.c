@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All tracing is done by one thread, and ends with it: the kernel then lets go of each thread that
+ * it traced as it stands, with the signals that were on their way. To detach them here, all would
+ * have to be stopped, also those that sleep, and some system calls do not go on after that.
+ */
+#define _GNU_SOURCE
+#include "xstate/prof_trace.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/command.h"
+#include "common/process_map.h"
+#include "xstate/prof_threads.h"
+#include "xstate/thread.h"
+
+/* Threads that are looked at each time: what more there are is next. */
+#define LOOK_MAX 64
+
+#define FOLLOW (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+
+struct trace {
+    const struct trace_options *options;
+    struct samples *samples;
+    struct trace_result *result;
+    struct threads threads;
+    size_t next; /* of them to be looked at */
+    sigset_t signals;
+    int64_t started, due;
+    int status; /* of starting */
+    bool over;
+    bool told_of_rights;
+};
+
+/* --- What /proc tells --- */
+
+/* 'R' if it runs; 0 if it is no more. */
+static char state_of(const struct traced *traced) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "task/%d/stat", (int)traced->thread);
+    int file = process_open(traced->process, path);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *name_end = strrchr(text, ')'); /* a name may hold anything */
+    return name_end && name_end[1] ? name_end[2] : '\0';
+}
+
+static pid_t process_of(pid_t thread) {
+    char line[256];
+    int process = thread, file = process_open(thread, "status");
+    FILE *status = file < 0 ? NULL : fdopen(file, "r");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "Tgid: %d", &process) == 1)
+            break;
+    if (status)
+        fclose(status);
+    return process;
+}
+
+/* --- Threads come and go --- */
+
+static struct traced *add(struct trace *trace, pid_t thread) {
+    struct traced *traced = threads_find(&trace->threads, thread);
+    if (traced)
+        return traced;
+    traced = threads_add(&trace->threads, thread);
+    if (traced) {
+        traced->process = process_of(thread);
+        trace->result->threads++;
+        trace->result->processes += traced->process == thread;
+    }
+    return traced;
+}
+
+static void on_end(struct trace *trace, pid_t thread, int status) {
+    const struct launch *launch = trace->options->launch;
+    threads_remove(&trace->threads, thread);
+    samples_forget(trace->samples, thread);
+    if (thread != (launch ? launch->process : trace->options->process))
+        return;
+    trace->result->ended = true;
+    trace->result->wait_status = status;
+    trace->over = true;
+}
+
+/* What would give a program rights that this process has not got; NULL if nothing does. */
+static const char *lost_rights(const struct stat *program, const struct stat *runs_as) {
+    if (program->st_mode & S_ISUID && program->st_uid != runs_as->st_uid)
+        return "set-uid";
+    return program->st_mode & S_ISGID && program->st_gid != runs_as->st_gid ? "set-gid" : NULL;
+}
+
+/* A program with rights of its own does not get them from a tracer who has not got them. */
+static void tell_of_rights(struct trace *trace, pid_t process) {
+    char path[64], name[4096];
+    struct stat program, runs_as;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)process);
+    ssize_t size = readlink(path, name, sizeof name - 1);
+    if (trace->told_of_rights || size < 0 || stat(path, &program) != 0)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process);
+    const char *lost = stat(path, &runs_as) == 0 ? lost_rights(&program, &runs_as) : NULL;
+    if (!lost)
+        return;
+    name[size] = '\0';
+    command_error("'%s' is %s: traced, it runs without the rights that gives", name, lost);
+    trace->told_of_rights = true;
+}
+
+/* All threads of the process but one are no more, and that one has the number of the first. */
+static void on_exec(struct trace *trace, pid_t process) {
+    unsigned long former;
+    if (ptrace(PTRACE_GETEVENTMSG, process, NULL, &former) == 0 && (pid_t)former != process)
+        threads_remove(&trace->threads, (pid_t)former);
+    samples_forget(trace->samples, process);
+    tell_of_rights(trace, process);
+}
+
+/* --- Stops --- */
+
+static bool is_stop_signal(int signal) {
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/*
+ * Every stop answers PTRACE_INTERRUPT, so the sample is taken at whichever comes first. A stop of
+ * the whole process goes on until SIGCONT; a signal is handed on; anything else was for us.
+ */
+static void on_stop(struct trace *trace, pid_t thread, int status) {
+    int event = status >> 16, signal = WSTOPSIG(status);
+    if (event == PTRACE_EVENT_EXEC)
+        on_exec(trace, thread);
+    struct traced *traced = add(trace, thread);
+    if (traced && traced->asked) {
+        traced->asked = false;
+        samples_take(trace->samples, traced->process, thread);
+    }
+    if (event == PTRACE_EVENT_STOP && is_stop_signal(signal))
+        ptrace(PTRACE_LISTEN, thread, NULL, NULL);
+    else
+        ptrace(PTRACE_CONT, thread, NULL, event ? 0L : (long)signal);
+}
+
+/* --- Samples --- */
+
+/* A thread that sleeps is left alone: it executes nothing, and its system call might fail. */
+static void ask(struct trace *trace, struct traced *traced) {
+    char state = traced->asked ? '\0' : state_of(traced);
+    if (traced->asked)
+        return;
+    if (state == 'R')
+        traced->asked = ptrace(PTRACE_INTERRUPT, traced->thread, NULL, NULL) == 0;
+    else if (state == '\0')
+        threads_remove(&trace->threads, traced->thread);
+}
+
+static void look(struct trace *trace) {
+    size_t count = trace->threads.count;
+    for (size_t i = 0; i < count && i < LOOK_MAX && trace->threads.count; i++) {
+        trace->next = (trace->next + 1) % trace->threads.count;
+        ask(trace, &trace->threads.rows[trace->next]);
+    }
+}
+
+/* Intervals vary by half, so that they do not fall into step with what the program does. */
+static void set_due(struct trace *trace) {
+    int64_t interval = CLOCK_SECOND / trace->options->rate;
+    trace->due = clock_ns() + interval / 2 + (int64_t)((double)interval * drand48());
+}
+
+static void keep_time(struct trace *trace) {
+    if (clock_ns() < trace->due)
+        return;
+    look(trace);
+    set_due(trace);
+    unsigned seconds = trace->options->seconds;
+    trace->over = trace->over || (seconds && clock_ns() - trace->started > seconds * CLOCK_SECOND);
+}
+
+/* --- Signals --- */
+
+static void on_signal(struct trace *trace, const siginfo_t *info) {
+    if (info->si_signo == SIGCHLD)
+        return;
+    if (trace->options->launch && info->si_code == SI_USER)
+        kill(trace->options->launch->process, info->si_signo);
+    trace->over = true;
+}
+
+/* Until a signal comes, of which SIGCHLD tells of stops, or it is time for samples. */
+static void sleep_until_due(struct trace *trace) {
+    siginfo_t info;
+    int64_t rest = trace->due - clock_ns();
+    struct timespec wait = {.tv_sec = rest / CLOCK_SECOND, .tv_nsec = rest % CLOCK_SECOND};
+    if (rest > 0 && sigtimedwait(&trace->signals, &info, &wait) > 0)
+        on_signal(trace, &info);
+}
+
+/* Those that end a program, unless whoever started this has them ignored. */
+static void find_signals(sigset_t *signals) {
+    static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction present;
+    sigemptyset(signals);
+    sigaddset(signals, SIGCHLD);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (sigaction(ending[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
+            sigaddset(signals, ending[i]);
+}
+
+/* --- The beginning --- */
+
+static int not_traced(pid_t process) {
+    char reason[XSTATE_PROBLEM_SIZE];
+    if (errno != EPERM)
+        return process_error(process);
+    return command_error("may not trace process %d: %s", (int)process,
+                         xstate_thread_refusal(reason, process));
+}
+
+/* Seizes the threads that are not yet; false once there are none. */
+static bool seize_more(struct trace *trace, DIR *tasks) {
+    size_t before = trace->threads.count;
+    rewinddir(tasks);
+    for (struct dirent *entry; (entry = readdir(tasks));) {
+        pid_t thread = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
+        if (thread && !threads_find(&trace->threads, thread) &&
+            ptrace(PTRACE_SEIZE, thread, NULL, FOLLOW) == 0)
+            add(trace, thread);
+    }
+    return trace->threads.count > before;
+}
+
+/* Threads that start meanwhile are found by the next round, if not through those that start them.
+ */
+static int seize_process(struct trace *trace, pid_t process) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return process_error(process);
+    if (ptrace(PTRACE_SEIZE, process, NULL, FOLLOW) != 0) {
+        int status = not_traced(process);
+        closedir(tasks);
+        return status;
+    }
+    add(trace, process);
+    while (seize_more(trace, tasks))
+        continue;
+    closedir(tasks);
+    return STATUS_CLEAN;
+}
+
+/* --- The loop --- */
+
+static void follow(struct trace *trace) {
+    set_due(trace);
+    while (!trace->over) {
+        int status;
+        pid_t thread = waitpid(-1, &status, __WALL | WNOHANG);
+        if (thread > 0 && WIFSTOPPED(status))
+            on_stop(trace, thread, status);
+        else if (thread > 0)
+            on_end(trace, thread, status);
+        else if (thread < 0)
+            return;
+        else
+            sleep_until_due(trace);
+        keep_time(trace);
+    }
+}
+
+static void *run(void *argument) {
+    struct trace *trace = argument;
+    struct launch *launch = trace->options->launch;
+    trace->started = clock_ns();
+    trace->status = seize_process(trace, launch ? launch->process : trace->options->process);
+    if (trace->status != STATUS_CLEAN)
+        return NULL;
+    if (launch)
+        launch_go(launch);
+    follow(trace);
+    trace->result->seconds = (double)(clock_ns() - trace->started) / CLOCK_SECOND;
+    return NULL;
+}
+
+int trace_run(const struct trace_options *options, struct samples *samples,
+              struct trace_result *result) {
+    struct trace trace = {.options = options, .samples = samples, .result = result};
+    pthread_t thread;
+    sigset_t before;
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would not come */
+    find_signals(&trace.signals);
+    pthread_sigmask(SIG_BLOCK, &trace.signals, &before);
+    int error = pthread_create(&thread, NULL, run, &trace);
+    if (error)
+        trace.status = command_error("cannot start a thread: %s", strerror(error));
+    else
+        pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    threads_free(&trace.threads);
+    return trace.status;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* `carry xstate who`: its options, and its course. */
+#define _GNU_SOURCE
+#include "xstate/who.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <carry/xstate.h>
+
+#include "common/command.h"
+#include "common/options.h"
+#include "common/text.h"
+#include "xstate/parts.h"
+
+#define BIT(name) CARRY_XSTATE_BIT(name)
+
+static const char usage[] =
+    "Usage: carry xstate who [OPTION]... PID...\n"
+    "\n"
+    "Shows which components of extended state each thread of a process has in use,\n"
+    "and what that costs on this CPU, measured now: each switch between threads saves\n"
+    "and loads them, and dirty upper halves may slow SSE code, libm too. A component\n"
+    "can be in use though its registers hold what the CPU starts with (\"initial\").\n"
+    "\n"
+    "  -J, --json    print a JSON object for each process\n"
+    "  -h, --help    print this\n"
+    "\n"
+    "Verdicts:\n"
+    "  dirty ZMM, dirty YMM    upper halves are dirty: vector code runs just now, or\n"
+    "                          ended without vzeroupper, as where the thread sleeps\n"
+    "  tiles                   AMX tiles are in use: 8 KiB more at each switch\n"
+    "  masks                   k0-7 or zmm16-31, as glibc's string functions leave\n"
+    "                          them: harmless\n"
+    "  clean                   nothing but SSE and x87\n"
+    "\n"
+    "Each thread is stopped for some microseconds; those that were stopped stay so.\n"
+    "\n"
+    "Exit status:\n"
+    "  0  no thread has dirty upper halves     1  one has, costly or not\n"
+    "  3  wrong usage, no such process, or threads that may not be read\n"
+    "\n"
+    "Examples:\n"
+    "  carry xstate who $(pidof server)\n"
+    "  carry xstate who --json 1234 | jq '.threads[] | {name, verdict}'\n";
+
+const struct who_verdict_row who_verdicts[WHO_VERDICTS] = {
+    [WHO_DIRTY_ZMM] = {"dirty ZMM", BIT(ZMM_HI256)},
+    [WHO_DIRTY_YMM] = {"dirty YMM", BIT(AVX)},
+    [WHO_TILES] = {"tiles", BIT(TILEDATA)},
+    [WHO_MASKS] = {"masks", BIT(OPMASK) | BIT(HI16_ZMM)},
+    [WHO_CLEAN] = {"clean", 0},
+};
+
+enum who_verdict who_verdict(uint64_t in_use) {
+    enum who_verdict verdict = 0;
+    while (verdict < WHO_CLEAN && !(who_verdicts[verdict].components & in_use))
+        verdict++;
+    return verdict;
+}
+
+/* --- Reading --- */
+
+static int compare(const void *a, const void *b) {
+    const struct xstate_thread *x = a, *y = b;
+    enum who_verdict first = who_verdict(x->in_use), second = who_verdict(y->in_use);
+    if (x->reading != y->reading)
+        return x->reading < y->reading ? -1 : 1;
+    if (x->reading != XSTATE_READ)
+        return (x->tid > y->tid) - (x->tid < y->tid);
+    if (first != second)
+        return first < second ? -1 : 1;
+    if (strcmp(x->name, y->name) != 0)
+        return strcmp(x->name, y->name);
+    if (x->in_use != y->in_use)
+        return x->in_use < y->in_use ? -1 : 1;
+    if (x->initial != y->initial)
+        return x->initial < y->initial ? -1 : 1;
+    return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static bool add_thread(struct who_process *process, pid_t tid) {
+    struct xstate_thread *grown =
+        reallocarray(process->threads, process->count + 1, sizeof *process->threads);
+    if (!grown)
+        return false;
+    process->threads = grown;
+    struct xstate_thread *thread = &grown[process->count++];
+    xstate_thread_read(thread, tid);
+    process->read += thread->reading == XSTATE_READ;
+    process->gone += thread->reading == XSTATE_GONE;
+    process->refused += thread->reading == XSTATE_REFUSED;
+    process->dirty += thread->reading == XSTATE_READ && who_verdict(thread->in_use) < WHO_TILES;
+    return true;
+}
+
+static bool read_threads(struct who_process *process, DIR *folder) {
+    const struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        int tid = atoi(entry->d_name);
+        if (tid > 0 && !add_thread(process, tid))
+            return false;
+    }
+    if (process->count)
+        qsort(process->threads, process->count, sizeof *process->threads, compare);
+    return true;
+}
+
+/* --- Costs --- */
+
+static const struct xstate_effort effort = {.rounds = 15, .sample_ns = 20e3};
+
+static const struct who_switch *find_switch(const struct who_costs *costs, uint64_t in_use) {
+    for (size_t i = 0; i < costs->count; i++)
+        if (costs->switches[i].in_use == in_use)
+            return &costs->switches[i];
+    return NULL;
+}
+
+double who_switch_ns(const struct who_costs *costs, uint64_t in_use) {
+    return find_switch(costs, in_use & xstate_reachable())->ns;
+}
+
+static bool add_switch(struct who_costs *costs, uint64_t in_use) {
+    if (find_switch(costs, in_use))
+        return true;
+    struct who_switch *grown =
+        reallocarray(costs->switches, costs->count + 1, sizeof *costs->switches);
+    if (!grown)
+        return false;
+    costs->switches = grown;
+    grown[costs->count++].in_use = in_use;
+    return true;
+}
+
+/* As many as a grid holds, or fewer. */
+static bool measure_switches(struct who_switch *switches, size_t count) {
+    struct xstate_grid grid;
+    uint64_t masks[GRID_ROWS];
+    for (size_t i = 0; i < count; i++)
+        masks[i] = switches[i].in_use;
+    if (!xstate_measure_saves(&grid, masks, count, &effort))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        switches[i].ns = grid.ns[i][xstate_saving_op()] + grid.ns[i][XSTATE_XRSTOR];
+    return true;
+}
+
+/* What is new in this process. */
+static bool measure(struct who_costs *costs, const struct who_process *process) {
+    size_t step;
+    const size_t first = costs->count;
+    for (size_t i = 0; i < process->read; i++)
+        if (!add_switch(costs, process->threads[i].in_use & xstate_reachable()))
+            return false;
+    for (size_t i = first; i < costs->count; i += step) {
+        step = costs->count - i < GRID_ROWS ? costs->count - i : GRID_ROWS;
+        if (!measure_switches(&costs->switches[i], step))
+            return false;
+    }
+    return !process->dirty || costs->exp.rows || xstate_measure_libm(&costs->exp, 1, &effort);
+}
+
+/* --- The command --- */
+
+/* What could not be read; those that have ended meanwhile are nothing wrong. */
+static int print_problems(const struct who_process *process) {
+    char others[64] = "";
+    if (!process->read && !process->refused)
+        return command_error("process %d has ended", process->pid);
+    if (!process->refused)
+        return STATUS_CLEAN;
+    if (process->refused > 1)
+        snprintf(others, sizeof others, ", and %zu more", process->refused - 1);
+    const struct xstate_thread *first = &process->threads[process->count - process->refused];
+    return command_error("process %d: thread %d%s: cannot be read: %s", process->pid, first->tid,
+                         others, first->problem);
+}
+
+static int report(struct who_process *process, struct who_costs *costs, bool json) {
+    if (process->read && !measure(costs, process))
+        return command_error("not enough memory");
+    if (process->read && json)
+        who_print_json(process, costs);
+    else if (process->read)
+        who_print_text(process, costs);
+    int status = print_problems(process);
+    return status == STATUS_CLEAN && process->dirty ? STATUS_BAD : status;
+}
+
+static int show_process(pid_t pid, struct who_costs *costs, bool json) {
+    struct who_process process = {.pid = pid};
+    char path[64];
+    if (pid == getpid())
+        return command_error("process %d is this one: it cannot stop itself", pid);
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return errno == ENOENT ? command_error("there is no process %d", pid)
+                               : command_error("process %d: %s", pid, strerror(errno));
+    xstate_thread_name(process.name, sizeof process.name, pid);
+    int status = read_threads(&process, folder) ? report(&process, costs, json)
+                                                : command_error("not enough memory");
+    closedir(folder);
+    free(process.threads);
+    return status;
+}
+
+static bool parse_pid(const char *text, pid_t *pid) {
+    uint64_t number = 0;
+    bool ok = command_parse(text, 1, INT_MAX, &number);
+    *pid = (pid_t)number;
+    return ok;
+}
+
+static int show_all(char **argv, int first, int count, bool json) {
+    struct who_costs costs = {0};
+    int status = STATUS_CLEAN;
+    pid_t pid;
+    for (int i = first; i < count; i++)
+        if (!parse_pid(argv[i], &pid))
+            return command_usage(argv[0], "'%s' is no number of a process", argv[i]);
+    xstate_thread_prepare();
+    for (int i = first; i < count && !command_output_failed(); i++) {
+        parse_pid(argv[i], &pid);
+        int found = show_process(pid, &costs, json);
+        status = found > status ? found : status;
+    }
+    free(costs.switches);
+    return status;
+}
+
+int xstate_who(int argc, char **argv) {
+    bool json = false;
+    const struct option_row rows[] = {{"json", 'J', .flag = &json}, {0}};
+    int status;
+    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
+        return status;
+    if (optind == argc)
+        return command_usage(argv[0], "the number of a process is needed");
+    return show_all(argv, optind, argc, json);
+}
