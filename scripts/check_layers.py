@@ -4,8 +4,8 @@
 
 A module may include its own files, those of modules in layers below its own, and their public
 headers; modules of one layer see each other's public headers only. The core includes nothing of a
-C library. Tools include public headers and their own files; so does jit/, which is a library of
-its own in C++, with asmjit.
+C library. Tools include public headers and their own files, by folders in layers of their own; so
+does jit/, which is a library of its own in C++, with asmjit.
 """
 
 import re
@@ -29,6 +29,11 @@ RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in module
 
 # What uses the library as strangers do, each in a folder of its own.
 OUTSIDE = ["jit", "tools"]
+
+# The command's folders, likewise. What stands beside them may include them all.
+TOOL = ROOT / "tools/carry"
+TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["bench"]]
+TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
 # Answers for the core in a process with a C library; sees what the core sees at its bottom.
 HOSTED = "hosted"
@@ -101,9 +106,23 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
     return None
 
 
+def why_not_of_tool(path: Path, name: str) -> str | None:
+    """For a file of the command, which includes others by their path from there."""
+    if not (TOOL / name).is_file():
+        return f'"{name}" is not a path from {TOOL.relative_to(ROOT)}/'
+    own, other = path.relative_to(TOOL).parts[0], name.split("/")[0]
+    if own == other or own not in TOOL_RANK or name == "commands.def":
+        return None
+    if TOOL_RANK.get(other, len(TOOL_LAYERS)) >= TOOL_RANK[own]:
+        return f"{own}/ does not stand above {other}/"
+    return None
+
+
 def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
     """For what stands outside of the core, in a folder of its own."""
     top = path.relative_to(ROOT).parts[0]
+    if quoted and path.is_relative_to(TOOL):
+        return why_not_of_tool(path, name)
     file = (path.parent / name).resolve()
     if quoted and not (file.is_file() and file.is_relative_to(ROOT / top)):
         return f"{top}/ includes its own files and public headers"
@@ -129,6 +148,12 @@ def why_not(path: Path, quoted: bool, name: str) -> str | None:
     return why_not_core(module, quoted, name)
 
 
+def drawn(layers: list[list[str]]) -> str:
+    """base <- cpu <- { patch, xstate }"""
+    rows = (row[0] if len(row) == 1 else f"{{ {', '.join(row)} }}" for row in layers)
+    return " <- ".join(rows)
+
+
 def main() -> int:
     paths = [
         path
@@ -145,6 +170,8 @@ def main() -> int:
             if reason:
                 errors += 1
                 print(f"{path.relative_to(ROOT)}:{line}: {reason}")
+    print(f"the core, from the bottom up: {drawn(LAYERS)}")
+    print(f"the command: {drawn(TOOL_LAYERS)}")
     print(f"{count} includes in {len(paths)} files: {errors} against the layers")
     return 1 if errors or not count else 0
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "bench/beside.h"
+#include "common/beside.h"
 #include "peer.h"
 
 #define MIX_CALLS       ((size_t)1 << 17)

@@ -8,7 +8,7 @@
 
 #include <carry/copy.h>
 
-#include "bench/measure.h"
+#include "common/measure.h"
 
 /* How often --size may be given; subjects at most. */
 #define COPY_LIST_MAX 32

@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 #include "bench/copy.h"
-#include "bench/machine.h"
 #include "common/json.h"
+#include "common/machine.h"
 #include "common/text.h"
 
 #define LABEL_COLUMNS  8

@@ -10,8 +10,8 @@
 #include <carry/fault.h>
 #include <carry/sum.h>
 
-#include "bench/beside.h"
 #include "bench/copy.h"
+#include "common/beside.h"
 #include "common/progress.h"
 
 #define PAGE_BYTES      ((size_t)4096)

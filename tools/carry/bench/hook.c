@@ -10,11 +10,11 @@
 #include <carry/hook.h>
 
 #include "bench/benches.h"
-#include "bench/machine.h"
-#include "bench/measure.h"
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/json.h"
+#include "common/machine.h"
+#include "common/measure.h"
 #include "common/text.h"
 
 #define SAMPLE_NS 1e6

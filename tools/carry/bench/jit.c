@@ -9,10 +9,10 @@
 
 #include "bench/benches.h"
 #include "bench/kernels.h"
-#include "bench/machine.h"
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/json.h"
+#include "common/machine.h"
 #include "common/text.h"
 
 const size_t jit_sizes[JIT_SIZES] = {20, 40, 44, 64, 128, 550, 1500};

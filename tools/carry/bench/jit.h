@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bench/measure.h"
+#include "common/measure.h"
 
 /* The modes of `carry bench sum` that have a size: hot and latency. */
 #define JIT_MODES 2

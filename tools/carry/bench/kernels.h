@@ -10,8 +10,8 @@
 
 #include <carry/sum.h>
 
-#include "bench/measure.h"
 #include "common/kernel_table.h"
+#include "common/measure.h"
 
 /* How often an option may be given that adds a value to a list. */
 #define LIST_MAX 32

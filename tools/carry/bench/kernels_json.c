@@ -4,8 +4,8 @@
 #include <jansson.h>
 
 #include "bench/kernels.h"
-#include "bench/machine.h"
 #include "common/json.h"
+#include "common/machine.h"
 
 static json_t *wrong_json(const struct kernels_bench *bench) {
     json_t *list = json_array();

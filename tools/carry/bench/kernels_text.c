@@ -7,7 +7,7 @@
 #include <carry/cpu.h>
 
 #include "bench/kernels.h"
-#include "bench/machine.h"
+#include "common/machine.h"
 #include "common/text.h"
 
 #define LABEL_COLUMNS  9

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bench/beside.h"
 #include "bench/kernels.h"
 #include "bench/load.h"
+#include "common/beside.h"
 #include "common/progress.h"
 
 /* A mix lies in 1 MiB. Its calls are too many for a branch predictor to learn their sequence. */

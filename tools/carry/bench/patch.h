@@ -3,9 +3,9 @@
 #ifndef CARRY_TOOLS_BENCH_PATCH_H
 #define CARRY_TOOLS_BENCH_PATCH_H
 
-#include "bench/measure.h"
 #include "bench/patch_commit.h"
 #include "bench/patch_text.h"
+#include "common/measure.h"
 
 /* A kind of place in which every form is timed. */
 struct patch_cell {

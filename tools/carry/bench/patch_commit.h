@@ -3,9 +3,9 @@
 #ifndef CARRY_TOOLS_BENCH_PATCH_COMMIT_H
 #define CARRY_TOOLS_BENCH_PATCH_COMMIT_H
 
-#include "bench/measure.h"
 #include "bench/patch_delay.h"
 #include "bench/patch_text.h"
+#include "common/measure.h"
 
 /* What is committed: sites of one key or operation, back and forth. */
 struct commit_work {

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-#include "bench/measure.h"
 #include "bench/patch_text.h"
+#include "common/measure.h"
 
 /* What the other thread runs. */
 enum { DELAY_OF_SITES, DELAY_ELSEWHERE, DELAYS };

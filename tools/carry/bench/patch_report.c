@@ -5,9 +5,9 @@
 
 #include <carry/cpu.h>
 
-#include "bench/machine.h"
 #include "bench/patch.h"
 #include "common/json.h"
+#include "common/machine.h"
 #include "common/text.h"
 
 /* What the library is built for; shown beside what was measured. */

@@ -7,10 +7,10 @@
 
 #include "bench/benches.h"
 #include "bench/ring0_run.h"
-#include "capture/own_file.h"
 #include "common/command.h"
 #include "common/json.h"
 #include "common/options.h"
+#include "common/own_file.h"
 #include "common/text.h"
 
 #define KERNEL   "carry-ring0.elf"

@@ -7,11 +7,11 @@
 #include <carry/cpu.h>
 
 #include "bench/benches.h"
-#include "bench/machine.h"
 #include "bench/options.h"
 #include "bench/xstate_work.h"
 #include "common/command.h"
 #include "common/json.h"
+#include "common/machine.h"
 #include "common/text.h"
 #include "xstate/names.h"
 

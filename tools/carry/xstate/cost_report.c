@@ -6,8 +6,8 @@
 #include <carry/xstate.h>
 #include <jansson.h>
 
-#include "bench/machine.h"
 #include "common/json.h"
+#include "common/machine.h"
 #include "common/text.h"
 #include "xstate/cost.h"
 #include "xstate/names.h"

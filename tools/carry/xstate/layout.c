@@ -9,9 +9,9 @@
 #include <carry/xstate.h>
 #include <jansson.h>
 
-#include "bench/machine.h"
 #include "common/command.h"
 #include "common/json.h"
+#include "common/machine.h"
 #include "common/options.h"
 #include "common/text.h"
 #include "xstate/names.h"

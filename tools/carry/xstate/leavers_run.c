@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/own_file.h"
 #include "common/command.h"
 #include "common/launch.h"
+#include "common/own_file.h"
 #include "common/report_file.h"
 #include "xstate/leavers_report.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/measure.h"
+#include "common/measure.h"
 #include "xstate/registers.h"
 
 #define GRID_ROWS    8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/machine.h"
+#include "common/machine.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>

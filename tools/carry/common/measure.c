@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/measure.h"
+#include "common/measure.h"
 
 #include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/beside.h"
+#include "common/beside.h"
 #include "common/clock.h"
 
 #define CALIBRATION_TRIES 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "capture/own_file.h"
+#include "common/own_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""The checker of layers: it draws them, and refuses includes against them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+FOLDERS = ("include", "src", "jit", "tools")
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("layers")
+    for folder in FOLDERS:
+        shutil.copytree(SOURCE / folder, root / folder)
+    (root / "scripts").mkdir()
+    shutil.copy(SOURCE / "scripts/check_layers.py", root / "scripts")
+    return root
+
+
+def check(root: Path) -> tuple[int, list[str]]:
+    command = [sys.executable, root / "scripts/check_layers.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_draws_the_layers(tree: Path) -> None:
+    status, lines = check(tree)
+    assert status == 0
+    assert lines[0].startswith("the core, from the bottom up: base <- cpu <- { patch, xstate } <- ")
+    assert lines[1] == "the command: common <- { capture, sites, xstate } <- bench"
+    assert lines[2].endswith(" 0 against the layers")
+
+
+@pytest.mark.parametrize(
+    ("file", "include", "reason"),
+    [
+        ("src/sum/sum.c", '"packet/walk.h"', "sum does not stand above packet"),
+        ("src/cpu/cpu.c", "<carry/patch.h>", "cpu stands below patch"),
+        ("src/cpu/cpu.c", "<stdio.h>", "the core includes no <stdio.h>"),
+        ("src/cpu/cpu.c", '"none.h"', '"none.h" is not a path from src/'),
+        ("src/hosted/host.c", '"patch/patch.h"', "hosted includes base and its own files"),
+        ("include/carry/sum.h", "<carry/packet.h>", "sum stands below packet"),
+        ("jit/code.cc", '"../src/base/host.h"', "jit/ includes its own files and public headers"),
+        ("tools/carry/cpu.c", "<asmjit/core.h>", "only jit/ includes asmjit"),
+        ("tools/carry/cpu.c", "<carry/none.h>", "<carry/none.h> is no public header"),
+        ("tools/carry/cpu.c", '"base/host.h"', '"base/host.h" is not a path from tools/carry/'),
+        ("tools/carry/common/text.c", '"capture/tally.h"', "common/ does not stand above capture/"),
+        ("tools/carry/sites/run.c", '"xstate/prof.h"', "sites/ does not stand above xstate/"),
+        ("tools/carry/xstate/xstate.c", '"bench/load.h"', "xstate/ does not stand above bench/"),
+    ],
+)
+def test_refuses(tree: Path, file: str, include: str, reason: str) -> None:
+    path = tree / file
+    text = path.read_text()
+    path.write_text(f"#include {include}\n{text}")
+    status, lines = check(tree)
+    path.write_text(text)
+    assert (status, lines[0]) == (1, f"{file}:1: {reason}")
+    assert lines[-1].endswith(" 1 against the layers")
