@@ -138,7 +138,7 @@ def clang(log: Log) -> None:
 def optimize(log: Log) -> None:
     # For this CPU as well, as some build all they have: compilers may use any vector register then.
     for compiler, (level, arch) in itertools.product(COMPILERS, [("0", []), ("3", NATIVE)]):
-        options = [f"-Doptimization={level}", *arch]
+        options = ["-Dtool=disabled", f"-Doptimization={level}", *arch]
         folder = build(log, f"{compiler}-O{level}", *options, compiler=compiler)
         # What is in assembly, which the longer tests are for, is the same as in other builds.
         meson_tests(log, folder, "short")

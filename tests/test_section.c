@@ -35,20 +35,22 @@ static void test_schedule(size_t steps, bool loads_early) {
 
 static const char *const stepped_names[SIM_STEPPED] = {"begin", "end", "reload", "switch"};
 
-static void test_instructions(enum sim_stepped what, bool with_area, bool loads_early) {
+/* To reach an instruction, all before it are stepped. So at level short not all have their turn. */
+static void test_instructions(size_t stride, enum sim_stepped what, bool with_area,
+                              bool loads_early) {
     sim_start(loads_early);
     size_t instruction = 0;
     while (instruction < INSTRUCTIONS_MAX && sim.verdict.ok &&
            sim_interrupt_at(what, instruction, with_area))
-        instruction++;
+        instruction += stride;
     const char *how = with_area ? "with an area" : "without an area";
     const char *when = loads_early ? "at once" : "later";
     if (!instruction && sim.verdict.ok)
         tap_skip("an interrupt at every instruction", "nothing can be single-stepped here");
     else
         verdict_report(&sim.verdict,
-                       "an interrupt at each of %zu instructions of %s, %s, loaded %s", instruction,
-                       stepped_names[what], how, when);
+                       "an interrupt at one in %zu of %zu instructions of %s, %s, loaded %s",
+                       stride, instruction, stepped_names[what], how, when);
 }
 
 static const struct twin {
@@ -78,7 +80,7 @@ int main(void) {
         test_schedule(steps, loads_early);
         for (enum sim_stepped what = 0; what < SIM_STEPPED; what++)
             for (int with_area = 0; with_area < 2; with_area++)
-                test_instructions(what, with_area, loads_early);
+                test_instructions(effort->stride, what, with_area, loads_early);
     }
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i], steps);
