@@ -14,7 +14,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from check_instructions import obstacle
@@ -36,6 +36,9 @@ ZSTD_FORMS = {
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
 FUNCTIONS_IN = ["docs/cpu.md", "docs/packet.md", "docs/sum.md"]
+# Tests in Python that look at scripts, or at what is the same however the tool was compiled.
+OF_ONE_BUILD = ["test_bench_languages.py", "test_layers.py", "test_models.py", "test_packages.py"]
+OF_ONE_BUILD += ["test_second_opinion.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
@@ -80,8 +83,9 @@ def python_tests(
     env: Mapping[str, str] | None = None,
     tests: str = "python",
     at_once: int = JOBS,
+    without: Sequence[str] = (),
 ) -> None:
-    """The tests of the tool, as built in `folder`, or others in Python."""
+    """The tests of the tool, as built in `folder`, or others in Python, without some files."""
     results = folder / f"{tests}.xml"
     results.unlink(missing_ok=True)
     programs = {
@@ -94,6 +98,7 @@ def python_tests(
         log.run(
             *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
             *("-n", str(at_once), f"--junitxml={results}", f"tests/{tests}"),
+            *(f"--ignore=tests/{tests}/{name}" for name in without),
             env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
         )
     except StepError:  # not at an interrupt, which leaves no results, and is to go on up
@@ -132,7 +137,7 @@ def gcc(log: Log) -> None:
 def clang(log: Log) -> None:
     folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
     meson_tests(log, folder, "medium")
-    python_tests(log, folder)
+    python_tests(log, folder, without=OF_ONE_BUILD)
 
 
 def optimize(log: Log) -> None:
@@ -156,7 +161,7 @@ def sanitize(log: Log) -> None:
         compiler="clang",
     )
     meson_tests(log, folder, "medium", slower=4)
-    python_tests(log, folder, {"CARRY_SANITIZED": "1"})
+    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, without=OF_ONE_BUILD)
 
 
 # Tests that start a checker of their own, which no emulator or other checker runs.
@@ -240,6 +245,7 @@ def symbols(log: Log) -> None:
     for compiler in COMPILERS:
         folder = build(log, compiler, "-Dtool=enabled", compiler=compiler)
         log.run("scripts/check_symbols.py", folder)
+        log.run("scripts/check_registers.py", compiler)
     small_cpu(log)
 
 

@@ -11,8 +11,9 @@
  *  - pointers need no alignment; with size 0 they may be NULL;
  *  - nothing outside [src, src + size) is read and nothing outside [dst, dst + size) written,
  *    whatever the kernel; a byte may be read or written more than once;
- *  - nothing allocates, locks or keeps state: callable from any thread and from signal handlers;
- *    in kernels, inside a section that allows the chosen kernel's registers.
+ *  - nothing allocates, locks or keeps state, except carry_copy_select(): callable from any thread
+ *    and from signal handlers; in kernels, inside a section that allows the chosen kernel's
+ *    registers.
  *
  * In no order do other threads see the bytes arrive: publish them by a release store behind the
  * copy, as behind any store.
@@ -78,7 +79,7 @@ CARRY_API bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel)
 /*
  * Chooses the kernel called by all functions here: by name, or with NULL the best by the present
  * features (call it so after carry_cpu_set_mask()). Threads that copy meanwhile use the old or the
- * new one. Returns 0, CARRY_ERROR_UNKNOWN, or CARRY_ERROR_UNSUPPORTED.
+ * new one. Errors, and where it must not be called, as carry_sum_select() says in carry/sum.h.
  */
 CARRY_API int carry_copy_select(const char *name);
 

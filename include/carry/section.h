@@ -29,8 +29,8 @@
  *  - Nothing here is for NMIs, machine checks and what else comes while interrupts are off: an NMI
  *    after the last look for loads that are due would return to a thread without its state.
  *  - The core must be built for general registers alone (-mgeneral-regs-only) where it runs outside
- *    of sections. At boot, before CR0.TS is set, one CPU calls carry_xstate_default(), so that no
- *    CPUID is executed later.
+ *    of sections; what saves and loads registers is so in any build. At boot, before CR0.TS is set,
+ *    one CPU calls carry_xstate_default(), so that no CPUID is executed later.
  *  - A kernel answers as src/base/section_host.h says. Processes have their registers to
  *    themselves, and where nothing can be saved (other architectures than x86-64) threads would
  *    lose state: sections are CARRY_ERROR_UNSUPPORTED there, and callers take the scalar path.

@@ -19,8 +19,9 @@
  *  - nothing outside [data, data + size) is read, whatever the kernel;
  *  - a partial sum is 0 only if all its bytes and its seed were 0, so every kernel folds to the
  *    same 16 bits; the 32 bits before folding may differ from kernel to kernel;
- *  - nothing fails, allocates, locks or keeps state: callable from any thread and from signal
- *    handlers; in kernels, inside a section that allows the chosen kernel's registers.
+ *  - nothing fails, allocates, locks or keeps state, except carry_sum_select(): callable from any
+ *    thread and from signal handlers; in kernels, inside a section that allows the chosen kernel's
+ *    registers.
  *
  * The checksum detects no swap of 16-bit words and no 0x0000 turned 0xffff: it is no proof of
  * integrity.
@@ -256,7 +257,9 @@ CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
 /*
  * Chooses the kernel called by all functions here: by name, or with NULL the best by the present
  * features (call it so after carry_cpu_set_mask()). Threads that sum meanwhile use the old or the
- * new one. Returns 0, CARRY_ERROR_UNKNOWN, or CARRY_ERROR_UNSUPPORTED.
+ * new one. It commits a patch of its own: it locks and may allocate, and must not be called from a
+ * signal handler. Returns 0, CARRY_ERROR_UNKNOWN (no kernel has this name), CARRY_ERROR_UNSUPPORTED
+ * (this CPU cannot run it), or an error of carry_patch_commit(); the old kernel stays then.
  */
 CARRY_API int carry_sum_select(const char *name);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What foreign layouts and images are refused for: all that XRSTOR would fault on, and more. */
+#include "base/general_begin.h"
+
 #include "xstate/image.h"
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
@@ -146,3 +148,5 @@ enum carry_xstate_refusal carry_xstate_check(const struct carry_xstate_layout *l
         return CARRY_XSTATE_REFUSED_TRUNCATED;
     return CARRY_XSTATE_REFUSED_NONE;
 }
+
+#include "base/general_end.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts as they are made. How they are switched: <arch>/switch.S. */
+#include "base/general_begin.h"
+
 #include <carry/context.h>
 
 #include "base/fiber_host.h"
@@ -61,3 +63,5 @@ int carry_context_keep(struct carry_context *context, void *area, size_t size, u
     context->flags |= context->mask & ~CARRY_XSTATE_BIT(SSE) ? FLAG_WIDE : 0;
     return CARRY_OK;
 }
+
+#include "base/general_end.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images as systems hand them out, and the layouts of the machines that wrote them. */
+#include "base/general_begin.h"
+
 #include "xstate/image.h"
 
 /* --- Known machines --- */
@@ -194,3 +196,5 @@ enum carry_xstate_refusal carry_xstate_from_frame(const void *frame, size_t size
         return CARRY_XSTATE_REFUSED_FRAME_MAGIC2;
     return find_layout(frame, (size_t)xstate_size, xfeatures, layout);
 }
+
+#include "base/general_end.h"

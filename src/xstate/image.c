@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images of extended state, as bytes: what they hold, initial ones, and conversion. */
+#include "base/general_begin.h"
+
 #include "xstate/image.h"
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
@@ -146,3 +148,5 @@ enum carry_xstate_refusal carry_xstate_convert(const struct carry_xstate_layout 
     copy_components(target, kept, layout, image);
     return CARRY_XSTATE_REFUSED_NONE;
 }
+
+#include "base/general_end.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Layouts: names, sizes and offsets, and the cached one of this machine. */
+#include "base/general_begin.h"
+
 #include "xstate/xstate.h"
 
 /* By words, which every CPU loads and stores at once. */
@@ -127,3 +129,5 @@ size_t carry_xstate_offset(const struct carry_xstate_layout *layout, uint64_t ma
         return 0;
     return form == CARRY_XSTATE_COMPACT ? compact_offset(layout, mask, component) : part->offset;
 }
+
+#include "base/general_end.h"

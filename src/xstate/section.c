@@ -7,6 +7,8 @@
  * are and puts them back; in either case it looks at no other word. So a thread never sees a state
  * that is half saved or half loaded.
  */
+#include "base/general_begin.h"
+
 #include <carry/section.h>
 
 #include "base/section_host.h"
@@ -177,3 +179,5 @@ void carry_section_create(struct carry_section_thread *thread, void *area, uint6
     carry_image_start(area, carry_xstate_area_size(mask));
     *thread = (struct carry_section_thread){.area = area, .mask = mask};
 }
+
+#include "base/general_end.h"

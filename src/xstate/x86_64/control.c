@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/general_begin.h"
+
 #include "xstate/xstate.h"
 
 void carry_xstate_start(bool x87) {
@@ -7,3 +9,5 @@ void carry_xstate_start(bool x87) {
     if (x87)
         __asm__ volatile("fninit");
 }
+
+#include "base/general_end.h"

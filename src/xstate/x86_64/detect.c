@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUID leaf 0DH (Intel SDM vol. 1, 13.2; vol. 2A, CPUID). */
+#include "base/general_begin.h"
+
 #include "base/cpuid.h"
 #include "xstate/xstate.h"
 
@@ -57,3 +59,5 @@ void carry_xstate_detect(struct carry_xstate_layout *layout) {
     layout->xsaves = bit(options.reg[EAX], 3);
     layout->xfd = bit(options.reg[EAX], 4);
 }
+
+#include "base/general_end.h"

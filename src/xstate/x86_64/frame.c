@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Contexts of x86-64: what they start with, and how they are exchanged under an interrupt. */
+#include "base/general_begin.h"
+
 #include "base/fiber_host.h"
 #include "cpu/cpu.h"
 #include "xstate/image.h"
@@ -208,3 +210,5 @@ int carry_context_exchange(struct carry_context *from, struct carry_context *to,
         carry_host_fiber_switch(from, to, false);
     return CARRY_OK;
 }
+
+#include "base/general_end.h"

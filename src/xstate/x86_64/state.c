@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The registers of this CPU: what is in use, saved, loaded, cleaned (SDM vol. 1, 13.6 to 13.10). */
+#include "base/general_begin.h"
+
 #include "base/cpuid.h"
 #include "cpu/cpu.h"
 #include "xstate/xstate.h"
@@ -164,3 +166,5 @@ void carry_xstate_clean(enum carry_xstate_level level) {
         __asm__ volatile("vzeroupper" : : : "memory" VECTOR_REGISTERS);
     }
 }
+
+#include "base/general_end.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the thunks have to know of this CPU: words, as assembly cannot ask. */
+#include "base/general_begin.h"
+
 #include "xstate/x86_64/thunk.h"
 
 #include <carry/thunk.h>
@@ -61,3 +63,5 @@ int carry_thunk_prepare(void) {
     __atomic_store_n(&carry_thunk_machine, machine, __ATOMIC_RELEASE);
     return CARRY_OK;
 }
+
+#include "base/general_end.h"

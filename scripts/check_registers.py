@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that what saves and loads registers uses none of them, whatever it is compiled for.
+
+usage: check_registers.py COMPILER
+
+Compiles src/xstate for AVX-512, as programs do that are built for the CPU at hand, and looks for
+vector registers in the code. Without base/general_begin.h there must be some: else nothing was
+looked at.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-ffreestanding", "-mavx512f", "-mavx512bw", "-mavx512vl"]
+VECTORS = re.compile(r"%[xyz]mm|vzero")
+MEANT = [("carry_xstate_clean", "vzeroupper")]  # whose work it is
+
+
+def sources() -> list[Path]:
+    return [
+        path for folder in ("", "x86_64") for path in (ROOT / "src/xstate" / folder).glob("*.c")
+    ]
+
+
+def uses(
+    compiler: str, source: Path, folder: Path, *flags: str | Path
+) -> Iterator[tuple[str, str]]:
+    """The functions that use vector registers, each with an instruction that does."""
+    include = [*flags, f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
+    program = folder / "object.o"
+    command = [compiler, *FLAGS, *include, "-c", source, "-o", program]
+    subprocess.run([str(word) for word in command], check=True)
+    listing = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", program], capture_output=True, text=True, check=True
+    )
+    function = "?"
+    for line in listing.stdout.splitlines():
+        if label := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            function = label[1]
+        elif VECTORS.search(line):
+            yield function, line.split(":", 1)[1].strip()
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__.strip().splitlines()[2], file=sys.stderr)
+        return 2
+    compiler = sys.argv[1]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "base").mkdir()
+        for header in ("general_begin.h", "general_end.h"):
+            (folder / "base" / header).touch()
+        found = [use for path in sources() for use in uses(compiler, path, folder)]
+        bare = [use for path in sources() for use in uses(compiler, path, folder, f"-I{folder}")]
+    wrong = [use for use in found if use not in MEANT]
+    for function, instruction in wrong:
+        print(f"{function}: {instruction}")
+    print(f"{len(sources())} files: {len(wrong)} uses of vector registers, {len(bare)} if allowed")
+    return 1 if wrong or found != MEANT or len(bare) <= len(MEANT) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
