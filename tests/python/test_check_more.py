@@ -525,7 +525,23 @@ def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
         {key: "" if value is None else str(value) for key, value in one.items() if key != "schema"}
         for one in found
     ]
-    assert (rows[1]["expected"], rows[1]["time"]) == ("", "")
+    assert rows[1]["time"] == ""
+
+
+def test_what_an_illegal_sum_should_be(carry: Run, tmp_path: Path) -> None:
+    """What fix stores and explain says; of a frame that was cut nobody knows."""
+    frame = ethernet(packet(UDP, sums="none", **V6))
+    path, fixed = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    path.write_bytes(pcap([frame, Record(frame[:-1], len(frame))]))
+    assert carry("fix", path, "-o", fixed).returncode == BAD
+    right = int.from_bytes(ethernet(packet(UDP, **V6))[60:62], "big")
+    found = [json.loads(x) for x in carry("check", "--json", "-b", path).stdout.splitlines()]
+    assert [one["expected"] for one in found] == [right, None]
+    assert fixed.read_bytes()[24 + 16 + 60 :][:2] == right.to_bytes(2, "big")
+    shown = carry("check", path).stdout
+    assert f"0x0000  0x{right:04x} " in shown
+    assert "0x0000  not 0 " in shown
+    assert f"should be 0x{right:04x}" in carry("explain", path, "1").stdout
 
 
 # --- --write-bad ---

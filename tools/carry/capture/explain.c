@@ -94,13 +94,6 @@ static const struct carry_packet_sum *sum_of(const struct explanation *explanati
     return NULL;
 }
 
-/* Is what to store known? */
-static bool has_expected(const struct carry_packet_sum *sum) {
-    return sum->verdict == CARRY_VERDICT_ILLEGAL
-               ? sum->expected != 0
-               : sum->verdict != CARRY_VERDICT_ABSENT && sum->verdict != CARRY_VERDICT_UNVERIFIABLE;
-}
-
 /* The folded sum of the pseudo-header, as people write it. */
 static unsigned pseudo_number(const struct carry_packet_sum *sum) {
     uint16_t folded = carry_sum_fold(sum->pseudo);
@@ -149,7 +142,7 @@ static void print_details(FILE *out, const struct explanation *explanation,
     fprintf(out, "%s\n", why_verdict(&explanation->frame, sum));
     if (rule)
         fprintf(out, "%s\n", rule);
-    if (has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
+    if (tally_has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
         fprintf(out, "should be 0x%0*x\n", digits, sum->expected);
     fprintf(out, "stands at byte %s", text_count(offset, sum->field_offset));
     if (finding->offset != FINDING_NOWHERE)
@@ -292,7 +285,7 @@ static json_t *sum_json(const struct explanation *explanation, const struct carr
     json_object_set_new(object, "why", json_string(why_verdict(&explanation->frame, sum)));
     json_object_set_new(object, "stored", json_integer(sum->stored));
     json_object_set_new(object, "expected",
-                        has_expected(sum) ? json_integer(sum->expected) : json_null());
+                        tally_has_expected(sum) ? json_integer(sum->expected) : json_null());
     json_object_set_new(object, "size", json_integer(sum->field_size));
     json_object_set_new(object, "at", json_integer(sum->field_offset));
     json_object_set_new(object, "offset", located ? json_number(finding.offset) : json_null());

@@ -34,9 +34,8 @@ static char *value_text(char *buffer, const struct finding *finding, uint32_t va
     return buffer;
 }
 
-/* An illegal sum was left out: what is wrong with it is the 0. */
 static char *expected_text(char *buffer, const struct finding *finding) {
-    if (finding->sum.verdict == CARRY_VERDICT_ILLEGAL)
+    if (!tally_has_expected(&finding->sum)) /* an illegal one: what is wrong with it is the 0 */
         return strcpy(buffer, "not 0");
     return value_text(buffer, finding, finding->sum.expected);
 }

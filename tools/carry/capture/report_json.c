@@ -185,8 +185,7 @@ void report_finding_json(const char *path, const struct finding *finding) {
     set_endpoint(object, "to", "to_port", &finding->to, finding->to_port);
     set_count(object, "stored", sum->stored);
     json_object_set_new(object, "expected",
-                        sum->verdict == CARRY_VERDICT_ILLEGAL ? json_null()
-                                                              : json_integer(sum->expected));
+                        tally_has_expected(sum) ? json_integer(sum->expected) : json_null());
     if (finding->offset == FINDING_NOWHERE)
         json_object_set_new(object, "offset", json_null());
     else

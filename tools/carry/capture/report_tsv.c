@@ -70,7 +70,7 @@ void report_finding_tsv(const char *path, const struct finding *finding) {
     print_end(&finding->from, finding->from_port);
     print_end(&finding->to, finding->to_port);
     printf("\t%u\t", sum->stored);
-    if (sum->verdict != CARRY_VERDICT_ILLEGAL)
+    if (tally_has_expected(sum))
         printf("%u", sum->expected);
     putchar('\t');
     if (finding->offset != FINDING_NOWHERE)

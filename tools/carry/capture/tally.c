@@ -135,6 +135,12 @@ bool tally_names(unsigned verdict) {
     return tally_is_in(verdict, TALLY_WRONG) || verdict == CARRY_VERDICT_PARTIAL;
 }
 
+bool tally_has_expected(const struct carry_packet_sum *sum) {
+    if (sum->verdict == CARRY_VERDICT_ILLEGAL)
+        return sum->expected != 0;
+    return sum->verdict != CARRY_VERDICT_ABSENT && sum->verdict != CARRY_VERDICT_UNVERIFIABLE;
+}
+
 void tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
                          const struct carry_packet_sum *sum) {
     tally->causes[sum->protocol][cause_of(sum)]++;

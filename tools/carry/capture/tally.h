@@ -70,6 +70,9 @@ struct finding {
 /* True for the verdicts whose senders are remembered: bad, partial, illegal. */
 bool tally_names(unsigned verdict);
 
+/* Is it known what should stand there? Of an illegal sum only where all that it covers is there. */
+bool tally_has_expected(const struct carry_packet_sum *sum);
+
 /* What the packet's frame is without its frame check sequence. */
 static inline struct carry_frame tally_frame(const struct packet *packet) {
     uint32_t all = packet->wire > packet->captured ? packet->wire : packet->captured;
