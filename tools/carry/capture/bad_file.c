@@ -7,21 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/pcapng.h"
 #include "common/output.h"
 #include "common/text.h"
 
-/* draft-ietf-opsawg-pcapng, in this machine's byte order */
-enum {
-    BLOCK_SECTION = 0x0a0d0d0a,
-    BLOCK_INTERFACE = 1,
-    BLOCK_PACKET = 6,
-    OPTION_COMMENT = 1,
-    OPTION_USER_APPLICATION = 4,
-    OPTION_TIME_RESOLUTION = 9,
-    OPTION_FCS_LENGTH = 13,
-};
-
-#define SECTION_MAGIC 0x1a2b3c4du
 #define SECTION_BYTES 28 /* without options */
 
 /* By this a later run knows the file. */
@@ -77,14 +66,14 @@ static void put_option(struct bad_file *file, uint16_t code, const void *bytes, 
 
 static void put_section(struct bad_file *file) {
     const uint32_t size = SECTION_BYTES + option_size(sizeof WRITER - 1) + option_size(0);
-    put32(file, BLOCK_SECTION);
+    put32(file, PCAPNG_BLOCK_SECTION);
     put32(file, size);
-    put32(file, SECTION_MAGIC);
+    put32(file, PCAPNG_SECTION_MAGIC);
     put16(file, 1); /* version 1.0 */
     put16(file, 0);
     put32(file, UINT32_MAX); /* the section's size, 64 bits: not known */
     put32(file, UINT32_MAX);
-    put_option(file, OPTION_USER_APPLICATION, WRITER, sizeof WRITER - 1);
+    put_option(file, PCAPNG_OPTION_USER_APPLICATION, WRITER, sizeof WRITER - 1);
     put_option(file, 0, "", 0);
     put32(file, size);
 }
@@ -92,13 +81,13 @@ static void put_section(struct bad_file *file) {
 static void put_interface(struct bad_file *file, const struct link *link) {
     const uint8_t resolution = NANOSECONDS, fcs = (uint8_t)link->fcs;
     const uint32_t size = 20 + 2 * option_size(1) + option_size(0);
-    put32(file, BLOCK_INTERFACE);
+    put32(file, PCAPNG_BLOCK_INTERFACE);
     put32(file, size);
     put16(file, (uint16_t)link->linktype);
     put16(file, 0);
     put32(file, 0); /* no snap length */
-    put_option(file, OPTION_TIME_RESOLUTION, &resolution, 1);
-    put_option(file, OPTION_FCS_LENGTH, &fcs, 1);
+    put_option(file, PCAPNG_OPTION_TIME_RESOLUTION, &resolution, 1);
+    put_option(file, PCAPNG_OPTION_FCS_LENGTH, &fcs, 1);
     put_option(file, 0, "", 0);
     put32(file, size);
 }
@@ -128,7 +117,7 @@ void bad_file_add(struct bad_file *file, const char *source, const struct packet
     const size_t comment_size = strlen(comment);
     const uint32_t size =
         32 + padded(packet->captured) + option_size(comment_size) + option_size(0);
-    put32(file, BLOCK_PACKET);
+    put32(file, PCAPNG_BLOCK_PACKET);
     put32(file, size);
     put32(file, interface);
     put32(file, (uint32_t)(packet->time_ns >> 32));
@@ -136,7 +125,7 @@ void bad_file_add(struct bad_file *file, const char *source, const struct packet
     put32(file, packet->captured);
     put32(file, packet->wire);
     put_padded(file, packet->data, packet->captured);
-    put_option(file, OPTION_COMMENT, comment, comment_size);
+    put_option(file, PCAPNG_OPTION_COMMENT, comment, comment_size);
     put_option(file, 0, "", 0);
     put32(file, size);
 }

@@ -4,28 +4,9 @@
 #include <stdlib.h>
 
 #include "capture/format.h"
+#include "capture/pcapng.h"
 
-enum block_type {
-    BLOCK_INTERFACE = 1,
-    BLOCK_OLD_PACKET = 2,
-    BLOCK_SIMPLE_PACKET = 3,
-    BLOCK_PACKET = 6,
-    BLOCK_SECTION = 0x0a0d0d0a, /* the same in either byte order */
-};
-
-#define SECTION_MAGIC 0x1a2b3c4du
-
-/* Type and length in front of each block, its length again behind. */
-#define BLOCK_HEAD_BYTES 8
-#define BLOCK_TAIL_BYTES 4
-#define BLOCK_MIN_BYTES  (BLOCK_HEAD_BYTES + BLOCK_TAIL_BYTES)
-
-enum option_code {
-    OPTION_END = 0,
-    OPTION_TIME_RESOLUTION = 9,
-    OPTION_FCS_LENGTH = 13,
-    OPTION_TIME_START = 14,
-};
+#define BLOCK_MIN_BYTES (PCAPNG_HEAD_BYTES + PCAPNG_TAIL_BYTES)
 
 struct block {
     uint32_t type;
@@ -65,12 +46,12 @@ static void set_resolution(struct interface *interface, uint8_t value) {
 
 static void set_option(const struct capture *capture, struct interface *interface, uint16_t code,
                        const uint8_t *value, uint16_t size) {
-    if (code == OPTION_TIME_RESOLUTION && size == 1)
+    if (code == PCAPNG_OPTION_TIME_RESOLUTION && size == 1)
         set_resolution(interface, *value);
     /* The specification once said bits, writers store bytes: no FCS has a single byte or eight. */
-    if (code == OPTION_FCS_LENGTH && size == 1)
+    if (code == PCAPNG_OPTION_FCS_LENGTH && size == 1)
         interface->fcs = *value < 8 ? *value : *value / 8;
-    if (code == OPTION_TIME_START && size == 8)
+    if (code == PCAPNG_OPTION_TIME_START && size == 8)
         interface->start = load64(capture, value);
 }
 
@@ -80,7 +61,7 @@ static void read_options(const struct capture *capture, struct interface *interf
     while (end - at >= 4) {
         uint16_t code = load16(capture, at), size = load16(capture, at + 2);
         at += 4;
-        if (code == OPTION_END || size > end - at)
+        if (code == PCAPNG_OPTION_END || size > end - at)
             return;
         set_option(capture, interface, code, at, size);
         size_t padded = (size + 3u) & ~3u;
@@ -154,7 +135,7 @@ static int hand_out(struct capture *capture, const struct block *block, uint32_t
         return capture_damage(capture, "packet of %u bytes in a block of %u", packet->captured,
                               block->size);
     packet->data = block->body + header;
-    packet->offset = capture->record + BLOCK_HEAD_BYTES + header;
+    packet->offset = capture->record + PCAPNG_HEAD_BYTES + header;
     return CAPTURE_PACKET;
 }
 
@@ -168,7 +149,7 @@ static const struct interface *find_interface(struct capture *capture, uint32_t 
 
 static int packet_block(struct capture *capture, const struct block *block, struct packet *packet) {
     /* The old block has 16 bits of interface, then 16 bits of drop count. */
-    bool old = block->type == BLOCK_OLD_PACKET;
+    bool old = block->type == PCAPNG_BLOCK_OLD_PACKET;
     uint32_t number = old ? load16(capture, block->body) : load32(capture, block->body);
     const struct interface *interface = find_interface(capture, number);
     if (!interface)
@@ -207,11 +188,11 @@ static const struct block_kind {
     uint32_t min_body;
     block_fn *use;
 } kinds[] = {
-    {BLOCK_PACKET, 20, packet_block},
-    {BLOCK_SIMPLE_PACKET, 4, simple_packet_block},
-    {BLOCK_OLD_PACKET, 20, packet_block},
-    {BLOCK_INTERFACE, 8, add_interface},
-    {BLOCK_SECTION, 16, NULL},
+    {PCAPNG_BLOCK_PACKET, 20, packet_block},
+    {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block},
+    {PCAPNG_BLOCK_OLD_PACKET, 20, packet_block},
+    {PCAPNG_BLOCK_INTERFACE, 8, add_interface},
+    {PCAPNG_BLOCK_SECTION, 16, NULL},
 };
 
 static const struct block_kind *find_kind(uint32_t type) {
@@ -233,13 +214,13 @@ static bool tail_agrees(struct capture *capture, const struct block *block, cons
 static int skip_block(struct capture *capture, const struct block *block) {
     struct input *input = &capture->input;
     const uint8_t *tail = NULL;
-    if (input_skip(input, block->size - BLOCK_TAIL_BYTES))
-        tail = input_peek(input, BLOCK_TAIL_BYTES);
+    if (input_skip(input, block->size - PCAPNG_TAIL_BYTES))
+        tail = input_peek(input, PCAPNG_TAIL_BYTES);
     if (!tail)
         return capture_cut(capture, "block", block->size);
     if (!tail_agrees(capture, block, tail))
         return CAPTURE_DAMAGED;
-    input->at += BLOCK_TAIL_BYTES;
+    input->at += PCAPNG_TAIL_BYTES;
     return BLOCK_DONE;
 }
 
@@ -251,7 +232,7 @@ static int use_block(struct capture *capture, struct block *block, block_fn *use
     const uint8_t *bytes = input_peek(&capture->input, block->size);
     if (!bytes)
         return capture_cut(capture, "block", block->size);
-    block->body = bytes + BLOCK_HEAD_BYTES;
+    block->body = bytes + PCAPNG_HEAD_BYTES;
     block->body_size = block->size - BLOCK_MIN_BYTES;
     if (!tail_agrees(capture, block, block->body + block->body_size))
         return CAPTURE_DAMAGED;
@@ -261,9 +242,9 @@ static int use_block(struct capture *capture, struct block *block, block_fn *use
 
 /* A section has its own byte order and interfaces; `magic` as read in the order so far. */
 static bool begin_section(struct capture *capture, uint32_t magic) {
-    if (magic == __builtin_bswap32(SECTION_MAGIC))
+    if (magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC))
         capture->swap = !capture->swap;
-    else if (magic != SECTION_MAGIC)
+    else if (magic != PCAPNG_SECTION_MAGIC)
         return false;
     capture->pcapng.count = 0;
     return true;
@@ -275,7 +256,7 @@ static int next_block(struct capture *capture, struct packet *packet) {
     if (!head)
         return capture_cut(capture, "block header", BLOCK_MIN_BYTES);
     struct block block = {.type = load32(capture, head)};
-    if (block.type == BLOCK_SECTION && !begin_section(capture, load32(capture, head + 8)))
+    if (block.type == PCAPNG_BLOCK_SECTION && !begin_section(capture, load32(capture, head + 8)))
         return capture_damage(capture, "section of unknown byte order: %02x %02x %02x %02x",
                               head[8], head[9], head[10], head[11]);
     block.size = load32(capture, head + 4);
@@ -301,12 +282,12 @@ static enum capture_result next_packet(struct capture *capture, struct packet *p
 bool pcapng_begins(const uint8_t *bytes) {
     const struct capture any = {0};
     const uint32_t magic = load32(&any, bytes + 8);
-    return load32(&any, bytes) == BLOCK_SECTION &&
-           (magic == SECTION_MAGIC || magic == __builtin_bswap32(SECTION_MAGIC));
+    return load32(&any, bytes) == PCAPNG_BLOCK_SECTION &&
+           (magic == PCAPNG_SECTION_MAGIC || magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC));
 }
 
 format_next_fn *pcapng_recognise(struct capture *capture, const uint8_t *magic) {
-    return load32(capture, magic) == BLOCK_SECTION ? next_packet : NULL;
+    return load32(capture, magic) == PCAPNG_BLOCK_SECTION ? next_packet : NULL;
 }
 
 void pcapng_close(struct capture *capture) {

@@ -86,12 +86,9 @@ static void print_causes_of_partial(FILE *out, const struct tally *tally, unsign
 
 static void print_reasons(FILE *out, const struct tally *tally, unsigned protocol) {
     static const char *const sentences[CARRY_REASON_COUNT] = {
-        [CARRY_REASON_SNAPLEN] = "cut short by the capture, which kept at most",
-        [CARRY_REASON_FRAGMENT] = "in fragments",
-        [CARRY_REASON_LENGTH] = "with a length beyond the bytes on the wire",
-        [CARRY_REASON_MALFORMED] = "with headers that contradict themselves",
-        [CARRY_REASON_QUOTED] = "quoted in ICMP errors",
-        [CARRY_REASON_ROUTING] = "behind routing headers of unknown types",
+#define CARRY_REASON_TEXT(reason, of_many, of_one) [CARRY_REASON_##reason] = of_many,
+#include "capture/reasons.def"
+#undef CARRY_REASON_TEXT
     };
     char number[TEXT_SIZE];
     const char *separator = "";

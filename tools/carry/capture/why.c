@@ -21,12 +21,9 @@ static bool verifies_as_it_is(const struct carry_frame *frame, const struct carr
 static const char *why_unverifiable(const struct carry_frame *frame,
                                     const struct carry_packet_sum *sum) {
     static const char *const sentences[CARRY_REASON_COUNT] = {
-        [CARRY_REASON_SNAPLEN] = "the capture cut off bytes that it covers",
-        [CARRY_REASON_FRAGMENT] = "it covers a datagram of which this frame is one fragment",
-        [CARRY_REASON_LENGTH] = "a length goes beyond the bytes on the wire, or the packet around",
-        [CARRY_REASON_MALFORMED] = "a header contradicts itself, or the lengths around it",
-        [CARRY_REASON_QUOTED] = "an ICMP error quotes it, and routers cut and edit what they quote",
-        [CARRY_REASON_ROUTING] = "an unknown routing header hides the final destination",
+#define CARRY_REASON_TEXT(reason, of_many, of_one) [CARRY_REASON_##reason] = of_one,
+#include "capture/reasons.def"
+#undef CARRY_REASON_TEXT
     };
     if (sum->cause == CARRY_CAUSE_HEADER)
         return "it holds 0, and the capture cut off what would tell whether transmit offload left "
