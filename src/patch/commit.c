@@ -620,23 +620,9 @@ int carry_patch_select(const char *backend, const char *guard) {
 
 /* --- Accounts --- */
 
-void carry_patch_stats(struct carry_patch_counts *stats) {
+void carry_commit_account(struct carry_patch_counts *stats) {
     static const char *const guards[] = {"none", "remap", "jump", "trap"};
-    __builtin_memset(stats, 0, sizeof *stats);
-    carry_host_text()->lock();
-    carry_count_sites(stats);
     stats->commits = commits;
     stats->written = written;
-    stats->backend = carry_host_text()->backend();
     stats->guard = guards[last_guard];
-    carry_host_text()->unlock();
-}
-
-const char *carry_patch_reason_name(enum carry_patch_reason reason) {
-    static const char *const names[] = {
-        [CARRY_PATCH_NOT_ASKED] = "not asked",       [CARRY_PATCH_RANGE] = "range",
-        [CARRY_PATCH_UNKNOWN_KIND] = "unknown kind", [CARRY_PATCH_QUIESCENCE] = "quiescence",
-        [CARRY_PATCH_PERMISSION] = "permission",     [CARRY_PATCH_NO_SYNC] = "no sync",
-    };
-    return (unsigned)reason < CARRY_PATCH_REASONS ? names[reason] : "unknown";
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects that have sites, what their sites are, and how they stand. */
+/* The objects that have sites, and what their sites should be. */
 #include "cpu/cpu.h"
 #include "patch/patch.h"
 
 struct carry_object *carry_objects;
 
-/* Operations and keys of objects without a record. */
-static size_t unrecorded;
-
-/* Who looks for an address without the lock: see forget(). */
+/* Who looks for an address without the lock: see carry_object_remove(). */
 static unsigned readers;
 
 /* --- Order --- */
@@ -102,7 +99,7 @@ void carry_patch_forked(void) {
     __atomic_store_n(&readers, 0, __ATOMIC_SEQ_CST);
 }
 
-/* --- Registration --- */
+/* --- The list --- */
 
 static struct carry_object **find(const struct carry_site *start) {
     struct carry_object **place = &carry_objects;
@@ -130,20 +127,19 @@ static struct carry_object *make_object(const struct carry_site *start, size_t c
     return object;
 }
 
-static int add_object(const struct carry_site *start, size_t count) {
-    struct carry_object **place = find(start);
-    if (*place)
-        return CARRY_OK;
-    struct carry_object *object = make_object(start, count);
-    if (!object)
-        return CARRY_ERROR_MEMORY;
-    __atomic_store_n(place, object, __ATOMIC_SEQ_CST);
-    return carry_patch_applied ? carry_commit_object(object) : CARRY_OK;
+bool carry_object_knows(const struct carry_site *start) {
+    return *find(start);
 }
 
-/* Frees an object once nobody can be reading it who found it before it left the list. */
-static void forget(struct carry_object **place) {
-    struct carry_object *object = *place;
+const struct carry_object *carry_object_add(const struct carry_site *start, size_t count) {
+    struct carry_object *object = make_object(start, count);
+    if (object)
+        __atomic_store_n(find(start), object, __ATOMIC_SEQ_CST);
+    return object;
+}
+
+void carry_object_remove(const struct carry_site *start) {
+    struct carry_object **place = find(start), *object = *place;
     __atomic_store_n(place, object->next, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&readers, __ATOMIC_SEQ_CST))
         carry_host_text()->yield();
@@ -151,62 +147,6 @@ static void forget(struct carry_object **place) {
     carry_host_text()->forget(carry_site_address(object->by_address[0]),
                               carry_site_address(last) + last->length);
     carry_host_text()->release(object, object_bytes(object->count));
-}
-
-int carry_patch_register(const struct carry_site *start, const struct carry_site *stop) {
-    int error = CARRY_OK;
-    if (start != stop && carry_host_text()->meet)
-        carry_host_text()->meet(carry_site_address(start));
-    carry_host_text()->lock();
-    if (start == stop)
-        unrecorded++;
-    else
-        error = add_object(start, (size_t)(stop - start));
-    carry_host_text()->unlock();
-    return error;
-}
-
-void carry_patch_unregister(const struct carry_site *start) {
-    carry_host_text()->lock();
-    struct carry_object **place = find(start);
-    if (*place)
-        forget(place);
-    else if (!start && unrecorded)
-        unrecorded--;
-    if (!carry_objects)
-        carry_commit_release();
-    carry_host_text()->unlock();
-}
-
-/* --- Keys of other objects --- */
-
-int carry_patch_import(struct carry_key *import, struct carry_key *key) {
-    int error = CARRY_OK;
-    if (import == key) /* exporter and importer were linked into one object */
-        return error;
-    carry_host_text()->lock();
-    if (key->original)
-        key = key->original;
-    import->original = key;
-    if (carry_patch_applied)
-        error = carry_commit_import(import);
-    import->imports = key->imports;
-    key->imports = import;
-    __atomic_store_n(&import->value, key->value, __ATOMIC_RELEASE);
-    carry_host_text()->unlock();
-    return error;
-}
-
-void carry_patch_unimport(struct carry_key *import) {
-    if (!import->original)
-        return;
-    carry_host_text()->lock();
-    struct carry_key **place = &import->original->imports;
-    while (*place && *place != import)
-        place = &(*place)->imports;
-    if (*place)
-        *place = import->imports;
-    carry_host_text()->unlock();
 }
 
 /* --- What a site should be --- */
@@ -242,52 +182,4 @@ bool carry_site_is_several(const struct carry_site *site) {
         return site->kind == CARRY_SITE_ALTERNATIVE;
     carry_encode_original(site, original);
     return carry_site_holds(site, original); /* what it was patched to is one instruction */
-}
-
-static enum carry_patch_reason why_unpatched(const struct carry_site *site) {
-    uint8_t bytes[CARRY_SITE_BYTES_MAX];
-    if (!carry_encode(site, carry_site_value(site), NULL, bytes))
-        return CARRY_PATCH_RANGE;
-    if (carry_patch_refusal)
-        return carry_patch_refusal;
-    return carry_site_is_several(site) && carry_patch_applied ? CARRY_PATCH_QUIESCENCE
-                                                              : CARRY_PATCH_NOT_ASKED;
-}
-
-static bool wants_original(const struct carry_site *site) {
-    return !carry_site_value(site) &&
-           (site->kind == CARRY_SITE_ALTERNATIVE ||
-            (site->kind == CARRY_SITE_ENTRY && site->flags & CARRY_SITE_SINGLE));
-}
-
-static void count_site(const struct carry_site *site, struct carry_patch_counts *stats) {
-    uint8_t bytes[CARRY_SITE_BYTES_MAX];
-    stats->sites++;
-    if (!carry_encode_knows(site)) {
-        stats->unpatched[CARRY_PATCH_UNKNOWN_KIND]++;
-        return;
-    }
-    carry_encode_original(site, bytes);
-    if (carry_site_holds(site, bytes) && !wants_original(site))
-        stats->unpatched[why_unpatched(site)]++;
-    else if (site->kind == CARRY_SITE_ALTERNATIVE)
-        stats->alternatives++;
-    else if (site->kind == CARRY_SITE_BRANCH)
-        stats->branches++;
-    else if (site->kind == CARRY_SITE_ENTRY)
-        stats->entries++;
-    else if (carry_encode_is_inline(site, (const uint8_t *)carry_site_address(site)))
-        stats->inlined++;
-    else
-        stats->direct++;
-}
-
-void carry_count_sites(struct carry_patch_counts *stats) {
-    stats->unrecorded = unrecorded;
-    for (const struct carry_object *object = carry_objects; object; object = object->next) {
-        stats->objects++;
-        for (size_t i = 0; i < object->count; i++)
-            if (object->by_key[i]->kind != CARRY_SITE_BODY)
-                count_site(object->by_key[i], stats);
-    }
 }

@@ -64,6 +64,15 @@ struct carry_object {
 /* All objects. Changes only while the host's lock is held. */
 extern struct carry_object *carry_objects;
 
+/* Is the object in the list whose records start there? */
+bool carry_object_knows(const struct carry_site *start);
+
+/* Adds one that is not; NULL without memory. */
+const struct carry_object *carry_object_add(const struct carry_site *start, size_t count);
+
+/* Removes one, and frees it once nobody can be reading it who found it before. */
+void carry_object_remove(const struct carry_site *start);
+
 /* The records of an object that name `key`, in a row. */
 struct carry_sites {
     const struct carry_site *const *first;
@@ -76,9 +85,6 @@ const struct carry_site *carry_body_of(uintptr_t function);
 
 /* The value that a site is to be patched to. */
 uintptr_t carry_site_value(const struct carry_site *site);
-
-/* Adds all sites and their states to `stats`. */
-void carry_count_sites(struct carry_patch_counts *stats);
 
 /* Sorts elements of at most 64 bytes; an array that is in order costs one pass. */
 void carry_sort(void *array, size_t count, size_t size, bool (*before)(const void *, const void *));
@@ -101,11 +107,19 @@ int carry_commit_changes(struct carry_patch *patch);
 /* Keeps no memory any more: with the last object the library may be unloaded. */
 void carry_commit_release(void);
 
+/* How many commits there were, what they wrote, and the guard of the last. */
+void carry_commit_account(struct carry_patch_counts *stats);
+
 /* Whether sites of objects are patched as they are loaded. */
 extern bool carry_patch_applied;
 
 /* Why no text could be written at the last attempt; CARRY_PATCH_NOT_ASKED if it could. */
 extern enum carry_patch_reason carry_patch_refusal;
+
+/* --- Registration: src/patch/register.c --- */
+
+/* Operations and keys of objects without a record. */
+extern size_t carry_unrecorded;
 
 /*
  * --- The encoder: src/patch/<arch>/encode.c ---

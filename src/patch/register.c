@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects that come and go, with their sites and keys. */
+#include "patch/patch.h"
+
+size_t carry_unrecorded;
+
+static int add_object(const struct carry_site *start, size_t count) {
+    if (carry_object_knows(start))
+        return CARRY_OK;
+    const struct carry_object *object = carry_object_add(start, count);
+    if (!object)
+        return CARRY_ERROR_MEMORY;
+    return carry_patch_applied ? carry_commit_object(object) : CARRY_OK;
+}
+
+int carry_patch_register(const struct carry_site *start, const struct carry_site *stop) {
+    int error = CARRY_OK;
+    if (start != stop && carry_host_text()->meet)
+        carry_host_text()->meet(carry_site_address(start));
+    carry_host_text()->lock();
+    if (start == stop)
+        carry_unrecorded++;
+    else
+        error = add_object(start, (size_t)(stop - start));
+    carry_host_text()->unlock();
+    return error;
+}
+
+void carry_patch_unregister(const struct carry_site *start) {
+    carry_host_text()->lock();
+    if (carry_object_knows(start))
+        carry_object_remove(start);
+    else if (!start && carry_unrecorded)
+        carry_unrecorded--;
+    if (!carry_objects)
+        carry_commit_release();
+    carry_host_text()->unlock();
+}
+
+/* --- Keys of other objects --- */
+
+int carry_patch_import(struct carry_key *import, struct carry_key *key) {
+    int error = CARRY_OK;
+    if (import == key) /* exporter and importer were linked into one object */
+        return error;
+    carry_host_text()->lock();
+    if (key->original)
+        key = key->original;
+    import->original = key;
+    if (carry_patch_applied)
+        error = carry_commit_import(import);
+    import->imports = key->imports;
+    key->imports = import;
+    __atomic_store_n(&import->value, key->value, __ATOMIC_RELEASE);
+    carry_host_text()->unlock();
+    return error;
+}
+
+void carry_patch_unimport(struct carry_key *import) {
+    if (!import->original)
+        return;
+    carry_host_text()->lock();
+    struct carry_key **place = &import->original->imports;
+    while (*place && *place != import)
+        place = &(*place)->imports;
+    if (*place)
+        *place = import->imports;
+    carry_host_text()->unlock();
+}
