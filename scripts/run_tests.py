@@ -37,8 +37,8 @@ EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
 FUNCTIONS_IN = ["docs/cpu.md", "docs/packet.md", "docs/sum.md"]
 # Tests in Python that look at scripts, or at what is the same however the tool was compiled.
-OF_ONE_BUILD = ["test_bench_languages.py", "test_layers.py", "test_models.py", "test_packages.py"]
-OF_ONE_BUILD += ["test_second_opinion.py"]
+OF_ONE_BUILD = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
+OF_ONE_BUILD += ["test_packages.py", "test_second_opinion.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
