@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by every public header: the version, what arguments may be, linkage, and the error codes
+ * Shared by every public header: the version, the rules for arguments, linkage, and the error codes
  * that functions return.
  *
- * Arguments. This holds for every function of the library, unless its header says otherwise:
+ * Arguments. These rules hold for every function of the library, unless its header says otherwise:
  *  - A pointer to a structure, a result or a function must not be NULL. This is not checked.
  *  - A pointer to bytes or to an array may be NULL where their size or number is 0.
- *  - A string may be NULL, which is to give none: no feature has that name, no mask is set, no
- *    kernel is asked for.
- *  - A number that is out of range (an index, an enumerator, a component, a listing) names nothing,
- *    and the answer says so: a function that names or describes a value returns "unknown", a
- *    look-up false, NULL or 0, a function that returns errors CARRY_ERROR_INVALID; others do
- *    nothing.
- *  - Bits of flags that no header names, and members called reserved, must be 0.
+ *  - A string may be NULL, which means none: no feature has that name, no mask is set, no kernel is
+ *    asked for.
+ *  - A number that is out of range (an index, an enumerator, a component, a listing) names nothing:
+ *     - a function that names or describes a value returns "unknown";
+ *     - a look-up returns false, NULL or 0;
+ *     - a function that returns errors returns CARRY_ERROR_INVALID;
+ *     - any other function does nothing.
+ *  - Flag bits that no header names, and members called reserved, must be 0.
  *
  * Strings that functions return are static, and never NULL except as described for look-ups.
  */
@@ -23,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version's only home: the build, the tool and the packages read it here. */
+/* The only definition of the version: the build, the tool and the packages read it here. */
 #define CARRY_VERSION_MAJOR 0
 #define CARRY_VERSION_MINOR 1
 #define CARRY_VERSION_PATCH 0
@@ -32,7 +33,7 @@
 #define CARRY_VERSION_QUOTE(major, minor, patch)   #major "." #minor "." #patch
 #define CARRY_VERSION_TEXT_OF(major, minor, patch) CARRY_VERSION_QUOTE(major, minor, patch)
 
-/* Of these headers: a number that grows, and "0.1.0". */
+/* The version of these headers: a number that grows with each version, and the text "0.1.0". */
 #define CARRY_VERSION                                                                              \
     CARRY_VERSION_OF(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH)
 #define CARRY_VERSION_TEXT                                                                         \
@@ -40,8 +41,8 @@
 
 #ifdef __cplusplus
 /*
- * Functions may be named as the struct that they fill. Inline functions are the same text in both
- * languages, with casts that some C++ projects forbid (-Wuseless-cast is of GCC alone).
+ * A function may have the name of the struct that it fills. Inline functions are the same text in
+ * both languages, with casts that some C++ projects forbid (only GCC has -Wuseless-cast).
  */
 #ifdef __clang__
 #define CARRY_IGNORE_USELESS_CAST
@@ -67,8 +68,8 @@
 #define CARRY_API __attribute__((visibility("default")))
 
 /*
- * An inline function, whose one copy for calls and addresses is the library's. As in C, a C++ file
- * makes none of its own, which its object would export.
+ * An inline function. The library holds its only copy, for calls and for its address. As in C, a
+ * C++ file makes no copy of its own, which its object would export.
  */
 #ifdef __cplusplus
 #define CARRY_API_INLINE CARRY_API extern inline __attribute__((gnu_inline))
@@ -76,25 +77,25 @@
 #define CARRY_API_INLINE CARRY_API inline
 #endif
 
-/* How macros end that declare something: takes the semicolon behind them, in any namespace. */
+/* Ends a macro that declares something: consumes the semicolon after it, in any namespace. */
 #define CARRY_DECLARED CARRY_ASSERT(true, "")
 
 CARRY_BEGIN_DECLS
 
-/* Functions that can fail return CARRY_OK or one of the others, which are negative. */
+/* Functions that can fail return CARRY_OK or one of the error codes, which are negative. */
 #define CARRY_ERROR(name, number, text) name = number,
 enum carry_error {
 #include <carry/errors.def>
 };
 #undef CARRY_ERROR
 
-/* "CARRY_ERROR_INVALID", as the enumerator is spelled; and one line for people. */
+/* The name of the enumerator, such as "CARRY_ERROR_INVALID"; and a description of one line. */
 CARRY_API const char *carry_error_name(int error);
 CARRY_API const char *carry_error_text(int error);
 
 /*
- * The version of the library that runs, which may be another than that of the headers: a number to
- * compare with CARRY_VERSION or CARRY_VERSION_OF(0, 1, 0), and "0.1.0".
+ * The version of the running library, which may differ from that of the headers: a number to
+ * compare with CARRY_VERSION or CARRY_VERSION_OF(0, 1, 0), and the text "0.1.0".
  */
 CARRY_API unsigned carry_version(void);
 CARRY_API const char *carry_version_text(void);

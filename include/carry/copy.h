@@ -3,20 +3,20 @@
  * Copies of bytes.
  *
  *     carry_copy(dst, src, size);             // the ranges do not overlap
- *     carry_copy_move(dst, src, size);        // they may
- *     carry_copy_stream(dst, src, size);      // and dst will not be read again soon
+ *     carry_copy_move(dst, src, size);        // the ranges may overlap
+ *     carry_copy_stream(dst, src, size);      // no overlap; dst not read again soon
  *
  * Contract shared by all functions here:
  *  - sizes are in bytes, and every size from 0 on is allowed;
  *  - pointers need no alignment; with size 0 they may be NULL;
- *  - nothing outside [src, src + size) is read and nothing outside [dst, dst + size) written,
- *    whatever the kernel; a byte may be read or written more than once;
- *  - nothing allocates, locks or keeps state, except carry_copy_select(): callable from any thread
- *    and from signal handlers; in kernels, inside a section that allows the chosen kernel's
- *    registers.
+ *  - no function reads outside [src, src + size) or writes outside [dst, dst + size), whatever the
+ *    kernel; a byte may be read or written more than once;
+ *  - no function except carry_copy_select() allocates, locks or keeps state: the others may be
+ *    called from any thread and from signal handlers; in an operating-system kernel, only inside
+ *    a section that allows the chosen kernel's registers.
  *
- * In no order do other threads see the bytes arrive: publish them by a release store behind the
- * copy, as behind any store.
+ * Other threads may observe the bytes in any order: publish them with a release store after the
+ * copy, as after any store.
  */
 #ifndef CARRY_COPY_H
 #define CARRY_COPY_H
@@ -27,21 +27,21 @@ CARRY_BEGIN_DECLS
 
 struct carry_key;
 
-/* Copies `size` bytes from `src` to `dst`, which do not overlap, by the kernel chosen for this CPU.
- * Ranges that are the same count as overlapping. */
+/* Copies `size` bytes from `src` to `dst` with the kernel chosen for this CPU. The ranges must not
+ * overlap; identical ranges count as overlapping. */
 CARRY_API void carry_copy(void *dst, const void *src, size_t size);
 
-/* The same for ranges that may overlap in any way: `dst` gets what `src` held before. */
+/* The same for ranges that may overlap in any way: `dst` gets the bytes that `src` held before. */
 CARRY_API void carry_copy_move(void *dst, const void *src, size_t size);
 
 /*
- * carry_copy() for much data that this CPU will not read again soon: sizes large enough for it to
- * pay are written past the caches, which keep what they hold. Where the next reader is this CPU,
+ * carry_copy() for much data that this CPU will not read again soon: copies that are large enough
+ * to benefit bypass the caches, which keep their contents. If this CPU is the next reader,
  * carry_copy() is faster.
  *
- * Such stores are weakly ordered, but none is left behind: the function ends with the fence that
- * they need (SFENCE). When it returns they stand before every later store of this thread, as
- * those of carry_copy() do, so a release store publishes them too.
+ * Stores that bypass the caches are weakly ordered, so the function ends with the fence that they
+ * need (SFENCE). After its return they are ordered before every later store of this thread, as the
+ * stores of carry_copy() are, so a release store publishes them too.
  */
 CARRY_API void carry_copy_stream(void *dst, const void *src, size_t size);
 
@@ -56,30 +56,31 @@ CARRY_API void carry_copy_stream(void *dst, const void *src, size_t size);
 typedef void carry_fn_carry_copy(void *dst, const void *src, size_t size);
 CARRY_API extern struct carry_key *const carry_op_carry_copy_export;
 
-/* --- Kernels: which there are, which was chosen, and why; as in carry/sum.h --- */
+/* --- Kernels: which exist, which is chosen, and why; as in carry/sum.h --- */
 
 typedef void carry_copy_fn(void *dst, const void *src, size_t size);
 
 struct carry_copy_kernel {
     const char *name;     /* "avx512" */
     carry_copy_fn *copy;  /* same contract as carry_copy(); call it only if available */
-    const char *missing;  /* the first feature it lacks here, or NULL if it is available */
+    const char *missing;  /* the first feature that it lacks here; NULL if it is available */
     unsigned vector_bits; /* width of the widest register it uses; 64 for scalar code */
     const char *against;  /* the first preference it wants that this CPU lacks, or NULL; if set,
-                             the kernel is used only when it is selected by name */
-    bool chosen;          /* what carry_copy() calls */
+                             the kernel is used only when selected by name */
+    bool chosen;          /* carry_copy() calls this kernel */
 };
 
-/* The name of the CPU feature number `need` that kernel `index` needs; NULL beyond the last. */
+/* The name of feature `need` (from 0) of those that kernel `index` needs; NULL beyond the last. */
 CARRY_API const char *carry_copy_kernel_need(size_t index, size_t need);
 
-/* Describes kernel `index`, in order from the most portable to the best; false beyond the last. */
+/* Describes kernel `index`, from the most portable to the best; returns false beyond the last. */
 CARRY_API bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel);
 
 /*
- * Chooses the kernel called by all functions here: by name, or with NULL the best by the present
- * features (call it so after carry_cpu_set_mask()). Threads that copy meanwhile use the old or the
- * new one. Errors, and where it must not be called, as carry_sum_select() says in carry/sum.h.
+ * Chooses the kernel that all functions here call: by name, or with NULL the best one for the
+ * present features (use NULL after carry_cpu_set_mask()). Threads that copy during the call use the
+ * old or the new kernel. For errors, and where it must not be called, see
+ * carry_sum_select() in carry/sum.h.
  */
 CARRY_API int carry_copy_select(const char *name);
 

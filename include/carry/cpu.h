@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this CPU can do, what the operating system lets it do, and what it should rather not do.
+ * CPU features: which this CPU has, which the operating system enables, which are better avoided.
  *
- * A feature counts as present when CPUID (Intel SDM vol. 2, AMD APM vol. 3) reports it, the
- * operating system has enabled its registers in XCR0, and every feature it builds on is present.
- * "Can" and "prefer" are apart: `prefer512` is a preference, true where 512-bit vectors do not
- * cost clock frequency, and kernels that use them ask for both. Preferences come from a table of
- * CPUs, with the measurement behind each: see `evidence`.
+ * A feature is present if
+ *  - CPUID (Intel SDM vol. 2, AMD APM vol. 3) reports it,
+ *  - the operating system has enabled its registers in XCR0, and
+ *  - every feature that it builds on is present.
  *
- * Features can be taken away ("peeled"), to test older code paths or to work around a machine:
+ * Capabilities and preferences are separate. `prefer512` is a preference: it holds where 512-bit
+ * vectors do not lower the clock frequency. Kernels that use 512-bit vectors ask for the capability
+ * and the preference. A table of CPUs decides preferences, with the measurement behind each: see
+ * `evidence`.
+ *
+ * A mask removes ("peels") features, to test older code paths or to work around a machine:
  *
  *     carry_cpu_set_mask("avx2");               // no AVX2, so no AVX-512 either
  *     carry_cpu_set_mask("prefer512");          // 512-bit vectors allowed, but not chosen
  *     carry_cpu_set_mask("all");                // scalar code only
- *     carry_cpu_set_mask("+prefer512");         // prefer them where the table would not
- *     carry_cpu_set_mask(NULL);                 // everything back; so does ""
+ *     carry_cpu_set_mask("+prefer512");         // preferred even where the table says no
+ *     carry_cpu_set_mask(NULL);                 // restore everything; "" does the same
  *
- * In hosted builds the environment variable CARRY_CPU_MASK is applied before the first use.
+ * In hosted builds, the library applies the environment variable CARRY_CPU_MASK before the first
+ * use.
  *
- * Context: every function may be called from any thread; detection is lazy, idempotent and takes
- * no lock. Strings returned are static.
+ * Context: every function may be called from any thread; detection is lazy, idempotent and uses no
+ * lock. Returned strings are static.
  */
 #ifndef CARRY_CPU_H
 #define CARRY_CPU_H
@@ -30,41 +35,43 @@ CARRY_BEGIN_DECLS
 
 enum carry_cpu_state {
     CARRY_CPU_ABSENT,  /* the CPU lacks it, or the operating system has not enabled it */
-    CARRY_CPU_MASKED,  /* present, but taken away by the mask */
+    CARRY_CPU_MASKED,  /* present, but removed by the mask */
     CARRY_CPU_PRESENT, /* present and in use */
 };
 
 struct carry_cpu_feature {
     const char *name;           /* as masks spell it: "avx2" */
-    const char *description;    /* one line for people */
+    const char *description;    /* one line for users */
     enum carry_cpu_state state; /* at the time of the call */
     bool is_preference;         /* not a capability: `+name` in a mask can switch it on */
     const char *evidence;       /* of a preference: what decided it here; NULL if nothing did */
 };
 
-/* True if the named feature is present and not masked; false for unknown names too. */
+/* True if the named feature is present and not masked; false for unknown names. */
 CARRY_API bool carry_cpu_has(const char *name);
 
-/* Describes feature `index` of this architecture's table; false beyond the last. */
+/* Describes feature `index` of this architecture's table; returns false beyond the last. */
 CARRY_API bool carry_cpu_feature(size_t index, struct carry_cpu_feature *feature);
 
 /*
- * Replaces the mask. `mask` is a list of names separated by commas; a name takes that feature and
- * all that build on it away, `all` takes everything, and `+name` switches a preference on.
- * Code that has chosen by the old features keeps its choice until told: see carry_sum_select().
+ * Replaces the mask. `mask` is a list of names separated by commas: a name removes that feature and
+ * all that build on it, `all` removes everything, and `+name` switches a preference on.
+ * Code that has chosen by the old features keeps its choice until asked to choose again: see
+ * carry_sum_select().
  *
- * Returns 0; CARRY_ERROR_UNKNOWN for a name that the table lacks, CARRY_ERROR_INVALID for `+`
- * before a capability. After an error the old mask stands.
+ * Returns 0, CARRY_ERROR_UNKNOWN for a name that the table lacks, or CARRY_ERROR_INVALID for `+`
+ * before a capability. After an error the old mask stays in effect.
  */
 CARRY_API int carry_cpu_set_mask(const char *mask);
 
-/* The result of applying the host's mask (CARRY_CPU_MASK) at first use: 0 or as above. */
+/* The result of carry_cpu_set_mask() for the host's mask (CARRY_CPU_MASK) at first use. */
 CARRY_API int carry_cpu_host_mask_error(void);
 
 /* The architecture this library was built for: "x86_64", "aarch64" or "generic". */
 CARRY_API const char *carry_cpu_arch(void);
 
-/* Writes the CPU's own name ("AMD EPYC ..."), or "" where it has none; always terminated. */
+/* Writes the CPU's own name ("AMD EPYC ..."), or "" if it has none; always terminated, unless
+ * `size` is 0. */
 CARRY_API void carry_cpu_model(char *name, size_t size);
 
 CARRY_END_DECLS

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CRC32c (Castagnoli), the checksum of SCTP (RFC 9260, appendix A) and of iSCSI, as a number: what
- * the nine bytes "123456789" give is 0xe3069283.
+ * CRC32c (Castagnoli), the checksum of SCTP (RFC 9260, appendix A) and of iSCSI, as a number: the
+ * CRC of the nine bytes "123456789" is 0xe3069283.
  *
  *     uint32_t crc = carry_crc32c(header, header_size, 0);
- *     crc = carry_crc32c(data, data_size, crc);     // of both, one behind the other
+ *     crc = carry_crc32c(data, data_size, crc);     // of the header, then the data
  *
- * SCTP stores it little-endian, and computes it with its field as zeros.
+ * SCTP stores the CRC little-endian, and computes it with the checksum field as zeros.
  *
- * Contract shared by all functions here: that of carry/sum.h, but for what is said of partial sums.
- * A CRC detects what the Internet checksum does not, such as words that changed places; whoever
- * wants to deceive can still make any data give any CRC.
+ * Contract shared by all functions here: that of carry/sum.h, except the rules for partial sums;
+ * what it says of carry_sum_select() holds for carry_crc32c_select().
+ * A CRC detects errors that the Internet checksum does not, such as swapped words. It is no
+ * protection against an attacker, who can make any data give any CRC.
  */
 #ifndef CARRY_CRC_H
 #define CARRY_CRC_H
@@ -19,14 +20,17 @@
 
 CARRY_BEGIN_DECLS
 
-/* The CRC of `size` bytes at `data` behind those that gave `crc`; of no bytes it is 0. */
+/*
+ * The CRC of the bytes that gave `crc`, followed by `size` bytes at `data`. The CRC of no bytes is
+ * 0.
+ */
 CARRY_API uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc);
 
-/* The operation behind it: see carry_op_carry_sum_export. */
+/* The operation behind carry_crc32c(): see carry_op_carry_sum_export. */
 typedef uint32_t carry_fn_carry_crc32c(const void *data, size_t size, uint32_t crc);
 CARRY_API extern struct carry_key *const carry_op_carry_crc32c_export;
 
-/* --- Kernels, and their choice: as in carry/sum.h; `sum` of each is what carry_crc32c() is --- */
+/* --- Kernels and their choice, as in carry/sum.h; `sum` of each computes carry_crc32c() --- */
 
 CARRY_API const char *carry_crc32c_kernel_need(size_t index, size_t need);
 CARRY_API bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel);

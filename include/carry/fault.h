@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies and accesses that survive faults: memory that a peer may unmap, truncate or protect while
- * it is read, as kernels have copyin and copyout.
+ * Copies and accesses that survive faults, for memory that a peer may unmap, truncate or protect
+ * during the access. In operating-system kernels, copyin and copyout do this.
  *
  *     carry_fault_acquire();                              // once, in programs
  *     size_t left = carry_copy_try(packet, shared, size);
@@ -9,29 +9,32 @@
  *         drop("the peer took %zu bytes away", left);
  *
  * Contract:
- *  - A copy returns how many bytes are left, and that number is exact: all bytes of `dst` before
- *    those are copied, and those are untouched. This holds whatever becomes of the mappings during
- *    the call: pages may go and come back at any instruction, on either side.
- *  - Without such a race a copy ends at the first byte that cannot be reached. A page that comes
- *    back during the call may be copied or left.
- *  - Each byte is copied as it was at some time during the call.
- *  - A fault costs one signal, and nothing is paid where there is none. Where pages go or come back
- *    during the call it may cost more than one.
- *  - In a process, faults are handled by handlers of SIGSEGV and SIGBUS, which
- *    carry_fault_acquire() installs before those that are there: faults of other code are passed on
- *    to them. They run on the thread's alternate stack, if it has one. Any thread may be in a copy,
- *    signal handlers too, unless the thread blocks the signal: the system then ends the process. So
- *    handlers of these signals that copy, or enter frames, are installed with SA_NODEFER.
- *  - A handler that somebody installs later comes first, and is to pass on what is not its own; the
- *    next carry_fault_acquire() puts the library's before it again.
- *  - Without carry_fault_acquire(), on every architecture but x86-64, and under valgrind, which
- *    does not keep registers exact, copies survive by calls of the system: process_vm_readv(), or
- *    where that is refused a pipe or a pair of sockets. Each then costs half a microsecond or more.
- *  - Where a sandbox refuses all of these calls, nobody can say what is readable: such copies leave
- *    all bytes, readable or not. carry_copy_try() of one byte of your own shows whether that is so.
- *    With handlers no system call is needed.
- *  - In kernels, the handler of page faults asks carry_fault_find() and, for frames,
- *    carry_fault_unwind() of src/base/fault_host.h.
+ *  - A copy returns how many bytes are left, and the number is exact: in `dst`, all bytes before
+ *    the remaining bytes are copied, and the remaining bytes are untouched. This holds whatever
+ *    happens to the mappings during the call: pages may vanish and return at any instruction, on
+ *    either side.
+ *  - Without such a race, a copy ends at the first byte that cannot be accessed. A page that
+ *    returns during the call may be copied or left.
+ *  - Each byte is copied with a value that it had at some time during the call.
+ *  - A fault costs one signal; without a fault there is no extra cost. If pages vanish or return
+ *    during the call, the cost may be more than one signal.
+ *  - In a process, handlers of SIGSEGV and SIGBUS handle the faults. carry_fault_acquire() installs
+ *    them before the present handlers, and they pass on faults of other code to those handlers.
+ *    The library's handlers run on the thread's alternate stack, if it has one.
+ *  - Any thread may copy, in signal handlers too, unless it blocks the signal that a fault raises:
+ *    the system then ends the process. So handlers of SIGSEGV or SIGBUS that copy, or enter frames,
+ *    must be installed with SA_NODEFER.
+ *  - A handler that other code installs later runs first, and must pass on signals that are not its
+ *    own. The next carry_fault_acquire() puts the library's handler before it again.
+ *  - Copies survive through system calls in three cases: without carry_fault_acquire(), on every
+ *    architecture except x86-64, and under valgrind, which does not keep registers exact. The call
+ *    is process_vm_readv(), or if the system refuses that, a pipe or a pair of sockets. Each copy
+ *    then costs half a microsecond or more.
+ *  - If a sandbox refuses all of these calls, the library cannot know what is readable: such copies
+ *    leave all bytes, readable or not. To detect this, call carry_copy_try() for one byte of your
+ *    own. With handlers no system call is needed.
+ *  - In operating-system kernels, the handler of page faults calls carry_fault_find() and, for
+ *    frames, carry_fault_unwind() of src/base/fault_host.h.
  *  - The ranges must not overlap.
  */
 #ifndef CARRY_FAULT_H
@@ -42,34 +45,39 @@
 CARRY_BEGIN_DECLS
 
 /*
- * Installs the handlers, at the first call; each call needs one of carry_fault_release(), the last
- * of which puts back what was there, and comes when nobody is in a copy or frame. From any thread,
- * not from signal handlers. Returns 0, or
- *     CARRY_ERROR_UNSUPPORTED  there are no handlers on this architecture: copies survive by calls
- *                              of the system, frames are refused
- *     CARRY_ERROR_PERMISSION   the system refuses handlers; or, where there are none, those calls
+ * The first call installs the handlers. Each call that returns 0 needs one call of
+ * carry_fault_release(), and no other call does. The last release restores the previous handlers,
+ * unless other code has installed its own over them: the library's then stay, and pass all signals
+ * on. No code may be in a copy or frame at the last release. Both functions may be called from any
+ * thread, never from signal handlers. Returns 0, or
+ *     CARRY_ERROR_UNSUPPORTED  there are no handlers on this architecture: copies survive through
+ *                              system calls, frames are refused
+ *     CARRY_ERROR_PERMISSION   the system refuses the handlers; all levels of handlers are in use;
+ *                              or, on an architecture without handlers, the system refuses those
+ *                              system calls
  */
 CARRY_API int carry_fault_acquire(void);
 CARRY_API void carry_fault_release(void);
 
 /*
  * Copies `size` bytes. Returns how many are left: 0 if all were copied. carry_sum_copy_try() of
- * <carry/sum.h> sums them too.
+ * <carry/sum.h> also sums them.
  */
 CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
 
 /*
- * Reads or writes 1, 2, 4 or 8 bytes by one access; `value` is memory of the caller's that does not
- * fault. Returns false if it could not, or for another size. Where the system copies (see above),
- * that is no single access, and a write over the end of a page may remain in part if both pages
- * go during the call.
+ * Reads or writes 1, 2, 4 or 8 bytes in one access; `value` must be memory of the caller that does
+ * not fault. Returns false if the access failed, or for any other size. If a system call copies
+ * (see above), this is not a single access, and a write across the end of a page may remain in part
+ * if both pages vanish during the call.
  */
 CARRY_API bool carry_read_try(void *value, const void *src, size_t size);
 CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
 
 /*
- * The 8 bytes at `src`, in memory order, for parsers that read words at the end of a buffer: those
- * that lie beyond the end of what is mapped are zeros. The first one must be readable.
+ * The 8 bytes at `src`, in memory order, for parsers that read words at the end of a buffer. Bytes
+ * beyond the end of mapped memory are zeros. The first byte must be readable. Where copies leave
+ * all bytes (the sandbox above), readable bytes near the end of a page are zeros too.
  */
 CARRY_API uint64_t carry_load_zeropad(const void *src);
 
@@ -85,19 +93,22 @@ CARRY_API uint64_t carry_load_zeropad(const void *src);
  *         complain(frame.address);
  *     }
  *
- * carry_fault_enter() returns 0, and a second time, with 1, if something faults before
+ * carry_fault_enter() returns 0. It returns a second time, with 1, if something faults before
  * carry_fault_leave(); the frame has then been left. As with setjmp(), variables that changed in
- * between are to be volatile, and the function that entered must not have returned. FCW and MXCSR
- * are as they were at the fault. Frames nest; each thread has its own. A signal handler that faults
- * in none of its own leaves that of what it interrupted: its signals stay blocked, as by longjmp().
- * Negative without carry_fault_acquire(), and on other architectures than x86-64; not for threads
- * that run with a shadow stack.
+ * between must be volatile, and the function that entered must not have returned. FCW and MXCSR
+ * are as they were at the fault. Frames nest; each thread has its own frames.
+ *
+ * A signal handler that faults outside frames of its own leaves the frame of the interrupted code:
+ * the handler's signals stay blocked, as after longjmp().
+ *
+ * carry_fault_enter() returns a negative error without carry_fault_acquire(), and on every
+ * architecture except x86-64. Threads that run with a shadow stack must not enter frames.
  */
 struct carry_fault_frame {
     struct carry_fault_frame *outer;
-    uintptr_t registers[8]; /* the library's */
-    const void *address;    /* that could not be reached, if the system says */
-    int signal;             /* SIGSEGV or SIGBUS; in kernels what their handler calls it */
+    uintptr_t registers[8]; /* private to the library */
+    const void *address;    /* that could not be accessed, if the system reports it */
+    int signal;             /* SIGSEGV or SIGBUS; operating-system kernels pass their own value */
 };
 
 CARRY_API int carry_fault_enter(struct carry_fault_frame *frame) __attribute__((returns_twice));

@@ -16,14 +16,14 @@
  *  - sizes are in bytes, and every size from 0 on is allowed; an odd last byte counts as if a zero
  *    byte followed it;
  *  - pointers need no alignment; with size 0 they may be NULL;
- *  - nothing outside [data, data + size) is read, whatever the kernel;
+ *  - no function reads outside [data, data + size), whatever the kernel;
  *  - a partial sum is 0 only if all its bytes and its seed were 0, so every kernel folds to the
  *    same 16 bits; the 32 bits before folding may differ from kernel to kernel;
- *  - nothing fails, allocates, locks or keeps state, except carry_sum_select(): callable from any
- *    thread and from signal handlers; in kernels, inside a section that allows the chosen kernel's
- *    registers.
+ *  - no function except carry_sum_select() fails, allocates, locks or keeps state: the others may
+ *    be called from any thread and from signal handlers; in an operating-system kernel, only inside
+ *    a section that allows the chosen kernel's registers.
  *
- * The checksum detects no swap of 16-bit words and no 0x0000 turned 0xffff: it is no proof of
+ * The checksum does not detect swapped 16-bit words, or 0x0000 changed to 0xffff: it is no proof of
  * integrity.
  */
 #ifndef CARRY_SUM_H
@@ -41,60 +41,62 @@ struct carry_slice {
     size_t size;
 };
 
-/* The partial sum of `size` bytes at `data`, added to `sum`, by the kernel chosen for this CPU. */
+/*
+ * The partial sum of `size` bytes at `data`, added to `sum`, computed with the kernel chosen for
+ * this CPU.
+ */
 CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
 
 /*
- * Copies `size` bytes from `src` to `dst` and returns the partial sum of them, added to `sum`, in
- * one pass. The ranges must not overlap, nor be the same; nothing outside [dst, dst + size) is
- * written. The source must not change during the call: some bytes near the end are loaded twice, so
- * the sum may not match the copied bytes.
+ * Copies `size` bytes from `src` to `dst` and returns their partial sum, added to `sum`, in one
+ * pass. The ranges must not overlap, nor be the same; nothing outside [dst, dst + size) is written.
+ * The source must not change during the call: some bytes near the end are loaded twice, so the sum
+ * may not match the copied bytes.
  *
- * Data that comes in chunks: where each but the last has an even size, the sum of one is the seed
- * of the next. Otherwise sum each chunk on its own, and join them where they stand in the whole:
+ * Data in chunks: if every chunk except the last has an even size, pass the sum of each as the seed
+ * of the next. Otherwise sum each chunk on its own, and join the sums by offset:
  *
  *     sum = carry_sum_combine(sum, carry_sum_copy(dst + at, chunk, chunk_size, 0), at);
  */
 CARRY_API uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
 
 /*
- * The same from slices to slices, each of any size, empty ones too: copies the bytes that the `src`
- * hold one after the other to the places that the `dst` hold one after the other, until either end,
- * and adds their sum, as that of one run, to *sum. Returns how many bytes it copied. The memory
- * that `dst` point to is written; no slice of it overlaps one of `src`.
+ * carry_sum_copy() from slices to slices of any size, including 0. Copies the bytes of the `src`
+ * slices, in order, to the memory of the `dst` slices, in order, until either list ends. Adds the
+ * sum of the copied bytes, as of one run, to *sum. Returns the number of bytes copied. The function
+ * writes to the memory that the `dst` slices point to; no `dst` slice may overlap a `src` slice.
  */
 CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_count,
                                     const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
 /*
- * carry_sum_copy() that survives faults as carry_copy_try() of <carry/fault.h> does, by the same
- * contract. Adds the sum of the bytes that it copied to *sum, and returns how many are left.
+ * carry_sum_copy() that survives faults as carry_copy_try() of <carry/fault.h> does, with the same
+ * contract. Adds the sum of the copied bytes to *sum, and returns how many bytes are left.
  *
- * After a fault, and without carry_fault_acquire(), the bytes are summed in a second pass, where
- * they were copied to: the sum is exact, whatever became of the mappings. Bytes of `dst` that can
- * no longer be read then count as left.
+ * After a fault, or without carry_fault_acquire(), a second pass sums the copied bytes in `dst`:
+ * the sum is exact, whatever happened to the mappings. Bytes of `dst` that the second pass can no
+ * longer read count as left.
  *
- * Without a fault there is one pass, in which some bytes near the end are loaded twice: if their
- * values change during the call (another thread writes them, or a file is truncated and extended,
- * so that they become zeros), the sum may not match the copied bytes. Where that matters, call
- * carry_copy_try() and sum the copy; at 1,500 bytes this takes twice the time.
+ * Without a fault there is one pass, which loads some bytes near the end twice: if their values
+ * change during the call (another thread writes them, or a file is truncated and extended, so that
+ * they become zeros), the sum may not match the copied bytes. If this matters, call
+ * carry_copy_try() and sum the copy; at 1,500 bytes this costs twice the time.
  */
 CARRY_API size_t carry_sum_copy_try(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
- * The sum of `size` bytes, from `skip` bytes on, of the bytes that `slices` hold one after the
- * other; slices may be of any size, odd ones and empty ones too. Bytes beyond the last slice count
- * as absent.
+ * The partial sum, added to `sum`, of `size` bytes from offset `skip` of the concatenated `slices`.
+ * Slices may have any size, including odd sizes and 0. Bytes beyond the last slice count as absent.
  */
 CARRY_API uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip,
                                  size_t size, uint32_t sum);
 
-/* Many packets in one call: sums[i] holds the seed of slices[i] before and its sum afterwards. */
+/* Many packets in one call: sums[i] is the seed of slices[i] before the call, and its sum after. */
 CARRY_API void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums);
 
-/* Sixteen bits, in memory order, not inverted. */
+/* The sum folded to 16 bits, in memory order, not inverted. */
 CARRY_API_INLINE uint16_t carry_sum_fold(uint32_t sum) {
-    /* With its halves exchanged: the upper one then holds the sum of both, and their carry. */
+    /* Add the exchanged halves: the upper half then holds the sum of both, and their carry. */
     sum += sum << 16 | sum >> 16;
     return (uint16_t)(sum >> 16);
 }
@@ -112,7 +114,7 @@ CARRY_API_INLINE uint16_t carry_sum_finish_nonzero(uint32_t sum) {
 
 /*
  * Joins the sums of two neighbouring runs: `b` was summed on its own and starts `offset_of_b`
- * bytes after the start of `a`; at odd offsets its bytes change places (RFC 1071, section 2).
+ * bytes after the start of `a`; at odd offsets its bytes are swapped (RFC 1071, section 2).
  */
 CARRY_API_INLINE uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offset_of_b) {
     if (offset_of_b & 1)
@@ -124,15 +126,15 @@ CARRY_API_INLINE uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offse
 #define CARRY_SUM_INLINE_BYTES 64
 
 /*
- * carry_sum() as loads and additions in the caller, without a call: for at most
- * CARRY_SUM_INLINE_BYTES whose number is known when compiling. carry_sum() does this by itself.
+ * carry_sum() as loads and additions inlined in the caller, without a call. For a `size` known at
+ * compile time, at most CARRY_SUM_INLINE_BYTES. carry_sum() does this by itself.
  */
 CARRY_API_INLINE __attribute__((always_inline)) uint32_t
 carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = (const unsigned char *)data;
     uint64_t sum = 0, word;
-    uint64_t rest = seed; /* all that is shorter than a word, and the carries: it has none itself */
-    /* Written out, since compilers leave a loop as it is, or make vectors of it. */
+    uint64_t rest = seed; /* the seed, bytes short of a word, and carries; cannot overflow */
+    /* Unrolled by hand, since compilers keep a loop as it is, or vectorise it. */
 #define CARRY_ADD_WORD(i)                                                                          \
     if (size >= 8 * (i) + 8) {                                                                     \
         __builtin_memcpy(&word, p + 8 * (i), 8);                                                   \
@@ -148,7 +150,7 @@ carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     CARRY_ADD_WORD(6)
     CARRY_ADD_WORD(7)
 #undef CARRY_ADD_WORD
-    const size_t words = size & ~(size_t)7; /* added to `p` where that is read: it may be NULL */
+    const size_t words = size & ~(size_t)7; /* added to `p` only at the loads: `p` may be NULL */
     uint32_t quad = 0;
     uint16_t pair = 0, last = 0;
     if (size & 4)
@@ -182,30 +184,32 @@ CARRY_API_INLINE uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
 typedef uint32_t carry_fn_carry_sum(const void *data, size_t size, uint32_t sum);
 CARRY_API extern struct carry_key *const carry_op_carry_sum_export;
 
-/* The same behind carry_sum_copy(). */
+/* The operation behind carry_sum_copy(), likewise. */
 typedef uint32_t carry_fn_carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
 CARRY_API extern struct carry_key *const carry_op_carry_sum_copy_export;
 
 /*
- * The pseudo-header of IPv4 (RFC 793, 768): `src` and `dst` point to 4 address bytes each;
- * `size` is the transport header and data, as a number. It has 16 bits in any packet that is sent;
- * what segmentation offload leaves can be larger, and then all 32 bits count.
+ * The partial sum of the IPv4 pseudo-header (RFC 793, 768), added to `sum`. `src` and `dst` point
+ * to 4 address bytes each; `size` is the size of the transport header and data, as a number. The
+ * size has 16 bits in any packet that is sent. Before segmentation offload it may be larger: all 32
+ * bits count.
  */
 CARRY_API uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol,
                                      uint32_t size, uint32_t sum);
 
 /*
- * The pseudo-header of IPv6 (RFC 8200, section 8.1): 16 address bytes each, and a size of 32 bits
- * (jumbograms). With a routing header `dst` is the last segment.
+ * The same for the IPv6 pseudo-header (RFC 8200, section 8.1): 16 address bytes each, and a size of
+ * 32 bits (jumbograms). With a routing header, `dst` must be the last segment.
  */
 CARRY_API uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header,
                                      uint32_t size, uint32_t sum);
 
 /*
- * A stored checksum after a change of the bytes it covers (RFC 1624, equation 3): `check` and the
- * result are as stored in the header; `from` and `to` are the covered bytes before and after, as
- * loaded from memory. The changed bytes must lie at an even offset of the covered range.
- * A UDP checksum of 0 means absent: leave it; a result of 0 is to be stored as 0xffff there.
+ * The checksum to store after a change of the bytes that it covers (RFC 1624, equation 3): `check`
+ * and the result are as stored in the header; `from` and `to` are the covered bytes before and
+ * after the change, as loaded from memory. The changed bytes must lie at an even offset of the
+ * covered range. A UDP checksum of 0 means absent: leave it. A UDP result of 0 must be stored as
+ * 0xffff.
  */
 CARRY_API_INLINE uint16_t carry_sum_update16(uint16_t check, uint16_t from, uint16_t to) {
     uint32_t sum = (uint32_t)(uint16_t)~check + (uint16_t)~from + to;
@@ -227,12 +231,12 @@ CARRY_API_INLINE uint16_t carry_sum_update(uint16_t check, const void *from, con
     return carry_sum_finish(carry_sum(to, size, sum));
 }
 
-/* 128 bits: an IPv6 address. */
+/* The same for 128 bits: an IPv6 address. */
 CARRY_API_INLINE uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {
     return carry_sum_update(check, from, to, 16);
 }
 
-/* --- Kernels: which there are, which was chosen, and why --- */
+/* --- Kernels: which exist, which is chosen, and why --- */
 
 typedef uint32_t carry_sum_fn(const void *data, size_t size, uint32_t sum);
 typedef uint32_t carry_sum_copy_fn(void *dst, const void *src, size_t size, uint32_t sum);
@@ -240,26 +244,27 @@ typedef uint32_t carry_sum_copy_fn(void *dst, const void *src, size_t size, uint
 struct carry_sum_kernel {
     const char *name;        /* "avx512" */
     carry_sum_fn *sum;       /* same contract as carry_sum(); call it only if available */
-    const char *missing;     /* the first feature it lacks here, or NULL if it is available */
+    const char *missing;     /* the first feature that it lacks here; NULL if it is available */
     unsigned vector_bits;    /* width of the widest register it uses; 64 for scalar code */
     const char *against;     /* the first preference it wants that this CPU lacks, or NULL; if set,
-                                the kernel is used only when it is selected by name */
-    bool chosen;             /* what carry_sum() calls */
-    carry_sum_copy_fn *copy; /* the same for carry_sum_copy(); NULL for kernels of CRC32c */
+                                the kernel is used only when selected by name */
+    bool chosen;             /* carry_sum() calls this kernel */
+    carry_sum_copy_fn *copy; /* as `sum`, for carry_sum_copy(); NULL for kernels of CRC32c */
 };
 
-/* The name of the CPU feature number `need` that kernel `index` needs; NULL beyond the last. */
+/* The name of feature `need` (from 0) of those that kernel `index` needs; NULL beyond the last. */
 CARRY_API const char *carry_sum_kernel_need(size_t index, size_t need);
 
-/* Describes kernel `index`, in order from the most portable to the best; false beyond the last. */
+/* Describes kernel `index`, from the most portable to the best; returns false beyond the last. */
 CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
 
 /*
- * Chooses the kernel called by all functions here: by name, or with NULL the best by the present
- * features (call it so after carry_cpu_set_mask()). Threads that sum meanwhile use the old or the
- * new one. It commits a patch of its own: it locks and may allocate, and must not be called from a
- * signal handler. Returns 0, CARRY_ERROR_UNKNOWN (no kernel has this name), CARRY_ERROR_UNSUPPORTED
- * (this CPU cannot run it), or an error of carry_patch_commit(); the old kernel stays then.
+ * Chooses the kernel that all functions here call: by name, or with NULL the best one for the
+ * present features (use NULL after carry_cpu_set_mask()). Threads that sum during the call use the
+ * old or the new kernel. The function commits a patch of its own: it locks and may allocate, and
+ * must not be called from a signal handler. Returns 0, CARRY_ERROR_UNKNOWN (no kernel has this
+ * name), CARRY_ERROR_UNSUPPORTED (this CPU cannot run it), or an error of carry_patch_commit().
+ * After an error the old kernel stays.
  */
 CARRY_API int carry_sum_select(const char *name);
 
