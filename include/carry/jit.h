@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions made at run time for one exact shape of data: sums of one size, the packets of one
- * stack of headers, the fields of one template. A library of its own, libcarry-jit, in processes.
+ * stack of headers, the fields of one template. A separate library, libcarry-jit, for processes.
  *
  *     const struct carry_jit *jit;
  *     struct carry_jit_sum_spec spec = {.min_size = 1460, .max_size = 1460};
@@ -10,22 +10,29 @@
  *         carry_jit_release(jit);
  *     }
  *
- * Contract shared by all functions here:
- *  - what is made answers as the function of <carry/sum.h> or <carry/packet.h> that its text names,
- *    to the last bit where that says so, and folds to the same 16 bits elsewhere;
- *  - a function relies on what its spec promises: another size, or less alignment, reads or writes
- *    where it must not;
- *  - equal specs share one function: each call that makes one is to be met by a release, and no
- *    thread may be inside it at the last. Specs are copied: nothing of the caller's is kept. What
- *    they call reserved, and members that a spec does not use, are 0;
- *  - text is never writable where it is executable; it begins with ENDBR64, or BTI, and keeps the C
- *    calling convention; upper halves of vectors are clean when it returns;
- *  - makers return 0; CARRY_ERROR_INVALID for a spec that contradicts itself: carry_jit_*_error()
- *    then says how; CARRY_ERROR_UNSUPPORTED where the architecture has no generator, or the CPU
- *    lacks what was asked for; CARRY_ERROR_PERMISSION where the system allows no new text;
- *    CARRY_ERROR_MEMORY. *jit is then as it was: call the compiled kernels;
- *  - makers and releases may be called from any thread, not from signal handlers: they lock and
- *    allocate. What is made may be called wherever carry_sum() may.
+ * Contract shared by all functions here. A *maker* is carry_jit_sum(), carry_jit_packet() or
+ * carry_jit_template(); a *made function* is its result, in *jit.
+ *  - a made function answers as the function of <carry/sum.h> or <carry/packet.h> that its comment
+ *    names: bit for bit where that function's contract fixes every bit, otherwise with a sum that
+ *    folds to the same 16 bits;
+ *  - a made function does not check what its spec promises: with another size, or less alignment,
+ *    it reads or writes where it must not;
+ *  - equal specs share one function. Each successful maker call needs one release, and no thread
+ *    may be inside the function at the last release;
+ *  - specs are copied, and no pointer of the caller's is kept. Reserved members, and members that a
+ *    spec does not use, must be 0;
+ *  - text is never writable while it is executable. A made function begins with ENDBR64 or BTI,
+ *    keeps the C calling convention and leaves the upper halves of vectors clean;
+ *  - makers return 0, or one of these errors, which leaves *jit as it was: call the compiled
+ *    kernels then;
+ *     - CARRY_ERROR_INVALID: the spec contradicts itself, or holds a value that is out of range or
+ *       reserved, or an example frame that cannot be used (carry_jit_*_error() says how);
+ *     - CARRY_ERROR_UNSUPPORTED: the architecture has no generator, or the CPU lacks what the spec
+ *       asks for;
+ *     - CARRY_ERROR_PERMISSION: the system allows no new text;
+ *     - CARRY_ERROR_MEMORY;
+ *  - makers and releases may be called from any thread, but not from signal handlers: they lock and
+ *    allocate. A made function may be called wherever carry_sum() may.
  */
 #ifndef CARRY_JIT_H
 #define CARRY_JIT_H
@@ -36,8 +43,9 @@
 CARRY_BEGIN_DECLS
 
 /*
- * As carry_packet_check() and carry_packet_fill() with these sums: the frame's shape is looked at
- * first, and CARRY_JIT_OTHER_SHAPE is the answer, with nothing written, where it is not the spec's.
+ * As carry_packet_check(), or with CARRY_JIT_FILL carry_packet_fill(), without options. Compares
+ * the frame's shape first: if it is not the spec's, writes nothing and returns
+ * CARRY_JIT_OTHER_SHAPE.
  */
 typedef int carry_jit_packet_fn(const struct carry_frame *frame, struct carry_packet_sum *sums,
                                 size_t capacity);
@@ -45,12 +53,12 @@ typedef int carry_jit_packet_fn(const struct carry_frame *frame, struct carry_pa
 #define CARRY_JIT_OTHER_SHAPE (-1)
 
 /*
- * Writes the fields of a template into the packet at `packet`, from `values`, where they stand one
- * after the other without gaps, and updates the checksums that cover them (RFC 1624).
+ * Writes the fields of a template into the packet at `packet`, and updates the checksums that cover
+ * them (RFC 1624). `values` holds the fields one after the other, without gaps.
  */
 typedef void carry_jit_write_fn(void *packet, const void *values);
 
-/* A function that was made, for whoever asked for it; to be read only. */
+/* A made function. Do not modify this structure. */
 struct carry_jit {
     union {
         carry_sum_fn *sum;
@@ -58,20 +66,20 @@ struct carry_jit {
         carry_jit_packet_fn *packet;
         carry_jit_write_fn *write;
     };
-    size_t text_size; /* bytes of instructions and constants from there on */
+    size_t text_size; /* bytes of instructions and constants from the function's address on */
 };
 
-/* Lets go of one; NULL is let be. */
+/* Releases a made function; NULL is ignored. */
 CARRY_API void carry_jit_release(const struct carry_jit *jit);
 
 /* --- Sums --- */
 
 enum carry_jit_sum_flag {
-    CARRY_JIT_COPY = 1 << 0, /* as carry_sum_copy() does, to a place that does not overlap */
-    CARRY_JIT_SEED = 1 << 1, /* the seed is known: the spec's, in place of the last argument */
+    CARRY_JIT_COPY = 1 << 0, /* also copy, as carry_sum_copy() does; the ranges must not overlap */
+    CARRY_JIT_SEED = 1 << 1, /* use the spec's seed in place of the last argument */
 };
 
-/* What a function returns of the sum. */
+/* The form in which a made function returns the sum. */
 enum carry_jit_result {
     CARRY_JIT_PARTIAL,        /* as carry_sum() */
     CARRY_JIT_FOLD,           /* through carry_sum_fold() */
@@ -82,24 +90,27 @@ enum carry_jit_result {
 
 #define CARRY_JIT_SUM_SIZE_MAX (UINT32_C(1) << 30)
 
-/* Zeros ask for a function for no bytes; only sizes must be given. */
+/* A spec of zeros asks for a sum of 0 bytes; only the sizes must be given. */
 struct carry_jit_sum_spec {
-    size_t min_size, max_size; /* in bytes. If equal, the function does not look at its size */
+    size_t min_size, max_size; /* in bytes; if equal, the function ignores its size argument */
     size_t multiple;           /* all sizes are multiples of it; 0 counts as 1 */
     size_t alignment;          /* of data, or of source and destination: a power of two up to
                                   4096; 0 counts as 1 */
     uint32_t flags;            /* enum carry_jit_sum_flag, or-ed */
     uint32_t result;           /* enum carry_jit_result */
     uint32_t seed;             /* a partial sum, with CARRY_JIT_SEED */
-    uint32_t vector_bits; /* the widest registers it may use: 64 for scalar code, 128, 256, 512;
-                             0: the widest that this CPU has and prefers */
+    uint32_t vector_bits; /* width of the widest registers that it may use: 64 (scalar code), 128,
+                             256 or 512 (0: the widest that this CPU has and prefers) */
     uint32_t reserved[4];
 };
 
 /* Makes jit->sum, or with CARRY_JIT_COPY jit->sum_copy. */
 CARRY_API int carry_jit_sum(const struct carry_jit_sum_spec *spec, const struct carry_jit **jit);
 
-/* What is wrong with a spec, beginning with the name of the member; NULL if nothing is. Static. */
+/*
+ * Returns what is wrong with a spec: static text that begins with the name of the member, or NULL
+ * if nothing is wrong.
+ */
 CARRY_API const char *carry_jit_sum_error(const struct carry_jit_sum_spec *spec);
 
 /* --- Packets --- */
@@ -111,7 +122,7 @@ enum carry_jit_packet_flag {
 };
 
 /*
- * One stack of headers, none with options and no datagram cut into fragments:
+ * One stack of headers, without header options and without fragments:
  *
  *     {.linktype = 1, .count = 7, .layers = {CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP,
  *      CARRY_PROTOCOL_UDP, CARRY_PROTOCOL_VXLAN, CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP,
@@ -128,7 +139,7 @@ struct carry_jit_packet_spec {
     uint32_t reserved[4];
 };
 
-/* Makes jit->packet. CARRY_ERROR_UNSUPPORTED also for a stack that no generator knows. */
+/* Makes jit->packet. Returns CARRY_ERROR_UNSUPPORTED also for a stack that no generator knows. */
 CARRY_API int carry_jit_packet(const struct carry_jit_packet_spec *spec,
                                const struct carry_jit **jit);
 
@@ -136,8 +147,8 @@ CARRY_API int carry_jit_packet(const struct carry_jit_packet_spec *spec,
 CARRY_API const char *carry_jit_packet_error(const struct carry_jit_packet_spec *spec);
 
 /*
- * Fills in linktype, count and layers by a frame, for functions that check frames like it; flags
- * stay. Returns 0, or CARRY_ERROR_UNSUPPORTED where none can be made.
+ * Sets linktype, count and layers to those of a frame, for functions that check frames like it, and
+ * leaves flags. Returns 0, or CARRY_ERROR_UNSUPPORTED if no function can be made for the frame.
  */
 CARRY_API int carry_jit_packet_shape(const struct carry_frame *frame,
                                      struct carry_jit_packet_spec *spec);
@@ -154,10 +165,11 @@ struct carry_jit_field {
 #define CARRY_JIT_FIELDS_BYTES_MAX 256 /* of all fields of a template */
 
 /*
- * None of the fields may be a checksum, or tell where the frame's checksums are and what they
- * cover: types, versions, lengths, flags of fragments. A stored UDP checksum of 0 stays (RFC 768).
- * What values make of bytes that held no checksum, such as those behind the port of a tunnel, is
- * the caller's to know.
+ * A field must not be a checksum, nor decide where the frame's checksums are and what they cover:
+ * types, versions, lengths, flags of fragments. A stored UDP checksum of 0 stays 0 (RFC 768).
+ *
+ * A value may turn bytes that held no checksum into one, such as those after a port that becomes a
+ * tunnel's. The made function does not update that checksum: the caller must know of it.
  */
 struct carry_jit_template_spec {
     struct carry_frame frame;             /* a packet like those that will be written */
@@ -166,7 +178,7 @@ struct carry_jit_template_spec {
     uint32_t reserved[4];
 };
 
-/* Makes jit->write. CARRY_ERROR_UNSUPPORTED also where a CRC covers a field. */
+/* Makes jit->write. Returns CARRY_ERROR_UNSUPPORTED also if a CRC covers a field. */
 CARRY_API int carry_jit_template(const struct carry_jit_template_spec *spec,
                                  const struct carry_jit **jit);
 
@@ -176,16 +188,21 @@ CARRY_API const char *carry_jit_template_error(const struct carry_jit_template_s
 /* --- For profilers and debuggers --- */
 
 enum carry_jit_listing {
-    CARRY_JIT_PERF = 1 << 0, /* a line in /tmp/perf-PID.map for each function: perf report */
-    CARRY_JIT_GDB = 1 << 1,  /* symbols through __jit_debug_register_code(): backtraces in GDB */
+    CARRY_JIT_PERF = 1 << 0, /* a line in /tmp/perf-PID.map for each function (perf report) */
+    CARRY_JIT_GDB = 1 << 1,  /* symbols through __jit_debug_register_code() (backtraces in GDB) */
 };
 
 /*
- * Lists every function made from now on in these ways, or-ed; 0, as at the start, in none. What
- * perf was told of stays told: where one function took another's place, it may take either name;
- * and where text had to be mapped from a file (under PR_SET_MDWE, say) it takes none. What an
- * earlier process of the same number has left in the map goes with the first line. Returns 0,
- * CARRY_ERROR_INVALID for an unknown way, CARRY_ERROR_PERMISSION if the map cannot be written.
+ * Selects how to list every function made from now on: enum carry_jit_listing, or-ed (default: 0,
+ * not at all).
+ *
+ * Entries already written to the perf map are not removed: for a function that took an earlier
+ * one's place, perf may show either name. perf shows no name for text that had to be mapped from a
+ * file (under PR_SET_MDWE, for example). The first entry of a process removes those that an earlier
+ * process with the same number left in the map.
+ *
+ * Returns 0, CARRY_ERROR_INVALID for an unknown bit, CARRY_ERROR_PERMISSION if the map cannot be
+ * written.
  */
 CARRY_API int carry_jit_list(unsigned listings);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every checksum of a frame: where it is, what it covers, whether it is right; and how to make it
- * so.
+ * Finds every checksum of a frame, with its place and the bytes that it covers; judges it, repairs
+ * it, or fills it in.
  *
  *     struct carry_frame frame = {.data = bytes, .captured = n, .wire = n, .linktype = 1};
  *     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
@@ -11,16 +11,17 @@
  *             report(carry_packet_protocol_name(sums[i].protocol), sums[i].expected);
  *
  * Contract shared by all functions here:
- *  - no byte outside [data, data + captured) is touched, whatever a header says, and each call
- *    comes to an end;
- *  - lengths come from the IP headers, so padding, trailers and frame check sequences lie outside;
- *  - sums are listed outer to inner, in the order in which their headers stand in the frame;
- *  - offsets count bytes from the frame's first; `stored` and `expected` are numbers as people
- *    write them: bytes 12 34 in the frame are 0x1234;
- *  - `options` may be NULL, which asks for the defaults, as a struct of zeros does;
- *  - frame, bytes and sums are the caller's, and no pointer to them is kept; with `captured` 0,
+ *  - no function touches a byte outside [data, data + captured), whatever a header says, and each
+ *    call ends;
+ *  - lengths come from the IP headers, so padding, trailers and frame check sequences are not
+ *    covered;
+ *  - sums are listed outer to inner, in the order of their headers in the frame;
+ *  - offsets count bytes from the first byte of the frame; `stored` and `expected` are the field
+ *    read as a big-endian number: bytes 12 34 in the frame are 0x1234;
+ *  - `options` may be NULL (the defaults, the same as a struct of zeros);
+ *  - the caller owns frame, bytes and sums, and no pointer to them is kept; with `captured` 0,
  *    `data` may be NULL;
- *  - nothing fails, allocates, locks or keeps state: callable where carry_sum() is.
+ *  - no function fails, allocates, locks or keeps state: callable wherever carry_sum() is.
  */
 #ifndef CARRY_PACKET_H
 #define CARRY_PACKET_H
@@ -38,48 +39,52 @@ enum carry_protocol {
 
 enum carry_verdict {
     CARRY_VERDICT_GOOD,         /* it verifies */
-    CARRY_VERDICT_BAD,          /* it does not */
+    CARRY_VERDICT_BAD,          /* it does not verify */
     CARRY_VERDICT_PARTIAL,      /* transmit offload leaves it for the network card to complete: not
-                                   damage. It holds the folded sum of its pseudo-header; or it is
-                                   an IPv4 header's, holds 0, and a sum in the same packet is
-                                   partial (CARRY_CAUSE_HEADER); or it verifies once the partial
-                                   sums that it covers are complete: then `expected` is `stored` */
-    CARRY_VERDICT_ABSENT,       /* the sender chose to send none: UDP 0 over IPv4, and over IPv6
-                                   on a tunnel's port; OSPF with cryptographic authentication */
-    CARRY_VERDICT_ILLEGAL,      /* none, where the protocol demands one: other UDP 0 over IPv6 */
-    CARRY_VERDICT_UNVERIFIABLE, /* cannot be told: see the reason */
+                                   damage. One of these:
+                                   - it holds the folded sum of its pseudo-header;
+                                   - it is an IPv4 header's, holds 0, and a sum in the same packet
+                                     is partial (CARRY_CAUSE_HEADER), or the caller says so
+                                     (CARRY_PACKET_IP_ZERO_PARTIAL);
+                                   - it verifies once the partial sums that it covers are complete;
+                                     `expected` then equals `stored` */
+    CARRY_VERDICT_ABSENT,       /* the sender chose to send none, such as UDP 0 over IPv4 and over
+                                   IPv6 on a tunnel's port; docs/packet.md lists them all */
+    CARRY_VERDICT_ILLEGAL,      /* there is none, though the protocol demands one, such as any other
+                                   UDP 0 over IPv6 */
+    CARRY_VERDICT_UNVERIFIABLE, /* it cannot be verified: see the reason */
     CARRY_VERDICT_COUNT
 };
 
 /* Why a sum is unverifiable. */
 enum carry_reason {
     CARRY_REASON_NONE,
-    CARRY_REASON_SNAPLEN,   /* the capture cut covered bytes off */
+    CARRY_REASON_SNAPLEN,   /* covered bytes were not captured */
     CARRY_REASON_FRAGMENT,  /* it covers a datagram of which this frame holds one fragment */
-    CARRY_REASON_LENGTH,    /* an IP length goes beyond the wire, or beyond what is around it */
+    CARRY_REASON_LENGTH,    /* an IP length goes beyond the wire, or beyond the layer around it */
     CARRY_REASON_MALFORMED, /* a header contradicts itself, or its own IP header */
     CARRY_REASON_QUOTED,    /* in a packet that an ICMP error quotes, which routers cut and edit */
     CARRY_REASON_ROUTING,   /* a routing header of an unknown type hides the final destination */
     CARRY_REASON_COUNT
 };
 
-/* What else is known of a verdict. */
+/* What else is known about a verdict. */
 enum carry_cause {
     CARRY_CAUSE_NONE,
-    CARRY_CAUSE_HEADER,  /* an IPv4 header's sum holds 0, as where a network card is to fill it in:
-                            PARTIAL, because a sum in the same packet is partial, or UNVERIFIABLE,
-                            because the capture cut off what would tell (SNAPLEN) */
-    CARRY_CAUSE_ADLER32, /* a BAD sum of SCTP verifies as Adler-32, which SCTP had first (RFC 2960)
-                            and no receiver accepts since RFC 3309 */
+    CARRY_CAUSE_HEADER,  /* an IPv4 header's sum holds 0, as if left to a network card: PARTIAL if
+                            a sum in the same packet is partial, or UNVERIFIABLE (SNAPLEN) if the
+                            bytes that would decide this were not captured */
+    CARRY_CAUSE_ADLER32, /* a BAD sum of SCTP verifies as Adler-32: SCTP's first checksum (RFC
+                            2960), which no receiver accepts since RFC 3309 */
     CARRY_CAUSE_COUNT
 };
 
 struct carry_frame {
     const void *data;
     uint32_t captured; /* bytes at `data` */
-    uint32_t wire;     /* bytes that were on the wire; below `captured` it counts as `captured` */
+    uint32_t wire;     /* bytes that were on the wire; less than `captured` counts as `captured` */
     uint32_t linktype; /* LINKTYPE_ value of the first header, as in capture files: 1 is Ethernet */
-    uint32_t scope;    /* 0; of a datagram put together, that of its fragments */
+    uint32_t scope;    /* 0; for a reassembled datagram, the scope of its fragments */
 };
 
 /* One checksum field of a frame. */
@@ -87,10 +92,10 @@ struct carry_packet_sum {
     uint8_t protocol;    /* enum carry_protocol */
     uint8_t verdict;     /* enum carry_verdict */
     uint8_t reason;      /* enum carry_reason; NONE unless the verdict is UNVERIFIABLE */
-    uint8_t version;     /* IP version of the layer it belongs to: 4, 6, or 0 if there is none */
+    uint8_t version;     /* IP version of the layer that it belongs to: 4, 6, or 0 if none */
     uint8_t field_size;  /* bytes of the field: 2 for Internet checksums, 4 for CRC32c */
-    uint8_t gap_size;    /* bytes within the covered ones that are not: OSPF's authentication */
-    uint16_t gap_offset; /* of those, from cover_offset on */
+    uint8_t gap_size;    /* bytes in the covered range that do not count: OSPF's authentication */
+    uint16_t gap_offset; /* of the gap, counted from cover_offset */
     uint8_t pseudo_protocol; /* the protocol number in the pseudo-header; 0 if there is none */
     uint8_t quoted;          /* 1 in a packet that an ICMP error quotes, else 0 */
     uint8_t cause;           /* enum carry_cause */
@@ -99,82 +104,85 @@ struct carry_packet_sum {
     uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
     uint32_t cover_offset;   /* of the first byte covered */
     uint32_t cover_size;  /* bytes covered, as the headers say: may go beyond what was captured */
-    uint32_t pseudo;      /* partial sum of the pseudo-header (see carry/sum.h); 0: it has none */
+    uint32_t pseudo;      /* partial sum of the pseudo-header (see carry/sum.h); 0: none */
     uint32_t pseudo_size; /* the length in the pseudo-header */
     uint32_t stored;      /* 0 if the field was not captured, or lies beyond its own layer */
-    uint32_t expected; /* valid if GOOD, BAD or PARTIAL, and with CARRY_CAUSE_HEADER: what to store
-                          to make it good. If ILLEGAL, the same, or 0 where it cannot be told */
+    uint32_t expected;    /* what to store to make the sum good: valid if GOOD, BAD or PARTIAL, and
+                             with CARRY_CAUSE_HEADER. If ILLEGAL, the same, or 0 if not known */
 };
 
-/* One header that the walk went over. */
+/* One header on the walk. */
 struct carry_packet_layer {
     uint32_t protocol; /* enum carry_protocol */
     uint32_t offset;   /* of its first byte */
 };
 
 enum carry_packet_flag {
-    CARRY_PACKET_NO_TUNNELS = 1 << 0,       /* look into no IP header inside another */
-    CARRY_PACKET_UDP6_ZERO_ABSENT = 1 << 1, /* UDP 0 over IPv6 is the sender's choice too */
+    CARRY_PACKET_NO_TUNNELS = 1 << 0,       /* examine no IP header inside another */
+    CARRY_PACKET_UDP6_ZERO_ABSENT = 1 << 1, /* UDP 0 over IPv6 is always the sender's choice */
     CARRY_PACKET_IP_ZERO_PARTIAL = 1 << 2,  /* the sender of the frame is known to leave the sums of
                                                IPv4 headers to a network card: 0 is PARTIAL,
                                                whatever else the frame holds */
 };
 
-/* Later members take the place of reserved ones, and 0 in them means what it meant before. */
+/* New members will replace reserved ones; 0 in a new member keeps the earlier behaviour. */
 struct carry_packet_options {
     uint32_t flags; /* enum carry_packet_flag, or-ed */
-    uint32_t fix;   /* the verdicts to put right, as 1u << verdict, or-ed; 0: each function's own */
+    uint32_t fix;   /* the verdicts to repair: 1u << verdict, or-ed (0: each function's default) */
     uint32_t reserved[6]; /* 0 */
 };
 
 /*
- * No frame yields more, nor more layers. What nests deeper is not looked at:
- * carry_packet_check_fragment() says of a frame that it does.
+ * The most sums of a frame, and the most layers. Headers that nest deeper are not examined:
+ * carry_packet_check_fragment() reports whether a frame has any.
  */
 #define CARRY_PACKET_SUMS_MAX 32
 
 /*
- * Finds the checksum fields of a frame and judges each. Writes at most `capacity`, the outermost,
- * and returns how many it wrote. Only those that it writes tell whether an IPv4 header's sum of 0
- * is partial; otherwise it is bad.
+ * Finds the checksum fields of a frame and judges each. Writes at most `capacity` sums, the
+ * outermost, and returns how many it wrote. Whether a frame shows an IPv4 header's sum of 0 to be
+ * partial depends on the written sums alone: a smaller `capacity` may make the header's sum bad.
  */
 CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
                                     const struct carry_packet_options *options,
                                     struct carry_packet_sum *sums, size_t capacity);
 
 /*
- * The same without summing any covered byte, for those who sum elsewhere or only look for places.
- * What only a sum could tell is UNVERIFIABLE, by reason of NONE, and its `expected` is 0.
+ * carry_packet_check() without summing any covered byte, for callers that sum elsewhere or need
+ * only the offsets. A verdict that depends on a sum is UNVERIFIABLE, with reason NONE and
+ * `expected` 0.
  */
 CARRY_API size_t carry_packet_walk(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *sums, size_t capacity);
 
 /*
- * Lists the headers of a frame as the walk goes over them, with or without a checksum. Writes at
- * most `capacity`, the outermost, and returns how many it wrote.
+ * Lists the headers of a frame in the order of the walk, with or without a checksum. Writes at most
+ * `capacity` headers, the outermost, and returns how many it wrote.
  */
 CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
                                      const struct carry_packet_options *options,
                                      struct carry_packet_layer *layers, size_t capacity);
 
 /*
- * Puts a frame's checksums right where they stand: the bytes at frame->data are written, and must
- * be the caller's to write. Fields alone change. Sums are taken from the innermost outwards, since
- * outer ones cover inner ones, and those judged again that cover what was written.
+ * Repairs a frame's checksums in place: writes the bytes at frame->data, which must be the caller's
+ * to write. Only checksum fields change. Sums are computed from the innermost outwards, since outer
+ * sums cover inner ones, and sums that cover a written field are judged again.
  *
- * A sum is put right if its verdict is in options->fix, or if it was good and covers one that was
- * put right. A good sum never ends bad, so what cannot be told bars what it covers: nothing under
- * an unverifiable sum changes; nor, unless PARTIAL is in options->fix, under one that is right for
- * when a partial one is complete. Nor does a packet that an ICMP error quotes: it is evidence.
+ * A sum is repaired if its verdict is one to repair (options->fix), or if it was good and covers a
+ * repaired sum. A good sum never ends bad. So these never change:
+ *  - sums that an unverifiable sum covers, unless an ICMP error quotes the unverifiable sum;
+ *  - unless PARTIAL is a verdict to repair, sums covered by one that verifies only once a partial
+ *    sum is complete (PARTIAL, `expected` equals `stored`);
+ *  - sums in a packet that an ICMP error quotes: the packet is evidence.
  *
  * Returns how many fields changed, and lists at most `capacity` of them in the order of change,
- * each with the verdict it had: its bytes held `stored` and now hold `expected`.
+ * each with its earlier verdict: the field held `stored` and now holds `expected`.
  *
- * In fragments, and in frames of which less was captured than was on the wire, those sums are put
- * right of which all covered bytes are there, such as the IP header's.
+ * In a fragment, or in a frame of which less was captured than was on the wire, a sum is repaired
+ * only if all bytes that it covers are there, as those of the IP header's are.
  *
- * carry_packet_fix() repairs what was captured: BAD, PARTIAL and ILLEGAL by default. It leaves sums
+ * carry_packet_fix() repairs what was captured (default: BAD, PARTIAL and ILLEGAL). It leaves sums
  * that verify as Adler-32 (CARRY_CAUSE_ADLER32) unless options->fix asks for BAD.
  */
 CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
@@ -182,36 +190,39 @@ CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
                                   struct carry_packet_sum *changes, size_t capacity);
 
 /*
- * carry_packet_fill() does what transmit offload does for a frame about to be sent, whether its
- * fields hold partial sums, 0 or anything: all verdicts by default, ABSENT among them.
+ * The same, to fill in the checksums of a frame about to be sent, as transmit offload does. The
+ * fields may hold partial sums, 0 or anything else (default: all verdicts, ABSENT included).
  */
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *changes, size_t capacity);
 
-/* A frame's part of a datagram that IP cut into fragments. */
+/* A fragment: the part of a datagram that a frame holds. */
 struct carry_packet_fragment {
     uint32_t network_offset; /* of the IP header */
-    uint32_t content_offset; /* of the first byte of the part: behind the IPv4 header and its
-                                options, or IPv6's fragment header */
+    uint32_t content_offset; /* of the part's first byte: after the IPv4 header and its options,
+                                or after IPv6's fragment header */
     uint32_t size;           /* bytes of the part: may go beyond what was captured */
-    uint32_t place;          /* of its first byte in the content of the datagram */
+    uint32_t place;          /* offset of the part's first byte in the content of the datagram */
     uint32_t identification;
-    uint32_t scope;   /* a digest of what is around it: VLAN tags, labels, the ends and numbers of
-                         tunnels, the interface in Linux cooked captures. Parts of one datagram
-                         have it in common */
-    uint8_t version;  /* 4 or 6; 0 if there is none */
-    uint8_t protocol; /* what the content starts with, by the number of IP */
-    bool more;        /* others follow it */
-    bool deeper;      /* the frame nests deeper than is looked at; valid if `version` is 0, too */
+    uint32_t scope;   /* a digest of what surrounds the datagram: VLAN tags, labels, the ends and
+                         numbers of tunnels, the interface in Linux cooked captures. Equal for all
+                         fragments of one datagram */
+    uint8_t version;  /* 4 or 6; 0 if there is no fragment */
+    uint8_t protocol; /* IP's number of the protocol with which the datagram's content starts */
+    bool more;        /* further fragments follow */
+    bool deeper;      /* the frame has headers too deep to be examined; valid with any `version` */
 };
 
 /*
- * carry_packet_check() that also describes the outermost datagram of which the frame holds a
- * fragment, to those who reassemble datagrams: fragment->version is 0 if there is none. Of every
- * frame it says in fragment->deeper whether some of its headers were not looked at.
- * None is looked for in what ICMP errors quote, and one that goes beyond the wire is no use. Atomic
- * fragments (RFC 6946) are whole. With `capacity` 0 it looks for a fragment, and sums nothing.
+ * carry_packet_check() that also describes the frame's outermost fragment, for callers that
+ * reassemble datagrams:
+ *  - fragment->version is 0 if there is none;
+ *  - fragment->deeper says of every frame whether some of its headers were not examined;
+ *  - a fragment that an ICMP error quotes, or that goes beyond the wire, is not described;
+ *  - an atomic fragment (RFC 6946) is a whole datagram, not a fragment.
+ *
+ * With `capacity` 0 it looks for a fragment and sums nothing.
  */
 CARRY_API size_t carry_packet_check_fragment(const struct carry_frame *frame,
                                              const struct carry_packet_options *options,

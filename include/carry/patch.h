@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites, branches and inline alternatives that the running program rewrites, so that a choice
+ * Call sites, branches and inline alternatives that the running program patches, so that a choice
  * made at run time costs nothing where it is used.
  *
  *     CARRY_OP(uint32_t, route, const void *, size_t);      // in a header: an operation ...
@@ -19,39 +19,40 @@
  *     carry_enable(&patch, tracing);
  *     int error = carry_patch_commit(&patch);
  *
- * A *site* is a place in the program's text, a record of 16 bytes tells of each. Before anything
- * is patched, and wherever patching is refused, a site reads its operation or key from memory: the
- * program does the same, a little slower. So no error of this module needs handling for the sake
- * of correctness, but the negative ones of carry_patch_commit(): those say nothing has changed.
+ * A *site* is a place in the program's text, described by a record of 16 bytes. Before a site is
+ * patched, and wherever patching is refused, it reads its operation or key from memory: the program
+ * does the same, a little slower. So errors of this module need no handling for correctness, except
+ * the negative ones of carry_patch_commit(): after those, nothing has changed.
  *
  * Contract:
- *  - A commit takes effect as a whole or not at all: all sites are verified against the bytes that
- *    they should hold before the first is written, and written ones are restored if a later one
- *    cannot be. Threads that run meanwhile see each site in its old state or its new one; sites
- *    change one after the other, so let nothing rest on two of them changing at once.
- *  - After a commit every thread runs the new state; a thread that is inside a function called
- *    before returns as if nothing had happened. Who runs the new state sees what was written before
- *    the commit.
- *  - One transaction is open at a time: carry_patch_begin() waits for the one before, so a thread
- *    must not begin a second one. It may load and unload objects meanwhile, and is not cancelled
- *    before it commits or aborts. Commit from ordinary code, never from a signal handler.
- *  - Live commits exchange the pages that hold sites. A thread that comes by waits in the system
- *    for some microseconds, whatever signals it blocks. Where the system lets nobody exchange
- *    pages, threads are held at the sites: see carry_patch_select(). A program that replaces
- *    functions of the C library, such as pwrite() or memcpy(), keeps sites out of them: the commit,
- *    which calls them, would wait for itself.
- *  - A program with one thread needs none of this and does none of it.
- *  - Where the compiler or the architecture is not supported (sites need x86-64 and GCC 11 or
- *    Clang 11), or CARRY_NO_SITES is defined, there are no sites: operations are calls through a
- *    pointer, keys are flags. The same holds for -mcmodel=large. Files with and without sites may
- *    be linked together.
- *  - An operation has at most six arguments. They and its result are integers, booleans,
- *    enumerations and pointers of at most 64 bits. Other types (floating point, vectors, structs,
- *    references) are refused at compile time, by name; so are a function whose types are not those
- *    of its operation, and a seventh argument.
- *  - In C++ what an operation calls must not throw. In a namespace each name is the namespace's
- * own: the macros that use it stand in that namespace, or behind a using-directive. Outside of
- *    namespaces a name is the same in C and in C++.
+ *  - A commit takes effect as a whole or not at all: before it writes the first site, it verifies
+ *    that every site holds the expected bytes, and it restores the written sites if a later one
+ *    cannot be written. Threads that run meanwhile see each site in its old state or its new one.
+ *    Sites change one after the other: code must not rely on two of them changing at once.
+ *  - After a commit every thread runs the new state. A thread that is inside a function called
+ *    earlier returns normally. A thread that runs the new state sees all that was written to
+ *    memory before the commit.
+ *  - One transaction is open at a time: carry_patch_begin() waits until the previous one is closed,
+ *    so a thread must not begin a second one. A thread with an open transaction may load and unload
+ *    objects, and is not cancelled before it commits or aborts. Commit from ordinary code, never
+ *    from a signal handler.
+ *  - A live commit exchanges the pages that hold its sites. A thread that reaches such a page waits
+ *    in the system for some microseconds, whatever signals it blocks. Where the system refuses to
+ *    exchange pages, threads are held at the sites: see carry_patch_select(). A program that
+ *    replaces functions of the C library, such as pwrite() or memcpy(), must keep sites out of
+ *    them: the commit calls these functions, and would wait for itself.
+ *  - A program with one thread needs none of this: its commits neither exchange pages nor hold
+ *    threads.
+ *  - Sites need x86-64 and GCC 11 or Clang 11. With another architecture or compiler, with
+ *    -mcmodel=large, or with CARRY_NO_SITES defined, there are no sites: operations are calls
+ *    through a pointer, and keys are flags. Files with and without sites may be linked together.
+ *  - An operation has at most six arguments. Arguments and results must be integers, booleans,
+ *    enumerations or pointers of at most 64 bits. The compiler refuses, in a message that names the
+ *    operation, other types (floating point, vectors, structs, references), a function whose types
+ *    differ from those of its operation, and a seventh argument.
+ *  - In C++ the function that an operation calls must not throw. A name declared in a namespace
+ *    belongs to that namespace: macros that use the name must stand in the namespace or after a
+ *    using-directive. Outside of namespaces a name is the same in C and in C++.
  */
 #ifndef CARRY_PATCH_H
 #define CARRY_PATCH_H
@@ -60,14 +61,14 @@
 
 CARRY_BEGIN_DECLS
 
-/* An operation or a key: what unpatched sites read. All but `value` belongs to the library. */
+/* An operation or a key, read by unpatched sites. All members except `value` are the library's. */
 struct carry_key {
-    uintptr_t value;            /* a function, or 0 and 1 */
-    uintptr_t wanted;           /* what an open transaction will make of it */
-    uintptr_t (*resolve)(void); /* asked for the value before sites are first patched, or NULL */
-    struct carry_key *changed;  /* the next one of an open transaction */
-    struct carry_key *original; /* of another object, which this one follows, or NULL */
-    struct carry_key *imports;  /* those that follow this one; of such a one, the next */
+    uintptr_t value;            /* a function, or 0 or 1 */
+    uintptr_t wanted;           /* the value that an open transaction will set */
+    uintptr_t (*resolve)(void); /* called for the value before sites are first patched, or NULL */
+    struct carry_key *changed;  /* the next key of an open transaction */
+    struct carry_key *original; /* the key of another object that this key follows, or NULL */
+    struct carry_key *imports;  /* the first key that follows this key; of a follower, the next */
 };
 
 /* A transaction. */
@@ -75,27 +76,27 @@ struct carry_patch {
     struct carry_key *changed;
 };
 
-/* What a record tells about a site. Kinds that a version does not know are left alone. */
+/* What a record describes. The library leaves sites of kinds that it does not know unchanged. */
 enum carry_site_kind {
     CARRY_SITE_CALL = 1,        /* a call of an operation */
-    CARRY_SITE_JUMP = 2,        /* a jump to one, at the end of a function in assembly */
+    CARRY_SITE_JUMP = 2,        /* a jump to an operation, at the end of a function in assembly */
     CARRY_SITE_BRANCH = 3,      /* a branch on a key */
     CARRY_SITE_ALTERNATIVE = 4, /* instructions with a replacement */
-    CARRY_SITE_BODY = 5,        /* no site: instructions that may stand for a call of a function */
+    CARRY_SITE_BODY = 5,        /* not a site: instructions that may replace a call of a function */
     CARRY_SITE_ENTRY = 6,       /* the NOPs at the start of a function: see <carry/hook.h> */
 };
 
 enum carry_site_flag {
-    CARRY_SITE_JUMPS_IF_ON = 1, /* branch: a NOP while the key is off, else while it is on */
-    CARRY_SITE_BY_FEATURE = 1,  /* alternative: `key` is the name of a CPU feature, in text */
+    CARRY_SITE_JUMPS_IF_ON = 1, /* branch: a NOP while the key is off; without the flag, while on */
+    CARRY_SITE_BY_FEATURE = 1,  /* alternative: `key` is the name of a CPU feature, a string */
     CARRY_SITE_SINGLE = 2,      /* alternative, entry: one instruction in each state */
-    CARRY_SITE_RELATIVE = 4,    /* body: its last four bytes are relative to its end */
+    CARRY_SITE_RELATIVE = 4,    /* body: its last four bytes are an offset from its end */
     CARRY_SITE_SEVERAL = 8,     /* body: several instructions, for hosts that can stop all CPUs */
 };
 
 #define CARRY_SITE_VERSION 1
 
-/* The record of a site, read-only, in section carry_sites. Offsets count from their own place. */
+/* The record of a site, read-only, in section carry_sites. Offsets count from their own address. */
 struct carry_site {
     int32_t site;
     int32_t key;
@@ -109,118 +110,127 @@ struct carry_site {
 
 /* Why a site is not patched. */
 enum carry_patch_reason {
-    CARRY_PATCH_NOT_ASKED,    /* no commit has changed its key, nor carry_patch_apply() run */
+    CARRY_PATCH_NOT_ASKED,    /* no commit changed its key, and carry_patch_apply() has not run */
     CARRY_PATCH_RANGE,        /* the function is out of reach of a direct call */
-    CARRY_PATCH_UNKNOWN_KIND, /* the record is of a newer library */
+    CARRY_PATCH_UNKNOWN_KIND, /* the record is for a newer library */
     CARRY_PATCH_QUIESCENCE,   /* several instructions, which only a quiet program may change */
-    CARRY_PATCH_PERMISSION,   /* the system lets nobody write text */
-    CARRY_PATCH_NO_SYNC,      /* threads run, and the system cannot synchronise their cores */
+    CARRY_PATCH_PERMISSION,   /* the system does not allow text to be written */
+    CARRY_PATCH_NO_SYNC,      /* the system cannot synchronise the cores that run threads */
     CARRY_PATCH_REASONS,
 };
 
 struct carry_patch_counts {
     size_t objects;    /* with sites: the executable, shared objects */
-    size_t unrecorded; /* operations and keys of objects that have none, or whose link lost them */
-    size_t sites;      /* all below, bodies not counted */
-    size_t direct;     /* calls and jumps that go straight to their function */
+    size_t unrecorded; /* operations and keys of objects that have no sites, or whose link lost the
+                          records */
+    size_t sites;      /* all that are counted below; bodies are not */
+    size_t direct;     /* calls and jumps that go directly to their function */
     size_t inlined;    /* calls replaced by the function's own instruction */
-    size_t branches;   /* branches on keys, as NOP or jump */
-    size_t alternatives; /* patched, or rightly in their default */
-    size_t entries;      /* of functions, one instruction each: a NOP or a jump */
+    size_t branches;   /* branches on keys, patched to a NOP or a jump */
+    size_t alternatives; /* patched, or correctly in their default */
+    size_t entries;      /* entries of functions, one instruction each: a NOP or a jump */
     size_t unpatched[CARRY_PATCH_REASONS];
     uint64_t commits;    /* that took effect */
-    uint64_t written;    /* sites, by all of them */
+    uint64_t written;    /* sites written by all commits */
     const char *backend; /* how text is written: "none" before the first commit */
     const char *guard; /* how the last commit held threads: as in carry_patch_select(), or "none" */
 };
 
-/* Opens a transaction, which carry_patch_commit() or carry_patch_abort() closes. */
+/* Opens a transaction; carry_patch_commit() or carry_patch_abort() closes it. */
 CARRY_API void carry_patch_begin(struct carry_patch *patch);
 
-/* Notes a new value; carry_set(), carry_enable() and carry_disable() call it with its type. */
+/*
+ * Adds a new value of a key to a transaction. carry_set(), carry_enable() and carry_disable() call
+ * this function with a value of the key's type.
+ */
 CARRY_API void carry_patch_set(struct carry_patch *patch, struct carry_key *key, uintptr_t value);
 
 /*
- * Makes all noted changes. Returns 0 if they are in effect; sites that could not be patched follow
- * their key in memory, carry_patch_stats() counts them and says why. Negative if nothing changed:
+ * Makes all changes of a transaction. Returns 0 if they are in effect: sites that could not be
+ * patched follow their key in memory, and carry_patch_stats() counts them and gives the reasons.
+ * Returns a negative error if nothing changed:
  *  CARRY_ERROR_INVALID     the transaction is closed
  *  CARRY_ERROR_BYTES       a site holds bytes that this library did not put there
  *  CARRY_ERROR_PERMISSION  patched sites must change, and the system no longer lets text be written
- *  CARRY_ERROR_NO_SYNC     the same, and it does not let cores be synchronised
+ *  CARRY_ERROR_NO_SYNC     patched sites must change, and the system does not synchronise cores
  *  CARRY_ERROR_MEMORY      no memory for the list of sites
- *  CARRY_ERROR_BUSY        in kernels: a CPU stays inside of a site of several instructions
+ *  CARRY_ERROR_BUSY        operating-system kernels: a CPU stays inside a site of several
+ *                          instructions
  */
 CARRY_API int carry_patch_commit(struct carry_patch *patch);
 
-/* Closes a transaction and forgets its changes. Nothing, if it is closed. */
+/* Closes a transaction and discards its changes. Does nothing if the transaction is closed. */
 CARRY_API void carry_patch_abort(struct carry_patch *patch);
 
-/* Says to carry_patch_apply(): no other thread runs sites now, so that any may change. */
+/* For carry_patch_apply(): no other thread runs sites during the call, so any site may change. */
 #define CARRY_PATCH_QUIET 1u
 
 /*
  * Patches every site of every object to the present value of its key, and from then on the sites
- * of objects as they are loaded. Programs call it once at their start. Returns 0, or a negative
- * error: those of carry_patch_commit(); the program runs on either way. Alternatives of several
+ * of each object when it is loaded. Call it once, when the program starts. Returns 0 or a negative
+ * error of carry_patch_commit(); the program runs on in both cases. Alternatives of several
  * instructions change only with CARRY_PATCH_QUIET, or while there is one thread.
  */
 CARRY_API int carry_patch_apply(unsigned flags);
 
 /*
- * Chooses how text is written from now on, and how threads are held meanwhile; NULL leaves the
- * choice to the library. docs/patch.md says what each is for.
+ * Chooses how text is written from now on, and how threads are held meanwhile (NULL: the library
+ * chooses). docs/patch.md says what each choice is for.
  *
  *  backend  "procmem", "alias" or "mprotect"
- *  guard    "remap"   pages are exchanged whole, so that nobody has to be held
- *           "jump"    threads spin at a jump; not by "procmem", nor where a site needs a trap
- *           "trap"    the same where that is possible; elsewhere they wait in a handler of SIGTRAP,
- *                     which none may block: Linux ends a process for a trap that is blocked
+ *  guard    "remap"   pages are exchanged whole: no thread is held
+ *           "jump"    threads spin at a jump; not with "procmem", nor where a site needs a trap
+ *           "trap"    as "jump" where that is possible; elsewhere threads wait in a handler of
+ *                     SIGTRAP, which no thread may block: Linux ends a process for a blocked trap
  *
- * The library itself exchanges pages; where that is refused it takes traps, but only while it finds
- * no thread and no handler that blocks SIGTRAP, and else jumps.
+ * By default the library exchanges pages. Where that is refused, the library uses traps if it finds
+ * no thread and no handler that blocks SIGTRAP, and jumps otherwise.
  *
- * Returns 0, CARRY_ERROR_UNKNOWN for other names, or CARRY_ERROR_UNSUPPORTED in kernels. Where the
- * choice does not work, commits return CARRY_ERROR_PERMISSION. Not between begin and commit.
+ * Returns 0, CARRY_ERROR_UNKNOWN for other names, or CARRY_ERROR_UNSUPPORTED in operating-system
+ * kernels. Where the choice does not work, commits return CARRY_ERROR_PERMISSION. Must not be
+ * called between begin and commit.
  */
 CARRY_API int carry_patch_select(const char *backend, const char *guard);
 
-/* Counts the sites and their states, as they stand in the text. */
+/* Counts the sites by the states that their text has now. */
 CARRY_API void carry_patch_stats(struct carry_patch_counts *stats);
 
-/* "range", "permission", ... for people. */
+/* The name of a reason, to display: "range", "permission", ... */
 CARRY_API const char *carry_patch_reason_name(enum carry_patch_reason reason);
 
 /*
- * Makes the sites of an object known, or forgets them: start and end of its section carry_sites.
- * CARRY_OP_DEFINE and its like call it when the object is loaded and unloaded; kernels call it
- * themselves. Returns 0, or a negative error: CARRY_ERROR_MEMORY, and nothing is known of the
- * sites; or, after carry_patch_apply(), one of carry_patch_commit(). They stay unpatched then.
+ * Registers the sites of an object, or forgets them: start and end of its section carry_sites.
+ * CARRY_OP_DEFINE and the other definitions call these functions when the object is loaded and
+ * unloaded; operating-system kernels call them directly. Returns 0 or a negative error, after which
+ * the sites stay unpatched: CARRY_ERROR_MEMORY (the sites are not registered), or, after
+ * carry_patch_apply(), an error of carry_patch_commit().
  *
- * What is unloaded must not be in use: before, set operations that are functions of the object to
- * something else. Once its bodies are forgotten, so are the states that were made of them: commits
- * of such an operation then fail, by CARRY_ERROR_BYTES.
+ * An object that is unloaded must not be in use: first set operations that hold a function of the
+ * object to another function. After its bodies are forgotten, the library no longer recognises
+ * calls that it replaced with them: commits of such an operation fail with CARRY_ERROR_BYTES.
  */
 CARRY_API int carry_patch_register(const struct carry_site *start, const struct carry_site *stop);
 CARRY_API void carry_patch_unregister(const struct carry_site *start);
 
 /*
- * Makes `import` follow `key` of another object, or no longer. See CARRY_KEY_IMPORT. Returns 0, or
- * a negative error of carry_patch_commit(): sites of `import` that were patched before, to a value
- * of its own, could not be brought up to date.
+ * Makes `import` follow `key` of another object, or ends that. See CARRY_KEY_IMPORT. Returns 0, or
+ * a negative error of carry_patch_commit(): sites of `import`, patched earlier to its own value,
+ * could not be updated.
  */
 CARRY_API int carry_patch_import(struct carry_key *import, struct carry_key *key);
 CARRY_API void carry_patch_unimport(struct carry_key *import);
 
-/* Does nothing, in no instructions at all where it is patched in: see CARRY_OP_NOTHING. */
+/* Does nothing. A patched call of this function is a NOP: see CARRY_OP_NOTHING. */
 CARRY_API uintptr_t carry_patch_nothing(void);
 
 /*
- * Never called. A call of it behind each site tells the compiler to make room for calls, and that
- * anything may change there: of a function that does not return it would ignore what that changes.
+ * Never called. A call of this function behind each site makes the compiler prepare the stack for
+ * calls, and assume that any memory may change there. The function is not declared noreturn: the
+ * compiler would ignore what a noreturn function may change.
  */
 CARRY_API __attribute__((cold)) void carry_patch_never(void);
 
-/* The sites of the object that this is compiled into, by the linker; none if it has none. */
+/* The sites of the object that this is compiled into, set by the linker; NULL without sites. */
 extern const struct carry_site __start_carry_sites[] __attribute__((weak, visibility("hidden")));
 extern const struct carry_site __stop_carry_sites[] __attribute__((weak, visibility("hidden")));
 
@@ -251,14 +261,14 @@ CARRY_END_DECLS
 
 /*
  * CARRY_OP(result, name, types...)   declares an operation, in a header or a source file.
- * CARRY_OP_DEFINE(name, function)    defines it, in one source file, with what it does at first.
- * carry_call(name)(arguments...)     does it.
- * carry_set(&patch, name, function)  makes it another function at the next commit.
- * carry_get(name)                    the function it is now.
+ * CARRY_OP_DEFINE(name, function)    defines it, in one source file, with its first function.
+ * carry_call(name)(arguments...)     calls it.
+ * carry_set(&patch, name, function)  changes its function at the next commit.
+ * carry_get(name)                    returns its present function.
  *
- * An operation is of one object (executable or shared object). CARRY_OP_EXPORT(name) beside its
- * definition lets other objects import it by CARRY_OP_IMPORT(name) in one of their source files;
- * each has CARRY_OP. The same holds for keys.
+ * An operation belongs to one object (executable or shared object). With CARRY_OP_EXPORT(name)
+ * beside its definition, other objects may import it, each with CARRY_OP_IMPORT(name) in one of its
+ * source files. Each object needs CARRY_OP. The same holds for keys.
  */
 #define CARRY_OP(result, ...)                                                                      \
     CARRY_OP_PICK(__VA_ARGS__, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY,         \
@@ -271,8 +281,8 @@ CARRY_END_DECLS
     CARRY_ASSERT(false, "CARRY_OP(" #name "): operations take at most six arguments, so pass a "   \
                         "pointer to a struct")
 
-/* By the number of arguments: types are checked, then named; CARRY_OP_CALL is the architecture's.
- */
+/* One macro for each number of arguments: checks the types and names the arguments. The file of the
+ * architecture defines CARRY_OP_CALL. */
 #define CARRY_OP_0(result, name)                                                                   \
     CARRY_OP_TYPED(result, name, (void))                                                           \
     CARRY_OP_CALL(0, result, name, (void))
@@ -333,7 +343,7 @@ CARRY_END_DECLS
         carry_patch_set(carry_open, &carry_op_##name, CARRY_CAST(uintptr_t, carry_function));      \
     }
 
-/* Is this function of the operation's type? C only warns of a pointer to another function. */
+/* Is the function of the operation's type? C only warns about an incompatible pointer type. */
 #define CARRY_OP_UNLIKE                                                                            \
     ": the function is not of the result and the arguments that CARRY_OP declares; write one "     \
     "that is, and calls this one"
@@ -363,22 +373,23 @@ template <bool Fits> struct carry_set_check {
     (CARRY_SET_CHECK(name, function), (carry_set_##name)(patch, function))
 
 /*
- * A function for operations that are to do nothing. Called, it returns 0; where a NOP stands in for
- * the call, the result is whatever the register of results held.
+ * A function that does nothing. A call of it returns 0. Where a NOP replaces the call, the result
+ * is undefined: the previous value of the result register.
  */
 #define CARRY_OP_NOTHING(name)                                                                     \
     CARRY_CAST(carry_fn_##name *, CARRY_CAST(uintptr_t, carry_patch_nothing))
 
 /*
  * CARRY_KEY(name)                    declares a key.
- * CARRY_KEY_DEFINE(name, on)         defines it, in one source file, as true or false at first.
+ * CARRY_KEY_DEFINE(name, on)         defines it, in one source file, with its first value.
  * CARRY_KEY_STATIC(name, on)         does both for a key of this source file alone.
- * carry_unlikely(name)               is it on? Costs a NOP if it is off, a jump if it is on.
- * carry_likely(name)                 the same, with a NOP if it is on.
+ * carry_unlikely(name)               true if it is on. Costs a NOP while off, a jump while on.
+ * carry_likely(name)                 the same, with a NOP while on.
  * carry_enable(&patch, name), carry_disable(&patch, name)
+ *                                    turn it on or off at the next commit.
  *
- * A static key is to a key what a static variable is to one that other files see: it lives as long
- * as its object is loaded, and in each file that includes a header with one, it is another.
+ * A static key is like a static variable: it lives as long as its object is loaded, and each file
+ * that includes a header with a static key has its own.
  */
 #define CARRY_KEY(name)                                                                            \
     extern CARRY_HIDDEN struct carry_key carry_key_##name;                                         \
@@ -395,14 +406,14 @@ template <bool Fits> struct carry_set_check {
 #define carry_enable(patch, name)  carry_patch_set(patch, &carry_key_##name, 1)
 #define carry_disable(patch, name) carry_patch_set(patch, &carry_key_##name, 0)
 
-/* The definitions. Each makes its object's sites known when it is loaded; the first suffices. */
+/* The definitions. Each registers the sites of its object at load time; one suffices. */
 #define CARRY_OP_DEFINE(name, function) CARRY_OP_DEFINE_RESOLVED(name, function, CARRY_NULL)
 #define CARRY_KEY_DEFINE(name, on)                                                                 \
     CARRY_ASSERT(sizeof(carry_likely_##name()) == sizeof(bool),                                    \
                  "CARRY_KEY_DEFINE(" #name "): CARRY_KEY(" #name ") comes first");                 \
     CARRY_PATCH_DEFINE(carry_key_##name, (on) ? 1 : 0, CARRY_NULL)
 
-/* With a function to ask for the value, should sites be patched before it was set. */
+/* With a function that returns the value, called if sites are patched before the value is set. */
 #define CARRY_OP_DEFINE_RESOLVED(name, function, resolve)                                          \
     CARRY_OP_ASSERT(name, function);                                                               \
     CARRY_PATCH_DEFINE(carry_op_##name, CARRY_CAST(uintptr_t, function), resolve)
@@ -429,11 +440,11 @@ template <bool Fits> struct carry_set_check {
     CARRY_PATCH_AT_LOAD(symbol, carry_patch_import(&symbol, symbol##_export),                      \
                         carry_patch_unimport(&symbol))
 
-/* Calls of a function are told from others by its address, which is not that of a pointer to it. */
+/* Calls are recognised by the function's address; the address of a pointer would not match. */
 #define CARRY_BODY_ASSERT(function)                                                                \
     CARRY_ASSERT(CARRY_IS_FUNCTION(function), "CARRY_BODY(" #function "): no name of a function")
 
-/* Refuses the names that no row of CARRY_CPU_FEATURES has: they would be the default for ever. */
+/* Refuses names without a row in CARRY_CPU_FEATURES: sites would keep their default for ever. */
 #define CARRY_ALT_KNOWN(feature)                                                                   \
     ".set .Lcarry_known%=, 0\n\t"                                                                  \
     ".irp carry_name" CARRY_CPU_FEATURES(                                                          \
@@ -448,17 +459,18 @@ template <bool Fits> struct carry_set_check {
                        "CARRY_ALT_KEY and a key\"\n\t"                                             \
                        ".endif\n\t"
 
-/* (The definition is weak since a static link may bring the original itself.) */
+/* (CARRY_PATCH_IMPORT defines a weak key: a static link may contain the original itself.) */
 
 /*
- * CARRY_PATCH_OBJECT;   in one source file of an object that defines and imports no operation or
- *                       key, but has alternatives by feature: makes its sites known as those do.
+ * CARRY_PATCH_OBJECT;   registers the sites of an object that has alternatives by feature, but
+ *                       neither defines nor imports an operation or key. In one source file.
  */
 #define CARRY_PATCH_OBJECT CARRY_PATCH_AT_LOAD(carry_patch_object, (void)0, (void)0)
 
 /*
- * Kernels register by themselves and define CARRY_NO_CONSTRUCTORS. Elsewhere this comes before all
- * other constructors of the object, and after its destructors: they may use what it imports.
+ * Operating-system kernels define CARRY_NO_CONSTRUCTORS and register objects themselves. Elsewhere
+ * registration runs before all other constructors of the object, and its end after all destructors:
+ * these may use what the object imports.
  */
 #ifdef CARRY_NO_CONSTRUCTORS
 #define CARRY_PATCH_AT_LOAD(symbol, load, unload) CARRY_DECLARED

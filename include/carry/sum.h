@@ -262,9 +262,9 @@ CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
  * Chooses the kernel that all functions here call: by name, or with NULL the best one for the
  * present features (use NULL after carry_cpu_set_mask()). Threads that sum during the call use the
  * old or the new kernel. The function commits a patch of its own: it locks and may allocate, and
- * must not be called from a signal handler. Returns 0, CARRY_ERROR_UNKNOWN (no kernel has this
- * name), CARRY_ERROR_UNSUPPORTED (this CPU cannot run it), or an error of carry_patch_commit().
- * After an error the old kernel stays.
+ * must not be called from a signal handler, nor between carry_patch_begin() and the commit. If it
+ * fails, the kernel stays the same. Returns 0, CARRY_ERROR_UNKNOWN (no kernel has this name),
+ * CARRY_ERROR_UNSUPPORTED (this CPU cannot run it), or an error of carry_patch_commit().
  */
 CARRY_API int carry_sum_select(const char *name);
 

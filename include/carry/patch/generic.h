@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No sites: operations are calls through a pointer, keys are flags, alternatives are their default.
+ * No sites: operations are calls through a pointer, keys are flags, alternatives are the default.
  * Part of <carry/patch.h>, which includes it; see there.
  */
 #ifndef CARRY_PATCH_GENERIC_H
@@ -25,7 +25,7 @@
 #define CARRY_ALT_ONE(original, feature, replacement) CARRY_ALT_KNOWN(#feature) original "\n"
 #define CARRY_ALT_KEY_ONE(original, key, replacement) CARRY_ALT_SYMBOL(#key) original "\n"
 
-/* Names of features of all architectures are known; the input is asked for, and not used. */
+/* Accepts the names of features of all architectures. The input is required, but not used. */
 #define CARRY_ALT_ROW(arch, name, ...) ", " #name
 #define CARRY_ALT_INPUT(key)           [CARRY_ALT_INPUT_##key] "i"(sizeof carry_key_##key)
 #define CARRY_ALT_SYMBOL(key)          ".if %c[CARRY_ALT_INPUT_" key "]\n\t.endif\n\t"

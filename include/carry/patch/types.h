@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The types that operations take, in C and C++: what one general register holds. They are decided
- * by the compiler's own classes of types, so that qualifiers and names of types make no difference.
+ * The types that operations accept, in C and C++: those that one general register holds. The
+ * compiler's own classes of types decide, so qualifiers and typedef names make no difference.
  * Part of <carry/patch.h>, which includes it; see there.
  */
 #ifndef CARRY_PATCH_TYPES_H
@@ -13,7 +13,7 @@
 
 #ifdef __cplusplus
 
-/* C++ has references, and classes that convert to integers: so the types are listed. */
+/* C++ has references, and classes that convert to integers: the accepted types are listed. */
 extern "C++" {
 struct carry_type_refused {
     static constexpr bool fits = false;
@@ -48,11 +48,11 @@ template <> struct carry_type<unsigned long> : carry_type_taken {};
 template <> struct carry_type<long long> : carry_type_taken {};
 template <> struct carry_type<unsigned long long> : carry_type_taken {};
 
-/* Does a function convert to a pointer to the type? Of an overloaded one, the one that does. */
+/* Does a function, or one of its overloads, convert to a pointer to the type? */
 template <typename Function> char carry_function_fits(Function *);
 template <typename Function> short carry_function_fits(...);
 
-/* Qualifiers mean nothing to functions alone, among what has a name. */
+/* Of all that has a name, only functions ignore qualifiers. */
 template <typename T> struct carry_named {
     static constexpr bool is_function = __is_same(const T, T);
 };
@@ -65,7 +65,7 @@ template <typename T> struct carry_named {
 
 #else
 
-/* The class of a value at a null pointer, which is not read; of void it is that of an int. */
+/* The class of the value at a null pointer, which is never read. Void has the class of int. */
 #define CARRY_TYPE_VALUE(type)                                                                     \
     (*_Generic((__typeof__(type) *)0,                                                              \
          void *: (int *)0,                                                                         \
@@ -73,7 +73,7 @@ template <typename T> struct carry_named {
          default: (__typeof__(type) *)0))
 #define CARRY_TYPE_CLASS(type) __builtin_classify_type(CARRY_TYPE_VALUE(type))
 
-/* Integers, characters, enumerations, booleans and pointers are classes 1 to 5 of the compilers. */
+/* The compilers' classes 1 to 5: integers, characters, enumerations, booleans and pointers. */
 #define CARRY_TYPE_FITS(type)                                                                      \
     (CARRY_TYPE_CLASS(type) >= 1 && CARRY_TYPE_CLASS(type) <= 5 &&                                 \
      sizeof(CARRY_TYPE_VALUE(type)) <= sizeof(uint64_t))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sites of x86-64, for compilers that know asm goto with outputs. Part of <carry/patch.h>,
+ * The sites of x86-64, for compilers that support asm goto with outputs. Part of <carry/patch.h>,
  * which includes it; see there.
  *
  *     site         original, which reads memory       patched, each one instruction
@@ -9,22 +9,22 @@
  *                                                     or the function's own instruction
  *     jump         jmp *key(%rip)    ff 25 disp32     cs jmp function    2e e9 rel32
  *     branch       jmp stub          e9 rel32         nop, or jmp to the target of the stub
- *     alternative  its default                        its replacement, filled up
+ *     alternative  its default                        its replacement, padded
  *
  * Every state of a call is one instruction of six bytes: a thread that is inside the function
- * returns to the same place whichever state it came from.
+ * returns to the same place whichever state called it.
  *
- * The call in a statement of assembly would corrupt what the compiler keeps below the stack
- * pointer, and find the stack unaligned, if the compiler took the function around it for one that
- * calls nothing. So the statement may jump, as far as the compiler knows, to where a function is
- * called that never returns; and it reads the stack pointer, so that the frame is made before it.
+ * If the compiler took the function around an assembly statement for a leaf, the call in the
+ * statement would corrupt the red zone below the stack pointer, and find the stack unaligned. So
+ * the statement declares a jump, never taken, to a call of a function that does not return. It also
+ * reads the stack pointer, so that the compiler sets the frame up before the statement.
  */
 #ifndef CARRY_PATCH_X86_64_H
 #define CARRY_PATCH_X86_64_H
 
 #include <carry/patch.h>
 
-/* A record. The section is linked to the site's own, and in its group: it goes where that goes. */
+/* A record. Its section is linked to the section of the site, in the same group, and follows it. */
 #define CARRY_SITE_RECORD(key, aux, kind, length, flags)                                           \
     ".pushsection carry_sites, \"ao?\", @progbits, .Lcarry_site%=\n\t"                             \
     ".balign 4\n\t"                                                                                \
@@ -34,15 +34,15 @@
 
 /* --- Operations --- */
 
-/* In brackets: in C++ the types of arguments must not bring in functions of their namespaces. */
+/* The parentheses suppress argument-dependent lookup in C++. */
 #define carry_call(name) (carry_call_##name)
 
 __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
 /*
- * By the number of arguments: their words, their registers, and those that are left to the callee.
- * All words are computed before the first register is loaded, as that may take calls (of
- * sanitizers).
+ * By the number of arguments: their words, their registers, and the argument registers that are
+ * unused, which the callee may change. All words are computed before the first register is loaded,
+ * because computing them may need calls (of sanitizers).
  */
 #define CARRY_WORDS_0
 #define CARRY_WORDS_1 CARRY_WORD(0, carry_a)
@@ -78,7 +78,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
 #define CARRY_RESULT_MASK(result) (UINT64_MAX >> (64 - 8 * sizeof(result)))
 
-/* A value as the register that it is passed in, and back; what is above a result means nothing. */
+/* A value as the register that passes it, and back. Bits above a result's size are undefined. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T> CARRY_INLINE uintptr_t carry_to_word(T value) {
@@ -113,9 +113,10 @@ template <> struct carry_result<void> {
 #endif
 
 /*
- * What else a function may change by the System V ABI. GCC refuses the names of registers that the
- * file is not compiled for: functions that are given AVX-512 by an attribute alone must not call
- * operations, as GCC would keep values in its registers meanwhile. -mavx512f makes it right.
+ * The other registers that a function may change under the System V ABI. GCC refuses the names of
+ * registers that the file is not compiled for. So a function that has AVX-512 from an attribute
+ * alone must not call operations: GCC would keep values in AVX-512 registers across the call.
+ * Compile such a file with -mavx512f.
  */
 #ifdef __SSE__
 #define CARRY_SPARE_XMM                                                                            \
@@ -138,7 +139,7 @@ template <> struct carry_result<void> {
 #define CARRY_SPARE_X87
 #endif
 
-/* In C a function without a result returns (void), an extension, as is the size of void. */
+/* In C a function without a result returns (void). This is an extension, as is the size of void. */
 #ifdef __cplusplus
 #define CARRY_OP_CALL(count, result, name, parameters)                                             \
     CARRY_OP_FUNCTION(count, result, name, parameters) CARRY_DECLARED
@@ -173,7 +174,7 @@ template <> struct carry_result<void> {
 /*
  * The original is a jump to a stub behind the function's code, which tests the key:
  *     cmpb $0, key; jne target; jmp back                (unlikely; je for likely)
- * The stub stays, and tells the target of the branch to whoever patches it.
+ * The stub stays: commits read the target of the branch from it.
  */
 #define CARRY_BRANCH(name, condition, flags)                                                       \
     __asm__ __volatile__ goto(                                                                     \
@@ -209,22 +210,23 @@ template <> struct carry_result<void> {
 /* --- Alternatives --- */
 
 /*
- * Text for an asm statement: `original` runs until sites are patched, and `replacement` afterwards
+ * Text for an asm statement. `original` runs until sites are patched. Afterwards `replacement` runs
  * where this CPU has `feature` (a name of carry_cpu_has(), without quotes; the assembler refuses
- * others) or the key is on. Both are to do the same: a CPU without a feature, and a program that
- * may not patch, stay with the first. Either may start with a call or a jump by a 32-bit offset;
- * nothing else may be relative to where it stands. At most 64 bytes.
+ * others) or the key is on. `original` stays on a CPU without the feature, and in a program that
+ * may not patch, so it must be right there, whatever the key says. Either may start with a call or
+ * a jump with a 32-bit offset; nothing else may depend on its own address. Each has at most 64
+ * bytes.
  *
  *     __asm__(CARRY_ALT("call crc_of_word", sse42, "crc32q %1, %0") : "+a"(crc) : "D"(word) : ...);
  *
- * The statement has a colon at least, as in __asm__(CARRY_ALT(...) :), or its labels are not made.
- * With a key, CARRY_ALT_INPUT(key) is among its inputs: the compiler then knows which key it is, in
- * which namespace, and that it is used.
+ * The statement needs at least one colon, as in __asm__(CARRY_ALT(...) :): without a colon the
+ * compiler does not generate its labels. With a key, CARRY_ALT_INPUT(key) must be among the inputs:
+ * the compiler then knows which key it is, in which namespace, and that it is used.
  *
  *     __asm__(CARRY_ALT_KEY("nop", tracing, "incq %0") : "+m"(calls) : CARRY_ALT_INPUT(tracing));
  *
- * CARRY_ALT_ONE and CARRY_ALT_KEY_ONE promise one instruction each, the second no longer than the
- * first or none at all, and may then change while threads run.
+ * CARRY_ALT_ONE and CARRY_ALT_KEY_ONE make sites that may change while threads run. `original` must
+ * be one instruction; `replacement` must be one instruction that is not longer, or empty.
  */
 #define CARRY_ALT(original, feature, replacement)                                                  \
     CARRY_ALT_KNOWN(#feature)                                                                      \
@@ -246,14 +248,14 @@ template <> struct carry_result<void> {
 #define CARRY_ALT_ROW_x86_64(name)     name
 #define CARRY_ALT_ROW_aarch64(name)
 
-/* How much longer the replacement is than the original; a comparison is -1 if true. */
+/* How much longer the replacement is than the original. In the assembler, true is -1. */
 #define CARRY_ALT_EXCESS "((.Lcarry_end%= - .Lcarry_new%=) - (.Lcarry_pad%= - .Lcarry_site%=))"
 #define CARRY_ALT_PAD    ".skip -(" CARRY_ALT_EXCESS " > 0) * " CARRY_ALT_EXCESS ", 0x90\n\t"
 #define CARRY_ALT_FITS                                                                             \
     ".skip (" CARRY_ALT_EXCESS " > 0) * " CARRY_ALT_EXCESS "\n\t" /* or error                      \
                                                                    */
 
-/* In carry_bytes: how many bytes each has, then their bytes. */
+/* In carry_bytes: the sizes of both in bytes, then the bytes of both. */
 #define CARRY_ALT_TEXT(original, pad, replacement, key, flags)                                     \
     ".Lcarry_site%=: " original "\n"                                                               \
     ".Lcarry_pad%=: " pad ".Lcarry_next%=:\n\t"                                                    \
@@ -267,20 +269,20 @@ template <> struct carry_result<void> {
 /* --- Bodies --- */
 
 /*
- * In a function that is one instruction of at most six bytes: that instruction, which stands in
- * for calls of the function where an operation is patched to it. Arguments and result are where the
- * ABI puts them. CARRY_BODY_RELATIVE is for one that ends with an offset from the next instruction,
- * as in "mov counter(%%rip), %%eax". The function is static or hidden, and an operation of its own
- * object or another may be set to it.
+ * CARRY_BODY, in a function that is one instruction of at most six bytes, gives that instruction.
+ * It replaces calls of the function where an operation is patched to the function. Arguments and
+ * result are where the ABI puts them. CARRY_BODY_RELATIVE is for an instruction that ends with an
+ * offset from the next instruction, as in "mov counter(%%rip), %%eax". The function must be static
+ * or hidden. An operation of the same object or of another may be set to it.
  *
  *     static uint64_t successor(uint64_t number) {
  *         CARRY_BODY(successor, "lea 1(%%rdi), %%rax");
  *         return number + 1;
  *     }
  *
- * CARRY_BODY_SEVERAL is for several instructions of together at most six bytes, none of them a call
- * or relative, as in "pushfq; popq %%rax". They stand in for calls where the host can stop all CPUs
- * outside of sites: in kernels. Elsewhere calls of the function are direct.
+ * CARRY_BODY_SEVERAL is for several instructions of at most six bytes in total, none of them a call
+ * or relative, as in "pushfq; popq %%rax". They replace calls where the host can stop all CPUs
+ * outside of sites: in operating-system kernels. Elsewhere calls of the function are direct.
  */
 #define CARRY_BODY(function, instruction)          CARRY_BODY_TEXT(function, instruction, "0")
 #define CARRY_BODY_RELATIVE(function, instruction) CARRY_BODY_TEXT(function, instruction, "4")
