@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images of extended state: initial ones, and those that others wrote, checked and converted.
+ * Images of extended state: initial images are created, foreign images are checked and converted.
  *
  *     struct carry_xstate_layout layout;                    // of the machine that wrote it
  *     enum carry_xstate_refusal refusal = carry_xstate_from_regset(bytes, size, &layout);
@@ -10,14 +10,15 @@
  *         ...
  *
  * Contract shared by all functions here:
- *  - They read and write bytes alone: any machine handles the images of any x86 CPU, at any
- *    address. What is written for this CPU may be loaded, at an address of CARRY_XSTATE_ALIGN.
- *  - Images are of user state, in the standard or the compact form: which one, XCOMP_BV tells. A
- *    layout whose `user` is 0 is of a machine without XSAVE: its images are FXSAVE's 512 bytes.
- *  - Whatever the bytes are, nothing outside [image, image + size) is read. What is not refused
- *    faults no XRSTOR for its header or MXCSR, of the machine whose layout it is, or of one that it
- *    was converted for. What other registers hold is not judged.
- *  - Nothing is kept or allocated: callable anywhere.
+ *  - The functions only read and write bytes: any machine handles the images of any x86 CPU, at any
+ *    address. An image written for this CPU may be loaded from an address aligned to
+ *    CARRY_XSTATE_ALIGN.
+ *  - An image holds user state, in the standard or the compact form: XCOMP_BV says which. A layout
+ *    whose `user` is 0 describes a machine without XSAVE: its images are the 512 bytes of FXSAVE.
+ *  - Whatever the bytes are, no function reads outside [image, image + size). An image that is not
+ *    refused makes no XRSTOR fault because of its header or MXCSR, on the machine whose layout it
+ *    has or that it was converted for. The contents of other registers are not judged.
+ *  - No function keeps state or allocates: callable anywhere.
  *
  * Source: Intel SDM vol. 1, 13.4, 13.7 to 13.12; Linux, arch/x86/include/uapi/asm/sigcontext.h.
  */
@@ -29,87 +30,89 @@
 CARRY_BEGIN_DECLS
 
 #define CARRY_REFUSAL(name, description) CARRY_XSTATE_REFUSED_##name,
-/* Functions that refuse return CARRY_XSTATE_REFUSED_NONE, which is 0, or why. */
+/* Functions that may refuse return CARRY_XSTATE_REFUSED_NONE, which is 0, or the reason. */
 enum carry_xstate_refusal {
 #include <carry/refusals.def>
     CARRY_XSTATE_REFUSALS
 };
 #undef CARRY_REFUSAL
 
-/* "NOT_COMPACTED", and one line for people. */
+/* The name of a refusal, such as "NOT_COMPACTED", and a description of one line. */
 CARRY_API const char *carry_xstate_refusal_name(enum carry_xstate_refusal refusal);
 CARRY_API const char *carry_xstate_refusal_description(enum carry_xstate_refusal refusal);
 
 /*
- * Writes an image of `mask`, of carry_xstate_size() bytes, with nothing in use: loading it makes
- * its components as the CPU starts with them. FCW and MXCSR are those of a new process, however it
- * is loaded; PKRU, if it is asked for, becomes 0, which grants all rights. XSTATE_BV is 0: an image
- * that names vector state, be it all zero, leaves SSE code slow. Returns 0, or
+ * Writes an image of `mask`, of carry_xstate_size() bytes, with nothing in use: loading the image
+ * sets its components to the values that the CPU starts with. FCW and MXCSR become those of a new
+ * process, whichever instruction loads them. PKRU, if `mask` names it, becomes 0, which grants all
+ * rights. XSTATE_BV is 0: an image that names vector state, even if that is all zero, leaves SSE
+ * code slow. Returns 0, or
  *  CARRY_ERROR_SIZE         the buffer is too small; nothing is written
  *  CARRY_ERROR_UNSUPPORTED  the machine has no compact form
- *  CARRY_ERROR_INVALID      there is no such form
+ *  CARRY_ERROR_INVALID      `form` is not a form
  */
 CARRY_API int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask,
                                    enum carry_xstate_form form, void *image, size_t size);
 
 /* --- Foreign images --- */
 
-/* Could a machine be so? Those of carry_xstate_layout() are. */
+/* Checks that a machine can have this layout. The result of carry_xstate_layout() passes. */
 CARRY_API enum carry_xstate_refusal
 carry_xstate_check_layout(const struct carry_xstate_layout *layout);
 
-/* Is it an image of a machine of that layout? The layout is checked too. */
+/* Checks the layout, and that the image is one of a machine with this layout. */
 CARRY_API enum carry_xstate_refusal carry_xstate_check(const struct carry_xstate_layout *layout,
                                                        const void *image, size_t size);
 
-/* What carry_xstate_convert() writes. */
+/* The image that carry_xstate_convert() writes. */
 struct carry_xstate_target {
     const struct carry_xstate_layout *layout;
     enum carry_xstate_form form;
-    uint64_t mask; /* components that the image has room for, as far as the layout has them */
+    uint64_t mask; /* components that the image has room for, if the layout has them */
     uint64_t drop; /* components that become initial, whatever the source holds */
     void *image;
     size_t size;
 };
 
 /*
- * Writes what `image` holds as an image of another machine, or another form. Components that are
- * not in use become initial, wherever they are. The source is checked, and the images must not
- * overlap. Nothing is written if it is refused.
+ * Writes the state in `image` as an image of another machine, or in another form. A component that
+ * is not in use becomes initial, whatever bytes the source holds in its place. The function checks
+ * the source, and writes nothing if it refuses. The images must not overlap.
  */
 CARRY_API enum carry_xstate_refusal carry_xstate_convert(const struct carry_xstate_layout *layout,
                                                          const void *image, size_t size,
                                                          const struct carry_xstate_target *target);
 
-/* --- What a checked image holds --- */
+/* --- The contents of a checked image --- */
 
-/* The components in use; their registers may still hold initial values. Without XSAVE, all. */
+/* The components in use (without XSAVE: all). Their registers may still hold initial values. */
 CARRY_API uint64_t carry_xstate_image_in_use(const struct carry_xstate_layout *layout,
                                              const void *image);
 
-/* The bytes of a component, and how many; NULL if it is not in use. MXCSR is among those of x87. */
+/* Returns the bytes of a component and stores their number in `*size`; NULL if the component is not
+ * in use. MXCSR is among the bytes of x87. */
 CARRY_API const void *carry_xstate_image_part(const struct carry_xstate_layout *layout,
                                               const void *image, unsigned component, size_t *size);
 
 /*
- * Are all registers of a component as the CPU starts with them? They are if it is not in use, but
- * for MXCSR of SSE, which the standard form holds nevertheless.
+ * Returns whether all registers of a component hold the values that the CPU starts with. They do if
+ * the component is not in use, with one exception: the standard form holds MXCSR of SSE even then.
  */
 CARRY_API bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout,
                                              const void *image, unsigned component);
 
-/* --- Where images come from --- */
+/* --- Sources of images --- */
 
 /*
- * Each checks an image and finds the layout of the machine that wrote it. Only the standard form is
- * handed out by systems, so the compact form of these layouts is not known, nor supervisor state;
- * `layout->standard_size`, or 512 if `layout->user` is 0, are the bytes of the image.
+ * Each function checks an image and finds the layout of the machine that wrote it. Systems hand out
+ * the standard form only, so these layouts describe neither the compact form nor supervisor state.
+ * The image has `layout->standard_size` bytes, or 512 if `layout->user` is 0.
  */
 
 /*
- * NT_X86_XSTATE, from ptrace or a core file; XCR0 is in its software bytes (Linux, FreeBSD). It
- * does not tell offsets, which follow from XCR0 and the size for this machine and all known ones.
- * 512 bytes are FXSAVE's (NT_PRFPREG).
+ * NT_X86_XSTATE, from ptrace or a core file; its software bytes hold XCR0 (Linux, FreeBSD), but no
+ * offsets. These follow from XCR0 and the size, for this machine and all known ones. An image of
+ * 512 bytes is one of FXSAVE (NT_PRFPREG).
  */
 CARRY_API enum carry_xstate_refusal carry_xstate_from_regset(const void *image, size_t size,
                                                              struct carry_xstate_layout *layout);
@@ -120,8 +123,9 @@ CARRY_API enum carry_xstate_refusal carry_xstate_from_core(const void *image, si
                                                            struct carry_xstate_layout *layout);
 
 /*
- * What uc_mcontext.fpregs points to in a signal handler on Linux. `size` bounds what is read: the
- * frame itself tells how long it is, so SIZE_MAX is good for one that the kernel has just made.
+ * The frame that uc_mcontext.fpregs points to in a signal handler on Linux. `size` limits the bytes
+ * that are read. The frame itself holds its length, so SIZE_MAX is valid for a frame that the
+ * kernel has just made.
  */
 CARRY_API enum carry_xstate_refusal carry_xstate_from_frame(const void *frame, size_t size,
                                                             struct carry_xstate_layout *layout);

@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections of kernels that use vector registers, which hold the state of threads.
+ * Sections of operating-system kernels that use vector registers, which hold the state of threads.
  *
  *     struct carry_section section;
  *     if (size >= threshold && !carry_section_begin(&section, NULL, 0)) {
- *         sum = carry_sum(data, size, sum);               // any kernel
+ *         sum = carry_sum(data, size, sum);               // any implementation
  *         carry_section_end(&section);
  *     } else {
- *         sum = scalar(data, size, sum);                  // general registers alone
+ *         sum = scalar(data, size, sum);                  // general registers only
  *     }
  *
- * `scalar` is the row of carry_sum_kernel() that has 64 vector_bits and is available; below
- * `threshold`, which the caller measures, a section takes longer than it saves: some hundred bytes
- * to 2 KiB.
+ * `scalar` is the row of carry_sum_kernel() that has 64 vector_bits and is available. Below
+ * `threshold` a section costs more time than it saves. The caller measures the threshold: some
+ * hundred bytes to 2 KiB.
  *
  * Contract shared by all functions here:
- *  - The registers belong to a thread, its *owner* on this CPU, or to the innermost section, or
- *    hold nothing that is needed. A section that begins saves what its owner has there into the
- *    owner's area, once until it is loaded again; the section ends without loading it. The host is
- *    asked to have it loaded when the thread returns to user mode, or else it is loaded at once.
- *  - Preemption is off in a section: threads are not switched inside of one, so a section needs no
- *    area for itself. Sections of one context end in the reverse order of their begins.
- *  - The CPU has one word for "in use", which is set before anything else is touched and cleared
- *    after it. Interrupts need not be off: one that finds it set is told so (CARRY_ERROR_BUSY), or
- *    brings an area and leaves all as it was, at whatever instruction it came.
- *  - A section may use what carry_xstate_default() has, without tiles; a thread whatever its mask
- *    says. Supervisor components and PKRU are the kernel's.
- *  - Nothing here is for NMIs, machine checks and what else comes while interrupts are off: an NMI
- *    after the last look for loads that are due would return to a thread without its state.
- *  - The core must be built for general registers alone (-mgeneral-regs-only) where it runs outside
- *    of sections; what saves and loads registers is so in any build. At boot, before CR0.TS is set,
- *    one CPU calls carry_xstate_default(), so that no CPUID is executed later.
- *  - A kernel answers as src/base/section_host.h says. Processes have their registers to
- *    themselves, and where nothing can be saved (other architectures than x86-64) threads would
- *    lose state: sections are CARRY_ERROR_UNSUPPORTED there, and callers take the scalar path.
+ *  - The registers of a CPU belong to a thread (their *owner*), or to the innermost section, or
+ *    hold nothing that is needed. A section that begins saves the owner's state into the owner's
+ *    area, once until that state is loaded again. A section that ends does not load the state
+ *    itself. It asks the host to have the state loaded when the thread returns to user mode; if the
+ *    host cannot, the state is loaded at once.
+ *  - Preemption is off in a section: threads are not switched inside it, so a section needs no area
+ *    for itself. Sections of one context must end in the reverse order of their begins.
+ *  - Each CPU has one word for "in use". It is set before anything else is touched, and cleared
+ *    after everything else. Interrupts may stay on. An interrupt that finds the word set either
+ *    gets CARRY_ERROR_BUSY, or provides an area and leaves everything as it was, at whatever
+ *    instruction it arrived.
+ *  - A section may use the components of carry_xstate_default() without tiles; a thread may use
+ *    those of its mask. Supervisor components and PKRU belong to the operating-system kernel.
+ *  - These functions are not for NMIs, machine checks or anything else that arrives while
+ *    interrupts are off: an NMI after the last check for loads that are due would return to a
+ *    thread without its state.
+ *  - The core must be built for general registers only (-mgeneral-regs-only) where it runs outside
+ *    sections. The code that saves and loads registers is so built in any case. At boot, before
+ *    CR0.TS is set, one CPU must call carry_xstate_default(), so that no CPUID is executed later.
+ *  - An operating-system kernel provides the functions of src/base/section_host.h.
+ *  - Sections return CARRY_ERROR_UNSUPPORTED in processes, which have their registers to
+ *    themselves, and on architectures other than x86-64, where nothing can be saved and threads
+ *    would lose state. Callers then use the scalar path.
  */
 #ifndef CARRY_SECTION_H
 #define CARRY_SECTION_H
@@ -45,26 +49,26 @@ CARRY_BEGIN_DECLS
 struct carry_section;
 struct carry_section_thread;
 
-/* The library's, one in the data of each CPU; starts as zeros. */
+/* Private to the library; one in the data of each CPU, all zeros at first. */
 struct carry_section_cpu {
     struct carry_section *section;      /* the innermost; NULL: not in use by the kernel */
-    struct carry_section_thread *owner; /* whose state is in the registers, and only there */
-    struct carry_section_thread *kept;  /* whose saved state they still hold; perhaps freed */
+    struct carry_section_thread *owner; /* its state is in the registers, and only there */
+    struct carry_section_thread *kept;  /* the registers still hold its saved state; may be freed */
 };
 
-/* The library's, one in each thread that has vector state. */
+/* Private to the library; one in each thread that has vector state. */
 struct carry_section_thread {
-    void *area; /* where its state is saved: carry_xstate_area_size(mask) bytes of the kernel's */
+    void *area; /* for its state: carry_xstate_area_size(mask) bytes, owned by the caller */
     uint64_t mask;
-    struct carry_section_cpu *cpu; /* whose registers got its state last */
+    struct carry_section_cpu *cpu; /* the last CPU whose registers got its state */
 };
 
-/* The library's, on the stack of whoever begins. */
+/* Private to the library; on the stack of the code that begins the section. */
 struct carry_section {
-    struct carry_section *outer; /* that was interrupted */
+    struct carry_section *outer; /* the section that was interrupted */
     struct carry_section_cpu *cpu;
-    struct carry_section_thread *thread; /* whose state was saved */
-    void *area;                          /* of the outer section's registers */
+    struct carry_section_thread *thread; /* the thread whose state was saved */
+    void *area;                          /* for the outer section's registers */
 };
 
 /* --- Sections --- */
@@ -72,58 +76,63 @@ struct carry_section {
 #define CARRY_SECTION_X87 1u /* flag: initialise x87 too (FNINIT), for sections that use it */
 
 /*
- * Begins a section: the registers are the caller's, with MXCSR as the CPU starts with it, upper
- * halves clean, and everything else undefined. `area` is NULL or, for sections that must not be
- * refused because they interrupt another, carry_xstate_area_size(carry_xstate_default()) bytes
- * that nobody else uses until the end. Returns 0, or, with nothing changed,
- *  CARRY_ERROR_BUSY         another section was interrupted, and there is no area
+ * Begins a section: the caller may use the registers. MXCSR is as the CPU starts with it, upper
+ * halves are clean, and everything else is undefined. `area` is NULL, or, for a section that must
+ * not be refused because it interrupts another, carry_xstate_area_size(carry_xstate_default())
+ * bytes that nothing else uses until the section ends. Returns 0, or, with nothing changed,
+ *  CARRY_ERROR_BUSY         another section was interrupted, and `area` is NULL
  *  CARRY_ERROR_CONTEXT      in an NMI
- *  CARRY_ERROR_UNSUPPORTED  in a process, or on an architecture without XSAVE
+ *  CARRY_ERROR_UNSUPPORTED  in a process, or where no component of the state can be saved
  * Context: threads, soft and hard interrupts, in any state of the interrupt flag.
  */
 CARRY_API int carry_section_begin(struct carry_section *section, void *area, unsigned flags);
 
-/* Ends it; interrupted sections and owners find their registers as they were. Context: the same. */
+/* Ends a section. Interrupted sections and owners find their registers as they were. Context: as
+ * carry_section_begin(). */
 CARRY_API void carry_section_end(struct carry_section *section);
 
 /* --- Threads --- */
 
 /*
- * These return 0, or CARRY_ERROR_BUSY, with nothing changed, if called inside a section, which is
- * a bug of the caller, and otherwise CARRY_ERROR_CONTEXT and CARRY_ERROR_UNSUPPORTED as above.
+ * These functions return 0, or, with nothing changed,
+ *  CARRY_ERROR_BUSY                              inside a section: a bug in the caller
+ *  CARRY_ERROR_CONTEXT, CARRY_ERROR_UNSUPPORTED  as carry_section_begin()
  * Context: thread, preemption off, in any state of the interrupt flag.
  */
 
 /*
- * The scheduler switches from the current thread to `next`, or to one without vector state if it
- * is NULL: the registers of their owner are saved. Called before or after it is called current.
+ * For a scheduler that switches from the current thread to `next` (NULL: to a thread without vector
+ * state). Saves the registers of their owner. May be called before or after `next` becomes current.
  */
 CARRY_API int carry_section_switch(struct carry_section_thread *next);
 
 /*
- * Loads the state of the current thread, unless the registers hold it: when it is about to return
- * to user mode, interrupts off, and has been told by carry_host_section_defer(), or when it met
- * CR0.TS (#NM).
+ * Loads the state of the current thread, unless the registers hold it. Call this
+ *  - when the thread is about to return to user mode, interrupts off, and
+ *    carry_host_section_defer() was called for it; or
+ *  - when the thread met CR0.TS (#NM).
  */
 CARRY_API int carry_section_reload(struct carry_section_thread *thread);
 
 /*
- * Brings the area of the current thread up to date, whose registers stay its own: for fork, which
- * then copies the area into that of a thread created with the same mask, signal frames, dumps.
+ * Brings the area of the current thread up to date; the thread keeps its registers. For signal
+ * frames, dumps, and fork, which then copies the area into that of a thread created with the same
+ * mask.
  */
 CARRY_API int carry_section_sync(struct carry_section_thread *thread);
 
 /*
- * What the registers hold of a thread that is the current one, or not running, counts no more: it
- * exits, or the kernel writes its area (exec, return from a signal, ptrace). One that goes on needs
- * a carry_section_reload(), which the caller has done. Always succeeds.
+ * Discards a thread's state held in registers. The thread must be the current one, or not running.
+ * For a thread that exits, or whose area the operating-system kernel writes (exec, return from a
+ * signal, ptrace). If the thread goes on, the caller must have carry_section_reload() called for
+ * it. Always succeeds.
  */
 CARRY_API void carry_section_forget(struct carry_section_thread *thread);
 
 /*
- * Makes a thread in its initial state, with XSTATE_BV 0. It is not running yet.
- * `mask` is carry_xstate_default(), with TILEDATA if the thread may use it. The memory is the
- * caller's, of CARRY_XSTATE_ALIGN alignment. Context: any.
+ * Makes a thread in its initial state, with XSTATE_BV 0. The thread must not be running yet.
+ * `mask` is carry_xstate_default(), with TILEDATA if the thread may use tiles. The caller owns the
+ * memory, which must be aligned to CARRY_XSTATE_ALIGN. Context: any.
  */
 CARRY_API void carry_section_create(struct carry_section_thread *thread, void *area, uint64_t mask);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thunks: callbacks around a call, or at any point of the text, that change nothing that the code
- * around them can see and leave no vector state behind.
+ * Thunks: callbacks around a call, or at any point of the text. They change nothing that the
+ * surrounding code can see, and leave no vector state behind.
  *
  *     static void count(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
  *         ++*(unsigned long *)thunk->user;
@@ -16,15 +16,15 @@
  *
  * Contract shared by all thunks:
  *  - Callbacks are ordinary functions. They find the upper halves of all vector registers clean,
- *    whatever the caller holds in there, so that their SSE code runs at full speed, and an empty
- *    x87 stack (but see carry_thunk_around). They may throw and be unwound. What is no register, as
- *    errno, they leave as it was.
- *  - Thunks are unwindable at each instruction, push real return addresses and return to them
- *    (CET, shadow stacks), and allocate nothing but stack: at most 1 KiB and what `stack_words`
- *    asks for, or for carry_thunk_any the size of an area. They are as safe as the callbacks are:
- *    in any thread, signal handlers too.
- *  - Until carry_thunk_prepare() has returned CARRY_OK there is nobody who knows which registers
- *    there are: thunks then hand each call on to the target and call nobody.
+ *    whatever the caller holds there, so that their SSE code runs at full speed. They find an empty
+ *    x87 stack (but see carry_thunk_around). They may throw and be unwound. They must preserve
+ *    state that is not in registers, such as errno.
+ *  - Thunks are unwindable at each instruction. They push real return addresses and return to them
+ *    (CET, shadow stacks). They allocate stack only: at most 1 KiB, plus what `stack_words` asks
+ *    for, or plus the size of an area for carry_thunk_any. They are as safe as their callbacks, in
+ *    any thread and in signal handlers.
+ *  - Until carry_thunk_prepare() has returned CARRY_OK, thunks do not know which registers exist:
+ *    they hand each call on to the target, without callbacks.
  *
  * x86-64 and the System V ABI only: elsewhere CARRY_HAS_THUNKS is 0, there is no CARRY_THUNK, and
  * carry_thunk_prepare() returns CARRY_ERROR_UNSUPPORTED.
@@ -45,40 +45,41 @@ CARRY_BEGIN_DECLS
 struct carry_thunk;
 
 /*
- * One call, as callbacks see it. It is the thunk's own memory, gone when the call is: what stands
- * in it is loaded back into the registers, so callbacks may change it, except where noted.
+ * One call, as callbacks see it. The memory belongs to the thunk, and is valid until the call ends.
+ * The thunk loads its contents back into the registers, so callbacks may change them, except where
+ * noted.
  */
 struct carry_thunk_call {
-    uint64_t integer[6];  /* rdi, rsi, rdx, rcx, r8, r9; as `enter` left them in `leave` */
-    uint64_t result[2];   /* rax, rdx; of `leave` alone */
-    uint64_t *stack;      /* the arguments on the stack, the seventh integer first; not to change is
+    uint64_t integer[6];  /* rdi, rsi, rdx, rcx, r8, r9; in `leave`, as `enter` left them */
+    uint64_t result[2];   /* rax, rdx; in `leave` only */
+    uint64_t *stack;      /* the arguments on the stack, the seventh integer first; do not modify
                            * the pointer. In carry_thunk_any: where the stack pointer was */
-    void *return_address; /* for information: where the call goes back to */
+    void *return_address; /* for information: where the call returns to */
     void *vectors;        /* xmm0 to xmm7 (in `leave` xmm0 and xmm1), each of `vector_size` bytes;
-                           * NULL in carry_thunk_any. The pointer is not to change */
-    uint64_t vector_size; /* 16, 32 or 64: as wide as any of them is in use. `leave` may make it 16
-                           * and move xmm1 to where it then is: the caller finds clean uppers */
-    uint64_t word;        /* 0 in `enter`; what it leaves there is found by `leave` */
-    uint64_t library;     /* 0 in `enter`; of <carry/hook.h>, whose callbacks leave it alone */
+                           * NULL in carry_thunk_any. Do not modify the pointer */
+    uint64_t vector_size; /* 16, 32 or 64: the widest in use. `leave` may set it to 16 and move xmm1
+                           * to its new place: the caller then finds clean upper halves */
+    uint64_t word;        /* 0 in `enter`; `leave` finds the value that `enter` left */
+    uint64_t library;     /* 0 in `enter`; for <carry/hook.h>, whose callbacks must not touch it */
 };
 
 typedef void carry_thunk_fn(const struct carry_thunk *thunk, struct carry_thunk_call *call);
 
-/* What a thunk does: the object that its stub names. Pointers may be stored to while threads run
- * the thunk, if each store is atomic. */
+/* Describes what a thunk does; the thunk's stub names this object. Pointers may be changed while
+ * threads run the thunk, if each store is atomic. */
 struct carry_thunk {
     carry_thunk_fn *enter; /* or NULL */
-    carry_thunk_fn *leave; /* or NULL; of carry_thunk_around alone */
-    const void *target;    /* the function that is called in the end; carry_thunk_any has none */
-    uint64_t stack_words;  /* of carry_thunk_around: how many words of arguments on the stack the
+    carry_thunk_fn *leave; /* or NULL; carry_thunk_around only */
+    const void *target;    /* the function that the thunk calls; carry_thunk_any has none */
+    uint64_t stack_words;  /* carry_thunk_around only: how many words of arguments on the stack the
                             * target may read beyond the first two, at most 4096 */
-    void *user;            /* yours, as are the bytes behind it */
+    void *user;            /* the caller's, as are the bytes after this structure */
 };
 
 /*
- * Finds out which registers thunks have to keep. Before the first thunk runs, and again after
- * carry_cpu_set_mask(): thunks keep the registers of the features in effect. May be called at any
- * time and as often as one likes.
+ * Finds out which registers thunks must keep. Call it before the first thunk runs, and again after
+ * carry_cpu_set_mask(): thunks keep at least the registers of the features in effect. It may be
+ * called at any time, any number of times.
  *
  * Returns CARRY_OK, or CARRY_ERROR_UNSUPPORTED.
  */
@@ -87,51 +88,55 @@ CARRY_API int carry_thunk_prepare(void);
 #if CARRY_HAS_THUNKS
 
 /*
- * The thunks, for those who write stubs: text that puts the address of a struct carry_thunk into
- * r11 and jumps to one of these, with the registers and the stack as they are where a function
- * starts. They are not for C to call.
+ * The thunks, for use by stubs: text that puts the address of a struct carry_thunk into r11 and
+ * jumps to a thunk, with the registers and the stack as they are where a function starts. C code
+ * must not call thunks.
  *
- * carry_thunk_enter calls `enter` and jumps to the target. Kept is what an argument may be in: rdi,
- * rsi, rdx, rcx, r8, r9, rax (how many vectors), r10 (static chain), and zmm0 to zmm7, ymm or xmm
- * as wide as in use. The target finds the caller's stack: any number of arguments, and the caller's
- * return address.
+ * carry_thunk_enter calls `enter` and jumps to the target. It keeps the registers that may hold an
+ * argument: rdi, rsi, rdx, rcx, r8, r9, rax (number of vectors), r10 (static chain), and zmm0 to
+ * zmm7, or ymm or xmm, as wide as in use. The target finds the caller's stack: any number of
+ * arguments, and the caller's return address.
  *
  * carry_thunk_around calls `enter`, the target and `leave`, and returns. The target finds copies of
  * two words of arguments on the stack (eight integers in all) and of `stack_words` more, and a
- * return address in the thunk. Kept are results in rax, rdx, and zmm0 and zmm1, ymm or xmm as wide
- * as in use; those in st0 and st1 lie on the x87 stack while `leave` runs, which therefore has six
- * or seven places left on it. `leave` is not called if the target throws or jumps out.
- * Not for functions that return twice or ask who called them (setjmp, vfork, dlsym with RTLD_NEXT).
+ * return address in the thunk. The thunk keeps results in rax, rdx, and zmm0 and zmm1, or ymm or
+ * xmm, as wide as in use. Results in st0 and st1 stay on the x87 stack while `leave` runs, which
+ * therefore has six or seven places left there. `leave` is not called if the target throws or jumps
+ * out. Not for functions that return twice (setjmp, vfork), or that look at their return address
+ * (dlsym with RTLD_NEXT).
  *
- * Both leave alone what no call may change, and do not keep what each may: zmm8 to zmm31, mask
- * registers and r11.
+ * Both thunks leave alone what no call may change. They do not keep what each call may change: zmm8
+ * to zmm31, mask registers and r11.
  */
 CARRY_API extern const char carry_thunk_enter[];
 CARRY_API extern const char carry_thunk_around[];
 
 /*
- * At any point of the text, between any two instructions, where a stub is *called* that pushes r11,
- * puts the address of the struct carry_thunk into it and jumps here. Calls `enter`, then returns to
- * the text with all registers as they were, flags and r11 too: general ones, x87, MXCSR, vectors
- * and masks as carry_xstate_default() names them.
+ * For any point of the text, between any two instructions. The text *calls* a stub that pushes r11,
+ * puts the address of the struct carry_thunk into r11 and jumps here. The thunk calls `enter`, then
+ * returns to the text with all registers as they were, including the flags and r11: general
+ * registers, x87, MXCSR, and at least the vectors and masks that carry_xstate_default() names. Only
+ * registers of arguments that the callback changed in its struct carry_thunk_call differ.
  *
- * The call writes into the 128 bytes below the stack pointer: where the text may keep something
- * there, it has to be stepped over first, by lea -128(%rsp), %rsp, which changes no flag, and back
+ * The call writes into the 128 bytes below the stack pointer. If the text may keep something there,
+ * it must first step over these bytes with lea -128(%rsp), %rsp, which changes no flag, and back
  * afterwards. The stack need not be aligned. Callbacks run with the control words of the text and
- * find the direction flag clear. PKRU is left to callbacks, as any other right of the thread;
- * tile data are not kept: callbacks that touch them keep them.
+ * find the direction flag clear. The thunk does not keep PKRU: callbacks are responsible for it, as
+ * for any other right of the thread. The thunk does not keep tile data: callbacks that touch tile
+ * data must keep them.
  */
 CARRY_API extern const char carry_thunk_any[];
 
 /*
- * Stubs made by the compiler. `name` becomes a function, which the program declares with the type
- * of the target; `descriptor` is a struct carry_thunk that the same source file defines. In C++
- * both are extern "C"; in C the descriptor may be static. If it is neither static nor hidden, a
- * shared object's C code may find another object's of that name, the stub never. At file scope:
+ * Stubs made by the compiler. `name` becomes a function, which the program must declare with the
+ * type of the target. `descriptor` is a struct carry_thunk that the same source file must define.
+ * In C++ both must be extern "C"; in C the descriptor may be static. If it is neither static nor
+ * hidden, C code of a shared object may find another object's descriptor of that name; the stub
+ * never does. At file scope:
  *
- *     CARRY_THUNK(name, descriptor)           by carry_thunk_enter
- *     CARRY_THUNK_AROUND(name, descriptor)    by carry_thunk_around
- *     CARRY_THUNK_ANY(name, descriptor)       by carry_thunk_any, to be called from assembly
+ *     CARRY_THUNK(name, descriptor)           uses carry_thunk_enter
+ *     CARRY_THUNK_AROUND(name, descriptor)    uses carry_thunk_around
+ *     CARRY_THUNK_ANY(name, descriptor)       uses carry_thunk_any; for calls from assembly
  */
 #define CARRY_THUNK(name, descriptor)        CARRY_THUNK_STUB(name, descriptor, enter, "")
 #define CARRY_THUNK_AROUND(name, descriptor) CARRY_THUNK_STUB(name, descriptor, around, "")
@@ -147,9 +152,9 @@ CARRY_API extern const char carry_thunk_any[];
 #endif
 
 /*
- * By the table of addresses: the resolver behind a PLT would spoil r11. The descriptor is named by
- * an alias that is marked as used: compilers that optimise across files may drop, or name anew,
- * what only assembly names.
+ * The stub jumps through the global offset table, because the resolver behind a PLT would spoil
+ * r11. It names the descriptor by an alias that is marked as used: compilers that optimise across
+ * files may drop or rename symbols that only assembly names.
  */
 #define CARRY_THUNK_STUB(name, descriptor, entry, push)                                            \
     CARRY_ASSERT(CARRY_IS_THUNK(descriptor),                                                       \
