@@ -108,11 +108,13 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
 
 def why_not_of_tool(path: Path, name: str) -> str | None:
     """For a file of the command, which includes others by their path from there."""
-    if not (TOOL / name).is_file():
+    if not (TOOL / name).is_file() or ".." in Path(name).parts:
         return f'"{name}" is not a path from {TOOL.relative_to(ROOT)}/'
     own, other = path.relative_to(TOOL).parts[0], name.split("/")[0]
-    if own == other or own not in TOOL_RANK or name == "commands.def":
+    if own == other or path.parent == TOOL or name == "commands.def":
         return None
+    if own not in TOOL_RANK:
+        return f"{own}/ belongs to no layer of {Path(__file__).name}"
     if TOOL_RANK.get(other, len(TOOL_LAYERS)) >= TOOL_RANK[own]:
         return f"{own}/ does not stand above {other}/"
     return None
@@ -121,7 +123,7 @@ def why_not_of_tool(path: Path, name: str) -> str | None:
 def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
     """For what stands outside of the core, in a folder of its own."""
     top = path.relative_to(ROOT).parts[0]
-    if quoted and path.is_relative_to(TOOL):
+    if path.is_relative_to(TOOL) and (quoted or (TOOL / name).is_file()):
         return why_not_of_tool(path, name)
     file = (path.parent / name).resolve()
     if quoted and not (file.is_file() and file.is_relative_to(ROOT / top)):

@@ -28,6 +28,13 @@ def sources() -> list[Path]:
     ]
 
 
+def is_closed(text: str) -> bool:
+    """Is all of a file between the two headers?"""
+    lines = [line for line in text.splitlines() if line.startswith("#include")]
+    ends = ['#include "base/general_begin.h"', '#include "base/general_end.h"']
+    return [lines[0], lines[-1]] == ends and text.rstrip().endswith(ends[1])
+
+
 def uses(
     compiler: str, source: Path, folder: Path, *flags: str | Path
 ) -> Iterator[tuple[str, str]]:
@@ -60,6 +67,7 @@ def main() -> int:
         found = [use for path in sources() for use in uses(compiler, path, folder)]
         bare = [use for path in sources() for use in uses(compiler, path, folder, f"-I{folder}")]
     wrong = [use for use in found if use not in MEANT]
+    wrong += [(path.name, "is open") for path in sources() if not is_closed(path.read_text())]
     for function, instruction in wrong:
         print(f"{function}: {instruction}")
     print(f"{len(sources())} files: {len(wrong)} uses of vector registers, {len(bare)} if allowed")

@@ -8,6 +8,7 @@
 #include "broken/section.h"
 #include "harness/effort.h"
 #include "harness/fault.h"
+#include "harness/rng.h"
 #include "harness/section_sim.h"
 #include "harness/tap.h"
 
@@ -39,7 +40,7 @@ static const char *const stepped_names[SIM_STEPPED] = {"begin", "end", "reload",
 static void test_instructions(size_t stride, enum sim_stepped what, bool with_area,
                               bool loads_early) {
     sim_start(loads_early);
-    size_t instruction = 0;
+    size_t instruction = rng_below(stride);
     while (instruction < INSTRUCTIONS_MAX && sim.verdict.ok &&
            sim_interrupt_at(what, instruction, with_area))
         instruction += stride;

@@ -9,6 +9,8 @@
  */
 #ifdef __x86_64__
 #ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic error "-Wignored-attributes"
 #pragma clang attribute push(__attribute__((target("general-regs-only"))), apply_to = function)
 #else
 #pragma GCC push_options

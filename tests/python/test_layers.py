@@ -51,6 +51,12 @@ def test_draws_the_layers(tree: Path) -> None:
         ("tools/carry/cpu.c", "<asmjit/core.h>", "only jit/ includes asmjit"),
         ("tools/carry/cpu.c", "<carry/none.h>", "<carry/none.h> is no public header"),
         ("tools/carry/cpu.c", '"base/host.h"', '"base/host.h" is not a path from tools/carry/'),
+        ("tools/carry/sites/run.c", "<xstate/prof.h>", "sites/ does not stand above xstate/"),
+        (
+            "tools/carry/sites/run.c",
+            '"common/../bench/load.h"',
+            '"common/../bench/load.h" is not a path from tools/carry/',
+        ),
         ("tools/carry/common/text.c", '"capture/tally.h"', "common/ does not stand above capture/"),
         ("tools/carry/sites/run.c", '"xstate/prof.h"', "sites/ does not stand above xstate/"),
         ("tools/carry/xstate/xstate.c", '"bench/load.h"', "xstate/ does not stand above bench/"),

@@ -23,12 +23,13 @@ from captures import (
     Pcapng,
     Record,
     ethernet,
+    finish,
     network,
     packet,
     pcap,
     put16,
 )
-from conftest import BAD, CLEAN, DAMAGED, Check, Run
+from conftest import BAD, CLEAN, DAMAGED, ERROR, Check, Run
 from schemas import conforming
 
 CARD, OTHER, THIRD = "10.0.0.5", "10.0.0.7", "10.0.0.8"
@@ -474,3 +475,60 @@ def test_what_fix_leaves_is_named_by_what_the_end_shows(carry: Run, tmp_path: Pa
         "partial": (9, [2, 4, 5, 6, 7]),
     }
     assert done.returncode == carry("check", "-q", source).returncode == BAD
+
+
+ROWS = ("bad", "partial", "illegal")
+
+
+def parts_of(inner: bytes, first: int) -> list[bytes]:
+    """An IP packet within another one, which came in two fragments."""
+    frames = []
+    for at, end in ((0, first), (first, len(inner))):
+        part = network(OTHER, THIRD, 4, inner[at:end])
+        part = put16(put16(part, 6, at // 8 | (0x2000 if end < len(inner) else 0)), 10, 0)
+        frames.append(ethernet(put16(part, 10, finish(part[:20]))))
+    return frames
+
+
+# The header in both fragments, or in the first, of which its frame says that it stands alone.
+@pytest.mark.parametrize(("first", "is_evidence"), [(16, False), (24, False), (16, True)])
+def test_fix_by_the_sender_in_datagrams(
+    carry: Run, tmp_path: Path, first: int, is_evidence: bool
+) -> None:
+    """Reassembled datagrams hold evidence, and go by evidence, as far as carry check says."""
+    inner = packet(TCP, b"x" * 32, src=CARD, sums="partial" if is_evidence else "good")
+    other = alone(CARD) if is_evidence else left(CARD)
+    source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    source.write_bytes(pcap([*parts_of(put16(inner, 10, 0), first), other]))
+    checked = json.loads(carry("check", "--json", source).stdout)["protocols"]
+    found = {(name, verdict): row[verdict] for name, row in checked.items() for verdict in ROWS}
+    assert found["ip", "partial"] == 2
+    for verdicts in ("partial", "bad", "illegal", "bad,partial"):
+        done = carry("fix", source, "-o", copy, "--only", verdicts, "--json")
+        report = conforming("fix", done.stdout)
+        assert done.returncode == carry("check", "-q", copy).returncode
+        for (name, verdict), count in found.items():
+            repaired = count if verdict in verdicts.split(",") else 0
+            assert report["repaired"].get(name, {}).get(verdict, 0) == repaired
+            assert report["left"].get(name, {}).get(verdict, 0) == count - repaired
+
+
+def test_fix_where_a_frame_has_headers_of_two_senders(carry: Run, tmp_path: Path) -> None:
+    """Each is damage or not by itself: the frame is left, and the summary says why."""
+    inner = put16(packet(ICMP, src=OTHER), 10, 0)
+    source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    source.write_bytes(pcap([empty(network(CARD, THIRD, 4, inner)), left(CARD)]))
+    done = carry("fix", source, "-o", copy, "--only=partial", "--json")
+    report = conforming("fix", done.stdout)
+    assert done.returncode == carry("check", "-q", copy).returncode == BAD
+    assert {row["reason"] for row in report["reasons"]} == {"beside", "only"}
+
+
+def test_fix_refuses_to_learn_from_what_unpacks_to_too_much(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap.gz"
+    path.write_bytes(gzip.compress(pcap([alone(CARD)]) + bytes(16) * (6 << 20), mtime=0))
+    for options in (["--dry-run"], ["-o", tmp_path / "b.pcap"]):
+        done = carry("fix", path, "--only=partial", *options)
+        assert (done.returncode, done.stdout) == (ERROR, "")
+        assert "unpacks to far more than captures do" in done.stderr
+    assert not (tmp_path / "b.pcap").exists()

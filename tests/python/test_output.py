@@ -93,8 +93,9 @@ def refused(carry: Run, writer: str, out: Path | str, source: Path) -> str:
     done = carry(*command("", writer, out, source)[1:])
     assert (done.returncode, done.stdout) == (ERROR, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"carry: {out}: ")
-    return line.removeprefix(f"carry: {out}: ")
+    name = str(out) or '""'
+    assert line.startswith(f"carry: {name}: ")
+    return line.removeprefix(f"carry: {name}: ")
 
 
 @pytest.fixture

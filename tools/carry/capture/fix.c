@@ -36,9 +36,9 @@ static const char usage[] =
     "  -o, --output=FILE    where the copy goes\n"
     "      --only=VERDICTS  repair only sums that are bad, partial or illegal: names,\n"
     "                       separated by commas; only if bad is named, this repairs\n"
-    "                       SCTP sums that verify as Adler-32. A file is read twice\n"
-    "                       then, as all of it tells which IPv4 headers of 0 are\n"
-    "                       partial; of a pipe, what came before tells\n"
+    "                       SCTP sums that verify as Adler-32. Between bad and\n"
+    "                       partial, all of a file decides for IPv4 headers of 0:\n"
+    "                       it is read twice; in a pipe, the packets before decide\n"
     "      --dry-run        write no copy; say what would be repaired\n"
     "  -l, --log=FILE       a line of JSON for each checksum that changes, or is left\n"
     "                       wrong; - prints them in place of the summary\n"
@@ -255,6 +255,11 @@ static int open_repair(struct run *run) {
     return repair_open(&run->repair) ? STATUS_CLEAN : command_error("%s", strerror(errno));
 }
 
+static int refuse_bomb(const struct run *run) {
+    return command_file_error(run->options.input, "unpacks to far more than captures do: unpack it "
+                                                  "first, and fix what comes out");
+}
+
 /* All of a file tells of its senders, where that makes a difference. */
 static bool reads_twice(const struct run *run) {
     return repair_tells_apart(&run->repair) && !capture_waits(run->capture);
@@ -265,15 +270,18 @@ static int learn(struct run *run) {
     struct packet packet;
     if (!reads_twice(run))
         return STATUS_CLEAN;
-    while (!is_bomb(run) && capture_next(run->capture, &packet) == CAPTURE_PACKET) {
-        run->written += packet.captured;
+    while (!run->is_bomb && capture_next(run->capture, &packet) == CAPTURE_PACKET) {
+        run->written = input_offset(capture_input(run->capture));
+        run->is_bomb = is_bomb(run);
         repair_learn(&run->repair, &packet);
         if (progress_due)
             progress_draw(capture_position(run->capture));
     }
+    if (run->is_bomb)
+        return refuse_bomb(run);
+    repair_learned(&run->repair);
     run->written = 0;
     run->learned = capture_size(run->capture);
-    run->repair.learned = true;
     run->capture = capture_again(run->capture);
     return run->capture ? STATUS_CLEAN : command_file_error(run->options.input, strerror(errno));
 }
@@ -314,8 +322,7 @@ static int copy(struct run *run) {
     if (!repair_end(&run->repair))
         return command_file_error(run->options.input, strerror(ENOMEM));
     if (run->is_bomb)
-        return command_file_error(run->options.input, "unpacks to far more than captures do: "
-                                                      "unpack it first, and fix what comes out");
+        return refuse_bomb(run);
     if (run->report.end == CAPTURE_FAILED)
         return command_file_error(run->options.input, run->report.problem->reason);
     return STATUS_CLEAN;

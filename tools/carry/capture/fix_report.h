@@ -14,6 +14,7 @@
 enum fix_reason {
     FIX_REASON_ONLY,    /* --only does not name its verdict */
     FIX_REASON_EARLY,   /* what shows that --only names its verdict came behind it, in a pipe */
+    FIX_REASON_BESIDE,  /* of IPv4 headers of 0 in one frame, only some are left to network cards */
     FIX_REASON_QUOTED,  /* an ICMP error quotes it */
     FIX_REASON_COVERED, /* a sum that cannot be verified covers it */
     FIX_REASON_PARTIAL, /* a sum covers it that is right once a partial one is complete */

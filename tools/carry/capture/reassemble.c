@@ -14,7 +14,9 @@
 struct reassembler {
     struct carry_packet_options options;
     struct fragment_table table;
-    bool repairs, tag;
+    bool tag;
+    reassembler_flags_fn *flags; /* NULL: nothing is repaired */
+    void *flags_context;
 
     struct datagram datagram;
     struct source *sources; /* the datagram's */
@@ -227,9 +229,11 @@ static void repair(struct reassembler *reassembler, const struct entry *entry) {
     const struct carry_frame frame = frame_of(datagram, entry);
     datagram->bar = bar_of(entry->sources);
     datagram->changes_count = 0;
-    if (!reassembler->repairs || datagram->bar != DATAGRAM_FREE)
+    if (!reassembler->flags || datagram->bar != DATAGRAM_FREE)
         return;
-    size_t count = carry_packet_fix(&frame, &reassembler->options, changes, CARRY_PACKET_SUMS_MAX);
+    struct carry_packet_options options = reassembler->options;
+    options.flags |= reassembler->flags(reassembler->flags_context, &frame);
+    size_t count = carry_packet_fix(&frame, &options, changes, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
         if (changes[i].field_offset >= datagram->header_size)
             datagram->changes[datagram->changes_count++] = changes[i];
@@ -359,8 +363,10 @@ void reassembler_watch(struct reassembler *reassembler, reassembler_lost_fn *los
     reassembler->table.lost_context = context;
 }
 
-void reassembler_repair(struct reassembler *reassembler) {
-    reassembler->repairs = true;
+void reassembler_repair(struct reassembler *reassembler, reassembler_flags_fn *flags,
+                        void *context) {
+    reassembler->flags = flags;
+    reassembler->flags_context = context;
 }
 
 void reassembler_tag(struct reassembler *reassembler, bool tag) {

@@ -113,9 +113,12 @@ void reassembler_watch(struct reassembler *reassembler, reassembler_lost_fn *los
 
 /*
  * Has carry_packet_fix() repair datagrams before they are judged, unless there is a bar:
- * datagram->changes lists what changed in the content.
+ * datagram->changes lists what changed in the content. `flags` says which flags a datagram, as it
+ * came, needs beside those of the options.
  */
-void reassembler_repair(struct reassembler *reassembler);
+typedef uint32_t reassembler_flags_fn(void *context, const struct carry_frame *datagram);
+void reassembler_repair(struct reassembler *reassembler, reassembler_flags_fn *flags,
+                        void *context);
 
 /* What is added next bears this tag, for the caller. */
 void reassembler_tag(struct reassembler *reassembler, bool tag);

@@ -64,34 +64,81 @@ static const uint8_t *sender_of(const struct carry_frame *frame,
     return (const uint8_t *)frame->data + sum->network_offset + 12;
 }
 
+/* A datagram is cut at its first gap, and a fragment behind that may hold a whole header. */
+static bool has_sender(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    return (uint64_t)sum->network_offset + 20 <= frame->captured;
+}
+
 static bool is_left(const struct repair *repair, const struct carry_frame *frame,
                     const struct carry_packet_sum *sum) {
-    return header_senders_is_alone(sum) &&
+    return header_senders_is_alone(sum) && has_sender(frame, sum) &&
            header_senders_leaves(repair->known, sender_of(frame, sum));
 }
 
 static void learn(struct repair *repair, const struct carry_frame *frame,
                   const struct carry_packet_sum *sums, size_t count) {
-    for (size_t i = 0; i < count && !repair->learned; i++)
+    for (size_t i = 0; i < count; i++)
         header_senders_add(repair->known, frame, &sums[i]);
+}
+
+/* As carry check: from what its first fragment could not tell, as it was before any repair. */
+static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
+    const struct carry_frame frame = tally_frame(&datagram->packet);
+    learn(repair, &frame, datagram->changes, datagram->changes_count);
+    learn(repair, &frame, datagram->fresh, datagram->fresh_count);
 }
 
 void repair_learn(struct repair *repair, const struct packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
     const struct carry_frame frame = tally_frame(packet);
-    size_t count = carry_packet_check(&frame, &repair->options, sums, CARRY_PACKET_SUMS_MAX);
+    size_t count = carry_packet_check_fragment(&frame, &repair->options, sums,
+                                               CARRY_PACKET_SUMS_MAX, &fragment);
     learn(repair, &frame, sums, count);
+    if (!fragment.version)
+        return;
+    for (const struct datagram *datagram =
+             reassembler_add(repair->learner, packet, &fragment, sums, count);
+         datagram; datagram = reassembler_next(repair->learner))
+        learn_datagram(repair, datagram);
 }
 
-/* Are headers left to network cards by all whose headers hold 0 and stand alone in this frame? */
+void repair_learned(struct repair *repair) {
+    reassembler_end(repair->learner);
+}
+
+/*
+ * Is it so that the sums which a flag for the whole frame turns partial are those of headers whose
+ * senders leave them to their network cards, and no others?
+ */
 static bool all_leave(const struct repair *repair, const struct carry_frame *frame,
                       const struct carry_packet_sum *sums, size_t count) {
-    size_t alone = 0, left = 0;
-    for (size_t i = 0; i < count; i++) {
-        alone += header_senders_is_alone(&sums[i]);
+    struct carry_packet_options known = repair->options;
+    struct carry_packet_sum judged[CARRY_PACKET_SUMS_MAX];
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
         left += is_left(repair, frame, &sums[i]);
-    }
-    return left && left == alone;
+    if (!left)
+        return false;
+    known.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
+    carry_packet_check(frame, &known, judged, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (judged[i].verdict != sums[i].verdict && !is_left(repair, frame, &sums[i]))
+            return false;
+    return true;
+}
+
+static uint32_t flags_of(const struct repair *repair, const struct carry_frame *frame,
+                         const struct carry_packet_sum *sums, size_t count) {
+    return all_leave(repair, frame, sums, count) ? CARRY_PACKET_IP_ZERO_PARTIAL : 0;
+}
+
+/* As reassembler_flags_fn. */
+static uint32_t flags_of_datagram(void *context, const struct carry_frame *datagram) {
+    struct repair *repair = context;
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    size_t count = carry_packet_check(datagram, &repair->options, sums, CARRY_PACKET_SUMS_MAX);
+    return flags_of(repair, datagram, sums, count);
 }
 
 /* A header that was repaired as a bad one may turn out to have been left to a network card. */
@@ -168,17 +215,39 @@ static void leave_header(struct repair *repair, const struct header_sender *send
         fix_log_left(repair->log, &logged, reason);
 }
 
+/* Leaves a sum of a frame or a datagram, where `sum` tells its place in that. */
+static void leave_by_sender(struct repair *repair, const struct carry_frame *frame,
+                            const struct carry_packet_sum *sum, const struct fix_sum *left,
+                            enum fix_reason reason) {
+    const struct header_sender *sender =
+        has_sender(frame, sum) ? header_senders_add(repair->headers, frame, sum) : NULL;
+    if (sender && header_senders_is_alone(sum))
+        leave_header(repair, sender, left, reason);
+    else
+        leave(repair, left, reason);
+}
+
+/* The verdict by all that is known of the sender. */
+static unsigned verdict_of(const struct repair *repair, const struct carry_frame *frame,
+                           const struct carry_packet_sum *sum) {
+    return is_left(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
+}
+
+/* One that is wanted by its sender is left where the flag for a frame would go too far. */
+static enum fix_reason why_left_known(const struct repair *repair, const struct judged *judged,
+                                      const struct carry_frame *frame,
+                                      const struct carry_packet_sum *sum) {
+    unsigned verdict = verdict_of(repair, frame, sum);
+    enum fix_reason reason = why_left(repair, judged, sum, verdict);
+    bool is_held = reason == FIX_REASON_UNKNOWN || reason == FIX_REASON_SNAPLEN;
+    return is_held && verdict != sum->verdict ? FIX_REASON_BESIDE : reason;
+}
+
 static void leave_in_frame(struct repair *repair, const struct packet *packet,
                            const struct judged *judged, const struct carry_packet_sum *sum) {
     const struct carry_frame frame = tally_frame(packet);
-    const struct header_sender *sender = header_senders_add(repair->headers, &frame, sum);
     const struct fix_sum left = in_frame(packet, sum);
-    unsigned verdict = is_left(repair, &frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
-    enum fix_reason reason = why_left(repair, judged, sum, verdict);
-    if (sender && header_senders_is_alone(sum))
-        leave_header(repair, sender, &left, reason);
-    else
-        leave(repair, &left, reason);
+    leave_by_sender(repair, &frame, sum, &left, why_left_known(repair, judged, &frame, sum));
 }
 
 /* Was it left only because what shows that it was to be repaired came behind it? */
@@ -266,9 +335,13 @@ static bool write_change(struct repair *repair, const struct datagram *datagram,
 
 /* A field changes in every fragment that brought it: copies must go on to agree. */
 static void write_changes(struct repair *repair, const struct datagram *datagram) {
+    const struct carry_frame frame = tally_frame(&datagram->packet);
     struct fix_report *report = repair->report;
-    for (size_t i = 0; i < datagram->changes_count; i++)
+    for (size_t i = 0; i < datagram->changes_count; i++) {
         report->repaired[datagram->changes[i].protocol][datagram->changes[i].verdict]++;
+        if (header_senders_is_alone(&datagram->changes[i]))
+            note_alone(repair, &frame, &datagram->changes[i]);
+    }
     for (const struct source *source = datagram->sources; source; source = source->next) {
         bool changed = false;
         for (size_t i = 0; i < datagram->changes_count; i++)
@@ -290,30 +363,36 @@ static enum fix_reason why_left_in(const struct repair *repair, const struct dat
     const struct judged judged = {.sums = datagram->sums,
                                   .count = datagram->count,
                                   .cut = datagram->packet.captured < datagram->packet.wire};
-    if (!is_wanted(repair, sum->verdict))
+    const struct carry_frame frame = tally_frame(&datagram->packet);
+    if (!is_wanted(repair, verdict_of(repair, &frame, sum)))
         return FIX_REASON_ONLY;
     if (datagram->bar != DATAGRAM_FREE)
         return datagram->bar == DATAGRAM_NESTED ? FIX_REASON_NESTED : FIX_REASON_TUNNEL;
     for (size_t i = 0; i < judged.count; i++)
         if (judged.sums[i].field_offset == at)
-            return why_left(repair, &judged, &judged.sums[i], judged.sums[i].verdict);
+            return why_left_known(repair, &judged, &frame, &judged.sums[i]);
     return FIX_REASON_UNKNOWN;
 }
 
 /* What a fragment alone shows to be wrong is listed with it, unless that was put right. */
 static void leave_in_source(struct repair *repair, const struct datagram *datagram,
                             const struct source *source) {
+    const struct carry_frame frame = tally_frame(&datagram->packet);
+    uint32_t moved = datagram->header_size + source->place - source->content_offset;
     for (size_t i = 0; i < source->sums_count; i++) {
-        const struct carry_packet_sum *sum = &source->sums[i];
-        uint32_t in_content = sum->field_offset - source->content_offset;
-        uint32_t at = datagram->header_size + source->place + in_content;
-        const struct fix_sum left = in_source(source, sum);
-        if (tally_names(sum->verdict) && !is_changed(datagram, at))
-            leave(repair, &left, why_left_in(repair, datagram, sum, at));
+        struct carry_packet_sum in_datagram = source->sums[i];
+        in_datagram.field_offset += moved;
+        in_datagram.network_offset += moved;
+        const struct fix_sum left = in_source(source, &source->sums[i]);
+        if (tally_names(in_datagram.verdict) && !is_changed(datagram, in_datagram.field_offset))
+            leave_by_sender(repair, &frame, &in_datagram, &left,
+                            why_left_in(repair, datagram, &in_datagram, in_datagram.field_offset));
     }
 }
 
 static void finish_datagram(struct repair *repair, const struct datagram *datagram) {
+    const struct carry_frame frame = tally_frame(&datagram->packet);
+    learn_datagram(repair, datagram);
     write_changes(repair, datagram);
     for (const struct source *source = datagram->sources; source; source = source->next)
         if (source->offset != SOURCE_NOWHERE) /* others were listed with the datagram around */
@@ -322,7 +401,8 @@ static void finish_datagram(struct repair *repair, const struct datagram *datagr
         const struct carry_packet_sum *sum = &datagram->fresh[i];
         const struct fix_sum left = in_datagram(datagram, sum);
         if (tally_names(sum->verdict))
-            leave(repair, &left, why_left_in(repair, datagram, sum, sum->field_offset));
+            leave_by_sender(repair, &frame, sum, &left,
+                            why_left_in(repair, datagram, sum, sum->field_offset));
     }
 }
 
@@ -357,11 +437,12 @@ bool repair_open(struct repair *repair) {
     repair->called_bad = calloc(HEADER_SENDERS_MAX, sizeof *repair->called_bad);
     repair->headers = header_senders_create();
     repair->waiting = calloc(HEADER_SENDERS_MAX, sizeof *repair->waiting);
+    repair->learner = reassembler_create(&repair->options);
     repair->reassembler = reassembler_create(&repair->options);
     if (!repair->known || !repair->called_bad || !repair->headers || !repair->waiting ||
-        !repair->reassembler)
+        !repair->learner || !repair->reassembler)
         return false;
-    reassembler_repair(repair->reassembler);
+    reassembler_repair(repair->reassembler, flags_of_datagram, repair);
     reassembler_watch(repair->reassembler, finish_lost, repair);
     return true;
 }
@@ -375,8 +456,7 @@ void repair_packet(struct repair *repair, const struct packet *packet) {
     size_t changed = 0, count = carry_packet_check_fragment(&frame, options, sums,
                                                             CARRY_PACKET_SUMS_MAX, &fragment);
     learn(repair, &frame, sums, count);
-    if (all_leave(repair, &frame, sums, count))
-        fixing.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
+    fixing.flags |= flags_of(repair, &frame, sums, count);
     if (fixing.flags != options->flags || any_wanted(repair, sums, count))
         changed = carry_packet_fix(&frame, &fixing, changes, CARRY_PACKET_SUMS_MAX);
     if (changed)
@@ -402,6 +482,7 @@ void repair_close(struct repair *repair) {
     if (repair->reassembler)
         reassembler_watch(repair->reassembler, NULL, NULL);
     reassembler_free(repair->reassembler);
+    reassembler_free(repair->learner);
     header_senders_free(repair->known);
     free(repair->called_bad);
     header_senders_free(repair->headers);

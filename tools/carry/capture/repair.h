@@ -32,8 +32,8 @@ struct repair {
     struct carry_packet_options options;
     struct fix_report *report;
     struct reassembler *reassembler;
-    struct header_senders *known; /* of what the input holds, by now or, if learned, in all */
-    bool learned;
+    struct header_senders *known; /* of what the input holds, as far as it was read or learned */
+    struct reassembler *learner;
     uint64_t *called_bad; /* for each of these senders the headers of 0 repaired as bad ones */
     struct header_senders *headers; /* of what the copy holds */
     /* For each of these senders the headers of 0 that are left, and that the end settles. */
@@ -51,6 +51,9 @@ bool repair_tells_apart(const struct repair *repair);
 
 /* Learns what a packet tells of its senders, before the first one is repaired. */
 void repair_learn(struct repair *repair, const struct packet *packet);
+
+/* There are no more to learn from. */
+void repair_learned(struct repair *repair);
 
 /* Repairs the packet that the capture returned last. */
 void repair_packet(struct repair *repair, const struct packet *packet);
