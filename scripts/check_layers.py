@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the include graph against the layers, which are told in docs/architecture.md.
+"""Checks the include graph against the layers, which docs/explanation/architecture.md draws.
 
 A module may include its own files, those of modules in layers below its own, and their public
 headers; modules of one layer see each other's public headers only. The core includes nothing of a

@@ -45,8 +45,12 @@ def test_links(document: Path) -> None:
 
 
 def test_the_index_leads_to_every_document() -> None:
-    index = SOURCE / "docs/index.md"
-    assert {target for target, _ in links(index)} >= set(DOCUMENTS) - {index}
+    reached, next_ones = set(), {SOURCE / "docs/index.md"}
+    while next_ones:
+        reached |= next_ones
+        documents = (path for path in next_ones if path.suffix == ".md")
+        next_ones = {target for path in documents for target, _ in links(path)} - reached
+    assert reached >= set(DOCUMENTS)
 
 
 def test_the_index_names_what_is_there() -> None:
@@ -61,3 +65,41 @@ def test_the_index_names_what_is_there() -> None:
     manual = (SOURCE / "docs/man/carry.1").read_text()
     for section in re.findall(r"section ([A-Z]+)", text):
         assert f"\n.SH {section}\n" in manual
+
+
+# --- Decisions ---
+
+DECISIONS = SOURCE / "docs/explanation/decisions"
+RECORDS = sorted(DECISIONS.glob("[0-9]*.md"))
+RECORD = re.compile(
+    r"# (\d{3})\. (?P<title>[^\n]+)\n\nModule: (?P<modules>`[^.]+)\. Code: (?P<code>`.+?`)\.\n\n"
+    r"\*\*Context\.\*\* .+\n\n\*\*Decision\.\*\* .+\n\n\*\*Evidence\.\*\*\s.+\n",
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_decision_has_a_record_that_leads_to_the_code(path: Path) -> None:
+    record = RECORD.fullmatch(path.read_text())
+    assert record
+    assert record[1] == path.name[:3]
+    for name in re.findall(r"`([^`]+)`", record["code"]):
+        assert (SOURCE / name).exists(), f"{name} is not there"
+
+
+def test_the_index_of_decisions_lists_each_under_its_module() -> None:
+    listed = []
+    for section in (DECISIONS / "index.md").read_text().split("\n## ")[1:]:
+        module, *lines = section.splitlines()
+        for number, name, title in (
+            match.groups()
+            for line in lines
+            if (match := re.fullmatch(r"- \[(\d{3})\]\((.+\.md)\) (.+)", line))
+        ):
+            record = RECORD.fullmatch((DECISIONS / name).read_text())
+            assert record
+            assert (number, title) == (record[1], record["title"])
+            assert record["modules"].startswith(f"`{module}`")
+            listed.append(name)
+    assert sorted(listed) == [path.name for path in RECORDS]
+    assert [path.name[:3] for path in RECORDS] == [f"{i + 1:03}" for i in range(len(RECORDS))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Installing, removing again, and what docs/architecture.md says of the ABI."""
+"""Installing, removing again, and what docs/explanation/architecture.md says of the ABI."""
 
 from __future__ import annotations
 
