@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks what formatters do not: licence lines, white space, line lengths, the README's length."""
+"""Checks what formatters do not: licence lines, white space, lengths, and the words of prose."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,11 @@ NO_SPDX = {".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
 LONG_LINES = {".1", ".def", ".json", ".md"}
 TABS = {"Kbuild", "Makefile", ".go"}  # as make and gofmt have it
+
+# A term for each thing, and the phrases that it replaces: the last column of a table.
+GLOSSARY = ROOT / "docs/reference/glossary.md"
+TERM = re.compile(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def sources() -> Iterator[Path]:
@@ -53,8 +59,35 @@ def complaints(path: Path, text: str) -> Iterator[tuple[int, str]]:
             yield number, f"{len(line)} characters, more than {LINE_MAX}"
 
 
+def house_words() -> dict[str, str]:
+    """The phrases that public prose must not use, and the term for each."""
+    rows = TERM.findall(GLOSSARY.read_text())
+    return {
+        phrase.strip(): term
+        for term, phrases in rows
+        for phrase in phrases.split(",")
+        if term != "term" and phrase.strip()
+    }
+
+
+def is_prose(path: Path) -> bool:
+    """Is it for those who use the library: a document, or a public header?"""
+    return path != GLOSSARY and (path.suffix == ".md" or path.is_relative_to(ROOT / "include"))
+
+
+def unlike_the_glossary(text: str, words: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """Line number and complaint."""
+    text = FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
+    for phrase, term in words.items():
+        spaced = phrase.replace(" ", r"(?:\s|\*)+")
+        for match in re.finditer(rf"\b{spaced}\b", text, re.IGNORECASE):
+            line = text.count("\n", 0, match.start()) + 1
+            yield line, f'"{phrase}": the glossary says "{term}"'
+
+
 def main() -> int:
     errors = 0
+    words = house_words()
     count = 0
     for path in sources():
         try:
@@ -62,14 +95,17 @@ def main() -> int:
         except UnicodeDecodeError:
             continue  # captures and other data
         count += 1
-        for number, complaint in complaints(path, text):
+        found = list(complaints(path, text))
+        if is_prose(path):
+            found += unlike_the_glossary(text, words)
+        for number, complaint in found:
             errors += 1
             print(f"{path.relative_to(ROOT)}:{number}: {complaint}")
         if path.name == "README.md" and text.count("\n") > README_LINES_MAX:
             errors += 1
             print(f"{path.relative_to(ROOT)}: more than {README_LINES_MAX} lines")
     print(f"{count} text files: {errors} complaints")
-    return 1 if errors or not count else 0
+    return 1 if errors or not count or not words else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +66,26 @@ def test_the_index_names_what_is_there() -> None:
     manual = (SOURCE / "docs/man/carry.1").read_text()
     for section in re.findall(r"section ([A-Z]+)", text):
         assert f"\n.SH {section}\n" in manual
+
+
+# --- Words ---
+
+sys.path.insert(0, str(SOURCE / "scripts"))
+import check_style  # noqa: E402
+
+
+def test_the_glossary_names_words_that_prose_must_not_use() -> None:
+    words = check_style.house_words()
+    assert words["put together"] == "reassemble"
+    assert len(words) > 5
+    text = "all but\n * for one\n```\nput together\n```\nWhoever reassembles"
+    assert sorted(check_style.unlike_the_glossary(text, words)) == [
+        (1, '"but for": the glossary says "except"'),
+        (6, '"whoever": the glossary says "caller"'),
+    ]
+    assert check_style.is_prose(SOURCE / "README.md")
+    assert check_style.is_prose(SOURCE / "include/carry/sum.h")
+    assert not check_style.is_prose(SOURCE / "src/sum/sum.c")
 
 
 # --- Decisions ---
