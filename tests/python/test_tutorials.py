@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Tutorials and how-tos: every command and program in them runs, and prints what is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+PAGES = sorted([*SOURCE.glob("docs/tutorial/*.md"), *SOURCE.glob("docs/howto/*.md")])
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PROGRAM = re.compile(r"^```c\n(.*?)^```.*?^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.a"
+
+
+def commands(page: Path) -> Iterator[tuple[str, str]]:
+    """Each command of a page, with what it prints."""
+    for block in CONSOLE.findall(page.read_text()):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for path in SOURCE.glob("examples/*.pcap*"):
+        shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+WITH_COMMANDS = [page for page in PAGES if CONSOLE.search(page.read_text())]
+WITH_PROGRAM = [page for page in PAGES if "```c\n" in page.read_text()]
+
+
+def test_every_page_shows_something() -> None:
+    assert {*WITH_COMMANDS, *WITH_PROGRAM} == set(PAGES)
+    assert len(WITH_COMMANDS) > 1
+    assert len(WITH_PROGRAM) > 1
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
+def test_commands(page: Path, folder: Path, tool: str) -> None:
+    """In the folder of examples, with what a shell says of the last command's status."""
+    path = f"{Path(tool).parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}
+    for command, output in commands(page):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert sorted(done.stdout.splitlines()) == sorted(output.splitlines()), command
+
+
+@pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="the library needs its sanitizers")
+@pytest.mark.parametrize("page", WITH_PROGRAM, ids=lambda page: page.stem)
+def test_program(page: Path, tmp_path: Path) -> None:
+    (found,) = PROGRAM.findall(page.read_text())
+    source, program = tmp_path / "first.c", tmp_path / "first"
+    source.write_text(found[0])
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", f"-I{SOURCE / 'include'}"]
+    command = ["gcc", *flags, "-o", program, source, LIBRARY, "-lpthread", "-ldl"]
+    subprocess.run([str(word) for word in command], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert done.stdout == found[1]
