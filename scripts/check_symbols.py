@@ -7,7 +7,7 @@ usage: check_symbols.py BUILD
 The core may leave undefined what compilers emit calls to, what linkers define, and the functions
 that src/base/*host.h asks the host for; all that it defines globally starts with carry_, and it has
 no start-up code. The shared libraries export what public headers mark CARRY_API, and nothing else
-but what GDB looks for in libcarry-jit.
+but what GDB looks for in libcarry-jit; and all of it has the version of this ABI.
 """
 
 import re
@@ -73,13 +73,23 @@ def check_core(archive: Path) -> list[str]:
     return errors if defined else [f"{archive.name}: no symbols"]
 
 
-def check_shared(library: Path, headers: list[Path], others: set[str]) -> list[str]:
-    """`others` are exported besides what the headers declare."""
-    exported = {name for _, name in symbols("nm", "-D", "--defined-only", "-f", "posix", library)}
+def abi() -> str:
+    """The releases that keep the ABI: as src/meson.build has it."""
+    first, second, _ = output(ROOT / "scripts/version").strip().split(".")
+    return first if int(first) else f"0.{second}"
+
+
+def check_shared(library: Path, headers: list[Path], others: set[str], node: str) -> list[str]:
+    """`others` are exported besides what the headers declare, all with one version."""
+    listing = output("nm", "-D", "--defined-only", "-f", "posix", library).splitlines()
+    versioned = {line.split()[0] for line in listing} - {node}
+    wrong = sorted(name for name in versioned if not name.endswith(f"@@{node}"))
+    exported = {name.split("@")[0] for name in versioned}
     exported -= LINKER_SYMBOLS  # hidden, though GNU ld lists them
     declared = api_symbols(headers) | others
     errors = [f"{library.name}: exports {name}" for name in sorted(exported - declared)]
     errors += [f"{library.name}: lacks {name}" for name in sorted(declared - exported)]
+    errors += [f"{library.name}: {name} has not the version {node}" for name in wrong]
     print(f"{library.name}: {len(exported)} symbols exported, {len(declared)} declared")
     return errors if declared - others else ["no CARRY_API in the public headers"]
 
@@ -91,8 +101,10 @@ def main() -> int:
     build = Path(sys.argv[1])
     headers = set((ROOT / "include/carry").glob("*.h"))
     errors = check_core(build / "src/libcarry-core.a")
-    errors += check_shared(build / "src/libcarry.so", sorted(headers - {JIT_HEADER}), set())
-    errors += check_shared(build / "jit/libcarry-jit.so", [JIT_HEADER], GDB_SYMBOLS)
+    core, node = sorted(headers - {JIT_HEADER}), f"LIBCARRY_{abi()}"
+    errors += check_shared(build / "src/libcarry.so", core, set(), node)
+    node = f"LIBCARRY_JIT_{abi()}"
+    errors += check_shared(build / "jit/libcarry-jit.so", [JIT_HEADER], GDB_SYMBOLS, node)
     for error in errors:
         print(error)
     return 1 if errors else 0

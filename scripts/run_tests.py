@@ -124,7 +124,8 @@ def files(*suffixes: str) -> list[str]:
 
 def shell_scripts() -> list[Path]:
     candidates = [*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()]
-    return [p for p in sorted(candidates) if p.is_file() and b"sh\n" in p.read_bytes()[:20]]
+    found = [p for p in sorted(candidates) if p.is_file() and b"sh\n" in p.read_bytes()[:20]]
+    return [*found, *(ROOT / "tools").rglob("*.bash")]
 
 
 # --- The steps ---
@@ -356,7 +357,7 @@ def style(log: Log) -> None:
     log.run_all(
         ["scripts/check_style.py"],
         ["clang-format", "--dry-run", "-Werror", *files(".c", ".cc", ".h")],
-        ["shellcheck", *shell_scripts()],
+        ["shellcheck", "--shell=bash", *shell_scripts()],
         *ruff(log),
     )
 
