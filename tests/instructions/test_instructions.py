@@ -215,6 +215,7 @@ def make_twin(folder: Path) -> Path:
     twin = folder / "libcarry.so.0"
     flags = ["-O2", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-Isrc"]
     link = ["-shared", f"-Wl,-soname,{twin.name}", "-pthread", "-ldl", "-o", twin]
+    link += [f"-Wl,--version-script={BUILD / 'src/exports.map'}"]
     command = ["gcc", *flags, "tests/broken/burst.c", *objects, *link]
     subprocess.run(command, cwd=SOURCE, check=True)
     return twin

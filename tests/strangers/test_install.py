@@ -35,9 +35,12 @@ def test_uninstall(strangers: Strangers, tmp_path: Path) -> None:
     assert (root / "usr/include").is_dir()
 
 
-def test_soname(strangers: Strangers) -> None:
+def test_names_of_the_abi(strangers: Strangers) -> None:
+    """The soname, and the version of all symbols: of a release x.y, 0.y while x is 0."""
+    major, minor, _ = ask(SOURCE / "scripts/version").stdout.strip().split(".")
+    abi = major if int(major) else f"0.{minor}"
     for name in ("libcarry", "libcarry-jit"):
         path = strangers.library("glibc").folder / f"{name}.so"
         said = ask("readelf", "--dynamic", "--version-info", path).stdout
         assert f"[{name}.so.0]" in said
-        assert "Version definition" not in said
+        assert f"Name: {name.upper().replace('-', '_')}_{abi}" in said
