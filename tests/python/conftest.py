@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import termios
 import time
@@ -17,6 +18,10 @@ from typing import Any
 
 import pytest
 from schemas import conforming
+
+# As in a terminal: shells have what they start in the background ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 
