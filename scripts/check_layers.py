@@ -30,7 +30,7 @@ RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in module
 # What uses the library as strangers do, each in a folder of its own.
 OUTSIDE = ["jit", "tools"]
 
-# The command's folders, likewise. What stands beside them may include them all.
+# The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
 TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}

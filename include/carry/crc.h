@@ -10,8 +10,8 @@
  *
  * Contract shared by all functions here: that of carry/sum.h, except the rules for partial sums;
  * what it says of carry_sum_select() holds for carry_crc32c_select().
- * A CRC detects errors that the Internet checksum does not, such as swapped words. It is no
- * protection against an attacker, who can make any data give any CRC.
+ * A CRC detects errors that the Internet checksum does not, such as swapped words. It does not
+ * protect against an attacker: an attacker can change any data so that the CRC stays the same.
  */
 #ifndef CARRY_CRC_H
 #define CARRY_CRC_H

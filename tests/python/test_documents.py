@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
+sys.path.insert(0, str(SOURCE / "scripts"))
+import check_style
+
 DOCUMENTS = sorted([*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def prose(document: Path) -> str:
-    return FENCED.sub("", document.read_text())
+    return check_style.FENCED.sub("", document.read_text())
 
 
 def anchors(document: Path) -> set[str]:
@@ -70,19 +72,25 @@ def test_the_index_names_what_is_there() -> None:
 
 # --- Words ---
 
-sys.path.insert(0, str(SOURCE / "scripts"))
-import check_style  # noqa: E402
+
+def spelled(phrase: str, blank: str) -> str:
+    return phrase.replace(check_style.BLANK, blank)
 
 
-def test_the_glossary_names_words_that_prose_must_not_use() -> None:
-    words = check_style.house_words()
-    assert words["put together"] == "reassemble"
-    assert len(words) > 5
-    text = "all but\n * for one\n```\nput together\n```\nWhoever reassembles"
-    assert sorted(check_style.unlike_the_glossary(text, words)) == [
-        (1, '"but for": the glossary says "except"'),
-        (6, '"whoever": the glossary says "caller"'),
-    ]
+@pytest.mark.parametrize("phrase", check_style.REPLACED, ids=lambda phrase: spelled(phrase, "-"))
+def test_prose_must_not_use_what_terms_replace(phrase: str) -> None:
+    """Over the end of a comment's line, too; only shown code may use it."""
+    word, plain = check_style.REPLACED[phrase], spelled(phrase, " ")
+    fenced = f"```\n{plain}\n```\n"
+    assert list(
+        check_style.house_words(f"A.\n{fenced}B {spelled(phrase, chr(10) + ' * ')} c.")
+    ) == [(5, f'"{plain}": say "{word}"')]
+    assert list(check_style.house_words(f"{fenced}x{plain}x")) == []
+
+
+def test_the_terms_are_in_the_glossary() -> None:
+    terms = re.findall(r"^\| ([^|]+) \|", (SOURCE / "docs/reference/glossary.md").read_text(), re.M)
+    assert {*check_style.REPLACED.values()} - {"except"} <= {*terms}
     assert check_style.is_prose(SOURCE / "README.md")
     assert check_style.is_prose(SOURCE / "include/carry/sum.h")
     assert not check_style.is_prose(SOURCE / "src/sum/sum.c")
