@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libcarry: sums, checks and repairs for software that moves packets.
- * This header includes every module; each module's header may also be included alone.
+ * This header includes every module except libcarry-jit. Each header may also be included alone.
  */
 #ifndef CARRY_CARRY_H
 #define CARRY_CARRY_H

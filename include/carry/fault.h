@@ -34,7 +34,8 @@
  *    leave all bytes, readable or not. To detect this, call carry_copy_try() for one byte of your
  *    own. With handlers no system call is needed.
  *  - In operating-system kernels, the handler of page faults calls carry_fault_find() and, for
- *    frames, carry_fault_unwind() of src/base/fault_host.h.
+ *    frames, carry_fault_unwind() of src/base/fault_host.h. A kernel with an exception table of its
+ *    own, as Linux, needs neither: its port writes into that table.
  *  - The ranges must not overlap.
  */
 #ifndef CARRY_FAULT_H

@@ -6,7 +6,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from conftest import SOURCE, Strangers, ask
+from conftest import SOURCE, Strangers, ask, needs
+
+PROGRAM = """
+#include <carry/sum.h>
+int main(void) { return carry_sum_finish(carry_sum("ab", 2, 0)) == 0; }
+"""
 
 
 def make(target: str, root: Path) -> None:
@@ -35,12 +40,35 @@ def test_uninstall(strangers: Strangers, tmp_path: Path) -> None:
     assert (root / "usr/include").is_dir()
 
 
+def abi() -> str:
+    major, minor, _ = ask(SOURCE / "scripts/version").stdout.strip().split(".")
+    return major if int(major) else f"0.{minor}"
+
+
 def test_names_of_the_abi(strangers: Strangers) -> None:
     """The soname, and the version of all symbols: of a release x.y, 0.y while x is 0."""
-    major, minor, _ = ask(SOURCE / "scripts/version").stdout.strip().split(".")
-    abi = major if int(major) else f"0.{minor}"
     for name in ("libcarry", "libcarry-jit"):
         path = strangers.library("glibc").folder / f"{name}.so"
         said = ask("readelf", "--dynamic", "--version-info", path).stdout
         assert f"[{name}.so.0]" in said
-        assert f"Name: {name.upper().replace('-', '_')}_{abi}" in said
+        assert f"Name: {name.upper().replace('-', '_')}_{abi()}" in said
+
+
+def test_another_abi_is_refused_at_the_start(strangers: Strangers, tmp_path: Path) -> None:
+    """What docs/explanation/architecture.md promises: not at the call that differs."""
+    needs("gcc")
+    library = strangers.library("glibc")
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(PROGRAM)
+    real = (library.folder / "libcarry.so").resolve()
+    build = ask("gcc", f"-I{library.root / 'usr/include'}", source, real, "-o", program)
+    assert program.is_file(), build.stdout
+    own = f"LIBCARRY_{abi()}"
+    for name, accepted in ((own, True), (own[:-1] + "x", False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        changed = real.read_bytes().replace(own.encode(), name.encode())
+        (folder / "libcarry.so.0").write_bytes(changed)
+        said = ask("env", f"LD_LIBRARY_PATH={folder}", program)
+        assert (said.returncode == 0) == accepted
+        assert (f"version `{own}' not found" in said.stdout) != accepted
