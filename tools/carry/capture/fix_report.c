@@ -65,11 +65,11 @@ static const struct {
     const char *name, *sentence;
 } reasons[FIX_REASON_DATAGRAM] = {
     [FIX_REASON_ONLY] = {"only", "--only does not ask for that"},
-    [FIX_REASON_EARLY] = {"early", "read from a pipe before what shows it to be partial: --only "
-                                   "tells such headers apart in files"},
+    [FIX_REASON_EARLY] = {"early", "the packet that shows it to be partial came later, and a pipe "
+                                   "is read once"},
     [FIX_REASON_BESIDE] = {"beside",
-                           "its sender leaves it to the network card, and the frame holds "
-                           "another checksum of which that is not certain"},
+                           "its sender leaves it to the network card, but another checksum "
+                           "of the same frame is uncertain"},
     [FIX_REASON_QUOTED] = {"quoted", "quoted in an ICMP error, which is evidence"},
     [FIX_REASON_COVERED] = {"covered", "covered by a checksum that cannot be verified"},
     [FIX_REASON_PARTIAL] = {"partial", "covered by a checksum that is right once a partial one, "
