@@ -108,29 +108,24 @@ void repair_learned(struct repair *repair) {
 }
 
 /*
- * Is it so that the sums which a flag for the whole frame turns partial are those of headers whose
- * senders leave them to their network cards, and no others?
+ * The flag with which a frame is repaired: for headers whose senders leave them to their network
+ * cards, unless it would turn any other sum of the frame partial.
  */
-static bool all_leave(const struct repair *repair, const struct carry_frame *frame,
-                      const struct carry_packet_sum *sums, size_t count) {
+static uint32_t flags_of(const struct repair *repair, const struct carry_frame *frame,
+                         const struct carry_packet_sum *sums, size_t count) {
     struct carry_packet_options known = repair->options;
     struct carry_packet_sum judged[CARRY_PACKET_SUMS_MAX];
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
         left += is_left(repair, frame, &sums[i]);
     if (!left)
-        return false;
+        return 0;
     known.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
     carry_packet_check(frame, &known, judged, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
         if (judged[i].verdict != sums[i].verdict && !is_left(repair, frame, &sums[i]))
-            return false;
-    return true;
-}
-
-static uint32_t flags_of(const struct repair *repair, const struct carry_frame *frame,
-                         const struct carry_packet_sum *sums, size_t count) {
-    return all_leave(repair, frame, sums, count) ? CARRY_PACKET_IP_ZERO_PARTIAL : 0;
+            return 0;
+    return CARRY_PACKET_IP_ZERO_PARTIAL;
 }
 
 /* As reassembler_flags_fn. */
