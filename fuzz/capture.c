@@ -9,14 +9,12 @@
  */
 #include <string.h>
 
-#include <carry/packet.h>
-
-#include "capture/capture.h"
+#include "format.h"
 #include "fuzz.h"
 
 #define SMALL_WINDOW 64
 
-struct memory {
+struct feed {
     const uint8_t *data;
     size_t size;
     size_t at;
@@ -24,27 +22,27 @@ struct memory {
     size_t passed; /* bytes that were handed on */
 };
 
-static ssize_t read_memory(void *context, void *buffer, size_t size) {
-    struct memory *memory = context;
+static int64_t read_memory(void *context, void *buffer, size_t size) {
+    struct feed *memory = context;
     size_t rest = memory->size - memory->at;
     size = size < rest ? size : rest;
     size = size < memory->piece ? size : memory->piece;
     if (size)
         memcpy(buffer, memory->data + memory->at, size);
     memory->at += size;
-    return (ssize_t)size;
+    return (int64_t)size;
 }
 
 /* Of what is handed on, every byte must be the next one of the file. */
 static bool pass(void *context, const void *bytes, size_t size) {
-    struct memory *memory = context;
+    struct feed *memory = context;
     REQUIRE(size <= memory->size - memory->passed);
     REQUIRE(!size || memcmp(bytes, memory->data + memory->passed, size) == 0);
     memory->passed += size;
     return true;
 }
 
-static void walk(const struct packet *packet) {
+static void walk(const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     void *copy = malloc(packet->captured ? packet->captured : 1);
     REQUIRE(copy);
@@ -62,8 +60,8 @@ static void walk(const struct packet *packet) {
 
 /* What a reading came to. */
 struct reading {
-    enum capture_result result;
-    struct capture_problem problem;
+    int result;
+    struct carry_capture_error error;
     uint64_t packets;
     uint64_t end;    /* of the last packet's bytes in the file */
     uint64_t digest; /* of all that was said of the packets */
@@ -73,28 +71,29 @@ static uint64_t add(uint64_t digest, uint64_t value) {
     return (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
-static void take(struct reading *reading, const struct packet *packet) {
+static void take(struct reading *reading, const struct carry_capture_packet *packet) {
     const uint64_t said[] = {packet->captured,  packet->wire,   packet->linktype, packet->fcs,
                              packet->interface, packet->number, packet->time_ns,  packet->offset};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         reading->digest = add(reading->digest, said[i]);
     REQUIRE(packet->number == ++reading->packets);
-    REQUIRE(packet->captured <= CAPTURE_PACKET_MAX);
+    REQUIRE(packet->captured <= CARRY_CAPTURE_PACKET_MAX);
     REQUIRE(packet->offset >= reading->end);
     reading->end = packet->offset + packet->captured;
 }
 
-static void check_end(const struct memory *memory, struct capture *capture,
+static void check_end(const struct feed *memory, struct carry_capture *capture,
                       struct reading *reading) {
-    struct packet packet;
-    REQUIRE(reading->result == CAPTURE_END || reading->result == CAPTURE_DAMAGED);
-    REQUIRE(capture_next(capture, &packet) == reading->result);
-    if (reading->result == CAPTURE_DAMAGED)
-        reading->problem = *capture_problem(capture);
-    REQUIRE((reading->result == CAPTURE_DAMAGED) == (*reading->problem.reason != '\0'));
-    REQUIRE(strlen(reading->problem.reason) < sizeof reading->problem.reason - 1);
-    REQUIRE(strchr(reading->problem.reason, '\n') == NULL);
-    REQUIRE(capture_position(capture) <= memory->at);
+    struct carry_capture_packet packet;
+    REQUIRE(reading->result == CARRY_CAPTURE_END || reading->result == CARRY_ERROR_DAMAGED ||
+            reading->result == CARRY_ERROR_UNRECOGNISED);
+    REQUIRE(carry_reader_next(capture, &packet) == reading->result);
+    reading->error = *carry_capture_last_error(capture);
+    REQUIRE(reading->error.code == reading->result && reading->error.system == 0);
+    REQUIRE((reading->result == CARRY_CAPTURE_END) == (*reading->error.text == '\0'));
+    REQUIRE(strlen(reading->error.text) < sizeof reading->error.text - 1);
+    REQUIRE(strchr(reading->error.text, '\n') == NULL);
+    REQUIRE(carry_capture_position(capture) <= memory->at);
 }
 
 /* The start of a gzip or zstd stream: packets are not found at their offsets in the input then. */
@@ -106,24 +105,25 @@ static bool may_be_packed(const uint8_t *data, size_t size) {
 
 /* Reads in pieces, handing on all bytes, which no packet may be ahead of. */
 static struct reading read_through(const uint8_t *data, size_t size, size_t window, size_t piece) {
-    struct memory memory = {.data = data, .size = size, .piece = piece};
-    struct capture *capture = capture_open_source(read_memory, &memory, window);
+    struct feed memory = {.data = data, .size = size, .piece = piece};
+    const struct carry_capture_source source = {.read = read_memory, .user = &memory};
+    struct carry_capture *capture = carry_reader_create(&source, window);
     const bool packed = may_be_packed(data, size);
     struct reading reading = {0};
-    struct packet packet;
+    struct carry_capture_packet packet;
     REQUIRE(capture);
     if (!packed)
-        capture_pass_to(capture, pass, &memory);
-    while ((reading.result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
+        carry_reader_pass_to(capture, pass, &memory);
+    while ((reading.result = carry_reader_next(capture, &packet)) == CARRY_CAPTURE_PACKET) {
         take(&reading, &packet);
         REQUIRE(packed || reading.end <= size);
         REQUIRE(packed || memcmp(packet.data, data + packet.offset, packet.captured) == 0);
         walk(&packet);
     }
     check_end(&memory, capture, &reading);
-    REQUIRE(packed || reading.problem.offset <= size);
-    REQUIRE(packed || (capture_pass_rest(capture) && memory.passed == size));
-    capture_close(capture);
+    REQUIRE(packed || reading.error.offset <= size);
+    REQUIRE(packed || (carry_reader_pass_rest(capture) && memory.passed == size));
+    carry_capture_close(capture);
     return reading;
 }
 
@@ -133,8 +133,8 @@ static struct reading read_through(const uint8_t *data, size_t size, size_t wind
  */
 static void check_same(const struct reading *a, const struct reading *b, bool packed) {
     REQUIRE(a->result == b->result && a->packets == b->packets && a->digest == b->digest);
-    REQUIRE(a->problem.offset == b->problem.offset);
-    REQUIRE(packed || strcmp(a->problem.reason, b->problem.reason) == 0);
+    REQUIRE(a->error.offset == b->error.offset);
+    REQUIRE(packed || strcmp(a->error.text, b->error.text) == 0);
 }
 
 /* A file that ends earlier has the packets that end before, and says what is cut, or nothing. */
@@ -142,7 +142,7 @@ static void check_cut(const struct reading *whole, const struct reading *cut, si
     REQUIRE(cut->packets <= whole->packets);
     REQUIRE(cut->packets < whole->packets || cut->digest == whole->digest);
     REQUIRE(cut->packets == whole->packets || whole->end > size || cut->end <= size);
-    REQUIRE(cut->result == CAPTURE_END || cut->problem.offset <= size);
+    REQUIRE(cut->result == CARRY_CAPTURE_END || cut->error.offset <= size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -8,10 +8,8 @@
  */
 #include <string.h>
 
-#include <carry/packet.h>
-
-#include "capture/reassemble.h"
 #include "fuzz.h"
+#include "reassemble.h"
 
 #define HEAD_SIZE    64
 #define HEADER4_SIZE 20
@@ -73,7 +71,7 @@ static void put_header(uint8_t *packet, const struct run *run, const struct plan
 /* A datagram that came from honest and whole fragments holds what they held. */
 static void check_content(const struct run *run, const struct plan *plan,
                           const struct datagram *datagram) {
-    const struct packet *packet = &datagram->packet;
+    const struct carry_capture_packet *packet = &datagram->packet;
     uint32_t header = header_size(plan);
     require(run->any_cut[plan->datagram] || packet->captured == packet->wire,
             "a gap in what was all captured");
@@ -94,7 +92,8 @@ static void check_datagram(const struct run *run, const struct datagram *datagra
         require(datagram->fresh[i].field_offset >= HEADER4_SIZE, "a sum of no content");
 }
 
-static void add(struct run *run, const struct plan *plan, const struct packet *packet) {
+static void add(struct run *run, const struct plan *plan,
+                const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
     const struct carry_frame frame = {.data = packet->data,
@@ -106,13 +105,13 @@ static void add(struct run *run, const struct plan *plan, const struct packet *p
     if (!fragment.version)
         return;
     const struct datagram *datagram =
-        reassembler_add(run->reassembler, packet, &fragment, sums, count);
+        carry_reassembler_add(run->reassembler, packet, &fragment, sums, count);
     /* Where the content itself holds an IP header, that may be the fragment's. */
     if (datagram && fragment.network_offset == 0 && fragment.content_offset == header_size(plan))
         check_content(run, plan, datagram);
-    for (; datagram; datagram = reassembler_next(run->reassembler))
+    for (; datagram; datagram = carry_reassembler_next(run->reassembler))
         check_datagram(run, datagram);
-    size_t held = reassembler_bytes(run->reassembler);
+    size_t held = carry_reassembler_bytes(run->reassembler);
     require(held <= REASSEMBLER_BYTES_MAX, "too much memory");
     require(held <= run->captured + run->number * RECORD_MAX, "memory for what was not captured");
 }
@@ -130,13 +129,13 @@ static void make(struct run *run, const struct plan *plan) {
     run->captured += captured;
     run->any_wrong[plan->datagram] |= plan->wrong;
     run->any_cut[plan->datagram] |= plan->cut;
-    const struct packet packet = {.data = data,
-                                  .captured = captured,
-                                  .wire = size,
-                                  .linktype = 101,
-                                  .number = ++run->number,
-                                  .time_ns = run->time_ns,
-                                  .offset = run->number * 1000};
+    const struct carry_capture_packet packet = {.data = data,
+                                                .captured = captured,
+                                                .wire = size,
+                                                .linktype = 101,
+                                                .number = ++run->number,
+                                                .time_ns = run->time_ns,
+                                                .offset = run->number * 1000};
     add(run, plan, &packet);
     free(data);
 }
@@ -161,17 +160,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     struct run run = {.head = data + 1,
                       .protocol = data[0],
-                      .reassembler = reassembler_create(NULL),
+                      .reassembler = carry_reassembler_create(NULL),
                       .time_ns = 1};
     require(run.reassembler != NULL, "out of memory");
     for (size_t at = 1 + HEAD_SIZE; at + 4 <= size; at += 4)
         play(&run, data + at);
-    reassembler_end(run.reassembler);
-    require(reassembler_bytes(run.reassembler) == 0, "memory that nothing uses");
+    carry_reassembler_end(run.reassembler);
+    require(carry_reassembler_bytes(run.reassembler) == 0, "memory that nothing uses");
     uint64_t total = 0;
-    for (unsigned i = 0; i < REASSEMBLY_COUNT; i++)
-        total += reassembler_counts(run.reassembler)[i];
+    for (unsigned i = 0; i < CARRY_CAPTURE_REASSEMBLY_COUNT; i++)
+        total += carry_reassembler_counts(run.reassembler)[i];
     require(total <= 2 * run.number, "more datagrams than fragments");
-    reassembler_free(run.reassembler);
+    carry_reassembler_free(run.reassembler);
     return 0;
 }

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "capture/capture.h"
+#include <carry/capture.h>
+
 #include "frame.h"
 
 #define SEED_BYTES_MAX 2048
@@ -57,14 +58,14 @@ static bool write_seed(const char *folder, const struct carry_frame *frame) {
     return fclose(file) == 0 && written;
 }
 
-static bool write_seeds(const char *folder, struct capture *capture) {
-    struct packet packet;
-    while (capture_next(capture, &packet) == CAPTURE_PACKET) {
+static bool write_seeds(const char *folder, struct carry_capture *capture) {
+    const struct carry_capture_packet *packet;
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET) {
         const struct carry_frame frame = {
-            .data = packet.data,
-            .captured = packet.captured < SEED_BYTES_MAX ? packet.captured : SEED_BYTES_MAX,
-            .wire = packet.wire > packet.captured ? packet.wire : packet.captured,
-            .linktype = packet.linktype,
+            .data = packet->data,
+            .captured = packet->captured < SEED_BYTES_MAX ? packet->captured : SEED_BYTES_MAX,
+            .wire = packet->wire > packet->captured ? packet->wire : packet->captured,
+            .linktype = packet->linktype,
         };
         if (!write_seed(folder, &frame))
             return false;
@@ -73,12 +74,13 @@ static bool write_seeds(const char *folder, struct capture *capture) {
 }
 
 static bool read_capture(const char *folder, const char *path) {
-    struct capture *capture = capture_open(path);
+    struct carry_capture *capture;
+    struct carry_capture_error error;
+    carry_capture_open_path(path, &capture, &error);
     bool done = capture && write_seeds(folder, capture);
     if (!done)
-        perror(path);
-    if (capture)
-        capture_close(capture);
+        fprintf(stderr, "%s: %s\n", path, capture ? strerror(errno) : error.text);
+    carry_capture_close(capture);
     return done;
 }
 

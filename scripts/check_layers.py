@@ -5,7 +5,7 @@
 A module may include its own files, those of modules in layers below its own, and their public
 headers; modules of one layer see each other's public headers only. The core includes nothing of a
 C library. Tools include public headers and their own files, by folders in layers of their own; so
-does jit/, which is a library of its own in C++, with asmjit.
+do capture/, a library of its own whose files are in layers, and jit/, another one in C++.
 """
 
 import re
@@ -23,23 +23,36 @@ LAYERS = [
     ["kernel"],
     ["sum", "copy", "hook"],
     ["packet"],
-    ["jit"],
+    ["jit", "capture"],
 ]
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
 
 # What uses the library as strangers do, each in a folder of its own.
-OUTSIDE = ["jit", "tools"]
+OUTSIDE = ["capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
 TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
+# The files of libcarry-capture, by what they are for, from the bottom up: work stands above all.
+CAPTURE = ROOT / "capture"
+CAPTURE_LAYERS = [["reading", "datagrams", "accounts"], ["work"]]
+CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
+CAPTURE_PARTS = {
+    "reading": "file format input pcap pcapng reader unpack unpack_none",
+    "datagrams": "content fragment_table reassemble",
+    "accounts": "cause findings header_senders link_names reasons repairs senders summary why",
+    "work": "check explain fix pipeline repair threads threads_none threads_posix writer",
+}
+CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}
+
 # Answers for the core in a process with a C library; sees what the core sees at its bottom.
 HOSTED = "hosted"
 
 # Public files that are not named after their module.
 PUBLIC = {
+    "capture_formats.def": "capture",
     "components.def": "xstate",
     "context.h": "xstate",
     "crc.h": "sum",
@@ -120,6 +133,16 @@ def why_not_of_tool(path: Path, name: str) -> str | None:
     return None
 
 
+def why_not_of_capture(path: Path, name: str) -> str | None:
+    """For a file of libcarry-capture, which includes others by their names."""
+    own, other = CAPTURE_PART.get(path.stem), CAPTURE_PART.get(Path(name).stem)
+    if not own or not other:
+        return f"{path.stem if not own else name} belongs to no part of {Path(__file__).name}"
+    if own != other and CAPTURE_RANK[other] >= CAPTURE_RANK[own]:
+        return f"{own} does not stand above {other}"
+    return None
+
+
 def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
     """For what stands outside of the core, in a folder of its own."""
     top = path.relative_to(ROOT).parts[0]
@@ -128,6 +151,8 @@ def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
     file = (path.parent / name).resolve()
     if quoted and not (file.is_file() and file.is_relative_to(ROOT / top)):
         return f"{top}/ includes its own files and public headers"
+    if quoted and path.is_relative_to(CAPTURE):
+        return why_not_of_capture(path, name)
     if name.startswith("asmjit/") and top != "jit":
         return "only jit/ includes asmjit"
     if name.startswith("carry/") and not (ROOT / "include" / name).is_file():
@@ -173,6 +198,7 @@ def main() -> int:
                 errors += 1
                 print(f"{path.relative_to(ROOT)}:{line}: {reason}")
     print(f"the core, from the bottom up: {drawn(LAYERS)}")
+    print(f"libcarry-capture: {drawn(CAPTURE_LAYERS)}")
     print(f"the command: {drawn(TOOL_LAYERS)}")
     print(f"{count} includes in {len(paths)} files: {errors} against the layers")
     return 1 if errors or not count else 0

@@ -6,8 +6,10 @@ usage: check_symbols.py BUILD
 
 The core may leave undefined what compilers emit calls to, what linkers define, and the functions
 that src/base/*host.h asks the host for; all that it defines globally starts with carry_, and it has
-no start-up code. The shared libraries export what public headers mark CARRY_API, and nothing else
-but what GDB looks for in libcarry-jit; and all of it has the version of this ABI.
+no start-up code. libcarry-capture names things likewise, and keeps no state: nothing in it can be
+written to, by all threads or by one. The shared libraries export what public headers mark
+CARRY_API, and nothing else but what GDB looks for in libcarry-jit; and all of it has the version of
+this ABI.
 """
 
 import re
@@ -21,6 +23,7 @@ LINKER_SYMBOLS = {"_GLOBAL_OFFSET_TABLE_"} | {
     f"__{end}_carry_{table}" for end in ("start", "stop") for table in ("faults", "sites")
 }
 JIT_HEADER = ROOT / "include/carry/jit.h"
+CAPTURE_HEADER = ROOT / "include/carry/capture.h"
 GDB_SYMBOLS = {"__jit_debug_descriptor", "__jit_debug_register_code"}
 START_UP_SECTIONS = re.compile(r"\s(\.init_array|\.fini_array|\.ctors|\.dtors|\.init|\.fini)\b")
 
@@ -56,17 +59,35 @@ def host_functions() -> set[str]:
     return {name for path in headers for name in found.findall(code(path))}
 
 
+def without_prefix(archive: Path, defined: set[str]) -> list[str]:
+    return [
+        f"{archive.name}: defines {name}, which lacks the prefix carry_"
+        for name in sorted(defined)
+        if not name.startswith("carry_")
+    ]
+
+
+def check_stateless(archive: Path) -> list[str]:
+    """Sections that hold variables, and are not read-only once the program runs."""
+    rows = [line.split() for line in output("objdump", "-h", archive).splitlines()]
+    state = [
+        (row[1], int(row[2], 16))
+        for row in rows
+        if len(row) > 2 and re.match(r"\.(data|bss|tdata|tbss)\b(?!\.rel\.ro)", row[1])
+    ]
+    defined = {name for kind, name in symbols("nm", "--format=posix", archive) if kind in "TDBRVW"}
+    errors = [f"{archive.name}: {size} bytes in {name}" for name, size in state if size]
+    print(f"{archive.name}: {len(defined)} symbols, {len(state)} sections of variables, all empty")
+    return errors + without_prefix(archive, defined) + ([] if state else ["no sections"])
+
+
 def check_core(archive: Path) -> list[str]:
     found = symbols("nm", "--format=posix", archive)
     undefined = {name for kind, name in found if kind in "Uwv"}
     defined = {name for kind, name in found if kind.isupper() and kind != "U"}
     allowed = COMPILER_CALLS | LINKER_SYMBOLS | host_functions()
     errors = [f"{archive.name}: needs {name}" for name in sorted(undefined - defined - allowed)]
-    errors += [
-        f"{archive.name}: defines {name}, which lacks the prefix carry_"
-        for name in sorted(defined)
-        if not name.startswith("carry_")
-    ]
+    errors += without_prefix(archive, defined)
     for section in sorted(set(START_UP_SECTIONS.findall(output("objdump", "-h", archive)))):
         errors.append(f"{archive.name}: has start-up code in {section}")
     print(f"{archive.name}: {len(defined)} symbols, {len(undefined - defined)} asked of the host")
@@ -96,7 +117,11 @@ def main() -> int:
     build = Path(sys.argv[1])
     headers = set((ROOT / "include/carry").glob("*.h"))
     errors = check_core(build / "src/libcarry-core.a")
-    errors += check_shared(build / "src/libcarry.so", sorted(headers - {JIT_HEADER}), set())
+    errors += check_shared(
+        build / "src/libcarry.so", sorted(headers - {JIT_HEADER, CAPTURE_HEADER}), set()
+    )
+    errors += check_stateless(build / "capture/libcarry-capture.a")
+    errors += check_shared(build / "capture/libcarry-capture.so", [CAPTURE_HEADER], set())
     errors += check_shared(build / "jit/libcarry-jit.so", [JIT_HEADER], GDB_SYMBOLS)
     for error in errors:
         print(error)

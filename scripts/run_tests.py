@@ -112,7 +112,7 @@ def python_tests(
 
 def files(*suffixes: str) -> list[str]:
     """The project's files of these kinds."""
-    tops = ("include", "src", "jit", "tools", "tests", "fuzz", "examples", "scripts")
+    tops = ("include", "src", "capture", "jit", "tools", "tests", "fuzz", "examples", "scripts")
     tops += ("ports", "bench")
     return [
         str(path.relative_to(ROOT))

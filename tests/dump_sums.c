@@ -6,18 +6,17 @@
  * together: sums of a datagram, whose offsets are its own, have the number of the frame that
  * completed it, and a line of frame, protocol and the word "superseded" takes a sum back.
  */
-#include <carry/packet.h>
-
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "capture/capture.h"
-#include "capture/reassemble.h"
+#include <carry/capture.h>
 
-static void print_sums(const struct packet *packet, const struct carry_packet_sum *sums,
-                       size_t count) {
+#include "reassemble.h"
+
+static void print_sums(const struct carry_capture_packet *packet,
+                       const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
         printf("%" PRIu64 "\t%s\t%s\t%s\t%0*" PRIx32 "\t%0*" PRIx32 "\t%" PRIu32 "\t%" PRIu64
                "\t%d\t%d\n",
@@ -35,7 +34,8 @@ static void print_datagram(const struct datagram *datagram) {
     print_sums(&datagram->packet, datagram->fresh, datagram->fresh_count);
 }
 
-static void print_packet(const struct packet *packet, struct reassembler *reassembler) {
+static void print_packet(const struct carry_capture_packet *packet,
+                         struct reassembler *reassembler) {
     const struct carry_frame frame = {
         .data = packet->data,
         .captured = packet->captured,
@@ -50,25 +50,27 @@ static void print_packet(const struct packet *packet, struct reassembler *reasse
     if (!reassembler || !fragment.version)
         return;
     for (const struct datagram *datagram =
-             reassembler_add(reassembler, packet, &fragment, sums, count);
-         datagram; datagram = reassembler_next(reassembler))
+             carry_reassembler_add(reassembler, packet, &fragment, sums, count);
+         datagram; datagram = carry_reassembler_next(reassembler))
         print_datagram(datagram);
 }
 
 static int dump(const char *path, struct reassembler *reassembler) {
-    struct capture *capture = capture_open(path);
-    if (!capture) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    struct carry_capture_error error;
+    int result = strcmp(path, "-") == 0 ? carry_capture_open_fd(STDIN_FILENO, &capture, &error)
+                                        : carry_capture_open_path(path, &capture, &error);
+    if (result != CARRY_OK) {
+        fprintf(stderr, "%s: %s\n", path, error.text);
         return 3;
     }
-    struct packet packet;
-    enum capture_result result;
-    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET)
-        print_packet(&packet, reassembler);
-    if (result != CAPTURE_END)
-        fprintf(stderr, "%s: %s\n", path, capture_problem(capture)->reason);
-    capture_close(capture);
-    return result == CAPTURE_END ? 0 : 2;
+    while ((result = carry_capture_next(capture, &packet)) == CARRY_CAPTURE_PACKET)
+        print_packet(packet, reassembler);
+    if (result != CARRY_CAPTURE_END)
+        fprintf(stderr, "%s: %s\n", path, carry_capture_last_error(capture)->text);
+    carry_capture_close(capture);
+    return result == CARRY_CAPTURE_END ? 0 : 2;
 }
 
 int main(int argc, char **argv) {
@@ -77,12 +79,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: dump_sums [-r] CAPTURE\n");
         return 3;
     }
-    struct reassembler *reassembler = reassemble ? reassembler_create(NULL) : NULL;
+    struct reassembler *reassembler = reassemble ? carry_reassembler_create(NULL) : NULL;
     if (reassemble && !reassembler) {
         perror("dump_sums");
         return 3;
     }
     int status = dump(argv[argc - 1], reassembler);
-    reassembler_free(reassembler);
+    carry_reassembler_free(reassembler);
     return status;
 }

@@ -34,8 +34,8 @@ static const struct naming {
     const char *(*name)(unsigned number);
     unsigned count; /* from 0 on have names */
 } namings[] = {
-    {"carry_error_name", error_name, -CARRY_ERROR_CONTEXT + 1},
-    {"carry_error_text", error_text, -CARRY_ERROR_CONTEXT + 1},
+    {"carry_error_name", error_name, -CARRY_ERROR_TOO_LARGE + 1},
+    {"carry_error_text", error_text, -CARRY_ERROR_TOO_LARGE + 1},
     {"carry_packet_cause_name", carry_packet_cause_name, CARRY_CAUSE_COUNT},
     {"carry_packet_protocol_name", carry_packet_protocol_name, CARRY_PROTOCOL_COUNT},
     {"carry_packet_reason_name", carry_packet_reason_name, CARRY_REASON_COUNT},

@@ -98,6 +98,12 @@ enum carry_error {
     CARRY_ERROR_BUSY = -8,
     CARRY_ERROR_SIZE = -9,
     CARRY_ERROR_CONTEXT = -10,
+    CARRY_ERROR_UNRECOGNISED = -11,
+    CARRY_ERROR_DAMAGED = -12,
+    CARRY_ERROR_READ = -13,
+    CARRY_ERROR_WRITE = -14,
+    CARRY_ERROR_CANCELLED = -15,
+    CARRY_ERROR_TOO_LARGE = -16,
 };
 const char *carry_error_name(int error);
 const char *carry_error_text(int error);

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
-FOLDERS = ("include", "src", "jit", "tools")
+FOLDERS = ("include", "src", "capture", "jit", "tools")
 
 
 @pytest.fixture(scope="session")
@@ -34,8 +34,9 @@ def test_draws_the_layers(tree: Path) -> None:
     status, lines = check(tree)
     assert status == 0
     assert lines[0].startswith("the core, from the bottom up: base <- cpu <- { patch, xstate } <- ")
-    assert lines[1] == "the command: common <- { capture, sites, xstate } <- bench"
-    assert lines[2].endswith(" 0 against the layers")
+    assert lines[1] == "libcarry-capture: { reading, datagrams, accounts } <- work"
+    assert lines[2] == "the command: common <- { capture, sites, xstate } <- bench"
+    assert lines[3].endswith(" 0 against the layers")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,13 @@ def test_draws_the_layers(tree: Path) -> None:
         ("src/hosted/host.c", '"patch/patch.h"', "hosted includes base and its own files"),
         ("include/carry/sum.h", "<carry/packet.h>", "sum stands below packet"),
         ("jit/code.cc", '"../src/base/host.h"', "jit/ includes its own files and public headers"),
+        ("capture/pcap.c", '"summary.h"', "reading does not stand above accounts"),
+        ("capture/senders.c", '"pipeline.h"', "accounts does not stand above work"),
+        (
+            "capture/check.c",
+            '"../src/base/host.h"',
+            "capture/ includes its own files and public headers",
+        ),
         ("tools/carry/cpu.c", "<asmjit/core.h>", "only jit/ includes asmjit"),
         ("tools/carry/cpu.c", "<carry/none.h>", "<carry/none.h> is no public header"),
         ("tools/carry/cpu.c", '"base/host.h"', '"base/host.h" is not a path from tools/carry/'),
@@ -57,7 +65,11 @@ def test_draws_the_layers(tree: Path) -> None:
             '"common/../bench/load.h"',
             '"common/../bench/load.h" is not a path from tools/carry/',
         ),
-        ("tools/carry/common/text.c", '"capture/tally.h"', "common/ does not stand above capture/"),
+        (
+            "tools/carry/common/text.c",
+            '"capture/report.h"',
+            "common/ does not stand above capture/",
+        ),
         ("tools/carry/sites/run.c", '"xstate/prof.h"', "sites/ does not stand above xstate/"),
         ("tools/carry/xstate/xstate.c", '"bench/load.h"', "xstate/ does not stand above bench/"),
     ],

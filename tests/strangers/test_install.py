@@ -47,7 +47,7 @@ def abi() -> str:
 
 def test_names_of_the_abi(strangers: Strangers) -> None:
     """The soname, and the version of all symbols: of a release x.y, 0.y while x is 0."""
-    for name in ("libcarry", "libcarry-jit"):
+    for name in ("libcarry", "libcarry-capture", "libcarry-jit"):
         path = strangers.library("glibc").folder / f"{name}.so"
         said = ask("readelf", "--dynamic", "--version-info", path).stdout
         assert f"[{name}.so.0]" in said

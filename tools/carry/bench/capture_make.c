@@ -7,7 +7,7 @@
 
 #include <carry/sum.h>
 
-#include "capture/capture.h"
+#include "capture/source.h"
 #include "common/command.h"
 #include "common/text.h"
 
@@ -38,20 +38,20 @@ static bool add(struct pool *pool, const void *frame, uint32_t captured, uint32_
 /* --- Packets from a capture --- */
 
 static bool read_packets(struct pool *pool, const char *source) {
-    struct capture *capture = capture_open(source);
-    struct packet packet;
+    struct carry_capture *capture = source_open(source);
+    const struct carry_capture_packet *packet;
     if (!capture) {
         command_error("%s: %s", source, strerror(errno));
         return false;
     }
-    while (capture_next(capture, &packet) == CAPTURE_PACKET) {
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET) {
         if (pool->used == 0)
-            pool->linktype = packet.linktype;
-        if (packet.linktype == pool->linktype &&
-            !add(pool, packet.data, packet.captured, packet.wire))
+            pool->linktype = packet->linktype;
+        if (packet->linktype == pool->linktype &&
+            !add(pool, packet->data, packet->captured, packet->wire))
             break;
     }
-    capture_close(capture);
+    carry_capture_close(capture);
     if (pool->used == 0)
         command_error("%s: no packets to repeat", source);
     return pool->used != 0;

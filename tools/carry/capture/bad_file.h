@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "capture/capture.h"
+#include <carry/capture.h>
 
 struct bad_file;
 
@@ -27,7 +27,8 @@ bool bad_file_replaces(const struct bad_file *file, const struct stat *capture);
 bool bad_file_is_earlier(const struct bad_file *file, const struct stat *capture, const char *path);
 
 /* Appends a packet of the capture `source`; errors are told when the file is closed. */
-void bad_file_add(struct bad_file *file, const char *source, const struct packet *packet);
+void bad_file_add(struct bad_file *file, const char *source,
+                  const struct carry_capture_packet *packet);
 
 /* Puts the file in its place if `keep`; false with errno set, likewise, if that, or any write,
  * failed. */

@@ -45,12 +45,13 @@ struct hint {
     uint32_t failures;
 };
 
-/* Of one thread. */
-static _Thread_local struct {
+/* Of one worker. */
+struct worker {
+    struct check_jit *jit;
     carry_jit_packet_fn *functions[TRIES_MAX];
     size_t count;
     struct hint hints[1 << HINT_BITS];
-} own;
+};
 
 int check_jit_open(uint64_t after, struct check_jit **jit) {
     struct check_jit *made = calloc(1, sizeof *made);
@@ -79,15 +80,15 @@ static bool is_tag(const uint8_t *type) {
  * By the bytes in which Ethernet frames, with up to two VLAN tags, say what they hold, and IP in
  * them. In other frames these bytes mean something else, which makes hints worse, not verdicts.
  */
-static inline struct hint *hint_of(const struct carry_frame *frame) {
+static inline struct hint *hint_of(struct worker *worker, const struct carry_frame *frame) {
     const uint8_t *type = (const uint8_t *)frame->data + 12;
     if (frame->captured < 32)
-        return &own.hints[0];
+        return &worker->hints[0];
     for (int tags = 0; tags < 2 && is_tag(type); tags++)
         type += 4;
     uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* of IPv6 */
                      (uint32_t)type[11] << 24;                                    /* of IPv4 */
-    return &own.hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
+    return &worker->hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
 }
 
 /* --- Learning --- */
@@ -119,17 +120,20 @@ function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, ui
 }
 
 /* What was given up may be for this function. */
-static void adopt(carry_jit_packet_fn *function) {
-    for (size_t i = 0; i < own.count; i++)
-        if (own.functions[i] == function)
+static void adopt(struct worker *worker, carry_jit_packet_fn *function) {
+    for (size_t i = 0; i < worker->count; i++)
+        if (worker->functions[i] == function)
             return;
-    if (own.count == TRIES_MAX)
+    if (worker->count == TRIES_MAX)
         return;
-    own.functions[own.count++] = function;
-    memset(own.hints, 0, sizeof own.hints);
+    worker->functions[worker->count++] = function;
+    memset(worker->hints, 0, sizeof worker->hints);
 }
 
-bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets) {
+/* Learns from a frame that stands for so many packets. Is there a function for it, now or before?
+ */
+static bool learn(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
+    struct check_jit *jit = worker->jit;
     struct carry_jit_packet_spec spec = {0};
     if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
         return false;
@@ -138,44 +142,83 @@ bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uin
     pthread_mutex_unlock(&jit->mutex);
     if (!function)
         return false;
-    adopt(function);
-    *hint_of(frame) = (struct hint){.function = function};
+    adopt(worker, function);
+    *hint_of(worker, frame) = (struct hint){.function = function};
     return true;
 }
 
-uint32_t check_jit_step(const struct check_jit *jit) {
-    return jit->after < STEP_MAX ? (uint32_t)jit->after : STEP_MAX;
+/* One of these packets; captures repeat themselves, so never the same one. */
+static const struct carry_capture_packet *choose(const struct carry_capture_packet *packets,
+                                                 uint32_t count) {
+    uint64_t chance = packets->number * UINT64_C(0x9e3779b97f4a7c15);
+    return &packets[(uint32_t)(chance >> 32) % count];
+}
+
+/* Has the worker learn from some of the packets; true if there are functions for many of them. */
+static bool prepare(void *state, const struct carry_capture_packet *packets, size_t count) {
+    struct worker *worker = state;
+    const uint32_t step = worker->jit->after < STEP_MAX ? (uint32_t)worker->jit->after : STEP_MAX;
+    size_t known = 0;
+    for (size_t i = 0; i < count; i += step) {
+        uint32_t present = count - i < step ? (uint32_t)(count - i) : step;
+        struct carry_frame frame = carry_capture_frame(choose(packets + i, present));
+        known += learn(worker, &frame, present) ? present : 0;
+    }
+    return known > count / 8;
 }
 
 /* --- Checking --- */
 
-static int try_others(struct hint *hint, const struct carry_frame *frame,
+static int try_others(struct worker *worker, struct hint *hint, const struct carry_frame *frame,
                       struct carry_packet_sum *sums) {
     carry_jit_packet_fn *tried = hint->function;
-    for (size_t i = 0; i < own.count; i++) {
-        if (own.functions[i] == tried)
+    for (size_t i = 0; i < worker->count; i++) {
+        if (worker->functions[i] == tried)
             continue;
-        int count = own.functions[i](frame, sums, CARRY_PACKET_SUMS_MAX);
+        int count = worker->functions[i](frame, sums, CARRY_PACKET_SUMS_MAX);
         if (count != CARRY_JIT_OTHER_SHAPE) {
-            hint->function = own.functions[i];
+            hint->function = worker->functions[i];
             return count;
         }
     }
     return CARRY_JIT_OTHER_SHAPE;
 }
 
-int check_jit_packet(const struct carry_frame *frame, struct carry_packet_sum *sums) {
-    struct hint *hint = hint_of(frame);
+static int check(void *state, const struct carry_frame *frame, struct carry_packet_sum *sums) {
+    struct worker *worker = state;
+    struct hint *hint = hint_of(worker, frame);
     int count = CARRY_JIT_OTHER_SHAPE;
     if (hint->failures >= FAILURES_MAX)
         return count;
     if (hint->function)
         count = hint->function(frame, sums, CARRY_PACKET_SUMS_MAX);
     if (count == CARRY_JIT_OTHER_SHAPE)
-        count = try_others(hint, frame, sums);
+        count = try_others(worker, hint, frame, sums);
     if (count == CARRY_JIT_OTHER_SHAPE)
         hint->failures += FAILURE;
     else if (hint->failures)
         hint->failures--;
     return count;
+}
+
+/* --- The judge --- */
+
+static void *open_worker(void *user) {
+    struct worker *worker = calloc(1, sizeof *worker);
+    if (worker)
+        worker->jit = user;
+    return worker;
+}
+
+static void close_worker(void *user, void *state) {
+    (void)user;
+    free(state);
+}
+
+struct carry_capture_judge check_jit_judge(struct check_jit *jit) {
+    return (struct carry_capture_judge){.open = open_worker,
+                                        .close = close_worker,
+                                        .prepare = prepare,
+                                        .check = check,
+                                        .user = jit};
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions made at run time for the shapes of packets that captures are full of, in place of the
- * walk: `carry check --jit`. Shapes are learned from samples. Any thread may check packets.
+ * walk: `carry check --jit`. Shapes are learned from samples.
  */
 #ifndef CARRY_TOOLS_CHECK_JIT_H
 #define CARRY_TOOLS_CHECK_JIT_H
 
-#include <carry/packet.h>
+#include <carry/capture.h>
 
 struct check_jit;
 
@@ -17,17 +17,7 @@ struct check_jit;
 int check_jit_open(uint64_t after, struct check_jit **jit);
 void check_jit_close(struct check_jit *jit); /* takes NULL too */
 
-/* Looks at one in so many packets. */
-uint32_t check_jit_step(const struct check_jit *jit);
-
-/* Learns from a frame that stands for so many packets. Is there a function for it, now or before?
- */
-bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets);
-
-/*
- * As carry_packet_check() without options, with room for CARRY_PACKET_SUMS_MAX. Returns how many
- * sums it lists, and then the frame is no fragment; or -1 if this thread has no function for it.
- */
-int check_jit_packet(const struct carry_frame *frame, struct carry_packet_sum *sums);
+/* What judges packets by these functions, until they are closed. */
+struct carry_capture_judge check_jit_judge(struct check_jit *jit);
 
 #endif

@@ -13,17 +13,7 @@ void check_jit_close(struct check_jit *jit) {
     (void)jit;
 }
 
-uint32_t check_jit_step(const struct check_jit *jit) {
+struct carry_capture_judge check_jit_judge(struct check_jit *jit) {
     (void)jit;
-    return 1;
-}
-
-bool check_jit_learn(struct check_jit *jit, const struct carry_frame *frame, uint32_t packets) {
-    (void)jit, (void)frame, (void)packets;
-    return false;
-}
-
-int check_jit_packet(const struct carry_frame *frame, struct carry_packet_sum *sums) {
-    (void)frame, (void)sums;
-    return -1;
+    return (struct carry_capture_judge){0};
 }

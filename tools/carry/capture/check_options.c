@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "capture/check_options.h"
 
 #include <getopt.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include <carry/packet.h>
+#include <carry/capture.h>
 
-#include "capture/pipeline.h"
-#include "capture/tally.h"
 #include "common/command.h"
 #include "common/file_name.h"
 #include "common/text.h"
@@ -133,7 +129,7 @@ static int set_show(struct check_options *options, const char *text) {
 
 static int set_threads(struct check_options *options, const char *text) {
     uint64_t number = options->threads;
-    int status = command_number("check", "threads", text, 1, PIPELINE_THREADS_MAX, &number);
+    int status = command_number("check", "threads", text, 1, CARRY_CAPTURE_THREADS_MAX, &number);
     options->threads = (unsigned)number;
     return status;
 }
@@ -151,8 +147,8 @@ static int set_partial(struct check_options *options, const char *text) {
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (strcmp(text, choices[i].name) != 0)
             continue;
-        options->wrong = TALLY_WRONG | (choices[i].wrong ? PARTIAL_BIT : 0);
-        options->listed = TALLY_WRONG | (choices[i].listed ? PARTIAL_BIT : 0);
+        options->wrong = CARRY_CAPTURE_WRONG_VERDICTS | (choices[i].wrong ? PARTIAL_BIT : 0);
+        options->listed = CARRY_CAPTURE_WRONG_VERDICTS | (choices[i].listed ? PARTIAL_BIT : 0);
         return STATUS_CLEAN;
     }
     return command_usage("check", "--partial takes ok, bad or report, not '%s'", text);
@@ -190,15 +186,6 @@ static int set_protocols(struct check_options *options, const char *list) {
         if (status != STATUS_CLEAN || !*list)
             return status;
     }
-}
-
-/* Those that this process may run on. */
-static unsigned cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set))
-        return 1;
-    unsigned count = (unsigned)CPU_COUNT(&set);
-    return count < PIPELINE_THREADS_MAX ? count : PIPELINE_THREADS_MAX;
 }
 
 /* What an option without a value sets; NULL for all others. */
@@ -265,10 +252,8 @@ int check_options(int argc, char **argv, struct check_options *options) {
     *options = (struct check_options){
         .reassemble = true,
         .show = SHOWN_DEFAULT,
-        .threads = cores(),
-        .packets = UINT64_MAX,
-        .wrong = TALLY_WRONG,
-        .listed = TALLY_WRONG,
+        .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
+        .listed = CARRY_CAPTURE_WRONG_VERDICTS,
     };
     memset(options->protocols, true, sizeof options->protocols);
     opterr = 0;

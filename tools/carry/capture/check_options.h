@@ -22,8 +22,8 @@ struct check_options {
     bool help;
     bool reassemble;
     size_t show;
-    unsigned threads;
-    uint64_t packets;                     /* to be read of each file */
+    unsigned threads;                     /* 0: one for each core */
+    uint64_t packets;                     /* to be read of each file; 0: all */
     uint64_t jit;                         /* packets of a shape that is worth a function; 0: none */
     bool selects;                         /* not every protocol is looked at */
     unsigned wrong;                       /* verdicts that make a capture bad, a bit each */

@@ -6,18 +6,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/source.h"
 #include "common/command.h"
 #include "common/text.h"
 
 bool check_print_open(struct check_print *print, const struct check_options *options, bool many) {
-    *print = (struct check_print){.options = options, .many = many, .total = tally_new()};
-    return print->total != NULL;
+    *print = (struct check_print){.options = options,
+                                  .many = many,
+                                  .total = carry_capture_summary_create(),
+                                  .empty = carry_capture_summary_create()};
+    return print->total && print->empty;
 }
 
 void check_print_close(struct check_print *print) {
     for (size_t i = 0; i < print->named_count; i++)
         free(print->named[i]);
-    tally_free(print->total);
+    carry_capture_summary_free(print->total);
+    carry_capture_summary_free(print->empty);
 }
 
 void check_print_header(const struct check_print *print) {
@@ -30,7 +35,7 @@ void check_print_header(const struct check_print *print) {
 }
 
 void check_print_finding(const struct check_print *print, const char *path,
-                         const struct finding *finding) {
+                         const struct carry_capture_finding *finding) {
     switch (print->options->format) {
     case CHECK_TEXT:
         report_finding_text(print->many ? path : NULL, finding);
@@ -47,13 +52,13 @@ void check_print_finding(const struct check_print *print, const char *path,
 /* --- A capture --- */
 
 static int status_of(const struct check_options *options, const struct report *report) {
-    if (report->end == CAPTURE_FAILED)
-        return STATUS_ERROR;
-    if (report->end == CAPTURE_DAMAGED)
+    if (source_is_damaged(report->error.code))
         return STATUS_DAMAGED;
-    if (tally_total_of(report->tally, report->wrong))
+    if (report->error.code != CARRY_OK)
+        return STATUS_ERROR;
+    if (carry_capture_total(report->summary, report->wrong))
         return STATUS_BAD;
-    if (options->strict && !tally_is_complete(report->tally, report->wrong))
+    if (options->strict && !carry_capture_is_complete(report->summary, report->wrong))
         return STATUS_UNCHECKED;
     return STATUS_CLEAN;
 }
@@ -68,13 +73,13 @@ static void name(struct check_print *print, const char *path) {
 static int count(struct check_print *print, const struct report *report) {
     int status = status_of(print->options, report);
     print->captures++;
-    print->damaged += report->end == CAPTURE_DAMAGED;
-    print->failed += report->end == CAPTURE_FAILED;
-    print->unchecked += report->end == CAPTURE_END &&
-                        tally_outcome(report->tally, report->wrong) == OUTCOME_UNCHECKED;
-    for (unsigned i = 0; report->reassembly && i < REASSEMBLY_COUNT; i++)
-        print->reassembly[i] += report->reassembly[i];
-    tally_merge_all(print->total, report->tally);
+    const bool whole = report->error.code == CARRY_OK;
+    const bool damaged = source_is_damaged(report->error.code);
+    print->damaged += damaged;
+    print->failed += !whole && !damaged;
+    print->unchecked +=
+        whole && carry_capture_outcome(report->summary, report->wrong) == CARRY_CAPTURE_UNCHECKED;
+    carry_capture_summary_merge(print->total, report->summary);
     if (status != STATUS_CLEAN)
         name(print, report->path);
     return status;
@@ -123,12 +128,13 @@ static bool tells_damage(const struct check_options *options) {
 
 /* Says on standard error why a capture ended early, where nothing else does. */
 static void print_problem(const struct check_options *options, const struct report *report) {
-    char offset[TEXT_SIZE], text[sizeof report->problem->reason + TEXT_SIZE + 32];
-    if (report->end == CAPTURE_FAILED) {
-        command_file_error(report->path, report->problem->reason);
-    } else if (report->end == CAPTURE_DAMAGED && !tells_damage(options) && !options->quiet) {
-        snprintf(text, sizeof text, "damaged at offset %s: %s",
-                 text_count(offset, report->problem->offset), report->problem->reason);
+    char offset[TEXT_SIZE], text[sizeof report->error.text + TEXT_SIZE + 32];
+    const struct carry_capture_error *error = &report->error;
+    if (error->code != CARRY_OK && !source_is_damaged(error->code)) {
+        command_file_error(report->path, error->text);
+    } else if (error->code != CARRY_OK && !tells_damage(options) && !options->quiet) {
+        snprintf(text, sizeof text, "damaged at offset %s: %s", text_count(offset, error->offset),
+                 error->text);
         command_file_error(report->path, text);
     }
 }
@@ -145,14 +151,11 @@ int check_print_capture(struct check_print *print, const struct report *report) 
 /* With --json and --tsv, it is there like any other file. */
 int check_print_unopened(struct check_print *print, const char *path, const char *reason) {
     const struct check_options *options = print->options;
-    const struct tally nothing = {0};
-    struct capture_problem problem = {0};
-    snprintf(problem.reason, sizeof problem.reason, "%s", reason);
-    const struct report report = {.path = path,
-                                  .tally = &nothing,
-                                  .wrong = options->wrong,
-                                  .end = CAPTURE_FAILED,
-                                  .problem = &problem};
+    struct report report = {.path = path,
+                            .summary = print->empty,
+                            .wrong = options->wrong,
+                            .error.code = CARRY_ERROR_READ};
+    snprintf(report.error.text, sizeof report.error.text, "%s", reason);
     if (options->format != CHECK_TEXT || options->list_bad)
         return check_print_capture(print, &report);
     print_problem(options, &report);
@@ -172,8 +175,7 @@ static bool has_total(const struct check_print *print) {
 void check_print_total(const struct check_print *print, uint64_t skipped) {
     if (has_total(print))
         report_total(&(struct report_total){
-            .tally = print->total,
-            .reassembly = print->options->reassemble ? print->reassembly : NULL,
+            .summary = print->total,
             .wrong = print->options->wrong,
             .captures = print->captures,
             .damaged = print->damaged,

@@ -8,18 +8,16 @@
 #include <stdint.h>
 
 #include "capture/check_options.h"
-#include "capture/reassemble.h"
 #include "capture/report.h"
-#include "capture/tally.h"
 
 /* So many captures that are not clean are named in the last line. */
 #define CHECK_PRINT_NAMED 3
 
 struct check_print {
     const struct check_options *options;
-    bool many;           /* there may be more than one capture */
-    struct tally *total; /* of all captures so far */
-    uint64_t reassembly[REASSEMBLY_COUNT];
+    bool many;                           /* there may be more than one capture */
+    struct carry_capture_summary *total; /* of all captures so far */
+    struct carry_capture_summary *empty; /* of a capture that could not be opened */
     uint64_t captures, damaged, failed, unchecked, not_clean;
     char *named[CHECK_PRINT_NAMED];
     size_t named_count;
@@ -34,7 +32,7 @@ void check_print_header(const struct check_print *print);
 
 /* A checksum that --bad-only lists. */
 void check_print_finding(const struct check_print *print, const char *path,
-                         const struct finding *finding);
+                         const struct carry_capture_finding *finding);
 
 /* A capture that was read, and one that could not be opened; returns its exit status. */
 int check_print_capture(struct check_print *print, const struct report *report);

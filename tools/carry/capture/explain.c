@@ -6,17 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <carry/packet.h>
+#include <carry/capture.h>
 #include <carry/sum.h>
 
-#include "capture/capture.h"
-#include "capture/cause.h"
-#include "capture/follow.h"
-#include "capture/header_senders.h"
-#include "capture/reassemble.h"
 #include "capture/report.h"
-#include "capture/tally.h"
-#include "capture/why.h"
+#include "capture/source.h"
 #include "common/command.h"
 #include "common/json.h"
 #include "common/options.h"
@@ -49,22 +43,8 @@ struct options {
     bool json;
 };
 
-/* What is explained: a frame, or a datagram. */
-struct explanation {
-    const char *path;
-    struct packet packet;
-    const struct datagram *datagram; /* NULL: a frame */
-    struct carry_frame frame;
-    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
-    size_t layers_count;
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    size_t sums_count;
-};
-
 struct run {
     struct options options;
-    struct follow follow;
-    struct header_senders *senders;
     json_t *frame;     /* with --json, */
     json_t *datagrams; /* and what it is part of */
     int status;
@@ -81,15 +61,16 @@ static int set_frame(struct options *options, const char *text) {
 /* --- What there is to say --- */
 
 /* The checksum that stands in a layer, or NULL. */
-static const struct carry_packet_sum *sum_of(const struct explanation *explanation, size_t layer) {
+static const struct carry_capture_finding *
+finding_of(const struct carry_capture_explanation *explanation, size_t layer) {
     const struct carry_packet_layer *here = &explanation->layers[layer];
     bool is_last = layer + 1 == explanation->layers_count;
     uint32_t end = is_last ? UINT32_MAX : here[1].offset;
-    for (size_t i = 0; i < explanation->sums_count; i++) {
-        const struct carry_packet_sum *sum = &explanation->sums[i];
+    for (size_t i = 0; i < explanation->findings_count; i++) {
+        const struct carry_packet_sum *sum = &explanation->findings[i].sum;
         if (sum->protocol == here->protocol && sum->field_offset >= here->offset &&
             sum->field_offset < end)
-            return sum;
+            return &explanation->findings[i];
     }
     return NULL;
 }
@@ -102,7 +83,7 @@ static unsigned pseudo_number(const struct carry_packet_sum *sum) {
 }
 
 /* Are the addresses in the pseudo-header those of the IP header, or does a later header say so? */
-static bool pseudo_is_plain(const struct explanation *explanation,
+static bool pseudo_is_plain(const struct carry_capture_explanation *explanation,
                             const struct carry_packet_sum *sum) {
     const uint8_t *ip = (const uint8_t *)explanation->frame.data + sum->network_offset;
     uint8_t protocol = sum->pseudo_protocol;
@@ -120,8 +101,9 @@ static bool pseudo_is_plain(const struct explanation *explanation,
 /* Of the frames of one datagram. */
 #define FRAMES_SHOWN 8
 
-static void print_pseudo(FILE *out, const struct explanation *explanation,
-                         const struct carry_packet_sum *sum, const struct finding *finding) {
+static void print_pseudo(FILE *out, const struct carry_capture_explanation *explanation,
+                         const struct carry_capture_finding *finding) {
+    const struct carry_packet_sum *sum = &finding->sum;
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE], size[TEXT_SIZE];
     if (!sum->pseudo)
         return;
@@ -134,18 +116,19 @@ static void print_pseudo(FILE *out, const struct explanation *explanation,
             text_count(size, sum->pseudo_size), pseudo_number(sum));
 }
 
-static void print_details(FILE *out, const struct explanation *explanation,
-                          const struct carry_packet_sum *sum, const struct finding *finding) {
+static void print_details(FILE *out, const struct carry_capture_explanation *explanation,
+                          const struct carry_capture_finding *finding) {
+    const struct carry_packet_sum *sum = &finding->sum;
     char offset[TEXT_SIZE], size[TEXT_SIZE], in_file[TEXT_SIZE];
     int digits = 2 * sum->field_size;
-    const char *rule = why_rule(&explanation->frame, sum);
-    fprintf(out, "%s\n", why_verdict(&explanation->frame, sum));
+    const char *rule = carry_capture_rule(&explanation->frame, sum);
+    fprintf(out, "%s\n", carry_capture_why(&explanation->frame, sum));
     if (rule)
         fprintf(out, "%s\n", rule);
-    if (tally_has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
+    if (carry_capture_has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
         fprintf(out, "should be 0x%0*x\n", digits, sum->expected);
     fprintf(out, "stands at byte %s", text_count(offset, sum->field_offset));
-    if (finding->offset != FINDING_NOWHERE)
+    if (finding->offset != CARRY_CAPTURE_NOWHERE)
         fprintf(out, ", at offset %s in the file", text_count(in_file, finding->offset));
     fputc('\n', out);
     fprintf(out, "covers %s byte%s from byte %s on\n", text_count(size, sum->cover_size),
@@ -153,50 +136,42 @@ static void print_details(FILE *out, const struct explanation *explanation,
     if (sum->gap_size)
         fprintf(out, "but for %u bytes from byte %s on\n", sum->gap_size,
                 text_count(offset, sum->cover_offset + sum->gap_offset));
-    print_pseudo(out, explanation, sum, finding);
+    print_pseudo(out, explanation, finding);
 }
 
-static void print_indented(const struct explanation *explanation,
-                           const struct carry_packet_sum *sum, const struct finding *finding) {
+static void print_indented(const struct carry_capture_explanation *explanation,
+                           const struct carry_capture_finding *finding) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return;
-    print_details(out, explanation, sum, finding);
+    print_details(out, explanation, finding);
     fclose(out);
     text_wrap(stdout, INDENT, text);
     free(text);
 }
 
-static void describe(struct finding *finding, const struct explanation *explanation,
-                     const struct carry_packet_sum *sum) {
-    tally_describe(finding, &explanation->packet, &explanation->frame, sum);
-    if (explanation->datagram)
-        finding->offset =
-            datagram_offset(explanation->datagram, sum->field_offset, sum->field_size);
-}
-
-static void print_sum(const struct explanation *explanation, const struct carry_packet_sum *sum) {
+static void print_sum(const struct carry_capture_explanation *explanation,
+                      const struct carry_capture_finding *finding) {
+    const struct carry_packet_sum *sum = &finding->sum;
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
-    struct finding finding;
-    describe(&finding, explanation, sum);
     printf("0x%0*x  %s%s%s", 2 * sum->field_size, sum->stored,
            text_colour(report_verdict_colour(sum->verdict)),
            carry_packet_verdict_name(sum->verdict), text_colour(COLOUR_NONE));
-    if (finding.from.version)
-        printf("  %s %s %s", address_text(from, &finding.from, finding.from_port), text_arrow(),
-               address_text(to, &finding.to, finding.to_port));
+    if (finding->from.version)
+        printf("  %s %s %s", address_text(from, &finding->from, finding->from_port), text_arrow(),
+               address_text(to, &finding->to, finding->to_port));
     putchar('\n');
-    print_indented(explanation, sum, &finding);
+    print_indented(explanation, finding);
 }
 
-static void print_head(const struct explanation *explanation) {
-    const struct packet *packet = &explanation->packet;
+static void print_head(const struct run *run, const struct carry_capture_explanation *explanation) {
+    const struct carry_capture_packet *packet = &explanation->packet;
     char number[TEXT_SIZE], captured[TEXT_SIZE], wire[TEXT_SIZE], offset[TEXT_SIZE];
     char time[REPORT_TIME_SIZE];
-    const char *link = report_link_name(packet->linktype);
-    text_print_name(stdout, explanation->path);
+    const char *link = carry_capture_link_name(packet->linktype);
+    text_print_name(stdout, run->options.path);
     printf(", frame %s: %s byte%s", text_count(number, packet->number),
            text_count(captured, packet->captured), text_plural(packet->captured));
     if (packet->captured < packet->wire)
@@ -209,20 +184,18 @@ static void print_head(const struct explanation *explanation) {
 }
 
 /* "datagram of frames 3, 4 and 7" */
-static void print_frames(FILE *out, const struct source *sources) {
-    uint64_t frames[FRAMES_SHOWN], count = 0;
-    for (const struct source *source = sources; source; source = source->next, count++)
-        if (count < FRAMES_SHOWN)
-            frames[count] = source->frame;
+static void print_frames(FILE *out, const struct carry_capture_explanation *datagram) {
+    const size_t count = datagram->frames_count;
     fprintf(out, "datagram of frame%s ", text_plural(count));
-    text_print_frames(out, frames, count < FRAMES_SHOWN ? (unsigned)count : FRAMES_SHOWN, count);
+    text_print_frames(out, datagram->frames, count < FRAMES_SHOWN ? (unsigned)count : FRAMES_SHOWN,
+                      count);
 }
 
-static void print_datagram_head(const struct datagram *datagram) {
-    const struct packet *packet = &datagram->packet;
+static void print_datagram_head(const struct carry_capture_explanation *datagram) {
+    const struct carry_capture_packet *packet = &datagram->packet;
     char captured[TEXT_SIZE], wire[TEXT_SIZE];
     putchar('\n');
-    print_frames(stdout, datagram->sources);
+    print_frames(stdout, datagram);
     printf(": %s byte%s", text_count(captured, packet->captured), text_plural(packet->captured));
     if (packet->captured < packet->wire)
         printf(" of %s", text_count(wire, packet->wire));
@@ -230,30 +203,46 @@ static void print_datagram_head(const struct datagram *datagram) {
            (unsigned long long)packet->number);
 }
 
-static void print_layers(const struct explanation *explanation) {
+static void print_lost(const struct carry_capture_explanation *datagram) {
+    putchar('\n');
+    print_frames(stdout, datagram);
+    printf(",\n%s:\nits checksums cannot be verified\n",
+           carry_capture_reassembly_text(datagram->reassembly));
+}
+
+static void print_layers(const struct carry_capture_explanation *explanation) {
     char offset[TEXT_SIZE];
     for (size_t i = 0; i < explanation->layers_count; i++) {
         const struct carry_packet_layer *layer = &explanation->layers[i];
-        const struct carry_packet_sum *sum = sum_of(explanation, i);
+        const struct carry_capture_finding *finding = finding_of(explanation, i);
         printf("%6s  %s%-*s%s", text_count(offset, layer->offset), text_colour(COLOUR_BOLD),
-               sum ? NAME_WIDTH : 0, carry_packet_protocol_name(layer->protocol),
+               finding ? NAME_WIDTH : 0, carry_packet_protocol_name(layer->protocol),
                text_colour(COLOUR_NONE));
-        if (sum)
-            print_sum(explanation, sum);
+        if (finding)
+            print_sum(explanation, finding);
         else
             putchar('\n');
     }
 }
 
-static void explain_text(const struct explanation *explanation) {
-    if (explanation->datagram)
-        print_datagram_head(explanation->datagram);
+static bool is_lost(const struct carry_capture_explanation *explanation) {
+    return explanation->is_datagram && explanation->reassembly != CARRY_CAPTURE_REASSEMBLY_COMPLETE;
+}
+
+static void explain_text(const struct run *run,
+                         const struct carry_capture_explanation *explanation) {
+    if (is_lost(explanation)) {
+        print_lost(explanation);
+        return;
+    }
+    if (explanation->is_datagram)
+        print_datagram_head(explanation);
     else
-        print_head(explanation);
+        print_head(run, explanation);
     print_layers(explanation);
     if (!explanation->layers_count)
         puts("  nothing in it is known here");
-    else if (!explanation->sums_count)
+    else if (!explanation->findings_count)
         puts("\n  no checksum known here");
 }
 
@@ -272,52 +261,56 @@ static json_t *gap_json(const struct carry_packet_sum *sum) {
                      (int)sum->gap_size);
 }
 
-static json_t *sum_json(const struct explanation *explanation, const struct carry_packet_sum *sum) {
+static json_t *sum_json(const struct carry_capture_explanation *explanation,
+                        const struct carry_capture_finding *finding) {
+    const struct carry_packet_sum *sum = &finding->sum;
     json_t *object = json_object();
     bool unverifiable = sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
     const char *reason = carry_packet_reason_name(sum->reason);
-    const char *rule = why_rule(&explanation->frame, sum);
-    struct finding finding;
-    describe(&finding, explanation, sum);
-    bool located = finding.offset != FINDING_NOWHERE;
+    const char *rule = carry_capture_rule(&explanation->frame, sum);
+    bool located = finding->offset != CARRY_CAPTURE_NOWHERE;
     json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
     json_object_set_new(object, "reason", unverifiable ? json_string(reason) : json_null());
-    json_object_set_new(object, "why", json_string(why_verdict(&explanation->frame, sum)));
+    json_object_set_new(object, "why", json_string(carry_capture_why(&explanation->frame, sum)));
     json_object_set_new(object, "stored", json_integer(sum->stored));
     json_object_set_new(object, "expected",
-                        tally_has_expected(sum) ? json_integer(sum->expected) : json_null());
+                        carry_capture_has_expected(sum) ? json_integer(sum->expected)
+                                                        : json_null());
     json_object_set_new(object, "size", json_integer(sum->field_size));
     json_object_set_new(object, "at", json_integer(sum->field_offset));
-    json_object_set_new(object, "offset", located ? json_number(finding.offset) : json_null());
+    json_object_set_new(object, "offset", located ? json_number(finding->offset) : json_null());
     json_object_set_new(object, "covers_at", json_integer(sum->cover_offset));
     json_object_set_new(object, "covers_size", json_integer(sum->cover_size));
     json_object_set_new(object, "gap", sum->gap_size ? gap_json(sum) : json_null());
     json_object_set_new(object, "pseudo", pseudo_json(sum));
     json_object_set_new(object, "quoted", json_boolean(sum->quoted));
     json_object_set_new(object, "cause",
-                        cause_of(sum) ? json_string(cause_name(cause_of(sum))) : json_null());
+                        finding->cause ? json_string(carry_capture_cause_name(finding->cause))
+                                       : json_null());
     json_object_set_new(object, "rule", rule ? json_string(rule) : json_null());
     return object;
 }
 
-static json_t *layers_json(const struct explanation *explanation) {
+static json_t *layers_json(const struct carry_capture_explanation *explanation) {
     json_t *layers = json_array();
     for (size_t i = 0; i < explanation->layers_count; i++) {
         const struct carry_packet_layer *layer = &explanation->layers[i];
-        const struct carry_packet_sum *sum = sum_of(explanation, i);
-        json_array_append_new(layers, json_pack("{s:s, s:I, s:o}", "protocol",
-                                                carry_packet_protocol_name(layer->protocol), "at",
-                                                (json_int_t)layer->offset, "checksum",
-                                                sum ? sum_json(explanation, sum) : json_null()));
+        const struct carry_capture_finding *finding = finding_of(explanation, i);
+        json_array_append_new(layers,
+                              json_pack("{s:s, s:I, s:o}", "protocol",
+                                        carry_packet_protocol_name(layer->protocol), "at",
+                                        (json_int_t)layer->offset, "checksum",
+                                        finding ? sum_json(explanation, finding) : json_null()));
     }
     return layers;
 }
 
-static json_t *frame_json(const struct explanation *explanation) {
-    const struct packet *packet = &explanation->packet;
+static json_t *frame_json(const struct run *run,
+                          const struct carry_capture_explanation *explanation) {
+    const struct carry_capture_packet *packet = &explanation->packet;
     char time[REPORT_TIME_SIZE];
     json_t *object = json_object();
-    json_set_name(object, "file", explanation->path);
+    json_set_name(object, "file", run->options.path);
     json_object_set_new(object, "frame", json_integer((json_int_t)packet->number));
     json_object_set_new(object, "time",
                         report_time(time, packet->time_ns) ? json_string(time) : json_null());
@@ -329,198 +322,82 @@ static json_t *frame_json(const struct explanation *explanation) {
     return object;
 }
 
-/* What became of a datagram; of one that is complete, `explanation`, else NULL. */
-static json_t *datagram_json(enum reassembly fate, const struct source *sources,
-                             const struct explanation *explanation) {
-    const struct packet *packet = explanation ? &explanation->packet : NULL;
+/* What became of a datagram. */
+static json_t *datagram_json(const struct carry_capture_explanation *datagram) {
+    const struct carry_capture_packet *packet = is_lost(datagram) ? NULL : &datagram->packet;
     json_t *object = json_object(), *frames = json_array();
-    for (const struct source *source = sources; source; source = source->next)
-        json_array_append_new(frames, json_number(source->frame));
-    json_object_set_new(object, "reassembly", json_string(reassembly_name(fate)));
+    for (size_t i = 0; i < datagram->frames_count; i++)
+        json_array_append_new(frames, json_number(datagram->frames[i]));
+    json_object_set_new(object, "reassembly",
+                        json_string(carry_capture_reassembly_name(datagram->reassembly)));
     json_object_set_new(object, "frames", frames);
     json_object_set_new(object, "frame", packet ? json_number(packet->number) : json_null());
     json_object_set_new(object, "captured", packet ? json_integer(packet->captured) : json_null());
     json_object_set_new(object, "wire", packet ? json_integer(packet->wire) : json_null());
-    json_object_set_new(object, "layers", packet ? layers_json(explanation) : json_null());
+    json_object_set_new(object, "layers", packet ? layers_json(datagram) : json_null());
     return object;
+}
+
+static void explain_json(struct run *run, const struct carry_capture_explanation *explanation) {
+    if (explanation->is_datagram)
+        json_array_append_new(run->datagrams, datagram_json(explanation));
+    else
+        run->frame = frame_json(run, explanation);
 }
 
 /* --- The work --- */
 
-static void judge(struct run *run, const struct explanation *explanation) {
-    for (size_t i = 0; i < explanation->sums_count; i++)
-        if (tally_is_in(explanation->sums[i].verdict, TALLY_WRONG))
+static bool take(void *user, const struct carry_capture_explanation *explanation) {
+    struct run *run = user;
+    for (size_t i = 0; i < explanation->findings_count; i++)
+        if (CARRY_CAPTURE_WRONG_VERDICTS >> explanation->findings[i].sum.verdict & 1)
             run->status = STATUS_BAD;
-}
-
-/* A datagram has no link, though it looks like a frame of raw IP. */
-static void list_layers(struct explanation *explanation) {
-    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
-    size_t count = carry_packet_layers(&explanation->frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
-    for (size_t i = 0; i < count; i++)
-        if (!explanation->datagram || layers[i].protocol != CARRY_PROTOCOL_RAW)
-            explanation->layers[explanation->layers_count++] = layers[i];
-}
-
-/* Takes a packet for what it tells of its senders. */
-static void add_packet(void *context, const struct packet *packet) {
-    struct run *run = context;
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    const struct carry_frame frame = tally_frame(packet);
-    size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-    for (size_t i = 0; i < count; i++)
-        header_senders_add(run->senders, &frame, &sums[i]);
-}
-
-/* Turns headers whose senders leave them to the network card into partial ones. Is one left? */
-static bool settle(struct explanation *explanation, const struct header_senders *senders) {
-    const uint8_t *data = explanation->frame.data;
-    bool open = false;
-    for (size_t i = 0; i < explanation->sums_count; i++) {
-        struct carry_packet_sum *sum = &explanation->sums[i];
-        if (!header_senders_is_alone(sum))
-            continue;
-        if (header_senders_leaves(senders, data + sum->network_offset + 12))
-            cause_leave(sum);
-        else
-            open = true;
-    }
-    return open;
-}
-
-static void explain_frame(struct run *run, const struct explanation *explanation) {
-    judge(run, explanation);
     if (run->options.json)
-        run->frame = frame_json(explanation);
+        explain_json(run, explanation);
     else
-        explain_text(explanation);
-}
-
-/* The sum of its IP header, as it stands here, is none of the file's. */
-static void keep_content_sums(struct explanation *explanation, const struct datagram *datagram) {
-    for (size_t i = 0; i < datagram->count; i++)
-        if (datagram->sums[i].field_offset >= datagram->header_size)
-            explanation->sums[explanation->sums_count++] = datagram->sums[i];
-}
-
-static void explain_datagram(void *context, const struct datagram *datagram) {
-    struct run *run = context;
-    struct explanation explanation = {.path = run->options.path,
-                                      .packet = datagram->packet,
-                                      .datagram = datagram,
-                                      .frame = tally_frame(&datagram->packet)};
-    list_layers(&explanation);
-    keep_content_sums(&explanation, datagram);
-    judge(run, &explanation);
-    if (run->options.json)
-        json_array_append_new(run->datagrams,
-                              datagram_json(REASSEMBLY_COMPLETE, datagram->sources, &explanation));
-    else
-        explain_text(&explanation);
-}
-
-static void explain_lost(void *context, enum reassembly why, const struct source *sources) {
-    struct run *run = context;
-    if (run->options.json) {
-        json_array_append_new(run->datagrams, datagram_json(why, sources, NULL));
-        return;
-    }
-    putchar('\n');
-    print_frames(stdout, sources);
-    printf(",\n%s:\nits checksums cannot be verified\n", reassembly_sentence(why));
+        explain_text(run, explanation);
+    return !command_output_failed();
 }
 
 /* Why the capture ended before the frame. */
-static int not_reached(const struct options *options, const struct capture *capture,
-                       enum capture_result end, uint64_t packets) {
-    const struct capture_problem *problem = capture_problem(capture);
-    char text[sizeof problem->reason + 4 * TEXT_SIZE], number[TEXT_SIZE], wanted[TEXT_SIZE];
-    if (end == CAPTURE_FAILED)
-        return command_file_error(options->path, problem->reason);
-    if (end == CAPTURE_END) {
+static int not_reached(const struct options *options, struct carry_capture *capture, int code,
+                       uint64_t packets) {
+    const struct carry_capture_error error = source_error(capture);
+    char text[sizeof error.text + 4 * TEXT_SIZE], number[TEXT_SIZE], wanted[TEXT_SIZE];
+    if (code == CARRY_ERROR_UNKNOWN) {
         snprintf(text, sizeof text, "there is no frame %s: it holds %s packet%s",
                  text_count(wanted, options->frame), text_count(number, packets),
                  text_plural(packets));
         return command_file_error(options->path, text);
     }
-    snprintf(text, sizeof text, "damaged at offset %s: %s", text_count(number, problem->offset),
-             problem->reason);
+    if (!source_is_damaged(code))
+        return command_file_error(options->path, error.text);
+    snprintf(text, sizeof text, "damaged at offset %s: %s", text_count(number, error.offset),
+             error.text);
     command_file_error(options->path, text);
     return STATUS_DAMAGED;
 }
 
-/*
- * Explains the frame, and what its fragments belong to. A header of 0 waits for what other packets
- * tell of its sender: then the frame comes last.
- */
-static void explain_with_rest(struct run *run, struct capture *capture,
-                              struct explanation *explanation) {
-    struct packet other;
-    bool open = settle(explanation, run->senders);
-    if (!open)
-        explain_frame(run, explanation);
-    follow_on(&run->follow, capture, &explanation->packet);
-    if (!open)
-        return;
-    while (settle(explanation, run->senders) && capture_next(capture, &other) == CAPTURE_PACKET)
-        add_packet(run, &other);
-    explain_frame(run, explanation);
-}
-
-/* Of a packet whose bytes stay while the capture is read on. */
-static int explain_packet(struct run *run, struct capture *capture, const struct packet *packet) {
-    struct explanation explanation = {.path = run->options.path, .packet = *packet};
-    uint8_t *copy = malloc(packet->captured + 1u);
-    if (!copy)
-        return command_error("%s", strerror(errno));
-    if (packet->captured)
-        memcpy(copy, packet->data, packet->captured);
-    explanation.packet.data = copy;
-    explanation.frame = tally_frame(&explanation.packet);
-    list_layers(&explanation);
-    explanation.sums_count =
-        carry_packet_check(&explanation.frame, NULL, explanation.sums, CARRY_PACKET_SUMS_MAX);
-    explain_with_rest(run, capture, &explanation);
-    free(copy);
-    return run->status;
-}
-
-static int explain_in(struct run *run, struct capture *capture) {
-    struct packet packet = {0};
-    enum capture_result result;
-    while ((result = capture_next(capture, &packet)) == CAPTURE_PACKET) {
-        add_packet(run, &packet);
-        if (packet.number == run->options.frame)
-            break;
-        follow_packet(&run->follow, &packet);
-    }
-    if (result != CAPTURE_PACKET)
-        return not_reached(&run->options, capture, result, packet.number);
-    int status = explain_packet(run, capture, &packet);
+static int explain_in(struct run *run, struct carry_capture *capture) {
+    uint64_t packets = 0;
+    int code = carry_capture_explain(capture, run->options.frame, take, run, &packets);
+    if (code != CARRY_OK && code != CARRY_ERROR_CANCELLED)
+        return not_reached(&run->options, capture, code, packets);
     if (run->options.json && run->frame) {
         json_object_set(run->frame, "datagrams", run->datagrams);
         json_print(stdout, run->frame);
     }
-    return status;
+    return run->status;
 }
 
 static int explain(struct run *run) {
-    struct capture *capture = capture_open(run->options.path);
+    struct carry_capture *capture = source_open(run->options.path);
     if (!capture)
         return command_file_error(run->options.path, strerror(errno));
-    run->follow = (struct follow){.frame = run->options.frame,
-                                  .complete = explain_datagram,
-                                  .lost = explain_lost,
-                                  .further = add_packet,
-                                  .context = run};
     run->datagrams = json_array();
-    run->senders = header_senders_create();
-    bool ready = run->datagrams && run->senders && follow_open(&run->follow);
-    int status = ready ? explain_in(run, capture) : command_error("%s", strerror(errno));
+    int status = run->datagrams ? explain_in(run, capture) : command_error("%s", strerror(ENOMEM));
     json_decref(run->datagrams);
-    header_senders_free(run->senders);
-    follow_close(&run->follow);
-    capture_close(capture);
+    carry_capture_close(capture);
     return status;
 }
 

@@ -7,12 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <carry/packet.h>
+#include <carry/capture.h>
 
-#include "capture/capture.h"
 #include "capture/fix_report.h"
-#include "capture/repair.h"
-#include "capture/tally.h"
+#include "capture/source.h"
 #include "common/command.h"
 #include "common/file_name.h"
 #include "common/options.h"
@@ -55,10 +53,6 @@ static const char usage[] =
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
     "  carry fix capture.pcap.gz --dry-run\n";
 
-/* What a compressed capture may unpack to: so many bytes, and so many for each that it holds. */
-#define UNPACKED_FREE   ((uint64_t)64 << 20)
-#define UNPACKED_FACTOR 200u
-
 struct options {
     const char *input;
     const char *output;
@@ -71,23 +65,22 @@ struct options {
 
 struct run {
     struct options options;
-    struct capture *capture;
+    struct carry_capture *capture;
     struct output output; /* the copy */
-    uint64_t written;     /* bytes of it, or of what was read for it */
-    bool is_bomb;         /* too many, for what the input holds */
-    uint64_t learned;     /* bytes of the input that were read before it is copied */
     struct output log;
     FILE *log_stream; /* NULL: none is wanted */
-    struct repair repair;
-    struct fix_report report;
+    struct carry_capture_repairs *repairs;
 };
 
 /* --- Options --- */
 
+/* The verdicts that --only names. */
+#define REPAIRED (CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL)
+
 static uint32_t verdict_bit(const char *name, size_t size) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         const char *known = carry_packet_verdict_name(verdict);
-        if (tally_names(verdict) && strlen(known) == size && memcmp(known, name, size) == 0)
+        if (REPAIRED >> verdict & 1 && strlen(known) == size && memcmp(known, name, size) == 0)
             return 1u << verdict;
     }
     return 0;
@@ -154,7 +147,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
 /* Opens what is to appear under `path`, unless that is the input, by whatever name or link. */
 static int open_output(const struct run *run, struct output *output, const char *path) {
     struct stat input, present;
-    if (!capture_status(run->capture, &input))
+    if (!source_status(run->capture, &input))
         return command_file_error(run->options.input, strerror(errno));
     if (stat(path, &present) == 0 && output_is_same(&input, &present))
         return command_file_error(path, "is the input, which is never written to");
@@ -183,23 +176,21 @@ static int open_log(struct run *run) {
     return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
-/* Does more come out of a compressed capture than any capture holds? */
-static bool is_bomb(const struct run *run) {
-    const uint64_t most = UNPACKED_FREE + UNPACKED_FACTOR * capture_position(run->capture);
-    return capture_is_packed(run->capture) && run->written > most;
+static int write_bytes(void *user, const void *bytes, size_t size) {
+    struct run *run = user;
+    output_write(&run->output, bytes, size);
+    return -run->output.error;
 }
 
-static bool take_bytes(void *context, const void *bytes, size_t size) {
-    struct run *run = context;
-    output_write(&run->output, bytes, size);
-    run->written += size;
-    run->is_bomb = is_bomb(run);
-    return !run->is_bomb && !run->output.error;
+static int rewrite_bytes(void *user, uint64_t offset, const void *bytes, size_t size) {
+    struct run *run = user;
+    output_rewrite(&run->output, offset, bytes, size);
+    return -run->output.error;
 }
 
 static int open_files(struct run *run) {
     struct stat input;
-    if (capture_status(run->capture, &input) && output_is_own(&input))
+    if (source_status(run->capture, &input) && output_is_own(&input))
         return command_file_error(run->options.input, output_problem(ETXTBSY));
     int status = STATUS_CLEAN;
     if (run->options.output)
@@ -242,105 +233,69 @@ static void close_files(struct run *run) {
 
 /* --- The work --- */
 
-static bool writing_failed(const struct run *run) {
-    return run->is_bomb || run->output.error || run->log.error || command_output_failed();
+static bool take_change(void *user, const struct carry_capture_change *change) {
+    struct run *run = user;
+    fix_log(run->log_stream, change);
+    return !run->log.error && !command_output_failed();
 }
 
-static int open_repair(struct run *run) {
-    run->repair = (struct repair){
-        .output = run->options.output ? &run->output : NULL,
-        .options = run->options.packet,
-        .report = &run->report,
+static bool take_progress(void *user, const struct carry_capture_progress *progress) {
+    (void)user;
+    if (progress_due)
+        progress_draw(progress->position);
+    return !command_output_failed();
+}
+
+static struct carry_capture_fix_options fix_options(struct run *run) {
+    return (struct carry_capture_fix_options){
+        .packet = run->options.packet,
+        .change = run->log_stream ? take_change : NULL,
+        .progress = take_progress,
+        .user = run,
     };
-    return repair_open(&run->repair) ? STATUS_CLEAN : command_error("%s", strerror(errno));
 }
 
-static int refuse_bomb(const struct run *run) {
-    return command_file_error(run->options.input, "unpacks to far more than captures do: unpack it "
-                                                  "first, and fix what comes out");
-}
-
-/* All of a file tells of its senders, where that makes a difference. */
-static bool reads_twice(const struct run *run) {
-    return repair_tells_apart(&run->repair) && !capture_waits(run->capture);
-}
-
-/* The first time. */
-static int learn(struct run *run) {
-    struct packet packet;
-    if (!reads_twice(run))
-        return STATUS_CLEAN;
-    while (!run->is_bomb && capture_next(run->capture, &packet) == CAPTURE_PACKET) {
-        run->written = input_offset(capture_input(run->capture));
-        run->is_bomb = is_bomb(run);
-        repair_learn(&run->repair, &packet);
-        if (progress_due)
-            progress_draw(capture_position(run->capture));
-    }
-    if (run->is_bomb)
-        return refuse_bomb(run);
-    repair_learned(&run->repair);
-    run->written = 0;
-    run->learned = capture_size(run->capture);
-    run->capture = capture_again(run->capture);
-    return run->capture ? STATUS_CLEAN : command_file_error(run->options.input, strerror(errno));
-}
-
-static enum capture_result repair_all(struct run *run) {
-    struct packet packet;
-    enum capture_result result;
-    while ((result = capture_next(run->capture, &packet)) == CAPTURE_PACKET) {
-        repair_packet(&run->repair, &packet);
-        if (writing_failed(run))
-            return CAPTURE_END;
-        if (progress_due)
-            progress_draw(run->learned + capture_position(run->capture));
-    }
-    if (result != CAPTURE_FAILED && !capture_pass_rest(run->capture))
-        return CAPTURE_FAILED;
-    return result;
-}
-
-/* Of a file in which nothing is recognised there is no copy. */
-static int refuse(struct run *run) {
-    struct packet packet;
-    const enum capture_result result = capture_next(run->capture, &packet);
-    const char *reason = capture_problem(run->capture)->reason;
-    command_file_error(run->options.input, *reason ? reason : "no capture");
-    return result == CAPTURE_FAILED ? STATUS_ERROR : STATUS_DAMAGED;
-}
-
+/* What cannot be written is reported where the files are to appear. */
 static int copy(struct run *run) {
-    if (run->options.output)
-        capture_pass_to(run->capture, take_bytes, run);
-    if (!capture_recognised(run->capture))
-        return refuse(run);
-    run->repair.capture = run->capture;
-    run->repair.log = run->log_stream;
-    run->report.end = repair_all(run);
-    run->report.problem = capture_problem(run->capture);
-    if (!repair_end(&run->repair))
-        return command_file_error(run->options.input, strerror(ENOMEM));
-    if (run->is_bomb)
-        return refuse_bomb(run);
-    if (run->report.end == CAPTURE_FAILED)
-        return command_file_error(run->options.input, run->report.problem->reason);
-    return STATUS_CLEAN;
+    const struct carry_capture_fix_options options = fix_options(run);
+    const struct carry_capture_sink sink = {
+        .write = write_bytes, .rewrite = rewrite_bytes, .user = run};
+    int code = carry_capture_fix(run->capture, &options, run->options.output ? &sink : NULL,
+                                 &run->repairs);
+    const struct carry_capture_error error = source_error(run->capture);
+    switch (code) {
+    case CARRY_OK:
+    case CARRY_ERROR_DAMAGED:
+    case CARRY_ERROR_WRITE:
+    case CARRY_ERROR_CANCELLED:
+        return STATUS_CLEAN;
+    case CARRY_ERROR_UNRECOGNISED:
+        command_file_error(run->options.input, error.text);
+        return STATUS_DAMAGED;
+    default:
+        return command_file_error(run->options.input, error.text);
+    }
 }
 
-static int status_of(const struct fix_report *report) {
-    if (report->end == CAPTURE_DAMAGED)
+static int status_of(const struct run *run) {
+    if (carry_capture_last_error(run->capture)->code == CARRY_ERROR_DAMAGED)
         return STATUS_DAMAGED;
-    return fix_left(report) ? STATUS_BAD : STATUS_CLEAN;
+    return carry_capture_repair_totals(run->repairs)->left_wrong ? STATUS_BAD : STATUS_CLEAN;
 }
 
 static void print_report(const struct run *run) {
+    const struct fix_report report = {
+        .input = run->options.input,
+        .output = run->options.output,
+        .repairs = run->repairs,
+        .error = *carry_capture_last_error(run->capture),
+    };
     if (run->options.quiet || logs_to_output(run))
         return;
     if (run->options.json)
-        fix_report_json(&run->report);
+        fix_report_json(&report);
     else
-        fix_report_text(&run->report);
+        fix_report_text(&report);
 }
 
 /* Changes that are listed meanwhile would stand among what is drawn. */
@@ -349,44 +304,41 @@ static bool shows_progress(const struct run *run) {
     return run->options.quiet || (!lists_here && !progress_is_piped());
 }
 
+/* How many bytes are read. */
+static uint64_t work_size(struct run *run) {
+    const struct carry_capture_fix_options options = fix_options(run);
+    return carry_capture_size(run->capture)
+           << carry_capture_fix_reads_twice(run->capture, &options);
+}
+
 static int fix_capture(struct run *run) {
-    int status = open_repair(run);
-    if (status == STATUS_CLEAN && shows_progress(run))
-        progress_begin(capture_size(run->capture) << reads_twice(run));
-    if (capture_waits(run->capture))
-        capture_stop_on(run->capture, signals_stop_begin());
-    if (status == STATUS_CLEAN)
-        status = open_files(run);
-    if (status == STATUS_CLEAN)
-        status = learn(run);
+    if (shows_progress(run))
+        progress_begin(work_size(run));
+    if (source_waits(run->capture))
+        carry_capture_stop_on(run->capture, signals_stop_begin());
+    int status = open_files(run);
     if (status == STATUS_CLEAN)
         status = copy(run);
     if (status == STATUS_CLEAN)
         status = publish(run);
-    repair_close(&run->repair);
     close_files(run);
     signals_stop_end();
     progress_end();
     if (status != STATUS_CLEAN)
         return status;
     print_report(run);
-    return status_of(&run->report);
+    return status_of(run);
 }
 
 int command_fix(int argc, char **argv) {
-    struct run *run = calloc(1, sizeof *run);
-    if (!run)
-        return command_error("%s", strerror(ENOMEM));
+    struct run run = {0};
     int status;
-    if (read_options(argc, argv, &run->options, &status)) {
-        run->report.input = run->options.input;
-        run->report.output = run->options.output;
-        run->capture = capture_open(run->options.input);
-        status = run->capture ? fix_capture(run)
-                              : command_file_error(run->options.input, strerror(errno));
-        if (run->capture)
-            capture_close(run->capture);
-    }
-    free(run);
+    if (!read_options(argc, argv, &run.options, &status))
+        return status;
+    run.capture = source_open(run.options.input);
+    status =
+        run.capture ? fix_capture(&run) : command_file_error(run.options.input, strerror(errno));
+    carry_capture_repairs_free(run.repairs);
+    carry_capture_close(run.capture);
     return status;
 }

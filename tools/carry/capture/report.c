@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "capture/report_parts.h"
+#include "capture/source.h"
 #include "common/text.h"
 
 static const enum colour verdict_colours[CARRY_VERDICT_COUNT] = {
@@ -17,27 +18,27 @@ enum colour report_verdict_colour(unsigned verdict) {
     return verdict_colours[verdict];
 }
 
-const char *report_link_name(uint32_t linktype) {
-    switch (linktype) {
-#define CARRY_LINKTYPE(value, name)                                                                \
-    case value:                                                                                    \
-        return name;
-#include "capture/linktypes.def"
-#undef CARRY_LINKTYPE
-    default:
-        return NULL;
-    }
+bool report_has(const struct carry_capture_summary *summary, unsigned protocol) {
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        if (carry_capture_count(summary, protocol, verdict))
+            return true;
+    return false;
+}
+
+uint64_t report_skipped(const struct carry_capture_summary *summary) {
+    const struct carry_capture_totals *totals = carry_capture_totals(summary);
+    return totals->unknown_links + totals->deeper;
 }
 
 /* --- The verdict --- */
 
-static void print_wrong(FILE *out, const struct tally *tally, unsigned wrong) {
+static void print_wrong(FILE *out, const struct carry_capture_summary *summary, unsigned wrong) {
     char number[TEXT_SIZE];
-    const uint64_t total = tally_total_of(tally, wrong);
+    const uint64_t total = carry_capture_total(summary, wrong);
     uint64_t rest = total;
     fputs(text_colour(COLOUR_RED), out);
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
-        uint64_t count = tally_total_of(tally, wrong & 1u << verdict);
+        uint64_t count = carry_capture_total(summary, wrong & 1u << verdict);
         if (!count)
             continue;
         const char *separator = rest == total ? "" : rest == count ? " and " : ", ";
@@ -48,11 +49,11 @@ static void print_wrong(FILE *out, const struct tally *tally, unsigned wrong) {
     fprintf(out, " checksum%s%s", text_plural(total), text_colour(COLOUR_NONE));
 }
 
-static void print_clean(FILE *out, const struct tally *tally) {
+static void print_clean(FILE *out, const struct carry_capture_summary *summary) {
     char number[TEXT_SIZE];
-    uint64_t partial = tally_total(tally, CARRY_VERDICT_PARTIAL);
-    uint64_t unverifiable = tally_total(tally, CARRY_VERDICT_UNVERIFIABLE);
-    uint64_t skipped = tally_skipped(tally);
+    uint64_t partial = carry_capture_total(summary, 1u << CARRY_VERDICT_PARTIAL);
+    uint64_t unverifiable = carry_capture_total(summary, 1u << CARRY_VERDICT_UNVERIFIABLE);
+    uint64_t skipped = report_skipped(summary);
     fprintf(out, "%sclean%s", text_colour(COLOUR_GREEN), text_colour(COLOUR_NONE));
     if (partial)
         fprintf(out, ", %s left to transmit offload", text_count(number, partial));
@@ -63,35 +64,36 @@ static void print_clean(FILE *out, const struct tally *tally) {
                 text_plural(skipped));
 }
 
-static const char *why_unchecked(const struct tally *tally) {
-    if (!tally->packets)
+static const char *why_unchecked(const struct carry_capture_summary *summary) {
+    const struct carry_capture_totals *totals = carry_capture_totals(summary);
+    if (!totals->packets)
         return "no packets";
-    if (tally_total(tally, CARRY_VERDICT_UNVERIFIABLE))
+    if (carry_capture_total(summary, 1u << CARRY_VERDICT_UNVERIFIABLE))
         return "no checksum could be verified";
-    if (tally_total(tally, CARRY_VERDICT_ABSENT))
+    if (carry_capture_total(summary, 1u << CARRY_VERDICT_ABSENT))
         return "no checksum was sent";
-    if (tally_unknown(tally) == tally->packets)
+    if (totals->unknown_links == totals->packets)
         return "no packet has a link type known here";
-    if (tally->packets > tally->without + tally_unknown(tally))
+    if (totals->packets > totals->without + totals->unknown_links)
         return "no packet has a checksum of the protocols asked for";
     return "no packet has a checksum known here";
 }
 
-static void print_unchecked(FILE *out, const struct tally *tally) {
+static void print_unchecked(FILE *out, const struct carry_capture_summary *summary) {
     fprintf(out, "%snothing was checked%s: %s", text_colour(COLOUR_YELLOW),
-            text_colour(COLOUR_NONE), why_unchecked(tally));
+            text_colour(COLOUR_NONE), why_unchecked(summary));
 }
 
-static void print_outcome(FILE *out, const struct tally *tally, unsigned wrong) {
-    switch (tally_outcome(tally, wrong)) {
-    case OUTCOME_CLEAN:
-        print_clean(out, tally);
+static void print_outcome(FILE *out, const struct carry_capture_summary *summary, unsigned wrong) {
+    switch (carry_capture_outcome(summary, wrong)) {
+    case CARRY_CAPTURE_CLEAN:
+        print_clean(out, summary);
         break;
-    case OUTCOME_WRONG:
-        print_wrong(out, tally, wrong);
+    case CARRY_CAPTURE_WRONG:
+        print_wrong(out, summary, wrong);
         break;
-    case OUTCOME_UNCHECKED:
-        print_unchecked(out, tally);
+    case CARRY_CAPTURE_UNCHECKED:
+        print_unchecked(out, summary);
         break;
     }
 }
@@ -99,41 +101,40 @@ static void print_outcome(FILE *out, const struct tally *tally, unsigned wrong) 
 static void print_problem(FILE *out, const struct report *report) {
     char offset[TEXT_SIZE];
     fprintf(out, "%s%s at offset %s: %s%s", text_colour(COLOUR_RED),
-            report->end == CAPTURE_DAMAGED ? "damaged" : "failed",
-            text_count(offset, report->problem->offset), report->problem->reason,
-            text_colour(COLOUR_NONE));
+            source_is_damaged(report->error.code) ? "damaged" : "failed",
+            text_count(offset, report->error.offset), report->error.text, text_colour(COLOUR_NONE));
 }
 
 /* `between` parts what ended the capture early from what the packets before that say. */
 static void print_verdict(FILE *out, const struct report *report, const char *between) {
-    bool whole = report->end == CAPTURE_END;
+    bool whole = report->error.code == CARRY_OK;
     if (!whole)
         print_problem(out, report);
-    if (!whole && report->tally->packets)
+    if (!whole && carry_capture_totals(report->summary)->packets)
         fprintf(out, "%s%s", between,
-                report->end == CAPTURE_DAMAGED ? "before the damage: " : "what was read: ");
-    if (whole || report->tally->packets)
-        print_outcome(out, report->tally, report->wrong);
+                source_is_damaged(report->error.code) ? "before the damage: " : "what was read: ");
+    if (whole || carry_capture_totals(report->summary)->packets)
+        print_outcome(out, report->summary, report->wrong);
     fputc('\n', out);
 }
 
 /* --- A capture --- */
 
 static void print_head(const struct report *report) {
-    const struct tally *tally = report->tally;
+    const struct carry_capture_totals *totals = carry_capture_totals(report->summary);
     char packets[TEXT_SIZE], bytes[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), stdout);
     text_print_name(stdout, report->path);
-    printf("%s: %s packet%s, %s", text_colour(COLOUR_NONE), text_count(packets, tally->packets),
-           text_plural(tally->packets), text_bytes(bytes, tally->bytes));
+    printf("%s: %s packet%s, %s", text_colour(COLOUR_NONE), text_count(packets, totals->packets),
+           text_plural(totals->packets), text_bytes(bytes, totals->bytes));
 }
 
 void report_text(const struct report *report) {
     struct text_block verdict;
     print_head(report);
     putchar('\n');
-    report_table(report->tally);
-    report_causes(report->tally, report->reassembly);
+    report_table(report->summary);
+    report_causes(report->summary);
     report_findings(report);
     putchar('\n');
     text_block_begin_line(&verdict);
@@ -156,15 +157,16 @@ static void print_remainder(FILE *out, uint64_t count, const char *what) {
 }
 
 static void print_sum(FILE *out, const struct report_total *total) {
-    const struct tally *tally = total->tally;
+    const struct carry_capture_summary *summary = total->summary;
+    const uint64_t count = carry_capture_totals(summary)->packets;
     char captures[TEXT_SIZE], packets[TEXT_SIZE];
-    bool clean_so_far =
-        (total->damaged || total->failed) && tally_outcome(tally, total->wrong) == OUTCOME_CLEAN;
+    bool clean_so_far = (total->damaged || total->failed) &&
+                        carry_capture_outcome(summary, total->wrong) == CARRY_CAPTURE_CLEAN;
     fprintf(out, "%s capture%s, %s packet%s%s", text_count(captures, total->captures),
-            text_plural(total->captures), text_count(packets, tally->packets),
-            text_plural(tally->packets), clean_so_far ? "; what was read: " : ": ");
-    print_outcome(out, tally, total->wrong);
-    if (tally_outcome(tally, total->wrong) != OUTCOME_UNCHECKED)
+            text_plural(total->captures), text_count(packets, count), text_plural(count),
+            clean_so_far ? "; what was read: " : ": ");
+    print_outcome(out, summary, total->wrong);
+    if (carry_capture_outcome(summary, total->wrong) != CARRY_CAPTURE_UNCHECKED)
         print_remainder(out, total->unchecked, "in which nothing was checked");
     print_remainder(out, total->damaged, "damaged");
     print_remainder(out, total->failed, "could not be read");
@@ -188,8 +190,8 @@ static void print_named(const struct report_total *total) {
 
 void report_total(const struct report_total *total) {
     struct text_block sum;
-    report_table(total->tally);
-    report_causes(total->tally, total->reassembly);
+    report_table(total->summary);
+    report_causes(total->summary);
     putchar('\n');
     text_block_begin_line(&sum);
     print_sum(sum.out, total);

@@ -7,49 +7,55 @@
 #define NAMED_SENDERS 3
 
 /* After an overflow only a floor is known, and a sender with a small share may be anyone. */
-static void print_frequent(FILE *out, const struct sender *senders, unsigned used, uint64_t total) {
+static void print_frequent(FILE *out, const struct carry_capture_sender *senders, unsigned used,
+                           uint64_t total) {
     char number[TEXT_SIZE], address[ADDRESS_SIZE];
     unsigned named = 0;
     for (unsigned i = 0; i < used && i < NAMED_SENDERS; i++) {
-        uint64_t floor = senders[i].count - senders[i].error;
+        uint64_t floor = senders[i].at_least;
         if (floor < total / 10)
             continue;
         fprintf(out, "%s at least %s from %s", named++ ? "," : "", text_count(number, floor),
-                address_text(address, &senders[i].key.address, -1));
+                address_text(address, &senders[i].address, -1));
     }
     if (named)
         fputs(", the rest from many", out);
     else
-        fprintf(out, " from %s %u senders", used == SENDERS ? "more than" : "at least", used);
+        fprintf(out, " from %s %u senders",
+                used == CARRY_CAPTURE_SENDERS_MAX ? "more than" : "at least", used);
 }
 
-static void print_exact(FILE *out, const struct sender *senders, unsigned used, uint64_t total) {
+static void print_exact(FILE *out, const struct carry_capture_sender *senders, unsigned used,
+                        uint64_t total) {
     char number[TEXT_SIZE], address[ADDRESS_SIZE];
     if (used == 1) {
         fprintf(out, " %s %s",
                 total == 1   ? "sent by"
                 : total == 2 ? "both sent by"
                              : "all sent by",
-                address_text(address, &senders->key.address, -1));
+                address_text(address, &senders->address, -1));
         return;
     }
     for (unsigned i = 0; i < used && i < NAMED_SENDERS; i++) {
-        fprintf(out, "%s %s from %s", i ? "," : "", text_count(number, senders[i].count),
-                address_text(address, &senders[i].key.address, -1));
-        total -= senders[i].count;
+        fprintf(out, "%s %s from %s", i ? "," : "", text_count(number, senders[i].at_most),
+                address_text(address, &senders[i].address, -1));
+        total -= senders[i].at_most;
     }
     if (used > NAMED_SENDERS)
         fprintf(out, ", %s from %u other%s", text_count(number, total), used - NAMED_SENDERS,
                 text_plural(used - NAMED_SENDERS));
 }
 
-static void print_senders(FILE *out, const struct senders *senders, uint64_t total) {
-    struct sender sorted[SENDERS];
-    unsigned used = senders_sort_addresses(senders, sorted);
-    if (senders->overflowed)
-        print_frequent(out, sorted, used, total);
+static void print_senders(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
+                          unsigned verdict) {
+    struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
+    const uint64_t total = carry_capture_count(summary, protocol, verdict);
+    bool complete;
+    size_t used = carry_capture_senders(summary, protocol, verdict, true, senders, &complete);
+    if (complete)
+        print_exact(out, senders, (unsigned)used, total);
     else
-        print_exact(out, sorted, used, total);
+        print_frequent(out, senders, (unsigned)used, total);
 }
 
 /* What some of the bad sums do: "; 2 of them hold", or "; all hold". */
@@ -63,129 +69,139 @@ static void print_share(FILE *out, uint64_t count, uint64_t all, const char *one
 }
 
 /* An empty field is a cause of its own: the sender, or who made the capture, left it so. */
-static void print_causes_of_bad(FILE *out, const struct tally *tally, unsigned protocol) {
-    const uint64_t *causes = tally->causes[protocol];
-    uint64_t all = tally->counts[protocol][CARRY_VERDICT_BAD];
-    if (causes[CAUSE_ZERO])
-        print_share(out, causes[CAUSE_ZERO], all, "holds 0: never filled in",
-                    "hold 0: never filled in");
-    if (causes[CAUSE_ADLER32])
-        print_share(out, causes[CAUSE_ADLER32], all,
-                    "verifies as Adler-32, which SCTP had before RFC 3309",
+static void print_causes_of_bad(FILE *out, const struct carry_capture_summary *summary,
+                                unsigned protocol) {
+    uint64_t zero = carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_ZERO);
+    uint64_t adler32 = carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_ADLER32);
+    uint64_t all = carry_capture_count(summary, protocol, CARRY_VERDICT_BAD);
+    if (zero)
+        print_share(out, zero, all, "holds 0: never filled in", "hold 0: never filled in");
+    if (adler32)
+        print_share(out, adler32, all, "verifies as Adler-32, which SCTP had before RFC 3309",
                     "verify as Adler-32, which SCTP had before RFC 3309");
 }
 
-static void print_causes_of_partial(FILE *out, const struct tally *tally, unsigned protocol) {
+static void print_causes_of_partial(FILE *out, const struct carry_capture_summary *summary,
+                                    unsigned protocol) {
     char number[TEXT_SIZE];
-    uint64_t by_sender = tally->causes[protocol][CAUSE_BY_SENDER];
+    uint64_t by_sender =
+        carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_BY_SENDER);
     fputs("; transmit offload, finished by the network card after the capture", out);
     if (by_sender)
         fprintf(out, "; %s of them shown by other packets of the same sender",
                 text_count(number, by_sender));
 }
 
-static void print_reasons(FILE *out, const struct tally *tally, unsigned protocol) {
-    static const char *const sentences[CARRY_REASON_COUNT] = {
-#define CARRY_REASON_TEXT(reason, of_many, of_one) [CARRY_REASON_##reason] = of_many,
-#include "capture/reasons.def"
-#undef CARRY_REASON_TEXT
-    };
+static void print_reasons(FILE *out, const struct carry_capture_summary *summary,
+                          unsigned protocol) {
     char number[TEXT_SIZE];
     const char *separator = "";
     for (unsigned reason = CARRY_REASON_NONE + 1; reason < CARRY_REASON_COUNT; reason++) {
-        uint64_t count = tally->reasons[protocol][reason];
+        uint64_t count = carry_capture_reason_count(summary, protocol, reason);
         if (!count)
             continue;
         fputs(separator, out);
-        if (count != tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE])
+        if (count != carry_capture_count(summary, protocol, CARRY_VERDICT_UNVERIFIABLE))
             fprintf(out, " %s", text_count(number, count));
-        fprintf(out, " %s", sentences[reason]);
+        fprintf(out, " %s", carry_capture_reason_text(reason));
         if (reason == CARRY_REASON_SNAPLEN)
-            fprintf(out, " %s bytes", text_count(number, tally->longest_cut));
+            fprintf(out, " %s bytes",
+                    text_count(number, carry_capture_totals(summary)->longest_cut));
         separator = ",";
     }
 }
 
-static void print_cause(FILE *out, const struct tally *tally, unsigned protocol, unsigned verdict) {
-    const struct senders *senders = &tally->senders[protocol][verdict];
-    uint64_t count = tally->counts[protocol][verdict];
+/* The sender has a share in what is bad, partial or illegal. */
+static bool has_senders(unsigned verdict) {
+    const unsigned set = CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL;
+    return set >> verdict & 1;
+}
+
+static void print_cause(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
+                        unsigned verdict) {
+    uint64_t count = carry_capture_count(summary, protocol, verdict);
     char number[TEXT_SIZE];
     fprintf(out, "%s: %s %s", carry_packet_protocol_name(protocol), text_count(number, count),
             carry_packet_verdict_name(verdict));
-    fputs(tally_names(verdict) ? "," : ":", out);
-    if (tally_names(verdict))
-        print_senders(out, senders, count);
+    fputs(has_senders(verdict) ? "," : ":", out);
+    if (has_senders(verdict))
+        print_senders(out, summary, protocol, verdict);
     if (verdict == CARRY_VERDICT_BAD)
-        print_causes_of_bad(out, tally, protocol);
+        print_causes_of_bad(out, summary, protocol);
     if (verdict == CARRY_VERDICT_PARTIAL)
-        print_causes_of_partial(out, tally, protocol);
+        print_causes_of_partial(out, summary, protocol);
     if (verdict == CARRY_VERDICT_ABSENT)
         fputs(" the sender chose to send none", out);
     if (verdict == CARRY_VERDICT_ILLEGAL)
         fputs("; no checksum, where the protocol demands one", out);
     if (verdict == CARRY_VERDICT_UNVERIFIABLE)
-        print_reasons(out, tally, protocol);
+        print_reasons(out, summary, protocol);
     fputc('\n', out);
 }
 
-static void print_unknown_links(FILE *out, const struct tally *tally) {
+static void print_unknown_links(FILE *out, const struct carry_capture_summary *summary) {
+    uint64_t packets, others = carry_capture_totals(summary)->unknown_links;
     char number[TEXT_SIZE];
     const char *separator = "";
+    uint32_t linktype;
     fputs("not looked into:", out);
-    for (unsigned i = 0; i < tally->unknown_used; i++) {
-        const struct unknown_link *link = &tally->unknown[i];
-        const char *name = report_link_name(link->linktype);
-        fprintf(out, "%s %s packet%s of link type %u", separator, text_count(number, link->packets),
-                text_plural(link->packets), link->linktype);
+    for (size_t i = 0; carry_capture_unknown_link(summary, i, &linktype, &packets); i++) {
+        const char *name = carry_capture_link_name(linktype);
+        others -= packets;
+        fprintf(out, "%s %s packet%s of link type %u", separator, text_count(number, packets),
+                text_plural(packets), linktype);
         if (name)
             fprintf(out, " (%s)", name);
         separator = ",";
     }
-    if (tally->unknown_others)
-        fprintf(out, ", %s of others", text_count(number, tally->unknown_others));
+    if (others)
+        fprintf(out, ", %s of others", text_count(number, others));
     fputc('\n', out);
 }
 
-static void print_without(FILE *out, const struct tally *tally) {
+static void print_without(FILE *out, uint64_t without) {
     char number[TEXT_SIZE];
-    fprintf(out, "%s packet%s without a checksum known here\n", text_count(number, tally->without),
-            text_plural(tally->without));
+    fprintf(out, "%s packet%s without a checksum known here\n", text_count(number, without),
+            text_plural(without));
 }
 
-static void print_deeper(FILE *out, const struct tally *tally) {
+static void print_deeper(FILE *out, uint64_t deeper) {
     char number[TEXT_SIZE];
     fprintf(out, "nested too deep: %s packet%s, of which at most %d headers were looked at\n",
-            text_count(number, tally->deeper), text_plural(tally->deeper), CARRY_PACKET_SUMS_MAX);
+            text_count(number, deeper), text_plural(deeper), CARRY_PACKET_SUMS_MAX);
 }
 
 /* What became of fragmented datagrams, if there were any. */
-static void print_reassembly(FILE *out, const uint64_t *counts) {
+static void print_reassembly(FILE *out, const struct carry_capture_summary *summary) {
     char number[TEXT_SIZE];
     const char *separator = "datagrams:";
-    for (unsigned i = 0; counts && i < REASSEMBLY_COUNT; i++) {
-        if (!counts[i])
+    for (unsigned i = 0; i < CARRY_CAPTURE_REASSEMBLY_COUNT; i++) {
+        uint64_t count = carry_capture_reassembly_count(summary, i);
+        if (!count)
             continue;
-        fprintf(out, "%s %s %s", separator, text_count(number, counts[i]), reassembly_sentence(i));
+        fprintf(out, "%s %s %s", separator, text_count(number, count),
+                carry_capture_reassembly_text(i));
         separator = ",";
     }
     if (*separator == ',')
         fputc('\n', out);
 }
 
-void report_causes(const struct tally *tally, const uint64_t *reassembly) {
+void report_causes(const struct carry_capture_summary *summary) {
+    const struct carry_capture_totals *totals = carry_capture_totals(summary);
     struct text_block block;
     text_block_begin(&block);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         for (unsigned verdict = CARRY_VERDICT_GOOD + 1; verdict < CARRY_VERDICT_COUNT; verdict++)
-            if (tally->counts[protocol][verdict])
-                print_cause(block.out, tally, protocol, verdict);
-    print_reassembly(block.out, reassembly);
-    if (tally->unknown_used)
-        print_unknown_links(block.out, tally);
-    if (tally->deeper)
-        print_deeper(block.out, tally);
-    if (tally->without)
-        print_without(block.out, tally);
+            if (carry_capture_count(summary, protocol, verdict))
+                print_cause(block.out, summary, protocol, verdict);
+    print_reassembly(block.out, summary);
+    if (totals->unknown_links)
+        print_unknown_links(block.out, summary);
+    if (totals->deeper)
+        print_deeper(block.out, totals->deeper);
+    if (totals->without)
+        print_without(block.out, totals->without);
     fflush(block.out);
     if (block.size)
         putchar('\n');

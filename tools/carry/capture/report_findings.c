@@ -22,56 +22,58 @@ char *report_time(char *buffer, uint64_t time_ns) {
 /* "10.0.0.5:443 -> 10.0.0.9:51200"; room for two addresses and an arrow. */
 #define ROUTE_SIZE (2 * ADDRESS_SIZE + 8)
 
-static char *route_text(char *buffer, const struct finding *finding) {
+static char *route_text(char *buffer, const struct carry_capture_finding *finding) {
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
     snprintf(buffer, ROUTE_SIZE, "%s %s %s", address_text(from, &finding->from, finding->from_port),
              text_arrow(), address_text(to, &finding->to, finding->to_port));
     return buffer;
 }
 
-static char *value_text(char *buffer, const struct finding *finding, uint32_t value) {
+static char *value_text(char *buffer, const struct carry_capture_finding *finding, uint32_t value) {
     snprintf(buffer, TEXT_SIZE, "0x%0*x", 2 * finding->sum.field_size, value);
     return buffer;
 }
 
-static char *expected_text(char *buffer, const struct finding *finding) {
-    if (!tally_has_expected(&finding->sum)) /* an illegal one: what is wrong with it is the 0 */
+static char *expected_text(char *buffer, const struct carry_capture_finding *finding) {
+    if (!carry_capture_has_expected(
+            &finding->sum)) /* an illegal one: what is wrong with it is the 0 */
         return strcpy(buffer, "not 0");
     return value_text(buffer, finding, finding->sum.expected);
 }
 
 /* What a value takes: 0xbeef, or twice the digits. */
-static int value_width(const struct finding *finding) {
+static int value_width(const struct carry_capture_finding *finding) {
     return 2 + 2 * finding->sum.field_size;
 }
 
 /* What tells a listed sum from a bad one, where its values do not. */
-static const char *remark(const struct finding *finding) {
+static const char *remark(const struct carry_capture_finding *finding) {
     return finding->sum.verdict == CARRY_VERDICT_PARTIAL ? " (partial)" : "";
 }
 
 /* Everything but the route, for people: with commas, and without the time. */
-static void print_finding(const struct finding *finding, int width) {
+static void print_finding(const struct carry_capture_finding *finding, int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
-    printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->frame),
+    printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->number),
            carry_packet_protocol_name(finding->sum.protocol), width,
            value_text(stored, finding, finding->sum.stored), width + 2,
            expected_text(expected, finding),
-           finding->offset == FINDING_NOWHERE ? "-" : text_count(offset, finding->offset));
+           finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
 /* The same for lines that others read too: without commas, and with the time. */
-static void print_plain(const struct finding *finding, int width) {
+static void print_plain(const struct carry_capture_finding *finding, int width) {
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);
-    printf("%7llu  %-7s  %-*s  %-*s  %11s  %-30s", (unsigned long long)finding->frame,
+    printf("%7llu  %-7s  %-*s  %-*s  %11s  %-30s", (unsigned long long)finding->number,
            carry_packet_protocol_name(finding->sum.protocol), width,
            value_text(stored, finding, finding->sum.stored), width + 2,
-           expected_text(expected, finding), finding->offset == FINDING_NOWHERE ? "-" : offset,
+           expected_text(expected, finding),
+           finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : offset,
            report_time(time, finding->time_ns) ? time : "-");
 }
 
-void report_finding_text(const char *path, const struct finding *finding) {
+void report_finding_text(const char *path, const struct carry_capture_finding *finding) {
     char route[ROUTE_SIZE];
     if (path) {
         text_print_name(stdout, path);
@@ -96,8 +98,8 @@ struct layout {
 static int longest_route(const struct report *report) {
     char route[ROUTE_SIZE];
     int longest = 0;
-    for (size_t i = 0; i < report->findings_count; i++) {
-        const struct finding *finding = &report->findings[i];
+    const struct carry_capture_finding *finding;
+    for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++) {
         route_text(route, finding);
         int width = text_width(route, strlen(route)) + (int)strlen(remark(finding));
         longest = width > longest ? width : longest;
@@ -107,9 +109,10 @@ static int longest_route(const struct report *report) {
 
 static struct layout lay_out(const struct report *report) {
     struct layout layout = {0};
-    for (size_t i = 0; i < report->findings_count; i++)
-        if (layout.value_width < value_width(&report->findings[i]))
-            layout.value_width = value_width(&report->findings[i]);
+    const struct carry_capture_finding *finding;
+    for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++)
+        if (layout.value_width < value_width(finding))
+            layout.value_width = value_width(finding);
     layout.row_width = 35 + 2 * layout.value_width;
     int route = longest_route(report);
     layout.beside = layout.row_width + 2 + route <= text_columns();
@@ -125,7 +128,7 @@ static void print_titles(const struct layout *layout) {
     putchar('\n');
 }
 
-static void print_row(const struct finding *finding, const struct layout *layout) {
+static void print_row(const struct carry_capture_finding *finding, const struct layout *layout) {
     char route[ROUTE_SIZE];
     print_finding(finding, layout->value_width);
     if (layout->beside)
@@ -136,34 +139,35 @@ static void print_row(const struct finding *finding, const struct layout *layout
 }
 
 /* Where a row is too wide for the terminal. */
-static void print_sentence(const struct finding *finding) {
+static void print_sentence(const struct carry_capture_finding *finding) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     char route[ROUTE_SIZE];
     struct text_block block;
     text_block_begin(&block);
-    fprintf(block.out, "frame %s, %s: stored %s, expected %s,", text_count(frame, finding->frame),
+    fprintf(block.out, "frame %s, %s: stored %s, expected %s,", text_count(frame, finding->number),
             carry_packet_protocol_name(finding->sum.protocol),
             value_text(stored, finding, finding->sum.stored), expected_text(expected, finding));
-    if (finding->offset != FINDING_NOWHERE)
+    if (finding->offset != CARRY_CAPTURE_NOWHERE)
         fprintf(block.out, " at offset %s,", text_count(offset, finding->offset));
     fprintf(block.out, " %s%s\n", route_text(route, finding), remark(finding));
     text_block_end(&block, 2);
 }
 
 void report_findings(const struct report *report) {
-    uint64_t more = tally_total_of(report->tally, report->listed) - report->findings_count;
+    const struct carry_capture_finding *finding;
+    uint64_t more = carry_capture_total(report->summary, report->listed);
     char number[TEXT_SIZE];
-    if (!report->findings_count)
+    if (!carry_capture_kept(report->summary, 0))
         return;
     struct layout layout = lay_out(report);
     putchar('\n');
     if (layout.fits)
         print_titles(&layout);
-    for (size_t i = 0; i < report->findings_count; i++) {
+    for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++, more--) {
         if (layout.fits)
-            print_row(&report->findings[i], &layout);
+            print_row(finding, &layout);
         else
-            print_sentence(&report->findings[i]);
+            print_sentence(finding);
     }
     if (more)
         printf("  and %s more: --bad-only lists them all\n", text_count(number, more));

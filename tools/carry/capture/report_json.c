@@ -14,53 +14,55 @@ static void set_count(json_t *object, const char *key, uint64_t value) {
 }
 
 /* {"tcp":{"good":1,...},...}: one member a protocol that occurs. */
-static json_t *counts_json(const struct tally *tally) {
+static json_t *counts_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
-        if (!tally_has(tally, protocol))
+        if (!report_has(summary, protocol))
             continue;
         json_t *verdicts = json_object();
         for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
             set_count(verdicts, carry_packet_verdict_name(verdict),
-                      tally->counts[protocol][verdict]);
+                      carry_capture_count(summary, protocol, verdict));
         json_object_set_new(protocols, carry_packet_protocol_name(protocol), verdicts);
     }
     return protocols;
 }
 
 static json_t *problem_json(const struct report *report) {
-    if (report->end == CAPTURE_END)
+    if (report->error.code == CARRY_OK)
         return json_null();
     json_t *problem = json_object();
-    set_count(problem, "offset", report->problem->offset);
-    json_object_set_new(problem, "reason", json_string(report->problem->reason));
+    set_count(problem, "offset", report->error.offset);
+    json_object_set_new(problem, "reason", json_string(report->error.text));
     return problem;
 }
 
 /* {"tcp":{"snaplen":1,...},...}: why sums could not be verified. */
-static json_t *reasons_json(const struct tally *tally) {
+static json_t *reasons_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
-        if (!tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE])
+        if (!carry_capture_count(summary, protocol, CARRY_VERDICT_UNVERIFIABLE))
             continue;
         json_t *reasons = json_object();
         for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
-            if (tally->reasons[protocol][reason])
+            if (carry_capture_reason_count(summary, protocol, reason))
                 set_count(reasons, carry_packet_reason_name(reason),
-                          tally->reasons[protocol][reason]);
+                          carry_capture_reason_count(summary, protocol, reason));
         json_object_set_new(protocols, carry_packet_protocol_name(protocol), reasons);
     }
     return protocols;
 }
 
 /* {"ip":{"zero":1,...},...}: what is known of sums beside their verdicts. */
-static json_t *causes_json(const struct tally *tally) {
+static json_t *causes_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         json_t *causes = json_object();
-        for (unsigned cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++)
-            if (tally->causes[protocol][cause])
-                set_count(causes, cause_name(cause), tally->causes[protocol][cause]);
+        for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT;
+             cause++)
+            if (carry_capture_cause_count(summary, protocol, cause))
+                set_count(causes, carry_capture_cause_name(cause),
+                          carry_capture_cause_count(summary, protocol, cause));
         if (json_object_size(causes))
             json_object_set(protocols, carry_packet_protocol_name(protocol), causes);
         json_decref(causes);
@@ -69,76 +71,81 @@ static json_t *causes_json(const struct tally *tally) {
 }
 
 /* {"105":12,"others":3}: packets of link types that were not looked into. */
-static json_t *unknown_links_json(const struct tally *tally) {
+static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     json_t *links = json_object();
+    uint64_t packets, others = carry_capture_totals(summary)->unknown_links;
     char number[TEXT_SIZE];
-    for (unsigned i = 0; i < tally->unknown_used; i++) {
-        snprintf(number, sizeof number, "%u", tally->unknown[i].linktype);
-        set_count(links, number, tally->unknown[i].packets);
+    uint32_t linktype;
+    for (size_t i = 0; carry_capture_unknown_link(summary, i, &linktype, &packets); i++) {
+        snprintf(number, sizeof number, "%u", linktype);
+        set_count(links, number, packets);
+        others -= packets;
     }
-    if (tally->unknown_others)
-        set_count(links, "others", tally->unknown_others);
+    if (others)
+        set_count(links, "others", others);
     return links;
 }
 
 /* {"complete":3,...}: what became of fragmented datagrams; null if that was not tried. */
-static json_t *reassembly_json(const uint64_t *counts) {
-    if (!counts)
+static json_t *reassembly_json(const struct carry_capture_summary *summary) {
+    if (!carry_capture_totals(summary)->reassembled)
         return json_null();
     json_t *object = json_object();
-    for (unsigned i = 0; i < REASSEMBLY_COUNT; i++)
-        set_count(object, reassembly_name(i), counts[i]);
+    for (unsigned i = 0; i < CARRY_CAPTURE_REASSEMBLY_COUNT; i++)
+        set_count(object, carry_capture_reassembly_name(i),
+                  carry_capture_reassembly_count(summary, i));
     return object;
 }
 
 /* "02:00:00:00:00:01"; null where the link header has none. */
-static json_t *mac_json(const struct sender_link *link) {
+static json_t *mac_json(const struct carry_capture_link *link) {
     const uint8_t *mac = link->mac;
     return link->has_mac ? json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
                                         mac[3], mac[4], mac[5])
                          : json_null();
 }
 
-static json_t *vlans_json(const struct sender_link *link) {
+static json_t *vlans_json(const struct carry_capture_link *link) {
     json_t *list = json_array();
     for (unsigned i = 0; i < link->vlans_count; i++)
         json_array_append_new(list, json_integer(link->vlans[i]));
     return list;
 }
 
-static json_t *address_json(const struct address *address) {
+static json_t *address_json(const struct carry_capture_address *address) {
     char text[ADDRESS_SIZE];
     return address->version ? json_string(address_text(text, address, -1)) : json_null();
 }
 
-static json_t *sender_json(const struct sender *sender) {
+static json_t *sender_json(const struct carry_capture_sender *sender) {
     json_t *object = json_object();
-    json_object_set_new(object, "address", address_json(&sender->key.address));
-    json_object_set_new(object, "mac", mac_json(&sender->key.link));
-    json_object_set_new(object, "vlans", vlans_json(&sender->key.link));
-    set_count(object, "at_least", sender->count - sender->error);
-    set_count(object, "at_most", sender->count);
+    json_object_set_new(object, "address", address_json(&sender->address));
+    json_object_set_new(object, "mac", mac_json(&sender->link));
+    json_object_set_new(object, "vlans", vlans_json(&sender->link));
+    set_count(object, "at_least", sender->at_least);
+    set_count(object, "at_most", sender->at_most);
     return object;
 }
 
-static json_t *sorted_json(const struct senders *senders) {
-    struct sender sorted[SENDERS];
+static void add_senders(json_t *verdicts, const struct carry_capture_summary *summary,
+                        unsigned protocol, unsigned verdict) {
+    struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
+    size_t count = carry_capture_senders(summary, protocol, verdict, false, senders, NULL);
     json_t *list = json_array();
-    unsigned count = senders_sort(senders, sorted);
-    for (unsigned i = 0; i < count; i++)
-        json_array_append_new(list, sender_json(&sorted[i]));
-    return list;
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, sender_json(&senders[i]));
+    if (count)
+        json_object_set(verdicts, carry_packet_verdict_name(verdict), list);
+    json_decref(list);
 }
 
 /* {"tcp":{"partial":[{"address":...},...]}}: who sent most of what is not good. */
-static json_t *senders_json(const struct tally *tally) {
+static json_t *senders_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         json_t *verdicts = json_object();
         for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-            if (tally_has_senders(tally, protocol, verdict))
-                json_object_set_new(verdicts, carry_packet_verdict_name(verdict),
-                                    sorted_json(&tally->senders[protocol][verdict]));
+            add_senders(verdicts, summary, protocol, verdict);
         if (json_object_size(verdicts))
             json_object_set(protocols, carry_packet_protocol_name(protocol), verdicts);
         json_decref(verdicts);
@@ -149,34 +156,34 @@ static json_t *senders_json(const struct tally *tally) {
 void report_json(const struct report *report) {
     json_t *object = json_object();
     json_set_name(object, "file", report->path);
-    set_count(object, "packets", report->tally->packets);
-    set_count(object, "bytes", report->tally->bytes);
-    json_object_set_new(object, "protocols", counts_json(report->tally));
+    set_count(object, "packets", carry_capture_totals(report->summary)->packets);
+    set_count(object, "bytes", carry_capture_totals(report->summary)->bytes);
+    json_object_set_new(object, "protocols", counts_json(report->summary));
     json_object_set_new(object, "damage", problem_json(report));
-    json_object_set_new(object, "reasons", reasons_json(report->tally));
-    json_object_set_new(object, "unknown_links", unknown_links_json(report->tally));
-    json_object_set_new(object, "reassembly", reassembly_json(report->reassembly));
-    json_object_set_new(object, "causes", causes_json(report->tally));
-    enum outcome outcome = tally_outcome(report->tally, report->wrong);
-    json_object_set_new(object, "outcome", json_string(outcome_name(outcome)));
-    set_count(object, "without", report->tally->without);
-    set_count(object, "too_deep", report->tally->deeper);
-    json_object_set_new(object, "senders", senders_json(report->tally));
+    json_object_set_new(object, "reasons", reasons_json(report->summary));
+    json_object_set_new(object, "unknown_links", unknown_links_json(report->summary));
+    json_object_set_new(object, "reassembly", reassembly_json(report->summary));
+    json_object_set_new(object, "causes", causes_json(report->summary));
+    enum carry_capture_outcome outcome = carry_capture_outcome(report->summary, report->wrong);
+    json_object_set_new(object, "outcome", json_string(carry_capture_outcome_name(outcome)));
+    set_count(object, "without", carry_capture_totals(report->summary)->without);
+    set_count(object, "too_deep", carry_capture_totals(report->summary)->deeper);
+    json_object_set_new(object, "senders", senders_json(report->summary));
     json_print(stdout, object);
 }
 
 static void set_endpoint(json_t *object, const char *key, const char *port_key,
-                         const struct address *address, int port) {
+                         const struct carry_capture_address *address, int port) {
     json_object_set_new(object, key, address_json(address));
     json_object_set_new(object, port_key, port < 0 ? json_null() : json_integer(port));
 }
 
-void report_finding_json(const char *path, const struct finding *finding) {
+void report_finding_json(const char *path, const struct carry_capture_finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char time[REPORT_TIME_SIZE];
     json_t *object = json_object();
     json_set_name(object, "file", path);
-    set_count(object, "frame", finding->frame);
+    set_count(object, "frame", finding->number);
     json_object_set_new(object, "time",
                         report_time(time, finding->time_ns) ? json_string(time) : json_null());
     json_object_set_new(object, "protocol", json_string(carry_packet_protocol_name(sum->protocol)));
@@ -185,12 +192,14 @@ void report_finding_json(const char *path, const struct finding *finding) {
     set_endpoint(object, "to", "to_port", &finding->to, finding->to_port);
     set_count(object, "stored", sum->stored);
     json_object_set_new(object, "expected",
-                        tally_has_expected(sum) ? json_integer(sum->expected) : json_null());
-    if (finding->offset == FINDING_NOWHERE)
+                        carry_capture_has_expected(sum) ? json_integer(sum->expected)
+                                                        : json_null());
+    if (finding->offset == CARRY_CAPTURE_NOWHERE)
         json_object_set_new(object, "offset", json_null());
     else
         set_count(object, "offset", finding->offset);
     json_object_set_new(object, "cause",
-                        cause_of(sum) ? json_string(cause_name(cause_of(sum))) : json_null());
+                        finding->cause ? json_string(carry_capture_cause_name(finding->cause))
+                                       : json_null());
     json_print(stdout, object);
 }

@@ -3,16 +3,13 @@
 #ifndef CARRY_TOOLS_REPORT_PARTS_H
 #define CARRY_TOOLS_REPORT_PARTS_H
 
-#include <stdint.h>
-
 #include "capture/report.h"
-#include "capture/tally.h"
 
 /* How many sums of each protocol got which verdict; nothing if there are none. */
-void report_table(const struct tally *tally);
+void report_table(const struct carry_capture_summary *summary);
 
-/* Why sums are not good, and what was not looked at; `reassembly` as in struct report. */
-void report_causes(const struct tally *tally, const uint64_t *reassembly);
+/* Why sums are not good, and what was not looked at. */
+void report_causes(const struct carry_capture_summary *summary);
 
 /* The first sums that are listed, and how many more there are. */
 void report_findings(const struct report *report);

@@ -16,21 +16,21 @@ struct widths {
     int all;
 };
 
-static uint64_t largest(const struct tally *tally, unsigned verdict) {
+static uint64_t largest(const struct carry_capture_summary *summary, unsigned verdict) {
     uint64_t count = 0;
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
-        if (tally->counts[protocol][verdict] > count)
-            count = tally->counts[protocol][verdict];
+        if (carry_capture_count(summary, protocol, verdict) > count)
+            count = carry_capture_count(summary, protocol, verdict);
     return count;
 }
 
 /* Once a table: each takes a look at every protocol. */
-static struct widths measure(const struct tally *tally) {
+static struct widths measure(const struct carry_capture_summary *summary) {
     struct widths widths = {.all = NAME_WIDTH};
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         char number[TEXT_SIZE];
         size_t name = strlen(carry_packet_verdict_name(verdict));
-        size_t count = strlen(text_count(number, largest(tally, verdict)));
+        size_t count = strlen(text_count(number, largest(summary, verdict)));
         widths.of[verdict] = GAP + (int)(count > name ? count : name);
         widths.all += widths.of[verdict];
     }
@@ -44,11 +44,12 @@ static void print_header(const struct widths *widths) {
     putchar('\n');
 }
 
-static void print_row(const struct tally *tally, unsigned protocol, const struct widths *widths) {
+static void print_row(const struct carry_capture_summary *summary, unsigned protocol,
+                      const struct widths *widths) {
     char number[TEXT_SIZE];
     printf("  %-*s", NAME_WIDTH - 2, carry_packet_protocol_name(protocol));
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
-        uint64_t count = tally->counts[protocol][verdict];
+        uint64_t count = carry_capture_count(summary, protocol, verdict);
         text_print_coloured(count ? report_verdict_colour(verdict) : COLOUR_FAINT,
                             widths->of[verdict], count ? text_count(number, count) : "-");
     }
@@ -56,14 +57,14 @@ static void print_row(const struct tally *tally, unsigned protocol, const struct
 }
 
 /* Where a row is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
-static void print_sentence(const struct tally *tally, unsigned protocol) {
+static void print_sentence(const struct carry_capture_summary *summary, unsigned protocol) {
     struct text_block block;
     const char *separator = ":";
     char number[TEXT_SIZE];
     text_block_begin(&block);
     fputs(carry_packet_protocol_name(protocol), block.out);
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
-        uint64_t count = tally->counts[protocol][verdict];
+        uint64_t count = carry_capture_count(summary, protocol, verdict);
         if (!count)
             continue;
         fprintf(block.out, "%s %s %s", separator, text_count(number, count),
@@ -74,25 +75,25 @@ static void print_sentence(const struct tally *tally, unsigned protocol) {
     text_block_end(&block, 2);
 }
 
-static bool any_sums(const struct tally *tally) {
+static bool any_sums(const struct carry_capture_summary *summary) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-        if (tally_total(tally, verdict))
+        if (carry_capture_total(summary, 1u << verdict))
             return true;
     return false;
 }
 
-void report_table(const struct tally *tally) {
-    if (!any_sums(tally))
+void report_table(const struct carry_capture_summary *summary) {
+    if (!any_sums(summary))
         return;
-    struct widths widths = measure(tally);
+    struct widths widths = measure(summary);
     bool fits = widths.all <= text_columns();
     putchar('\n');
     if (fits)
         print_header(&widths);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
-        if (tally_has(tally, protocol) && fits)
-            print_row(tally, protocol, &widths);
-        else if (tally_has(tally, protocol))
-            print_sentence(tally, protocol);
+        if (report_has(summary, protocol) && fits)
+            print_row(summary, protocol, &widths);
+        else if (report_has(summary, protocol))
+            print_sentence(summary, protocol);
     }
 }

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks captures: what any thread does with a batch of packets, and what is done in their order.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline.h"
+#include "reassemble.h"
+#include "summary.h"
+#include "threads.h"
+
+struct carry_capture_checker {
+    struct carry_capture_check_options options;
+    bool protocols[CARRY_PROTOCOL_COUNT]; /* those that are looked at */
+    bool selects;                         /* not all of them are */
+    bool has_judge;
+    struct carry_capture_judge judge;
+    void **states; /* of the judge, by worker; NULL: that one has none */
+    bool *opened;  /* by worker: it was tried */
+    struct pipeline *pipeline;
+
+    /* Of the present capture. */
+    struct carry_capture *capture;
+    struct carry_capture_summary *summary;
+    struct reassembler *reassembler; /* NULL: not wanted */
+    struct carry_capture_progress progress;
+    bool no_memory, cancelled;
+};
+
+/* --- A batch of packets: what any thread does --- */
+
+/* Keeps the sums of the protocols that are asked for. */
+static size_t select_sums(const bool *protocols, struct carry_packet_sum *sums, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (protocols[sums[i].protocol])
+            sums[kept++] = sums[i];
+    return kept;
+}
+
+static void add_sums(struct batch *batch, uint32_t index, const struct carry_frame *frame,
+                     const struct carry_packet_sum *sums, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!carry_tally_add(&batch->tally, frame, &sums[i]) &&
+            verdict_has_senders(sums[i].verdict))
+            carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
+}
+
+/* carry_packet_check_fragment(), by the judge's state if there is one that knows the frame. */
+static size_t check_frame(const struct carry_capture_checker *checker, void *state,
+                          const struct carry_frame *frame, struct carry_packet_sum *sums,
+                          struct carry_packet_fragment *fragment) {
+    int count = state ? checker->judge.check(state, frame, sums) : -1;
+    if (count < 0)
+        return carry_packet_check_fragment(frame, &checker->options.packet, sums,
+                                           CARRY_PACKET_SUMS_MAX, fragment);
+    fragment->version = 0;
+    fragment->deeper = false;
+    return (size_t)count;
+}
+
+static void look_at_packet(const struct carry_capture_checker *checker, void *state,
+                           struct batch *batch, uint32_t index) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    const struct carry_capture_packet *packet = &batch->packets[index];
+    struct carry_capture_totals *totals = &batch->tally.totals;
+    struct carry_packet_fragment fragment;
+    struct carry_frame frame = carry_capture_frame(packet);
+    size_t count = check_frame(checker, state, &frame, sums, &fragment);
+    if (count == 0 && !carry_packet_knows_link(packet->linktype)) {
+        carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
+        return;
+    }
+    totals->packets++;
+    totals->bytes += packet->captured;
+    totals->without += count == 0;
+    totals->deeper += fragment.deeper;
+    if (checker->selects)
+        count = select_sums(checker->protocols, sums, count);
+    add_sums(batch, index, &frame, sums, count);
+    if (__builtin_expect(fragment.version && !checker->options.no_reassembly, 0))
+        carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
+}
+
+/* The judge's state of a worker, which alone asks for it; NULL if there is none. */
+static void *state_of(struct carry_capture_checker *checker, unsigned worker) {
+    if (!checker->has_judge)
+        return NULL;
+    if (!checker->opened[worker]) {
+        checker->opened[worker] = true;
+        checker->states[worker] = checker->judge.open(checker->judge.user);
+    }
+    return checker->states[worker];
+}
+
+static void look(void *context, unsigned worker, struct batch *batch) {
+    struct carry_capture_checker *checker = context;
+    void *state = state_of(checker, worker);
+    if (state && !checker->judge.prepare(state, batch->packets, batch->count))
+        state = NULL;
+    for (uint32_t i = 0; i < batch->count; i++)
+        look_at_packet(checker, state, batch, i);
+}
+
+/* --- A batch of packets: what is done in their order --- */
+
+/* Where a sum stands. */
+struct place {
+    const struct carry_capture_packet *whole;  /* a packet, or a datagram that */
+    const struct carry_capture_packet *packet; /* this packet completed */
+    uint32_t located;                          /* bytes of `whole` that are so in the file */
+};
+
+static void add_finding(struct carry_capture_checker *checker, const struct place *place,
+                        const struct carry_packet_sum *sum) {
+    const struct carry_capture_check_options *options = &checker->options;
+    struct findings *kept = &checker->summary->findings;
+    struct carry_capture_finding finding;
+    if (!options->finding && !carry_findings_want(kept, sum))
+        return;
+    carry_finding_describe(&finding, place->whole, sum);
+    finding.packet = place->packet;
+    finding.reassembled = place->whole != place->packet;
+    if ((uint64_t)sum->field_offset + sum->field_size > place->located)
+        finding.offset = CARRY_CAPTURE_NOWHERE;
+    if (carry_findings_want(kept, sum))
+        carry_findings_add(kept, &finding);
+    if (options->finding && !checker->cancelled)
+        checker->cancelled = !options->finding(options->user, &finding);
+}
+
+/* Reports a sum by what is known so far. */
+static void finish_sum(struct carry_capture_checker *checker, const struct place *place,
+                       const struct carry_packet_sum *sum) {
+    struct carry_frame frame = carry_capture_frame(place->whole);
+    struct carry_packet_sum known = *sum;
+    if (carry_summary_add_sender(checker->summary, &frame, sum) != sum->verdict)
+        carry_cause_leave(&known);
+    checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
+    if (verdict_is_in(known.verdict, checker->options.listed))
+        add_finding(checker, place, &known);
+}
+
+/* A sum of the datagram that a packet completed. */
+static void finish_sum_of(struct carry_capture_checker *checker, const struct datagram *datagram,
+                          const struct carry_capture_packet *packet,
+                          const struct carry_packet_sum *sum) {
+    const struct place place = {&datagram->packet, packet, datagram->located};
+    struct carry_frame last = carry_capture_frame(packet);
+    if (!carry_tally_add(&checker->summary->tally, &last, sum) && verdict_has_senders(sum->verdict))
+        finish_sum(checker, &place, sum);
+}
+
+/* Its sums count in place of what its first fragment could say. */
+static void finish_datagram(struct carry_capture_checker *checker, const struct datagram *datagram,
+                            const struct carry_capture_packet *packet) {
+    for (size_t i = 0; i < datagram->superseded_count; i++)
+        if (checker->protocols[datagram->superseded[i]])
+            carry_tally_supersede(&checker->summary->tally, datagram->superseded[i]);
+    for (size_t i = 0; i < datagram->fresh_count; i++)
+        if (checker->protocols[datagram->fresh[i].protocol])
+            finish_sum_of(checker, datagram, packet, &datagram->fresh[i]);
+}
+
+/* Fragments are rare enough to be looked at once more, and their sums are cheap: no batch keeps
+   them. */
+static void finish_fragment(struct carry_capture_checker *checker,
+                            const struct carry_capture_packet *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    struct carry_frame frame = carry_capture_frame(packet);
+    size_t count = carry_packet_check_fragment(&frame, &checker->options.packet, sums,
+                                               CARRY_PACKET_SUMS_MAX, &fragment);
+    for (const struct datagram *datagram =
+             carry_reassembler_add(checker->reassembler, packet, &fragment, sums, count);
+         datagram; datagram = carry_reassembler_next(checker->reassembler))
+        finish_datagram(checker, datagram, packet);
+}
+
+static void finish_note(struct carry_capture_checker *checker,
+                        const struct carry_capture_packet *packet, const struct note *note) {
+    const struct place place = {packet, packet, packet->captured};
+    switch (note->kind) {
+    case NOTE_SUM:
+        finish_sum(checker, &place, &note->sum);
+        break;
+    case NOTE_UNKNOWN_LINK:
+        carry_summary_add_unknown(checker->summary, packet);
+        break;
+    case NOTE_FRAGMENT:
+        finish_fragment(checker, packet);
+        break;
+    }
+}
+
+static bool finish(void *context, const struct batch *batch) {
+    struct carry_capture_checker *checker = context;
+    for (size_t i = 0; i < batch->notes_count && !checker->cancelled; i++) {
+        const struct note *note = &batch->notes[i];
+        finish_note(checker, &batch->packets[note->packet], note);
+    }
+    checker->no_memory |= batch->no_memory;
+    return !checker->no_memory && !checker->cancelled;
+}
+
+static bool watch(void *context, uint64_t packets) {
+    struct carry_capture_checker *checker = context;
+    const struct carry_capture_check_options *options = &checker->options;
+    checker->progress.packets = packets;
+    checker->progress.position = carry_capture_position(checker->capture);
+    if (options->progress && !checker->cancelled)
+        checker->cancelled = !options->progress(options->user, &checker->progress);
+    return !checker->cancelled;
+}
+
+/* --- A capture --- */
+
+static bool begin(struct carry_capture_checker *checker, struct carry_capture *capture,
+                  struct carry_capture_summary *summary) {
+    const bool reassembles = !checker->options.no_reassembly;
+    checker->capture = capture;
+    checker->summary = summary;
+    checker->progress = (struct carry_capture_progress){0};
+    checker->no_memory = checker->cancelled = false;
+    checker->reassembler = reassembles ? carry_reassembler_create(&checker->options.packet) : NULL;
+    return carry_summary_clear(summary, checker->options.kept) &&
+           (checker->reassembler || !reassembles);
+}
+
+static void settle(struct carry_capture_checker *checker) {
+    struct carry_capture_summary *summary = checker->summary;
+    summary->tally.totals.reassembled = checker->reassembler;
+    if (checker->reassembler) {
+        carry_reassembler_end(checker->reassembler);
+        memcpy(summary->reassembly, carry_reassembler_counts(checker->reassembler),
+               sizeof summary->reassembly);
+    }
+    carry_summary_settle(summary, checker->options.listed);
+}
+
+static int result_of(const struct carry_capture_checker *checker, int end) {
+    if (checker->no_memory)
+        return carry_reader_fail(checker->capture, CARRY_ERROR_MEMORY, ENOMEM);
+    if (checker->cancelled)
+        return carry_reader_fail(checker->capture, CARRY_ERROR_CANCELLED, 0);
+    return end == CARRY_CAPTURE_END ? CARRY_OK : end;
+}
+
+int carry_capture_checker_run(struct carry_capture_checker *checker, struct carry_capture *capture,
+                              struct carry_capture_summary *summary) {
+    int result = CARRY_CAPTURE_END;
+    if (begin(checker, capture, summary)) {
+        result = carry_pipeline_run(checker->pipeline, capture, checker->options.packets);
+        carry_pipeline_take_tally(checker->pipeline, &summary->tally);
+        settle(checker);
+    } else {
+        checker->no_memory = true;
+    }
+    carry_reassembler_free(checker->reassembler);
+    return result_of(checker, result);
+}
+
+/* --- A checker --- */
+
+static void set_options(struct carry_capture_checker *checker,
+                        const struct carry_capture_check_options *options) {
+    if (options)
+        checker->options = *options;
+    struct carry_capture_check_options *own = &checker->options;
+    own->threads = own->threads ? own->threads : carry_threads_cores();
+    own->wrong = own->wrong ? own->wrong : CARRY_CAPTURE_WRONG_VERDICTS;
+    own->listed = own->listed ? own->listed : own->wrong;
+    own->packets = own->packets ? own->packets : UINT64_MAX;
+    for (unsigned i = 0; i < CARRY_PROTOCOL_COUNT; i++)
+        checker->protocols[i] = !own->protocols || own->protocols[i];
+    checker->selects = own->protocols;
+    checker->has_judge = own->judge;
+    if (own->judge)
+        checker->judge = *own->judge;
+    own->protocols = NULL;
+    own->judge = NULL;
+}
+
+static bool open_checker(struct carry_capture_checker *checker) {
+    const unsigned threads = checker->options.threads;
+    const struct pipeline_work work = {look, finish, watch, checker};
+    checker->states = calloc(threads, sizeof *checker->states);
+    checker->opened = calloc(threads, sizeof *checker->opened);
+    checker->pipeline = carry_pipeline_open(threads, &work);
+    return checker->states && checker->opened && checker->pipeline;
+}
+
+int carry_capture_checker_create(const struct carry_capture_check_options *options,
+                                 struct carry_capture_checker **checker) {
+    *checker = NULL;
+    if (options && options->threads > CARRY_CAPTURE_THREADS_MAX)
+        return CARRY_ERROR_INVALID;
+    struct carry_capture_checker *made = calloc(1, sizeof *made);
+    if (!made)
+        return CARRY_ERROR_MEMORY;
+    set_options(made, options);
+    if (!open_checker(made)) {
+        carry_capture_checker_free(made);
+        return CARRY_ERROR_MEMORY;
+    }
+    *checker = made;
+    return CARRY_OK;
+}
+
+void carry_capture_checker_free(struct carry_capture_checker *checker) {
+    if (!checker)
+        return;
+    carry_pipeline_close(checker->pipeline);
+    for (unsigned i = 0; checker->states && checker->opened && i < checker->options.threads; i++)
+        if (checker->states[i])
+            checker->judge.close(checker->judge.user, checker->states[i]);
+    free(checker->states);
+    free(checker->opened);
+    free(checker);
+}
+
+int carry_capture_check(struct carry_capture *capture,
+                        const struct carry_capture_check_options *options,
+                        struct carry_capture_summary **summary) {
+    struct carry_capture_checker *checker;
+    *summary = carry_capture_summary_create();
+    int code = *summary ? carry_capture_checker_create(options, &checker) : CARRY_ERROR_MEMORY;
+    if (code != CARRY_OK)
+        return carry_reader_fail(capture, code, 0);
+    code = carry_capture_checker_run(checker, capture, *summary);
+    carry_capture_checker_free(checker);
+    return code;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "content.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A node of a treap (Seidel and Aragon, 1996): a search tree by place, a heap by priority.
+ * Priorities are random, so that no order of parts makes it deep. Runs do not overlap.
+ */
+struct run {
+    struct run *left, *right;
+    uint32_t priority;
+    uint32_t place, end;
+    uint32_t captured; /* bytes at `data`: all of the run, or up to the gap */
+    uint8_t data[];
+};
+
+static uint32_t min(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* A run's share of content->came: only the last one may end within a unit. */
+static uint32_t units_size(const struct run *run) {
+    return (run->end - run->place + CONTENT_UNIT - 1) / CONTENT_UNIT * CONTENT_UNIT;
+}
+
+/* --- The tree --- */
+
+/* Parts the runs that begin before `place` from the others. */
+static void split(struct run *run, uint32_t place, struct run **before, struct run **others) {
+    if (!run) {
+        *before = *others = NULL;
+    } else if (run->place < place) {
+        *before = run;
+        split(run->right, place, &run->right, others);
+    } else {
+        *others = run;
+        split(run->left, place, before, &run->left);
+    }
+}
+
+/* Joins runs with others that all begin behind them. */
+static struct run *join(struct run *low, struct run *high) {
+    if (!low || !high)
+        return low ? low : high;
+    if (low->priority > high->priority) {
+        low->right = join(low->right, high);
+        return low;
+    }
+    high->left = join(low, high->left);
+    return high;
+}
+
+/* The first run that ends behind `place`, or NULL. */
+static struct run *find(struct run *run, uint32_t place) {
+    struct run *found = NULL;
+    while (run) {
+        bool ends_behind = run->end > place;
+        found = ends_behind ? run : found;
+        run = ends_behind ? run->left : run->right;
+    }
+    return found;
+}
+
+/* Knuth's linear congruential generator, MMIX: its upper half is random enough. */
+static uint32_t next_priority(struct content *content) {
+    content->random = content->random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(content->random >> 32);
+}
+
+/* Adds a run where there is none, with the first `captured` bytes of it; false without memory. */
+static bool insert(struct content *content, uint32_t place, uint32_t end, const uint8_t *data,
+                   uint32_t captured) {
+    struct run *run = malloc(sizeof *run + captured), *before, *others;
+    if (!run)
+        return false;
+    *run = (struct run){
+        .priority = next_priority(content), .place = place, .end = end, .captured = captured};
+    if (captured)
+        memcpy(run->data, data, captured);
+    split(content->runs, place, &before, &others);
+    content->runs = join(join(before, run), others);
+    content->came += units_size(run);
+    content->bytes += sizeof *run + captured;
+    return true;
+}
+
+static void drop(struct content *content, struct run *run) {
+    if (!run)
+        return;
+    drop(content, run->left);
+    drop(content, run->right);
+    content->came -= units_size(run);
+    content->bytes -= sizeof *run + run->captured;
+    free(run);
+}
+
+/* --- Parts --- */
+
+/* Is there just one end, and nothing beyond it? */
+static bool ends_agree(const struct content *content, const struct part *part) {
+    if (!content->size)
+        return part->more || part->end >= content->reach;
+    return part->more ? part->end <= content->size : part->end == content->size;
+}
+
+/* Do part and run say the same of the bytes that they share, as far as those were captured? */
+static bool agrees(const struct run *run, const struct part *part, uint32_t known) {
+    uint32_t from = run->place > part->place ? run->place : part->place;
+    uint32_t to = min(run->place + run->captured, known);
+    return from >= to || memcmp(run->data + (from - run->place), part->data + (from - part->place),
+                                to - from) == 0;
+}
+
+/* Adds a part's bytes from `place` to `end`, where nothing came before; `known` as in add(). */
+static bool insert_piece(struct content *content, const struct part *part, uint32_t place,
+                         uint32_t end, uint32_t known) {
+    uint32_t captured = known > place ? min(known, end) - place : 0;
+    if (known < end)
+        content->gap = known;
+    return insert(content, place, end, captured ? part->data + (place - part->place) : NULL,
+                  captured);
+}
+
+static uint32_t last_end(const struct run *run) {
+    while (run->right)
+        run = run->right;
+    return run->end;
+}
+
+/*
+ * Adds what was not captured, from `place` to `end`, as one run with all that it touches: nothing
+ * of it is of use any more but that it came.
+ */
+static bool insert_rest(struct content *content, uint32_t place, uint32_t end) {
+    const struct run *first = find(content->runs, place);
+    if (first && first->place < place)
+        place = first->end;
+    if (place >= end)
+        return true;
+    struct run *before, *within, *behind;
+    split(content->runs, place, &before, &within);
+    split(within, end, &within, &behind);
+    if (within && last_end(within) > end)
+        end = last_end(within);
+    content->runs = join(before, behind);
+    drop(content, within);
+    content->gap = min(content->gap, place);
+    return insert(content, place, end, NULL, 0);
+}
+
+/* Adds a part that overlaps others, which are gone over as far as it brings bytes. */
+static enum content_result overlay(struct content *content, const struct part *part,
+                                   uint32_t known) {
+    uint32_t place = part->place;
+    while (place < min(part->end, known)) {
+        const struct run *run = find(content->runs, place);
+        uint32_t free_end = run ? min(run->place, part->end) : part->end;
+        if (free_end > place) {
+            if (!insert_piece(content, part, place, free_end, known))
+                return CONTENT_NO_MEMORY;
+            place = free_end;
+        } else {
+            if (!agrees(run, part, known))
+                return CONTENT_CONTRADICTED;
+            place = run->end;
+        }
+    }
+    return insert_rest(content, place, part->end) ? CONTENT_ADDED : CONTENT_NO_MEMORY;
+}
+
+/* What the part brings behind the gap is of no use: `known` is where the rest ends. */
+static enum content_result add(struct content *content, const struct part *part, bool overlaps) {
+    uint32_t known = min(part->place + part->captured, content->gap);
+    const struct run *run = find(content->runs, part->place);
+    if (!run || run->place >= part->end)
+        return insert_piece(content, part, part->place, part->end, known) ? CONTENT_ADDED
+                                                                          : CONTENT_NO_MEMORY;
+    if (run->place == part->place && run->end == part->end)
+        return agrees(run, part, known) ? CONTENT_ADDED : CONTENT_CONTRADICTED;
+    return overlaps ? overlay(content, part, known) : CONTENT_CONTRADICTED;
+}
+
+enum content_result carry_content_add(struct content *content, const struct part *part,
+                                      bool overlaps) {
+    if (!ends_agree(content, part))
+        return CONTENT_CONTRADICTED;
+    enum content_result result = add(content, part, overlaps);
+    content->reach = part->end > content->reach ? part->end : content->reach;
+    if (!part->more)
+        content->size = part->end;
+    return result;
+}
+
+void carry_content_clear(struct content *content) {
+    drop(content, content->runs);
+    content->runs = NULL;
+}
+
+bool carry_content_is_complete(const struct content *content) {
+    return content->size && content->came >= content->size;
+}
+
+uint32_t carry_content_captured(const struct content *content) {
+    return min(content->size, content->gap);
+}
+
+static void write_run(const struct run *run, uint8_t *buffer) {
+    if (!run)
+        return;
+    write_run(run->left, buffer);
+    memcpy(buffer + run->place, run->data, run->captured);
+    write_run(run->right, buffer);
+}
+
+void carry_content_write(const struct content *content, uint8_t *buffer) {
+    write_run(content->runs, buffer);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of struct carry_capture: what reader.c, the sources of bytes and the formats share.
+ *
+ * Nothing in a file is trusted, memory does not grow with the file's size, packets are not copied,
+ * and nothing seeks: pipes are as good as files.
+ */
+#ifndef CARRY_CAPTURE_SRC_FORMAT_H
+#define CARRY_CAPTURE_SRC_FORMAT_H
+
+#include <string.h>
+
+#include <carry/capture.h>
+
+#include "input.h"
+#include "unpack.h"
+
+/* Large enough to make read() calls cheap, small enough to stay in the second-level cache. */
+#define WINDOW_BYTES ((size_t)128 << 10)
+
+/* One section of a pcapng file may describe this many interfaces. */
+#define INTERFACES_MAX 65536u
+
+/* The next packet; CARRY_CAPTURE_END and errors, of which the capture has the details. */
+typedef int format_next_fn(struct carry_capture *capture, struct carry_capture_packet *packet);
+
+struct pcap {
+    uint32_t record_header; /* bytes in front of each packet */
+    uint32_t ns_per_tick;   /* of the record's sub-second field */
+    uint32_t captured_at;   /* where the record header has the bytes captured, */
+    uint32_t wire_at;       /* and those on the wire */
+    uint32_t linktype;
+    uint32_t fcs;
+};
+
+struct interface {
+    uint64_t start; /* seconds to add to each timestamp */
+    uint64_t ticks_per_second;
+    uint32_t snaplen; /* 0: none */
+    uint16_t linktype;
+    uint16_t fcs;
+};
+
+struct pcapng {
+    struct interface *interfaces; /* of this section */
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* Bytes in memory. */
+struct memory {
+    const uint8_t *bytes;
+    size_t size, at;
+};
+
+/* A file, pipe, socket or device. */
+struct file {
+    int descriptor; /* -1: there is none */
+    bool owned;     /* the descriptor is to be closed */
+    bool waits;     /* it may have to be waited for */
+    int64_t start;  /* where in its file reading began */
+    int stop;       /* the descriptor that stops it, or -1 */
+    bool stopped;
+    int64_t patience; /* once it was stopped: until when it waits, in nanoseconds */
+    int owed;         /* bytes that had come by then, and are still to be read */
+};
+
+struct carry_capture {
+    struct carry_capture_source source;
+    struct memory memory;
+    struct file file;
+    struct input input;
+    struct unpack *unpack; /* what the input reads from, if the file is compressed, */
+    struct input packed;   /* and what that reads from */
+    format_next_fn *next;
+    enum carry_capture_format format; /* once the first bytes were looked at */
+    bool swap;                        /* the file's byte order is not this machine's */
+    uint64_t record;                  /* offset of what is being parsed: where damage is reported */
+    uint64_t packets;
+    struct pcap pcap;
+    struct pcapng pcapng;
+    int result; /* the final one */
+    struct carry_capture_error error;
+    struct carry_capture_packet packet; /* that carry_capture_next() returned */
+};
+
+/* Where the bytes of the file come in, unpacked or not. */
+static inline struct input *carry_format_source(struct carry_capture *capture) {
+    return capture->unpack ? &capture->packed : &capture->input;
+}
+
+static inline uint32_t load32(const struct carry_capture *capture, const uint8_t *bytes) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return capture->swap ? __builtin_bswap32(value) : value;
+}
+
+static inline uint16_t load16(const struct carry_capture *capture, const uint8_t *bytes) {
+    uint16_t value;
+    memcpy(&value, bytes, sizeof value);
+    return capture->swap ? __builtin_bswap16(value) : value;
+}
+
+/* --- For the formats --- */
+
+/* Ends the capture: what is at capture->record is damaged. Returns CARRY_ERROR_DAMAGED. */
+__attribute__((format(printf, 2, 3))) int carry_format_damage(struct carry_capture *capture,
+                                                              const char *format, ...);
+
+/*
+ * Ends the capture because `what`, of `size` bytes, could not be had: cleanly if the file ends
+ * where it begins, or reading was stopped, which forgets what is held of it; as damage if the file
+ * ends inside; as a failure if reading failed.
+ */
+int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size);
+
+/* Ends the capture where another one begins, as in two files that cat has concatenated. */
+int carry_format_second(struct carry_capture *capture);
+
+/* Are these FORMAT_BEGIN_BYTES the first ones of a file, and of nothing else? */
+#define FORMAT_BEGIN_BYTES 12
+bool carry_format_begins(const uint8_t *bytes);
+bool carry_pcap_begins(const uint8_t *bytes);
+bool carry_pcapng_begins(const uint8_t *bytes);
+
+/* What reads a file that starts with these 4 bytes; NULL if it is not of this format. */
+format_next_fn *carry_pcap_recognise(struct carry_capture *capture, const uint8_t *magic);
+format_next_fn *carry_pcapng_recognise(struct carry_capture *capture, const uint8_t *magic);
+
+void carry_pcapng_close(struct carry_capture *capture);
+
+/* --- For what reads --- */
+
+/* carry_capture_next() into a packet of the caller's. */
+int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet *packet);
+
+/* Sets the error of a capture, whose text is that of the code or of errno. Returns the code. */
+int carry_reader_fail(struct carry_capture *capture, int code, int system);
+
+/* carry_capture_open_source() with a window of this size at first. */
+struct carry_capture *carry_reader_create(const struct carry_capture_source *source, size_t window);
+
+/* Fills in what `error` says, unless it is NULL. Returns the code. */
+int carry_reader_error(struct carry_capture_error *error, int code, int system);
+
+/*
+ * Hands every byte of the file, unpacked if it was compressed, to `sink`, once and in order, until
+ * that wants no more: packets, and all bytes between them, damage included. The caller may change a
+ * packet in place until the call of carry_reader_next() after the one that returned it, and by
+ * carry_input_overwrite() until its bytes have been handed on. The sink gets the changed bytes.
+ * carry_reader_pass_rest() ends it: at the end of the file, or of what can be unpacked of it, or
+ * false if reading failed.
+ */
+void carry_reader_pass_to(struct carry_capture *capture, input_sink_fn *sink, void *context);
+bool carry_reader_pass_rest(struct carry_capture *capture);
+
+/* --- Sources of bytes --- */
+
+/* Of a file: carry_capture_read_fn and carry_capture_rewind_fn. */
+int64_t carry_file_read(void *capture, void *buffer, size_t size);
+int carry_file_rewind(void *capture);
+void carry_file_close(struct file *file);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Windows that had to grow are multiples of this. */
+#define GRANULE ((size_t)64 << 10)
+
+bool carry_input_open(struct input *input, input_read_fn *read, void *context, size_t capacity) {
+    *input = (struct input){.read = read, .context = context, .capacity = capacity};
+    input->window = malloc(capacity);
+    input->at = input->end = input->window;
+    return input->window != NULL;
+}
+
+void carry_input_close(struct input *input) {
+    free(input->window);
+}
+
+void carry_input_restart(struct input *input) {
+    input->at = input->end = input->window;
+    input->end_offset = 0;
+    input->error = 0;
+    input->stopped = false;
+    input->sink_is_full = false;
+}
+
+struct window carry_input_swap(struct input *input, struct window window) {
+    struct window old = {input->window, input->capacity};
+    size_t held = carry_input_held(input);
+    memcpy(window.bytes, input->at, held);
+    input->window = window.bytes;
+    input->capacity = window.capacity;
+    input->at = window.bytes;
+    input->end = window.bytes + held;
+    return old;
+}
+
+/* Doubles the window, which is full of held bytes, but not beyond what `size` needs. */
+static bool grow(struct input *input, size_t size) {
+    size_t held = carry_input_held(input);
+    size_t needed = (size + GRANULE - 1) / GRANULE * GRANULE;
+    size_t capacity = 2 * input->capacity < needed ? 2 * input->capacity : needed;
+    uint8_t *window = realloc(input->window, capacity);
+    if (!window) {
+        input->error = ENOMEM;
+        return false;
+    }
+    input->window = window;
+    input->capacity = capacity;
+    input->at = window;
+    input->end = window + held;
+    return true;
+}
+
+/* Hands what was gone over to the sink, before it leaves the window. */
+static void pass_on(struct input *input) {
+    if (input->sink &&
+        !input->sink(input->sink_context, input->window, (size_t)(input->at - input->window)))
+        input->sink_is_full = true;
+}
+
+/* Room behind `end`, which has reached the end of the window. */
+static bool make_room(struct input *input, size_t size) {
+    if (input->watcher.full && !input->watcher.full(input->watcher.context)) {
+        input->error = ENOMEM;
+        return false;
+    }
+    pass_on(input);
+    size_t held = carry_input_held(input);
+    memmove(input->window, input->at, held);
+    input->at = input->window;
+    input->end = input->window + held;
+    return held < input->capacity || grow(input, size);
+}
+
+static bool read_more(struct input *input) {
+    size_t held = (size_t)(input->end - input->window);
+    int64_t size;
+    do
+        size = input->read(input->context, input->window + held, input->capacity - held);
+    while (size == -EINTR);
+    if (size < 0)
+        input->error = (int)-size;
+    if (size <= 0)
+        return false;
+    input->end += size;
+    input->end_offset += (uint64_t)size;
+    return true;
+}
+
+bool carry_input_fill(struct input *input, size_t size) {
+    while (carry_input_held(input) < size) {
+        if (input->end == input->window + input->capacity && !make_room(input, size))
+            return false;
+        if (!read_more(input))
+            return false;
+    }
+    return true;
+}
+
+bool carry_input_drain(struct input *input) {
+    do
+        input->at = input->end;
+    while (!input->sink_is_full && carry_input_fill(input, 1));
+    pass_on(input);
+    input->at = input->end = input->window;
+    return !input->error;
+}
+
+void carry_input_drop(struct input *input) {
+    input->end_offset -= carry_input_held(input);
+    input->end = input->at;
+}
+
+bool carry_input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size) {
+    if (offset < carry_input_start(input))
+        return false;
+    memcpy(input->window + (offset - carry_input_start(input)), bytes, size);
+    return true;
+}
+
+bool carry_input_skip(struct input *input, uint64_t size) {
+    while (carry_input_held(input) < size) {
+        size -= carry_input_held(input);
+        input->at = input->end;
+        if (!carry_input_fill(input, 1))
+            return false;
+    }
+    input->at += size;
+    return true;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "format.h"
+#include "pcapng.h"
+
+#define BLOCK_MIN_BYTES (PCAPNG_HEAD_BYTES + PCAPNG_TAIL_BYTES)
+
+struct block {
+    uint32_t type;
+    uint32_t size; /* with head and tail */
+    const uint8_t *body;
+    uint32_t body_size;
+};
+
+/* Returns an int, or BLOCK_DONE if the block held no packet. */
+typedef int block_fn(struct carry_capture *capture, const struct block *block,
+                     struct carry_capture_packet *packet);
+
+#define BLOCK_DONE 2
+
+static uint64_t load64(const struct carry_capture *capture, const uint8_t *bytes) {
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return capture->swap ? __builtin_bswap64(value) : value;
+}
+
+/*
+ * if_tsresol: a power of 10, or of 2 if the top bit is set. Ignored where ten seconds of it are
+ * more than 64 bits hold: see fraction_ns().
+ */
+static void set_resolution(struct interface *interface, uint8_t value) {
+    unsigned exponent = value & 0x7f;
+    if (value & 0x80) {
+        if (exponent <= 60)
+            interface->ticks_per_second = (uint64_t)1 << exponent;
+        return;
+    }
+    if (exponent > 18)
+        return;
+    interface->ticks_per_second = 1;
+    while (exponent--)
+        interface->ticks_per_second *= 10;
+}
+
+static void set_option(const struct carry_capture *capture, struct interface *interface,
+                       uint16_t code, const uint8_t *value, uint16_t size) {
+    if (code == PCAPNG_OPTION_TIME_RESOLUTION && size == 1)
+        set_resolution(interface, *value);
+    /* The specification once said bits, writers store bytes: no FCS has a single byte or eight. */
+    if (code == PCAPNG_OPTION_FCS_LENGTH && size == 1)
+        interface->fcs = *value < 8 ? *value : *value / 8;
+    if (code == PCAPNG_OPTION_TIME_START && size == 8)
+        interface->start = load64(capture, value);
+}
+
+/* Options only refine: one that does not fit in the block ends them, and the block stands. */
+static void read_options(const struct carry_capture *capture, struct interface *interface,
+                         const uint8_t *at, const uint8_t *end) {
+    while (end - at >= 4) {
+        uint16_t code = load16(capture, at), size = load16(capture, at + 2);
+        at += 4;
+        if (code == PCAPNG_OPTION_END || size > end - at)
+            return;
+        set_option(capture, interface, code, at, size);
+        size_t padded = (size + 3u) & ~3u;
+        at += padded < (size_t)(end - at) ? padded : (size_t)(end - at);
+    }
+}
+
+static struct interface *new_interface(struct pcapng *pcapng) {
+    if (pcapng->count == pcapng->capacity) {
+        uint32_t capacity = pcapng->capacity ? 2 * pcapng->capacity : 8;
+        struct interface *grown = realloc(pcapng->interfaces, capacity * sizeof *grown);
+        if (!grown)
+            return NULL;
+        pcapng->interfaces = grown;
+        pcapng->capacity = capacity;
+    }
+    return &pcapng->interfaces[pcapng->count++];
+}
+
+static int add_interface(struct carry_capture *capture, const struct block *block,
+                         struct carry_capture_packet *packet) {
+    (void)packet;
+    if (capture->pcapng.count == INTERFACES_MAX)
+        return carry_format_damage(capture, "more than %u interfaces", INTERFACES_MAX);
+    struct interface *interface = new_interface(&capture->pcapng);
+    if (!interface) {
+        capture->input.error = ENOMEM;
+        return carry_format_cut(capture, "interface block", block->size);
+    }
+    *interface = (struct interface){
+        .linktype = load16(capture, block->body),
+        .snaplen = load32(capture, block->body + 4),
+        .ticks_per_second = 1000000,
+    };
+    read_options(capture, interface, block->body + 8, block->body + block->body_size);
+    return BLOCK_DONE;
+}
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/* The ticks of less than a second, in nanoseconds, rounded down. */
+static uint64_t fraction_ns(uint64_t ticks, uint64_t per_second) {
+    if (per_second <= NS_PER_SECOND)
+        return ticks * NS_PER_SECOND / per_second;
+    uint64_t ns = 0;
+    for (int digit = 0; digit < 9; digit++) {
+        ns = 10 * ns + 10 * ticks / per_second;
+        ticks = 10 * ticks % per_second;
+    }
+    return ns;
+}
+
+/* The last second that 64 bits of nanoseconds hold whole is in the year 2554. */
+#define SECONDS_MAX (UINT64_MAX / NS_PER_SECOND - 1)
+
+/* 0, which is not known, for what 64 bits of nanoseconds do not hold. */
+static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
+    const uint64_t per_second = interface->ticks_per_second;
+    if (per_second == 1000000 && !interface->start && ticks <= UINT64_MAX / 1000)
+        return ticks * 1000;
+    const uint64_t seconds = interface->start + ticks / per_second; /* start may be negative */
+    if (seconds > SECONDS_MAX)
+        return 0;
+    return seconds * NS_PER_SECOND + fraction_ns(ticks % per_second, per_second);
+}
+
+/* Completes the packet, which starts `header` bytes into the block's body. */
+static int hand_out(struct carry_capture *capture, const struct block *block, uint32_t header,
+                    struct carry_capture_packet *packet) {
+    if (packet->captured > block->body_size - header)
+        return carry_format_damage(capture, "packet of %u bytes in a block of %u", packet->captured,
+                                   block->size);
+    packet->data = block->body + header;
+    packet->offset = capture->record + PCAPNG_HEAD_BYTES + header;
+    return CARRY_CAPTURE_PACKET;
+}
+
+static const struct interface *find_interface(struct carry_capture *capture, uint32_t number) {
+    const struct pcapng *pcapng = &capture->pcapng;
+    if (number < pcapng->count)
+        return &pcapng->interfaces[number];
+    carry_format_damage(capture, "packet of interface %u, but %u are described", number,
+                        pcapng->count);
+    return NULL;
+}
+
+static int packet_block(struct carry_capture *capture, const struct block *block,
+                        struct carry_capture_packet *packet) {
+    /* The old block has 16 bits of interface, then 16 bits of drop count. */
+    bool old = block->type == PCAPNG_BLOCK_OLD_PACKET;
+    uint32_t number = old ? load16(capture, block->body) : load32(capture, block->body);
+    const struct interface *interface = find_interface(capture, number);
+    if (!interface)
+        return CARRY_ERROR_DAMAGED;
+    uint64_t ticks = (uint64_t)load32(capture, block->body + 4) << 32;
+    *packet = (struct carry_capture_packet){
+        .captured = load32(capture, block->body + 12),
+        .wire = load32(capture, block->body + 16),
+        .linktype = interface->linktype,
+        .fcs = interface->fcs,
+        .interface = number,
+        .time_ns = time_ns(interface, ticks | load32(capture, block->body + 8)),
+    };
+    return hand_out(capture, block, 20, packet);
+}
+
+/* Belongs to the first interface, has no timestamp, and its size is what the snap length left. */
+static int simple_packet_block(struct carry_capture *capture, const struct block *block,
+                               struct carry_capture_packet *packet) {
+    const struct interface *interface = find_interface(capture, 0);
+    if (!interface)
+        return CARRY_ERROR_DAMAGED;
+    uint32_t wire = load32(capture, block->body);
+    *packet = (struct carry_capture_packet){
+        .captured = interface->snaplen && interface->snaplen < wire ? interface->snaplen : wire,
+        .wire = wire,
+        .linktype = interface->linktype,
+        .fcs = interface->fcs,
+    };
+    return hand_out(capture, block, 4, packet);
+}
+
+/* The blocks that mean something here; others are skipped, and so is what else a section says. */
+static const struct block_kind {
+    uint32_t type;
+    uint32_t min_body;
+    block_fn *use;
+} kinds[] = {
+    {PCAPNG_BLOCK_PACKET, 20, packet_block},
+    {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block},
+    {PCAPNG_BLOCK_OLD_PACKET, 20, packet_block},
+    {PCAPNG_BLOCK_INTERFACE, 8, add_interface},
+    {PCAPNG_BLOCK_SECTION, 16, NULL},
+};
+
+static const struct block_kind *find_kind(uint32_t type) {
+    static const struct block_kind skipped = {0};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].type == type)
+            return &kinds[i];
+    return &skipped;
+}
+
+static bool tail_agrees(struct carry_capture *capture, const struct block *block,
+                        const uint8_t *tail) {
+    uint32_t size = load32(capture, tail);
+    if (size != block->size)
+        carry_format_damage(capture, "block of %u bytes says %u at its end", block->size, size);
+    return size == block->size;
+}
+
+/* Goes over a block of any size without holding it. */
+static int skip_block(struct carry_capture *capture, const struct block *block) {
+    struct input *input = &capture->input;
+    const uint8_t *tail = NULL;
+    if (carry_input_skip(input, block->size - PCAPNG_TAIL_BYTES))
+        tail = carry_input_peek(input, PCAPNG_TAIL_BYTES);
+    if (!tail)
+        return carry_format_cut(capture, "block", block->size);
+    if (!tail_agrees(capture, block, tail))
+        return CARRY_ERROR_DAMAGED;
+    input->at += PCAPNG_TAIL_BYTES;
+    return BLOCK_DONE;
+}
+
+static int use_block(struct carry_capture *capture, struct block *block, block_fn *use,
+                     struct carry_capture_packet *packet) {
+    if (block->size > CARRY_CAPTURE_PACKET_MAX)
+        return carry_format_damage(capture, "block claims %u bytes, above the limit of %u",
+                                   block->size, CARRY_CAPTURE_PACKET_MAX);
+    const uint8_t *bytes = carry_input_peek(&capture->input, block->size);
+    if (!bytes)
+        return carry_format_cut(capture, "block", block->size);
+    block->body = bytes + PCAPNG_HEAD_BYTES;
+    block->body_size = block->size - BLOCK_MIN_BYTES;
+    if (!tail_agrees(capture, block, block->body + block->body_size))
+        return CARRY_ERROR_DAMAGED;
+    capture->input.at += block->size;
+    return use(capture, block, packet);
+}
+
+/* A section has its own byte order and interfaces; `magic` as read in the order so far. */
+static bool begin_section(struct carry_capture *capture, uint32_t magic) {
+    if (magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC))
+        capture->swap = !capture->swap;
+    else if (magic != PCAPNG_SECTION_MAGIC)
+        return false;
+    capture->pcapng.count = 0;
+    return true;
+}
+
+static int next_block(struct carry_capture *capture, struct carry_capture_packet *packet) {
+    capture->record = carry_input_offset(&capture->input);
+    const uint8_t *head = carry_input_peek(&capture->input, BLOCK_MIN_BYTES);
+    if (!head)
+        return carry_format_cut(capture, "block header", BLOCK_MIN_BYTES);
+    struct block block = {.type = load32(capture, head)};
+    if (block.type == PCAPNG_BLOCK_SECTION && !begin_section(capture, load32(capture, head + 8)))
+        return carry_format_damage(capture, "section of unknown byte order: %02x %02x %02x %02x",
+                                   head[8], head[9], head[10], head[11]);
+    block.size = load32(capture, head + 4);
+    const struct block_kind *kind = find_kind(block.type);
+    if (!kind->type && carry_pcap_begins(head))
+        return carry_format_second(capture);
+    if (block.size % 4 || block.size < BLOCK_MIN_BYTES + kind->min_body)
+        return carry_format_damage(capture, "block of type 0x%08x cannot have %u bytes", block.type,
+                                   block.size);
+    if (!kind->use)
+        return skip_block(capture, &block);
+    return use_block(capture, &block, kind->use, packet);
+}
+
+static int next_packet(struct carry_capture *capture, struct carry_capture_packet *packet) {
+    int result;
+    do
+        result = next_block(capture, packet);
+    while (result == BLOCK_DONE);
+    return (int)result;
+}
+
+bool carry_pcapng_begins(const uint8_t *bytes) {
+    const struct carry_capture any = {0};
+    const uint32_t magic = load32(&any, bytes + 8);
+    return load32(&any, bytes) == PCAPNG_BLOCK_SECTION &&
+           (magic == PCAPNG_SECTION_MAGIC || magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC));
+}
+
+format_next_fn *carry_pcapng_recognise(struct carry_capture *capture, const uint8_t *magic) {
+    return load32(capture, magic) == PCAPNG_BLOCK_SECTION ? next_packet : NULL;
+}
+
+void carry_pcapng_close(struct carry_capture *capture) {
+    free(capture->pcapng.interfaces);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of pcapng (draft-ietf-opsawg-pcapng), for who reads files and who writes them. */
+#ifndef CARRY_CAPTURE_SRC_PCAPNG_H
+#define CARRY_CAPTURE_SRC_PCAPNG_H
+
+enum pcapng_block {
+    PCAPNG_BLOCK_INTERFACE = 1,
+    PCAPNG_BLOCK_OLD_PACKET = 2,
+    PCAPNG_BLOCK_SIMPLE_PACKET = 3,
+    PCAPNG_BLOCK_PACKET = 6,
+    PCAPNG_BLOCK_SECTION = 0x0a0d0d0a, /* the same in either byte order */
+};
+
+/* Each means what it says behind the blocks named. */
+enum pcapng_option {
+    PCAPNG_OPTION_END = 0,
+    PCAPNG_OPTION_COMMENT = 1,
+    PCAPNG_OPTION_USER_APPLICATION = 4, /* of a section */
+    PCAPNG_OPTION_TIME_RESOLUTION = 9,  /* of an interface, as those below */
+    PCAPNG_OPTION_FCS_LENGTH = 13,
+    PCAPNG_OPTION_TIME_START = 14,
+};
+
+/* In the byte order of a section: by it that is known. */
+#define PCAPNG_SECTION_MAGIC 0x1a2b3c4du
+
+/* Type and length in front of each block, its length again behind. */
+#define PCAPNG_HEAD_BYTES 8
+#define PCAPNG_TAIL_BYTES 4
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* What a capture is, and its packets: the interface over sources of bytes and formats. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format.h"
+
+#define MAGIC_BYTES 4
+
+/* --- How it ends --- */
+
+static int stopped(struct carry_capture *capture, struct carry_capture_packet *packet) {
+    (void)packet;
+    return capture->result;
+}
+
+static int stop(struct carry_capture *capture, int result) {
+    capture->result = result;
+    capture->next = stopped;
+    return result;
+}
+
+__attribute__((format(printf, 3, 0))) static int
+stop_at_record(struct carry_capture *capture, int code, const char *format, va_list arguments) {
+    struct carry_capture_error *error = &capture->error;
+    *error = (struct carry_capture_error){.code = code, .offset = capture->record};
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    return stop(capture, code);
+}
+
+int carry_format_damage(struct carry_capture *capture, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    stop_at_record(capture, CARRY_ERROR_DAMAGED, format, arguments);
+    va_end(arguments);
+    return CARRY_ERROR_DAMAGED;
+}
+
+__attribute__((format(printf, 2, 3))) static int refuse(struct carry_capture *capture,
+                                                        const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    stop_at_record(capture, CARRY_ERROR_UNRECOGNISED, format, arguments);
+    va_end(arguments);
+    return CARRY_ERROR_UNRECOGNISED;
+}
+
+int carry_reader_error(struct carry_capture_error *error, int code, int system) {
+    if (!error)
+        return code;
+    *error = (struct carry_capture_error){.code = code, .system = system};
+    snprintf(error->text, sizeof error->text, "%s",
+             system ? strerror(system) : carry_error_text(code));
+    return code;
+}
+
+int carry_reader_fail(struct carry_capture *capture, int code, int system) {
+    return carry_reader_error(&capture->error, code, system);
+}
+
+static int fail_to_read(struct carry_capture *capture, int system) {
+    carry_format_damage(capture, "cannot read: %s", strerror(system));
+    capture->error.code = system == ENOMEM ? CARRY_ERROR_MEMORY : CARRY_ERROR_READ;
+    capture->error.system = system;
+    return stop(capture, capture->error.code);
+}
+
+int carry_format_second(struct carry_capture *capture) {
+    return carry_format_damage(capture, "a second capture starts here: check it by itself");
+}
+
+int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size) {
+    const struct input *input = &capture->input;
+    uint64_t have = input->end_offset - capture->record;
+    const char *unpacked_to_here = capture->unpack ? carry_unpack_problem(capture->unpack) : NULL;
+    if (unpacked_to_here)
+        return carry_format_damage(capture, "%s", unpacked_to_here);
+    if (input->error)
+        return fail_to_read(capture, input->error);
+    if (have == 0)
+        return stop(capture, CARRY_CAPTURE_END);
+    /* What was asked to stop may end within a record, but without a header it is no capture. */
+    if (carry_format_source(capture)->stopped && capture->record &&
+        carry_input_offset(input) == capture->record) {
+        carry_input_drop(&capture->input);
+        return stop(capture, CARRY_CAPTURE_END);
+    }
+    return carry_format_damage(capture, "%s cut: %llu of %llu bytes", what,
+                               (unsigned long long)have, (unsigned long long)size);
+}
+
+/* --- What it is --- */
+
+bool carry_format_begins(const uint8_t *bytes) {
+    return carry_pcap_begins(bytes) || carry_pcapng_begins(bytes);
+}
+
+/* Formats by their number. */
+static const struct {
+    const char *name, *text;
+    char magic[5];
+} formats[CARRY_CAPTURE_FORMAT_COUNT] = {
+#define CARRY_CAPTURE_FORMAT(id, name, text, magic) {name, text, magic},
+#include <carry/capture_formats.def>
+#undef CARRY_CAPTURE_FORMAT
+};
+
+const char *carry_capture_format_name(unsigned format) {
+    return format < CARRY_CAPTURE_FORMAT_COUNT ? formats[format].name : "unknown";
+}
+
+/*
+ * A record of ERF (Endace) begins with the time (32 bits of fraction, then of seconds, the lowest
+ * byte first), the type, flags, the size of the record, a counter and the size on the wire.
+ */
+#define ERF_RECORD_BYTES 16
+#define ERF_YEAR_1995    788918400u /* in seconds; such clocks count from 1970 to 2106 */
+#define ERF_TYPE_MAX     48
+
+static bool is_erf_record(const uint8_t *record) {
+    uint32_t seconds = (uint32_t)record[7] << 24 | (uint32_t)record[6] << 16 |
+                       (uint32_t)record[5] << 8 | record[4];
+    uint32_t type = record[8] & 0x7f, size = (uint32_t)record[10] << 8 | record[11];
+    return seconds >= ERF_YEAR_1995 && type >= 1 && type <= ERF_TYPE_MAX && size > ERF_RECORD_BYTES;
+}
+
+/* ERF has no magic number: two records in a row, or one that is all there is. */
+static bool is_erf(struct carry_capture *capture) {
+    struct input *input = &capture->input;
+    const uint8_t *record = carry_input_peek(input, ERF_RECORD_BYTES);
+    if (!record || !is_erf_record(record))
+        return false;
+    size_t size = (size_t)record[10] << 8 | record[11];
+    const uint8_t *next = carry_input_peek(input, size + ERF_RECORD_BYTES);
+    return next ? is_erf_record(next + size) : carry_input_held(input) == size;
+}
+
+/* What people take for a capture, and is none that is read here. */
+static enum carry_capture_format find_foreign(struct carry_capture *capture, const uint8_t *magic) {
+    for (unsigned i = 0; i < CARRY_CAPTURE_FORMAT_COUNT; i++)
+        if (*formats[i].magic && memcmp(magic, formats[i].magic, strlen(formats[i].magic)) == 0)
+            return (enum carry_capture_format)i;
+    return is_erf(capture) ? CARRY_CAPTURE_FORMAT_ERF : CARRY_CAPTURE_FORMAT_UNKNOWN;
+}
+
+/* Puts what unpacks between the bytes read so far, with those that will be, and the capture. */
+static bool unpack(struct carry_capture *capture, const uint8_t *magic) {
+    struct input packed = capture->input;
+    struct unpack *unpack = carry_unpack_open(magic, &capture->packed);
+    if (!unpack)
+        return false;
+    if (!carry_input_open(&capture->input, carry_unpack_read, unpack, packed.capacity)) {
+        capture->input = packed;
+        carry_unpack_close(unpack);
+        return false;
+    }
+    capture->input.watcher = packed.watcher;
+    capture->input.sink = packed.sink;
+    capture->input.sink_context = packed.sink_context;
+    capture->packed = packed;
+    capture->packed.watcher = (struct input_watcher){0};
+    capture->packed.sink = NULL;
+    capture->unpack = unpack;
+    return true;
+}
+
+/* The first bytes of the capture itself; NULL if there are fewer. */
+static const uint8_t *peek_magic(struct carry_capture *capture) {
+    const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
+    if (!magic || capture->unpack || !unpack(capture, magic))
+        return magic;
+    return carry_input_peek(&capture->input, MAGIC_BYTES);
+}
+
+static format_next_fn *recognise(struct carry_capture *capture, const uint8_t *magic) {
+    format_next_fn *next = carry_pcap_recognise(capture, magic);
+    capture->format = next ? CARRY_CAPTURE_FORMAT_PCAP : CARRY_CAPTURE_FORMAT_PCAPNG;
+    return next ? next : carry_pcapng_recognise(capture, magic);
+}
+
+static int refuse_foreign(struct carry_capture *capture, const uint8_t *magic) {
+    capture->format = find_foreign(capture, magic);
+    if (capture->format != CARRY_CAPTURE_FORMAT_UNKNOWN)
+        return refuse(capture, "not a capture but %s", formats[capture->format].text);
+    magic = carry_input_peek(&capture->input, MAGIC_BYTES);
+    return refuse(capture, "not a capture: it starts with %02x %02x %02x %02x", magic[0], magic[1],
+                  magic[2], magic[3]);
+}
+
+/* What reads the packets, once it is known. */
+static int start(struct carry_capture *capture, struct carry_capture_packet *packet) {
+    const uint8_t *magic = peek_magic(capture);
+    if (!magic && !capture->input.error && !carry_input_held(&capture->input))
+        return refuse(capture, "empty file");
+    if (!magic)
+        return carry_format_cut(capture, "file header", MAGIC_BYTES);
+    capture->next = recognise(capture, magic);
+    if (!capture->next)
+        return refuse_foreign(capture, magic);
+    return capture->next(capture, packet);
+}
+
+enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
+    const uint8_t *magic = capture->next == start ? peek_magic(capture) : NULL;
+    if (magic && !recognise(capture, magic))
+        capture->format = find_foreign(capture, magic);
+    return capture->format;
+}
+
+/* --- Opening --- */
+
+/* What the source of bytes is asked for; it is watched by whoever reads packets. */
+static int64_t read_source(void *context, void *buffer, size_t size) {
+    struct carry_capture *capture = context;
+    int64_t got;
+    do
+        got = capture->source.read(capture->source.user, buffer, size);
+    while (got == -EAGAIN && carry_input_idle(&capture->input));
+    if (got == -EAGAIN)
+        return 0;
+    return got > (int64_t)size ? -EIO : got;
+}
+
+struct carry_capture *carry_reader_create(const struct carry_capture_source *source,
+                                          size_t window) {
+    struct carry_capture *capture = calloc(1, sizeof *capture);
+    if (!capture)
+        return NULL;
+    if (!carry_input_open(&capture->input, read_source, capture, window)) {
+        free(capture);
+        return NULL;
+    }
+    capture->source = *source;
+    capture->file = (struct file){.descriptor = -1, .stop = -1};
+    capture->next = start;
+    return capture;
+}
+
+int carry_capture_open_source(const struct carry_capture_source *source,
+                              struct carry_capture **capture, struct carry_capture_error *error) {
+    *capture = carry_reader_create(source, WINDOW_BYTES);
+    return carry_reader_error(error, *capture ? CARRY_OK : CARRY_ERROR_MEMORY, 0);
+}
+
+static int64_t read_memory(void *context, void *buffer, size_t size) {
+    struct memory *memory = &((struct carry_capture *)context)->memory;
+    size_t rest = memory->size - memory->at;
+    size_t got = size < rest ? size : rest;
+    if (got)
+        memcpy(buffer, memory->bytes + memory->at, got);
+    memory->at += got;
+    return (int64_t)got;
+}
+
+static int rewind_memory(void *context) {
+    ((struct carry_capture *)context)->memory.at = 0;
+    return 0;
+}
+
+int carry_capture_open_memory(const void *bytes, size_t size, struct carry_capture **capture,
+                              struct carry_capture_error *error) {
+    const struct carry_capture_source source = {
+        .read = read_memory, .rewind = rewind_memory, .size = size};
+    int code = carry_capture_open_source(&source, capture, error);
+    if (code == CARRY_OK) {
+        (*capture)->source.user = *capture;
+        (*capture)->memory = (struct memory){.bytes = bytes, .size = size};
+    }
+    return code;
+}
+
+static void stop_unpacking(struct carry_capture *capture) {
+    if (!capture->unpack)
+        return;
+    carry_unpack_close(capture->unpack);
+    capture->packed.watcher = capture->input.watcher;
+    capture->packed.sink = capture->input.sink;
+    capture->packed.sink_context = capture->input.sink_context;
+    carry_input_close(&capture->input);
+    capture->input = capture->packed;
+    capture->unpack = NULL;
+}
+
+void carry_capture_close(struct carry_capture *capture) {
+    if (!capture)
+        return;
+    stop_unpacking(capture);
+    carry_file_close(&capture->file);
+    carry_pcapng_close(capture);
+    carry_input_close(&capture->input);
+    free(capture);
+}
+
+bool carry_capture_can_rewind(const struct carry_capture *capture) {
+    return capture->source.rewind != NULL;
+}
+
+int carry_capture_rewind(struct carry_capture *capture) {
+    if (!capture->source.rewind)
+        return carry_reader_fail(capture, CARRY_ERROR_UNSUPPORTED, 0);
+    int result = capture->source.rewind(capture->source.user);
+    if (result < 0)
+        return carry_reader_fail(capture, CARRY_ERROR_READ, -result);
+    stop_unpacking(capture);
+    carry_input_restart(&capture->input);
+    capture->next = start;
+    capture->format = CARRY_CAPTURE_FORMAT_UNKNOWN;
+    capture->swap = false;
+    capture->record = capture->packets = 0;
+    capture->pcapng.count = 0;
+    capture->error = (struct carry_capture_error){0};
+    return CARRY_OK;
+}
+
+/* --- Reading --- */
+
+extern inline struct carry_frame carry_capture_frame(const struct carry_capture_packet *packet);
+
+void carry_reader_pass_to(struct carry_capture *capture, input_sink_fn *sink, void *context) {
+    capture->input.sink = sink;
+    capture->input.sink_context = context;
+}
+
+bool carry_reader_pass_rest(struct carry_capture *capture) {
+    const bool drained = carry_input_drain(&capture->input);
+    if (drained || (capture->unpack && carry_unpack_problem(capture->unpack)))
+        return true;
+    capture->record = carry_input_offset(&capture->input);
+    carry_format_cut(capture, "file", 0);
+    return false;
+}
+
+int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet *packet) {
+    int result = capture->next(capture, packet);
+    if (result == CARRY_CAPTURE_PACKET)
+        packet->number = ++capture->packets;
+    return result;
+}
+
+int carry_capture_next(struct carry_capture *capture, const struct carry_capture_packet **packet) {
+    *packet = &capture->packet;
+    return carry_reader_next(capture, &capture->packet);
+}
+
+const struct carry_capture_error *carry_capture_last_error(const struct carry_capture *capture) {
+    return &capture->error;
+}
+
+bool carry_capture_is_compressed(const struct carry_capture *capture) {
+    return capture->unpack != NULL;
+}
+
+uint64_t carry_capture_size(const struct carry_capture *capture) {
+    return capture->source.size;
+}
+
+uint64_t carry_capture_position(const struct carry_capture *capture) {
+    return carry_input_offset(capture->unpack ? &capture->packed : &capture->input);
+}
+
+int carry_capture_descriptor(const struct carry_capture *capture) {
+    return capture->file.descriptor;
+}

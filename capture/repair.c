@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+#include "repair.h"
+
+#include <stdlib.h>
+
+#include "cause.h"
+#include "summary.h"
+
+/* The sums of a frame or a datagram, as they were judged last. */
+struct judged {
+    const struct carry_packet_sum *sums;
+    size_t count;
+    bool cut; /* by the capture */
+};
+
+/* --- What is left --- */
+
+static bool asks_for(const struct carry_packet_options *options, unsigned verdict) {
+    return options->fix ? verdict_is_in(verdict, options->fix) : verdict_has_senders(verdict);
+}
+
+static bool is_wanted(const struct repair *repair, unsigned verdict) {
+    return asks_for(&repair->options.packet, verdict);
+}
+
+bool carry_repair_tells_apart(const struct carry_packet_options *options) {
+    return asks_for(options, CARRY_VERDICT_BAD) != asks_for(options, CARRY_VERDICT_PARTIAL);
+}
+
+static bool covers(const struct carry_packet_sum *outer, const struct carry_packet_sum *inner) {
+    return inner->field_offset >= outer->cover_offset &&
+           inner->field_offset - outer->cover_offset < outer->cover_size;
+}
+
+/* Why a sum with this verdict is left, of which all others are known. */
+static enum carry_capture_left why_left(const struct repair *repair, const struct judged *judged,
+                                        const struct carry_packet_sum *sum, unsigned verdict) {
+    if (!is_wanted(repair, verdict))
+        return CARRY_CAPTURE_LEFT_ONLY;
+    if (sum->quoted)
+        return CARRY_CAPTURE_LEFT_QUOTED;
+    for (const struct carry_packet_sum *outer = judged->sums; outer < sum; outer++) {
+        bool unverifiable = outer->verdict == CARRY_VERDICT_UNVERIFIABLE;
+        if (!covers(outer, sum) || (unverifiable && outer->quoted))
+            continue;
+        if (unverifiable)
+            return CARRY_CAPTURE_LEFT_COVERED;
+        if (outer->verdict == CARRY_VERDICT_PARTIAL && outer->expected == outer->stored)
+            return CARRY_CAPTURE_LEFT_PARTIAL;
+    }
+    if (sum->cause == CARRY_CAUSE_ADLER32 && !repair->options.packet.fix)
+        return CARRY_CAPTURE_LEFT_ADLER32;
+    return judged->cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNKNOWN;
+}
+
+static void report(struct repair *repair, const struct carry_capture_change *change) {
+    if (repair->options.change && !repair->cancelled)
+        repair->cancelled = !repair->options.change(repair->options.user, change);
+}
+
+static void report_left(struct repair *repair, const struct carry_capture_change *change,
+                        unsigned reason) {
+    struct carry_capture_change left = *change;
+    left.is_left = true;
+    left.left = reason;
+    report(repair, &left);
+}
+
+static void leave(struct repair *repair, const struct carry_capture_change *change,
+                  unsigned reason) {
+    struct carry_capture_change left = *change;
+    left.left = reason;
+    carry_repairs_leave(repair->repairs, &left);
+    report_left(repair, change, reason);
+}
+
+/* --- Senders of headers that hold 0 --- */
+
+/* The sender of the IP header that a sum belongs to, in a frame. */
+static const uint8_t *sender_of(const struct carry_frame *frame,
+                                const struct carry_packet_sum *sum) {
+    return (const uint8_t *)frame->data + sum->network_offset + 12;
+}
+
+/* A datagram is cut at its first gap, and a fragment behind that may hold a whole header. */
+static bool has_sender(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    return (uint64_t)sum->network_offset + 20 <= frame->captured;
+}
+
+static bool is_left(const struct repair *repair, const struct carry_frame *frame,
+                    const struct carry_packet_sum *sum) {
+    return carry_header_senders_is_alone(sum) && has_sender(frame, sum) &&
+           carry_header_senders_leaves(repair->known, sender_of(frame, sum));
+}
+
+static void learn(struct repair *repair, const struct carry_frame *frame,
+                  const struct carry_packet_sum *sums, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        carry_header_senders_add(repair->known, frame, &sums[i]);
+}
+
+/* As carry check: from what its first fragment could not tell, as it was before any repair. */
+static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
+    const struct carry_frame frame = carry_capture_frame(&datagram->packet);
+    learn(repair, &frame, datagram->changes, datagram->changes_count);
+    learn(repair, &frame, datagram->fresh, datagram->fresh_count);
+}
+
+void carry_repair_learn(struct repair *repair, const struct carry_capture_packet *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    const struct carry_frame frame = carry_capture_frame(packet);
+    size_t count = carry_packet_check_fragment(&frame, &repair->options.packet, sums,
+                                               CARRY_PACKET_SUMS_MAX, &fragment);
+    learn(repair, &frame, sums, count);
+    if (!fragment.version)
+        return;
+    for (const struct datagram *datagram =
+             carry_reassembler_add(repair->learner, packet, &fragment, sums, count);
+         datagram; datagram = carry_reassembler_next(repair->learner))
+        learn_datagram(repair, datagram);
+}
+
+void carry_repair_learned(struct repair *repair) {
+    carry_reassembler_end(repair->learner);
+}
+
+/*
+ * The flag with which a frame is repaired: for headers whose senders leave them to their network
+ * cards, unless it would turn any other sum of the frame partial.
+ */
+static uint32_t flags_of(const struct repair *repair, const struct carry_frame *frame,
+                         const struct carry_packet_sum *sums, size_t count) {
+    struct carry_packet_options known = repair->options.packet;
+    struct carry_packet_sum judged[CARRY_PACKET_SUMS_MAX];
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        left += is_left(repair, frame, &sums[i]);
+    if (!left)
+        return 0;
+    known.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
+    carry_packet_check(frame, &known, judged, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (judged[i].verdict != sums[i].verdict && !is_left(repair, frame, &sums[i]))
+            return 0;
+    return CARRY_PACKET_IP_ZERO_PARTIAL;
+}
+
+/* Can all fragments still be changed, in the window or in what was written? */
+static bool is_in_reach(const struct repair *repair, const struct source *sources) {
+    if (!repair->sink || repair->sink->rewrite)
+        return true;
+    for (const struct source *source = sources; source; source = source->next)
+        if (source->offset < carry_input_start(&repair->capture->input))
+            return false;
+    return true;
+}
+
+/* As reassembler_repair_fn. */
+static bool prepare_datagram(void *context, const struct carry_frame *datagram,
+                             const struct source *sources, uint32_t *flags) {
+    const struct repair *repair = context;
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    size_t count =
+        carry_packet_check(datagram, &repair->options.packet, sums, CARRY_PACKET_SUMS_MAX);
+    *flags = flags_of(repair, datagram, sums, count);
+    return is_in_reach(repair, sources);
+}
+
+/* A header that was repaired as a bad one may turn out to have been left to a network card. */
+static void note_alone(struct repair *repair, const struct carry_frame *frame,
+                       const struct carry_packet_sum *change) {
+    size_t count;
+    const struct header_sender *first = carry_header_senders_list(repair->known, &count);
+    const struct header_sender *sender =
+        carry_header_senders_find(repair->known, sender_of(frame, change));
+    if (sender)
+        repair->called_bad[sender - first]++;
+}
+
+static void settle_repaired(struct repair *repair) {
+    size_t count;
+    const struct header_sender *senders = carry_header_senders_list(repair->known, &count);
+    uint64_t *repaired = repair->repairs->repaired[CARRY_PROTOCOL_IP];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t left = senders[i].leaves ? repair->called_bad[i] : 0;
+        repaired[CARRY_VERDICT_BAD] -= left;
+        repaired[CARRY_VERDICT_PARTIAL] += left;
+    }
+}
+
+/* --- A frame --- */
+
+static bool any_wanted(const struct repair *repair, const struct carry_packet_sum *sums,
+                       size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_wanted(repair, sums[i].verdict))
+            return true;
+    return false;
+}
+
+static struct carry_capture_change in_frame(const struct carry_capture_packet *packet,
+                                            const struct carry_packet_sum *sum) {
+    return (struct carry_capture_change){
+        .sum = sum,
+        .number = packet->number,
+        .field_number = packet->number,
+        .offset = packet->offset + sum->field_offset,
+        .size = sum->field_size,
+    };
+}
+
+static void note_changes(struct repair *repair, const struct carry_capture_packet *packet,
+                         const struct carry_packet_sum *changes, size_t count) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    repair->repairs->totals.changed_packets += count > 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct carry_capture_change change = in_frame(packet, &changes[i]);
+        repair->repairs->repaired[changes[i].protocol][changes[i].verdict]++;
+        if (carry_header_senders_is_alone(&changes[i]))
+            note_alone(repair, &frame, &changes[i]);
+        report(repair, &change);
+    }
+}
+
+/*
+ * What is left is reported as carry check will report it: headers of 0 by what their sender leaves
+ * to its network card in the whole copy.
+ */
+static void leave_header(struct repair *repair, const struct header_sender *sender,
+                         const struct carry_capture_change *left, enum carry_capture_left reason) {
+    size_t count;
+    const struct header_sender *first = carry_header_senders_list(repair->headers, &count);
+    struct carry_packet_sum known = *left->sum; /* what is known by now goes into the log */
+    struct carry_capture_change logged = *left;
+    logged.sum = &known;
+    if (sender->leaves)
+        carry_cause_leave(&known);
+    carry_group_add(&repair->waiting[sender - first][reason], left->number);
+    report_left(repair, &logged, reason);
+}
+
+/* Leaves a sum of a frame or a datagram, where `sum` tells its place in that. */
+static void leave_by_sender(struct repair *repair, const struct carry_frame *frame,
+                            const struct carry_packet_sum *sum,
+                            const struct carry_capture_change *left,
+                            enum carry_capture_left reason) {
+    const struct header_sender *sender =
+        has_sender(frame, sum) ? carry_header_senders_add(repair->headers, frame, sum) : NULL;
+    if (sender && carry_header_senders_is_alone(sum))
+        leave_header(repair, sender, left, reason);
+    else
+        leave(repair, left, reason);
+}
+
+/* The verdict by all that is known of the sender. */
+static unsigned verdict_of(const struct repair *repair, const struct carry_frame *frame,
+                           const struct carry_packet_sum *sum) {
+    return is_left(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
+}
+
+/* One that is wanted by its sender is left where the flag for a frame would go too far. */
+static enum carry_capture_left why_left_known(const struct repair *repair,
+                                              const struct judged *judged,
+                                              const struct carry_frame *frame,
+                                              const struct carry_packet_sum *sum) {
+    unsigned verdict = verdict_of(repair, frame, sum);
+    enum carry_capture_left reason = why_left(repair, judged, sum, verdict);
+    bool is_held = reason == CARRY_CAPTURE_LEFT_UNKNOWN || reason == CARRY_CAPTURE_LEFT_SNAPLEN;
+    return is_held && verdict != sum->verdict ? CARRY_CAPTURE_LEFT_BESIDE : reason;
+}
+
+static void leave_in_frame(struct repair *repair, const struct carry_capture_packet *packet,
+                           const struct judged *judged, const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const struct carry_capture_change left = in_frame(packet, sum);
+    leave_by_sender(repair, &frame, sum, &left, why_left_known(repair, judged, &frame, sum));
+}
+
+/* Was it left only because what shows that it was to be repaired came behind it? */
+static bool came_early(const struct repair *repair, const struct header_sender *sender,
+                       enum carry_capture_left reason) {
+    return reason == CARRY_CAPTURE_LEFT_ONLY && is_wanted(repair, CARRY_VERDICT_PARTIAL) &&
+           carry_header_senders_leaves(repair->known, sender->address);
+}
+
+static void settle_left(struct repair *repair) {
+    size_t count;
+    const struct header_sender *senders = carry_header_senders_list(repair->headers, &count);
+    for (size_t i = 0; i < count; i++)
+        for (unsigned reason = 0; reason < CARRY_CAPTURE_LEFT_COUNT; reason++)
+            carry_repairs_leave_headers(
+                repair->repairs, senders[i].leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD,
+                came_early(repair, &senders[i], reason) ? CARRY_CAPTURE_LEFT_EARLY : reason,
+                &repair->waiting[i][reason]);
+}
+
+/* Those in the content of a fragment wait for their datagram. */
+static void leave_rest(struct repair *repair, const struct carry_capture_packet *packet,
+                       const struct judged *judged, const struct carry_packet_fragment *fragment) {
+    for (size_t i = 0; i < judged->count; i++) {
+        const struct carry_packet_sum *sum = &judged->sums[i];
+        bool waits = fragment->version && carry_reassembler_is_inside(fragment, sum);
+        if (verdict_has_senders(sum->verdict) && !waits)
+            leave_in_frame(repair, packet, judged, sum);
+    }
+}
+
+/* --- A datagram --- */
+
+static struct carry_capture_change in_source(const struct source *source,
+                                             const struct carry_packet_sum *sum) {
+    return (struct carry_capture_change){
+        .sum = sum,
+        .number = source->frame,
+        .field_number = source->frame,
+        .offset = source->offset - source->content_offset + sum->field_offset,
+        .size = sum->field_size,
+    };
+}
+
+static struct carry_capture_change in_datagram(const struct datagram *datagram,
+                                               const struct carry_packet_sum *sum) {
+    const struct source *source = carry_datagram_source(datagram, sum->field_offset);
+    return (struct carry_capture_change){
+        .sum = sum,
+        .number = datagram->packet.number,
+        .field_number = source ? source->frame : 0,
+        .offset = carry_datagram_offset(datagram, sum->field_offset, sum->field_size),
+        .size = sum->field_size,
+    };
+}
+
+/* Writes to the copy, whether that place is still to be handed on or not. */
+static void overwrite(struct repair *repair, uint64_t offset, const uint8_t *bytes, size_t size) {
+    const struct carry_capture_sink *sink = repair->sink;
+    if (carry_input_overwrite(&repair->capture->input, offset, bytes, size) || !sink)
+        return;
+    if (!repair->sink_error)
+        repair->sink_error = -sink->rewrite(sink->user, offset, bytes, size);
+}
+
+/* Writes what a fragment holds of a field that changes; false if that is nothing. */
+static bool write_change(struct repair *repair, const struct datagram *datagram,
+                         const struct source *source, const struct carry_packet_sum *change) {
+    uint32_t place = change->field_offset - datagram->header_size, end = place + change->field_size;
+    uint32_t from = place > source->place ? place : source->place;
+    uint32_t source_end = source->place + source->captured;
+    uint32_t to = end < source_end ? end : source_end;
+    if (from >= to)
+        return false;
+    const struct carry_capture_change written = {
+        .sum = change,
+        .number = datagram->packet.number,
+        .field_number = source->frame,
+        .offset = source->offset + (from - source->place),
+        .skip = from - place,
+        .size = to - from,
+    };
+    overwrite(repair, written.offset, datagram->packet.data + change->field_offset + written.skip,
+              written.size);
+    report(repair, &written);
+    return true;
+}
+
+/* A field changes in every fragment that brought it: copies must go on to agree. */
+static void write_changes(struct repair *repair, const struct datagram *datagram) {
+    const struct carry_frame frame = carry_capture_frame(&datagram->packet);
+    struct carry_capture_repairs *repairs = repair->repairs;
+    for (size_t i = 0; i < datagram->changes_count; i++) {
+        repairs->repaired[datagram->changes[i].protocol][datagram->changes[i].verdict]++;
+        if (carry_header_senders_is_alone(&datagram->changes[i]))
+            note_alone(repair, &frame, &datagram->changes[i]);
+    }
+    for (const struct source *source = datagram->sources; source; source = source->next) {
+        bool changed = false;
+        for (size_t i = 0; i < datagram->changes_count; i++)
+            changed |= write_change(repair, datagram, source, &datagram->changes[i]);
+        repairs->totals.changed_packets += changed && !source->tag;
+    }
+}
+
+static bool is_changed(const struct datagram *datagram, uint32_t at) {
+    for (size_t i = 0; i < datagram->changes_count; i++)
+        if (datagram->changes[i].field_offset == at)
+            return true;
+    return false;
+}
+
+/* Why a sum is left that stands `at` bytes into a datagram. */
+static enum carry_capture_left why_left_in(const struct repair *repair,
+                                           const struct datagram *datagram,
+                                           const struct carry_packet_sum *sum, uint32_t at) {
+    static const enum carry_capture_left bars[] = {
+        [DATAGRAM_NESTED] = CARRY_CAPTURE_LEFT_NESTED,
+        [DATAGRAM_COVERED] = CARRY_CAPTURE_LEFT_TUNNEL,
+        [DATAGRAM_WRITTEN] = CARRY_CAPTURE_LEFT_WRITTEN,
+    };
+    const struct judged judged = {.sums = datagram->sums,
+                                  .count = datagram->count,
+                                  .cut = datagram->packet.captured < datagram->packet.wire};
+    const struct carry_frame frame = carry_capture_frame(&datagram->packet);
+    if (!is_wanted(repair, verdict_of(repair, &frame, sum)))
+        return CARRY_CAPTURE_LEFT_ONLY;
+    if (datagram->bar != DATAGRAM_FREE)
+        return bars[datagram->bar];
+    for (size_t i = 0; i < judged.count; i++)
+        if (judged.sums[i].field_offset == at)
+            return why_left_known(repair, &judged, &frame, &judged.sums[i]);
+    return CARRY_CAPTURE_LEFT_UNKNOWN;
+}
+
+/* What a fragment alone shows to be wrong is listed with it, unless that was put right. */
+static void leave_in_source(struct repair *repair, const struct datagram *datagram,
+                            const struct source *source) {
+    const struct carry_frame frame = carry_capture_frame(&datagram->packet);
+    uint32_t moved = datagram->header_size + source->place - source->content_offset;
+    for (size_t i = 0; i < source->sums_count; i++) {
+        struct carry_packet_sum in_datagram = source->sums[i];
+        in_datagram.field_offset += moved;
+        in_datagram.network_offset += moved;
+        const struct carry_capture_change left = in_source(source, &source->sums[i]);
+        if (verdict_has_senders(in_datagram.verdict) &&
+            !is_changed(datagram, in_datagram.field_offset))
+            leave_by_sender(repair, &frame, &in_datagram, &left,
+                            why_left_in(repair, datagram, &in_datagram, in_datagram.field_offset));
+    }
+}
+
+static void finish_datagram(struct repair *repair, const struct datagram *datagram) {
+    const struct carry_frame frame = carry_capture_frame(&datagram->packet);
+    learn_datagram(repair, datagram);
+    write_changes(repair, datagram);
+    for (const struct source *source = datagram->sources; source; source = source->next)
+        if (source->offset !=
+            CARRY_CAPTURE_NOWHERE) /* others were listed with the datagram around */
+            leave_in_source(repair, datagram, source);
+    for (size_t i = 0; i < datagram->fresh_count; i++) {
+        const struct carry_packet_sum *sum = &datagram->fresh[i];
+        const struct carry_capture_change left = in_datagram(datagram, sum);
+        if (verdict_has_senders(sum->verdict))
+            leave_by_sender(repair, &frame, sum, &left,
+                            why_left_in(repair, datagram, sum, sum->field_offset));
+    }
+}
+
+static void finish_lost(void *context, enum carry_capture_reassembly why,
+                        const struct source *sources) {
+    struct repair *repair = context;
+    for (const struct source *source = sources; source; source = source->next)
+        for (size_t i = 0; i < source->sums_count && source->offset != CARRY_CAPTURE_NOWHERE; i++) {
+            const struct carry_packet_sum *sum = &source->sums[i];
+            const struct carry_capture_change left = in_source(source, sum);
+            if (verdict_has_senders(sum->verdict))
+                leave(repair, &left,
+                      is_wanted(repair, sum->verdict) ? CARRY_CAPTURE_LEFT_DATAGRAM + why
+                                                      : CARRY_CAPTURE_LEFT_ONLY);
+        }
+}
+
+static void add_fragment(struct repair *repair, const struct carry_capture_packet *packet,
+                         const struct carry_packet_fragment *fragment, const struct judged *judged,
+                         bool changed) {
+    struct reassembler *reassembler = repair->reassembler;
+    carry_reassembler_tag(reassembler, changed);
+    for (const struct datagram *datagram =
+             carry_reassembler_add(reassembler, packet, fragment, judged->sums, judged->count);
+         datagram; datagram = carry_reassembler_next(reassembler))
+        finish_datagram(repair, datagram);
+}
+
+/* --- The pass --- */
+
+bool carry_repair_open(struct repair *repair) {
+    repair->known = carry_header_senders_create();
+    repair->called_bad = calloc(HEADER_SENDERS_MAX, sizeof *repair->called_bad);
+    repair->headers = carry_header_senders_create();
+    repair->waiting = calloc(HEADER_SENDERS_MAX, sizeof *repair->waiting);
+    repair->learner = carry_reassembler_create(&repair->options.packet);
+    repair->reassembler = carry_reassembler_create(&repair->options.packet);
+    if (!repair->known || !repair->called_bad || !repair->headers || !repair->waiting ||
+        !repair->learner || !repair->reassembler)
+        return false;
+    carry_reassembler_repair(repair->reassembler, prepare_datagram, repair);
+    carry_reassembler_watch(repair->reassembler, finish_lost, repair);
+    return true;
+}
+
+void carry_repair_packet(struct repair *repair, const struct carry_capture_packet *packet) {
+    const struct carry_packet_options *options = &repair->options.packet;
+    struct carry_packet_options fixing = *options;
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], changes[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    struct carry_frame frame = carry_capture_frame(packet);
+    size_t changed = 0, count = carry_packet_check_fragment(&frame, options, sums,
+                                                            CARRY_PACKET_SUMS_MAX, &fragment);
+    learn(repair, &frame, sums, count);
+    fixing.flags |= flags_of(repair, &frame, sums, count);
+    if (fixing.flags != options->flags || any_wanted(repair, sums, count))
+        changed = carry_packet_fix(&frame, &fixing, changes, CARRY_PACKET_SUMS_MAX);
+    if (changed)
+        count =
+            carry_packet_check_fragment(&frame, options, sums, CARRY_PACKET_SUMS_MAX, &fragment);
+    note_changes(repair, packet, changes, changed);
+    repair->repairs->totals.packets++;
+    repair->repairs->totals.bytes += packet->captured;
+    const struct judged judged = {sums, count, frame.captured < frame.wire};
+    leave_rest(repair, packet, &judged, &fragment);
+    if (fragment.version)
+        add_fragment(repair, packet, &fragment, &judged, changed);
+}
+
+bool carry_repair_end(struct repair *repair) {
+    carry_reassembler_end(repair->reassembler);
+    settle_repaired(repair);
+    settle_left(repair);
+    return !carry_reassembler_counts(repair->reassembler)[CARRY_CAPTURE_REASSEMBLY_NO_MEMORY];
+}
+
+void carry_repair_close(struct repair *repair) {
+    if (repair->reassembler)
+        carry_reassembler_watch(repair->reassembler, NULL, NULL);
+    carry_reassembler_free(repair->reassembler);
+    carry_reassembler_free(repair->learner);
+    carry_header_senders_free(repair->known);
+    free(repair->called_bad);
+    carry_header_senders_free(repair->headers);
+    free(repair->waiting);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The account of what was repaired in a capture, and of what was left and why. */
+#ifndef CARRY_CAPTURE_SRC_REPAIRS_H
+#define CARRY_CAPTURE_SRC_REPAIRS_H
+
+#include <carry/capture.h>
+
+struct carry_capture_repairs {
+    struct carry_capture_repair_totals totals;
+    uint64_t repaired[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]; /* by the verdict before */
+    uint64_t left[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];     /* by the verdict afterwards */
+    struct carry_capture_group reasons[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]
+                                      [CARRY_CAPTURE_LEFT_COUNT];
+};
+
+/* Counts a sum that is left. */
+void carry_repairs_leave(struct carry_capture_repairs *repairs,
+                         const struct carry_capture_change *left);
+
+/* The same in two steps, where the verdict is not known yet: groups of IPv4 headers. */
+void carry_group_add(struct carry_capture_group *group, uint64_t number);
+void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned verdict,
+                                 unsigned why, const struct carry_capture_group *headers);
+
+/* Adds up the totals, at the end. */
+void carry_repairs_total(struct carry_capture_repairs *repairs);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Findings --- */
+
+/* The addresses of the IP header that a sum belongs to, as far as they were captured. */
+static void find_addresses(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                           struct carry_capture_address *from, struct carry_capture_address *to) {
+    size_t size = sum->version == 6 ? 16 : 4;
+    size_t offset = sum->network_offset + (sum->version == 6 ? (size_t)8 : 12);
+    const uint8_t *bytes = (const uint8_t *)frame->data + offset;
+    *from = *to = (struct carry_capture_address){0};
+    if (!sum->version || offset + 2 * size > frame->captured)
+        return;
+    from->version = to->version = sum->version;
+    memcpy(from->bytes, bytes, size);
+    memcpy(to->bytes, bytes + size, size);
+}
+
+static bool has_ports(unsigned protocol) {
+    return protocol == CARRY_PROTOCOL_TCP || protocol == CARRY_PROTOCOL_UDP ||
+           protocol == CARRY_PROTOCOL_UDPLITE;
+}
+
+void carry_finding_describe(struct carry_capture_finding *finding,
+                            const struct carry_capture_packet *packet,
+                            const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    *finding = (struct carry_capture_finding){
+        .sum = *sum,
+        .cause = carry_cause_of(sum),
+        .number = packet->number,
+        .time_ns = packet->time_ns,
+        .offset = packet->offset + sum->field_offset,
+        .from_port = -1,
+        .to_port = -1,
+        .packet = packet,
+    };
+    find_addresses(&frame, sum, &finding->from, &finding->to);
+    if (has_ports(sum->protocol) && (uint64_t)sum->cover_offset + 4 <= frame.captured) {
+        const uint8_t *ports = (const uint8_t *)frame.data + sum->cover_offset;
+        finding->from_port = ports[0] << 8 | ports[1];
+        finding->to_port = ports[2] << 8 | ports[3];
+    }
+}
+
+bool carry_capture_has_expected(const struct carry_packet_sum *sum) {
+    if (sum->verdict == CARRY_VERDICT_ILLEGAL)
+        return sum->expected != 0;
+    return sum->verdict != CARRY_VERDICT_ABSENT && sum->verdict != CARRY_VERDICT_UNVERIFIABLE;
+}
+
+/* --- Tallies --- */
+
+void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
+                               const struct carry_packet_sum *sum) {
+    tally->causes[sum->protocol][carry_cause_of(sum)]++;
+    if (sum->verdict != CARRY_VERDICT_UNVERIFIABLE)
+        return;
+    tally->reasons[sum->protocol][sum->reason]++;
+    if (sum->reason == CARRY_REASON_SNAPLEN && frame->captured > tally->totals.longest_cut)
+        tally->totals.longest_cut = frame->captured;
+}
+
+void carry_tally_supersede(struct tally *tally, unsigned protocol) {
+    tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE]--;
+    tally->reasons[protocol][CARRY_REASON_FRAGMENT]--;
+}
+
+static void merge_totals(struct carry_capture_totals *into,
+                         const struct carry_capture_totals *from) {
+    into->packets += from->packets;
+    into->bytes += from->bytes;
+    into->without += from->without;
+    into->deeper += from->deeper;
+    into->unknown_links += from->unknown_links;
+    into->early += from->early;
+    into->reassembled |= from->reassembled;
+    if (from->longest_cut > into->longest_cut)
+        into->longest_cut = from->longest_cut;
+}
+
+void carry_tally_merge(struct tally *into, const struct tally *from) {
+    merge_totals(&into->totals, &from->totals);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        for (unsigned cause = 0; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
+            into->causes[protocol][cause] += from->causes[protocol][cause];
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            into->counts[protocol][verdict] += from->counts[protocol][verdict];
+        for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
+            into->reasons[protocol][reason] += from->reasons[protocol][reason];
+    }
+}
+
+/* --- Summaries --- */
+
+struct carry_capture_summary *carry_capture_summary_create(void) {
+    struct carry_capture_summary *summary = calloc(1, sizeof *summary);
+    if (!summary)
+        return NULL;
+    summary->senders = calloc(CARRY_PROTOCOL_COUNT, sizeof *summary->senders);
+    summary->headers = carry_header_senders_create();
+    if (summary->senders && summary->headers)
+        return summary;
+    carry_capture_summary_free(summary);
+    return NULL;
+}
+
+void carry_capture_summary_free(struct carry_capture_summary *summary) {
+    if (!summary)
+        return;
+    carry_findings_close(&summary->findings);
+    carry_header_senders_free(summary->headers);
+    free(summary->senders);
+    free(summary);
+}
+
+/* What was never written to is not read either: it is many pages, for each of many captures. */
+static bool has_senders(const struct carry_capture_summary *summary, unsigned protocol,
+                        unsigned verdict) {
+    return verdict_has_senders(verdict) && summary->tally.counts[protocol][verdict];
+}
+
+bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings) {
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            if (has_senders(summary, protocol, verdict))
+                summary->senders[protocol][verdict] = (struct senders){0};
+    carry_header_senders_clear(summary->headers);
+    *summary = (struct carry_capture_summary){
+        .senders = summary->senders, .headers = summary->headers, .findings = summary->findings};
+    return carry_findings_reserve(&summary->findings, findings);
+}
+
+/* A header that stands alone waits for the end of the capture, unless there is no room for that. */
+unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
+                                  const struct carry_frame *frame,
+                                  const struct carry_packet_sum *sum) {
+    const struct header_sender *waiting = carry_header_senders_add(summary->headers, frame, sum);
+    struct sender who = {.count = 1};
+    struct carry_capture_address to;
+    who.key.link = *carry_sender_link(&summary->link, frame, sum->network_offset);
+    if (waiting && carry_header_senders_is_alone(sum)) {
+        carry_header_senders_add_link(summary->headers, waiting, &who.key.link);
+        return waiting->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
+    }
+    find_addresses(frame, sum, &who.key.address, &to);
+    carry_senders_add(&summary->senders[sum->protocol][sum->verdict], &who);
+    return sum->verdict;
+}
+
+/* Packets of a link type; those beyond UNKNOWN_LINKS types have only their number in common. */
+static void add_unknown(struct carry_capture_summary *summary, uint32_t linktype,
+                        uint64_t packets) {
+    for (unsigned i = 0; i < UNKNOWN_LINKS; i++) {
+        struct unknown_link *link = &summary->unknown[i];
+        if (i == summary->unknown_used) {
+            summary->unknown_used++;
+            link->linktype = linktype;
+        }
+        if (link->linktype == linktype) {
+            link->packets += packets;
+            return;
+        }
+    }
+}
+
+void carry_summary_add_unknown(struct carry_capture_summary *summary,
+                               const struct carry_capture_packet *packet) {
+    struct carry_capture_totals *totals = &summary->tally.totals;
+    totals->packets++;
+    totals->bytes += packet->captured;
+    totals->unknown_links++;
+    add_unknown(summary, packet->linktype, 1);
+}
+
+void carry_capture_summary_merge(struct carry_capture_summary *into,
+                                 const struct carry_capture_summary *from) {
+    carry_tally_merge(&into->tally, &from->tally);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            if (has_senders(from, protocol, verdict))
+                carry_senders_merge(&into->senders[protocol][verdict],
+                                    &from->senders[protocol][verdict]);
+    for (unsigned i = 0; i < from->unknown_used; i++)
+        add_unknown(into, from->unknown[i].linktype, from->unknown[i].packets);
+    for (unsigned i = 0; i < CARRY_CAPTURE_REASSEMBLY_COUNT; i++)
+        into->reassembly[i] += from->reassembly[i];
+}
+
+/* --- Headers that are left to network cards --- */
+
+/* Adds those of one sender, who had to wait. */
+static void settle_sender(struct carry_capture_summary *summary,
+                          const struct header_sender *sender) {
+    unsigned verdict = sender->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
+    struct sender who = {.key.link = sender->link, .count = sender->alone};
+    who.key.address.version = 4;
+    memcpy(who.key.address.bytes, sender->address, sizeof sender->address);
+    carry_senders_add(&summary->senders[CARRY_PROTOCOL_IP][verdict], &who);
+    summary->tally.totals.early += sender->leaves ? sender->early : 0;
+}
+
+void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed) {
+    struct tally *tally = &summary->tally;
+    size_t count;
+    const struct header_sender *list = carry_header_senders_list(summary->headers, &count);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].alone)
+            settle_sender(summary, &list[i]);
+    uint64_t left = carry_header_senders_left(summary->headers);
+    tally->counts[CARRY_PROTOCOL_IP][CARRY_VERDICT_BAD] -= left;
+    tally->counts[CARRY_PROTOCOL_IP][CARRY_VERDICT_PARTIAL] += left;
+    tally->causes[CARRY_PROTOCOL_IP][CARRY_CAPTURE_CAUSE_ZERO] -= left;
+    tally->causes[CARRY_PROTOCOL_IP][CARRY_CAPTURE_CAUSE_BY_SENDER] += left;
+    carry_findings_settle(&summary->findings, summary->headers, listed);
+}
+
+/* --- What it says --- */
+
+const struct carry_capture_totals *
+carry_capture_totals(const struct carry_capture_summary *summary) {
+    return &summary->tally.totals;
+}
+
+uint64_t carry_capture_count(const struct carry_capture_summary *summary, unsigned protocol,
+                             unsigned verdict) {
+    if (protocol >= CARRY_PROTOCOL_COUNT || verdict >= CARRY_VERDICT_COUNT)
+        return 0;
+    return summary->tally.counts[protocol][verdict];
+}
+
+uint64_t carry_capture_total(const struct carry_capture_summary *summary, unsigned verdicts) {
+    uint64_t total = 0;
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            if (verdict_is_in(verdict, verdicts))
+                total += summary->tally.counts[protocol][verdict];
+    return total;
+}
+
+uint64_t carry_capture_reason_count(const struct carry_capture_summary *summary, unsigned protocol,
+                                    unsigned reason) {
+    if (protocol >= CARRY_PROTOCOL_COUNT || reason >= CARRY_REASON_COUNT)
+        return 0;
+    return summary->tally.reasons[protocol][reason];
+}
+
+uint64_t carry_capture_cause_count(const struct carry_capture_summary *summary, unsigned protocol,
+                                   unsigned cause) {
+    if (protocol >= CARRY_PROTOCOL_COUNT || cause >= CARRY_CAPTURE_CAUSE_COUNT)
+        return 0;
+    return summary->tally.causes[protocol][cause];
+}
+
+uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,
+                                        unsigned reassembly) {
+    return reassembly < CARRY_CAPTURE_REASSEMBLY_COUNT ? summary->reassembly[reassembly] : 0;
+}
+
+size_t carry_capture_senders(const struct carry_capture_summary *summary, unsigned protocol,
+                             unsigned verdict, bool by_address,
+                             struct carry_capture_sender *senders, bool *complete) {
+    const bool known = protocol < CARRY_PROTOCOL_COUNT && verdict < CARRY_VERDICT_COUNT &&
+                       has_senders(summary, protocol, verdict);
+    const struct senders *from = known ? &summary->senders[protocol][verdict] : NULL;
+    if (complete)
+        *complete = !from || !from->overflowed;
+    return from ? carry_senders_list(from, by_address, senders) : 0;
+}
+
+bool carry_capture_unknown_link(const struct carry_capture_summary *summary, size_t index,
+                                uint32_t *linktype, uint64_t *packets) {
+    if (index >= summary->unknown_used)
+        return false;
+    *linktype = summary->unknown[index].linktype;
+    *packets = summary->unknown[index].packets;
+    return true;
+}
+
+const struct carry_capture_finding *carry_capture_kept(const struct carry_capture_summary *summary,
+                                                       size_t index) {
+    return index < summary->findings.count ? &summary->findings.list[index] : NULL;
+}
+
+enum carry_capture_outcome carry_capture_outcome(const struct carry_capture_summary *summary,
+                                                 unsigned wrong) {
+    const unsigned verified = 1u << CARRY_VERDICT_GOOD | 1u << CARRY_VERDICT_PARTIAL;
+    if (carry_capture_total(summary, wrong))
+        return CARRY_CAPTURE_WRONG;
+    return carry_capture_total(summary, verified) ? CARRY_CAPTURE_CLEAN : CARRY_CAPTURE_UNCHECKED;
+}
+
+const char *carry_capture_outcome_name(unsigned outcome) {
+    static const char *const names[] = {
+        [CARRY_CAPTURE_CLEAN] = "clean",
+        [CARRY_CAPTURE_WRONG] = "wrong",
+        [CARRY_CAPTURE_UNCHECKED] = "unchecked",
+    };
+    return outcome < sizeof names / sizeof *names ? names[outcome] : "unknown";
+}
+
+bool carry_capture_is_complete(const struct carry_capture_summary *summary, unsigned wrong) {
+    const struct carry_capture_totals *totals = &summary->tally.totals;
+    return carry_capture_outcome(summary, wrong) != CARRY_CAPTURE_UNCHECKED &&
+           !totals->unknown_links && !totals->deeper &&
+           !carry_capture_total(summary, 1u << CARRY_VERDICT_UNVERIFIABLE);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unpacks what gzip or zstd compressed, as it is read: memory does not depend on how much comes
+ * out. Streams may follow one another, as both formats have it.
+ */
+#ifndef CARRY_CAPTURE_SRC_UNPACK_H
+#define CARRY_CAPTURE_SRC_UNPACK_H
+
+#include "input.h"
+
+/*
+ * The most memory that a zstd stream may ask for to look back into. `zstd --long=27` and --ultra
+ * ask for more; what is unpacked elsewhere can be piped in.
+ */
+#define UNPACK_WINDOW_LOG_MAX 25
+
+struct unpack;
+
+/*
+ * For what starts with these 4 bytes, to be read from `packed`, which it does not touch before
+ * carry_unpack_read(). NULL if they are not known, or there is no memory.
+ */
+struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed);
+void carry_unpack_close(struct unpack *unpack);
+
+/* An input_read_fn; `context` is the struct unpack. Returns -EBADMSG if there is a problem. */
+int64_t carry_unpack_read(void *context, void *buffer, size_t size);
+
+/* Why the stream cannot be unpacked to its end, in one line; NULL if there is no reason so far. */
+const char *carry_unpack_problem(const struct unpack *unpack);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said of checksums and link types, for people. */
+#include <stddef.h>
+
+#include <carry/sum.h>
+
+#include "cause.h"
+
+/* --- Reasons and link types --- */
+
+static const struct {
+    const char *of_many, *of_one;
+} reasons[CARRY_REASON_COUNT] = {
+#define CARRY_REASON_TEXT(reason, of_many, of_one) [CARRY_REASON_##reason] = {of_many, of_one},
+#include "reasons.def"
+#undef CARRY_REASON_TEXT
+};
+
+const char *carry_capture_reason_text(unsigned reason) {
+    const char *text = reason < CARRY_REASON_COUNT ? reasons[reason].of_many : NULL;
+    return text ? text : carry_packet_reason_name(reason);
+}
+
+const char *carry_capture_link_name(uint32_t linktype) {
+    switch (linktype) {
+#define CARRY_LINKTYPE(value, name)                                                                \
+    case value:                                                                                    \
+        return name;
+#include "link_names.def"
+#undef CARRY_LINKTYPE
+    default:
+        return NULL;
+    }
+}
+
+/* --- Verdicts --- */
+
+/* Does what there is of the packet verify, though its length says that there was more? */
+static bool verifies_as_it_is(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    const uint8_t *cover = (const uint8_t *)frame->data + sum->cover_offset;
+    bool is_there = frame->captured >= frame->wire && sum->field_size == 2 && !sum->gap_size &&
+                    sum->field_offset + 2 <= frame->captured;
+    return is_there && carry_sum_finish(
+                           carry_sum(cover, frame->captured - sum->cover_offset, sum->pseudo)) == 0;
+}
+
+static const char *why_unverifiable(const struct carry_frame *frame,
+                                    const struct carry_packet_sum *sum) {
+    if (sum->cause == CARRY_CAUSE_HEADER)
+        return "it holds 0, and the capture cut off what would tell whether transmit offload left "
+               "it to the network card";
+    if (sum->reason == CARRY_REASON_LENGTH && verifies_as_it_is(frame, sum))
+        return "a length goes beyond the bytes on the wire, or the packet around; by itself, what "
+               "was on the wire verifies";
+    const char *sentence = sum->reason < CARRY_REASON_COUNT ? reasons[sum->reason].of_one : NULL;
+    return sentence ? sentence : carry_packet_reason_name(sum->reason);
+}
+
+static const char *why_bad(const struct carry_packet_sum *sum) {
+    switch (carry_cause_of(sum)) {
+    case CARRY_CAPTURE_CAUSE_ZERO:
+        return "it was never filled in";
+    case CARRY_CAPTURE_CAUSE_ADLER32:
+        return "it verifies as Adler-32, which SCTP had before RFC 3309";
+    default:
+        return "it does not agree with the bytes that it covers";
+    }
+}
+
+static const char *why_partial(const struct carry_packet_sum *sum) {
+    switch (carry_cause_of(sum)) {
+    case CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL:
+        return "it holds 0, and another sum in the packet is partial: transmit offload left both "
+               "to the network card";
+    case CARRY_CAPTURE_CAUSE_BY_SENDER:
+        return "it holds 0; other packets show that its sender leaves such sums to the network "
+               "card, beside partial ones";
+    default:
+        break;
+    }
+    if (sum->expected == sum->stored)
+        return "it is right for when the partial sums that it covers are complete";
+    return "it holds the sum of the pseudo-header alone: transmit offload left the rest to the "
+           "network card";
+}
+
+const char *carry_capture_why(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    switch (sum->verdict) {
+    case CARRY_VERDICT_GOOD:
+        return "it agrees with the bytes that it covers";
+    case CARRY_VERDICT_BAD:
+        return why_bad(sum);
+    case CARRY_VERDICT_PARTIAL:
+        return why_partial(sum);
+    case CARRY_VERDICT_ABSENT:
+        return sum->stored ? "the header says that it means nothing"
+                           : "0 says that the sender chose to send none";
+    case CARRY_VERDICT_ILLEGAL:
+        return "0 says that there is none, and the protocol demands one here";
+    default:
+        return why_unverifiable(frame, sum);
+    }
+}
+
+/* --- Rules --- */
+
+/* The first byte that is covered, which says what kind of message it is; 0 if it is not there. */
+static unsigned first_byte(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    const uint8_t *data = frame->data;
+    return sum->cover_offset < frame->captured ? data[sum->cover_offset] : 0;
+}
+
+#define PIM_REGISTER      0x21 /* version 2, type 1 */
+#define PIM_REGISTER_SIZE 8
+
+static const char *rule_of_pim(const struct carry_frame *frame,
+                               const struct carry_packet_sum *sum) {
+    if (first_byte(frame, sum) != PIM_REGISTER)
+        return NULL;
+    if (sum->cover_size == PIM_REGISTER_SIZE)
+        return "a Register message is covered up to the packet in it (RFC 7761, section 4.9)";
+    return "a Register message that is covered with the packet in it, as some senders do, is "
+           "accepted (RFC 7761, section 4.9)";
+}
+
+static const char *rule_of_vrrp(const struct carry_frame *frame,
+                                const struct carry_packet_sum *sum) {
+    if (sum->version != 4 || first_byte(frame, sum) >> 4 != 3)
+        return NULL;
+    if (sum->pseudo)
+        return "version 3 has a pseudo-header (RFC 5798, section 5.2.8)";
+    return "version 3 without a pseudo-header, as some senders have it over IPv4, is accepted";
+}
+
+static const char *rule_of_udp(const struct carry_packet_sum *sum) {
+    if (sum->version != 6)
+        return NULL;
+    if (sum->verdict == CARRY_VERDICT_ABSENT)
+        return "a tunnel may do without one over IPv6, and its port says that it is one (RFC 6935)";
+    if (sum->verdict == CARRY_VERDICT_ILLEGAL)
+        return "over IPv6 only tunnels may do without one (RFC 8200, section 8.1; RFC 6935)";
+    return NULL;
+}
+
+static const char *rule_of_absent(const struct carry_packet_sum *sum) {
+    if (sum->verdict != CARRY_VERDICT_ABSENT)
+        return NULL;
+    switch (sum->protocol) {
+    case CARRY_PROTOCOL_SCTP:
+        return "both ends agreed upon 0 (RFC 9653), or it is left to the network card";
+    case CARRY_PROTOCOL_OSPF:
+        return "authentication stands in for it (RFC 2328, section D.4; RFC 7166)";
+    default:
+        return NULL;
+    }
+}
+
+const char *carry_capture_rule(const struct carry_frame *frame,
+                               const struct carry_packet_sum *sum) {
+    switch (sum->protocol) {
+    case CARRY_PROTOCOL_UDP:
+        return rule_of_udp(sum);
+    case CARRY_PROTOCOL_PIM:
+        return rule_of_pim(frame, sum);
+    case CARRY_PROTOCOL_VRRP:
+        return rule_of_vrrp(frame, sum);
+    default:
+        return rule_of_absent(sum);
+    }
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes pcap and pcapng, in this machine's byte order, with times in nanoseconds. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/capture.h>
+
+#include "pcapng.h"
+
+#define PCAP_MAGIC_NS  0xa1b23c4du
+#define SECTION_BYTES  28 /* without options */
+#define NS_PER_SECOND  UINT64_C(1000000000)
+#define COMMENT_MAX    65535u
+#define LINKTYPE_MAX   65535u
+#define PCAP_FCS_UNIT  2u /* bytes; there are four bits for how many */
+#define RESOLUTION_NS  9  /* as a negative power of ten */
+#define INTERFACES_MAX 65536u
+
+struct link {
+    uint32_t linktype;
+    uint32_t fcs;
+};
+
+struct carry_capture_writer {
+    struct carry_capture_sink sink;
+    bool is_pcap;
+    bool begun; /* the head is written */
+    char *application;
+    struct link *links; /* pcapng: an interface each; pcap: the one there is */
+    uint32_t count;
+    int failed; /* CARRY_ERROR_WRITE or _MEMORY: final */
+    uint8_t buffer[512];
+    size_t used;
+};
+
+/* --- Bytes --- */
+
+static void flush(struct carry_capture_writer *writer) {
+    if (writer->used && !writer->failed &&
+        writer->sink.write(writer->sink.user, writer->buffer, writer->used))
+        writer->failed = CARRY_ERROR_WRITE;
+    writer->used = 0;
+}
+
+static void put(struct carry_capture_writer *writer, const void *bytes, size_t size) {
+    if (size > sizeof writer->buffer - writer->used)
+        flush(writer);
+    if (size <= sizeof writer->buffer) {
+        if (size)
+            memcpy(writer->buffer + writer->used, bytes, size);
+        writer->used += size;
+    } else if (!writer->failed && writer->sink.write(writer->sink.user, bytes, size)) {
+        writer->failed = CARRY_ERROR_WRITE;
+    }
+}
+
+static void put32(struct carry_capture_writer *writer, uint32_t value) {
+    put(writer, &value, sizeof value);
+}
+
+static void put16(struct carry_capture_writer *writer, uint16_t value) {
+    put(writer, &value, sizeof value);
+}
+
+static uint32_t padded(size_t size) {
+    return (uint32_t)(size + 3) & ~3u;
+}
+
+static void put_padded(struct carry_capture_writer *writer, const void *bytes, size_t size) {
+    static const uint8_t zeros[3];
+    put(writer, bytes, size);
+    put(writer, zeros, padded(size) - size);
+}
+
+/* --- pcapng --- */
+
+static uint32_t option_size(size_t size) {
+    return 4 + padded(size);
+}
+
+static void put_option(struct carry_capture_writer *writer, uint16_t code, const void *bytes,
+                       size_t size) {
+    put16(writer, code);
+    put16(writer, (uint16_t)size);
+    put_padded(writer, bytes, size);
+}
+
+static void put_section(struct carry_capture_writer *writer) {
+    const char *application = writer->application;
+    const size_t length = application ? strlen(application) : 0;
+    const uint32_t options = application ? option_size(length) + option_size(0) : 0;
+    put32(writer, PCAPNG_BLOCK_SECTION);
+    put32(writer, SECTION_BYTES + options);
+    put32(writer, PCAPNG_SECTION_MAGIC);
+    put16(writer, 1); /* version 1.0 */
+    put16(writer, 0);
+    put32(writer, UINT32_MAX); /* the section's size, 64 bits: not known */
+    put32(writer, UINT32_MAX);
+    if (application) {
+        put_option(writer, PCAPNG_OPTION_USER_APPLICATION, application, length);
+        put_option(writer, PCAPNG_OPTION_END, "", 0);
+    }
+    put32(writer, SECTION_BYTES + options);
+}
+
+static void put_interface(struct carry_capture_writer *writer, const struct link *link) {
+    const uint8_t resolution = RESOLUTION_NS, fcs = (uint8_t)link->fcs;
+    const uint32_t size = 20 + 2 * option_size(1) + option_size(0);
+    put32(writer, PCAPNG_BLOCK_INTERFACE);
+    put32(writer, size);
+    put16(writer, (uint16_t)link->linktype);
+    put16(writer, 0);
+    put32(writer, 0); /* no snap length */
+    put_option(writer, PCAPNG_OPTION_TIME_RESOLUTION, &resolution, 1);
+    put_option(writer, PCAPNG_OPTION_FCS_LENGTH, &fcs, 1);
+    put_option(writer, PCAPNG_OPTION_END, "", 0);
+    put32(writer, size);
+}
+
+static void put_packet_block(struct carry_capture_writer *writer, uint32_t interface,
+                             const struct carry_capture_packet *packet, const char *comment) {
+    const size_t length = comment ? strlen(comment) : 0;
+    const uint32_t options = comment ? option_size(length) + option_size(0) : 0;
+    const uint32_t size = 32 + padded(packet->captured) + options;
+    put32(writer, PCAPNG_BLOCK_PACKET);
+    put32(writer, size);
+    put32(writer, interface);
+    put32(writer, (uint32_t)(packet->time_ns >> 32));
+    put32(writer, (uint32_t)packet->time_ns);
+    put32(writer, packet->captured);
+    put32(writer, packet->wire);
+    put_padded(writer, packet->data, packet->captured);
+    if (comment) {
+        put_option(writer, PCAPNG_OPTION_COMMENT, comment, length);
+        put_option(writer, PCAPNG_OPTION_END, "", 0);
+    }
+    put32(writer, size);
+}
+
+/* --- pcap --- */
+
+/* Bit 26 of the link type says that the top four bits hold the FCS length, in 16-bit words. */
+static void put_pcap_header(struct carry_capture_writer *writer, const struct link *link) {
+    const uint32_t fcs = link->fcs ? 1u << 26 | (link->fcs / PCAP_FCS_UNIT) << 28 : 0;
+    put32(writer, PCAP_MAGIC_NS);
+    put16(writer, 2); /* version 2.4 */
+    put16(writer, 4);
+    put32(writer, 0);
+    put32(writer, 0);
+    put32(writer, CARRY_CAPTURE_PACKET_MAX); /* the snap length */
+    put32(writer, link->linktype | fcs);
+}
+
+static void put_record(struct carry_capture_writer *writer,
+                       const struct carry_capture_packet *packet) {
+    put32(writer, (uint32_t)(packet->time_ns / NS_PER_SECOND));
+    put32(writer, (uint32_t)(packet->time_ns % NS_PER_SECOND));
+    put32(writer, packet->captured);
+    put32(writer, packet->wire);
+    put(writer, packet->data, packet->captured);
+}
+
+/* --- Both --- */
+
+static void begin(struct carry_capture_writer *writer, const struct link *link) {
+    if (!writer->begun && writer->is_pcap)
+        put_pcap_header(writer, link);
+    else if (!writer->begun)
+        put_section(writer);
+    writer->begun = true;
+}
+
+static bool is_same(const struct link *a, const struct link *b) {
+    return a->linktype == b->linktype && a->fcs == b->fcs;
+}
+
+static bool fits(const struct carry_capture_writer *writer,
+                 const struct carry_capture_packet *packet, const struct link *link,
+                 const char *comment) {
+    if (packet->captured > CARRY_CAPTURE_PACKET_MAX || link->linktype > LINKTYPE_MAX ||
+        link->fcs > UINT8_MAX || (comment && strlen(comment) > COMMENT_MAX))
+        return false;
+    if (!writer->is_pcap)
+        return true;
+    return packet->time_ns / NS_PER_SECOND <= UINT32_MAX && link->fcs % PCAP_FCS_UNIT == 0 &&
+           link->fcs / PCAP_FCS_UNIT < 16 && (!writer->count || is_same(link, &writer->links[0]));
+}
+
+/* The number of the interface, which is written first where it is new; in pcap there is only one.
+ */
+static uint32_t use_link(struct carry_capture_writer *writer, const struct link *link) {
+    for (uint32_t i = 0; i < writer->count; i++)
+        if (is_same(&writer->links[i], link))
+            return i;
+    struct link *links = realloc(writer->links, (writer->count + 1) * sizeof *links);
+    if (!links) {
+        writer->failed = CARRY_ERROR_MEMORY;
+        return 0;
+    }
+    writer->links = links;
+    links[writer->count] = *link;
+    if (!writer->is_pcap)
+        put_interface(writer, link);
+    return writer->count++;
+}
+
+int carry_capture_writer_add(struct carry_capture_writer *writer,
+                             const struct carry_capture_packet *packet, const char *comment) {
+    const struct link link = {packet->linktype, packet->fcs};
+    if (!fits(writer, packet, &link, comment))
+        return CARRY_ERROR_INVALID;
+    begin(writer, &link);
+    const uint32_t interface = use_link(writer, &link);
+    if (writer->failed)
+        return writer->failed;
+    if (writer->is_pcap)
+        put_record(writer, packet);
+    else
+        put_packet_block(writer, interface, packet, comment);
+    flush(writer);
+    return writer->failed;
+}
+
+int carry_capture_writer_end(struct carry_capture_writer *writer) {
+    const struct link ethernet = {.linktype = 1};
+    begin(writer, &ethernet);
+    flush(writer);
+    return writer->failed;
+}
+
+int carry_capture_writer_create(const struct carry_capture_writer_options *options,
+                                const struct carry_capture_sink *sink,
+                                struct carry_capture_writer **writer) {
+    static const struct carry_capture_writer_options defaults;
+    *writer = NULL;
+    options = options ? options : &defaults;
+    if (options->format != CARRY_CAPTURE_FORMAT_UNKNOWN &&
+        options->format != CARRY_CAPTURE_FORMAT_PCAP &&
+        options->format != CARRY_CAPTURE_FORMAT_PCAPNG)
+        return CARRY_ERROR_INVALID;
+    if (options->application && strlen(options->application) > COMMENT_MAX)
+        return CARRY_ERROR_INVALID;
+    struct carry_capture_writer *made = calloc(1, sizeof *made);
+    if (!made)
+        return CARRY_ERROR_MEMORY;
+    made->sink = *sink;
+    made->is_pcap = options->format == CARRY_CAPTURE_FORMAT_PCAP;
+    made->application = options->application ? strdup(options->application) : NULL;
+    if (options->application && !made->application) {
+        free(made);
+        return CARRY_ERROR_MEMORY;
+    }
+    *writer = made;
+    return CARRY_OK;
+}
+
+void carry_capture_writer_free(struct carry_capture_writer *writer) {
+    if (!writer)
+        return;
+    free(writer->application);
+    free(writer->links);
+    free(writer);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/captures.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINK_ETHERNET 1
+#define LINK_UNKNOWN  147
+#define FRAME_SIZE    128
+
+enum { TCP = 6, UDP = 17 };
+
+void bytes_free(struct bytes *bytes) {
+    free(bytes->data);
+    *bytes = (struct bytes){0};
+}
+
+/* --- Frames --- */
+
+struct frame4 {
+    uint8_t bytes[FRAME_SIZE];
+    uint32_t size;
+};
+
+static void put16(uint8_t *at, uint32_t value) {
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+/* Ethernet and IPv4, from 10.0.0.`sender`, around `size` bytes of a protocol. */
+static struct frame4 make_ip(uint8_t sender, uint8_t protocol, uint32_t size) {
+    struct frame4 frame = {.size = 34 + size};
+    uint8_t *ip = frame.bytes + 14;
+    memcpy(frame.bytes, "\2\0\0\0\0\1\2\0\0\0\0", 11);
+    frame.bytes[11] = sender;
+    put16(frame.bytes + 12, 0x0800);
+    ip[0] = 0x45;
+    put16(ip + 2, 20 + size);
+    ip[8] = 64;
+    ip[9] = protocol;
+    memcpy(ip + 12, (uint8_t[]){10, 0, 0, sender, 10, 0, 1, 1}, 8);
+    for (uint32_t i = 0; i < size; i++)
+        ip[20 + i] = (uint8_t)(7 * i + sender);
+    return frame;
+}
+
+static struct carry_frame view_of(struct frame4 *frame) {
+    return (struct carry_frame){frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+}
+
+static void fill(struct frame4 *frame) {
+    const struct carry_frame view = view_of(frame);
+    carry_packet_fill(&view, NULL, NULL, 0);
+}
+
+static struct frame4 make_tcp(uint8_t sender) {
+    struct frame4 frame = make_ip(sender, TCP, 40);
+    frame.bytes[34 + 12] = 0x50;
+    put16(frame.bytes + 34 + 18, 0);
+    fill(&frame);
+    return frame;
+}
+
+static struct frame4 make_bad_tcp(void) {
+    struct frame4 frame = make_tcp(2);
+    frame.bytes[34 + 16] ^= 0x40;
+    return frame;
+}
+
+/* As transmit offload leaves it: the sum of the pseudo-header, and an IPv4 header of 0. */
+static struct frame4 make_partial(void) {
+    struct frame4 frame = make_tcp(3);
+    uint32_t sum = 0x0a00 + 3 + 0x0a00 + 0x0101 + TCP + 40;
+    put16(frame.bytes + 34 + 16, (sum & 0xffff) + (sum >> 16));
+    put16(frame.bytes + 24, 0);
+    return frame;
+}
+
+static struct frame4 make_zero_header(void) {
+    struct frame4 frame = make_tcp(3);
+    put16(frame.bytes + 24, 0);
+    return frame;
+}
+
+static struct frame4 make_udp6(void) {
+    struct frame4 frame = {.size = 14 + 40 + 16};
+    uint8_t *ip = frame.bytes + 14;
+    memcpy(frame.bytes, "\2\0\0\0\0\1\2\0\0\0\0\4\x86\xdd\x60", 15);
+    put16(ip + 4, 16);
+    ip[6] = UDP;
+    ip[23] = 1;
+    ip[39] = 2;
+    put16(ip + 40, 1000);
+    put16(ip + 42, 1001);
+    put16(ip + 44, 16);
+    return frame;
+}
+
+/* A part of a UDP datagram of 48 bytes, whose sum is bad. */
+static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool more) {
+    struct frame4 frame = make_ip(5, UDP, 24);
+    uint8_t *ip = frame.bytes + 14;
+    put16(ip + 4, identification);
+    put16(ip + 6, place / 8 | (more ? 0x2000u : 0));
+    if (!place) {
+        put16(ip + 24, 48);
+        put16(ip + 26, 0xbeef);
+    }
+    fill(&frame);
+    if (!place)
+        put16(ip + 26, 0xbeef);
+    return frame;
+}
+
+static struct frame4 make_arp(void) {
+    struct frame4 frame = {.size = 42};
+    memcpy(frame.bytes, "\377\377\377\377\377\377\2\0\0\0\0\1\x08\x06\0\1\x08\0\6\4\0\1", 22);
+    return frame;
+}
+
+/* --- The capture --- */
+
+static int append(void *user, const void *bytes, size_t size) {
+    struct bytes *all = user;
+    uint8_t *grown = realloc(all->data, all->size + size + 1);
+    if (!grown)
+        return -ENOMEM;
+    memcpy(grown + all->size, bytes, size);
+    all->data = grown;
+    all->size += size;
+    return 0;
+}
+
+static void write_packets(struct carry_capture_writer *writer, bool all_links, unsigned copies) {
+    const struct frame4 frames[CAPTURE_PACKETS] = {
+        make_tcp(1),
+        make_bad_tcp(),
+        make_partial(),
+        make_udp6(),
+        make_fragment(7, 24, false),
+        make_zero_header(),
+        make_fragment(7, 0, true),
+        make_arp(),
+        make_fragment(9, 0, true),
+        make_arp(),
+    };
+    for (unsigned i = 0; i < copies * CAPTURE_PACKETS; i++) {
+        const struct frame4 *frame = &frames[i % CAPTURE_PACKETS];
+        const struct carry_capture_packet packet = {
+            .data = frame->bytes,
+            .captured = frame->size,
+            .wire = frame->size,
+            .linktype = all_links && i % CAPTURE_PACKETS == 7 ? LINK_UNKNOWN : LINK_ETHERNET,
+            .time_ns = UINT64_C(1700000000000000001) + i,
+        };
+        if (carry_capture_writer_add(writer, &packet, NULL) != CARRY_OK)
+            abort();
+    }
+}
+
+static struct bytes make(enum carry_capture_format format, unsigned copies) {
+    struct bytes bytes = {0};
+    const struct carry_capture_sink sink = {.write = append, .user = &bytes};
+    const struct carry_capture_writer_options options = {.format = format};
+    struct carry_capture_writer *writer;
+    if (carry_capture_writer_create(&options, &sink, &writer) != CARRY_OK)
+        abort();
+    write_packets(writer, format != CARRY_CAPTURE_FORMAT_PCAP, copies);
+    carry_capture_writer_free(writer);
+    return bytes;
+}
+
+struct bytes make_capture(enum carry_capture_format format) {
+    return make(format, 1);
+}
+
+struct bytes make_long_capture(unsigned copies) {
+    return make(CARRY_CAPTURE_FORMAT_PCAPNG, copies);
+}
+
+/* --- Sources --- */
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t read_feed(void *user, void *buffer, size_t size) {
+    struct feed *feed = user;
+    if (feed->idles) {
+        feed->idles--;
+        return -EAGAIN;
+    }
+    size_t rest = feed->bytes->size - feed->at;
+    size_t got = least(least(size, rest), feed->piece ? feed->piece : size);
+    if (feed->at + got > feed->fails_at || (feed->at == feed->fails_at))
+        return -feed->error;
+    if (got)
+        memcpy(buffer, feed->bytes->data + feed->at, got);
+    feed->at += got;
+    return (int64_t)got;
+}
+
+static int rewind_feed(void *user) {
+    ((struct feed *)user)->at = 0;
+    return 0;
+}
+
+struct feed feed_of(const struct bytes *bytes) {
+    return (struct feed){.bytes = bytes, .fails_at = UINT64_MAX};
+}
+
+struct carry_capture_source source_of(struct feed *feed) {
+    return (struct carry_capture_source){
+        .read = read_feed, .rewind = rewind_feed, .user = feed, .size = feed->bytes->size};
+}
+
+struct carry_capture *open_feed(struct feed *feed) {
+    const struct carry_capture_source source = source_of(feed);
+    struct carry_capture *capture;
+    struct carry_capture_error error;
+    if (carry_capture_open_source(&source, &capture, &error) != CARRY_OK)
+        abort();
+    return capture;
+}
+
+/* --- Sinks --- */
+
+static bool fails(struct bowl *bowl) {
+    return ++bowl->calls == bowl->fails_at;
+}
+
+static int write_bowl(void *user, const void *bytes, size_t size) {
+    struct bowl *bowl = user;
+    return fails(bowl) ? -ENOSPC : append(&bowl->bytes, bytes, size);
+}
+
+static int rewrite_bowl(void *user, uint64_t offset, const void *bytes, size_t size) {
+    struct bowl *bowl = user;
+    if (fails(bowl))
+        return -ENOSPC;
+    if (offset > bowl->bytes.size || size > bowl->bytes.size - offset)
+        return -EINVAL;
+    memcpy(bowl->bytes.data + offset, bytes, size);
+    return 0;
+}
+
+struct carry_capture_sink sink_of(struct bowl *bowl) {
+    return (struct carry_capture_sink){.write = write_bowl, .rewrite = rewrite_bowl, .user = bowl};
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checking captures: what the summary says, findings in order, the same with any number of threads,
+ * cancelled at every callback, with allocations that fail, and with a judge.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/captures.h"
+#include "harness/effort.h"
+#include "harness/tap.h"
+
+enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UDP };
+
+#define PARTIAL_TOO (CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL)
+#define FOUND_MAX   64
+
+/* What callbacks were told. */
+struct heard {
+    struct carry_capture_finding findings[FOUND_MAX];
+    unsigned count;
+    unsigned cancels_at; /* the finding, from 1, at which to cancel; 0: none */
+    unsigned progresses, progress_cancels_at;
+    uint64_t last_packets;
+    bool is_ordered;
+};
+
+static bool hear(void *user, const struct carry_capture_finding *finding) {
+    struct heard *heard = user;
+    if (heard->count && finding->number < heard->findings[(heard->count - 1) % FOUND_MAX].number)
+        heard->is_ordered = false;
+    heard->findings[heard->count++ % FOUND_MAX] = *finding;
+    return heard->count != heard->cancels_at;
+}
+
+static bool hear_progress(void *user, const struct carry_capture_progress *progress) {
+    struct heard *heard = user;
+    if (progress->packets < heard->last_packets)
+        heard->is_ordered = false;
+    heard->last_packets = progress->packets;
+    return ++heard->progresses != heard->progress_cancels_at;
+}
+
+static struct carry_capture_check_options options_for(struct heard *heard, uint32_t threads) {
+    heard->is_ordered = true;
+    return (struct carry_capture_check_options){
+        .threads = threads,
+        .listed = PARTIAL_TOO,
+        .kept = 3,
+        .finding = hear,
+        .progress = hear_progress,
+        .user = heard,
+    };
+}
+
+static int check(const struct bytes *bytes, const struct carry_capture_check_options *options,
+                 struct carry_capture_summary **summary) {
+    struct carry_capture *capture;
+    *summary = NULL;
+    if (carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL) != CARRY_OK)
+        return CARRY_ERROR_MEMORY;
+    int code = carry_capture_check(capture, options, summary);
+    if (code != carry_capture_last_error(capture)->code)
+        code = 1;
+    carry_capture_close(capture);
+    return code;
+}
+
+/* --- The summary --- */
+
+static void test_counts(const struct bytes *bytes) {
+    struct carry_capture_summary *summary;
+    int code = check(bytes, NULL, &summary);
+    const struct carry_capture_totals *totals = carry_capture_totals(summary);
+    tap_ok(code == CARRY_OK && totals->packets == CAPTURE_PACKETS && totals->unknown_links == 1 &&
+               totals->without == 1 && totals->deeper == 0 && totals->reassembled,
+           "totals");
+    tap_ok(carry_capture_count(summary, IP, CARRY_VERDICT_GOOD) == 5 &&
+               carry_capture_count(summary, IP, CARRY_VERDICT_PARTIAL) == 2 &&
+               carry_capture_count(summary, TCP, CARRY_VERDICT_GOOD) == 2 &&
+               carry_capture_count(summary, TCP, CARRY_VERDICT_BAD) == 1 &&
+               carry_capture_count(summary, TCP, CARRY_VERDICT_PARTIAL) == 1 &&
+               carry_capture_count(summary, UDP, CARRY_VERDICT_ILLEGAL) == 1 &&
+               carry_capture_count(summary, UDP, CARRY_VERDICT_BAD) == 1 &&
+               carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE) == 1 &&
+               carry_capture_total(summary, ~0u) == 14,
+           "counts by protocol and verdict");
+    tap_ok(carry_capture_reason_count(summary, UDP, CARRY_REASON_FRAGMENT) == 1 &&
+               carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL) == 1 &&
+               carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_BY_SENDER) == 1 &&
+               carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_ZERO) == 0 &&
+               carry_capture_reassembly_count(summary, CARRY_CAPTURE_REASSEMBLY_COMPLETE) == 1 &&
+               carry_capture_reassembly_count(summary, CARRY_CAPTURE_REASSEMBLY_MISSING) == 1,
+           "reasons, causes, datagrams");
+    tap_ok(carry_capture_outcome(summary, CARRY_CAPTURE_WRONG_VERDICTS) == CARRY_CAPTURE_WRONG &&
+               carry_capture_outcome(summary, 0) == CARRY_CAPTURE_CLEAN &&
+               !carry_capture_is_complete(summary, 0),
+           "the outcome");
+    carry_capture_summary_free(summary);
+}
+
+static void test_senders(const struct bytes *bytes) {
+    struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
+    struct carry_capture_summary *summary;
+    bool complete = false;
+    uint32_t linktype = 0;
+    uint64_t packets = 0;
+    check(bytes, NULL, &summary);
+    size_t count =
+        carry_capture_senders(summary, IP, CARRY_VERDICT_PARTIAL, false, senders, &complete);
+    tap_ok(count == 1 && complete && senders->at_least == 2 && senders->at_most == 2 &&
+               senders->address.version == 4 &&
+               memcmp(senders->address.bytes, "\12\0\0\3", 4) == 0 && senders->link.has_mac &&
+               senders->link.mac[5] == 3,
+           "the sender that leaves headers to its network card");
+    count = carry_capture_senders(summary, IP, CARRY_VERDICT_PARTIAL, true, senders, NULL);
+    tap_ok(count == 1 && !senders->link.has_mac, "by address alone it has no link");
+    tap_ok(carry_capture_senders(summary, IP, CARRY_VERDICT_GOOD, true, senders, &complete) == 0 &&
+               complete && carry_capture_senders(summary, 1000, 1000, true, senders, NULL) == 0,
+           "there are no senders of good sums, nor of protocols that are none");
+    tap_ok(carry_capture_unknown_link(summary, 0, &linktype, &packets) && linktype == 147 &&
+               packets == 1 && !carry_capture_unknown_link(summary, 1, &linktype, &packets),
+           "the unknown link type");
+    carry_capture_summary_free(summary);
+}
+
+static void test_merged(const struct bytes *bytes) {
+    struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
+    struct carry_capture_summary *summary, *all = carry_capture_summary_create();
+    check(bytes, NULL, &summary);
+    carry_capture_summary_merge(all, summary);
+    carry_capture_summary_merge(all, summary);
+    size_t count = carry_capture_senders(all, TCP, CARRY_VERDICT_BAD, false, senders, NULL);
+    tap_ok(carry_capture_totals(all)->packets == 2 * CAPTURE_PACKETS &&
+               carry_capture_total(all, ~0u) == 28 && count == 1 && senders->at_most == 2 &&
+               carry_capture_reassembly_count(all, CARRY_CAPTURE_REASSEMBLY_MISSING) == 2 &&
+               carry_capture_totals(all)->unknown_links == 2 && !carry_capture_kept(all, 0),
+           "two summaries, merged");
+    carry_capture_summary_free(summary);
+    carry_capture_summary_free(all);
+}
+
+/* --- Findings --- */
+
+static void test_findings(const struct bytes *bytes) {
+    struct heard heard = {0};
+    const struct carry_capture_check_options options = options_for(&heard, 1);
+    struct carry_capture_summary *summary;
+    check(bytes, &options, &summary);
+    static const struct {
+        uint64_t number;
+        uint32_t protocol, verdict;
+        bool reassembled;
+    } expected[] = {
+        {2, TCP, CARRY_VERDICT_BAD, false},     {3, IP, CARRY_VERDICT_PARTIAL, false},
+        {3, TCP, CARRY_VERDICT_PARTIAL, false}, {4, UDP, CARRY_VERDICT_ILLEGAL, false},
+        {6, IP, CARRY_VERDICT_PARTIAL, false},  {7, UDP, CARRY_VERDICT_BAD, true},
+    };
+    bool ok = heard.count == 6 && heard.is_ordered && heard.progresses > 0 &&
+              heard.last_packets == CAPTURE_PACKETS;
+    for (unsigned i = 0; i < 6 && ok; i++) {
+        const struct carry_capture_finding *finding = &heard.findings[i];
+        const uint64_t at = finding->offset;
+        ok = finding->number == expected[i].number &&
+             finding->sum.protocol == expected[i].protocol &&
+             finding->sum.verdict == expected[i].verdict &&
+             finding->reassembled == expected[i].reassembled &&
+             (finding->sum.stored == (uint32_t)(bytes->data[at] << 8 | bytes->data[at + 1]));
+    }
+    tap_ok(ok, "findings in order, each where it stands in the capture");
+    const struct carry_capture_finding *bad = &heard.findings[0];
+    tap_ok(bad->from.version == 4 && memcmp(bad->from.bytes, "\12\0\0\2", 4) == 0 &&
+               bad->from_port >= 0 && bad->time_ns == UINT64_C(1700000000000000002) &&
+               carry_capture_has_expected(&bad->sum) &&
+               heard.findings[4].cause == CARRY_CAPTURE_CAUSE_BY_SENDER,
+           "what a finding says");
+    const struct carry_capture_finding *last = carry_capture_kept(summary, 2);
+    tap_ok(last && !carry_capture_kept(summary, 3) && last->number == 3 && !last->packet,
+           "the first three are kept");
+    carry_capture_summary_free(summary);
+}
+
+static void test_selection(const struct bytes *bytes) {
+    bool protocols[CARRY_PROTOCOL_COUNT] = {[TCP] = true};
+    struct carry_capture_check_options options = {.protocols = protocols, .packets = 3};
+    struct carry_capture_summary *summary;
+    bool ok = check(bytes, &options, &summary) == CARRY_OK &&
+              carry_capture_total(summary, ~0u) == 3 && carry_capture_totals(summary)->packets == 3;
+    carry_capture_summary_free(summary);
+    tap_ok(ok, "three packets, and only TCP");
+    options = (struct carry_capture_check_options){.no_reassembly = true};
+    ok = check(bytes, &options, &summary) == CARRY_OK &&
+         carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE) == 2 &&
+         !carry_capture_totals(summary)->reassembled;
+    carry_capture_summary_free(summary);
+    tap_ok(ok, "without reassembly");
+    options = (struct carry_capture_check_options){.threads = CARRY_CAPTURE_THREADS_MAX + 1};
+    tap_ok(check(bytes, &options, &summary) == CARRY_ERROR_INVALID && summary,
+           "too many threads are refused");
+    carry_capture_summary_free(summary);
+}
+
+/* --- Threads, pieces, cuts --- */
+
+static bool is_same(const struct carry_capture_summary *a, const struct carry_capture_summary *b) {
+    bool same = memcmp(carry_capture_totals(a), carry_capture_totals(b),
+                       sizeof *carry_capture_totals(a)) == 0;
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            same &= carry_capture_count(a, protocol, verdict) ==
+                    carry_capture_count(b, protocol, verdict);
+    return same;
+}
+
+static void test_threads(const struct bytes *bytes, unsigned copies) {
+    struct heard alone = {0};
+    struct carry_capture_check_options options = options_for(&alone, 1);
+    struct carry_capture_summary *one, *many;
+    bool ok =
+        check(bytes, &options, &one) == CARRY_OK && alone.count == 6 * copies && alone.is_ordered;
+    for (uint32_t threads = 2; threads <= 8 && ok; threads++) {
+        struct heard heard = {0};
+        options = options_for(&heard, threads);
+        ok = check(bytes, &options, &many) == CARRY_OK && heard.count == alone.count &&
+             heard.is_ordered && is_same(one, many) &&
+             memcmp(&heard.findings[7].sum, &alone.findings[7].sum, sizeof alone.findings[7].sum) ==
+                 0;
+        carry_capture_summary_free(many);
+    }
+    carry_capture_summary_free(one);
+    tap_ok(ok, "any number of threads finds the same, in the same order");
+}
+
+/* The bytes come in pieces, and nothing comes for a while: the findings so far are out by then. */
+static void test_pieces(const struct bytes *bytes, size_t stride) {
+    bool ok = true;
+    for (size_t piece = 1; piece < bytes->size && ok; piece += stride) {
+        struct heard heard = {0};
+        const struct carry_capture_check_options options = options_for(&heard, 2);
+        struct feed feed = feed_of(bytes);
+        struct carry_capture_summary *summary;
+        feed.piece = piece;
+        feed.idles = 3;
+        struct carry_capture *capture = open_feed(&feed);
+        ok = carry_capture_check(capture, &options, &summary) == CARRY_OK && heard.count == 6 &&
+             heard.progresses >= 4;
+        carry_capture_summary_free(summary);
+        carry_capture_close(capture);
+    }
+    tap_ok(ok, "pieces of any size");
+}
+
+static void test_cuts(const struct bytes *bytes, size_t stride) {
+    bool ok = true;
+    for (size_t size = 0; size < bytes->size && ok; size += stride) {
+        struct heard heard = {0};
+        const struct carry_capture_check_options options = options_for(&heard, 1);
+        const struct bytes cut = {bytes->data, size};
+        struct carry_capture_summary *summary;
+        int code = check(&cut, &options, &summary);
+        ok = (code == CARRY_OK || code == CARRY_ERROR_DAMAGED ||
+              (!size && code == CARRY_ERROR_UNRECOGNISED)) &&
+             heard.count <= 6 && carry_capture_totals(summary)->packets == heard.last_packets;
+        carry_capture_summary_free(summary);
+    }
+    tap_ok(ok, "cut at every byte: what was before the cut is found");
+}
+
+static void test_failing_reads(const struct bytes *bytes, size_t stride) {
+    bool ok = true;
+    for (size_t at = 0; at < bytes->size && ok; at += stride) {
+        struct feed feed = feed_of(bytes);
+        struct carry_capture_summary *summary;
+        feed.piece = 16;
+        feed.fails_at = at;
+        feed.error = EIO;
+        struct carry_capture *capture = open_feed(&feed);
+        ok = carry_capture_check(capture, NULL, &summary) == CARRY_ERROR_READ &&
+             carry_capture_last_error(capture)->system == EIO && summary;
+        carry_capture_summary_free(summary);
+        carry_capture_close(capture);
+    }
+    tap_ok(ok, "a read that fails: the error, and what was found before");
+}
+
+/* --- Cancelled --- */
+
+static void test_cancelled(const struct bytes *bytes) {
+    bool ok = true;
+    for (unsigned at = 1; at <= 6 && ok; at++) {
+        struct heard heard = {.cancels_at = at};
+        const struct carry_capture_check_options options = options_for(&heard, 2);
+        struct carry_capture_summary *summary;
+        ok = check(bytes, &options, &summary) == CARRY_ERROR_CANCELLED && heard.count == at &&
+             summary;
+        carry_capture_summary_free(summary);
+    }
+    tap_ok(ok, "cancelled at each finding: no other one follows");
+    bool cancelled = true;
+    for (unsigned at = 1; cancelled && ok; at++) {
+        struct heard heard = {.progress_cancels_at = at};
+        const struct carry_capture_check_options options = options_for(&heard, 2);
+        struct carry_capture_summary *summary;
+        int code = check(bytes, &options, &summary);
+        cancelled = heard.progresses >= at;
+        ok = code == (cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) &&
+             heard.progresses == (cancelled ? at : heard.progresses);
+        carry_capture_summary_free(summary);
+    }
+    tap_ok(ok, "cancelled at each report of progress");
+}
+
+/* --- Without memory --- */
+
+static void test_allocations(const struct bytes *bytes) {
+    bool ok = true, done = false;
+    const long before = allocations_alive();
+    for (unsigned number = 1; !done && ok; number++) {
+        struct heard heard = {0};
+        const struct carry_capture_check_options options = options_for(&heard, 2);
+        struct carry_capture_summary *summary;
+        allocations_fail_from(number);
+        int code = check(bytes, &options, &summary);
+        done = allocations_count() < number;
+        allocations_fail_from(0);
+        /* Some are done without: senders of headers, threads, datagrams that are given up. */
+        ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || (code == CARRY_OK && summary);
+        carry_capture_summary_free(summary);
+        ok &= allocations_alive() == before;
+        if (!ok)
+            tap_note("allocation %u: %d, %ld alive", number, code, allocations_alive() - before);
+    }
+    tap_ok(ok && done, "every allocation fails once: an error or less, and nothing is kept");
+}
+
+/* --- A judge --- */
+
+struct judge {
+    atomic_uint opened, closed, judged;
+    bool says_bad;
+};
+
+static void *open_judge(void *user) {
+    ((struct judge *)user)->opened++;
+    return user;
+}
+
+static void close_judge(void *user, void *state) {
+    struct judge *judge = user;
+    judge->closed += state == user;
+}
+
+static bool prepare(void *state, const struct carry_capture_packet *packets, size_t count) {
+    (void)state;
+    return packets->number && count;
+}
+
+/* Knows TCP over IPv4 without fragments only. */
+static int judge_frame(void *state, const struct carry_frame *frame,
+                       struct carry_packet_sum *sums) {
+    struct judge *judge = state;
+    struct carry_packet_fragment fragment;
+    size_t count = carry_packet_check_fragment(frame, NULL, sums, CARRY_PACKET_SUMS_MAX, &fragment);
+    if (count != 2 || fragment.version || sums[1].protocol != TCP)
+        return -1;
+    judge->judged++;
+    if (judge->says_bad)
+        sums[1].verdict = CARRY_VERDICT_BAD;
+    return (int)count;
+}
+
+static void test_judge(const struct bytes *bytes, unsigned copies) {
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        struct judge own = {.says_bad = true};
+        const struct carry_capture_judge judge = {.open = open_judge,
+                                                  .close = close_judge,
+                                                  .prepare = prepare,
+                                                  .check = judge_frame,
+                                                  .user = &own};
+        const struct carry_capture_check_options options = {.threads = threads, .judge = &judge};
+        struct carry_capture_summary *summary;
+        int code = check(bytes, &options, &summary);
+        tap_ok(code == CARRY_OK && own.judged == 4 * copies && own.opened >= 1 &&
+                   own.opened <= threads && own.opened == own.closed &&
+                   carry_capture_count(summary, TCP, CARRY_VERDICT_BAD) == 4 * copies &&
+                   carry_capture_count(summary, UDP, CARRY_VERDICT_ILLEGAL) == copies,
+               "a judge is asked first by each of %u threads, and believed", threads);
+        carry_capture_summary_free(summary);
+    }
+}
+
+/* --- Many captures --- */
+
+static void test_checker(const struct bytes *bytes, const struct bytes *long_one, unsigned copies) {
+    struct carry_capture_checker *checker;
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    const struct carry_capture_check_options options = {.threads = 3, .kept = 5};
+    bool ok = carry_capture_checker_create(&options, &checker) == CARRY_OK;
+    for (unsigned i = 0; i < 6 && ok; i++) {
+        const struct bytes *present = i % 2 ? long_one : bytes;
+        struct carry_capture *capture;
+        carry_capture_open_memory(present->data, present->size, &capture, NULL);
+        ok = carry_capture_checker_run(checker, capture, summary) == CARRY_OK &&
+             carry_capture_total(summary, ~0u) == (i % 2 ? copies : 1) * UINT64_C(14);
+        carry_capture_close(capture);
+    }
+    tap_ok(ok, "one checker for many captures, one after the other");
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+}
+
+int main(void) {
+    const struct effort *effort = effort_chosen();
+    const unsigned copies = effort->dense_size > 1000 ? 4000 : 1500;
+    struct bytes bytes = make_capture(CARRY_CAPTURE_FORMAT_PCAPNG);
+    struct bytes long_one = make_long_capture(copies);
+    effort_note(effort);
+    test_counts(&bytes);
+    test_senders(&bytes);
+    test_merged(&bytes);
+    test_findings(&bytes);
+    test_selection(&bytes);
+    test_threads(&long_one, copies);
+    test_pieces(&bytes, effort->stride);
+    test_cuts(&bytes, effort->stride);
+    test_failing_reads(&bytes, effort->stride);
+    test_cancelled(&bytes);
+    test_allocations(&bytes);
+    test_judge(&long_one, copies);
+    test_checker(&bytes, &long_one, copies);
+    bytes_free(&bytes);
+    bytes_free(&long_one);
+    return tap_done();
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Repairing captures, and explaining their frames: into sinks that can rewrite or cannot, in
+ * pieces, cut, failing and cancelled at every call, with allocations that fail.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/captures.h"
+#include "harness/effort.h"
+#include "harness/tap.h"
+
+enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UDP };
+
+/* What callbacks were told. */
+struct heard {
+    unsigned changes, left, calls;
+    unsigned cancels_at; /* the call, from 1; 0: none */
+    unsigned last_left;
+};
+
+static bool hear(void *user, const struct carry_capture_change *change) {
+    struct heard *heard = user;
+    heard->changes += !change->is_left;
+    heard->left += change->is_left;
+    heard->last_left = change->is_left ? change->left : heard->last_left;
+    return ++heard->calls != heard->cancels_at;
+}
+
+static bool hear_progress(void *user, const struct carry_capture_progress *progress) {
+    struct heard *heard = user;
+    return progress->packets && ++heard->calls != heard->cancels_at;
+}
+
+static struct carry_capture_fix_options options_for(struct heard *heard, uint32_t fix) {
+    return (struct carry_capture_fix_options){
+        .packet.fix = fix, .change = hear, .progress = hear_progress, .user = heard};
+}
+
+static int fix(struct feed *feed, const struct carry_capture_fix_options *options,
+               struct bowl *bowl, struct carry_capture_repairs **repairs) {
+    const struct carry_capture_sink sink = sink_of(bowl);
+    struct carry_capture *capture = open_feed(feed);
+    int code = carry_capture_fix(capture, options, &sink, repairs);
+    if (code != carry_capture_last_error(capture)->code)
+        code = 1;
+    carry_capture_close(capture);
+    return code;
+}
+
+/* How many checksums of a capture are wrong or partial. */
+static uint64_t count_imperfect(const struct bytes *bytes) {
+    struct carry_capture_summary *summary;
+    struct carry_capture *capture;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    carry_capture_check(capture, NULL, &summary);
+    uint64_t count =
+        carry_capture_total(summary, CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL);
+    carry_capture_summary_free(summary);
+    carry_capture_close(capture);
+    return count;
+}
+
+static unsigned count_differences(const struct bytes *a, const struct bytes *b) {
+    unsigned count = 0;
+    for (size_t i = 0; i < a->size && a->size == b->size; i++)
+        count += a->data[i] != b->data[i];
+    return count;
+}
+
+/* --- The copy --- */
+
+static void test_copy(const struct bytes *bytes) {
+    struct feed feed = feed_of(bytes);
+    struct bowl bowl = {0};
+    struct heard heard = {0};
+    const struct carry_capture_fix_options options = options_for(&heard, 0);
+    struct carry_capture_repairs *repairs;
+    int code = fix(&feed, &options, &bowl, &repairs);
+    const struct carry_capture_repair_totals *totals = carry_capture_repair_totals(repairs);
+    tap_ok(code == CARRY_OK && bowl.bytes.size == bytes->size && count_imperfect(bytes) == 6 &&
+               count_imperfect(&bowl.bytes) == 0,
+           "a copy of the same size in which all is right");
+    tap_ok(totals->packets == CAPTURE_PACKETS && totals->repaired == 6 && totals->left_wrong == 0 &&
+               totals->changed_packets == 5 && heard.changes == 6 && heard.left == 0 &&
+               count_differences(bytes, &bowl.bytes) <= 12,
+           "what was repaired, and no other byte");
+    tap_ok(carry_capture_repaired(repairs, TCP, CARRY_VERDICT_BAD) == 1 &&
+               carry_capture_repaired(repairs, TCP, CARRY_VERDICT_PARTIAL) == 1 &&
+               carry_capture_repaired(repairs, IP, CARRY_VERDICT_PARTIAL) == 2 &&
+               carry_capture_repaired(repairs, UDP, CARRY_VERDICT_ILLEGAL) == 1 &&
+               carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD) == 1,
+           "by protocol and verdict");
+    carry_capture_repairs_free(repairs);
+    bytes_free(&bowl.bytes);
+}
+
+static void test_only(const struct bytes *bytes) {
+    struct feed feed = feed_of(bytes);
+    struct bowl bowl = {0};
+    struct heard heard = {0};
+    const struct carry_capture_fix_options options =
+        options_for(&heard, 1u << CARRY_VERDICT_PARTIAL);
+    struct carry_capture_repairs *repairs;
+    struct carry_capture *capture = open_feed(&feed);
+    bool twice = carry_capture_fix_reads_twice(capture, &options);
+    carry_capture_close(capture);
+    int code = fix(&feed, &options, &bowl, &repairs);
+    const struct carry_capture_group *group =
+        carry_capture_left_group(repairs, TCP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_ONLY);
+    tap_ok(twice && code == CARRY_OK && carry_capture_repair_totals(repairs)->repaired == 3 &&
+               carry_capture_repair_totals(repairs)->left_wrong == 3 && group->count == 1 &&
+               group->frames[0] == 2 && carry_capture_left(repairs, TCP, CARRY_VERDICT_BAD) == 1,
+           "only partial sums, and what is left is named");
+    carry_capture_repairs_free(repairs);
+    bytes_free(&bowl.bytes);
+}
+
+static void test_dry(const struct bytes *bytes) {
+    struct carry_capture_repairs *repairs;
+    struct feed feed = feed_of(bytes);
+    struct carry_capture *capture = open_feed(&feed);
+    bool ok = carry_capture_fix(capture, NULL, NULL, &repairs) == CARRY_OK &&
+              carry_capture_repair_totals(repairs)->left_wrong == 0;
+    carry_capture_repairs_free(repairs);
+    tap_ok(ok, "without a sink it says the same");
+    ok = carry_capture_fix(capture, NULL, NULL, &repairs) == CARRY_ERROR_INVALID && repairs;
+    carry_capture_repairs_free(repairs);
+    carry_capture_close(capture);
+    tap_ok(ok, "a capture that was read is refused");
+}
+
+/* The fragments are in one window with all else, or a window apart. */
+static void test_stream(const struct bytes *bytes, const struct bytes *apart) {
+    const struct bytes *captures[] = {bytes, apart};
+    for (unsigned i = 0; i < 2; i++) {
+        struct feed feed = feed_of(captures[i]);
+        struct bowl bowl = {0};
+        struct heard heard = {0};
+        const struct carry_capture_fix_options options = options_for(&heard, 0);
+        struct carry_capture_sink sink = sink_of(&bowl);
+        struct carry_capture_repairs *repairs;
+        struct carry_capture *capture = open_feed(&feed);
+        sink.rewrite = NULL;
+        bool ok = carry_capture_fix(capture, &options, &sink, &repairs) == CARRY_OK &&
+                  bowl.bytes.size == captures[i]->size;
+        const uint64_t written =
+            carry_capture_left_group(repairs, UDP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_WRITTEN)
+                ->count;
+        tap_ok(ok && written == i && heard.left == i && count_imperfect(&bowl.bytes) == i,
+               i ? "a sink that cannot rewrite keeps what had left as it was, and says so"
+                 : "a sink that cannot rewrite is as good while nothing has left");
+        carry_capture_repairs_free(repairs);
+        carry_capture_close(capture);
+        bytes_free(&bowl.bytes);
+    }
+}
+
+/* The second fragment of the datagram, far in front of the first one. */
+static struct bytes pull_apart(const struct bytes *bytes) {
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    const struct carry_capture_packet *packet;
+    struct carry_capture_writer *writer;
+    struct carry_capture *capture;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    carry_capture_writer_create(NULL, &sink, &writer);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET) {
+        for (unsigned i = 0; packet->number == 6 && i < 4000; i++)
+            carry_capture_writer_add(writer, packet, NULL);
+        carry_capture_writer_add(writer, packet, NULL);
+    }
+    carry_capture_writer_free(writer);
+    carry_capture_close(capture);
+    return bowl.bytes;
+}
+
+static void test_rewritten(const struct bytes *apart) {
+    struct feed feed = feed_of(apart);
+    struct bowl bowl = {0};
+    struct heard heard = {0};
+    const struct carry_capture_fix_options options = options_for(&heard, 0);
+    struct carry_capture_repairs *repairs;
+    bool ok = fix(&feed, &options, &bowl, &repairs) == CARRY_OK && heard.left == 0 &&
+              count_imperfect(&bowl.bytes) == 0;
+    tap_ok(ok, "a sink that can rewrite mends what had left");
+    carry_capture_repairs_free(repairs);
+    bytes_free(&bowl.bytes);
+}
+
+/* --- Pieces, cuts, failures --- */
+
+static void test_pieces(const struct bytes *bytes, size_t stride) {
+    struct feed whole = feed_of(bytes);
+    struct bowl expected = {0};
+    struct carry_capture_repairs *repairs;
+    fix(&whole, NULL, &expected, &repairs);
+    carry_capture_repairs_free(repairs);
+    bool ok = true;
+    for (size_t piece = 1; piece < bytes->size && ok; piece += stride) {
+        struct feed feed = feed_of(bytes);
+        struct bowl bowl = {0};
+        feed.piece = piece;
+        feed.idles = 2;
+        ok = fix(&feed, NULL, &bowl, &repairs) == CARRY_OK &&
+             bowl.bytes.size == expected.bytes.size &&
+             memcmp(bowl.bytes.data, expected.bytes.data, bowl.bytes.size) == 0;
+        carry_capture_repairs_free(repairs);
+        bytes_free(&bowl.bytes);
+    }
+    bytes_free(&expected.bytes);
+    tap_ok(ok, "pieces of any size give the same copy");
+}
+
+/* Damage, and what follows it, is copied. */
+static void test_cuts(const struct bytes *bytes, size_t stride) {
+    bool ok = true;
+    for (size_t size = 4; size < bytes->size && ok; size += stride) {
+        const struct bytes cut = {bytes->data, size};
+        struct feed feed = feed_of(&cut);
+        struct bowl bowl = {0};
+        struct carry_capture_repairs *repairs;
+        int code = fix(&feed, NULL, &bowl, &repairs);
+        ok = (code == CARRY_OK || code == CARRY_ERROR_DAMAGED) && bowl.bytes.size == size &&
+             carry_capture_repair_totals(repairs)->left_wrong <= 1;
+        carry_capture_repairs_free(repairs);
+        bytes_free(&bowl.bytes);
+    }
+    tap_ok(ok, "cut at every byte: all bytes are in the copy");
+}
+
+static void test_failing_reads(const struct bytes *bytes, size_t stride) {
+    bool ok = true;
+    for (size_t at = 0; at < bytes->size && ok; at += stride) {
+        struct feed feed = feed_of(bytes);
+        struct bowl bowl = {0};
+        struct carry_capture_repairs *repairs;
+        feed.fails_at = at;
+        feed.piece = 8;
+        feed.error = EIO;
+        ok = fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_READ && repairs;
+        carry_capture_repairs_free(repairs);
+        bytes_free(&bowl.bytes);
+    }
+    tap_ok(ok, "a read that fails");
+}
+
+static void test_failing_sink(const struct bytes *apart) {
+    bool ok = true, failed = true;
+    for (unsigned at = 1; failed && ok; at++) {
+        struct feed feed = feed_of(apart);
+        struct bowl bowl = {.fails_at = at};
+        struct carry_capture_repairs *repairs;
+        int code = fix(&feed, NULL, &bowl, &repairs);
+        failed = bowl.calls >= at;
+        ok = code == (failed ? CARRY_ERROR_WRITE : CARRY_OK) && repairs;
+        carry_capture_repairs_free(repairs);
+        bytes_free(&bowl.bytes);
+    }
+    tap_ok(ok, "a sink that fails at each write and each rewrite");
+}
+
+static void test_cancelled(const struct bytes *bytes) {
+    bool ok = true, cancelled = true;
+    for (unsigned at = 1; cancelled && ok; at++) {
+        struct feed feed = feed_of(bytes);
+        struct bowl bowl = {0};
+        struct heard heard = {.cancels_at = at};
+        const struct carry_capture_fix_options options = options_for(&heard, 0);
+        struct carry_capture_repairs *repairs;
+        int code = fix(&feed, &options, &bowl, &repairs);
+        cancelled = heard.calls >= at;
+        ok = code == (cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK);
+        carry_capture_repairs_free(repairs);
+        bytes_free(&bowl.bytes);
+    }
+    tap_ok(ok, "cancelled at each callback");
+}
+
+static void test_unrecognised(void) {
+    const struct bytes text = {(uint8_t *)(uintptr_t) "hello, world", 12};
+    struct feed feed = feed_of(&text);
+    struct bowl bowl = {0};
+    struct carry_capture_repairs *repairs;
+    tap_ok(fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_UNRECOGNISED && !bowl.calls,
+           "of what is no capture nothing is copied");
+    carry_capture_repairs_free(repairs);
+}
+
+static void test_allocations(const struct bytes *bytes) {
+    bool ok = true, done = false;
+    const long before = allocations_alive();
+    for (unsigned number = 1; !done && ok; number++) {
+        const struct carry_capture_fix_options options = {.packet.fix = 1u << CARRY_VERDICT_BAD};
+        struct carry_capture_repairs *repairs = NULL;
+        struct carry_capture *capture;
+        int code = CARRY_ERROR_MEMORY;
+        allocations_fail_from(number);
+        if (carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL) == CARRY_OK)
+            code = carry_capture_fix(capture, &options, NULL, &repairs);
+        carry_capture_close(capture);
+        done = allocations_count() < number;
+        allocations_fail_from(0);
+        ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || (code == CARRY_OK && repairs);
+        carry_capture_repairs_free(repairs);
+        ok &= allocations_alive() == before;
+    }
+    tap_ok(ok && done, "every allocation fails once: an error or less, and nothing is kept");
+}
+
+/* --- Explaining --- */
+
+struct explained {
+    unsigned frames, datagrams, lost;
+    size_t fragments;
+    unsigned verdict; /* of the first finding of the frame */
+    bool cancels;
+};
+
+static bool take(void *user, const struct carry_capture_explanation *explanation) {
+    struct explained *explained = user;
+    const bool complete = explanation->reassembly == CARRY_CAPTURE_REASSEMBLY_COMPLETE;
+    explained->frames += !explanation->is_datagram;
+    explained->datagrams += explanation->is_datagram && complete;
+    explained->lost += explanation->is_datagram && !complete;
+    explained->fragments += explanation->frames_count;
+    if (!explanation->is_datagram && explanation->findings_count)
+        explained->verdict = explanation->findings[0].sum.verdict;
+    return !explained->cancels;
+}
+
+static int explain(const struct bytes *bytes, uint64_t number, struct explained *explained) {
+    struct carry_capture *capture;
+    uint64_t packets = 0;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    int code = carry_capture_explain(capture, number, take, explained, &packets);
+    if (code == CARRY_ERROR_UNKNOWN && packets != CAPTURE_PACKETS)
+        code = 1;
+    carry_capture_close(capture);
+    return code;
+}
+
+static void test_explain(const struct bytes *bytes) {
+    struct explained header = {0}, fragment = {0}, lost = {0}, none = {0};
+    struct explained cancelled = {.cancels = true};
+    tap_ok(explain(bytes, 6, &header) == CARRY_OK && header.frames == 1 && !header.datagrams &&
+               header.verdict == CARRY_VERDICT_PARTIAL,
+           "a frame, judged by its sender's other frames");
+    tap_ok(explain(bytes, 5, &fragment) == CARRY_OK && fragment.frames == 1 &&
+               fragment.datagrams == 1 && fragment.fragments == 2,
+           "a fragment, and the datagram that later frames complete");
+    tap_ok(explain(bytes, 9, &lost) == CARRY_OK && lost.frames == 1 && lost.lost == 1,
+           "a fragment whose datagram is never complete");
+    tap_ok(explain(bytes, CAPTURE_PACKETS + 1, &none) == CARRY_ERROR_UNKNOWN && !none.frames &&
+               explain(bytes, 5, &cancelled) == CARRY_ERROR_CANCELLED && cancelled.frames == 1,
+           "no such frame; and cancelled");
+}
+
+int main(void) {
+    const struct effort *effort = effort_chosen();
+    struct bytes bytes = make_capture(CARRY_CAPTURE_FORMAT_PCAPNG);
+    struct bytes apart = pull_apart(&bytes);
+    effort_note(effort);
+    test_copy(&bytes);
+    test_only(&bytes);
+    test_dry(&bytes);
+    test_stream(&bytes, &apart);
+    test_rewritten(&apart);
+    test_pieces(&bytes, effort->stride);
+    test_cuts(&bytes, effort->stride);
+    test_failing_reads(&bytes, effort->stride);
+    test_failing_sink(&apart);
+    test_cancelled(&bytes);
+    test_unrecognised();
+    test_allocations(&bytes);
+    test_explain(&bytes);
+    bytes_free(&apart);
+    bytes_free(&bytes);
+    return tap_done();
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading captures: from every kind of source, in pieces of any size, cut at every byte, failing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/captures.h"
+#include "harness/tap.h"
+
+/* What reading came to. */
+struct reading {
+    int result;
+    unsigned packets;
+    uint64_t end; /* of the last packet's bytes */
+    uint64_t digest;
+};
+
+static struct reading read_all(struct carry_capture *capture) {
+    struct reading reading = {0};
+    const struct carry_capture_packet *packet;
+    while ((reading.result = carry_capture_next(capture, &packet)) == CARRY_CAPTURE_PACKET) {
+        reading.packets++;
+        reading.end = packet->offset + packet->captured;
+        reading.digest = reading.digest * 31 + packet->time_ns + packet->offset + packet->linktype;
+        for (uint32_t i = 0; i < packet->captured; i++)
+            reading.digest = reading.digest * 31 + packet->data[i];
+    }
+    return reading;
+}
+
+static struct reading read_memory(const struct bytes *bytes, size_t size) {
+    struct carry_capture *capture;
+    carry_capture_open_memory(bytes->data, size, &capture, NULL);
+    struct reading reading = read_all(capture);
+    carry_capture_close(capture);
+    return reading;
+}
+
+static bool is_same(const struct reading *a, const struct reading *b) {
+    return a->result == b->result && a->packets == b->packets && a->digest == b->digest;
+}
+
+static void test_pieces(const struct bytes *bytes, const char *name) {
+    const struct reading whole = read_memory(bytes, bytes->size);
+    bool ok = whole.result == CARRY_CAPTURE_END && whole.packets == CAPTURE_PACKETS;
+    for (size_t piece = 1; piece <= bytes->size && ok; piece++) {
+        struct feed feed = feed_of(bytes);
+        feed.piece = piece;
+        feed.idles = piece % 3;
+        struct carry_capture *capture = open_feed(&feed);
+        const struct reading reading = read_all(capture);
+        ok = is_same(&reading, &whole);
+        carry_capture_close(capture);
+    }
+    tap_ok(ok, "%s: pieces of any size hold the same packets", name);
+}
+
+/* A cut file holds the packets that end before the cut, and ends there or is damaged. */
+static void test_cuts(const struct bytes *bytes, const char *name) {
+    const struct reading whole = read_memory(bytes, bytes->size);
+    bool ok = true;
+    for (size_t size = 0; size < bytes->size && ok; size++) {
+        struct carry_capture *capture;
+        carry_capture_open_memory(bytes->data, size, &capture, NULL);
+        const struct reading cut = read_all(capture);
+        const struct carry_capture_error *error = carry_capture_last_error(capture);
+        ok = cut.packets <= whole.packets && cut.end <= size && error->code == cut.result &&
+             (cut.result == CARRY_CAPTURE_END || cut.result == CARRY_ERROR_DAMAGED ||
+              (size == 0 && cut.result == CARRY_ERROR_UNRECOGNISED)) &&
+             (cut.result == CARRY_CAPTURE_END) == !*error->text && error->offset <= size;
+        carry_capture_close(capture);
+        if (!ok)
+            tap_note("cut to %zu bytes: %d, %u packets", size, cut.result, cut.packets);
+    }
+    tap_ok(ok, "%s: cut at every byte", name);
+}
+
+static void test_failing_reads(const struct bytes *bytes) {
+    bool ok = true;
+    for (size_t at = 0; at < bytes->size && ok; at++) {
+        struct feed feed = feed_of(bytes);
+        feed.fails_at = at;
+        feed.piece = 1;
+        feed.error = EIO;
+        struct carry_capture *capture = open_feed(&feed);
+        const struct reading reading = read_all(capture);
+        const struct carry_capture_error *error = carry_capture_last_error(capture);
+        const struct carry_capture_packet *packet;
+        ok = reading.result == CARRY_ERROR_READ && error->code == CARRY_ERROR_READ &&
+             error->system == EIO && error->offset <= at && reading.end <= at &&
+             carry_capture_next(capture, &packet) == CARRY_ERROR_READ;
+        carry_capture_close(capture);
+    }
+    tap_ok(ok, "a read that fails at every byte: its errno, and where the record began");
+}
+
+static void test_position(const struct bytes *bytes) {
+    struct feed feed = feed_of(bytes);
+    struct carry_capture *capture = open_feed(&feed);
+    const struct carry_capture_packet *packet;
+    tap_ok(carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && packet->number == 1 &&
+               carry_capture_position(capture) <= bytes->size &&
+               carry_capture_size(capture) == bytes->size,
+           "position and size of a source");
+    carry_capture_close(capture);
+}
+
+static int64_t read_too_much(void *user, void *buffer, size_t size) {
+    (void)user, (void)buffer;
+    return (int64_t)size + 1;
+}
+
+static void test_source_that_lies(void) {
+    const struct carry_capture_source source = {.read = read_too_much};
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    carry_capture_open_source(&source, &capture, NULL);
+    tap_ok(carry_capture_next(capture, &packet) == CARRY_ERROR_READ &&
+               carry_capture_last_error(capture)->system == EIO &&
+               carry_capture_rewind(capture) == CARRY_ERROR_UNSUPPORTED &&
+               !carry_capture_can_rewind(capture),
+           "a source that returns more than was asked for fails, and cannot rewind");
+    carry_capture_close(capture);
+}
+
+static void test_rewind(const struct bytes *bytes) {
+    struct feed feed = feed_of(bytes);
+    struct carry_capture *capture = open_feed(&feed);
+    const struct carry_capture_packet *packet;
+    bool ok = carry_capture_format(capture) == CARRY_CAPTURE_FORMAT_PCAPNG;
+    for (unsigned i = 0; i < 3; i++)
+        ok &= carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET;
+    ok &= carry_capture_rewind(capture) == CARRY_OK;
+    const struct reading again = read_all(capture);
+    const struct reading whole = read_memory(bytes, bytes->size);
+    ok &= is_same(&again, &whole) && carry_capture_rewind(capture) == CARRY_OK;
+    const struct reading third = read_all(capture);
+    tap_ok(ok && is_same(&third, &whole), "rewound from the middle and from the end");
+    carry_capture_close(capture);
+}
+
+/* --- What the system opens --- */
+
+static int file_with(const struct bytes *bytes) {
+    int descriptor = memfd_create("capture", 0);
+    if (descriptor < 0 || write(descriptor, bytes->data, bytes->size) != (ssize_t)bytes->size ||
+        lseek(descriptor, 0, SEEK_SET))
+        abort();
+    return descriptor;
+}
+
+static void test_descriptor(const struct bytes *bytes) {
+    struct carry_capture *capture;
+    int descriptor = file_with(bytes);
+    bool ok = carry_capture_open_fd(descriptor, &capture, NULL) == CARRY_OK;
+    const struct reading reading = read_all(capture);
+    const struct reading whole = read_memory(bytes, bytes->size);
+    ok &= carry_capture_descriptor(capture) == descriptor && carry_capture_can_rewind(capture) &&
+          carry_capture_size(capture) == bytes->size &&
+          carry_capture_position(capture) == bytes->size && is_same(&reading, &whole);
+    carry_capture_close(capture);
+    tap_ok(ok && fcntl(descriptor, F_GETFD) >= 0, "a descriptor, which stays open");
+    close(descriptor);
+}
+
+static void test_pipe(const struct bytes *bytes) {
+    struct carry_capture *capture;
+    int ends[2];
+    if (pipe(ends) || write(ends[1], bytes->data, bytes->size) != (ssize_t)bytes->size)
+        abort();
+    close(ends[1]);
+    carry_capture_open_fd(ends[0], &capture, NULL);
+    const struct reading reading = read_all(capture);
+    const struct reading whole = read_memory(bytes, bytes->size);
+    tap_ok(is_same(&reading, &whole) && !carry_capture_can_rewind(capture) &&
+               carry_capture_size(capture) == 0,
+           "a pipe, of unknown size, which cannot rewind");
+    carry_capture_close(capture);
+    close(ends[0]);
+}
+
+/* The writer goes on holding the pipe open: only the other descriptor ends this. */
+static void test_stop(const struct bytes *bytes) {
+    struct carry_capture *capture;
+    int ends[2], stop[2];
+    if (pipe(ends) || pipe(stop) ||
+        write(ends[1], bytes->data, bytes->size - 5) != (ssize_t)bytes->size - 5 ||
+        write(stop[1], "", 1) != 1)
+        abort();
+    carry_capture_open_fd(ends[0], &capture, NULL);
+    carry_capture_stop_on(capture, stop[0]);
+    const struct reading reading = read_all(capture);
+    tap_ok(reading.result == CARRY_CAPTURE_END && reading.packets == CAPTURE_PACKETS - 1,
+           "a pipe that is stopped: all that had come, and no damage where it cuts a packet");
+    carry_capture_close(capture);
+    for (int i = 0; i < 2; i++) {
+        close(ends[i]);
+        close(stop[i]);
+    }
+}
+
+static bool refuses(const char *path, int system) {
+    struct carry_capture *capture = (void *)1;
+    struct carry_capture_error error;
+    return carry_capture_open_path(path, &capture, &error) == CARRY_ERROR_READ && !capture &&
+           error.code == CARRY_ERROR_READ && error.system == system &&
+           strcmp(error.text, strerror(system)) == 0;
+}
+
+static void test_unopened(void) {
+    struct carry_capture *capture;
+    struct carry_capture_error error;
+    int write_only = open("/dev/null", O_WRONLY);
+    tap_ok(refuses("/", EISDIR) && refuses("/nothing/of/this/name", ENOENT),
+           "a folder and a missing file are refused with errno");
+    tap_ok(carry_capture_open_fd(-1, &capture, &error) == CARRY_ERROR_READ &&
+               error.system == EBADF &&
+               carry_capture_open_fd(write_only, &capture, &error) == CARRY_ERROR_READ &&
+               error.system == EBADF,
+           "so are descriptors that cannot be read");
+    close(write_only);
+}
+
+/* --- Formats --- */
+
+static void test_formats(void) {
+    static const struct {
+        const char *bytes;
+        enum carry_capture_format format;
+        const char *name, *text;
+    } files[] = {
+        {"snoop\0\0\0\0\0", CARRY_CAPTURE_FORMAT_SNOOP, "snoop", "not a capture but a snoop file"},
+        {"\xfd\x37zXZ", CARRY_CAPTURE_FORMAT_XZ, "xz", "not a capture but compressed"},
+        {"hello", CARRY_CAPTURE_FORMAT_UNKNOWN, "unknown",
+         "not a capture: it starts with 68 65 6c 6c"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct carry_capture_packet *packet;
+        struct carry_capture *capture;
+        carry_capture_open_memory(files[i].bytes, 5, &capture, NULL);
+        tap_ok(carry_capture_format(capture) == files[i].format &&
+                   carry_capture_next(capture, &packet) == CARRY_ERROR_UNRECOGNISED &&
+                   strcmp(carry_capture_last_error(capture)->text, files[i].text) == 0 &&
+                   carry_capture_format(capture) == files[i].format &&
+                   strcmp(carry_capture_format_name(files[i].format), files[i].name) == 0,
+               "%s is recognised, and not read", files[i].name);
+        carry_capture_close(capture);
+    }
+    tap_ok(strcmp(carry_capture_format_name(CARRY_CAPTURE_FORMAT_COUNT), "unknown") == 0,
+           "a format that is none is unknown");
+}
+
+static void test_allocations(const struct bytes *bytes) {
+    bool ok = true, done = false;
+    const long before = allocations_alive();
+    for (unsigned number = 1; !done && ok; number++) {
+        struct carry_capture *capture;
+        struct carry_capture_error error;
+        allocations_fail_from(number);
+        if (carry_capture_open_memory(bytes->data, bytes->size, &capture, &error) != CARRY_OK) {
+            ok = !capture && error.code == CARRY_ERROR_MEMORY;
+            continue;
+        }
+        const struct reading reading = read_all(capture);
+        done = allocations_count() < number;
+        ok = done ? reading.packets == CAPTURE_PACKETS : reading.result == CARRY_ERROR_MEMORY;
+        carry_capture_close(capture);
+        ok &= allocations_alive() == before;
+    }
+    allocations_fail_from(0);
+    tap_ok(ok && done, "every allocation fails once: an error, and nothing is kept");
+}
+
+int main(void) {
+    struct bytes pcapng = make_capture(CARRY_CAPTURE_FORMAT_PCAPNG);
+    struct bytes pcap = make_capture(CARRY_CAPTURE_FORMAT_PCAP);
+    test_pieces(&pcapng, "pcapng");
+    test_pieces(&pcap, "pcap");
+    test_cuts(&pcapng, "pcapng");
+    test_cuts(&pcap, "pcap");
+    test_failing_reads(&pcapng);
+    test_position(&pcapng);
+    test_source_that_lies();
+    test_rewind(&pcapng);
+    test_descriptor(&pcapng);
+    test_pipe(&pcapng);
+    test_stop(&pcapng);
+    test_unopened();
+    test_formats();
+    test_allocations(&pcapng);
+    bytes_free(&pcapng);
+    bytes_free(&pcap);
+    return tap_done();
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing captures: what is written reads back, what does not fit is refused, sinks that fail. */
+#include <string.h>
+
+#include "harness/captures.h"
+#include "harness/tap.h"
+
+static const uint8_t data[64] = "bytes of a packet";
+
+static struct carry_capture_packet make_packet(void) {
+    return (struct carry_capture_packet){.data = data,
+                                         .captured = 61,
+                                         .wire = 64,
+                                         .linktype = 1,
+                                         .time_ns = UINT64_C(1700000000987654321)};
+}
+
+static struct carry_capture_writer *writer_to(struct bowl *bowl, enum carry_capture_format format) {
+    const struct carry_capture_sink sink = sink_of(bowl);
+    const struct carry_capture_writer_options options = {.format = format};
+    struct carry_capture_writer *writer = NULL;
+    carry_capture_writer_create(&options, &sink, &writer);
+    return writer;
+}
+
+static bool is_same(const struct carry_capture_packet *a, const struct carry_capture_packet *b) {
+    return a->captured == b->captured && a->wire == b->wire && a->linktype == b->linktype &&
+           a->fcs == b->fcs && a->time_ns == b->time_ns &&
+           memcmp(a->data, b->data, a->captured) == 0;
+}
+
+/* Packets of all kinds that the format holds come back as they were. */
+static void test_round_trip(enum carry_capture_format format) {
+    struct bowl bowl = {0};
+    struct carry_capture_writer *writer = writer_to(&bowl, format);
+    struct carry_capture_packet packets[6];
+    bool ok = true;
+    for (unsigned i = 0; i < 6; i++) {
+        packets[i] = make_packet();
+        packets[i].captured -= 7 * i;
+        packets[i].time_ns += i;
+        packets[i].fcs = 4;
+        if (format == CARRY_CAPTURE_FORMAT_PCAPNG) {
+            packets[i].linktype += i % 2;
+            packets[i].fcs = i % 3 ? 4 : 0;
+        }
+        ok &= carry_capture_writer_add(writer, &packets[i], i % 2 ? "a comment" : NULL) == CARRY_OK;
+    }
+    ok &= carry_capture_writer_end(writer) == CARRY_OK;
+    carry_capture_writer_free(writer);
+    struct carry_capture *capture;
+    const struct carry_capture_packet *packet;
+    carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
+    for (unsigned i = 0; i < 6; i++)
+        ok &= carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET &&
+              is_same(packet, &packets[i]);
+    ok &= carry_capture_next(capture, &packet) == CARRY_CAPTURE_END;
+    tap_ok(ok && carry_capture_format(capture) == format, "%s reads back as it was written",
+           carry_capture_format_name(format));
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+}
+
+/* Of a capture without packets, and of one that says who wrote it. */
+static void test_empty(enum carry_capture_format format) {
+    struct bowl bowl = {0};
+    struct carry_capture_writer *writer = writer_to(&bowl, format);
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    bool ok = carry_capture_writer_end(writer) == CARRY_OK;
+    carry_capture_writer_free(writer);
+    carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
+    tap_ok(ok && carry_capture_next(capture, &packet) == CARRY_CAPTURE_END,
+           "%s without packets is a capture", carry_capture_format_name(format));
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+}
+
+static void test_refused(enum carry_capture_format format) {
+    struct bowl bowl = {0};
+    struct carry_capture_writer *writer = writer_to(&bowl, format);
+    struct carry_capture_packet packet = make_packet(), other = make_packet();
+    bool ok = carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
+    const size_t before = bowl.bytes.size;
+    other.captured = CARRY_CAPTURE_PACKET_MAX + 1;
+    ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+    other = make_packet();
+    other.linktype = 65536;
+    ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+    if (format == CARRY_CAPTURE_FORMAT_PCAP) {
+        other = make_packet();
+        other.linktype = 101;
+        ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+        other = make_packet();
+        other.time_ns = UINT64_MAX;
+        ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+        other = make_packet();
+        other.fcs = 3;
+        ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+    }
+    ok &= bowl.bytes.size == before;
+    ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK && bowl.bytes.size > before;
+    tap_ok(ok, "%s refuses what it cannot hold, and goes on", carry_capture_format_name(format));
+    carry_capture_writer_free(writer);
+    bytes_free(&bowl.bytes);
+}
+
+static void test_options(void) {
+    const struct carry_capture_writer_options snoop = {.format = CARRY_CAPTURE_FORMAT_SNOOP};
+    const struct carry_capture_writer_options named = {.application = "a test"};
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_writer *writer;
+    tap_ok(carry_capture_writer_create(&snoop, &sink, &writer) == CARRY_ERROR_INVALID && !writer,
+           "only pcap and pcapng are written");
+    bool ok = carry_capture_writer_create(&named, &sink, &writer) == CARRY_OK &&
+              carry_capture_writer_end(writer) == CARRY_OK;
+    tap_ok(ok && memmem(bowl.bytes.data, bowl.bytes.size, "a test", 6), "the program is named");
+    carry_capture_writer_free(writer);
+    bytes_free(&bowl.bytes);
+}
+
+/* Each call of the sink fails once; the error is final. */
+static void test_failing_sink(void) {
+    bool ok = true, failed = true;
+    for (unsigned at = 1; failed && ok; at++) {
+        struct bowl bowl = {.fails_at = at};
+        struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
+        struct carry_capture_packet packet = make_packet();
+        int first = CARRY_OK, last = CARRY_OK;
+        for (unsigned i = 0; i < 4; i++) {
+            last = carry_capture_writer_add(writer, &packet, "a comment");
+            first = first ? first : last;
+        }
+        failed = bowl.calls >= at;
+        ok = first == last && first == (failed ? CARRY_ERROR_WRITE : CARRY_OK) &&
+             carry_capture_writer_end(writer) == last;
+        carry_capture_writer_free(writer);
+        bytes_free(&bowl.bytes);
+    }
+    tap_ok(ok, "a sink that fails at each call: an error for good");
+}
+
+static void test_allocations(void) {
+    bool ok = true, done = false;
+    const long before = allocations_alive();
+    for (unsigned number = 1; !done && ok; number++) {
+        struct bowl bowl = {0};
+        struct carry_capture_packet packet = make_packet();
+        allocations_fail_from(number);
+        struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
+        int code = writer ? carry_capture_writer_add(writer, &packet, NULL) : CARRY_ERROR_MEMORY;
+        done = allocations_count() < number;
+        ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || code == CARRY_ERROR_WRITE;
+        carry_capture_writer_free(writer);
+        allocations_fail_from(0);
+        bytes_free(&bowl.bytes);
+        ok &= allocations_alive() == before;
+    }
+    tap_ok(ok && done, "every allocation fails once: an error, and nothing is kept");
+}
+
+int main(void) {
+    const enum carry_capture_format formats[] = {CARRY_CAPTURE_FORMAT_PCAP,
+                                                 CARRY_CAPTURE_FORMAT_PCAPNG};
+    for (unsigned i = 0; i < 2; i++) {
+        test_round_trip(formats[i]);
+        test_empty(formats[i]);
+        test_refused(formats[i]);
+    }
+    test_options();
+    test_failing_sink();
+    test_allocations();
+    return tap_done();
+}
