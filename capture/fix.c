@@ -126,9 +126,12 @@ static bool is_recognised(struct carry_capture *capture) {
     return format == CARRY_CAPTURE_FORMAT_PCAP || format == CARRY_CAPTURE_FORMAT_PCAPNG;
 }
 
+/* However it ends: if nothing is recognised, the damage is all there is. */
 static int refuse(struct carry_capture *capture) {
     const struct carry_capture_packet *packet;
-    return carry_capture_next(capture, &packet);
+    if (carry_capture_next(capture, &packet) == CARRY_ERROR_DAMAGED)
+        capture->error.code = CARRY_ERROR_UNRECOGNISED;
+    return capture->error.code;
 }
 
 static int run(struct fix *fix) {

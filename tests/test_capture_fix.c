@@ -278,14 +278,19 @@ static void test_cancelled(const struct bytes *bytes) {
     tap_ok(ok, "cancelled at each callback");
 }
 
-static void test_unrecognised(void) {
+static void test_unrecognised(const struct bytes *bytes) {
     const struct bytes text = {(uint8_t *)(uintptr_t) "hello, world", 12};
-    struct feed feed = feed_of(&text);
-    struct bowl bowl = {0};
-    struct carry_capture_repairs *repairs;
-    tap_ok(fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_UNRECOGNISED && !bowl.calls,
-           "of what is no capture nothing is copied");
-    carry_capture_repairs_free(repairs);
+    const struct bytes nothing = {bytes->data, 0}, cut = {bytes->data, 3};
+    const struct bytes *inputs[] = {&text, &nothing, &cut};
+    bool ok = true;
+    for (unsigned i = 0; i < 3; i++) {
+        struct feed feed = feed_of(inputs[i]);
+        struct bowl bowl = {0};
+        struct carry_capture_repairs *repairs;
+        ok &= fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_UNRECOGNISED && !bowl.calls;
+        carry_capture_repairs_free(repairs);
+    }
+    tap_ok(ok, "of what is no capture nothing is copied");
 }
 
 static void test_allocations(const struct bytes *bytes) {
@@ -372,7 +377,7 @@ int main(void) {
     test_failing_reads(&bytes, effort->stride);
     test_failing_sink(&apart);
     test_cancelled(&bytes);
-    test_unrecognised();
+    test_unrecognised(&bytes);
     test_allocations(&bytes);
     test_explain(&bytes);
     bytes_free(&apart);
