@@ -35,7 +35,7 @@ ZSTD_FORMS = {
 }
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
-FUNCTIONS_IN = ["docs/cpu.md", "docs/packet.md", "docs/sum.md"]
+FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md"]
 # Tests in Python that look at scripts and documents, and those whose results are the same however
 # the tool was compiled.
 OF_SCRIPTS = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
