@@ -12,8 +12,6 @@
 
 struct carry_capture_checker {
     struct carry_capture_check_options options;
-    bool protocols[CARRY_PROTOCOL_COUNT]; /* those that are looked at */
-    bool selects;                         /* not all of them are */
     bool has_judge;
     struct carry_capture_judge judge;
     void **states; /* of the judge, by worker; NULL: that one has none */
@@ -28,13 +26,15 @@ struct carry_capture_checker {
     bool no_memory, cancelled;
 };
 
+_Static_assert(CARRY_PROTOCOL_COUNT < 64, "a set of protocols has 64 bits");
+
 /* --- A batch of packets: what any thread does --- */
 
 /* Keeps the sums of the protocols that are asked for. */
-static size_t select_sums(const bool *protocols, struct carry_packet_sum *sums, size_t count) {
+static size_t select_sums(uint64_t protocols, struct carry_packet_sum *sums, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (protocols[sums[i].protocol])
+        if (protocols >> sums[i].protocol & 1)
             sums[kept++] = sums[i];
     return kept;
 }
@@ -76,8 +76,8 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
     totals->bytes += packet->captured;
     totals->without += count == 0;
     totals->deeper += fragment.deeper;
-    if (checker->selects)
-        count = select_sums(checker->protocols, sums, count);
+    if (checker->options.protocols != UINT64_MAX)
+        count = select_sums(checker->options.protocols, sums, count);
     add_sums(batch, index, &frame, sums, count);
     if (__builtin_expect(fragment.version && !checker->options.no_reassembly, 0))
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
@@ -112,12 +112,21 @@ struct place {
     uint32_t located;                          /* bytes of `whole` that are so in the file */
 };
 
+/* May it be listed, now or once all of its sender is known? */
+static bool is_listed(const struct carry_capture_check_options *options,
+                      const struct carry_packet_sum *sum) {
+    return verdict_is_in(sum->verdict, options->listed) ||
+           (carry_header_senders_is_alone(sum) &&
+            verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed));
+}
+
 static void add_finding(struct carry_capture_checker *checker, const struct place *place,
                         const struct carry_packet_sum *sum) {
     const struct carry_capture_check_options *options = &checker->options;
+    const bool reports = options->finding && verdict_is_in(sum->verdict, options->listed);
     struct findings *kept = &checker->summary->findings;
     struct carry_capture_finding finding;
-    if (!options->finding && !carry_findings_want(kept, sum))
+    if (!reports && !carry_findings_want(kept, sum))
         return;
     carry_finding_describe(&finding, place->whole, sum);
     finding.packet = place->packet;
@@ -126,7 +135,7 @@ static void add_finding(struct carry_capture_checker *checker, const struct plac
         finding.offset = CARRY_CAPTURE_NOWHERE;
     if (carry_findings_want(kept, sum))
         carry_findings_add(kept, &finding);
-    if (options->finding && !checker->cancelled)
+    if (reports && !checker->cancelled)
         checker->cancelled = !options->finding(options->user, &finding);
 }
 
@@ -138,7 +147,7 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
     if (carry_summary_add_sender(checker->summary, &frame, sum) != sum->verdict)
         carry_cause_leave(&known);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
-    if (verdict_is_in(known.verdict, checker->options.listed))
+    if (is_listed(&checker->options, &known))
         add_finding(checker, place, &known);
 }
 
@@ -155,11 +164,12 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
 /* Its sums count in place of what its first fragment could say. */
 static void finish_datagram(struct carry_capture_checker *checker, const struct datagram *datagram,
                             const struct carry_capture_packet *packet) {
+    const uint64_t protocols = checker->options.protocols;
     for (size_t i = 0; i < datagram->superseded_count; i++)
-        if (checker->protocols[datagram->superseded[i]])
+        if (protocols >> datagram->superseded[i] & 1)
             carry_tally_supersede(&checker->summary->tally, datagram->superseded[i]);
     for (size_t i = 0; i < datagram->fresh_count; i++)
-        if (checker->protocols[datagram->fresh[i].protocol])
+        if (protocols >> datagram->fresh[i].protocol & 1)
             finish_sum_of(checker, datagram, packet, &datagram->fresh[i]);
 }
 
@@ -243,7 +253,7 @@ static int result_of(const struct carry_capture_checker *checker, int end) {
     if (checker->no_memory)
         return carry_reader_fail(checker->capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (checker->cancelled)
-        return carry_reader_fail(checker->capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_reader_end(checker->capture, CARRY_ERROR_CANCELLED, 0);
     return end == CARRY_CAPTURE_END ? CARRY_OK : end;
 }
 
@@ -272,13 +282,10 @@ static void set_options(struct carry_capture_checker *checker,
     own->wrong = own->wrong ? own->wrong : CARRY_CAPTURE_WRONG_VERDICTS;
     own->listed = own->listed ? own->listed : own->wrong;
     own->packets = own->packets ? own->packets : UINT64_MAX;
-    for (unsigned i = 0; i < CARRY_PROTOCOL_COUNT; i++)
-        checker->protocols[i] = !own->protocols || own->protocols[i];
-    checker->selects = own->protocols;
+    own->protocols = own->protocols ? own->protocols : UINT64_MAX;
     checker->has_judge = own->judge;
     if (own->judge)
         checker->judge = *own->judge;
-    own->protocols = NULL;
     own->judge = NULL;
 }
 
@@ -291,10 +298,18 @@ static bool open_checker(struct carry_capture_checker *checker) {
     return checker->states && checker->opened && checker->pipeline;
 }
 
+static bool are_valid(const struct carry_capture_check_options *options) {
+    const struct carry_capture_judge *judge = options->judge;
+    const unsigned reported = CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL;
+    return options->threads <= CARRY_CAPTURE_THREADS_MAX && !(options->listed & ~reported) &&
+           !(options->wrong & ~reported) &&
+           (!judge || (judge->open && judge->close && judge->prepare && judge->check));
+}
+
 int carry_capture_checker_create(const struct carry_capture_check_options *options,
                                  struct carry_capture_checker **checker) {
     *checker = NULL;
-    if (options && options->threads > CARRY_CAPTURE_THREADS_MAX)
+    if (options && !are_valid(options))
         return CARRY_ERROR_INVALID;
     struct carry_capture_checker *made = calloc(1, sizeof *made);
     if (!made)

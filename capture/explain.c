@@ -238,7 +238,7 @@ static int run(struct explain *explain, uint64_t *packets) {
     if (packets)
         *packets = capture->packets;
     if (result == CARRY_CAPTURE_END)
-        return carry_reader_fail(capture, CARRY_ERROR_UNKNOWN, 0);
+        return carry_reader_fail_text(capture, CARRY_ERROR_UNKNOWN, "there is no such packet");
     if (result != CARRY_CAPTURE_PACKET)
         return result;
     explain_packet(explain, &packet);
@@ -251,6 +251,8 @@ static int run(struct explain *explain, uint64_t *packets) {
 
 int carry_capture_explain(struct carry_capture *capture, uint64_t number,
                           carry_capture_explain_fn *explain, void *user, uint64_t *packets) {
+    if (number <= capture->packets)
+        return carry_reader_fail_text(capture, CARRY_ERROR_INVALID, "that packet was read before");
     struct explain own = {.capture = capture, .number = number, .call = explain, .user = user};
     own.reassembler = carry_reassembler_create(NULL);
     own.senders = carry_header_senders_create();

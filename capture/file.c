@@ -94,6 +94,12 @@ static int obstacle(int descriptor, struct stat *status) {
     return (fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY ? EBADF : 0;
 }
 
+/* Bytes of a file from its present position on. */
+static uint64_t rest_of(int descriptor, const struct stat *status) {
+    const off_t position = lseek(descriptor, 0, SEEK_CUR);
+    return position < status->st_size ? (uint64_t)(status->st_size - position) : 0;
+}
+
 static int open_descriptor(int descriptor, bool owned, struct carry_capture **capture,
                            struct carry_capture_error *error) {
     struct stat status;
@@ -104,7 +110,7 @@ static int open_descriptor(int descriptor, bool owned, struct carry_capture **ca
     const struct carry_capture_source source = {
         .read = carry_file_read,
         .rewind = waits ? NULL : carry_file_rewind,
-        .size = waits ? 0 : (uint64_t)status.st_size,
+        .size = waits ? 0 : rest_of(descriptor, &status),
     };
     int code = carry_capture_open_source(&source, capture, error);
     if (code != CARRY_OK)

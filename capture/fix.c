@@ -2,7 +2,6 @@
 /* Copies captures with their checksums repaired: the pass of repair.h between a source and a sink.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "repair.h"
@@ -16,7 +15,6 @@ struct fix {
     struct carry_capture *capture;
     const struct carry_capture_sink *sink;
     struct carry_capture_progress progress;
-    uint64_t drawn;    /* the position that was reported last */
     uint64_t unpacked; /* bytes */
     uint64_t before;   /* bytes of the file that were read before it is copied */
     bool is_bomb;      /* more came out than captures hold */
@@ -43,15 +41,20 @@ static bool has_ended(const struct fix *fix) {
     return fix->is_bomb || fix->repair.sink_error || fix->repair.cancelled || fix->cancelled;
 }
 
-/* Calls back once for each window. */
 static void report_progress(struct fix *fix) {
     const struct carry_capture_fix_options *options = &fix->repair.options;
-    const uint64_t position = fix->before + carry_capture_position(fix->capture);
-    fix->progress.packets++;
-    if (!options->progress || position == fix->drawn || fix->cancelled)
-        return;
-    fix->drawn = fix->progress.position = position;
-    fix->cancelled = !options->progress(options->user, &fix->progress);
+    fix->progress.position = fix->before + carry_capture_position(fix->capture);
+    if (options->progress && !has_ended(fix))
+        fix->cancelled = !options->progress(options->user, &fix->progress);
+}
+
+static bool on_idle(void *context) {
+    report_progress(context);
+    return !has_ended(context);
+}
+
+static int on_full(void *context) {
+    return on_idle(context) ? 0 : ECANCELED;
 }
 
 bool carry_capture_fix_reads_twice(const struct carry_capture *capture,
@@ -70,7 +73,7 @@ static int learn(struct fix *fix) {
         fix->unpacked = carry_input_offset(&fix->capture->input);
         fix->is_bomb = is_bomb(fix);
         carry_repair_learn(&fix->repair, &packet);
-        report_progress(fix);
+        fix->progress.packets++;
     }
     carry_repair_learned(&fix->repair);
     if (has_ended(fix))
@@ -80,19 +83,12 @@ static int learn(struct fix *fix) {
     return carry_capture_rewind(fix->capture);
 }
 
-/* Waiting is the time for callbacks, too. */
-static bool on_idle(void *context) {
-    report_progress(context);
-    return !has_ended(context);
-}
-
 static int repair_all(struct fix *fix) {
     struct carry_capture_packet packet;
     int result;
-    fix->capture->input.watcher = (struct input_watcher){NULL, on_idle, fix};
     while ((result = carry_reader_next(fix->capture, &packet)) == CARRY_CAPTURE_PACKET) {
         carry_repair_packet(&fix->repair, &packet);
-        report_progress(fix);
+        fix->progress.packets++;
         if (has_ended(fix))
             return CARRY_CAPTURE_END;
     }
@@ -107,16 +103,13 @@ static int result_of(struct fix *fix, bool has_memory, int end) {
     struct carry_capture *capture = fix->capture;
     if (!has_memory)
         return carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
-    if (fix->is_bomb) {
-        carry_reader_fail(capture, CARRY_ERROR_TOO_LARGE, 0);
-        snprintf(capture->error.text, sizeof capture->error.text,
-                 "unpacks to far more than captures do");
-        return CARRY_ERROR_TOO_LARGE;
-    }
+    if (fix->is_bomb)
+        return carry_reader_fail_text(capture, CARRY_ERROR_TOO_LARGE,
+                                      "unpacks to far more than captures do");
     if (fix->repair.sink_error)
         return carry_reader_fail(capture, CARRY_ERROR_WRITE, fix->repair.sink_error);
     if (fix->repair.cancelled || fix->cancelled)
-        return carry_reader_fail(capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_reader_end(capture, CARRY_ERROR_CANCELLED, 0);
     return end;
 }
 
@@ -127,20 +120,18 @@ static bool is_recognised(struct carry_capture *capture) {
 }
 
 /* However it ends: if nothing is recognised, the damage is all there is. */
-static int refuse(struct carry_capture *capture) {
+static int refuse(struct fix *fix) {
     const struct carry_capture_packet *packet;
-    if (carry_capture_next(capture, &packet) == CARRY_ERROR_DAMAGED)
-        capture->error.code = CARRY_ERROR_UNRECOGNISED;
-    return capture->error.code;
+    struct carry_capture *capture = fix->capture;
+    if (has_ended(fix))
+        return carry_reader_end(capture, CARRY_ERROR_CANCELLED, 0);
+    int code = carry_capture_next(capture, &packet);
+    if (code == CARRY_ERROR_DAMAGED)
+        capture->error.code = code = CARRY_ERROR_UNRECOGNISED;
+    return code < 0 ? code : carry_reader_fail(capture, CARRY_ERROR_UNRECOGNISED, 0);
 }
 
-static int run(struct fix *fix) {
-    if (fix->capture->packets)
-        return carry_reader_fail(fix->capture, CARRY_ERROR_INVALID, 0);
-    if (!carry_repair_open(&fix->repair))
-        return carry_reader_fail(fix->capture, CARRY_ERROR_MEMORY, ENOMEM);
-    if (!is_recognised(fix->capture))
-        return refuse(fix->capture);
+static int copy(struct fix *fix) {
     int result = learn(fix);
     if (result != CARRY_OK)
         return result;
@@ -151,7 +142,18 @@ static int run(struct fix *fix) {
     result = result_of(fix, carry_repair_end(&fix->repair), result);
     carry_repairs_total(fix->repair.repairs);
     carry_reader_pass_to(fix->capture, NULL, NULL);
-    fix->capture->input.watcher = (struct input_watcher){0};
+    return result;
+}
+
+static int run(struct fix *fix) {
+    struct carry_capture *capture = fix->capture;
+    if (!carry_reader_is_fresh(capture))
+        return carry_reader_fail_text(capture, CARRY_ERROR_INVALID, "was read from before");
+    if (!carry_repair_open(&fix->repair))
+        return carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
+    capture->input.watcher = (struct input_watcher){on_full, on_idle, fix};
+    int result = is_recognised(capture) ? copy(fix) : refuse(fix);
+    capture->input.watcher = (struct input_watcher){0};
     return result;
 }
 

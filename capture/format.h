@@ -79,8 +79,9 @@ struct carry_capture {
     uint64_t packets;
     struct pcap pcap;
     struct pcapng pcapng;
-    int result; /* the final one */
-    struct carry_capture_error error;
+    int result;                         /* the final one, */
+    struct carry_capture_error final;   /* and why */
+    struct carry_capture_error error;   /* of what failed last */
     struct carry_capture_packet packet; /* that carry_capture_next() returned */
 };
 
@@ -134,8 +135,15 @@ void carry_pcapng_close(struct carry_capture *capture);
 /* carry_capture_next() into a packet of the caller's. */
 int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet *packet);
 
-/* Sets the error of a capture, whose text is that of the code or of errno. Returns the code. */
+/* Sets the error of a capture, whose text is that of errno, or of the code. Returns the code. */
 int carry_reader_fail(struct carry_capture *capture, int code, int system);
+
+/* The same with a text; and for good, so that no packet follows. */
+int carry_reader_fail_text(struct carry_capture *capture, int code, const char *text);
+int carry_reader_end(struct carry_capture *capture, int code, int system);
+
+/* True if nothing of it was read yet. */
+bool carry_reader_is_fresh(const struct carry_capture *capture);
 
 /* carry_capture_open_source() with a window of this size at first. */
 struct carry_capture *carry_reader_create(const struct carry_capture_source *source, size_t window);

@@ -28,7 +28,7 @@ struct header_sender {
 
 struct header_senders;
 
-/* NULL with errno set. carry_header_senders_free() takes NULL too. */
+/* NULL without memory. carry_header_senders_free() takes NULL too. */
 struct header_senders *carry_header_senders_create(void);
 void carry_header_senders_free(struct header_senders *senders);
 

@@ -23,6 +23,7 @@ void carry_input_restart(struct input *input) {
     input->at = input->end = input->window;
     input->end_offset = 0;
     input->error = 0;
+    input->ended = false;
     input->stopped = false;
     input->sink_is_full = false;
 }
@@ -64,10 +65,10 @@ static void pass_on(struct input *input) {
 
 /* Room behind `end`, which has reached the end of the window. */
 static bool make_room(struct input *input, size_t size) {
-    if (input->watcher.full && !input->watcher.full(input->watcher.context)) {
-        input->error = ENOMEM;
+    if (input->watcher.full)
+        input->error = input->watcher.full(input->watcher.context);
+    if (input->error)
         return false;
-    }
     pass_on(input);
     size_t held = carry_input_held(input);
     memmove(input->window, input->at, held);
@@ -79,11 +80,14 @@ static bool make_room(struct input *input, size_t size) {
 static bool read_more(struct input *input) {
     size_t held = (size_t)(input->end - input->window);
     int64_t size;
+    if (input->error || input->ended)
+        return false;
     do
         size = input->read(input->context, input->window + held, input->capacity - held);
     while (size == -EINTR);
     if (size < 0)
         input->error = (int)-size;
+    input->ended = size == 0;
     if (size <= 0)
         return false;
     input->end += size;

@@ -28,8 +28,9 @@ struct window {
 };
 
 struct input_watcher {
-    /* Before the bytes already gone over are overwritten; false if there is no memory. */
-    bool (*full)(void *context);
+    /* Before the bytes already gone over are overwritten; 0, or the errno with which reading ends.
+     */
+    int (*full)(void *context);
     /* Before the read function waits for bytes that are not there yet, and after signals; false if
        they are no longer wanted. */
     bool (*idle)(void *context);
@@ -44,7 +45,8 @@ struct input {
     const uint8_t *at;   /* the next byte */
     const uint8_t *end;  /* of the bytes read so far */
     uint64_t end_offset; /* of `end` in the file */
-    int error;           /* errno of the read that failed, or 0 */
+    int error;           /* errno of the read that failed, or 0; then nothing more is read, */
+    bool ended;          /* nor behind the end of the file */
     bool stopped;        /* who reads was stopped before the end of the file */
     input_sink_fn *sink; /* NULL, or what gets all bytes, in order, before they leave the window */
     void *sink_context;

@@ -15,7 +15,7 @@ struct block {
     uint32_t body_size;
 };
 
-/* Returns an int, or BLOCK_DONE if the block held no packet. */
+/* As format_next_fn, or BLOCK_DONE if the block held no packet. */
 typedef int block_fn(struct carry_capture *capture, const struct block *block,
                      struct carry_capture_packet *packet);
 
@@ -280,7 +280,7 @@ static int next_packet(struct carry_capture *capture, struct carry_capture_packe
     do
         result = next_block(capture, packet);
     while (result == BLOCK_DONE);
-    return (int)result;
+    return result;
 }
 
 bool carry_pcapng_begins(const uint8_t *bytes) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pipeline.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,22 +216,27 @@ static void watch(struct pipeline *pipeline) {
         pipeline->ended = !pipeline->work.watch(pipeline->work.context, pipeline->read);
 }
 
-/* The input's window is full: it goes with the batch that lies in it. */
-static bool on_full(void *context) {
-    struct pipeline *pipeline = context;
-    struct input *input = &pipeline->capture->input;
-    if (pipeline->next == pipeline->filling->batch.packets)
-        return true;
+/* Gives the input another window, and this one to the batch that lies in it. */
+static int hand_over(struct pipeline *pipeline, struct input *input) {
     struct window window = next_window(pipeline, carry_input_held(input));
     if (!window.bytes)
-        return false;
+        return ENOMEM;
     start_threads(pipeline);
     submit(pipeline, carry_input_swap(input, window));
     while (pipeline->submitted - pipeline->finished > pipeline->slot_count - BATCHES_AHEAD ||
            pipeline->windows_bytes > WINDOWS_BYTES)
         finish_oldest(pipeline);
+    return 0;
+}
+
+/* The input's window is full. */
+static int on_full(void *context) {
+    struct pipeline *pipeline = context;
+    int error = 0;
+    if (pipeline->next != pipeline->filling->batch.packets)
+        error = hand_over(pipeline, &pipeline->capture->input);
     watch(pipeline);
-    return true;
+    return pipeline->ended ? ECANCELED : error;
 }
 
 /* Whoever watches a pipe is to see what has come so far. */

@@ -13,11 +13,13 @@
 
 static int stopped(struct carry_capture *capture, struct carry_capture_packet *packet) {
     (void)packet;
+    capture->error = capture->final;
     return capture->result;
 }
 
 static int stop(struct carry_capture *capture, int result) {
     capture->result = result;
+    capture->final = capture->error;
     capture->next = stopped;
     return result;
 }
@@ -51,6 +53,8 @@ int carry_reader_error(struct carry_capture_error *error, int code, int system) 
     if (!error)
         return code;
     *error = (struct carry_capture_error){.code = code, .system = system};
+    if (code == CARRY_OK)
+        return code;
     snprintf(error->text, sizeof error->text, "%s",
              system ? strerror(system) : carry_error_text(code));
     return code;
@@ -58,6 +62,17 @@ int carry_reader_error(struct carry_capture_error *error, int code, int system) 
 
 int carry_reader_fail(struct carry_capture *capture, int code, int system) {
     return carry_reader_error(&capture->error, code, system);
+}
+
+int carry_reader_fail_text(struct carry_capture *capture, int code, const char *text) {
+    carry_reader_fail(capture, code, 0);
+    snprintf(capture->error.text, sizeof capture->error.text, "%s", text);
+    return code;
+}
+
+int carry_reader_end(struct carry_capture *capture, int code, int system) {
+    carry_reader_fail(capture, code, system);
+    return stop(capture, code);
 }
 
 static int fail_to_read(struct carry_capture *capture, int system) {
@@ -80,12 +95,12 @@ int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t s
     if (input->error)
         return fail_to_read(capture, input->error);
     if (have == 0)
-        return stop(capture, CARRY_CAPTURE_END);
+        return carry_reader_end(capture, CARRY_CAPTURE_END, 0);
     /* What was asked to stop may end within a record, but without a header it is no capture. */
     if (carry_format_source(capture)->stopped && capture->record &&
         carry_input_offset(input) == capture->record) {
         carry_input_drop(&capture->input);
-        return stop(capture, CARRY_CAPTURE_END);
+        return carry_reader_end(capture, CARRY_CAPTURE_END, 0);
     }
     return carry_format_damage(capture, "%s cut: %llu of %llu bytes", what,
                                (unsigned long long)have, (unsigned long long)size);
@@ -202,10 +217,16 @@ static int start(struct carry_capture *capture, struct carry_capture_packet *pac
     return capture->next(capture, packet);
 }
 
+bool carry_reader_is_fresh(const struct carry_capture *capture) {
+    return capture->next == start;
+}
+
 enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
     const uint8_t *magic = capture->next == start ? peek_magic(capture) : NULL;
     if (magic && !recognise(capture, magic))
         capture->format = find_foreign(capture, magic);
+    if (!magic && capture->input.error)
+        carry_reader_fail(capture, CARRY_ERROR_READ, capture->input.error);
     return capture->format;
 }
 
@@ -299,7 +320,7 @@ bool carry_capture_can_rewind(const struct carry_capture *capture) {
 
 int carry_capture_rewind(struct carry_capture *capture) {
     if (!capture->source.rewind)
-        return carry_reader_fail(capture, CARRY_ERROR_UNSUPPORTED, 0);
+        return carry_reader_fail_text(capture, CARRY_ERROR_UNSUPPORTED, "it can be read once only");
     int result = capture->source.rewind(capture->source.user);
     if (result < 0)
         return carry_reader_fail(capture, CARRY_ERROR_READ, -result);

@@ -440,20 +440,11 @@ _Static_assert(REASSEMBLER_DATAGRAMS_MAX == 4096 && REASSEMBLER_BYTES_MAX >> 20 
                "as the sentences below say");
 
 static const struct {
-    const char *name, *sentence;
+    const char *name, *text;
 } words[CARRY_CAPTURE_REASSEMBLY_COUNT] = {
-    [CARRY_CAPTURE_REASSEMBLY_COMPLETE] = {"complete", "reassembled"},
-    [CARRY_CAPTURE_REASSEMBLY_MISSING] = {"missing", "with fragments missing"},
-    [CARRY_CAPTURE_REASSEMBLY_OVERLAPPING] = {"overlapping",
-                                              "with fragments that contradict each other"},
-    [CARRY_CAPTURE_REASSEMBLY_MALFORMED] = {"malformed",
-                                            "with fragments that are empty or reach too far"},
-    [CARRY_CAPTURE_REASSEMBLY_EVICTED] = {"evicted",
-                                          "given up, since more than 4,096 were incomplete"},
-    [CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES] = {"evicted_bytes",
-                                                "given up, since all held more than 16 MiB"},
-    [CARRY_CAPTURE_REASSEMBLY_NO_MEMORY] = {"no_memory",
-                                            "given up, since the system had no memory left"},
+#define CARRY_REASSEMBLY(id, name, text) [CARRY_CAPTURE_REASSEMBLY_##id] = {name, text},
+#include "reassembly.def"
+#undef CARRY_REASSEMBLY
 };
 
 const char *carry_capture_reassembly_name(unsigned reassembly) {
@@ -461,5 +452,5 @@ const char *carry_capture_reassembly_name(unsigned reassembly) {
 }
 
 const char *carry_capture_reassembly_text(unsigned reassembly) {
-    return reassembly < CARRY_CAPTURE_REASSEMBLY_COUNT ? words[reassembly].sentence : "unknown";
+    return reassembly < CARRY_CAPTURE_REASSEMBLY_COUNT ? words[reassembly].text : "unknown";
 }

@@ -4,9 +4,9 @@
  *
  *     size_t count = carry_packet_check_fragment(&frame, options, sums, capacity, &fragment);
  *     if (fragment.version)
- *         for (datagram = carry_reassembler_add(reassembler, &packet, &fragment, sums, count);
- * datagram; datagram = carry_reassembler_next(reassembler)) use(datagram->fresh,
- * datagram->fresh_count);
+ *         datagram = carry_reassembler_add(reassembler, &packet, &fragment, sums, count);
+ *     for (; datagram; datagram = carry_reassembler_next(reassembler))
+ *         use(datagram->fresh, datagram->fresh_count);
  *
  * Frames come in the order of the capture. Fragments belong together that have in common what RFC
  * 791 and RFC 8200 say (addresses, identification, over IPv4 the protocol), and the scope and the

@@ -236,7 +236,7 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     logged.sum = &known;
     if (sender->leaves)
         carry_cause_leave(&known);
-    carry_group_add(&repair->waiting[sender - first][reason], left->number);
+    carry_group_add(&repair->waiting[sender - first][left_slot(reason)], left->number);
     report_left(repair, &logged, reason);
 }
 
@@ -288,11 +288,12 @@ static void settle_left(struct repair *repair) {
     size_t count;
     const struct header_sender *senders = carry_header_senders_list(repair->headers, &count);
     for (size_t i = 0; i < count; i++)
-        for (unsigned reason = 0; reason < CARRY_CAPTURE_LEFT_COUNT; reason++)
+        for (unsigned slot = 0; slot < LEFT_SLOTS; slot++)
             carry_repairs_leave_headers(
                 repair->repairs, senders[i].leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD,
-                came_early(repair, &senders[i], reason) ? CARRY_CAPTURE_LEFT_EARLY : reason,
-                &repair->waiting[i][reason]);
+                came_early(repair, &senders[i], left_of(slot)) ? CARRY_CAPTURE_LEFT_EARLY
+                                                               : left_of(slot),
+                &repair->waiting[i][slot]);
 }
 
 /* Those in the content of a fragment wait for their datagram. */

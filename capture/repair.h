@@ -33,7 +33,7 @@ struct repair {
     uint64_t *called_bad; /* for each of these senders the headers of 0 repaired as bad ones */
     struct header_senders *headers; /* of what the copy holds */
     /* For each of these senders the headers of 0 that are left, and that the end settles. */
-    struct carry_capture_group (*waiting)[CARRY_CAPTURE_LEFT_COUNT];
+    struct carry_capture_group (*waiting)[LEFT_SLOTS];
 };
 
 /* With all set that stands before the reassembler. False without memory. */

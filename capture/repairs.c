@@ -19,7 +19,7 @@ void carry_group_add(struct carry_capture_group *group, uint64_t number) {
 void carry_repairs_leave(struct carry_capture_repairs *repairs,
                          const struct carry_capture_change *left) {
     unsigned protocol = left->sum->protocol, verdict = left->sum->verdict;
-    carry_group_add(&repairs->reasons[protocol][verdict][left->left], left->number);
+    carry_group_add(&repairs->reasons[protocol][verdict][left_slot(left->left)], left->number);
     repairs->left[protocol][verdict]++;
 }
 
@@ -38,7 +38,8 @@ static struct carry_capture_group merge(const struct carry_capture_group *one,
 
 void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned verdict,
                                  unsigned why, const struct carry_capture_group *headers) {
-    struct carry_capture_group *group = &repairs->reasons[CARRY_PROTOCOL_IP][verdict][why];
+    struct carry_capture_group *group =
+        &repairs->reasons[CARRY_PROTOCOL_IP][verdict][left_slot(why)];
     *group = merge(group, headers);
     repairs->left[CARRY_PROTOCOL_IP][verdict] += headers->count;
 }
@@ -82,14 +83,14 @@ const struct carry_capture_group *
 carry_capture_left_group(const struct carry_capture_repairs *repairs, unsigned protocol,
                          unsigned verdict, unsigned left) {
     static const struct carry_capture_group none;
-    if (!is_known(protocol, verdict) || left >= CARRY_CAPTURE_LEFT_COUNT)
+    if (!is_known(protocol, verdict) || !left_is_known(left))
         return &none;
-    return &repairs->reasons[protocol][verdict][left];
+    return &repairs->reasons[protocol][verdict][left_slot(left)];
 }
 
 static const struct {
     const char *name, *text;
-} reasons[CARRY_CAPTURE_LEFT_DATAGRAM] = {
+} reasons[LEFT_SLOTS] = {
     [CARRY_CAPTURE_LEFT_ONLY] = {"only", "the options do not ask for that"},
     [CARRY_CAPTURE_LEFT_EARLY] = {"early",
                                   "the packet that shows it to be partial came later, and the "
@@ -112,16 +113,19 @@ static const struct {
     [CARRY_CAPTURE_LEFT_WRITTEN] = {"written",
                                     "in a datagram with fragments that had left before the last "
                                     "one came"},
+#define CARRY_REASSEMBLY(id, name, text)                                                           \
+    [LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_##id] = {name, "in a datagram " text},
+#include "reassembly.def"
+#undef CARRY_REASSEMBLY
 };
 
 const char *carry_capture_left_name(unsigned left) {
-    return left < CARRY_CAPTURE_LEFT_DATAGRAM
-               ? reasons[left].name
-               : carry_capture_reassembly_name(left - CARRY_CAPTURE_LEFT_DATAGRAM);
+    if (!left_is_known(left))
+        return "unknown";
+    return left < LEFT_OWN ? reasons[left].name
+                           : carry_capture_reassembly_name(left - CARRY_CAPTURE_LEFT_DATAGRAM);
 }
 
 const char *carry_capture_left_text(unsigned left) {
-    return left < CARRY_CAPTURE_LEFT_DATAGRAM
-               ? reasons[left].text
-               : carry_capture_reassembly_text(left - CARRY_CAPTURE_LEFT_DATAGRAM);
+    return left_is_known(left) ? reasons[left_slot(left)].text : "unknown";
 }

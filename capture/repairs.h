@@ -5,12 +5,28 @@
 
 #include <carry/capture.h>
 
+/* Reasons without the gap between their two kinds. */
+#define LEFT_OWN   (CARRY_CAPTURE_LEFT_WRITTEN + 1)
+#define LEFT_SLOTS (LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_COUNT)
+
+static inline unsigned left_slot(unsigned left) {
+    return left < LEFT_OWN ? left : LEFT_OWN + left - CARRY_CAPTURE_LEFT_DATAGRAM;
+}
+
+static inline unsigned left_of(unsigned slot) {
+    return slot < LEFT_OWN ? slot : CARRY_CAPTURE_LEFT_DATAGRAM + slot - LEFT_OWN;
+}
+
+static inline bool left_is_known(unsigned left) {
+    return left < LEFT_OWN ||
+           (left >= CARRY_CAPTURE_LEFT_DATAGRAM && left < CARRY_CAPTURE_LEFT_COUNT);
+}
+
 struct carry_capture_repairs {
     struct carry_capture_repair_totals totals;
     uint64_t repaired[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]; /* by the verdict before */
     uint64_t left[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];     /* by the verdict afterwards */
-    struct carry_capture_group reasons[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]
-                                      [CARRY_CAPTURE_LEFT_COUNT];
+    struct carry_capture_group reasons[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT][LEFT_SLOTS];
 };
 
 /* Counts a sum that is left. */

@@ -132,14 +132,15 @@ static void merge_links(struct senders *into, const struct senders *from) {
 }
 
 size_t carry_senders_list(const struct senders *senders, bool by_address,
-                          struct carry_capture_sender *list) {
+                          struct carry_capture_sender *list, size_t capacity) {
     struct senders sorted = {0};
     if (by_address)
         merge_links(&sorted, senders);
     else
         sorted = *senders;
     qsort(sorted.slots, sorted.used, sizeof *sorted.slots, compare);
-    for (unsigned i = 0; i < sorted.used; i++) {
+    const size_t count = sorted.used < capacity ? sorted.used : capacity;
+    for (size_t i = 0; i < count; i++) {
         const struct sender *sender = &sorted.slots[i];
         list[i] = (struct carry_capture_sender){
             .address = sender->key.address,
@@ -148,5 +149,5 @@ size_t carry_senders_list(const struct senders *senders, bool by_address,
             .at_most = sender->count,
         };
     }
-    return sorted.used;
+    return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who sent what a capture holds: addresses of IP and of links, and who sent most. */
-#ifndef CARRY_CAPTURE_SRC_TALLY_SENDERS_H
-#define CARRY_CAPTURE_SRC_TALLY_SENDERS_H
+#ifndef CARRY_CAPTURE_SRC_SENDERS_H
+#define CARRY_CAPTURE_SRC_SENDERS_H
 
 #include <carry/capture.h>
 
@@ -48,10 +48,10 @@ void carry_senders_add(struct senders *senders, const struct sender *who);
 void carry_senders_merge(struct senders *into, const struct senders *from);
 
 /*
- * The senders, the most frequent first, CARRY_CAPTURE_SENDERS_MAX at most; how many they are. By
+ * The senders, the most frequent first, `capacity` at most; how many they are. By
  * address alone, what one sends through several links is added up.
  */
 size_t carry_senders_list(const struct senders *senders, bool by_address,
-                          struct carry_capture_sender *list);
+                          struct carry_capture_sender *list, size_t capacity);
 
 #endif

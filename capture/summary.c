@@ -263,13 +263,14 @@ uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summ
 
 size_t carry_capture_senders(const struct carry_capture_summary *summary, unsigned protocol,
                              unsigned verdict, bool by_address,
-                             struct carry_capture_sender *senders, bool *complete) {
+                             struct carry_capture_sender *senders, size_t capacity,
+                             bool *complete) {
     const bool known = protocol < CARRY_PROTOCOL_COUNT && verdict < CARRY_VERDICT_COUNT &&
                        has_senders(summary, protocol, verdict);
     const struct senders *from = known ? &summary->senders[protocol][verdict] : NULL;
     if (complete)
         *complete = !from || !from->overflowed;
-    return from ? carry_senders_list(from, by_address, senders) : 0;
+    return from ? carry_senders_list(from, by_address, senders, capacity) : 0;
 }
 
 bool carry_capture_unknown_link(const struct carry_capture_summary *summary, size_t index,

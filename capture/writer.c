@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes pcap and pcapng, in this machine's byte order, with times in nanoseconds. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #define PCAP_FCS_UNIT  2u /* bytes; there are four bits for how many */
 #define RESOLUTION_NS  9  /* as a negative power of ten */
 #define INTERFACES_MAX 65536u
+#define FCS_MAX        7u /* bytes: the reader takes more for bits */
 
 struct link {
     uint32_t linktype;
@@ -29,17 +29,23 @@ struct carry_capture_writer {
     char *application;
     struct link *links; /* pcapng: an interface each; pcap: the one there is */
     uint32_t count;
-    int failed; /* CARRY_ERROR_WRITE or _MEMORY: final */
+    int failed; /* CARRY_ERROR_WRITE or CARRY_ERROR_MEMORY: final */
+    int system; /* errno of the sink */
     uint8_t buffer[512];
     size_t used;
 };
 
 /* --- Bytes --- */
 
+static void write_out(struct carry_capture_writer *writer, const void *bytes, size_t size) {
+    if (!size || writer->failed)
+        return;
+    writer->system = -writer->sink.write(writer->sink.user, bytes, size);
+    writer->failed = writer->system ? CARRY_ERROR_WRITE : CARRY_OK;
+}
+
 static void flush(struct carry_capture_writer *writer) {
-    if (writer->used && !writer->failed &&
-        writer->sink.write(writer->sink.user, writer->buffer, writer->used))
-        writer->failed = CARRY_ERROR_WRITE;
+    write_out(writer, writer->buffer, writer->used);
     writer->used = 0;
 }
 
@@ -50,8 +56,8 @@ static void put(struct carry_capture_writer *writer, const void *bytes, size_t s
         if (size)
             memcpy(writer->buffer + writer->used, bytes, size);
         writer->used += size;
-    } else if (!writer->failed && writer->sink.write(writer->sink.user, bytes, size)) {
-        writer->failed = CARRY_ERROR_WRITE;
+    } else {
+        write_out(writer, bytes, size);
     }
 }
 
@@ -118,11 +124,14 @@ static void put_interface(struct carry_capture_writer *writer, const struct link
     put32(writer, size);
 }
 
+static uint32_t packet_block_size(const struct carry_capture_packet *packet, const char *comment) {
+    const uint32_t options = comment ? option_size(strlen(comment)) + option_size(0) : 0;
+    return 32 + padded(packet->captured) + options;
+}
+
 static void put_packet_block(struct carry_capture_writer *writer, uint32_t interface,
                              const struct carry_capture_packet *packet, const char *comment) {
-    const size_t length = comment ? strlen(comment) : 0;
-    const uint32_t options = comment ? option_size(length) + option_size(0) : 0;
-    const uint32_t size = 32 + padded(packet->captured) + options;
+    const uint32_t size = packet_block_size(packet, comment);
     put32(writer, PCAPNG_BLOCK_PACKET);
     put32(writer, size);
     put32(writer, interface);
@@ -132,7 +141,7 @@ static void put_packet_block(struct carry_capture_writer *writer, uint32_t inter
     put32(writer, packet->wire);
     put_padded(writer, packet->data, packet->captured);
     if (comment) {
-        put_option(writer, PCAPNG_OPTION_COMMENT, comment, length);
+        put_option(writer, PCAPNG_OPTION_COMMENT, comment, strlen(comment));
         put_option(writer, PCAPNG_OPTION_END, "", 0);
     }
     put32(writer, size);
@@ -175,16 +184,25 @@ static bool is_same(const struct link *a, const struct link *b) {
     return a->linktype == b->linktype && a->fcs == b->fcs;
 }
 
+static bool pcapng_fits(const struct carry_capture_writer *writer,
+                        const struct carry_capture_packet *packet, const char *comment) {
+    return packet->fcs <= FCS_MAX && (!comment || strlen(comment) <= COMMENT_MAX) &&
+           packet_block_size(packet, comment) <= CARRY_CAPTURE_PACKET_MAX &&
+           writer->count < INTERFACES_MAX;
+}
+
+static bool pcap_fits(const struct carry_capture_writer *writer,
+                      const struct carry_capture_packet *packet, const struct link *link) {
+    return packet->time_ns / NS_PER_SECOND <= UINT32_MAX && link->fcs % PCAP_FCS_UNIT == 0 &&
+           link->fcs / PCAP_FCS_UNIT < 16 && (!writer->count || is_same(link, &writer->links[0]));
+}
+
 static bool fits(const struct carry_capture_writer *writer,
                  const struct carry_capture_packet *packet, const struct link *link,
                  const char *comment) {
-    if (packet->captured > CARRY_CAPTURE_PACKET_MAX || link->linktype > LINKTYPE_MAX ||
-        link->fcs > UINT8_MAX || (comment && strlen(comment) > COMMENT_MAX))
+    if (packet->captured > CARRY_CAPTURE_PACKET_MAX || link->linktype > LINKTYPE_MAX)
         return false;
-    if (!writer->is_pcap)
-        return true;
-    return packet->time_ns / NS_PER_SECOND <= UINT32_MAX && link->fcs % PCAP_FCS_UNIT == 0 &&
-           link->fcs / PCAP_FCS_UNIT < 16 && (!writer->count || is_same(link, &writer->links[0]));
+    return writer->is_pcap ? pcap_fits(writer, packet, link) : pcapng_fits(writer, packet, comment);
 }
 
 /* The number of the interface, which is written first where it is new; in pcap there is only one.
@@ -253,6 +271,10 @@ int carry_capture_writer_create(const struct carry_capture_writer_options *optio
     }
     *writer = made;
     return CARRY_OK;
+}
+
+int carry_capture_writer_errno(const struct carry_capture_writer *writer) {
+    return writer->system;
 }
 
 void carry_capture_writer_free(struct carry_capture_writer *writer) {

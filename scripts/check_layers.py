@@ -37,12 +37,13 @@ TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder
 
 # The files of libcarry-capture, by what they are for, from the bottom up: work stands above all.
 CAPTURE = ROOT / "capture"
-CAPTURE_LAYERS = [["reading", "datagrams", "accounts"], ["work"]]
+CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
+    "tables": "link_names reasons reassembly",
     "reading": "file format input pcap pcapng reader unpack unpack_none",
     "datagrams": "content fragment_table reassemble",
-    "accounts": "cause findings header_senders link_names reasons repairs senders summary why",
+    "accounts": "cause findings header_senders repairs senders summary why",
     "work": "check explain fix pipeline repair threads threads_none threads_posix writer",
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}

@@ -38,7 +38,7 @@ static void *work(void *user) {
     const struct carry_capture_check_options options = {
         .threads = 3, .finding = count_finding, .user = own};
     struct carry_capture_summary *summary;
-    struct carry_capture_repairs *repairs;
+    struct carry_capture_repairs *repairs = NULL;
     struct carry_capture *capture;
     carry_capture_open_memory(bytes.data, bytes.size, &capture, NULL);
     pthread_barrier_wait(&barrier);
@@ -48,7 +48,7 @@ static void *work(void *user) {
         own->code = carry_capture_rewind(capture);
     if (own->code == CARRY_OK)
         own->code = carry_capture_fix(capture, NULL, NULL, &repairs);
-    own->repaired = carry_capture_repair_totals(repairs)->repaired;
+    own->repaired = repairs ? carry_capture_repair_totals(repairs)->repaired : 0;
     pthread_barrier_wait(&barrier); /* all are still open */
     carry_capture_repairs_free(repairs);
     carry_capture_summary_free(summary);

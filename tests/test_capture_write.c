@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing captures: what is written reads back, what does not fit is refused, sinks that fail. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/captures.h"
@@ -87,6 +89,9 @@ static void test_refused(enum carry_capture_format format) {
     other = make_packet();
     other.linktype = 65536;
     ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+    other = make_packet();
+    other.fcs = 31;
+    ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
     if (format == CARRY_CAPTURE_FORMAT_PCAP) {
         other = make_packet();
         other.linktype = 101;
@@ -103,6 +108,30 @@ static void test_refused(enum carry_capture_format format) {
     tap_ok(ok, "%s refuses what it cannot hold, and goes on", carry_capture_format_name(format));
     carry_capture_writer_free(writer);
     bytes_free(&bowl.bytes);
+}
+
+/* The largest packet that is written is read, and the next one is refused. */
+static void test_largest(enum carry_capture_format format) {
+    const uint32_t around = format == CARRY_CAPTURE_FORMAT_PCAPNG ? 32 : 0;
+    struct carry_capture_packet packet = make_packet();
+    const struct carry_capture_packet *read;
+    struct carry_capture *capture;
+    struct bowl bowl = {0};
+    struct carry_capture_writer *writer = writer_to(&bowl, format);
+    packet.captured = packet.wire = CARRY_CAPTURE_PACKET_MAX - around + 1;
+    uint8_t *bytes = calloc(1, packet.captured);
+    packet.data = bytes;
+    bool ok = carry_capture_writer_add(writer, &packet, NULL) == CARRY_ERROR_INVALID;
+    packet.captured--;
+    ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
+    carry_capture_writer_free(writer);
+    carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
+    ok &= carry_capture_next(capture, &read) == CARRY_CAPTURE_PACKET &&
+          read->captured == packet.captured;
+    tap_ok(ok, "%s: the largest packet reads back", carry_capture_format_name(format));
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+    free(bytes);
 }
 
 static void test_options(void) {
@@ -134,7 +163,8 @@ static void test_failing_sink(void) {
         }
         failed = bowl.calls >= at;
         ok = first == last && first == (failed ? CARRY_ERROR_WRITE : CARRY_OK) &&
-             carry_capture_writer_end(writer) == last;
+             carry_capture_writer_end(writer) == last &&
+             carry_capture_writer_errno(writer) == (failed ? ENOSPC : 0);
         carry_capture_writer_free(writer);
         bytes_free(&bowl.bytes);
     }
@@ -167,6 +197,7 @@ int main(void) {
         test_round_trip(formats[i]);
         test_empty(formats[i]);
         test_refused(formats[i]);
+        test_largest(formats[i]);
     }
     test_options();
     test_failing_sink();

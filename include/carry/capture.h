@@ -19,24 +19,25 @@
  *     - CARRY_ERROR_UNRECOGNISED: the file is no capture of a format that is read here;
  *     - CARRY_ERROR_DAMAGED: the capture contradicts its format from some offset on;
  *     - CARRY_ERROR_READ, CARRY_ERROR_WRITE: the source or the sink failed;
- *     - CARRY_ERROR_TOO_LARGE: more comes out of a compressed capture than captures hold;
- *     - CARRY_ERROR_CANCELLED: a callback returned false;
+ *     - CARRY_ERROR_CANCELLED: a callback returned false. No packet can be read then, unless the
+ *       capture is rewound;
  *     - CARRY_ERROR_MEMORY;
  *    carry_capture_last_error() has the details. What was found before an error is kept: a summary
- *    holds it, and callbacks have told it;
+ *    holds it, and callbacks have reported it. Only what a summary holds after
+ * CARRY_ERROR_CANCELLED depends on the threads;
  *  - input is never trusted. Memory has a bound that does not depend on the input's size, and so
  *    has the time for each packet;
  *  - a capture, a checker, a summary and a writer are each used by one thread at a time. Different
  *    ones may be used by different threads at once: the library has no global and no thread-local
- *    state;
+ *    state of its own;
  *  - callbacks run in the thread that called the library, in the order of the packets, and must not
  *    use the object that is calling them. Those of a judge run in worker threads too;
  *  - worker threads block all signals. The library handles no signal, prints nothing and never ends
  *    the process;
  *  - the caller frees what a function creates. Functions that free or close accept NULL;
- *  - structures that the library fills may grow at the end in later releases: use them where they
- *    are, through the pointers given. Structures that the caller fills have reserved members, which
- *    must be 0; a structure of zeros asks for the defaults;
+ *  - totals and explanations may grow at the end in later releases: use them where they are,
+ * through the pointers given. All other structures keep their size; their reserved members must be
+ * 0. Options of zeros ask for the defaults;
  *  - offsets count bytes of the capture, uncompressed. Times are nanoseconds since 1970 in UTC.
  */
 #ifndef CARRY_CAPTURE_H
@@ -55,6 +56,7 @@ struct carry_capture_error {
     int32_t system;  /* errno, or 0 */
     uint64_t offset; /* of the record, block or header that cannot be read */
     char text[160];  /* one line, without the name of the file */
+    uint64_t reserved[4];
 };
 
 /*
@@ -152,12 +154,14 @@ struct carry_capture_packet {
     uint32_t linktype;  /* LINKTYPE_ value */
     uint32_t fcs;       /* bytes of frame check sequence at the end of `wire`, where known */
     uint32_t interface; /* pcapng: within its section; else 0 */
-    uint64_t number;    /* from 1 */
-    uint64_t time_ns;   /* 0: not known */
-    uint64_t offset;    /* of data[0] in the capture */
+    uint32_t reserved;
+    uint64_t number;  /* from 1 */
+    uint64_t time_ns; /* 0: not known */
+    uint64_t offset;  /* of data[0] in the capture */
+    uint64_t reserved2;
 };
 
-/* Most bytes of one packet: a record that claims more is damage. */
+/* Most bytes of one packet, and of the block of pcapng around it: what claims more is damage. */
 #define CARRY_CAPTURE_PACKET_MAX (16u << 20)
 
 enum { CARRY_CAPTURE_END = 0, CARRY_CAPTURE_PACKET = 1 };
@@ -217,7 +221,8 @@ struct carry_capture_finding {
     uint64_t offset; /* of the checksum field in the capture, or CARRY_CAPTURE_NOWHERE */
     struct carry_capture_address from, to;
     int32_t from_port, to_port;                /* -1: none */
-    const struct carry_capture_packet *packet; /* in callbacks; NULL in a summary */
+    const struct carry_capture_packet *packet; /* in callbacks; else NULL */
+    uint64_t reserved[4];
 };
 
 /* True if sum->expected holds what should be stored: of an illegal sum only where that is known. */
@@ -226,7 +231,7 @@ CARRY_API bool carry_capture_has_expected(const struct carry_packet_sum *sum);
 /* "zero", "by_sender". */
 CARRY_API const char *carry_capture_cause_name(unsigned cause);
 
-/* A reason in words, behind a number of checksums: "in fragments". */
+/* A reason in words, behind a number of checksums: "in fragments", "cut short by the capture". */
 CARRY_API const char *carry_capture_reason_text(unsigned reason);
 
 /* --- Checking --- */
@@ -241,19 +246,23 @@ struct carry_capture_progress {
 /* Returns false to cancel. Called at least once for each 128 KiB, and before waiting for input. */
 typedef bool carry_capture_progress_fn(void *user, const struct carry_capture_progress *progress);
 
-/* Called for each checksum with a verdict of options->listed; returns false to cancel. */
+/*
+ * Called for each checksum with a verdict of options->listed, also with one that covers a datagram:
+ * at the packet that completed it. Returns false to cancel.
+ */
 typedef bool carry_capture_finding_fn(void *user, const struct carry_capture_finding *finding);
 
 /*
  * Judges packets in place of carry_packet_check_fragment(), faster: functions made at run time, or
- * a device. Each worker, the calling thread included, has a state of its own.
+ * a device. Each worker, the calling thread included, has a state of its own. All functions must be
+ * given.
  */
 struct carry_capture_judge {
-    /* In the worker, before its first packet; NULL: this worker is to do without. */
+    /* Called in the worker before its first packet. Returns its state, or NULL to do without. */
     void *(*open)(void *user);
-    /* For each state, when the checker is freed. */
+    /* Called for each state when the checker is freed. */
     void (*close)(void *user, void *state);
-    /* Before packets are judged, which follow one another. False: do not ask for these. */
+    /* Called for packets in a row before they are judged. Returns false to leave them all. */
     bool (*prepare)(void *state, const struct carry_capture_packet *packets, size_t count);
     /*
      * As carry_packet_check() with the same options and room for CARRY_PACKET_SUMS_MAX, of a frame
@@ -265,13 +274,14 @@ struct carry_capture_judge {
 };
 
 struct carry_capture_check_options {
-    struct carry_packet_options packet;      /* `fix` is not used */
-    uint32_t threads;                        /* with the calling one; 0: one for each core */
-    uint32_t wrong;                          /* set of verdicts (0: bad and illegal) */
-    uint32_t listed;                         /* set of verdicts that are findings (0: as `wrong`) */
-    uint32_t kept;                           /* so many findings, the first, go to the summary */
-    uint64_t packets;                        /* that are read at most (0: all) */
-    const bool *protocols;                   /* CARRY_PROTOCOL_COUNT of them (NULL: all) */
+    struct carry_packet_options packet; /* `fix` is not used */
+    uint32_t threads;                   /* with the calling one; 0: one for each core */
+    uint32_t wrong;     /* set of bad, partial and illegal, 1u << verdict (0: bad and illegal) */
+    uint32_t listed;    /* the same: checksums with these verdicts are findings (0: as `wrong`) */
+    uint32_t kept;      /* so many findings, the first, go to the summary: room for twice as many
+                           is allocated */
+    uint64_t packets;   /* that are read at most (0: all) */
+    uint64_t protocols; /* set of those to be judged, UINT64_C(1) << protocol (0: all) */
     const struct carry_capture_judge *judge; /* NULL: none */
     bool no_reassembly;                      /* of fragmented datagrams */
     carry_capture_finding_fn *finding;       /* NULL: not called */
@@ -298,8 +308,8 @@ CARRY_API int carry_capture_check(struct carry_capture *capture,
 
 /*
  * The same for many captures: threads and memory are kept between them. Options and judge are
- * copied; what they point to must stay. `summary` is cleared first. CARRY_ERROR_INVALID if the
- * options contradict what is said above, CARRY_ERROR_MEMORY.
+ * copied; what their `user` points to must stay. `summary` is cleared first. CARRY_ERROR_INVALID if
+ * the options contradict what is said above.
  */
 struct carry_capture_checker;
 CARRY_API int carry_capture_checker_create(const struct carry_capture_check_options *options,
@@ -352,9 +362,12 @@ struct carry_capture_sender {
     struct carry_capture_address address;
     struct carry_capture_link link;
     uint64_t at_least, at_most; /* checksums; equal unless there were more senders than are kept */
+    uint64_t reserved[2];
 };
 
-/* The most senders of one protocol and verdict; of more, the most frequent are kept. */
+/* The most senders of one protocol and verdict in this release; of more, the most frequent are
+ * kept.
+ */
 #define CARRY_CAPTURE_SENDERS_MAX 64
 
 /* An empty summary, to merge others into; NULL without memory. */
@@ -386,15 +399,16 @@ CARRY_API uint64_t carry_capture_reassembly_count(const struct carry_capture_sum
 
 /*
  * The senders of bad, partial or illegal checksums, the most frequent first. Writes at most
- * CARRY_CAPTURE_SENDERS_MAX and returns how many. With `by_address`, what one address sends through
- * several links is one sender with an empty link. *complete, unless NULL, tells whether these are
- * all senders.
+ * `capacity` and returns how many. With `by_address`, what one address sends through
+ * several links is one sender with an empty link. *complete, unless NULL, tells whether all
+ * senders were kept.
  */
 CARRY_API size_t carry_capture_senders(const struct carry_capture_summary *summary,
                                        unsigned protocol, unsigned verdict, bool by_address,
-                                       struct carry_capture_sender *senders, bool *complete);
+                                       struct carry_capture_sender *senders, size_t capacity,
+                                       bool *complete);
 
-/* Link types that are not known: number `index` of them; false if there are fewer. */
+/* Link types that are not known, the first 16: number `index`; false if there are fewer. */
 CARRY_API bool carry_capture_unknown_link(const struct carry_capture_summary *summary, size_t index,
                                           uint32_t *linktype, uint64_t *packets);
 
@@ -438,21 +452,21 @@ struct carry_capture_sink {
 
 /* Why a bad, partial or illegal checksum is left as it is. */
 enum carry_capture_left {
-    CARRY_CAPTURE_LEFT_ONLY,     /* options->packet.fix does not name its verdict */
-    CARRY_CAPTURE_LEFT_EARLY,    /* the frame that shows its verdict to be one came behind it */
-    CARRY_CAPTURE_LEFT_BESIDE,   /* of IPv4 headers of 0 in one frame, only some are partial */
-    CARRY_CAPTURE_LEFT_QUOTED,   /* an ICMP error quotes it */
-    CARRY_CAPTURE_LEFT_COVERED,  /* a sum that cannot be verified covers it */
-    CARRY_CAPTURE_LEFT_PARTIAL,  /* a sum covers it that is right once a partial one is complete */
-    CARRY_CAPTURE_LEFT_SNAPLEN,  /* the capture cut bytes that it covers */
-    CARRY_CAPTURE_LEFT_ADLER32,  /* it verifies as Adler-32, and options->packet.fix is 0 */
-    CARRY_CAPTURE_LEFT_NESTED,   /* in a fragmented datagram inside another */
-    CARRY_CAPTURE_LEFT_TUNNEL,   /* in a datagram with fragments that a checksum around covers */
-    CARRY_CAPTURE_LEFT_UNKNOWN,  /* what it should hold is not certain */
-    CARRY_CAPTURE_LEFT_WRITTEN,  /* in a fragment that was written before the last one came, and the
-                                    sink cannot rewrite */
-    CARRY_CAPTURE_LEFT_DATAGRAM, /* from here on: what became of its datagram, as
-                                    LEFT_DATAGRAM + enum carry_capture_reassembly */
+    CARRY_CAPTURE_LEFT_ONLY,    /* options->packet.fix does not name its verdict */
+    CARRY_CAPTURE_LEFT_EARLY,   /* the frame that shows its verdict to be one came behind it */
+    CARRY_CAPTURE_LEFT_BESIDE,  /* of IPv4 headers of 0 in one frame, only some are partial */
+    CARRY_CAPTURE_LEFT_QUOTED,  /* an ICMP error quotes it */
+    CARRY_CAPTURE_LEFT_COVERED, /* a sum that cannot be verified covers it */
+    CARRY_CAPTURE_LEFT_PARTIAL, /* a sum covers it that is right once a partial one is complete */
+    CARRY_CAPTURE_LEFT_SNAPLEN, /* the capture cut bytes that it covers */
+    CARRY_CAPTURE_LEFT_ADLER32, /* it verifies as Adler-32, and options->packet.fix is 0 */
+    CARRY_CAPTURE_LEFT_NESTED,  /* in a fragmented datagram inside another */
+    CARRY_CAPTURE_LEFT_TUNNEL,  /* in a datagram with fragments that a checksum around covers */
+    CARRY_CAPTURE_LEFT_UNKNOWN, /* what it should hold is not certain */
+    CARRY_CAPTURE_LEFT_WRITTEN, /* in a fragment that was written before the last one came, and the
+                                   sink cannot rewrite */
+    CARRY_CAPTURE_LEFT_DATAGRAM = 64, /* from here on: what became of its datagram, as
+                                         LEFT_DATAGRAM + enum carry_capture_reassembly */
     CARRY_CAPTURE_LEFT_COUNT = CARRY_CAPTURE_LEFT_DATAGRAM + CARRY_CAPTURE_REASSEMBLY_COUNT
 };
 
@@ -471,6 +485,10 @@ struct carry_capture_change {
     uint32_t left; /* why: enum carry_capture_left */
 };
 
+/*
+ * Returns false to cancel. Changes in fragments are reported when their datagram is complete, and
+ * what is left in them when it is certain that it never will be.
+ */
 typedef bool carry_capture_change_fn(void *user, const struct carry_capture_change *change);
 
 struct carry_capture_fix_options {
@@ -486,8 +504,9 @@ struct carry_capture_repairs;
 /*
  * Writes all bytes of a capture, from the first on, to `sink`, with the checksums repaired as
  * carry_packet_fix() repairs them; every other byte is as it was, damage and what follows it
- * included. What was compressed is written uncompressed. The capture must be at its first packet.
- * Without a sink (NULL) nothing is written, and the repairs are those that would be made.
+ * included. What was compressed is written uncompressed. Nothing of the capture may have been read
+ * before, or CARRY_ERROR_INVALID is returned. Without a sink (NULL) nothing is written, and the
+ * repairs are those that would be made.
  *
  * Sums over fragmented datagrams are repaired when the last fragment has come. For fragments that
  * were written by then, the sink must be able to rewrite.
@@ -498,6 +517,7 @@ struct carry_capture_repairs;
  *
  * *repairs is new in any case, and NULL only if there is no memory for it. After
  * CARRY_ERROR_DAMAGED all bytes were written; after any other error the copy is not whole.
+ * CARRY_ERROR_TOO_LARGE: a compressed capture unpacks to more than 64 MiB and 200 times its size.
  */
 CARRY_API int carry_capture_fix(struct carry_capture *capture,
                                 const struct carry_capture_fix_options *options,
@@ -561,9 +581,10 @@ typedef bool carry_capture_explain_fn(void *user,
 
 /*
  * Explains packet `number`, from 1: calls `explain` for its frame, and for each datagram of which
- * it holds a fragment. Reads on as far as that takes. A frame whose verdicts depend on later frames
- * of its sender comes last. CARRY_ERROR_UNKNOWN if the capture has fewer packets; *packets, unless
- * NULL, then says how many.
+ * it holds a fragment. Reads on as far as that takes; if the capture cannot be read so far, what is
+ * missing counts as never having come. A frame whose verdicts depend on later frames of its sender
+ * comes last. CARRY_ERROR_INVALID if the packet was read before, CARRY_ERROR_UNKNOWN if the capture
+ * has fewer packets; *packets, unless NULL, then says how many.
  */
 CARRY_API int carry_capture_explain(struct carry_capture *capture, uint64_t number,
                                     carry_capture_explain_fn *explain, void *user,
@@ -592,10 +613,15 @@ struct carry_capture_writer_options {
  * for each link type and length of frame check sequence; a pcap file has the link type of its first
  * packet. The first call that adds a packet writes the head of the file.
  *
- * carry_capture_writer_add() returns CARRY_ERROR_INVALID, and writes nothing, for a packet that the
- * format cannot hold: above CARRY_CAPTURE_PACKET_MAX, or in pcap of another link type, or of a time
- * beyond 2106. CARRY_ERROR_WRITE is final. `comment` may be NULL; pcap has none.
- * carry_capture_writer_end() writes the head if no packet came. The sink need not rewrite.
+ * carry_capture_writer_add() returns CARRY_ERROR_INVALID, and writes nothing, for what the format
+ * cannot hold:
+ *  - a packet above CARRY_CAPTURE_PACKET_MAX, or a link type above 65,535;
+ *  - in pcap: another link type, or length of frame check sequence, than the first packet's; a time
+ *    beyond 2106; a frame check sequence of an odd length, or above 30 bytes;
+ *  - in pcapng: a comment above 65,535 bytes; a frame check sequence above 7 bytes; more than
+ * 65,536 interfaces. CARRY_ERROR_WRITE and CARRY_ERROR_MEMORY are final. `comment` may be NULL;
+ * pcap has none. carry_capture_writer_end() writes the head if no packet came. The sink need not
+ * rewrite.
  */
 CARRY_API int carry_capture_writer_create(const struct carry_capture_writer_options *options,
                                           const struct carry_capture_sink *sink,
@@ -604,6 +630,9 @@ CARRY_API int carry_capture_writer_add(struct carry_capture_writer *writer,
                                        const struct carry_capture_packet *packet,
                                        const char *comment);
 CARRY_API int carry_capture_writer_end(struct carry_capture_writer *writer);
+
+/* errno of the sink, after CARRY_ERROR_WRITE; else 0. */
+CARRY_API int carry_capture_writer_errno(const struct carry_capture_writer *writer);
 CARRY_API void carry_capture_writer_free(struct carry_capture_writer *writer);
 
 CARRY_END_DECLS

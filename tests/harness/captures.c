@@ -180,6 +180,23 @@ struct bytes make_long_capture(unsigned copies) {
     return make(CARRY_CAPTURE_FORMAT_PCAPNG, copies);
 }
 
+struct bytes make_skipped(uint32_t size) {
+    struct bytes bytes = {0};
+    const struct carry_capture_sink sink = {.write = append, .user = &bytes};
+    const uint32_t head[2] = {0x0bad, size / 4 * 4};
+    struct carry_capture_writer *writer;
+    if (carry_capture_writer_create(NULL, &sink, &writer) != CARRY_OK ||
+        carry_capture_writer_end(writer) != CARRY_OK)
+        abort();
+    carry_capture_writer_free(writer);
+    uint8_t *zeros = calloc(1, head[1] - 12);
+    if (!zeros || append(&bytes, head, sizeof head) || append(&bytes, zeros, head[1] - 12) ||
+        append(&bytes, &head[1], 4))
+        abort();
+    free(zeros);
+    return bytes;
+}
+
 /* --- Sources --- */
 
 static size_t least(size_t a, size_t b) {

@@ -35,6 +35,9 @@ struct bytes make_capture(enum carry_capture_format format);
 /* So many copies of it, behind each other, as one capture. */
 struct bytes make_long_capture(unsigned copies);
 
+/* A capture of one block of so many bytes that holds no packet. */
+struct bytes make_skipped(uint32_t size);
+
 /* A source over bytes. */
 struct feed {
     const struct bytes *bytes;

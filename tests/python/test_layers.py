@@ -34,7 +34,7 @@ def test_draws_the_layers(tree: Path) -> None:
     status, lines = check(tree)
     assert status == 0
     assert lines[0].startswith("the core, from the bottom up: base <- cpu <- { patch, xstate } <- ")
-    assert lines[1] == "libcarry-capture: { reading, datagrams, accounts } <- work"
+    assert lines[1] == "libcarry-capture: tables <- { reading, datagrams, accounts } <- work"
     assert lines[2] == "the command: common <- { capture, sites, xstate } <- bench"
     assert lines[3].endswith(" 0 against the layers")
 

@@ -236,7 +236,7 @@ static bool open_run(struct run *run, bool many) {
         .listed = options->listed,
         .kept = options->bad_only ? 0 : (uint32_t)options->show,
         .packets = options->packets,
-        .protocols = options->selects ? options->protocols : NULL,
+        .protocols = options->protocols,
         .judge = run->jit ? &judge : NULL,
         .no_reassembly = !options->reassemble,
         .finding = looks ? take_finding : NULL,

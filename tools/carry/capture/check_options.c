@@ -169,7 +169,7 @@ static int add_protocol(struct check_options *options, const char *name, size_t 
         const char *known = carry_packet_protocol_name(protocol);
         if (strlen(known) != size || strncasecmp(known, name, size) != 0)
             continue;
-        options->protocols[protocol] = true;
+        options->protocols |= UINT64_C(1) << protocol;
         return STATUS_CLEAN;
     }
     return command_usage("check", "no protocol '%.*s'", (int)size, name);
@@ -177,8 +177,7 @@ static int add_protocol(struct check_options *options, const char *name, size_t 
 
 static int set_protocols(struct check_options *options, const char *list) {
     int status = STATUS_CLEAN;
-    options->selects = true;
-    memset(options->protocols, false, sizeof options->protocols);
+    options->protocols = 0;
     for (;; list++) {
         size_t size = strcspn(list, ",");
         status = add_protocol(options, list, size);
@@ -255,7 +254,6 @@ int check_options(int argc, char **argv, struct check_options *options) {
         .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
         .listed = CARRY_CAPTURE_WRONG_VERDICTS,
     };
-    memset(options->protocols, true, sizeof options->protocols);
     opterr = 0;
     optind = 1;
     while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {

@@ -22,14 +22,13 @@ struct check_options {
     bool help;
     bool reassemble;
     size_t show;
-    unsigned threads;                     /* 0: one for each core */
-    uint64_t packets;                     /* to be read of each file; 0: all */
-    uint64_t jit;                         /* packets of a shape that is worth a function; 0: none */
-    bool selects;                         /* not every protocol is looked at */
-    unsigned wrong;                       /* verdicts that make a capture bad, a bit each */
-    unsigned listed;                      /* verdicts of which each sum is listed */
-    const char *write_bad;                /* NULL: nowhere */
-    bool protocols[CARRY_PROTOCOL_COUNT]; /* those that are looked at */
+    unsigned threads;      /* 0: one for each core */
+    uint64_t packets;      /* to be read of each file; 0: all */
+    uint64_t jit;          /* packets of a shape that is worth a function; 0: none */
+    unsigned wrong;        /* verdicts that make a capture bad, a bit each */
+    unsigned listed;       /* verdicts of which each sum is listed */
+    const char *write_bad; /* NULL: nowhere */
+    uint64_t protocols;    /* set of those that are looked at; 0: all */
     struct carry_packet_options packet;
 };
 

@@ -114,8 +114,7 @@ static void print_group(void *context, unsigned protocol, unsigned verdict, unsi
             text_count(number, group->count), carry_packet_verdict_name(verdict),
             text_plural(group->count));
     text_print_frames(out, group->frames, shown(group), group->count);
-    fprintf(out, ": %s%s\n", left < CARRY_CAPTURE_LEFT_DATAGRAM ? "" : "in a datagram ",
-            left_text(left));
+    fprintf(out, ": %s\n", left_text(left));
 }
 
 static void print_groups(const struct fix_report *report) {

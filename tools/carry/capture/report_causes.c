@@ -51,7 +51,8 @@ static void print_senders(FILE *out, const struct carry_capture_summary *summary
     struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
     const uint64_t total = carry_capture_count(summary, protocol, verdict);
     bool complete;
-    size_t used = carry_capture_senders(summary, protocol, verdict, true, senders, &complete);
+    size_t used = carry_capture_senders(summary, protocol, verdict, true, senders,
+                                        CARRY_CAPTURE_SENDERS_MAX, &complete);
     if (complete)
         print_exact(out, senders, (unsigned)used, total);
     else
@@ -105,7 +106,7 @@ static void print_reasons(FILE *out, const struct carry_capture_summary *summary
             fprintf(out, " %s", text_count(number, count));
         fprintf(out, " %s", carry_capture_reason_text(reason));
         if (reason == CARRY_REASON_SNAPLEN)
-            fprintf(out, " %s bytes",
+            fprintf(out, ", which kept at most %s bytes",
                     text_count(number, carry_capture_totals(summary)->longest_cut));
         separator = ",";
     }

@@ -130,7 +130,8 @@ static json_t *sender_json(const struct carry_capture_sender *sender) {
 static void add_senders(json_t *verdicts, const struct carry_capture_summary *summary,
                         unsigned protocol, unsigned verdict) {
     struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
-    size_t count = carry_capture_senders(summary, protocol, verdict, false, senders, NULL);
+    size_t count = carry_capture_senders(summary, protocol, verdict, false, senders,
+                                         CARRY_CAPTURE_SENDERS_MAX, NULL);
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, sender_json(&senders[i]));
