@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares the built libraries with the ABI that is recorded in abi/, by abidiff.
+
+usage: check_abi.py BUILD [--records FOLDER] [--news FILE] [--record]
+
+New functions are welcome. A function that is gone, or whose types have changed, must be named in
+the newest section of NEWS.md. --record writes the records anew, as for a release.
+"""
+
+import argparse
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARIES = ["src/libcarry.so", "capture/libcarry-capture.so", "jit/libcarry-jit.so"]
+
+# What is public by the headers, and nothing of where and by what it was built.
+PUBLIC = ["--headers-dir", "include", "--drop-private-types", "--exported-interfaces-only"]
+PLAIN = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed"]
+
+# abidiff's exit status: bits.
+FAILED, CHANGED = 3, 4
+CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?:\(|'|\{)", re.M)
+
+
+def record(library: Path, path: Path) -> None:
+    command = ["abidw", *PUBLIC, *PLAIN, "--type-id-style", "hash", library]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    path.write_text(done.stdout)
+
+
+def changes(library: Path, path: Path) -> tuple[set[str], str]:
+    """The functions that are gone or changed, and abidiff's report."""
+    command = ["abidiff", "--no-added-syms"]
+    done = subprocess.run(
+        [*command, path, library], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    if done.returncode & FAILED:
+        raise SystemExit(f"abidiff failed on {path}: {done.stderr or done.stdout}")
+    found = set(CHANGE.findall(done.stdout))
+    if done.returncode & CHANGED and not found:
+        raise SystemExit(f"{library.name}: a change without a name\n{done.stdout}")
+    return found, done.stdout
+
+
+def newest_section(news: Path) -> str:
+    return news.read_text().split("\n## ")[1]
+
+
+def check(library: Path, path: Path, announced: str) -> list[str]:
+    found, report = changes(library, path)
+    silent = sorted(name for name in found if not re.search(rf"\b{name}\b", announced))
+    print(f"{library.name}: {len(found)} functions changed or gone, {len(silent)} in silence")
+    if silent:
+        print(report)
+    return [f"{library.name}: {name} changed, and NEWS.md does not name it" for name in silent]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--records", type=Path, default=ROOT / "abi")
+    parser.add_argument("--news", type=Path, default=ROOT / "NEWS.md")
+    parser.add_argument("--record", action="store_true")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    if platform.machine() != "x86_64":
+        print("skipped: the record is that of x86-64")
+        return 0
+    errors = []
+    for name in LIBRARIES:
+        library = (options.build / name).resolve()
+        path = options.records / f"{library.name.split('.')[0]}.abi"
+        if options.record:
+            record(library, path)
+        else:
+            errors += check(library, path, newest_section(options.news))
+    for error in errors:
+        print(error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
