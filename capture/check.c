@@ -251,9 +251,9 @@ static void settle(struct carry_capture_checker *checker) {
 
 static int result_of(const struct carry_capture_checker *checker, int end) {
     if (checker->no_memory)
-        return carry_reader_fail(checker->capture, CARRY_ERROR_MEMORY, ENOMEM);
+        return carry_format_fail(checker->capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (checker->cancelled)
-        return carry_reader_end(checker->capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_format_end(checker->capture, CARRY_ERROR_CANCELLED, 0);
     return end == CARRY_CAPTURE_END ? CARRY_OK : end;
 }
 
@@ -342,7 +342,7 @@ int carry_capture_check(struct carry_capture *capture,
     *summary = carry_capture_summary_create();
     int code = *summary ? carry_capture_checker_create(options, &checker) : CARRY_ERROR_MEMORY;
     if (code != CARRY_OK)
-        return carry_reader_fail(capture, code, 0);
+        return carry_format_fail(capture, code, 0);
     code = carry_capture_checker_run(checker, capture, *summary);
     carry_capture_checker_free(checker);
     return code;

@@ -238,21 +238,21 @@ static int run(struct explain *explain, uint64_t *packets) {
     if (packets)
         *packets = capture->packets;
     if (result == CARRY_CAPTURE_END)
-        return carry_reader_fail_text(capture, CARRY_ERROR_UNKNOWN, "there is no such packet");
+        return carry_format_fail_text(capture, CARRY_ERROR_UNKNOWN, "there is no such packet");
     if (result != CARRY_CAPTURE_PACKET)
         return result;
     explain_packet(explain, &packet);
     if (explain->no_memory)
-        return carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
+        return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (explain->cancelled)
-        return carry_reader_fail(capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_format_fail(capture, CARRY_ERROR_CANCELLED, 0);
     return CARRY_OK;
 }
 
 int carry_capture_explain(struct carry_capture *capture, uint64_t number,
                           carry_capture_explain_fn *explain, void *user, uint64_t *packets) {
     if (number <= capture->packets)
-        return carry_reader_fail_text(capture, CARRY_ERROR_INVALID, "that packet was read before");
+        return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "that packet was read before");
     struct explain own = {.capture = capture, .number = number, .call = explain, .user = user};
     own.reassembler = carry_reassembler_create(NULL);
     own.senders = carry_header_senders_create();
@@ -260,7 +260,7 @@ int carry_capture_explain(struct carry_capture *capture, uint64_t number,
         carry_reassembler_watch(own.reassembler, finish_lost, &own);
     int result = own.reassembler && own.senders
                      ? run(&own, packets)
-                     : carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
+                     : carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (own.reassembler)
         carry_reassembler_watch(own.reassembler, NULL, NULL);
     carry_reassembler_free(own.reassembler);

@@ -105,7 +105,7 @@ static int open_descriptor(int descriptor, bool owned, struct carry_capture **ca
     struct stat status;
     const int problem = obstacle(descriptor, &status);
     if (problem)
-        return carry_reader_error(error, CARRY_ERROR_READ, problem);
+        return carry_format_error(error, CARRY_ERROR_READ, problem);
     const bool waits = !S_ISREG(status.st_mode);
     const struct carry_capture_source source = {
         .read = carry_file_read,
@@ -137,7 +137,7 @@ int carry_capture_open_path(const char *path, struct carry_capture **capture,
     *capture = NULL;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
-        return carry_reader_error(error, CARRY_ERROR_READ, errno);
+        return carry_format_error(error, CARRY_ERROR_READ, errno);
     int code = open_descriptor(descriptor, true, capture, error);
     if (code != CARRY_OK)
         close(descriptor);

@@ -102,14 +102,14 @@ static int repair_all(struct fix *fix) {
 static int result_of(struct fix *fix, bool has_memory, int end) {
     struct carry_capture *capture = fix->capture;
     if (!has_memory)
-        return carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
+        return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (fix->is_bomb)
-        return carry_reader_fail_text(capture, CARRY_ERROR_TOO_LARGE,
+        return carry_format_fail_text(capture, CARRY_ERROR_TOO_LARGE,
                                       "unpacks to far more than captures do");
     if (fix->repair.sink_error)
-        return carry_reader_fail(capture, CARRY_ERROR_WRITE, fix->repair.sink_error);
+        return carry_format_fail(capture, CARRY_ERROR_WRITE, fix->repair.sink_error);
     if (fix->repair.cancelled || fix->cancelled)
-        return carry_reader_end(capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_format_end(capture, CARRY_ERROR_CANCELLED, 0);
     return end;
 }
 
@@ -124,11 +124,11 @@ static int refuse(struct fix *fix) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture = fix->capture;
     if (has_ended(fix))
-        return carry_reader_end(capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_format_end(capture, CARRY_ERROR_CANCELLED, 0);
     int code = carry_capture_next(capture, &packet);
     if (code == CARRY_ERROR_DAMAGED)
         capture->error.code = code = CARRY_ERROR_UNRECOGNISED;
-    return code < 0 ? code : carry_reader_fail(capture, CARRY_ERROR_UNRECOGNISED, 0);
+    return code < 0 ? code : carry_format_fail(capture, CARRY_ERROR_UNRECOGNISED, 0);
 }
 
 static int copy(struct fix *fix) {
@@ -148,9 +148,9 @@ static int copy(struct fix *fix) {
 static int run(struct fix *fix) {
     struct carry_capture *capture = fix->capture;
     if (!carry_reader_is_fresh(capture))
-        return carry_reader_fail_text(capture, CARRY_ERROR_INVALID, "was read from before");
+        return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "was read from before");
     if (!carry_repair_open(&fix->repair))
-        return carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
+        return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     capture->input.watcher = (struct input_watcher){on_full, on_idle, fix};
     int result = is_recognised(capture) ? copy(fix) : refuse(fix);
     capture->input.watcher = (struct input_watcher){0};
@@ -163,7 +163,7 @@ int carry_capture_fix(struct carry_capture *capture,
                       struct carry_capture_repairs **repairs) {
     *repairs = calloc(1, sizeof **repairs);
     if (!*repairs)
-        return carry_reader_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
+        return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     struct fix fix = {
         .repair = {.capture = capture, .sink = sink, .repairs = *repairs},
         .capture = capture,

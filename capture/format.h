@@ -8,6 +8,7 @@
 #ifndef CARRY_CAPTURE_SRC_FORMAT_H
 #define CARRY_CAPTURE_SRC_FORMAT_H
 
+#include <stdarg.h>
 #include <string.h>
 
 #include <carry/capture.h>
@@ -108,6 +109,11 @@ static inline uint16_t load16(const struct carry_capture *capture, const uint8_t
 __attribute__((format(printf, 2, 3))) int carry_format_damage(struct carry_capture *capture,
                                                               const char *format, ...);
 
+/* The same with any code, which it returns. */
+__attribute__((format(printf, 3, 0))) int carry_format_end_at_record(struct carry_capture *capture,
+                                                                     int code, const char *format,
+                                                                     va_list arguments);
+
 /*
  * Ends the capture because `what`, of `size` bytes, could not be had: cleanly if the file ends
  * where it begins, or reading was stopped, which forgets what is held of it; as damage if the file
@@ -117,12 +123,6 @@ int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t s
 
 /* Ends the capture where another one begins, as in two files that cat has concatenated. */
 int carry_format_second(struct carry_capture *capture);
-
-/* Are these FORMAT_BEGIN_BYTES the first ones of a file, and of nothing else? */
-#define FORMAT_BEGIN_BYTES 12
-bool carry_format_begins(const uint8_t *bytes);
-bool carry_pcap_begins(const uint8_t *bytes);
-bool carry_pcapng_begins(const uint8_t *bytes);
 
 /* What reads a file that starts with these 4 bytes; NULL if it is not of this format. */
 format_next_fn *carry_pcap_recognise(struct carry_capture *capture, const uint8_t *magic);
@@ -136,11 +136,11 @@ void carry_pcapng_close(struct carry_capture *capture);
 int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet *packet);
 
 /* Sets the error of a capture, whose text is that of errno, or of the code. Returns the code. */
-int carry_reader_fail(struct carry_capture *capture, int code, int system);
+int carry_format_fail(struct carry_capture *capture, int code, int system);
 
 /* The same with a text; and for good, so that no packet follows. */
-int carry_reader_fail_text(struct carry_capture *capture, int code, const char *text);
-int carry_reader_end(struct carry_capture *capture, int code, int system);
+int carry_format_fail_text(struct carry_capture *capture, int code, const char *text);
+int carry_format_end(struct carry_capture *capture, int code, int system);
 
 /* True if nothing of it was read yet. */
 bool carry_reader_is_fresh(const struct carry_capture *capture);
@@ -149,7 +149,7 @@ bool carry_reader_is_fresh(const struct carry_capture *capture);
 struct carry_capture *carry_reader_create(const struct carry_capture_source *source, size_t window);
 
 /* Fills in what `error` says, unless it is NULL. Returns the code. */
-int carry_reader_error(struct carry_capture_error *error, int code, int system);
+int carry_format_error(struct carry_capture_error *error, int code, int system);
 
 /*
  * Hands every byte of the file, unpacked if it was compressed, to `sink`, once and in order, until

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "format.h"
+#include "magic.h"
 #include "pcapng.h"
 
 #define BLOCK_MIN_BYTES (PCAPNG_HEAD_BYTES + PCAPNG_TAIL_BYTES)
@@ -265,7 +266,7 @@ static int next_block(struct carry_capture *capture, struct carry_capture_packet
                                    head[8], head[9], head[10], head[11]);
     block.size = load32(capture, head + 4);
     const struct block_kind *kind = find_kind(block.type);
-    if (!kind->type && carry_pcap_begins(head))
+    if (!kind->type && carry_magic_is_pcap(head))
         return carry_format_second(capture);
     if (block.size % 4 || block.size < BLOCK_MIN_BYTES + kind->min_body)
         return carry_format_damage(capture, "block of type 0x%08x cannot have %u bytes", block.type,
@@ -281,13 +282,6 @@ static int next_packet(struct carry_capture *capture, struct carry_capture_packe
         result = next_block(capture, packet);
     while (result == BLOCK_DONE);
     return result;
-}
-
-bool carry_pcapng_begins(const uint8_t *bytes) {
-    const struct carry_capture any = {0};
-    const uint32_t magic = load32(&any, bytes + 8);
-    return load32(&any, bytes) == PCAPNG_BLOCK_SECTION &&
-           (magic == PCAPNG_SECTION_MAGIC || magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC));
 }
 
 format_next_fn *carry_pcapng_recognise(struct carry_capture *capture, const uint8_t *magic) {

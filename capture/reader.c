@@ -9,108 +9,7 @@
 
 #define MAGIC_BYTES 4
 
-/* --- How it ends --- */
-
-static int stopped(struct carry_capture *capture, struct carry_capture_packet *packet) {
-    (void)packet;
-    capture->error = capture->final;
-    return capture->result;
-}
-
-static int stop(struct carry_capture *capture, int result) {
-    capture->result = result;
-    capture->final = capture->error;
-    capture->next = stopped;
-    return result;
-}
-
-__attribute__((format(printf, 3, 0))) static int
-stop_at_record(struct carry_capture *capture, int code, const char *format, va_list arguments) {
-    struct carry_capture_error *error = &capture->error;
-    *error = (struct carry_capture_error){.code = code, .offset = capture->record};
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    return stop(capture, code);
-}
-
-int carry_format_damage(struct carry_capture *capture, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    stop_at_record(capture, CARRY_ERROR_DAMAGED, format, arguments);
-    va_end(arguments);
-    return CARRY_ERROR_DAMAGED;
-}
-
-__attribute__((format(printf, 2, 3))) static int refuse(struct carry_capture *capture,
-                                                        const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    stop_at_record(capture, CARRY_ERROR_UNRECOGNISED, format, arguments);
-    va_end(arguments);
-    return CARRY_ERROR_UNRECOGNISED;
-}
-
-int carry_reader_error(struct carry_capture_error *error, int code, int system) {
-    if (!error)
-        return code;
-    *error = (struct carry_capture_error){.code = code, .system = system};
-    if (code == CARRY_OK)
-        return code;
-    snprintf(error->text, sizeof error->text, "%s",
-             system ? strerror(system) : carry_error_text(code));
-    return code;
-}
-
-int carry_reader_fail(struct carry_capture *capture, int code, int system) {
-    return carry_reader_error(&capture->error, code, system);
-}
-
-int carry_reader_fail_text(struct carry_capture *capture, int code, const char *text) {
-    carry_reader_fail(capture, code, 0);
-    snprintf(capture->error.text, sizeof capture->error.text, "%s", text);
-    return code;
-}
-
-int carry_reader_end(struct carry_capture *capture, int code, int system) {
-    carry_reader_fail(capture, code, system);
-    return stop(capture, code);
-}
-
-static int fail_to_read(struct carry_capture *capture, int system) {
-    carry_format_damage(capture, "cannot read: %s", strerror(system));
-    capture->error.code = system == ENOMEM ? CARRY_ERROR_MEMORY : CARRY_ERROR_READ;
-    capture->error.system = system;
-    return stop(capture, capture->error.code);
-}
-
-int carry_format_second(struct carry_capture *capture) {
-    return carry_format_damage(capture, "a second capture starts here: check it by itself");
-}
-
-int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size) {
-    const struct input *input = &capture->input;
-    uint64_t have = input->end_offset - capture->record;
-    const char *unpacked_to_here = capture->unpack ? carry_unpack_problem(capture->unpack) : NULL;
-    if (unpacked_to_here)
-        return carry_format_damage(capture, "%s", unpacked_to_here);
-    if (input->error)
-        return fail_to_read(capture, input->error);
-    if (have == 0)
-        return carry_reader_end(capture, CARRY_CAPTURE_END, 0);
-    /* What was asked to stop may end within a record, but without a header it is no capture. */
-    if (carry_format_source(capture)->stopped && capture->record &&
-        carry_input_offset(input) == capture->record) {
-        carry_input_drop(&capture->input);
-        return carry_reader_end(capture, CARRY_CAPTURE_END, 0);
-    }
-    return carry_format_damage(capture, "%s cut: %llu of %llu bytes", what,
-                               (unsigned long long)have, (unsigned long long)size);
-}
-
 /* --- What it is --- */
-
-bool carry_format_begins(const uint8_t *bytes) {
-    return carry_pcap_begins(bytes) || carry_pcapng_begins(bytes);
-}
 
 /* Formats by their number. */
 static const struct {
@@ -195,6 +94,16 @@ static format_next_fn *recognise(struct carry_capture *capture, const uint8_t *m
     return next ? next : carry_pcapng_recognise(capture, magic);
 }
 
+/* Ends the capture, as what it holds is none. */
+__attribute__((format(printf, 2, 3))) static int refuse(struct carry_capture *capture,
+                                                        const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    carry_format_end_at_record(capture, CARRY_ERROR_UNRECOGNISED, format, arguments);
+    va_end(arguments);
+    return CARRY_ERROR_UNRECOGNISED;
+}
+
 static int refuse_foreign(struct carry_capture *capture, const uint8_t *magic) {
     capture->format = find_foreign(capture, magic);
     if (capture->format != CARRY_CAPTURE_FORMAT_UNKNOWN)
@@ -226,7 +135,7 @@ enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
     if (magic && !recognise(capture, magic))
         capture->format = find_foreign(capture, magic);
     if (!magic && capture->input.error)
-        carry_reader_fail(capture, CARRY_ERROR_READ, capture->input.error);
+        carry_format_fail(capture, CARRY_ERROR_READ, capture->input.error);
     return capture->format;
 }
 
@@ -262,7 +171,7 @@ struct carry_capture *carry_reader_create(const struct carry_capture_source *sou
 int carry_capture_open_source(const struct carry_capture_source *source,
                               struct carry_capture **capture, struct carry_capture_error *error) {
     *capture = carry_reader_create(source, WINDOW_BYTES);
-    return carry_reader_error(error, *capture ? CARRY_OK : CARRY_ERROR_MEMORY, 0);
+    return carry_format_error(error, *capture ? CARRY_OK : CARRY_ERROR_MEMORY, 0);
 }
 
 static int64_t read_memory(void *context, void *buffer, size_t size) {
@@ -320,10 +229,10 @@ bool carry_capture_can_rewind(const struct carry_capture *capture) {
 
 int carry_capture_rewind(struct carry_capture *capture) {
     if (!capture->source.rewind)
-        return carry_reader_fail_text(capture, CARRY_ERROR_UNSUPPORTED, "it can be read once only");
+        return carry_format_fail_text(capture, CARRY_ERROR_UNSUPPORTED, "it can be read once only");
     int result = capture->source.rewind(capture->source.user);
     if (result < 0)
-        return carry_reader_fail(capture, CARRY_ERROR_READ, -result);
+        return carry_format_fail(capture, CARRY_ERROR_READ, -result);
     stop_unpacking(capture);
     carry_input_restart(&capture->input);
     capture->next = start;

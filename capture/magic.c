@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "magic.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "pcapng.h"
+
+static const struct pcap_variant variants[] = {
+    {0xa1b2c3d4, 16, 1000},
+    {0xa1b23c4d, 16, 1},
+    {0xa1b2cd34, 24, 1000}, /* Kuznetzov's: interface, protocol and packet type follow */
+};
+
+/* Up to version 2.2, and in what DG/UX wrote, lengths stood in the other order, as libpcap knows.
+ */
+static const struct pcap_version versions[] = {
+    {2, 3, 4, 8, 12}, {2, 0, 2, 12, 8}, {543, 0, 0, 12, 8}};
+
+static uint32_t load32(const uint8_t *bytes, bool swap) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return swap ? __builtin_bswap32(value) : value;
+}
+
+static uint16_t load16(const uint8_t *bytes, bool swap) {
+    uint16_t value;
+    memcpy(&value, bytes, sizeof value);
+    return swap ? __builtin_bswap16(value) : value;
+}
+
+const struct pcap_variant *carry_magic_variant(const uint8_t *magic, bool *swap) {
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        *swap = load32(magic, true) == variants[i].magic;
+        if (*swap || load32(magic, false) == variants[i].magic)
+            return &variants[i];
+    }
+    *swap = false;
+    return NULL;
+}
+
+const struct pcap_version *carry_magic_version(const uint8_t *header, bool swap) {
+    const uint16_t major = load16(header + 4, swap), minor = load16(header + 6, swap);
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].major == major && versions[i].least_minor <= minor &&
+            minor <= versions[i].most_minor)
+            return &versions[i];
+    return NULL;
+}
+
+/* Its time zone is 0 for as long as anybody remembers. */
+bool carry_magic_is_pcap(const uint8_t *bytes) {
+    bool swap;
+    return carry_magic_variant(bytes, &swap) && carry_magic_version(bytes, swap) &&
+           !load32(bytes + 8, swap);
+}
+
+bool carry_magic_is_pcapng(const uint8_t *bytes) {
+    return load32(bytes, false) == PCAPNG_BLOCK_SECTION &&
+           (load32(bytes + 8, false) == PCAPNG_SECTION_MAGIC ||
+            load32(bytes + 8, true) == PCAPNG_SECTION_MAGIC);
+}
+
+bool carry_magic_is_begin(const uint8_t *bytes) {
+    return carry_magic_is_pcap(bytes) || carry_magic_is_pcapng(bytes);
+}
