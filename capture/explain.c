@@ -245,7 +245,7 @@ static int run(struct explain *explain, uint64_t *packets) {
     if (explain->no_memory)
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (explain->cancelled)
-        return carry_format_fail(capture, CARRY_ERROR_CANCELLED, 0);
+        return carry_format_end(capture, CARRY_ERROR_CANCELLED, 0);
     return CARRY_OK;
 }
 

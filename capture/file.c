@@ -135,6 +135,8 @@ int carry_capture_open_fd(int descriptor, struct carry_capture **capture,
 int carry_capture_open_path(const char *path, struct carry_capture **capture,
                             struct carry_capture_error *error) {
     *capture = NULL;
+    if (!path)
+        return carry_format_error(error, CARRY_ERROR_INVALID, 0);
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return carry_format_error(error, CARRY_ERROR_READ, errno);

@@ -15,16 +15,17 @@ struct fix {
     struct carry_capture *capture;
     const struct carry_capture_sink *sink;
     struct carry_capture_progress progress;
-    uint64_t unpacked; /* bytes */
-    uint64_t before;   /* bytes of the file that were read before it is copied */
-    bool is_bomb;      /* more came out than captures hold */
-    bool cancelled;    /* by options.progress */
+    uint64_t before; /* bytes of the file that were read before it is copied */
+    bool is_bomb;    /* more came out than captures hold */
+    bool cancelled;  /* by options.progress */
 };
 
 /* Does more come out of a compressed capture than any capture holds? */
-static bool is_bomb(const struct fix *fix) {
-    const uint64_t most = UNPACKED_FREE + UNPACKED_FACTOR * carry_capture_position(fix->capture);
-    return carry_capture_is_compressed(fix->capture) && fix->unpacked > most;
+static void count_bytes(struct fix *fix) {
+    const struct carry_capture *capture = fix->capture;
+    const uint64_t most = UNPACKED_FREE + UNPACKED_FACTOR * carry_capture_position(capture);
+    fix->is_bomb |=
+        carry_capture_is_compressed(capture) && carry_input_offset(&capture->input) > most;
 }
 
 static bool take_bytes(void *context, const void *bytes, size_t size) {
@@ -32,8 +33,7 @@ static bool take_bytes(void *context, const void *bytes, size_t size) {
     int *error = &fix->repair.sink_error;
     if (size && !*error)
         *error = -fix->sink->write(fix->sink->user, bytes, size);
-    fix->unpacked += size;
-    fix->is_bomb = is_bomb(fix);
+    count_bytes(fix);
     return !fix->is_bomb && !*error;
 }
 
@@ -70,8 +70,7 @@ static int learn(struct fix *fix) {
     if (!carry_capture_fix_reads_twice(fix->capture, &fix->repair.options))
         return CARRY_OK;
     while (!has_ended(fix) && carry_reader_next(fix->capture, &packet) == CARRY_CAPTURE_PACKET) {
-        fix->unpacked = carry_input_offset(&fix->capture->input);
-        fix->is_bomb = is_bomb(fix);
+        count_bytes(fix);
         carry_repair_learn(&fix->repair, &packet);
         fix->progress.packets++;
     }
@@ -79,7 +78,7 @@ static int learn(struct fix *fix) {
     if (has_ended(fix))
         return CARRY_OK;
     fix->before = carry_capture_position(fix->capture);
-    fix->unpacked = fix->progress.packets = 0;
+    fix->progress.packets = 0;
     return carry_capture_rewind(fix->capture);
 }
 
@@ -88,6 +87,7 @@ static int repair_all(struct fix *fix) {
     int result;
     while ((result = carry_reader_next(fix->capture, &packet)) == CARRY_CAPTURE_PACKET) {
         carry_repair_packet(&fix->repair, &packet);
+        count_bytes(fix);
         fix->progress.packets++;
         if (has_ended(fix))
             return CARRY_CAPTURE_END;

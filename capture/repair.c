@@ -50,7 +50,7 @@ static enum carry_capture_left why_left(const struct repair *repair, const struc
     }
     if (sum->cause == CARRY_CAUSE_ADLER32 && !repair->options.packet.fix)
         return CARRY_CAPTURE_LEFT_ADLER32;
-    return judged->cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNKNOWN;
+    return judged->cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
 static void report(struct repair *repair, const struct carry_capture_change *change) {
@@ -266,7 +266,7 @@ static enum carry_capture_left why_left_known(const struct repair *repair,
                                               const struct carry_packet_sum *sum) {
     unsigned verdict = verdict_of(repair, frame, sum);
     enum carry_capture_left reason = why_left(repair, judged, sum, verdict);
-    bool is_held = reason == CARRY_CAPTURE_LEFT_UNKNOWN || reason == CARRY_CAPTURE_LEFT_SNAPLEN;
+    bool is_held = reason == CARRY_CAPTURE_LEFT_UNCERTAIN || reason == CARRY_CAPTURE_LEFT_SNAPLEN;
     return is_held && verdict != sum->verdict ? CARRY_CAPTURE_LEFT_BESIDE : reason;
 }
 
@@ -408,7 +408,7 @@ static enum carry_capture_left why_left_in(const struct repair *repair,
     for (size_t i = 0; i < judged.count; i++)
         if (judged.sums[i].field_offset == at)
             return why_left_known(repair, &judged, &frame, &judged.sums[i]);
-    return CARRY_CAPTURE_LEFT_UNKNOWN;
+    return CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
 /* What a fragment alone shows to be wrong is listed with it, unless that was put right. */

@@ -109,7 +109,7 @@ static const struct {
     [CARRY_CAPTURE_LEFT_NESTED] = {"nested", "in a fragmented datagram inside another"},
     [CARRY_CAPTURE_LEFT_TUNNEL] = {"tunnel", "in a datagram with fragments that a checksum around "
                                              "them covers"},
-    [CARRY_CAPTURE_LEFT_UNKNOWN] = {"unknown", "what it should hold is not certain"},
+    [CARRY_CAPTURE_LEFT_UNCERTAIN] = {"uncertain", "what it should hold is not certain"},
     [CARRY_CAPTURE_LEFT_WRITTEN] = {"written",
                                     "in a datagram with fragments that had left before the last "
                                     "one came"},

@@ -48,9 +48,11 @@ void carry_finding_describe(struct carry_capture_finding *finding,
 }
 
 bool carry_capture_has_expected(const struct carry_packet_sum *sum) {
+    const unsigned known =
+        1u << CARRY_VERDICT_GOOD | 1u << CARRY_VERDICT_BAD | 1u << CARRY_VERDICT_PARTIAL;
     if (sum->verdict == CARRY_VERDICT_ILLEGAL)
         return sum->expected != 0;
-    return sum->verdict != CARRY_VERDICT_ABSENT && sum->verdict != CARRY_VERDICT_UNVERIFIABLE;
+    return sum->verdict < CARRY_VERDICT_COUNT && verdict_is_in(sum->verdict, known);
 }
 
 /* --- Tallies --- */
@@ -68,6 +70,7 @@ void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *fr
 void carry_tally_supersede(struct tally *tally, unsigned protocol) {
     tally->counts[protocol][CARRY_VERDICT_UNVERIFIABLE]--;
     tally->reasons[protocol][CARRY_REASON_FRAGMENT]--;
+    tally->causes[protocol][CARRY_CAPTURE_CAUSE_NONE]--;
 }
 
 static void merge_totals(struct carry_capture_totals *into,

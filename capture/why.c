@@ -21,7 +21,7 @@ const char *carry_capture_reason_text(unsigned reason) {
     return text ? text : carry_packet_reason_name(reason);
 }
 
-const char *carry_capture_link_name(uint32_t linktype) {
+const char *carry_capture_describe_link(uint32_t linktype) {
     switch (linktype) {
 #define CARRY_LINKTYPE(value, name)                                                                \
     case value:                                                                                    \

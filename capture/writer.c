@@ -184,11 +184,20 @@ static bool is_same(const struct link *a, const struct link *b) {
     return a->linktype == b->linktype && a->fcs == b->fcs;
 }
 
+/* The number of the interface, or how many there are if it is new. */
+static uint32_t find_link(const struct carry_capture_writer *writer, const struct link *link) {
+    uint32_t number = 0;
+    while (number < writer->count && !is_same(&writer->links[number], link))
+        number++;
+    return number;
+}
+
 static bool pcapng_fits(const struct carry_capture_writer *writer,
-                        const struct carry_capture_packet *packet, const char *comment) {
+                        const struct carry_capture_packet *packet, const struct link *link,
+                        const char *comment) {
     return packet->fcs <= FCS_MAX && (!comment || strlen(comment) <= COMMENT_MAX) &&
            packet_block_size(packet, comment) <= CARRY_CAPTURE_PACKET_MAX &&
-           writer->count < INTERFACES_MAX;
+           (writer->count < INTERFACES_MAX || find_link(writer, link) < writer->count);
 }
 
 static bool pcap_fits(const struct carry_capture_writer *writer,
@@ -202,15 +211,16 @@ static bool fits(const struct carry_capture_writer *writer,
                  const char *comment) {
     if (packet->captured > CARRY_CAPTURE_PACKET_MAX || link->linktype > LINKTYPE_MAX)
         return false;
-    return writer->is_pcap ? pcap_fits(writer, packet, link) : pcapng_fits(writer, packet, comment);
+    return writer->is_pcap ? pcap_fits(writer, packet, link)
+                           : pcapng_fits(writer, packet, link, comment);
 }
 
 /* The number of the interface, which is written first where it is new; in pcap there is only one.
  */
 static uint32_t use_link(struct carry_capture_writer *writer, const struct link *link) {
-    for (uint32_t i = 0; i < writer->count; i++)
-        if (is_same(&writer->links[i], link))
-            return i;
+    const uint32_t number = find_link(writer, link);
+    if (number < writer->count)
+        return number;
     struct link *links = realloc(writer->links, (writer->count + 1) * sizeof *links);
     if (!links) {
         writer->failed = CARRY_ERROR_MEMORY;

@@ -235,7 +235,7 @@ static void test_formats(void) {
     } files[] = {
         {"snoop\0\0\0\0\0", CARRY_CAPTURE_FORMAT_SNOOP, "snoop", "not a capture but a snoop file"},
         {"\xfd\x37zXZ", CARRY_CAPTURE_FORMAT_XZ, "xz", "not a capture but compressed"},
-        {"hello", CARRY_CAPTURE_FORMAT_UNKNOWN, "unknown",
+        {"hello", CARRY_CAPTURE_FORMAT_UNKNOWN, "none",
          "not a capture: it starts with 68 65 6c 6c"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

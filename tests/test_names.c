@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All public functions that name or describe a value, by the one rule of <carry/base.h>. */
+#include <carry/capture.h>
 #include <carry/carry.h>
 
 #include <limits.h>
@@ -29,11 +30,36 @@ static const char *patch_reason_name(unsigned number) {
     return carry_patch_reason_name((enum carry_patch_reason)number);
 }
 
+/* Reasons of their own, and behind a gap those of datagrams. */
+#define LEFT_OWN (CARRY_CAPTURE_LEFT_WRITTEN + 1)
+
+static unsigned left_of(unsigned number) {
+    return number < LEFT_OWN ? number : number - LEFT_OWN + CARRY_CAPTURE_LEFT_DATAGRAM;
+}
+
+static const char *left_name(unsigned number) {
+    return carry_capture_left_name(left_of(number));
+}
+
+static const char *left_text(unsigned number) {
+    return carry_capture_left_text(left_of(number));
+}
+
 static const struct naming {
     const char *function;
     const char *(*name)(unsigned number);
     unsigned count; /* from 0 on have names */
 } namings[] = {
+    {"carry_capture_cause_name", carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT},
+    {"carry_capture_format_name", carry_capture_format_name, CARRY_CAPTURE_FORMAT_COUNT},
+    {"carry_capture_left_name", left_name, LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_COUNT},
+    {"carry_capture_left_text", left_text, LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_COUNT},
+    {"carry_capture_outcome_name", carry_capture_outcome_name, CARRY_CAPTURE_UNCHECKED + 1},
+    {"carry_capture_reason_text", carry_capture_reason_text, CARRY_REASON_COUNT},
+    {"carry_capture_reassembly_name", carry_capture_reassembly_name,
+     CARRY_CAPTURE_REASSEMBLY_COUNT},
+    {"carry_capture_reassembly_text", carry_capture_reassembly_text,
+     CARRY_CAPTURE_REASSEMBLY_COUNT},
     {"carry_error_name", error_name, -CARRY_ERROR_TOO_LARGE + 1},
     {"carry_error_text", error_text, -CARRY_ERROR_TOO_LARGE + 1},
     {"carry_packet_cause_name", carry_packet_cause_name, CARRY_CAUSE_COUNT},

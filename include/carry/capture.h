@@ -19,25 +19,27 @@
  *     - CARRY_ERROR_UNRECOGNISED: the file is no capture of a format that is read here;
  *     - CARRY_ERROR_DAMAGED: the capture contradicts its format from some offset on;
  *     - CARRY_ERROR_READ, CARRY_ERROR_WRITE: the source or the sink failed;
- *     - CARRY_ERROR_CANCELLED: a callback returned false. No packet can be read then, unless the
- *       capture is rewound;
+ *     - CARRY_ERROR_CANCELLED: a callback that may cancel returned false. The capture must then be
+ *       rewound before another packet can be read;
  *     - CARRY_ERROR_MEMORY;
- *    carry_capture_last_error() has the details. What was found before an error is kept: a summary
- *    holds it, and callbacks have reported it. Only what a summary holds after
- * CARRY_ERROR_CANCELLED depends on the threads;
- *  - input is never trusted. Memory has a bound that does not depend on the input's size, and so
- *    has the time for each packet;
- *  - a capture, a checker, a summary and a writer are each used by one thread at a time. Different
- *    ones may be used by different threads at once: the library has no global and no thread-local
- *    state of its own;
+ *    carry_capture_last_error() has the details of a failure that concerns a capture. Results found
+ *    before an error are kept: a summary holds them, and callbacks have reported them. After
+ *    CARRY_ERROR_CANCELLED or CARRY_ERROR_MEMORY, what a summary holds may depend on the threads;
+ *  - input is never trusted. Memory, and the time for each packet, have bounds that do not depend
+ *    on the input's size;
+ *  - a capture, checker, summary, account of repairs or writer must be used by one thread at a
+ *    time. Different ones may be used by different threads at once: the library has no global and
+ *    no thread-local state of its own;
  *  - callbacks run in the thread that called the library, in the order of the packets, and must not
  *    use the object that is calling them. Those of a judge run in worker threads too;
  *  - worker threads block all signals. The library handles no signal, prints nothing and never ends
  *    the process;
  *  - the caller frees what a function creates. Functions that free or close accept NULL;
- *  - totals and explanations may grow at the end in later releases: use them where they are,
- * through the pointers given. All other structures keep their size; their reserved members must be
- * 0. Options of zeros ask for the defaults;
+ *  - structures of totals and explanations may grow at the end in later releases: never copy them,
+ *    use them through the pointers given. All other structures keep their size;
+ *  - reserved members must be 0. `options` may be NULL (the defaults, the same as a struct of
+ *    zeros). Structures of options, sources, sinks and judges are copied where they are kept. What
+ *    their `user` points to must stay until the object is freed or closed;
  *  - offsets count bytes of the capture, uncompressed. Times are nanoseconds since 1970 in UTC.
  */
 #ifndef CARRY_CAPTURE_H
@@ -54,15 +56,16 @@ struct carry_capture;
 struct carry_capture_error {
     int32_t code;    /* enum carry_error */
     int32_t system;  /* errno, or 0 */
-    uint64_t offset; /* of the record, block or header that cannot be read */
+    uint64_t offset; /* of the record, block or header that cannot be read; else 0 */
     char text[160];  /* one line, without the name of the file */
     uint64_t reserved[4];
 };
 
 /*
- * Reads at most `size` bytes to `buffer` and returns how many; 0 at the end, or a negative errno.
- * -EAGAIN says that nothing has come yet: the library reports what it has found so far, and calls
- * again. That call may wait.
+ * Reads at most `size` bytes into `buffer` and returns how many (0: the end), or a negative errno.
+ * -EAGAIN: no bytes have come yet. The library reports what it has found, then calls again at once.
+ * That call should wait: a source that never waits keeps a core busy. After -EINTR the library
+ * calls again.
  */
 typedef int64_t carry_capture_read_fn(void *user, void *buffer, size_t size);
 
@@ -71,19 +74,20 @@ typedef int carry_capture_rewind_fn(void *user);
 
 struct carry_capture_source {
     carry_capture_read_fn *read;
-    carry_capture_rewind_fn *rewind; /* NULL: it can be read once */
+    carry_capture_rewind_fn *rewind; /* NULL: the source can be read only once */
     void *user;
-    uint64_t size; /* bytes that there are; 0: not known */
+    uint64_t size; /* bytes of the file (0: not known) */
     uint64_t reserved[4];
 };
 
 /*
- * Opens a capture, and reads nothing of it yet. On failure *capture is NULL, and *error, unless
- * `error` is NULL, tells why: CARRY_ERROR_READ with errno, or CARRY_ERROR_MEMORY. EISDIR is errno
- * for folders, EBADF for descriptors that cannot be read.
+ * Opens a capture without reading any of it. On failure *capture is NULL. *error, unless `error`
+ * is NULL, holds the result: CARRY_OK, CARRY_ERROR_MEMORY, or CARRY_ERROR_READ with errno. errno is
+ * EISDIR for a directory, and EBADF for a descriptor that is not open for reading. A path of NULL
+ * is CARRY_ERROR_INVALID.
  *
- * A descriptor remains the caller's, is read from its present position on, and must stay open.
- * Bytes in memory must stay as they are until the capture is closed.
+ * A descriptor stays the caller's. It is read from its present position on, and must stay open
+ * until the capture is closed. Bytes in memory must not change until then.
  */
 CARRY_API int carry_capture_open_path(const char *path, struct carry_capture **capture,
                                       struct carry_capture_error *error);
@@ -97,7 +101,11 @@ CARRY_API int carry_capture_open_source(const struct carry_capture_source *sourc
                                         struct carry_capture_error *error);
 CARRY_API void carry_capture_close(struct carry_capture *capture);
 
-/* Why the last function that failed did so; of code CARRY_OK if none has. Until the next one. */
+/*
+ * Returns why the last function that failed for this capture did. The code is CARRY_OK if none has
+ * failed since the capture was opened or rewound, or reached its end. Valid until the next call for
+ * this capture.
+ */
 CARRY_API const struct carry_capture_error *
 carry_capture_last_error(const struct carry_capture *capture);
 
@@ -116,18 +124,19 @@ enum carry_capture_format {
 };
 
 /*
- * What it starts like, beneath one layer of compression; what follows may still be damaged. Before
- * the first packet was read this reads the first bytes, and leaves them to be read.
+ * Returns the format that the first bytes show, under at most one layer of compression; the rest
+ * may still be damaged. Before the first packet, this function reads the first bytes and keeps them
+ * for carry_capture_next(). If it cannot read them, it returns CARRY_CAPTURE_FORMAT_UNKNOWN.
  */
 CARRY_API enum carry_capture_format carry_capture_format(struct carry_capture *capture);
 
 /* "pcap", "snoop". */
 CARRY_API const char *carry_capture_format_name(unsigned format);
 
-/* True if it is compressed, which is known once something was read. */
+/* True if the capture is compressed. False before carry_capture_format() or the first packet. */
 CARRY_API bool carry_capture_is_compressed(const struct carry_capture *capture);
 
-/* Bytes of the file; 0 where that is not known, as of pipes. Compressed ones count as they are. */
+/* Bytes of the file, as compressed; 0 if not known, as for pipes. */
 CARRY_API uint64_t carry_capture_size(const struct carry_capture *capture);
 
 /* Bytes of the file that were read so far. */
@@ -137,10 +146,10 @@ CARRY_API uint64_t carry_capture_position(const struct carry_capture *capture);
 CARRY_API int carry_capture_descriptor(const struct carry_capture *capture);
 
 /*
- * Ends a capture from a pipe, socket or device once `descriptor` can be read from. What has come by
- * then is read, and what still comes within half a second. A packet that is cut by this end is
- * dropped, and is no damage. `descriptor` may be an eventfd, or a pipe that a signal handler writes
- * to; -1 takes the request back. Other captures ignore it.
+ * Ends a capture from a pipe, socket or device once `descriptor` becomes readable. The library
+ * still reads the bytes that have arrived, and those that arrive within half a second. It drops a
+ * packet that this end cuts, and reports no damage. `descriptor` may be an eventfd, or a pipe that
+ * a signal handler writes to; it is never read. -1 cancels the request. Other captures ignore it.
  */
 CARRY_API void carry_capture_stop_on(struct carry_capture *capture, int descriptor);
 
@@ -161,7 +170,7 @@ struct carry_capture_packet {
     uint64_t reserved2;
 };
 
-/* Most bytes of one packet, and of the block of pcapng around it: what claims more is damage. */
+/* A packet, or a pcapng block of a packet or an interface, that claims more bytes is damage. */
 #define CARRY_CAPTURE_PACKET_MAX (16u << 20)
 
 enum { CARRY_CAPTURE_END = 0, CARRY_CAPTURE_PACKET = 1 };
@@ -169,7 +178,7 @@ enum { CARRY_CAPTURE_END = 0, CARRY_CAPTURE_PACKET = 1 };
 /*
  * Reads the next packet. Returns CARRY_CAPTURE_PACKET with *packet set, valid until the next call
  * for this capture; CARRY_CAPTURE_END; or an error. Any other result than CARRY_CAPTURE_PACKET is
- * final.
+ * final until the capture is rewound.
  */
 CARRY_API int carry_capture_next(struct carry_capture *capture,
                                  const struct carry_capture_packet **packet);
@@ -184,24 +193,25 @@ CARRY_API_INLINE struct carry_frame carry_capture_frame(const struct carry_captu
 }
 
 /* A link type in words, such as "Ethernet"; NULL if the library knows no name. */
-CARRY_API const char *carry_capture_link_name(uint32_t linktype);
+CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
 
 /* --- What is known of a checksum --- */
 
-/* No offset: what is asked for is not in the capture, or not in one piece. */
+/* The offset of something that is not in the capture, or not in one piece. */
 #define CARRY_CAPTURE_NOWHERE UINT64_MAX
 
 /* The verdicts that count as wrong by default, as a set: 1u << verdict, or-ed. */
 #define CARRY_CAPTURE_WRONG_VERDICTS (1u << CARRY_VERDICT_BAD | 1u << CARRY_VERDICT_ILLEGAL)
 
-/* What is known of a checksum beside its verdict, by its frame and by its sender's others. */
+/* What else is known about a checksum, from its frame or from other frames of its sender. */
 enum carry_capture_cause {
     CARRY_CAPTURE_CAUSE_NONE,
     CARRY_CAPTURE_CAUSE_ZERO,           /* bad: it holds 0 */
     CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL, /* partial, an IPv4 header's: it holds 0, in a frame with
                                            other partial sums */
-    CARRY_CAPTURE_CAUSE_BY_SENDER,      /* the same, and shown by other frames of its sender */
-    CARRY_CAPTURE_CAUSE_ADLER32,        /* bad, SCTP's: it verifies as Adler-32 */
+    CARRY_CAPTURE_CAUSE_BY_SENDER, /* partial, an IPv4 header's: it holds 0, and other frames show
+                                      that its sender leaves such sums to a network card */
+    CARRY_CAPTURE_CAUSE_ADLER32,   /* bad, SCTP's: it verifies as Adler-32 */
     CARRY_CAPTURE_CAUSE_COUNT
 };
 
@@ -220,53 +230,57 @@ struct carry_capture_finding {
     uint64_t time_ns;
     uint64_t offset; /* of the checksum field in the capture, or CARRY_CAPTURE_NOWHERE */
     struct carry_capture_address from, to;
-    int32_t from_port, to_port;                /* -1: none */
-    const struct carry_capture_packet *packet; /* in callbacks; else NULL */
+    int32_t from_port, to_port; /* -1: none */
+    const struct carry_capture_packet
+        *packet; /* in carry_capture_finding_fn, the packet of `number`; else NULL */
     uint64_t reserved[4];
 };
 
-/* True if sum->expected holds what should be stored: of an illegal sum only where that is known. */
+/* True if sum->expected holds what should be stored. Of an illegal sum it may not be known. */
 CARRY_API bool carry_capture_has_expected(const struct carry_packet_sum *sum);
 
 /* "zero", "by_sender". */
 CARRY_API const char *carry_capture_cause_name(unsigned cause);
 
-/* A reason in words, behind a number of checksums: "in fragments", "cut short by the capture". */
+/* A reason in words, to follow a count: "in fragments", "cut short by the capture". */
 CARRY_API const char *carry_capture_reason_text(unsigned reason);
 
 /* --- Checking --- */
 
-/* So far, of one capture. */
+/* What was done so far with one capture. */
 struct carry_capture_progress {
     uint64_t position; /* as carry_capture_position() */
     uint64_t packets;
     uint64_t wrong; /* checksums with a verdict of options->wrong */
 };
 
-/* Returns false to cancel. Called at least once for each 128 KiB, and before waiting for input. */
+/*
+ * Returns false to cancel. Called about every 128 KiB (unpacked), before waiting for input, and
+ * when a signal interrupts the wait; by carry_capture_check() also at the end.
+ */
 typedef bool carry_capture_progress_fn(void *user, const struct carry_capture_progress *progress);
 
 /*
- * Called for each checksum with a verdict of options->listed, also with one that covers a datagram:
- * at the packet that completed it. Returns false to cancel.
+ * Called for each checksum with a verdict of options->listed. A checksum over a fragmented datagram
+ * is reported with the packet that completed the datagram. Returns false to cancel.
  */
 typedef bool carry_capture_finding_fn(void *user, const struct carry_capture_finding *finding);
 
 /*
- * Judges packets in place of carry_packet_check_fragment(), faster: functions made at run time, or
- * a device. Each worker, the calling thread included, has a state of its own. All functions must be
- * given.
+ * A faster replacement for carry_packet_check_fragment(): functions made at run time, or a device.
+ * Each worker, the calling thread included, has its own state. All functions must be given.
  */
 struct carry_capture_judge {
-    /* Called in the worker before its first packet. Returns its state, or NULL to do without. */
+    /* Called in each worker before its first packet. Returns a state; NULL: the library judges. */
     void *(*open)(void *user);
-    /* Called for each state when the checker is freed. */
+    /* Called for each state that is not NULL, in the thread that frees the checker. */
     void (*close)(void *user, void *state);
-    /* Called for packets in a row before they are judged. Returns false to leave them all. */
+    /* Called before consecutive packets are judged. Returns false: the library judges them all. */
     bool (*prepare)(void *state, const struct carry_capture_packet *packets, size_t count);
     /*
-     * As carry_packet_check() with the same options and room for CARRY_PACKET_SUMS_MAX, of a frame
-     * that holds no fragment and no header too deep. -1 for any other frame: the library judges it.
+     * Judges a frame as carry_packet_check() with options->packet and a capacity of
+     * CARRY_PACKET_SUMS_MAX. Must return -1 for a frame that holds a fragment or headers too deep,
+     * and may for any other: the library then judges it.
      */
     int (*check)(void *state, const struct carry_frame *frame, struct carry_packet_sum *sums);
     void *user;
@@ -275,18 +289,19 @@ struct carry_capture_judge {
 
 struct carry_capture_check_options {
     struct carry_packet_options packet; /* `fix` is not used */
-    uint32_t threads;                   /* with the calling one; 0: one for each core */
-    uint32_t wrong;     /* set of bad, partial and illegal, 1u << verdict (0: bad and illegal) */
-    uint32_t listed;    /* the same: checksums with these verdicts are findings (0: as `wrong`) */
-    uint32_t kept;      /* so many findings, the first, go to the summary: room for twice as many
-                           is allocated */
-    uint64_t packets;   /* that are read at most (0: all) */
-    uint64_t protocols; /* set of those to be judged, UINT64_C(1) << protocol (0: all) */
+    uint32_t threads;   /* including the calling one, at most 256 (0: one for each core) */
+    uint32_t wrong;     /* what progress counts: set of bad, partial and illegal, 1u << verdict
+                           (0: bad and illegal) */
+    uint32_t listed;    /* verdicts that are findings, the same set (0: as `wrong`) */
+    uint32_t kept;      /* how many findings, the first, the summary keeps; allocates twice as
+                           many */
+    uint64_t packets;   /* to read at most (0: all) */
+    uint64_t protocols; /* whose checksums count, UINT64_C(1) << protocol (0: all) */
     const struct carry_capture_judge *judge; /* NULL: none */
-    bool no_reassembly;                      /* of fragmented datagrams */
+    bool no_reassembly;                      /* do not reassemble fragmented datagrams */
     carry_capture_finding_fn *finding;       /* NULL: not called */
     carry_capture_progress_fn *progress;     /* NULL: not called */
-    void *user;                              /* for these two */
+    void *user;                              /* for the two callbacks */
     uint64_t reserved[8];
 };
 
@@ -295,21 +310,22 @@ struct carry_capture_check_options {
 struct carry_capture_summary;
 
 /*
- * Checks every checksum from the present packet to the end. *summary is new in any case, and NULL
+ * Checks every checksum from the next unread packet to the end. *summary is always set, to NULL
  * only if there is no memory for it; free it with carry_capture_summary_free(). The result is the
  * same for any number of threads.
  *
- * An IPv4 header's sum of 0 that is bad by its own frame may turn out to be partial by later frames
- * of its sender. The summary knows all; a finding knows the frames before it.
+ * An IPv4 header's sum of 0 that is bad by its own frame may turn out to be partial by other frames
+ * of its sender. A summary uses all frames; a reported finding uses only the frames before it.
  */
 CARRY_API int carry_capture_check(struct carry_capture *capture,
                                   const struct carry_capture_check_options *options,
                                   struct carry_capture_summary **summary);
 
 /*
- * The same for many captures: threads and memory are kept between them. Options and judge are
- * copied; what their `user` points to must stay. `summary` is cleared first. CARRY_ERROR_INVALID if
- * the options contradict what is said above.
+ * The same for many captures, with threads and memory kept between them. Options and judge are
+ * copied. What their `user` points to must stay until the checker is freed. `summary` must come
+ * from carry_capture_summary_create() or a check; it is cleared first. CARRY_ERROR_INVALID: too
+ * many threads, another verdict in `wrong` or `listed`, or a judge without all functions.
  */
 struct carry_capture_checker;
 CARRY_API int carry_capture_checker_create(const struct carry_capture_check_options *options,
@@ -328,12 +344,13 @@ enum carry_capture_reassembly {
     CARRY_CAPTURE_REASSEMBLY_OVERLAPPING,   /* fragments contradict each other */
     CARRY_CAPTURE_REASSEMBLY_MALFORMED,     /* a fragment without bytes, or one too long */
     CARRY_CAPTURE_REASSEMBLY_EVICTED,       /* given up: too many were incomplete */
-    CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES, /* given up: all held too many bytes */
+    CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES, /* given up: together, incomplete datagrams held too
+                                               many bytes */
     CARRY_CAPTURE_REASSEMBLY_NO_MEMORY,
     CARRY_CAPTURE_REASSEMBLY_COUNT
 };
 
-/* "complete"; and behind "a datagram", in words: "with fragments missing". */
+/* Names such as "complete"; texts to follow "a datagram": "with fragments missing". */
 CARRY_API const char *carry_capture_reassembly_name(unsigned reassembly);
 CARRY_API const char *carry_capture_reassembly_text(unsigned reassembly);
 
@@ -343,19 +360,20 @@ struct carry_capture_totals {
     uint64_t without;       /* packets of known link types that hold no checksum */
     uint64_t deeper;        /* packets of which some headers were not examined */
     uint64_t unknown_links; /* packets of link types that are not known */
-    uint64_t early;         /* findings that were reported as bad and turned out to be partial */
-    uint32_t longest_cut;   /* most bytes captured of a packet that the capture cut */
+    uint64_t early;         /* checksums judged bad at first that turned out to be partial */
+    uint32_t longest_cut;   /* most captured bytes of a packet with a checksum that is unverifiable
+                               (SNAPLEN) */
     bool reassembled;       /* reassembly was asked for */
 };
 
-/* The link header around the IP header of a sender: in a tunnel, of the one inside. */
+/* The link header before a sender's IP header; in a tunnel, the inner one. */
 #define CARRY_CAPTURE_VLANS_MAX 4
 
 struct carry_capture_link {
     uint8_t mac[6];
     bool has_mac;
     uint8_t vlans_count;
-    uint16_t vlans[CARRY_CAPTURE_VLANS_MAX]; /* from the outside */
+    uint16_t vlans[CARRY_CAPTURE_VLANS_MAX]; /* outermost first */
 };
 
 struct carry_capture_sender {
@@ -365,29 +383,28 @@ struct carry_capture_sender {
     uint64_t reserved[2];
 };
 
-/* The most senders of one protocol and verdict in this release; of more, the most frequent are
- * kept.
- */
+/* The most senders kept for each protocol and verdict (the most frequent). May grow later. */
 #define CARRY_CAPTURE_SENDERS_MAX 64
 
-/* An empty summary, to merge others into; NULL without memory. */
+/* An empty summary, for a checker or to merge others into; NULL if there is no memory. */
 CARRY_API struct carry_capture_summary *carry_capture_summary_create(void);
 CARRY_API void carry_capture_summary_free(struct carry_capture_summary *summary);
 
-/* Adds all of `from` but its findings. */
+/* Adds everything in `from` except its findings. */
 CARRY_API void carry_capture_summary_merge(struct carry_capture_summary *into,
                                            const struct carry_capture_summary *from);
 
 CARRY_API const struct carry_capture_totals *
 carry_capture_totals(const struct carry_capture_summary *summary);
 
-/* Checksums by protocol and verdict, and of a set of verdicts over all protocols. */
+/* Counts checksums: by protocol and verdict, or over all protocols by a set of verdicts. */
 CARRY_API uint64_t carry_capture_count(const struct carry_capture_summary *summary,
                                        unsigned protocol, unsigned verdict);
 CARRY_API uint64_t carry_capture_total(const struct carry_capture_summary *summary,
                                        unsigned verdicts);
 
-/* Of these, by enum carry_reason (unverifiable ones) and by enum carry_capture_cause. */
+/* Counts checksums of a protocol: unverifiable ones by enum carry_reason, and all that are not good
+ * by enum carry_capture_cause. */
 CARRY_API uint64_t carry_capture_reason_count(const struct carry_capture_summary *summary,
                                               unsigned protocol, unsigned reason);
 CARRY_API uint64_t carry_capture_cause_count(const struct carry_capture_summary *summary,
@@ -398,39 +415,43 @@ CARRY_API uint64_t carry_capture_reassembly_count(const struct carry_capture_sum
                                                   unsigned reassembly);
 
 /*
- * The senders of bad, partial or illegal checksums, the most frequent first. Writes at most
- * `capacity` and returns how many. With `by_address`, what one address sends through
- * several links is one sender with an empty link. *complete, unless NULL, tells whether all
- * senders were kept.
+ * Writes at most `capacity` senders of bad, partial or illegal checksums, the most frequent first,
+ * and returns how many it wrote. With `by_address`, the links of one address are added up into one
+ * sender with an empty link. Unless `complete` is NULL, *complete tells whether all senders were
+ * kept.
  */
 CARRY_API size_t carry_capture_senders(const struct carry_capture_summary *summary,
                                        unsigned protocol, unsigned verdict, bool by_address,
                                        struct carry_capture_sender *senders, size_t capacity,
                                        bool *complete);
 
-/* Link types that are not known, the first 16: number `index`; false if there are fewer. */
+/* Gets unknown link type `index`, from 0; the first 16 are kept. False if there are fewer. */
 CARRY_API bool carry_capture_unknown_link(const struct carry_capture_summary *summary, size_t index,
                                           uint32_t *linktype, uint64_t *packets);
 
-/* The findings that were kept, the first of the capture; NULL if there are fewer. */
+/* Kept finding `index`, from 0, in the order of the packets; NULL if there are fewer. */
 CARRY_API const struct carry_capture_finding *
 carry_capture_kept(const struct carry_capture_summary *summary, size_t index);
 
-/* What all checksums say together. */
+/* The outcome of all checksums together. */
 enum carry_capture_outcome {
-    CARRY_CAPTURE_CLEAN,     /* some were verified, and none is wrong */
-    CARRY_CAPTURE_WRONG,     /* some are */
-    CARRY_CAPTURE_UNCHECKED, /* none is wrong, and none was verified */
+    CARRY_CAPTURE_CLEAN,     /* some are good or partial, and none is wrong */
+    CARRY_CAPTURE_WRONG,     /* at least one is wrong */
+    CARRY_CAPTURE_UNCHECKED, /* none is wrong, good or partial */
 };
 
-/* `wrong` is a set of verdicts. */
+/* `wrong` is the set of verdicts that count as wrong: 1u << verdict, or-ed. */
 CARRY_API enum carry_capture_outcome
 carry_capture_outcome(const struct carry_capture_summary *summary, unsigned wrong);
 
 /* "clean", "wrong", "unchecked". */
 CARRY_API const char *carry_capture_outcome_name(unsigned outcome);
 
-/* True if every checksum of every packet was verified, and there was one. */
+/*
+ * True if nothing was left unexamined: the outcome for `wrong` is not CARRY_CAPTURE_UNCHECKED, no
+ * checksum is unverifiable, every link type is known, and no header was too deep. Wrong and absent
+ * checksums do not make it false.
+ */
 CARRY_API bool carry_capture_is_complete(const struct carry_capture_summary *summary,
                                          unsigned wrong);
 
@@ -439,13 +460,13 @@ CARRY_API bool carry_capture_is_complete(const struct carry_capture_summary *sum
 /* Writes all `size` bytes; returns 0 or a negative errno. */
 typedef int carry_capture_write_fn(void *user, const void *bytes, size_t size);
 
-/* Overwrites bytes that were written before, `offset` bytes behind the first; returns the same. */
+/* Overwrites written bytes, `offset` bytes from the first one; returns 0 or a negative errno. */
 typedef int carry_capture_rewrite_fn(void *user, uint64_t offset, const void *bytes, size_t size);
 
 /* Where bytes go. */
 struct carry_capture_sink {
     carry_capture_write_fn *write;
-    carry_capture_rewrite_fn *rewrite; /* NULL: what was written is gone */
+    carry_capture_rewrite_fn *rewrite; /* NULL: written bytes cannot change */
     void *user;
     uint64_t reserved[4];
 };
@@ -453,41 +474,46 @@ struct carry_capture_sink {
 /* Why a bad, partial or illegal checksum is left as it is. */
 enum carry_capture_left {
     CARRY_CAPTURE_LEFT_ONLY,    /* options->packet.fix does not name its verdict */
-    CARRY_CAPTURE_LEFT_EARLY,   /* the frame that shows its verdict to be one came behind it */
-    CARRY_CAPTURE_LEFT_BESIDE,  /* of IPv4 headers of 0 in one frame, only some are partial */
+    CARRY_CAPTURE_LEFT_EARLY,   /* an IPv4 header's 0: only a later frame showed it to be partial,
+                                   which is a verdict to repair */
+    CARRY_CAPTURE_LEFT_BESIDE,  /* an IPv4 header's 0, partial by its sender: judging it so would
+                                   change the verdict of another sum in its frame */
     CARRY_CAPTURE_LEFT_QUOTED,  /* an ICMP error quotes it */
-    CARRY_CAPTURE_LEFT_COVERED, /* a sum that cannot be verified covers it */
-    CARRY_CAPTURE_LEFT_PARTIAL, /* a sum covers it that is right once a partial one is complete */
+    CARRY_CAPTURE_LEFT_COVERED, /* an unverifiable sum covers it */
+    CARRY_CAPTURE_LEFT_PARTIAL, /* a sum that verifies only once a partial one is complete covers
+                                   it */
     CARRY_CAPTURE_LEFT_SNAPLEN, /* the capture cut bytes that it covers */
     CARRY_CAPTURE_LEFT_ADLER32, /* it verifies as Adler-32, and options->packet.fix is 0 */
-    CARRY_CAPTURE_LEFT_NESTED,  /* in a fragmented datagram inside another */
-    CARRY_CAPTURE_LEFT_TUNNEL,  /* in a datagram with fragments that a checksum around covers */
-    CARRY_CAPTURE_LEFT_UNKNOWN, /* what it should hold is not certain */
-    CARRY_CAPTURE_LEFT_WRITTEN, /* in a fragment that was written before the last one came, and the
-                                   sink cannot rewrite */
-    CARRY_CAPTURE_LEFT_DATAGRAM = 64, /* from here on: what became of its datagram, as
-                                         LEFT_DATAGRAM + enum carry_capture_reassembly */
+    CARRY_CAPTURE_LEFT_NESTED,  /* in a fragmented datagram inside another fragmented datagram */
+    CARRY_CAPTURE_LEFT_TUNNEL,  /* in a fragmented datagram; an outer checksum covers a fragment */
+    CARRY_CAPTURE_LEFT_UNCERTAIN, /* what it should hold is not certain */
+    CARRY_CAPTURE_LEFT_WRITTEN,   /* in a datagram of which a fragment was written before the last
+                                     one came; the sink cannot rewrite */
+    CARRY_CAPTURE_LEFT_DATAGRAM = 64, /* its datagram was not reassembled: this value + enum
+                                         carry_capture_reassembly */
     CARRY_CAPTURE_LEFT_COUNT = CARRY_CAPTURE_LEFT_DATAGRAM + CARRY_CAPTURE_REASSEMBLY_COUNT
 };
 
-/* "quoted"; and in words: "quoted in an ICMP error, which is evidence". */
+/* Names such as "quoted"; texts such as "quoted in an ICMP error, which is evidence". */
 CARRY_API const char *carry_capture_left_name(unsigned left);
 CARRY_API const char *carry_capture_left_text(unsigned left);
 
-/* A checksum field that was repaired, or part of it in a fragment; or one that is left. */
+/* A checksum field, or the part of it in one fragment, that was repaired or is left. */
 struct carry_capture_change {
-    const struct carry_packet_sum *sum; /* as it was judged before; valid in the callback */
-    uint64_t number;       /* of the packet with which carry_capture_check() lists it */
+    const struct carry_packet_sum
+        *sum; /* repaired: as judged before; left: as judged in the copy. Valid in the callback */
+    uint64_t number;       /* of the packet with which carry_capture_check() reports it */
     uint64_t field_number; /* of the packet that holds the field; 0: not known */
     uint64_t offset;       /* of the field in the capture, or CARRY_CAPTURE_NOWHERE */
-    uint32_t skip, size;   /* bytes of the field in front of this part, and of the part */
+    uint32_t skip, size;   /* bytes of the field before this part; bytes of this part */
     bool is_left;
-    uint32_t left; /* why: enum carry_capture_left */
+    uint32_t left; /* if is_left: enum carry_capture_left */
 };
 
 /*
- * Returns false to cancel. Changes in fragments are reported when their datagram is complete, and
- * what is left in them when it is certain that it never will be.
+ * Returns false to cancel. Checksums in a fragment, repaired or left, are reported when their
+ * datagram is complete. If the datagram can no longer be completed, they are left, and reported as
+ * soon as that is certain.
  */
 typedef bool carry_capture_change_fn(void *user, const struct carry_capture_change *change);
 
@@ -502,22 +528,25 @@ struct carry_capture_fix_options {
 struct carry_capture_repairs;
 
 /*
- * Writes all bytes of a capture, from the first on, to `sink`, with the checksums repaired as
- * carry_packet_fix() repairs them; every other byte is as it was, damage and what follows it
- * included. What was compressed is written uncompressed. Nothing of the capture may have been read
- * before, or CARRY_ERROR_INVALID is returned. Without a sink (NULL) nothing is written, and the
+ * Writes all bytes of a capture, from its first byte, to `sink`, and repairs checksums as
+ * carry_packet_fix() does. Every other byte is copied as it is, including damage and what follows
+ * it. A compressed capture is written uncompressed. No packet may have been read before, unless the
+ * capture was rewound (otherwise CARRY_ERROR_INVALID). With `sink` NULL nothing is written, and the
  * repairs are those that would be made.
  *
- * Sums over fragmented datagrams are repaired when the last fragment has come. For fragments that
- * were written by then, the sink must be able to rewrite.
+ * A checksum over a fragmented datagram is repaired when the last fragment arrives. If a fragment
+ * was already written by then and sink->rewrite is NULL, the checksum is left
+ * (CARRY_CAPTURE_LEFT_WRITTEN).
  *
  * Whether an IPv4 header's sum of 0 is bad or partial may depend on all packets of its sender. If
- * options->packet.fix names only one of these verdicts, and the capture can rewind, it is read
- * twice; else the packets before decide.
+ * options->packet.fix names exactly one of BAD and PARTIAL and the capture can be rewound, it is
+ * read twice. Otherwise only the packets read so far decide.
  *
- * *repairs is new in any case, and NULL only if there is no memory for it. After
- * CARRY_ERROR_DAMAGED all bytes were written; after any other error the copy is not whole.
- * CARRY_ERROR_TOO_LARGE: a compressed capture unpacks to more than 64 MiB and 200 times its size.
+ * *repairs is always set, to NULL only if there is no memory for it; free it with
+ * carry_capture_repairs_free(). After CARRY_ERROR_DAMAGED all bytes were written (of a compressed
+ * capture, all that could be unpacked). After any other error the copy is incomplete; after
+ * CARRY_ERROR_UNRECOGNISED nothing was written. CARRY_ERROR_TOO_LARGE: a compressed capture unpacks
+ * to more than 64 MiB plus 200 times the compressed bytes read so far.
  */
 CARRY_API int carry_capture_fix(struct carry_capture *capture,
                                 const struct carry_capture_fix_options *options,
@@ -540,18 +569,19 @@ struct carry_capture_repair_totals {
 CARRY_API const struct carry_capture_repair_totals *
 carry_capture_repair_totals(const struct carry_capture_repairs *repairs);
 
-/* Checksums by the verdict before the repair; and those left, by the verdict in the copy. */
+/* repaired: counts by the verdict before the repair; left: by the verdict in the copy. */
 CARRY_API uint64_t carry_capture_repaired(const struct carry_capture_repairs *repairs,
                                           unsigned protocol, unsigned verdict);
 CARRY_API uint64_t carry_capture_left(const struct carry_capture_repairs *repairs,
                                       unsigned protocol, unsigned verdict);
 
-/* Of checksums that are left for one reason, the first frames. */
+/* How many packet numbers a group of checksums left for one reason holds: the first. */
 #define CARRY_CAPTURE_GROUP_FRAMES 5
 
 struct carry_capture_group {
     uint64_t count;
-    uint64_t frames[CARRY_CAPTURE_GROUP_FRAMES]; /* numbers of packets; as many as there are */
+    uint64_t frames[CARRY_CAPTURE_GROUP_FRAMES]; /* packet numbers; the first `count` are set, at
+                                                    most all */
 };
 
 CARRY_API const struct carry_capture_group *
@@ -560,31 +590,37 @@ carry_capture_left_group(const struct carry_capture_repairs *repairs, unsigned p
 
 /* --- Explaining --- */
 
-/* One frame, or one datagram of which the frame holds a fragment. */
+/* One frame, or one datagram that has a fragment in the frame. Valid in the callback. */
 struct carry_capture_explanation {
     bool is_datagram;
-    uint32_t reassembly; /* of a datagram: enum carry_capture_reassembly. Only of a COMPLETE one is
-                            there more than the numbers of its frames */
+    uint32_t reassembly;    /* of a datagram: enum carry_capture_reassembly. Unless it is COMPLETE,
+                               only `frames` and `frames_count` are set besides */
     const uint64_t *frames; /* of a datagram: the numbers of the packets that hold its fragments, */
-    size_t frames_count;    /* in their order */
+    size_t frames_count;    /* in the order in which they came */
     struct carry_capture_packet packet; /* of a datagram: raw IP, with number and time of the packet
                                            that completed it */
     struct carry_frame frame;           /* what sums and layers count from */
     const struct carry_packet_layer *layers;
     size_t layers_count;
-    const struct carry_capture_finding *findings; /* every checksum, good ones included */
+    const struct carry_capture_finding *findings; /* every checksum, also good ones, except that of
+                                                     a datagram's own IP header */
     size_t findings_count;
 };
 
+/* Returns false to cancel. */
 typedef bool carry_capture_explain_fn(void *user,
                                       const struct carry_capture_explanation *explanation);
 
 /*
- * Explains packet `number`, from 1: calls `explain` for its frame, and for each datagram of which
- * it holds a fragment. Reads on as far as that takes; if the capture cannot be read so far, what is
- * missing counts as never having come. A frame whose verdicts depend on later frames of its sender
- * comes last. CARRY_ERROR_INVALID if the packet was read before, CARRY_ERROR_UNKNOWN if the capture
- * has fewer packets; *packets, unless NULL, then says how many.
+ * Explains packet `number`, counted from 1: calls `explain` for its frame, and for each datagram
+ * that has a fragment in it. Reads as many later packets as needed. If reading fails after the
+ * packet, missing fragments count as never sent, and the result is CARRY_OK. Fragments in packets
+ * read before the call are missing too. A frame whose verdicts depend on later frames of its sender
+ * is explained last.
+ *
+ * CARRY_ERROR_INVALID: the packet was read before, or `number` is 0. CARRY_ERROR_UNKNOWN: the
+ * capture has fewer packets. Unless `packets` is NULL, *packets is set to how many were read while
+ * looking for the packet; CARRY_ERROR_INVALID leaves it unchanged.
  */
 CARRY_API int carry_capture_explain(struct carry_capture *capture, uint64_t number,
                                     carry_capture_explain_fn *explain, void *user,
@@ -594,7 +630,7 @@ CARRY_API int carry_capture_explain(struct carry_capture *capture, uint64_t numb
 CARRY_API const char *carry_capture_why(const struct carry_frame *frame,
                                         const struct carry_packet_sum *sum);
 
-/* By which of several rules in use it was judged, in words; NULL if there is one rule only. */
+/* The rule that decided, in words, where several are in use; NULL if there is only one. */
 CARRY_API const char *carry_capture_rule(const struct carry_frame *frame,
                                          const struct carry_packet_sum *sum);
 
@@ -609,19 +645,22 @@ struct carry_capture_writer_options {
 };
 
 /*
- * Writes captures in this machine's byte order, with times in nanoseconds. pcapng has an interface
- * for each link type and length of frame check sequence; a pcap file has the link type of its first
- * packet. The first call that adds a packet writes the head of the file.
+ * Writes captures in this machine's byte order, with times in nanoseconds. A pcapng file has one
+ * interface for each pair of link type and frame check sequence length. A pcap file has the link
+ * type of its first packet. The first packet added writes the file header;
+ * carry_capture_writer_end() writes it if no packet was added (in pcap: link type Ethernet).
  *
- * carry_capture_writer_add() returns CARRY_ERROR_INVALID, and writes nothing, for what the format
- * cannot hold:
- *  - a packet above CARRY_CAPTURE_PACKET_MAX, or a link type above 65,535;
- *  - in pcap: another link type, or length of frame check sequence, than the first packet's; a time
+ * carry_capture_writer_add() returns CARRY_ERROR_INVALID and writes nothing if the format cannot
+ * hold the packet:
+ *  - more than CARRY_CAPTURE_PACKET_MAX bytes, or a link type above 65,535;
+ *  - in pcap: a link type or frame check sequence length other than the first packet's; a time
  *    beyond 2106; a frame check sequence of an odd length, or above 30 bytes;
- *  - in pcapng: a comment above 65,535 bytes; a frame check sequence above 7 bytes; more than
- * 65,536 interfaces. CARRY_ERROR_WRITE and CARRY_ERROR_MEMORY are final. `comment` may be NULL;
- * pcap has none. carry_capture_writer_end() writes the head if no packet came. The sink need not
- * rewrite.
+ *  - in pcapng: a block, comment included, above CARRY_CAPTURE_PACKET_MAX; a comment above 65,535
+ *    bytes; a frame check sequence above 7 bytes; an interface beyond the 65,536th.
+ *
+ * carry_capture_writer_create() returns CARRY_ERROR_INVALID for any other format, and for an
+ * application name above 65,535 bytes. CARRY_ERROR_WRITE and CARRY_ERROR_MEMORY of a writer are
+ * final. `comment` may be NULL; pcap ignores it. sink->rewrite is not used.
  */
 CARRY_API int carry_capture_writer_create(const struct carry_capture_writer_options *options,
                                           const struct carry_capture_sink *sink,

@@ -170,7 +170,7 @@ static void print_head(const struct run *run, const struct carry_capture_explana
     const struct carry_capture_packet *packet = &explanation->packet;
     char number[TEXT_SIZE], captured[TEXT_SIZE], wire[TEXT_SIZE], offset[TEXT_SIZE];
     char time[REPORT_TIME_SIZE];
-    const char *link = carry_capture_link_name(packet->linktype);
+    const char *link = carry_capture_describe_link(packet->linktype);
     text_print_name(stdout, run->options.path);
     printf(", frame %s: %s byte%s", text_count(number, packet->number),
            text_count(captured, packet->captured), text_plural(packet->captured));

@@ -147,7 +147,7 @@ static void print_unknown_links(FILE *out, const struct carry_capture_summary *s
     uint32_t linktype;
     fputs("not looked into:", out);
     for (size_t i = 0; carry_capture_unknown_link(summary, i, &linktype, &packets); i++) {
-        const char *name = carry_capture_link_name(linktype);
+        const char *name = carry_capture_describe_link(linktype);
         others -= packets;
         fprintf(out, "%s %s packet%s of link type %u", separator, text_count(number, packets),
                 text_plural(packets), linktype);
