@@ -77,8 +77,8 @@ def check_stateless(archive: Path) -> list[str]:
     ]
     defined = {name for kind, name in symbols("nm", "--format=posix", archive) if kind in "TDBRVW"}
     errors = [f"{archive.name}: {size} bytes in {name}" for name, size in state if size]
-    print(f"{archive.name}: {len(defined)} symbols, {len(state)} sections of variables, all empty")
-    return errors + without_prefix(archive, defined) + ([] if state else ["no sections"])
+    print(f"{archive.name}: {len(defined)} symbols, {len(errors)} sections of variables")
+    return errors + without_prefix(archive, defined) + ([] if defined else ["no symbols"])
 
 
 def check_core(archive: Path) -> list[str]:
