@@ -457,8 +457,10 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
         args = f"-Dc_args=-idirafter{kernel_headers(folder)}"
         options = ["--prefix=/usr", "-Dlibdir=lib", "-Dtool=disabled", "-Djit=disabled", args]
         log.run("meson", "setup", *options, own, env={"CC": shlex.join(compiler)})
-    kinds = ["src/carry:shared_library", "src/carry:static_library"]
-    log.run("meson", "compile", "-C", own, *kinds)
+    kinds = itertools.product(
+        ("src/carry", "capture/carry-capture"), ("shared_library", "static_library")
+    )
+    log.run("meson", "compile", "-C", own, *map(":".join, kinds))
     log.run("meson", "install", "--no-rebuild", "-C", own, "--destdir", folder / name)
 
 
