@@ -145,7 +145,7 @@ row("flip", *TSAN, argv=("handled",))
 row("flip", "gcc", under="gdb run")
 row("flip", "gcc", under="gdb break and attach")
 row("flip", "gcc", under="valgrind", argv=("", "100"))
-row("flip", "gcc", under="valgrind smc", argv=("", "3000"))
+row("flip", "gcc", under="valgrind smc", argv=("", "1000"))
 
 # --- Several copies of the library ---
 
