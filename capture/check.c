@@ -12,10 +12,9 @@
 
 struct carry_capture_checker {
     struct carry_capture_check_options options;
-    bool has_judge;
-    struct carry_capture_judge judge;
-    void **states; /* of the judge, by worker; NULL: that one has none */
-    bool *opened;  /* by worker: it was tried */
+    struct carry_capture_judge judge; /* without functions: there is none */
+    void **states;                    /* of the judge, by worker; NULL: that one has none */
+    bool *opened;                     /* by worker: it was tried */
     struct pipeline *pipeline;
 
     /* Of the present capture. */
@@ -30,11 +29,15 @@ _Static_assert(CARRY_PROTOCOL_COUNT < 64, "a set of protocols has 64 bits");
 
 /* --- A batch of packets: what any thread does --- */
 
+static bool is_asked(uint64_t protocols, unsigned protocol) {
+    return protocols >> protocol & 1;
+}
+
 /* Keeps the sums of the protocols that are asked for. */
 static size_t select_sums(uint64_t protocols, struct carry_packet_sum *sums, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (protocols >> sums[i].protocol & 1)
+        if (is_asked(protocols, sums[i].protocol))
             sums[kept++] = sums[i];
     return kept;
 }
@@ -42,8 +45,7 @@ static size_t select_sums(uint64_t protocols, struct carry_packet_sum *sums, siz
 static void add_sums(struct batch *batch, uint32_t index, const struct carry_frame *frame,
                      const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (!carry_tally_add(&batch->tally, frame, &sums[i]) &&
-            verdict_has_senders(sums[i].verdict))
+        if (!carry_tally_add(&batch->tally, frame, &sums[i]) && verdict_is_finding(sums[i].verdict))
             carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
@@ -85,7 +87,7 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
 
 /* The judge's state of a worker, which alone asks for it; NULL if there is none. */
 static void *state_of(struct carry_capture_checker *checker, unsigned worker) {
-    if (!checker->has_judge)
+    if (!checker->judge.open)
         return NULL;
     if (!checker->opened[worker]) {
         checker->opened[worker] = true;
@@ -157,7 +159,7 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
                           const struct carry_packet_sum *sum) {
     const struct place place = {&datagram->packet, packet, datagram->located};
     struct carry_frame last = carry_capture_frame(packet);
-    if (!carry_tally_add(&checker->summary->tally, &last, sum) && verdict_has_senders(sum->verdict))
+    if (!carry_tally_add(&checker->summary->tally, &last, sum) && verdict_is_finding(sum->verdict))
         finish_sum(checker, &place, sum);
 }
 
@@ -166,10 +168,10 @@ static void finish_datagram(struct carry_capture_checker *checker, const struct 
                             const struct carry_capture_packet *packet) {
     const uint64_t protocols = checker->options.protocols;
     for (size_t i = 0; i < datagram->superseded_count; i++)
-        if (protocols >> datagram->superseded[i] & 1)
+        if (is_asked(protocols, datagram->superseded[i]))
             carry_tally_supersede(&checker->summary->tally, datagram->superseded[i]);
     for (size_t i = 0; i < datagram->fresh_count; i++)
-        if (protocols >> datagram->fresh[i].protocol & 1)
+        if (is_asked(protocols, datagram->fresh[i].protocol))
             finish_sum_of(checker, datagram, packet, &datagram->fresh[i]);
 }
 
@@ -283,7 +285,6 @@ static void set_options(struct carry_capture_checker *checker,
     own->listed = own->listed ? own->listed : own->wrong;
     own->packets = own->packets ? own->packets : UINT64_MAX;
     own->protocols = own->protocols ? own->protocols : UINT64_MAX;
-    checker->has_judge = own->judge;
     if (own->judge)
         checker->judge = *own->judge;
     own->judge = NULL;
@@ -300,9 +301,8 @@ static bool open_checker(struct carry_capture_checker *checker) {
 
 static bool are_valid(const struct carry_capture_check_options *options) {
     const struct carry_capture_judge *judge = options->judge;
-    const unsigned reported = CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL;
-    return options->threads <= CARRY_CAPTURE_THREADS_MAX && !(options->listed & ~reported) &&
-           !(options->wrong & ~reported) &&
+    return options->threads <= CARRY_CAPTURE_THREADS_MAX &&
+           !((options->listed | options->wrong) & ~CARRY_CAPTURE_FINDING_VERDICTS) &&
            (!judge || (judge->open && judge->close && judge->prepare && judge->check));
 }
 

@@ -60,9 +60,8 @@ static struct carry_capture_explanation explanation_of(const struct carry_captur
 
 static void add_finding(struct carry_capture_explanation *explanation, struct parts *parts,
                         const struct carry_packet_sum *sum) {
-    struct carry_capture_finding *finding = &parts->findings[explanation->findings_count++];
-    carry_finding_describe(finding, &explanation->packet, sum);
-    finding->packet = NULL;
+    carry_finding_describe(&parts->findings[explanation->findings_count++], &explanation->packet,
+                           sum);
 }
 
 /* --- Datagrams --- */

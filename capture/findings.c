@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cause.h"
+#include "verdict.h"
 
 bool carry_findings_reserve(struct findings *findings, size_t room) {
     findings->count = findings->waiting = 0;
@@ -45,7 +46,7 @@ void carry_findings_settle(struct findings *findings, const struct header_sender
     for (size_t i = 0; i < findings->count && kept < findings->room; i++) {
         struct carry_capture_finding *finding = &findings->list[i];
         settle(finding, senders);
-        if (listed >> finding->sum.verdict & 1)
+        if (verdict_is_in(finding->sum.verdict, listed))
             findings->list[kept++] = *finding;
     }
     findings->count = kept;

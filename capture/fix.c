@@ -44,8 +44,8 @@ static bool has_ended(const struct fix *fix) {
 static void report_progress(struct fix *fix) {
     const struct carry_capture_fix_options *options = &fix->repair.options;
     fix->progress.position = fix->before + carry_capture_position(fix->capture);
-    if (options->progress && !has_ended(fix))
-        fix->cancelled = !options->progress(options->user, &fix->progress);
+    if (options->progress)
+        fix->cancelled |= !options->progress(options->user, &fix->progress);
 }
 
 static bool on_idle(void *context) {
@@ -113,13 +113,12 @@ static int result_of(struct fix *fix, bool has_memory, int end) {
     return end;
 }
 
-/* Of a file in which nothing is recognised there is no copy. */
 static bool is_recognised(struct carry_capture *capture) {
     const enum carry_capture_format format = carry_capture_format(capture);
     return format == CARRY_CAPTURE_FORMAT_PCAP || format == CARRY_CAPTURE_FORMAT_PCAPNG;
 }
 
-/* However it ends: if nothing is recognised, the damage is all there is. */
+/* There is no copy where nothing is recognised: what is damaged then is all there is. */
 static int refuse(struct fix *fix) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture = fix->capture;

@@ -19,20 +19,14 @@ static int stop(struct carry_capture *capture, int result) {
     return result;
 }
 
-int carry_format_end_at_record(struct carry_capture *capture, int code, const char *format,
-                               va_list arguments) {
+int carry_format_stop(struct carry_capture *capture, int code, const char *format, ...) {
     struct carry_capture_error *error = &capture->error;
-    *error = (struct carry_capture_error){.code = code, .offset = capture->record};
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    return stop(capture, code);
-}
-
-int carry_format_damage(struct carry_capture *capture, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    carry_format_end_at_record(capture, CARRY_ERROR_DAMAGED, format, arguments);
+    *error = (struct carry_capture_error){.code = code, .offset = capture->record};
+    vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    return CARRY_ERROR_DAMAGED;
+    return stop(capture, code);
 }
 
 int carry_format_error(struct carry_capture_error *error, int code, int system) {
@@ -62,10 +56,10 @@ int carry_format_end(struct carry_capture *capture, int code, int system) {
 }
 
 static int fail_to_read(struct carry_capture *capture, int system) {
-    carry_format_damage(capture, "cannot read: %s", strerror(system));
-    capture->error.code = system == ENOMEM ? CARRY_ERROR_MEMORY : CARRY_ERROR_READ;
+    const int code = system == ENOMEM ? CARRY_ERROR_MEMORY : CARRY_ERROR_READ;
+    carry_format_stop(capture, code, "cannot read: %s", strerror(system));
     capture->error.system = system;
-    return stop(capture, capture->error.code);
+    return stop(capture, code);
 }
 
 int carry_format_second(struct carry_capture *capture) {

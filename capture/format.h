@@ -8,19 +8,16 @@
 #ifndef CARRY_CAPTURE_SRC_FORMAT_H
 #define CARRY_CAPTURE_SRC_FORMAT_H
 
-#include <stdarg.h>
 #include <string.h>
 
 #include <carry/capture.h>
 
+#include "bytes.h"
 #include "input.h"
 #include "unpack.h"
 
 /* Large enough to make read() calls cheap, small enough to stay in the second-level cache. */
 #define WINDOW_BYTES ((size_t)128 << 10)
-
-/* One section of a pcapng file may describe this many interfaces. */
-#define INTERFACES_MAX 65536u
 
 /* The next packet; CARRY_CAPTURE_END and errors, of which the capture has the details. */
 typedef int format_next_fn(struct carry_capture *capture, struct carry_capture_packet *packet);
@@ -91,28 +88,16 @@ static inline struct input *carry_format_source(struct carry_capture *capture) {
     return capture->unpack ? &capture->packed : &capture->input;
 }
 
-static inline uint32_t load32(const struct carry_capture *capture, const uint8_t *bytes) {
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return capture->swap ? __builtin_bswap32(value) : value;
-}
-
-static inline uint16_t load16(const struct carry_capture *capture, const uint8_t *bytes) {
-    uint16_t value;
-    memcpy(&value, bytes, sizeof value);
-    return capture->swap ? __builtin_bswap16(value) : value;
-}
-
 /* --- For the formats --- */
 
-/* Ends the capture: what is at capture->record is damaged. Returns CARRY_ERROR_DAMAGED. */
-__attribute__((format(printf, 2, 3))) int carry_format_damage(struct carry_capture *capture,
-                                                              const char *format, ...);
+/* Ends the capture with an error at capture->record, of which the text follows. Returns the code.
+ */
+__attribute__((format(printf, 3, 4))) int carry_format_stop(struct carry_capture *capture, int code,
+                                                            const char *format, ...);
 
-/* The same with any code, which it returns. */
-__attribute__((format(printf, 3, 0))) int carry_format_end_at_record(struct carry_capture *capture,
-                                                                     int code, const char *format,
-                                                                     va_list arguments);
+/* The same, as what is there is damaged. */
+#define carry_format_damage(capture, ...)                                                          \
+    carry_format_stop(capture, CARRY_ERROR_DAMAGED, __VA_ARGS__)
 
 /*
  * Ends the capture because `what`, of `size` bytes, could not be had: cleanly if the file ends

@@ -2,32 +2,18 @@
 #include "magic.h"
 
 #include <stddef.h>
-#include <string.h>
 
+#include "bytes.h"
+#include "pcap.h"
 #include "pcapng.h"
 
 static const struct pcap_variant variants[] = {
-    {0xa1b2c3d4, 16, 1000},
-    {0xa1b23c4d, 16, 1},
-    {0xa1b2cd34, 24, 1000}, /* Kuznetzov's: interface, protocol and packet type follow */
-};
+    {PCAP_MAGIC_US, 16, 1000}, {PCAP_MAGIC_NS, 16, 1}, {PCAP_MAGIC_MODIFIED, 24, 1000}};
 
 /* Up to version 2.2, and in what DG/UX wrote, lengths stood in the other order, as libpcap knows.
  */
 static const struct pcap_version versions[] = {
     {2, 3, 4, 8, 12}, {2, 0, 2, 12, 8}, {543, 0, 0, 12, 8}};
-
-static uint32_t load32(const uint8_t *bytes, bool swap) {
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return swap ? __builtin_bswap32(value) : value;
-}
-
-static uint16_t load16(const uint8_t *bytes, bool swap) {
-    uint16_t value;
-    memcpy(&value, bytes, sizeof value);
-    return swap ? __builtin_bswap16(value) : value;
-}
 
 const struct pcap_variant *carry_magic_variant(const uint8_t *magic, bool *swap) {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {

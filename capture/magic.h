@@ -25,8 +25,7 @@ const struct pcap_variant *carry_magic_variant(const uint8_t *magic, bool *swap)
 /* By its first 8 bytes; NULL for versions that are not known. */
 const struct pcap_version *carry_magic_version(const uint8_t *header, bool swap);
 
-/* Are these MAGIC_BEGIN_BYTES the first ones of a file, and of nothing else? */
-#define MAGIC_BEGIN_BYTES 12
+/* Are these 12 bytes the first ones of a file, and of nothing else? */
 bool carry_magic_is_pcap(const uint8_t *bytes);
 bool carry_magic_is_pcapng(const uint8_t *bytes);
 bool carry_magic_is_begin(const uint8_t *bytes); /* of either format */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The pcap format (draft-ietf-opsawg-pcap): a file header, then records. */
+#include "pcap.h"
 #include "format.h"
 #include "magic.h"
 
@@ -12,7 +13,7 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
     const uint8_t *header = carry_input_peek(input, pcap->record_header);
     if (!header)
         return carry_format_cut(capture, "record header", pcap->record_header);
-    uint32_t captured = load32(capture, header + pcap->captured_at);
+    uint32_t captured = load32(header + pcap->captured_at, capture->swap);
     if ((!captured || captured > CARRY_CAPTURE_PACKET_MAX) && carry_magic_is_begin(header))
         return carry_format_second(capture);
     if (captured > CARRY_CAPTURE_PACKET_MAX)
@@ -24,11 +25,11 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
     *packet = (struct carry_capture_packet){
         .data = record + pcap->record_header,
         .captured = captured,
-        .wire = load32(capture, record + pcap->wire_at),
+        .wire = load32(record + pcap->wire_at, capture->swap),
         .linktype = pcap->linktype,
         .fcs = pcap->fcs,
-        .time_ns = (uint64_t)load32(capture, record) * 1000000000 +
-                   (uint64_t)load32(capture, record + 4) * pcap->ns_per_tick,
+        .time_ns = (uint64_t)load32(record, capture->swap) * 1000000000 +
+                   (uint64_t)load32(record + 4, capture->swap) * pcap->ns_per_tick,
         .offset = capture->record + pcap->record_header,
     };
     input->at += pcap->record_header + captured;
@@ -42,13 +43,13 @@ static int file_header(struct carry_capture *capture, struct carry_capture_packe
     const struct pcap_version *version = carry_magic_version(header, capture->swap);
     if (!version)
         return carry_format_damage(capture, "pcap of version %u.%u, which is not known",
-                                   load16(capture, header + 4), load16(capture, header + 6));
+                                   load16(header + 4, capture->swap),
+                                   load16(header + 6, capture->swap));
     capture->pcap.captured_at = version->captured_at;
     capture->pcap.wire_at = version->wire_at;
-    /* Bit 26 says that the top four bits hold the FCS length, in 16-bit words. */
-    uint32_t link = load32(capture, header + 20);
-    capture->pcap.linktype = link & 0xffff;
-    capture->pcap.fcs = link & 1u << 26 ? (link >> 28) * 2 : 0;
+    uint32_t link = load32(header + 20, capture->swap);
+    capture->pcap.linktype = link & PCAP_LINKTYPE_MASK;
+    capture->pcap.fcs = link & PCAP_HAS_FCS ? (link >> PCAP_FCS_SHIFT) * PCAP_FCS_UNIT : 0;
     capture->input.at += FILE_HEADER_BYTES;
     capture->next = next_record;
     return next_record(capture, packet);

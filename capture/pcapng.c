@@ -22,12 +22,6 @@ typedef int block_fn(struct carry_capture *capture, const struct block *block,
 
 #define BLOCK_DONE 2
 
-static uint64_t load64(const struct carry_capture *capture, const uint8_t *bytes) {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
-    return capture->swap ? __builtin_bswap64(value) : value;
-}
-
 /*
  * if_tsresol: a power of 10, or of 2 if the top bit is set. Ignored where ten seconds of it are
  * more than 64 bits hold: see fraction_ns().
@@ -52,16 +46,16 @@ static void set_option(const struct carry_capture *capture, struct interface *in
         set_resolution(interface, *value);
     /* The specification once said bits, writers store bytes: no FCS has a single byte or eight. */
     if (code == PCAPNG_OPTION_FCS_LENGTH && size == 1)
-        interface->fcs = *value < 8 ? *value : *value / 8;
+        interface->fcs = *value <= PCAPNG_FCS_MAX ? *value : *value / 8;
     if (code == PCAPNG_OPTION_TIME_START && size == 8)
-        interface->start = load64(capture, value);
+        interface->start = load64(value, capture->swap);
 }
 
 /* Options only refine: one that does not fit in the block ends them, and the block stands. */
 static void read_options(const struct carry_capture *capture, struct interface *interface,
                          const uint8_t *at, const uint8_t *end) {
     while (end - at >= 4) {
-        uint16_t code = load16(capture, at), size = load16(capture, at + 2);
+        uint16_t code = load16(at, capture->swap), size = load16(at + 2, capture->swap);
         at += 4;
         if (code == PCAPNG_OPTION_END || size > end - at)
             return;
@@ -86,16 +80,16 @@ static struct interface *new_interface(struct pcapng *pcapng) {
 static int add_interface(struct carry_capture *capture, const struct block *block,
                          struct carry_capture_packet *packet) {
     (void)packet;
-    if (capture->pcapng.count == INTERFACES_MAX)
-        return carry_format_damage(capture, "more than %u interfaces", INTERFACES_MAX);
+    if (capture->pcapng.count == PCAPNG_INTERFACES_MAX)
+        return carry_format_damage(capture, "more than %u interfaces", PCAPNG_INTERFACES_MAX);
     struct interface *interface = new_interface(&capture->pcapng);
     if (!interface) {
         capture->input.error = ENOMEM;
         return carry_format_cut(capture, "interface block", block->size);
     }
     *interface = (struct interface){
-        .linktype = load16(capture, block->body),
-        .snaplen = load32(capture, block->body + 4),
+        .linktype = load16(block->body, capture->swap),
+        .snaplen = load32(block->body + 4, capture->swap),
         .ticks_per_second = 1000000,
     };
     read_options(capture, interface, block->body + 8, block->body + block->body_size);
@@ -154,18 +148,18 @@ static int packet_block(struct carry_capture *capture, const struct block *block
                         struct carry_capture_packet *packet) {
     /* The old block has 16 bits of interface, then 16 bits of drop count. */
     bool old = block->type == PCAPNG_BLOCK_OLD_PACKET;
-    uint32_t number = old ? load16(capture, block->body) : load32(capture, block->body);
+    uint32_t number = old ? load16(block->body, capture->swap) : load32(block->body, capture->swap);
     const struct interface *interface = find_interface(capture, number);
     if (!interface)
         return CARRY_ERROR_DAMAGED;
-    uint64_t ticks = (uint64_t)load32(capture, block->body + 4) << 32;
+    uint64_t ticks = (uint64_t)load32(block->body + 4, capture->swap) << 32;
     *packet = (struct carry_capture_packet){
-        .captured = load32(capture, block->body + 12),
-        .wire = load32(capture, block->body + 16),
+        .captured = load32(block->body + 12, capture->swap),
+        .wire = load32(block->body + 16, capture->swap),
         .linktype = interface->linktype,
         .fcs = interface->fcs,
         .interface = number,
-        .time_ns = time_ns(interface, ticks | load32(capture, block->body + 8)),
+        .time_ns = time_ns(interface, ticks | load32(block->body + 8, capture->swap)),
     };
     return hand_out(capture, block, 20, packet);
 }
@@ -176,7 +170,7 @@ static int simple_packet_block(struct carry_capture *capture, const struct block
     const struct interface *interface = find_interface(capture, 0);
     if (!interface)
         return CARRY_ERROR_DAMAGED;
-    uint32_t wire = load32(capture, block->body);
+    uint32_t wire = load32(block->body, capture->swap);
     *packet = (struct carry_capture_packet){
         .captured = interface->snaplen && interface->snaplen < wire ? interface->snaplen : wire,
         .wire = wire,
@@ -209,7 +203,7 @@ static const struct block_kind *find_kind(uint32_t type) {
 
 static bool tail_agrees(struct carry_capture *capture, const struct block *block,
                         const uint8_t *tail) {
-    uint32_t size = load32(capture, tail);
+    uint32_t size = load32(tail, capture->swap);
     if (size != block->size)
         carry_format_damage(capture, "block of %u bytes says %u at its end", block->size, size);
     return size == block->size;
@@ -260,11 +254,12 @@ static int next_block(struct carry_capture *capture, struct carry_capture_packet
     const uint8_t *head = carry_input_peek(&capture->input, BLOCK_MIN_BYTES);
     if (!head)
         return carry_format_cut(capture, "block header", BLOCK_MIN_BYTES);
-    struct block block = {.type = load32(capture, head)};
-    if (block.type == PCAPNG_BLOCK_SECTION && !begin_section(capture, load32(capture, head + 8)))
+    struct block block = {.type = load32(head, capture->swap)};
+    if (block.type == PCAPNG_BLOCK_SECTION &&
+        !begin_section(capture, load32(head + 8, capture->swap)))
         return carry_format_damage(capture, "section of unknown byte order: %02x %02x %02x %02x",
                                    head[8], head[9], head[10], head[11]);
-    block.size = load32(capture, head + 4);
+    block.size = load32(head + 4, capture->swap);
     const struct block_kind *kind = find_kind(block.type);
     if (!kind->type && carry_magic_is_pcap(head))
         return carry_format_second(capture);
@@ -285,7 +280,7 @@ static int next_packet(struct carry_capture *capture, struct carry_capture_packe
 }
 
 format_next_fn *carry_pcapng_recognise(struct carry_capture *capture, const uint8_t *magic) {
-    return load32(capture, magic) == PCAPNG_BLOCK_SECTION ? next_packet : NULL;
+    return load32(magic, capture->swap) == PCAPNG_BLOCK_SECTION ? next_packet : NULL;
 }
 
 void carry_pcapng_close(struct carry_capture *capture) {

@@ -24,6 +24,10 @@ enum pcapng_option {
 /* In the byte order of a section: by it that is known. */
 #define PCAPNG_SECTION_MAGIC 0x1a2b3c4du
 
+/* What the reader takes: interfaces of a section, and bytes of a frame check sequence. */
+#define PCAPNG_INTERFACES_MAX 65536u
+#define PCAPNG_FCS_MAX        7u
+
 /* Type and length in front of each block, its length again behind. */
 #define PCAPNG_HEAD_BYTES 8
 #define PCAPNG_TAIL_BYTES 4

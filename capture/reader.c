@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a capture is, and its packets: the interface over sources of bytes and formats. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "format.h"
@@ -94,30 +92,22 @@ static format_next_fn *recognise(struct carry_capture *capture, const uint8_t *m
     return next ? next : carry_pcapng_recognise(capture, magic);
 }
 
-/* Ends the capture, as what it holds is none. */
-__attribute__((format(printf, 2, 3))) static int refuse(struct carry_capture *capture,
-                                                        const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    carry_format_end_at_record(capture, CARRY_ERROR_UNRECOGNISED, format, arguments);
-    va_end(arguments);
-    return CARRY_ERROR_UNRECOGNISED;
-}
-
 static int refuse_foreign(struct carry_capture *capture, const uint8_t *magic) {
     capture->format = find_foreign(capture, magic);
     if (capture->format != CARRY_CAPTURE_FORMAT_UNKNOWN)
-        return refuse(capture, "not a capture but %s", formats[capture->format].text);
+        return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "not a capture but %s",
+                                 formats[capture->format].text);
     magic = carry_input_peek(&capture->input, MAGIC_BYTES);
-    return refuse(capture, "not a capture: it starts with %02x %02x %02x %02x", magic[0], magic[1],
-                  magic[2], magic[3]);
+    return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED,
+                             "not a capture: it starts with %02x %02x %02x %02x", magic[0],
+                             magic[1], magic[2], magic[3]);
 }
 
 /* What reads the packets, once it is known. */
 static int start(struct carry_capture *capture, struct carry_capture_packet *packet) {
     const uint8_t *magic = peek_magic(capture);
     if (!magic && !capture->input.error && !carry_input_held(&capture->input))
-        return refuse(capture, "empty file");
+        return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "empty file");
     if (!magic)
         return carry_format_cut(capture, "file header", MAGIC_BYTES);
     capture->next = recognise(capture, magic);
@@ -131,7 +121,9 @@ bool carry_reader_is_fresh(const struct carry_capture *capture) {
 }
 
 enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
-    const uint8_t *magic = capture->next == start ? peek_magic(capture) : NULL;
+    if (!carry_reader_is_fresh(capture))
+        return capture->format;
+    const uint8_t *magic = peek_magic(capture);
     if (magic && !recognise(capture, magic))
         capture->format = find_foreign(capture, magic);
     if (!magic && capture->input.error)

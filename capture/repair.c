@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cause.h"
-#include "summary.h"
+#include "verdict.h"
 
 /* The sums of a frame or a datagram, as they were judged last. */
 struct judged {
@@ -16,7 +16,7 @@ struct judged {
 /* --- What is left --- */
 
 static bool asks_for(const struct carry_packet_options *options, unsigned verdict) {
-    return options->fix ? verdict_is_in(verdict, options->fix) : verdict_has_senders(verdict);
+    return options->fix ? verdict_is_in(verdict, options->fix) : verdict_is_finding(verdict);
 }
 
 static bool is_wanted(const struct repair *repair, unsigned verdict) {
@@ -58,20 +58,19 @@ static void report(struct repair *repair, const struct carry_capture_change *cha
         repair->cancelled = !repair->options.change(repair->options.user, change);
 }
 
-static void report_left(struct repair *repair, const struct carry_capture_change *change,
-                        unsigned reason) {
+static struct carry_capture_change as_left(const struct carry_capture_change *change,
+                                           enum carry_capture_left reason) {
     struct carry_capture_change left = *change;
     left.is_left = true;
     left.left = reason;
-    report(repair, &left);
+    return left;
 }
 
 static void leave(struct repair *repair, const struct carry_capture_change *change,
-                  unsigned reason) {
-    struct carry_capture_change left = *change;
-    left.left = reason;
+                  enum carry_capture_left reason) {
+    const struct carry_capture_change left = as_left(change, reason);
     carry_repairs_leave(repair->repairs, &left);
-    report_left(repair, change, reason);
+    report(repair, &left);
 }
 
 /* --- Senders of headers that hold 0 --- */
@@ -232,12 +231,12 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->headers, &count);
     struct carry_packet_sum known = *left->sum; /* what is known by now goes into the log */
-    struct carry_capture_change logged = *left;
+    struct carry_capture_change logged = as_left(left, reason);
     logged.sum = &known;
     if (sender->leaves)
         carry_cause_leave(&known);
     carry_group_add(&repair->waiting[sender - first][left_slot(reason)], left->number);
-    report_left(repair, &logged, reason);
+    report(repair, &logged);
 }
 
 /* Leaves a sum of a frame or a datagram, where `sum` tells its place in that. */
@@ -302,7 +301,7 @@ static void leave_rest(struct repair *repair, const struct carry_capture_packet 
     for (size_t i = 0; i < judged->count; i++) {
         const struct carry_packet_sum *sum = &judged->sums[i];
         bool waits = fragment->version && carry_reassembler_is_inside(fragment, sum);
-        if (verdict_has_senders(sum->verdict) && !waits)
+        if (verdict_is_finding(sum->verdict) && !waits)
             leave_in_frame(repair, packet, judged, sum);
     }
 }
@@ -421,7 +420,7 @@ static void leave_in_source(struct repair *repair, const struct datagram *datagr
         in_datagram.field_offset += moved;
         in_datagram.network_offset += moved;
         const struct carry_capture_change left = in_source(source, &source->sums[i]);
-        if (verdict_has_senders(in_datagram.verdict) &&
+        if (verdict_is_finding(in_datagram.verdict) &&
             !is_changed(datagram, in_datagram.field_offset))
             leave_by_sender(repair, &frame, &in_datagram, &left,
                             why_left_in(repair, datagram, &in_datagram, in_datagram.field_offset));
@@ -439,7 +438,7 @@ static void finish_datagram(struct repair *repair, const struct datagram *datagr
     for (size_t i = 0; i < datagram->fresh_count; i++) {
         const struct carry_packet_sum *sum = &datagram->fresh[i];
         const struct carry_capture_change left = in_datagram(datagram, sum);
-        if (verdict_has_senders(sum->verdict))
+        if (verdict_is_finding(sum->verdict))
             leave_by_sender(repair, &frame, sum, &left,
                             why_left_in(repair, datagram, sum, sum->field_offset));
     }
@@ -452,7 +451,7 @@ static void finish_lost(void *context, enum carry_capture_reassembly why,
         for (size_t i = 0; i < source->sums_count && source->offset != CARRY_CAPTURE_NOWHERE; i++) {
             const struct carry_packet_sum *sum = &source->sums[i];
             const struct carry_capture_change left = in_source(source, sum);
-            if (verdict_has_senders(sum->verdict))
+            if (verdict_is_finding(sum->verdict))
                 leave(repair, &left,
                       is_wanted(repair, sum->verdict) ? CARRY_CAPTURE_LEFT_DATAGRAM + why
                                                       : CARRY_CAPTURE_LEFT_ONLY);

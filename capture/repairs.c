@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "summary.h"
+#include "verdict.h"
 
 static unsigned shown(const struct carry_capture_group *group) {
     return group->count < CARRY_CAPTURE_GROUP_FRAMES ? (unsigned)group->count
@@ -120,10 +120,7 @@ static const struct {
 };
 
 const char *carry_capture_left_name(unsigned left) {
-    if (!left_is_known(left))
-        return "unknown";
-    return left < LEFT_OWN ? reasons[left].name
-                           : carry_capture_reassembly_name(left - CARRY_CAPTURE_LEFT_DATAGRAM);
+    return left_is_known(left) ? reasons[left_slot(left)].name : "unknown";
 }
 
 const char *carry_capture_left_text(unsigned left) {

@@ -37,7 +37,6 @@ void carry_finding_describe(struct carry_capture_finding *finding,
         .offset = packet->offset + sum->field_offset,
         .from_port = -1,
         .to_port = -1,
-        .packet = packet,
     };
     find_addresses(&frame, sum, &finding->from, &finding->to);
     if (has_ports(sum->protocol) && (uint64_t)sum->cover_offset + 4 <= frame.captured) {
@@ -124,7 +123,7 @@ void carry_capture_summary_free(struct carry_capture_summary *summary) {
 /* What was never written to is not read either: it is many pages, for each of many captures. */
 static bool has_senders(const struct carry_capture_summary *summary, unsigned protocol,
                         unsigned verdict) {
-    return verdict_has_senders(verdict) && summary->tally.counts[protocol][verdict];
+    return verdict_is_finding(verdict) && summary->tally.counts[protocol][verdict];
 }
 
 bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings) {

@@ -12,6 +12,7 @@
 #include "findings.h"
 #include "header_senders.h"
 #include "senders.h"
+#include "verdict.h"
 
 /* What adds up in any order. Totals that it does not count are 0. */
 struct tally {
@@ -38,23 +39,14 @@ struct unknown_link {
 struct carry_capture_summary {
     struct tally tally;
     uint64_t reassembly[CARRY_CAPTURE_REASSEMBLY_COUNT];
-    struct senders (
-        *senders)[CARRY_VERDICT_COUNT]; /* a row a protocol, see verdict_has_senders() */
+    /* A row a protocol, a place a verdict; of the verdicts that are findings. */
+    struct senders (*senders)[CARRY_VERDICT_COUNT];
     struct header_senders *headers;
     struct link_memory link;
     struct unknown_link unknown[UNKNOWN_LINKS];
     unsigned unknown_used; /* packets of still other link types are in totals.unknown_links only */
     struct findings findings;
 };
-
-static inline bool verdict_is_in(unsigned verdict, unsigned set) {
-    return set >> verdict & 1;
-}
-
-/* True for the verdicts whose senders are remembered: bad, partial, illegal. */
-static inline bool verdict_has_senders(unsigned verdict) {
-    return verdict_is_in(verdict, CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL);
-}
 
 /* What carry_tally_add() counts of a sum that is not good, beside its verdict. */
 void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
@@ -79,7 +71,7 @@ void carry_tally_merge(struct tally *into, const struct tally *from);
 bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings);
 
 /*
- * Remembers the sender of a sum with verdict_has_senders(). Returns the verdict by all that was
+ * Remembers the sender of a sum with verdict_is_finding(). Returns the verdict by all that was
  * seen so far: it differs from the sum's own where a header is left to its sender's network card.
  */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
@@ -96,7 +88,7 @@ void carry_summary_add_unknown(struct carry_capture_summary *summary,
  */
 void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed);
 
-/* Describes a sum of a packet; `finding` then lacks nothing. */
+/* Describes a sum of a packet; `finding` then lacks the packet. */
 void carry_finding_describe(struct carry_capture_finding *finding,
                             const struct carry_capture_packet *packet,
                             const struct carry_packet_sum *sum);

@@ -5,17 +5,14 @@
 
 #include <carry/capture.h>
 
+#include "pcap.h"
 #include "pcapng.h"
 
-#define PCAP_MAGIC_NS  0xa1b23c4du
-#define SECTION_BYTES  28 /* without options */
-#define NS_PER_SECOND  UINT64_C(1000000000)
-#define COMMENT_MAX    65535u
-#define LINKTYPE_MAX   65535u
-#define PCAP_FCS_UNIT  2u /* bytes; there are four bits for how many */
-#define RESOLUTION_NS  9  /* as a negative power of ten */
-#define INTERFACES_MAX 65536u
-#define FCS_MAX        7u /* bytes: the reader takes more for bits */
+#define SECTION_BYTES 28 /* without options */
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define COMMENT_MAX   65535u
+#define LINKTYPE_MAX  PCAP_LINKTYPE_MASK /* 16 bits in either format */
+#define RESOLUTION_NS 9                  /* as a negative power of ten */
 
 struct link {
     uint32_t linktype;
@@ -149,9 +146,9 @@ static void put_packet_block(struct carry_capture_writer *writer, uint32_t inter
 
 /* --- pcap --- */
 
-/* Bit 26 of the link type says that the top four bits hold the FCS length, in 16-bit words. */
 static void put_pcap_header(struct carry_capture_writer *writer, const struct link *link) {
-    const uint32_t fcs = link->fcs ? 1u << 26 | (link->fcs / PCAP_FCS_UNIT) << 28 : 0;
+    const uint32_t fcs =
+        link->fcs ? PCAP_HAS_FCS | (link->fcs / PCAP_FCS_UNIT) << PCAP_FCS_SHIFT : 0;
     put32(writer, PCAP_MAGIC_NS);
     put16(writer, 2); /* version 2.4 */
     put16(writer, 4);
@@ -195,15 +192,15 @@ static uint32_t find_link(const struct carry_capture_writer *writer, const struc
 static bool pcapng_fits(const struct carry_capture_writer *writer,
                         const struct carry_capture_packet *packet, const struct link *link,
                         const char *comment) {
-    return packet->fcs <= FCS_MAX && (!comment || strlen(comment) <= COMMENT_MAX) &&
+    return packet->fcs <= PCAPNG_FCS_MAX && (!comment || strlen(comment) <= COMMENT_MAX) &&
            packet_block_size(packet, comment) <= CARRY_CAPTURE_PACKET_MAX &&
-           (writer->count < INTERFACES_MAX || find_link(writer, link) < writer->count);
+           (writer->count < PCAPNG_INTERFACES_MAX || find_link(writer, link) < writer->count);
 }
 
 static bool pcap_fits(const struct carry_capture_writer *writer,
                       const struct carry_capture_packet *packet, const struct link *link) {
     return packet->time_ns / NS_PER_SECOND <= UINT32_MAX && link->fcs % PCAP_FCS_UNIT == 0 &&
-           link->fcs / PCAP_FCS_UNIT < 16 && (!writer->count || is_same(link, &writer->links[0]));
+           link->fcs <= PCAP_FCS_MAX && (!writer->count || is_same(link, &writer->links[0]));
 }
 
 static bool fits(const struct carry_capture_writer *writer,

@@ -22,15 +22,23 @@ LIBRARIES = ["src/libcarry.so", "capture/libcarry-capture.so", "jit/libcarry-jit
 PUBLIC = ["--headers-dir", "include", "--drop-private-types", "--exported-interfaces-only"]
 PLAIN = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed"]
 
+# Where a file of the project was found from the folder of the build.
+PATH = re.compile(r"(?<= path=')[^']+(?=')")
+
 # abidiff's exit status: bits.
 FAILED, CHANGED = 3, 4
 CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?:\(|'|\{)", re.M)
 
 
+def in_project(library: Path, path: str) -> str:
+    """A file's path from the root of the project: records must not say where that stands."""
+    return str((library.parent.parent / path).resolve().relative_to(ROOT))
+
+
 def record(library: Path, path: Path) -> None:
     command = ["abidw", *PUBLIC, *PLAIN, "--type-id-style", "hash", library]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    path.write_text(done.stdout)
+    path.write_text(PATH.sub(lambda found: in_project(library, found[0]), done.stdout))
 
 
 def changes(library: Path, path: Path) -> tuple[set[str], str]:

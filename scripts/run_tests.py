@@ -40,7 +40,7 @@ FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md
 # the tool was compiled.
 OF_SCRIPTS = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
 OF_SCRIPTS += ["test_packages.py"]
-OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_second_opinion.py"]
+OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_capture_mutants.py", "test_second_opinion.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
@@ -455,7 +455,8 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
     own = folder / f"build-{name}"
     if not (own / "build.ninja").is_file():
         args = f"-Dc_args=-idirafter{kernel_headers(folder)}"
-        options = ["--prefix=/usr", "-Dlibdir=lib", "-Dtool=disabled", "-Djit=disabled", args]
+        options = ["--prefix=/usr", "-Dlibdir=lib", args]
+        options += [f"-D{part}=disabled" for part in ("tool", "jit", "compression")]
         log.run("meson", "setup", *options, own, env={"CC": shlex.join(compiler)})
     kinds = itertools.product(
         ("src/carry", "capture/carry-capture"), ("shared_library", "static_library")

@@ -25,7 +25,8 @@ static struct reading read_all(struct carry_capture *capture) {
     while ((reading.result = carry_capture_next(capture, &packet)) == CARRY_CAPTURE_PACKET) {
         reading.packets++;
         reading.end = packet->offset + packet->captured;
-        reading.digest = reading.digest * 31 + packet->time_ns + packet->offset + packet->linktype;
+        reading.digest = reading.digest * 31 + packet->time_ns + packet->offset + packet->linktype +
+                         packet->number;
         for (uint32_t i = 0; i < packet->captured; i++)
             reading.digest = reading.digest * 31 + packet->data[i];
     }
@@ -59,24 +60,47 @@ static void test_pieces(const struct bytes *bytes, const char *name) {
     tap_ok(ok, "%s: pieces of any size hold the same packets", name);
 }
 
-/* A cut file holds the packets that end before the cut, and ends there or is damaged. */
-static void test_cuts(const struct bytes *bytes, const char *name) {
-    const struct reading whole = read_memory(bytes, bytes->size);
+/*
+ * A cut file holds the packets that end before the cut. It is damaged, except where nothing is cut:
+ * in `ends` places.
+ */
+static void test_cuts(const struct bytes *bytes, unsigned ends, const char *name) {
+    unsigned found = 0;
     bool ok = true;
     for (size_t size = 0; size < bytes->size && ok; size++) {
         struct carry_capture *capture;
         carry_capture_open_memory(bytes->data, size, &capture, NULL);
         const struct reading cut = read_all(capture);
         const struct carry_capture_error *error = carry_capture_last_error(capture);
-        ok = cut.packets <= whole.packets && cut.end <= size && error->code == cut.result &&
-             (cut.result == CARRY_CAPTURE_END || cut.result == CARRY_ERROR_DAMAGED ||
-              (size == 0 && cut.result == CARRY_ERROR_UNRECOGNISED)) &&
-             (cut.result == CARRY_CAPTURE_END) == !*error->text && error->offset <= size;
+        const bool is_end = cut.result == CARRY_CAPTURE_END;
+        ok = cut.packets <= CAPTURE_PACKETS && cut.end <= size && error->code == cut.result &&
+             (is_end || cut.result == (size ? CARRY_ERROR_DAMAGED : CARRY_ERROR_UNRECOGNISED)) &&
+             is_end == !*error->text && error->offset <= size;
+        found += is_end;
         carry_capture_close(capture);
         if (!ok)
             tap_note("cut to %zu bytes: %d, %u packets", size, cut.result, cut.packets);
     }
-    tap_ok(ok, "%s: cut at every byte", name);
+    tap_ok(ok && found == ends, "%s: cut at every byte", name);
+}
+
+/* What cannot be rewound stays what it was, and its error comes back. */
+static void test_final_error(const struct bytes *bytes) {
+    const struct bytes cut = {bytes->data, bytes->size - 1};
+    struct feed feed = feed_of(&cut);
+    struct carry_capture_source source = source_of(&feed);
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    source.rewind = NULL;
+    carry_capture_open_source(&source, &capture, NULL);
+    const struct reading reading = read_all(capture);
+    tap_ok(reading.result == CARRY_ERROR_DAMAGED &&
+               carry_capture_rewind(capture) == CARRY_ERROR_UNSUPPORTED &&
+               carry_capture_last_error(capture)->code == CARRY_ERROR_UNSUPPORTED &&
+               carry_capture_next(capture, &packet) == CARRY_ERROR_DAMAGED &&
+               carry_capture_last_error(capture)->code == CARRY_ERROR_DAMAGED,
+           "an error is final, whatever fails after it");
+    carry_capture_close(capture);
 }
 
 static void test_failing_reads(const struct bytes *bytes) {
@@ -275,17 +299,36 @@ static void test_allocations(const struct bytes *bytes) {
     tap_ok(ok && done, "every allocation fails once: an error, and nothing is kept");
 }
 
+/* Packets of what was compressed are those of the capture, at their places in that. */
+static void test_compressed(const struct bytes *plain, struct bytes packed, const char *name) {
+    const struct reading whole = read_memory(plain, plain->size);
+    const struct reading unpacked = read_memory(&packed, packed.size);
+    if (unpacked.result == CARRY_ERROR_UNRECOGNISED) {
+        tap_skip(name, "built without what unpacks it");
+    } else {
+        tap_ok(is_same(&unpacked, &whole), "%s: the same packets", name);
+        test_pieces(&packed, name);
+        test_cuts(&packed, 0, name);
+        test_rewind(&packed);
+    }
+    bytes_free(&packed);
+}
+
 int main(void) {
     struct bytes pcapng = make_capture(CARRY_CAPTURE_FORMAT_PCAPNG);
     struct bytes pcap = make_capture(CARRY_CAPTURE_FORMAT_PCAP);
     test_pieces(&pcapng, "pcapng");
     test_pieces(&pcap, "pcap");
-    test_cuts(&pcapng, "pcapng");
-    test_cuts(&pcap, "pcap");
+    /* Behind the section, both interfaces, and all packets but the last; or the header. */
+    test_cuts(&pcapng, 3 + CAPTURE_PACKETS - 1, "pcapng");
+    test_cuts(&pcap, 1 + CAPTURE_PACKETS - 1, "pcap");
+    test_final_error(&pcapng);
     test_failing_reads(&pcapng);
     test_position(&pcapng);
     test_source_that_lies();
     test_rewind(&pcapng);
+    test_compressed(&pcapng, make_gzip(&pcapng), "gzip");
+    test_compressed(&pcapng, make_zstd(&pcapng), "zstd");
     test_descriptor(&pcapng);
     test_pipe(&pcapng);
     test_stop(&pcapng);

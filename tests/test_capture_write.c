@@ -7,7 +7,7 @@
 #include "harness/captures.h"
 #include "harness/tap.h"
 
-static const uint8_t data[64] = "bytes of a packet";
+static const uint8_t data[2000] = "bytes of a packet";
 
 static struct carry_capture_packet make_packet(void) {
     return (struct carry_capture_packet){.data = data,
@@ -156,6 +156,7 @@ static void test_failing_sink(void) {
         struct bowl bowl = {.fails_at = at};
         struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
         struct carry_capture_packet packet = make_packet();
+        packet.captured = packet.wire = sizeof data; /* each takes several writes */
         int first = CARRY_OK, last = CARRY_OK;
         for (unsigned i = 0; i < 4; i++) {
             last = carry_capture_writer_add(writer, &packet, "a comment");

@@ -203,6 +203,9 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
 /* The verdicts that count as wrong by default, as a set: 1u << verdict, or-ed. */
 #define CARRY_CAPTURE_WRONG_VERDICTS (1u << CARRY_VERDICT_BAD | 1u << CARRY_VERDICT_ILLEGAL)
 
+/* The verdicts that findings, repairs and lists of senders are about. */
+#define CARRY_CAPTURE_FINDING_VERDICTS (CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL)
+
 /* What else is known about a checksum, from its frame or from other frames of its sender. */
 enum carry_capture_cause {
     CARRY_CAPTURE_CAUSE_NONE,

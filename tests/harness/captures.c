@@ -133,6 +133,24 @@ static int append(void *user, const void *bytes, size_t size) {
     return 0;
 }
 
+static void append_all(struct bytes *all, const void *bytes, size_t size) {
+    if (append(all, bytes, size))
+        abort();
+}
+
+static void write_frame(struct carry_capture_writer *writer, const struct frame4 *frame,
+                        unsigned index, uint32_t linktype) {
+    const struct carry_capture_packet packet = {
+        .data = frame->bytes,
+        .captured = frame->size,
+        .wire = frame->size,
+        .linktype = linktype,
+        .time_ns = UINT64_C(1700000000000000001) + index,
+    };
+    if (carry_capture_writer_add(writer, &packet, NULL) != CARRY_OK)
+        abort();
+}
+
 static void write_packets(struct carry_capture_writer *writer, bool all_links, unsigned copies) {
     const struct frame4 frames[CAPTURE_PACKETS] = {
         make_tcp(1),
@@ -146,28 +164,35 @@ static void write_packets(struct carry_capture_writer *writer, bool all_links, u
         make_fragment(9, 0, true),
         make_arp(),
     };
-    for (unsigned i = 0; i < copies * CAPTURE_PACKETS; i++) {
-        const struct frame4 *frame = &frames[i % CAPTURE_PACKETS];
-        const struct carry_capture_packet packet = {
-            .data = frame->bytes,
-            .captured = frame->size,
-            .wire = frame->size,
-            .linktype = all_links && i % CAPTURE_PACKETS == 7 ? LINK_UNKNOWN : LINK_ETHERNET,
-            .time_ns = UINT64_C(1700000000000000001) + i,
-        };
-        if (carry_capture_writer_add(writer, &packet, NULL) != CARRY_OK)
-            abort();
-    }
+    for (unsigned i = 0; i < copies * CAPTURE_PACKETS; i++)
+        write_frame(writer, &frames[i % CAPTURE_PACKETS], i,
+                    all_links && i % CAPTURE_PACKETS == 7 ? LINK_UNKNOWN : LINK_ETHERNET);
 }
 
-static struct bytes make(enum carry_capture_format format, unsigned copies) {
-    struct bytes bytes = {0};
-    const struct carry_capture_sink sink = {.write = append, .user = &bytes};
+static struct carry_capture_writer *writer_to(struct bytes *bytes,
+                                              enum carry_capture_format format) {
+    const struct carry_capture_sink sink = {.write = append, .user = bytes};
     const struct carry_capture_writer_options options = {.format = format};
     struct carry_capture_writer *writer;
     if (carry_capture_writer_create(&options, &sink, &writer) != CARRY_OK)
         abort();
+    return writer;
+}
+
+static struct bytes make(enum carry_capture_format format, unsigned copies) {
+    struct bytes bytes = {0};
+    struct carry_capture_writer *writer = writer_to(&bytes, format);
     write_packets(writer, format != CARRY_CAPTURE_FORMAT_PCAP, copies);
+    carry_capture_writer_free(writer);
+    return bytes;
+}
+
+struct bytes make_early_capture(void) {
+    struct bytes bytes = {0};
+    const struct frame4 header = make_zero_header(), evidence = make_partial();
+    struct carry_capture_writer *writer = writer_to(&bytes, CARRY_CAPTURE_FORMAT_PCAPNG);
+    write_frame(writer, &header, 0, LINK_ETHERNET);
+    write_frame(writer, &evidence, 1, LINK_ETHERNET);
     carry_capture_writer_free(writer);
     return bytes;
 }
@@ -182,32 +207,75 @@ struct bytes make_long_capture(unsigned copies) {
 
 struct bytes make_skipped(uint32_t size) {
     struct bytes bytes = {0};
-    const struct carry_capture_sink sink = {.write = append, .user = &bytes};
     const uint32_t head[2] = {0x0bad, size / 4 * 4};
-    struct carry_capture_writer *writer;
-    if (carry_capture_writer_create(NULL, &sink, &writer) != CARRY_OK ||
-        carry_capture_writer_end(writer) != CARRY_OK)
+    struct carry_capture_writer *writer = writer_to(&bytes, CARRY_CAPTURE_FORMAT_PCAPNG);
+    if (carry_capture_writer_end(writer) != CARRY_OK)
         abort();
     carry_capture_writer_free(writer);
     uint8_t *zeros = calloc(1, head[1] - 12);
-    if (!zeros || append(&bytes, head, sizeof head) || append(&bytes, zeros, head[1] - 12) ||
-        append(&bytes, &head[1], 4))
+    if (!zeros)
         abort();
+    append_all(&bytes, head, sizeof head);
+    append_all(&bytes, zeros, head[1] - 12);
+    append_all(&bytes, &head[1], 4);
     free(zeros);
     return bytes;
 }
-
-/* --- Sources --- */
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* CRC-32 of IEEE 802.3, bit by bit. */
+static uint32_t crc32_of(const struct bytes *bytes) {
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < bytes->size; i++) {
+        crc ^= bytes->data[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+/* RFC 1952 around stored blocks of RFC 1951, one for each 65,535 bytes. */
+struct bytes make_gzip(const struct bytes *bytes) {
+    struct bytes gzip = {0};
+    const uint32_t crc = crc32_of(bytes), all = (uint32_t)bytes->size;
+    append_all(&gzip, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
+    for (size_t at = 0; at < bytes->size;) {
+        const size_t size = least(bytes->size - at, 65535);
+        const uint8_t head[5] = {at + size == bytes->size, (uint8_t)size, (uint8_t)(size >> 8),
+                                 (uint8_t)~size, (uint8_t)(~size >> 8)};
+        append_all(&gzip, head, sizeof head);
+        append_all(&gzip, bytes->data + at, size);
+        at += size;
+    }
+    for (unsigned i = 0; i < 8; i++)
+        append_all(&gzip, &(uint8_t){(uint8_t)((i < 4 ? crc : all) >> 8 * (i % 4))}, 1);
+    return gzip;
+}
+
+/* RFC 8878: one segment, its size in four bytes, and one raw block. */
+struct bytes make_zstd(const struct bytes *bytes) {
+    struct bytes zstd = {0};
+    const uint32_t block = 1 | (uint32_t)bytes->size << 3;
+    append_all(&zstd, "\x28\xb5\x2f\xfd\xa0", 5);
+    for (unsigned i = 0; i < 4; i++)
+        append_all(&zstd, &(uint8_t){(uint8_t)(bytes->size >> 8 * i)}, 1);
+    for (unsigned i = 0; i < 3; i++)
+        append_all(&zstd, &(uint8_t){(uint8_t)(block >> 8 * i)}, 1);
+    append_all(&zstd, bytes->data, bytes->size);
+    return zstd;
+}
+
+/* --- Sources --- */
+
 static int64_t read_feed(void *user, void *buffer, size_t size) {
     struct feed *feed = user;
     if (feed->idles) {
-        feed->idles--;
-        return -EAGAIN;
+        feed->is_interrupted = !feed->is_interrupted;
+        feed->idles -= !feed->is_interrupted;
+        return feed->is_interrupted ? -EINTR : -EAGAIN;
     }
     size_t rest = feed->bytes->size - feed->at;
     size_t got = least(least(size, rest), feed->piece ? feed->piece : size);

@@ -32,20 +32,29 @@ void bytes_free(struct bytes *bytes);
 #define CAPTURE_PACKETS 10
 struct bytes make_capture(enum carry_capture_format format);
 
+/* Packets 6 and 3 of it: a header of 0, and behind it what shows that its sender uses offload. */
+struct bytes make_early_capture(void);
+
 /* So many copies of it, behind each other, as one capture. */
 struct bytes make_long_capture(unsigned copies);
 
 /* A capture of one block of so many bytes that holds no packet. */
 struct bytes make_skipped(uint32_t size);
 
+/* The same bytes as gzip or zstd has them where nothing can be made shorter; 128 KiB at most. */
+struct bytes make_gzip(const struct bytes *bytes);
+struct bytes make_zstd(const struct bytes *bytes);
+
 /* A source over bytes. */
 struct feed {
     const struct bytes *bytes;
     size_t at;
-    size_t piece;      /* most bytes of a read; 0: any number */
-    uint64_t fails_at; /* the read that reaches this offset fails; UINT64_MAX: none does */
-    int error;         /* errno with which it does */
-    unsigned idles;    /* so many reads say first that nothing has come */
+    size_t piece;        /* most bytes of a read; 0: any number */
+    uint64_t fails_at;   /* the read that reaches this offset fails; UINT64_MAX: none does */
+    int error;           /* errno with which it does */
+    unsigned idles;      /* so many reads say first that nothing has come, and as many that a signal
+                            interrupted them */
+    bool is_interrupted; /* the next one of these is the former */
 };
 
 struct feed feed_of(const struct bytes *bytes);

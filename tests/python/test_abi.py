@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,15 @@ def test_a_break_must_be_announced(
     assert (status, f"{name} changed, and NEWS.md does not name it" in said) == (1, True)
     news.write_text(f"# News\n\n## 0.2.0\n\n- `{name}()` has changed.\n")
     assert check(records, news)[0] == 0
+
+
+def test_records_know_files_of_the_project_alone() -> None:
+    for record in (SOURCE / "abi").glob("*.abi"):
+        paths = re.findall(r" path='([^']+)'", record.read_text())
+        assert paths
+        for path in paths:
+            assert not path.startswith(("/", "."))
+            assert (SOURCE / path).is_file()
 
 
 def test_what_is_built_is_what_is_recorded() -> None:

@@ -53,7 +53,7 @@ def make(way: Way, library: Library, sources: list[Path], *extra: str, folder: P
 def valgrind(*options: str) -> Callable[[list[str]], str]:
     def run(command: list[str]) -> str:
         needs("valgrind")
-        # Its threads take turns: without --fair-sched, one may go on for a second.
+        # Its threads take turns: without --fair-sched, a commit waits several times as long.
         quiet = ("--quiet", "--error-exitcode=99", "--fair-sched=try")
         done = ask("valgrind", *quiet, *options, *command)
         assert done.returncode == 0, done.stdout

@@ -17,6 +17,7 @@
 #include "capture/folder.h"
 #include "capture/report.h"
 #include "capture/source.h"
+#include "capture/verdict.h"
 #include "common/command.h"
 #include "common/file_name.h"
 #include "common/output.h"
@@ -66,7 +67,7 @@ static bool take_finding(void *user, const struct carry_capture_finding *finding
     struct run *run = user;
     if (run->options.bad_only)
         check_print_finding(&run->print, run->path, finding);
-    if (run->bad_file && run->options.wrong >> finding->sum.verdict & 1)
+    if (run->bad_file && verdict_is_in(finding->sum.verdict, run->options.wrong))
         write_bad(run, finding->packet);
     return !command_output_failed();
 }
@@ -116,7 +117,7 @@ static void note_early(const struct run *run) {
     char number[TEXT_SIZE], text[3 * TEXT_SIZE + 128];
     uint64_t count = carry_capture_totals(run->summary)->early;
     bool were_out = run->options.bad_only || (run->bad_file && !run->options.quiet);
-    if (!count || !were_out || run->options.wrong >> CARRY_VERDICT_PARTIAL & 1)
+    if (!count || !were_out || verdict_is_in(CARRY_VERDICT_PARTIAL, run->options.wrong))
         return;
     snprintf(text, sizeof text,
              "reported %s IPv4 header sum%s of 0 as bad before later packets of the same sender "
@@ -144,11 +145,8 @@ static void report_unopened(struct run *run, const char *path, const char *reaso
 
 /* Neither a capture nor called so, and nothing that went wrong on the way to see that. */
 static bool is_other(struct carry_capture *capture, const char *path) {
-    const enum carry_capture_format format = carry_capture_format(capture);
-    const bool is_read =
-        format == CARRY_CAPTURE_FORMAT_PCAP || format == CARRY_CAPTURE_FORMAT_PCAPNG;
-    return !is_read && carry_capture_last_error(capture)->code == CARRY_OK &&
-           !source_is_foreign(capture) && !file_name_is_capture(path);
+    return !source_is_capture(capture) && carry_capture_last_error(capture)->code == CARRY_OK &&
+           !file_name_is_capture(path);
 }
 
 /* Gives the file of bad packets up if it would replace this capture. */

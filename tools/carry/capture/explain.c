@@ -11,6 +11,7 @@
 
 #include "capture/report.h"
 #include "capture/source.h"
+#include "capture/verdict.h"
 #include "common/command.h"
 #include "common/json.h"
 #include "common/options.h"
@@ -350,7 +351,7 @@ static void explain_json(struct run *run, const struct carry_capture_explanation
 static bool take(void *user, const struct carry_capture_explanation *explanation) {
     struct run *run = user;
     for (size_t i = 0; i < explanation->findings_count; i++)
-        if (CARRY_CAPTURE_WRONG_VERDICTS >> explanation->findings[i].sum.verdict & 1)
+        if (verdict_is_in(explanation->findings[i].sum.verdict, CARRY_CAPTURE_WRONG_VERDICTS))
             run->status = STATUS_BAD;
     if (run->options.json)
         explain_json(run, explanation);

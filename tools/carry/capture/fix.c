@@ -11,6 +11,7 @@
 
 #include "capture/fix_report.h"
 #include "capture/source.h"
+#include "capture/verdict.h"
 #include "common/command.h"
 #include "common/file_name.h"
 #include "common/options.h"
@@ -74,13 +75,11 @@ struct run {
 
 /* --- Options --- */
 
-/* The verdicts that --only names. */
-#define REPAIRED (CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL)
-
 static uint32_t verdict_bit(const char *name, size_t size) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         const char *known = carry_packet_verdict_name(verdict);
-        if (REPAIRED >> verdict & 1 && strlen(known) == size && memcmp(known, name, size) == 0)
+        if (verdict_is_in(verdict, CARRY_CAPTURE_FINDING_VERDICTS) && strlen(known) == size &&
+            memcmp(known, name, size) == 0)
             return 1u << verdict;
     }
     return 0;

@@ -2,6 +2,7 @@
 /* Why sums are not good: a sentence for each protocol and verdict, and who sent them. */
 #include "capture/report_parts.h"
 
+#include "capture/verdict.h"
 #include "common/text.h"
 
 #define NAMED_SENDERS 3
@@ -112,20 +113,15 @@ static void print_reasons(FILE *out, const struct carry_capture_summary *summary
     }
 }
 
-/* The sender has a share in what is bad, partial or illegal. */
-static bool has_senders(unsigned verdict) {
-    const unsigned set = CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL;
-    return set >> verdict & 1;
-}
-
 static void print_cause(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
                         unsigned verdict) {
     uint64_t count = carry_capture_count(summary, protocol, verdict);
     char number[TEXT_SIZE];
     fprintf(out, "%s: %s %s", carry_packet_protocol_name(protocol), text_count(number, count),
             carry_packet_verdict_name(verdict));
-    fputs(has_senders(verdict) ? "," : ":", out);
-    if (has_senders(verdict))
+    const bool has_senders = verdict_is_in(verdict, CARRY_CAPTURE_FINDING_VERDICTS);
+    fputs(has_senders ? "," : ":", out);
+    if (has_senders)
         print_senders(out, summary, protocol, verdict);
     if (verdict == CARRY_VERDICT_BAD)
         print_causes_of_bad(out, summary, protocol);

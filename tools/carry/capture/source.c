@@ -27,11 +27,13 @@ bool source_waits(const struct carry_capture *capture) {
 
 #define CONVERT "convert it with editcap -F pcap"
 
-/* For files that people take for captures. */
+/* What files are, and what to do about those that people take for captures. */
 static const struct {
-    bool is_foreign;
+    bool is_capture;
     const char *advice;
 } known[CARRY_CAPTURE_FORMAT_COUNT] = {
+    [CARRY_CAPTURE_FORMAT_PCAP] = {true, NULL},
+    [CARRY_CAPTURE_FORMAT_PCAPNG] = {true, NULL},
     [CARRY_CAPTURE_FORMAT_GZIP] = {false, "zcat FILE | carry check -"},
     [CARRY_CAPTURE_FORMAT_ZSTD] = {false, "zstdcat FILE | carry check -"},
     [CARRY_CAPTURE_FORMAT_XZ] = {false, "xzcat FILE | carry check -"},
@@ -46,8 +48,8 @@ static const struct {
     [CARRY_CAPTURE_FORMAT_ERF] = {false, CONVERT},
 };
 
-bool source_is_foreign(struct carry_capture *capture) {
-    return known[carry_capture_format(capture)].is_foreign;
+bool source_is_capture(struct carry_capture *capture) {
+    return known[carry_capture_format(capture)].is_capture;
 }
 
 struct carry_capture_error source_error(struct carry_capture *capture) {

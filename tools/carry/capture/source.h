@@ -16,8 +16,8 @@ bool source_status(const struct carry_capture *capture, struct stat *status);
 /* Does reading have to wait for whoever writes? So it is with pipes, sockets, devices. */
 bool source_waits(const struct carry_capture *capture);
 
-/* Is it a capture of another format, which is named and not read? */
-bool source_is_foreign(struct carry_capture *capture);
+/* Is it a capture, of a format that is read or of another that has a magic number? */
+bool source_is_capture(struct carry_capture *capture);
 
 /* Why a function failed, with advice where there is any. */
 struct carry_capture_error source_error(struct carry_capture *capture);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers in the bytes of a file, whose byte order may not be this machine's: then they `swap`. */
+#ifndef CARRY_CAPTURE_SRC_BYTES_H
+#define CARRY_CAPTURE_SRC_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t load16(const uint8_t *bytes, bool swap) {
+    uint16_t value;
+    memcpy(&value, bytes, sizeof value);
+    return swap ? __builtin_bswap16(value) : value;
+}
+
+static inline uint32_t load32(const uint8_t *bytes, bool swap) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return swap ? __builtin_bswap32(value) : value;
+}
+
+static inline uint64_t load64(const uint8_t *bytes, bool swap) {
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return swap ? __builtin_bswap64(value) : value;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of pcap (draft-ietf-opsawg-pcap), for who reads files and who writes them. */
+#ifndef CARRY_CAPTURE_SRC_PCAP_H
+#define CARRY_CAPTURE_SRC_PCAP_H
+
+#define PCAP_MAGIC_US       0xa1b2c3d4u
+#define PCAP_MAGIC_NS       0xa1b23c4du
+#define PCAP_MAGIC_MODIFIED 0xa1b2cd34u /* Kuznetzov's: records have 8 bytes more */
+
+/* In the word of the link type: whether the top four bits hold the FCS length, in 16-bit words. */
+#define PCAP_LINKTYPE_MASK 0xffffu
+#define PCAP_HAS_FCS       (1u << 26)
+#define PCAP_FCS_SHIFT     28
+#define PCAP_FCS_UNIT      2u
+#define PCAP_FCS_MAX       (15 * PCAP_FCS_UNIT)
+
+#endif

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""The tests of libcarry-capture in C find faults: one file has one at a time, and a test fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
+WRAPPED = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "strdup", "free")]
+
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc"),
+    pytest.mark.skipif(not (BUILD / "tests/libharness.a").is_file(), reason="no build of tests"),
+    pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers change the libraries"),
+]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    test: str
+    file: str
+    old: str
+    new: str
+
+
+MUTANTS = [
+    # Reading
+    Mutant("read", "input.c", "while (size == -EINTR)", "while (false)"),
+    Mutant("read", "input.c", "input->error = (int)-size;", "input->error = 0;"),
+    Mutant("read", "format.c", "capture->error = capture->final;", ""),
+    Mutant("read", "format.c", "if (have == 0)", "if (true)"),
+    Mutant("read", "reader.c", "got > (int64_t)size ? -EIO : got", "got"),
+    Mutant("read", "reader.c", "capture->record = capture->packets = 0;", ""),
+    Mutant("read", "file.c", "S_ISDIR(status->st_mode)", "false"),
+    Mutant("read", "file.c", "carry_format_source(capture)->stopped = true;", ""),
+    Mutant("read", "unpack.c", "unpack->inside = false;", "unpack->inside = true;"),
+    # Checking
+    Mutant("check", "check.c", "carry_cause_leave(&known);", ";"),
+    Mutant("check", "check.c", "carry_tally_supersede(&checker->summary->tally,", "(void)("),
+    Mutant("check", "check.c", "verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed)", "false"),
+    Mutant("check", "check.c", "checker->judge.close(checker->judge.user,", "(void)("),
+    Mutant("check", "pipeline.c", "return pipeline->ended ? ECANCELED : error;", "return error;"),
+    Mutant("check", "summary.c", "_VERDICT_BAD] -= left;", "_VERDICT_BAD] -= 0;"),
+    Mutant("check", "findings.c", "if (verdict_is_in(finding->sum.verdict, listed))", "if (true)"),
+    Mutant("check", "senders.c", "sender.key.link = (struct carry_capture_link){0};", ""),
+    # Repairing and explaining
+    Mutant("fix", "fix.c", "if (!carry_reader_is_fresh(capture))", "if (capture->packets)"),
+    Mutant("fix", "fix.c", "{on_full, on_idle, fix}", "{on_full, NULL, fix}"),
+    Mutant("fix", "fix.c", "return on_idle(context) ? 0 : ECANCELED;", "return 0;"),
+    Mutant("fix", "repair.c", "!repair->sink || repair->sink->rewrite", "true"),
+    Mutant("fix", "repair.c", "settle_left(repair);\n    return", "return"),
+    Mutant("fix", "explain.c", "number <= capture->packets", "false"),
+    Mutant("fix", "explain.c", "carry_cause_leave(&finding->sum);", ";"),
+    # Writing
+    Mutant("write", "writer.c", "packet->fcs <= PCAPNG_FCS_MAX", "true"),
+    Mutant("write", "writer.c", "<= CARRY_CAPTURE_PACKET_MAX &&\n", "<= UINT32_MAX &&\n"),
+    Mutant("write", "writer.c", "if (!size || writer->failed)", "if (!size)"),
+    Mutant("write", "writer.c", "packet->time_ns / NS_PER_SECOND <= UINT32_MAX", "true"),
+    # Threads
+    Mutant("threads", "threads_posix.c", "sigfillset(&all);", "sigemptyset(&all);"),
+]
+
+
+def program(folder: Path, test: str, changed: Path | None) -> Path:
+    """A test, linked with the changed file in the place of the library's own."""
+    made = folder / test
+    tests = SOURCE / "tests"
+    sources = [tests / f"test_capture_{test}.c", tests / "harness/captures.c"]
+    wrapped = [] if test == "threads" else [tests / "harness/allocations.c", *WRAPPED]
+    libraries = ["capture/libcarry-capture.a", "tests/libharness.a", "src/libcarry.a"]
+    command = ["gcc", "-O1", "-w", "-D_GNU_SOURCE", *sources, *wrapped]
+    command += [*([changed] if changed else []), *(BUILD / name for name in libraries)]
+    for include in ("include", "capture", "tests", "src"):
+        command += ["-I", SOURCE / include]
+    command += ["-o", made, "-pthread", "-Wl,--as-needed", "-lz", "-lzstd"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def passes(made: Path) -> bool:
+    try:
+        done = subprocess.run([made], capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize("test", sorted({mutant.test for mutant in MUTANTS}))
+def test_without_a_fault_each_passes(tmp_path: Path, test: str) -> None:
+    assert passes(program(tmp_path, test, None))
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.file} {mutant.old[:40]}")
+def test_a_fault_is_found(tmp_path: Path, mutant: Mutant) -> None:
+    text = (SOURCE / "capture" / mutant.file).read_text()
+    assert text.count(mutant.old) == 1
+    changed = tmp_path / mutant.file
+    changed.write_text(text.replace(mutant.old, mutant.new))
+    assert not passes(program(tmp_path, mutant.test, changed))
