@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 import pytest
-from conftest import CLEAN, ERROR, Run
+from conftest import CLEAN, ERROR, SOURCE, Run
 
 COMMANDS = [
     *("check", "fix", "explain", "cpu", "sites"),
@@ -105,3 +105,27 @@ def test_unknown(carry: Run, command: list[str]) -> None:
         done = carry(*command, option)
         assert (done.returncode, done.stdout) == (ERROR, "")
         assert f"unknown option '{option}'" in done.stderr
+
+
+def test_one_reader_reads_the_options_of_all_commands() -> None:
+    callers = [
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.glob("tools/carry/**/*.c")
+        if re.search(r"\bgetopt\w*\(", path.read_text().replace("getopt_long() ", ""))
+    ]
+    assert callers == ["tools/carry/common/options.c"]
+
+
+def test_the_last_of_contrary_options_counts(carry: Run) -> None:
+    capture = str(SOURCE / "examples/good.pcap")
+    assert carry("check", "--json", "--tsv", capture).stdout.startswith("file\t")
+    assert carry("check", "--tsv", "--json", capture).stdout.startswith("{")
+
+
+def test_optional_values(carry: Run) -> None:
+    """The one is a word of its own, the other stands behind an equals sign."""
+    refused = carry("bench", "sum", "--against", "nosuch", "--quick")
+    assert "no kernel 'nosuch'" in refused.stderr
+    refused = carry("check", "--jit", "nosuch.pcap")
+    assert "nosuch.pcap" in refused.stderr
+    assert "--jit takes a number from 1 on" in carry("check", "--jit=0", "x.pcap").stderr

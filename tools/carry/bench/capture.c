@@ -23,11 +23,10 @@
 #include "common/json.h"
 #include "common/machine.h"
 #include "common/measure.h"
+#include "common/options.h"
 #include "common/progress.h"
 #include "common/signals.h"
 #include "common/text.h"
-
-#define NAME "bench capture"
 
 #define SIZE_DEFAULT ((uint64_t)1 << 30)
 #define SIZE_QUICK   ((uint64_t)64 << 20)
@@ -99,7 +98,6 @@ struct result {
 struct options {
     uint64_t size;
     bool json;
-    bool help;
     bool libpcap_loop;
     const char *source;
 };
@@ -131,7 +129,7 @@ static const char usage[] =
 
 /* --- Options --- */
 
-static int set_size(struct options *options, const char *text) {
+static int set_size(const char *command, const struct option_row *row, const char *text) {
     static const char units[] = "KMG";
     char *end;
     errno = 0;
@@ -143,44 +141,34 @@ static int set_size(struct options *options, const char *text) {
         end++;
     }
     if (*text < '0' || *text > '9' || *end || errno || value < SIZE_LEAST || value > SIZE_LARGEST)
-        return command_usage(NAME, "--size takes bytes from 1M to 1024G, not '%s'", text);
-    options->size = value;
+        return command_usage(command, "--size takes bytes from 1M to 1024G, not '%s'", text);
+    *(uint64_t *)row->target = value;
     return STATUS_CLEAN;
 }
 
-static int parse(int argc, char **argv, struct options *options) {
-    enum { SIZE = 1, QUICK, LIBPCAP_LOOP };
-    static const struct option table[] = {
-        {"size", required_argument, NULL, SIZE},
-        {"quick", no_argument, NULL, QUICK},
-        {"libpcap-loop", no_argument, NULL, LIBPCAP_LOOP},
-        {"json", no_argument, NULL, 'J'},
-        {"help", no_argument, NULL, 'h'},
+static int set_quick(const char *command, const struct option_row *row, const char *text) {
+    (void)command, (void)text;
+    *(uint64_t *)row->target = SIZE_QUICK;
+    return STATUS_CLEAN;
+}
+
+/* As options_read(). */
+static bool read_options(int argc, char **argv, struct options *options, int *status) {
+    const struct option_row rows[] = {
+        {"size", .set = set_size, .target = &options->size},
+        {"quick", .set = set_quick, .value = VALUE_NONE, .target = &options->size},
+        {"libpcap-loop", .flag = &options->libpcap_loop},
+        {"json", 'J', .flag = &options->json},
         {0},
     };
-    int option, status = STATUS_CLEAN;
-    opterr = 0;
-    optind = 1;
-    while (status == STATUS_CLEAN && (option = getopt_long(argc, argv, ":hJ", table, NULL)) != -1) {
-        if (option == SIZE)
-            status = set_size(options, optarg);
-        else if (option == QUICK)
-            options->size = SIZE_QUICK;
-        else if (option == LIBPCAP_LOOP)
-            options->libpcap_loop = true;
-        else if (option == 'J')
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            status = command_bad_option(argv, option);
-    }
-    if (status == STATUS_CLEAN && argc - optind > 1)
-        return command_usage(NAME, "unexpected argument '%s'", argv[optind + 1]);
+    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, status))
+        return false;
     options->source = argv[optind];
-    if (status == STATUS_CLEAN && options->libpcap_loop && !options->source && !options->help)
-        return command_usage(NAME, "--libpcap-loop needs a FILE");
-    return status;
+    if (argc - optind > 1)
+        *status = command_usage(argv[0], "unexpected argument '%s'", argv[optind + 1]);
+    else if (options->libpcap_loop && !options->source)
+        *status = command_usage(argv[0], "--libpcap-loop needs a FILE");
+    return *status == STATUS_CLEAN;
 }
 
 /* --- The captures --- */
@@ -419,13 +407,9 @@ static int run_bench(struct bench *bench) {
 
 int bench_capture(int argc, char **argv) {
     struct bench bench = {.options.size = SIZE_DEFAULT};
-    int status = parse(argc, argv, &bench.options);
-    if (status != STATUS_CLEAN)
+    int status;
+    if (!read_options(argc, argv, &bench.options, &status))
         return status;
-    if (bench.options.help) {
-        fputs(usage, stdout);
-        return STATUS_CLEAN;
-    }
     if (bench.options.libpcap_loop)
         return bench_capture_loop(bench.options.source);
     status = run_bench(&bench);

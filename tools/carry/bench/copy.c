@@ -2,13 +2,14 @@
 /* `carry bench copy`: its options, and its course. */
 #include "bench/copy.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/benches.h"
+#include "bench/options.h"
 #include "common/command.h"
+#include "common/options.h"
 
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 #define COLD_SIZE_MAX  ((size_t)4 << 20) /* larger ones are cold in any case */
@@ -16,17 +17,17 @@
 #define LINE_BYTES     64
 
 struct options {
-    const char *name; /* as messages name the command */
-    bool quick, json, help;
+    bool quick, json;
     unsigned modes; /* a bit each */
-    size_t size_count;
-    size_t sizes[COPY_LIST_MAX];
+    struct bench_list sizes;
 };
 
-static const size_t quick_sizes[] = {64, 1500, 65536};
-static const size_t normal_sizes[] = {16, 64, 256, 1500, 4096, 9000, 65536, 1 << 20, 64 << 20};
+static const struct bench_list quick_sizes = {3, {64, 1500, 65536}};
+static const struct bench_list normal_sizes = {
+    9, {16, 64, 256, 1500, 4096, 9000, 65536, 1 << 20, 64 << 20}};
 
-static void print_usage(void) {
+static void print_usage(const void *context) {
+    (void)context;
     puts("Usage: carry bench copy [OPTION]...\n"
          "\n"
          "Times copies on this machine: every kernel of carry_copy(), memcpy of the C\n"
@@ -51,68 +52,37 @@ static void print_usage(void) {
          "  CARRY_CPU_MASK=avx512bw carry bench copy");
 }
 
-static int add_size(struct options *options, const char *text) {
-    uint64_t size;
-    int status = command_number(options->name, "size", text, 1, SIZE_MAX_BYTES, &size);
-    if (status != STATUS_CLEAN)
-        return status;
-    if (options->size_count == COPY_LIST_MAX)
-        return command_usage(options->name, "--size may be given %d times at most", COPY_LIST_MAX);
-    options->sizes[options->size_count++] = size;
-    return STATUS_CLEAN;
-}
-
-static int add_mode(struct options *options, const char *text) {
+static int add_mode(const char *command, const struct option_row *row, const char *text) {
+    unsigned *set = row->target;
     for (size_t i = 0; i < COPY_MODES; i++) {
         if (strcmp(text, copy_modes[i].name) == 0) {
-            options->modes |= 1u << i;
+            *set |= 1u << i;
             return STATUS_CLEAN;
         }
     }
-    return command_usage(options->name, "there is no mode '%s'", text);
+    return command_usage(command, "there is no mode '%s'", text);
 }
 
-static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, SIZE, MODE };
-    static const struct option table[] = {
-        {"quick", no_argument, NULL, QUICK},     {"size", required_argument, NULL, SIZE},
-        {"mode", required_argument, NULL, MODE}, {"json", no_argument, NULL, 'J'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+/* As options_read(). */
+static bool read_options(int argc, char **argv, struct options *options, int *status) {
+    const struct option_row rows[] = {
+        {"quick", .flag = &options->quick},
+        {"size", .set = bench_add_number, .target = &options->sizes,
+         OPTION_RANGE(1, SIZE_MAX_BYTES)},
+        {"mode", .set = add_mode, .target = &options->modes},
+        {"json", 'J', .flag = &options->json},
+        {0},
     };
-    int status = STATUS_CLEAN, option;
-    optind = 1;
-    opterr = 0;
-    while (status == STATUS_CLEAN && !options->help &&
-           (option = getopt_long(argc, argv, ":hJ", table, NULL)) != -1) {
-        if (option == QUICK)
-            options->quick = true;
-        else if (option == SIZE)
-            status = add_size(options, optarg);
-        else if (option == MODE)
-            status = add_mode(options, optarg);
-        else if (option == 'J')
-            options->json = true;
-        else if (option == 'h')
-            options->help = true;
-        else
-            return command_bad_option(argv, option);
-    }
-    if (status == STATUS_CLEAN && !options->help && optind < argc)
-        return command_usage(options->name, "unexpected argument '%s'", argv[optind]);
-    return status;
+    return options_read_help(argc, argv, print_usage, NULL, rows, OPERANDS_NONE, status);
 }
 
 /* What the options leave open. */
 static void complete(struct options *options) {
     const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD | 1u << COPY_BESIDE;
     if (!options->modes)
-        options->modes = options->size_count ? sized : (1u << COPY_MODES) - 1;
-    const size_t *sizes = options->quick ? quick_sizes : normal_sizes;
-    const size_t bytes = options->quick ? sizeof quick_sizes : sizeof normal_sizes;
-    if (!options->size_count) {
-        memcpy(options->sizes, sizes, bytes);
-        options->size_count = bytes / sizeof *sizes;
-    }
+        options->modes = options->sizes.count ? sized : (1u << COPY_MODES) - 1;
+    if (!options->sizes.count)
+        options->sizes = options->quick ? quick_sizes : normal_sizes;
 }
 
 static void add_cell(struct copy_set *set, struct copy_cell cell) {
@@ -124,8 +94,8 @@ static void add_sized_cells(struct copy_set *set, const struct options *options,
     const size_t most = mode == COPY_HOT      ? SIZE_MAX_BYTES
                         : mode == COPY_BESIDE ? BESIDE_MOST
                                               : COLD_SIZE_MAX;
-    for (size_t i = 0; i < options->size_count; i++) {
-        struct copy_cell cell = {mode, options->sizes[i], align, 0};
+    for (size_t i = 0; i < options->sizes.count; i++) {
+        struct copy_cell cell = {mode, options->sizes.items[i], align, 0};
         if (cell.size > most)
             continue;
         if (mode == COPY_COLD)
@@ -141,7 +111,7 @@ static bool make_cells(struct copy_set *set, size_t count) {
 }
 
 static bool add_cells(struct copy_bench *bench, const struct options *options) {
-    const size_t sizes = options->size_count;
+    const size_t sizes = options->sizes.count;
     if (!make_cells(&bench->memory, 2 * COPY_ALIGNMENTS * sizes + 1) ||
         !make_cells(&bench->beside, sizes + 1) ||
         !make_cells(&bench->move, COPY_OVERLAPS * sizes) || !make_cells(&bench->pipe, 1))
@@ -164,8 +134,8 @@ static bool add_cells(struct copy_bench *bench, const struct options *options) {
 
 static size_t largest(const struct options *options) {
     size_t most = 0;
-    for (size_t i = 0; i < options->size_count; i++)
-        most = options->sizes[i] > most ? options->sizes[i] : most;
+    for (size_t i = 0; i < options->sizes.count; i++)
+        most = options->sizes.items[i] > most ? options->sizes.items[i] : most;
     return most;
 }
 
@@ -187,14 +157,10 @@ static int run_bench(struct copy_bench *bench, const struct options *options) {
 }
 
 int bench_copy(int argc, char **argv) {
-    struct options options = {.name = argv[0]};
-    int status = parse(argc, argv, &options);
-    if (status != STATUS_CLEAN)
+    struct options options = {0};
+    int status;
+    if (!read_options(argc, argv, &options, &status))
         return status;
-    if (options.help) {
-        print_usage();
-        return STATUS_CLEAN;
-    }
     complete(&options);
     struct copy_bench bench = {.pipes = {-1, -1}};
     status = run_bench(&bench, &options);

@@ -11,7 +11,6 @@
 #include "common/measure.h"
 
 /* How often --size may be given; subjects at most. */
-#define COPY_LIST_MAX 32
 #define COPY_SUBJECTS 32
 
 /* Returns anything that depends on what it does. */

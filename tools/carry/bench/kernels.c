@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The benchmarks of kernels: their options, and their course. */
 #define _GNU_SOURCE
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,9 @@
 #include <carry/cpu.h>
 
 #include "bench/kernels.h"
+#include "bench/options.h"
 #include "common/command.h"
+#include "common/options.h"
 
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 #define ALIGN_MAX      4095
@@ -17,16 +18,10 @@
 #define BESIDE_LEAST   64                /* less is lost in the work beside it */
 #define BESIDE_MOST    9000
 
-/* Values of an option that may be given several times. */
-struct list {
-    size_t count;
-    size_t items[LIST_MAX];
-};
-
 /* How much is measured when no option says which sizes, alignments and modes. */
 struct effort {
-    struct list sizes;
-    struct list aligns;
+    struct bench_list sizes;
+    struct bench_list aligns;
     size_t rounds;
     double sample_ns;
 };
@@ -53,16 +48,16 @@ struct options {
     const struct effort *effort;
     bool every_cell; /* also those that seldom tell anything */
     bool json;
-    bool help;
     bool against;
     const char *against_name; /* NULL: the best scalar kernel */
-    struct list sizes, aligns;
+    struct bench_list sizes, aligns;
     unsigned modes; /* a bit each */
     size_t kernel_count;
-    const char *kernels[LIST_MAX];
+    const char *kernels[BENCH_LIST_MAX];
 };
 
-static void print_usage(const struct kernels_work *work) {
+static void print_usage(const void *context) {
+    const struct kernels_work *work = context;
     printf("Usage: carry bench %s [OPTION]...\n"
            "\n"
            "Times the kernels of %s on this machine.\n"
@@ -95,99 +90,55 @@ static void print_usage(const struct kernels_work *work) {
 
 /* --- Options --- */
 
-static int add_number(const struct options *options, struct list *list, const char *option,
-                      const char *text, size_t low, size_t high) {
-    uint64_t number;
-    int status = command_number(options->name, option, text, low, high, &number);
-    if (status != STATUS_CLEAN)
-        return status;
-    if (list->count == LIST_MAX)
-        return command_usage(options->name, "--%s may be given %d times at most", option, LIST_MAX);
-    list->items[list->count++] = number;
-    return STATUS_CLEAN;
-}
-
-static int add_mode(struct options *options, const char *text) {
+static int add_mode(const char *command, const struct option_row *row, const char *text) {
+    unsigned *set = row->target;
     for (size_t i = 0; i < MODE_COUNT; i++) {
         if (strcmp(text, modes[i].name) == 0) {
-            options->modes |= 1u << i;
+            *set |= 1u << i;
             return STATUS_CLEAN;
         }
     }
-    return command_usage(options->name, "there is no mode '%s'", text);
+    return command_usage(command, "there is no mode '%s'", text);
 }
 
-static int add_kernel(struct options *options, const char *name) {
-    if (options->kernel_count == LIST_MAX)
-        return command_usage(options->name, "--kernel may be given %d times at most", LIST_MAX);
+static int add_kernel(const char *command, const struct option_row *row, const char *name) {
+    struct options *options = row->target;
+    if (options->kernel_count == BENCH_LIST_MAX)
+        return command_usage(command, "--kernel may be given %d times at most", BENCH_LIST_MAX);
     options->kernels[options->kernel_count++] = name;
     return STATUS_CLEAN;
 }
 
-/* The value of an option that may lack one; getopt_long() itself only takes it after '='. */
-static const char *optional_value(int argc, char **argv) {
-    if (!optarg && optind < argc && argv[optind][0] != '-')
-        return argv[optind++];
-    return optarg;
+static int set_quick(const char *command, const struct option_row *row, const char *text) {
+    (void)command, (void)text;
+    *(const struct effort **)row->target = &quick;
+    return STATUS_CLEAN;
 }
 
-static int parse(int argc, char **argv, struct options *options) {
-    enum { QUICK = 1, FULL, KERNEL, SIZE, ALIGN, MODE, AGAINST };
-    static const struct option table[] = {
-        {"quick", no_argument, NULL, QUICK},
-        {"full", no_argument, NULL, FULL},
-        {"kernel", required_argument, NULL, KERNEL},
-        {"size", required_argument, NULL, SIZE},
-        {"align", required_argument, NULL, ALIGN},
-        {"mode", required_argument, NULL, MODE},
-        {"against", optional_argument, NULL, AGAINST},
-        {"json", no_argument, NULL, 'J'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+static int set_against(const char *command, const struct option_row *row, const char *name) {
+    struct options *options = row->target;
+    (void)command;
+    options->against = true;
+    options->against_name = name;
+    return STATUS_CLEAN;
+}
+
+/* As options_read(). */
+static bool read_options(int argc, char **argv, const struct kernels_work *work,
+                         struct options *options, int *status) {
+    const struct option_row rows[] = {
+        {"quick", .set = set_quick, .value = VALUE_NONE, .target = &options->effort},
+        {"full", .flag = &options->every_cell},
+        {"kernel", .set = add_kernel, .target = options},
+        {"size", .set = bench_add_number, .target = &options->sizes,
+         OPTION_RANGE(1, SIZE_MAX_BYTES)},
+        {"align", .set = bench_add_number, .target = &options->aligns, OPTION_RANGE(0, ALIGN_MAX)},
+        {"mode", .set = add_mode, .target = &options->modes},
+        {"against", .set = set_against, .value = VALUE_NEXT, .target = options},
+        {"json", 'J', .flag = &options->json},
+        {0},
     };
-    int status = STATUS_CLEAN;
-    optind = 1;
-    opterr = 0;
-    while (status == STATUS_CLEAN) {
-        int option = getopt_long(argc, argv, ":hJ", table, NULL);
-        switch (option) {
-        case QUICK:
-            options->effort = &quick;
-            break;
-        case FULL:
-            options->every_cell = true;
-            break;
-        case KERNEL:
-            status = add_kernel(options, optarg);
-            break;
-        case SIZE:
-            status = add_number(options, &options->sizes, "size", optarg, 1, SIZE_MAX_BYTES);
-            break;
-        case ALIGN:
-            status = add_number(options, &options->aligns, "align", optarg, 0, ALIGN_MAX);
-            break;
-        case MODE:
-            status = add_mode(options, optarg);
-            break;
-        case AGAINST:
-            options->against = true;
-            options->against_name = optional_value(argc, argv);
-            break;
-        case 'J':
-            options->json = true;
-            break;
-        case 'h':
-            options->help = true;
-            return STATUS_CLEAN;
-        case -1:
-            if (optind < argc)
-                return command_usage(options->name, "unexpected argument '%s'", argv[optind]);
-            return STATUS_CLEAN;
-        default:
-            return command_bad_option(argv, option);
-        }
-    }
-    return status;
+    return options_read_help(argc, argv, print_usage, work, rows, OPERANDS_NONE, status);
 }
 
 /* What the options leave open, and what they contradict. */
@@ -260,7 +211,8 @@ static int resolve_against(struct options *options) {
     if (strcmp(options->kernels[0], options->against_name) == 0)
         return command_usage(options->name, "%s against itself: name another with --kernel",
                              options->against_name);
-    return add_kernel(options, options->against_name);
+    options->kernels[options->kernel_count++] = options->against_name;
+    return STATUS_CLEAN;
 }
 
 static int add_kernels(struct kernels_bench *bench, const struct options *options) {
@@ -373,13 +325,10 @@ static int run_bench(struct kernels_bench *bench, const struct options *options)
 
 int kernels_bench(const struct kernels_work *work, int argc, char **argv) {
     struct options options = {.name = argv[0], .table = work->table, .effort = &normal};
-    int status = parse(argc, argv, &options);
-    if (status == STATUS_CLEAN && options.help) {
-        print_usage(work);
-        return STATUS_CLEAN;
-    }
-    if (status == STATUS_CLEAN)
-        status = complete(&options);
+    int status;
+    if (!read_options(argc, argv, work, &options, &status))
+        return status;
+    status = complete(&options);
     if (status == STATUS_CLEAN && options.against)
         status = resolve_against(&options);
     if (status != STATUS_CLEAN)

@@ -14,7 +14,6 @@
 #include "common/measure.h"
 
 /* How often an option may be given that adds a value to a list. */
-#define LIST_MAX 32
 
 /* Subjects by index: three to compare with, then the kernels in the order of their table. */
 enum { SUBJECT_FLOOR, SUBJECT_PLAIN, SUBJECT_LOAD, SUBJECT_KERNELS, SUBJECTS_MAX = 32 };

@@ -7,6 +7,7 @@
 #include <carry/cpu.h>
 
 #include "bench/kernels.h"
+#include "bench/options.h"
 #include "common/machine.h"
 #include "common/text.h"
 
@@ -205,13 +206,8 @@ static void print_selection(const struct kernels_bench *bench, struct selection 
 
 /* --- Lengths down, alignments across --- */
 
-struct aligns {
-    size_t count;
-    size_t items[LIST_MAX];
-};
-
-static struct aligns aligns_of(const struct kernels_bench *bench, const struct mode *mode) {
-    struct aligns aligns = {0};
+static struct bench_list aligns_of(const struct kernels_bench *bench, const struct mode *mode) {
+    struct bench_list aligns = {0};
     for (size_t i = 0; i < bench->cell_count; i++) {
         const struct cell *cell = &bench->cells[i];
         size_t j = 0;
@@ -249,7 +245,7 @@ static void print_old_new(const struct kernels_bench *bench, size_t cell, int co
 
 static void print_grid(const struct kernels_bench *bench, const struct mode *mode, int columns,
                        print_entry_fn *print_entry) {
-    struct aligns aligns = aligns_of(bench, mode);
+    struct bench_list aligns = aligns_of(bench, mode);
     printf("%s%*s", text_colour(COLOUR_FAINT), LENGTH_COLUMNS, "Len\\Aln");
     for (size_t i = 0; i < aligns.count; i++)
         printf("%*zu", columns, aligns.items[i]);
@@ -277,7 +273,7 @@ static void print_alignments(const struct kernels_bench *bench, const struct mod
 
 void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment) {
     for (size_t i = 0; i < MODE_COUNT; i++) {
-        struct aligns aligns = aligns_of(bench, &modes[i]);
+        struct bench_list aligns = aligns_of(bench, &modes[i]);
         if (is_mix(&modes[i]) || aligns.count == 0)
             continue;
         size_t shown = every_alignment ? aligns.count : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/options.h"
 
-#include "common/options.h"
+#include "common/command.h"
 
 #define QUICK_ROUNDS 11
 
@@ -17,4 +17,17 @@ bool bench_options(int argc, char **argv, const char *usage, struct bench_option
     if (quick)
         options->rounds = QUICK_ROUNDS;
     return runs;
+}
+
+int bench_add_number(const char *command, const struct option_row *row, const char *text) {
+    struct bench_list *list = row->target;
+    uint64_t number;
+    int status = command_number(command, row->name, text, row->low, row->high, &number);
+    if (status != STATUS_CLEAN)
+        return status;
+    if (list->count == BENCH_LIST_MAX)
+        return command_usage(command, "--%s may be given %d times at most", row->name,
+                             BENCH_LIST_MAX);
+    list->items[list->count++] = number;
+    return STATUS_CLEAN;
 }

@@ -256,11 +256,11 @@ static int run_bench(struct patch_bench *bench, const struct effort *effort, boo
 
 int bench_patch(int argc, char **argv) {
     static struct patch_bench bench;
-    unsigned sites = 0, batch = 0;
+    uint64_t sites = 0, batch = 0;
     bool is_quick = false, json = false;
     const struct option_row rows[] = {
-        {"sites", .number = &sites, .high = SITES_MAX},
-        {"batch", .number = &batch, .high = SITES_MAX},
+        {"sites", .number = &sites, OPTION_RANGE(1, SITES_MAX)},
+        {"batch", .number = &batch, OPTION_RANGE(1, SITES_MAX)},
         {"quick", .flag = &is_quick},
         {"json", 'J', .flag = &json},
         {0},

@@ -229,7 +229,7 @@ static bool open_run(struct run *run, bool many) {
     const bool looks = options->bad_only || options->write_bad;
     const struct carry_capture_check_options own = {
         .packet = options->packet,
-        .threads = options->threads,
+        .threads = (unsigned)options->threads,
         .wrong = options->wrong,
         .listed = options->listed,
         .kept = options->bad_only ? 0 : (uint32_t)options->show,
@@ -286,13 +286,8 @@ static void check_all(struct run *run, char **paths, int count) {
 
 int command_check(int argc, char **argv) {
     struct run run = {0};
-    int status = check_options(argc, argv, &run.options);
-    if (status != STATUS_CLEAN)
-        return status;
-    if (run.options.help) {
-        check_usage();
-        return STATUS_CLEAN;
-    }
+    if (!check_options(argc, argv, &run.options, &run.status))
+        return run.status;
     bool many = argc - optind > 1 || folder_is(argv[optind]);
     if (run.options.jit)
         run.status = check_jit_open(run.options.jit, &run.jit);

@@ -11,6 +11,7 @@
 
 #include "common/command.h"
 #include "common/file_name.h"
+#include "common/options.h"
 #include "common/text.h"
 
 #define JIT_DEFAULT   8192
@@ -81,38 +82,10 @@ static const char usage[] =
     "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
     "  tcpdump -U -w - | carry check --bad-only -\n";
 
-enum { EACH = 1, JIT, LIST_BAD, PARTIAL, NO_REASSEMBLE, NO_TUNNELS, REASSEMBLE, STRICT, UDP_ZERO6 };
-
-static const char letters[] = ":0bc:hj:Jn:p:qtw:";
-
-static const struct option long_options[] = {
-    {"bad-only", no_argument, NULL, 'b'},
-    {"count", required_argument, NULL, 'c'},
-    {"each", no_argument, NULL, EACH},
-    {"help", no_argument, NULL, 'h'},
-    {"jit", optional_argument, NULL, JIT},
-    {"json", no_argument, NULL, 'J'},
-    {"list-bad", no_argument, NULL, LIST_BAD},
-    {"no-reassemble", no_argument, NULL, NO_REASSEMBLE},
-    {"no-tunnels", no_argument, NULL, NO_TUNNELS},
-    {"null", no_argument, NULL, '0'},
-    {"partial", required_argument, NULL, PARTIAL},
-    {"proto", required_argument, NULL, 'p'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"reassemble", no_argument, NULL, REASSEMBLE},
-    {"show", required_argument, NULL, 'n'},
-    {"strict", no_argument, NULL, STRICT},
-    {"threads", required_argument, NULL, 'j'},
-    {"tsv", no_argument, NULL, 't'},
-    {"udp-zero6", required_argument, NULL, UDP_ZERO6},
-    {"write-bad", required_argument, NULL, 'w'},
-    {0},
-};
-
-void check_usage(void) {
+static void print_usage(const void *text) {
     char names[CARRY_PROTOCOL_COUNT * TEXT_SIZE];
     size_t used = 0;
-    fputs(usage, stdout);
+    fputs(text, stdout);
     fputs("\nProtocols, as --proto names them:\n", stdout);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", protocol ? ", " : "",
@@ -120,26 +93,36 @@ void check_usage(void) {
     text_wrap(stdout, 2, names);
 }
 
-static int set_show(struct check_options *options, const char *text) {
-    uint64_t number = options->show;
-    int status = command_number("check", "show", text, 0, SHOWN_MAX, &number);
-    options->show = number;
-    return status;
+static int set_format(const char *command, const struct option_row *row, const char *text) {
+    (void)command, (void)text;
+    struct check_options *options = row->target;
+    options->format = row->letter == 'J' ? CHECK_JSON : CHECK_TSV;
+    return STATUS_CLEAN;
 }
 
-static int set_threads(struct check_options *options, const char *text) {
-    uint64_t number = options->threads;
-    int status = command_number("check", "threads", text, 1, CARRY_CAPTURE_THREADS_MAX, &number);
-    options->threads = (unsigned)number;
-    return status;
+static int set_reassemble(const char *command, const struct option_row *row, const char *text) {
+    (void)command, (void)text;
+    struct check_options *options = row->target;
+    options->reassemble = row->name[0] == 'r';
+    return STATUS_CLEAN;
 }
 
-static int set_jit(struct check_options *options, const char *text) {
-    options->jit = JIT_DEFAULT;
-    return text ? command_number("check", "jit", text, 1, UINT64_MAX, &options->jit) : STATUS_CLEAN;
+static int set_no_tunnels(const char *command, const struct option_row *row, const char *text) {
+    (void)command, (void)text;
+    struct check_options *options = row->target;
+    options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
+    return STATUS_CLEAN;
 }
 
-static int set_partial(struct check_options *options, const char *text) {
+static int set_jit(const char *command, const struct option_row *row, const char *text) {
+    uint64_t *count = row->target;
+    *count = JIT_DEFAULT;
+    return text ? command_number(command, row->name, text, row->low, row->high, count)
+                : STATUS_CLEAN;
+}
+
+static int set_partial(const char *command, const struct option_row *row, const char *text) {
+    struct check_options *options = row->target;
     static const struct {
         const char *name;
         bool wrong, listed;
@@ -151,123 +134,74 @@ static int set_partial(struct check_options *options, const char *text) {
         options->listed = CARRY_CAPTURE_WRONG_VERDICTS | (choices[i].listed ? PARTIAL_BIT : 0);
         return STATUS_CLEAN;
     }
-    return command_usage("check", "--partial takes ok, bad or report, not '%s'", text);
+    return command_usage(command, "--partial takes ok, bad or report, not '%s'", text);
 }
 
-static int set_udp_zero6(struct check_options *options, const char *text) {
+static int set_udp_zero6(const char *command, const struct option_row *row, const char *text) {
+    struct check_options *options = row->target;
     if (strcmp(text, "ok") == 0)
         options->packet.flags |= CARRY_PACKET_UDP6_ZERO_ABSENT;
     else if (strcmp(text, "illegal") == 0)
         options->packet.flags &= ~(uint32_t)CARRY_PACKET_UDP6_ZERO_ABSENT;
     else
-        return command_usage("check", "--udp-zero6 takes ok or illegal, not '%s'", text);
+        return command_usage(command, "--udp-zero6 takes ok or illegal, not '%s'", text);
     return STATUS_CLEAN;
 }
 
-static int add_protocol(struct check_options *options, const char *name, size_t size) {
+static int add_protocol(const char *command, uint64_t *protocols, const char *name, size_t size) {
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const char *known = carry_packet_protocol_name(protocol);
         if (strlen(known) != size || strncasecmp(known, name, size) != 0)
             continue;
-        options->protocols |= UINT64_C(1) << protocol;
+        *protocols |= UINT64_C(1) << protocol;
         return STATUS_CLEAN;
     }
-    return command_usage("check", "no protocol '%.*s'", (int)size, name);
+    return command_usage(command, "no protocol '%.*s'", (int)size, name);
 }
 
-static int set_protocols(struct check_options *options, const char *list) {
+static int set_protocols(const char *command, const struct option_row *row, const char *list) {
+    uint64_t *protocols = row->target;
     int status = STATUS_CLEAN;
-    options->protocols = 0;
+    *protocols = 0;
     for (;; list++) {
         size_t size = strcspn(list, ",");
-        status = add_protocol(options, list, size);
+        status = add_protocol(command, protocols, list, size);
         list += size;
         if (status != STATUS_CLEAN || !*list)
             return status;
     }
 }
 
-/* What an option without a value sets; NULL for all others. */
-static bool *flag_of(int option, struct check_options *options) {
-    switch (option) {
-    case '0':
-        return &options->null;
-    case 'b':
-        return &options->bad_only;
-    case 'h':
-        return &options->help;
-    case 'q':
-        return &options->quiet;
-    case EACH:
-        return &options->each;
-    case LIST_BAD:
-        return &options->list_bad;
-    case STRICT:
-        return &options->strict;
-    default:
-        return NULL;
-    }
-}
-
-static int parse_option(int option, char **argv, struct check_options *options) {
-    switch (option) {
-    case 'c':
-        return command_number("check", "count", optarg, 1, UINT64_MAX, &options->packets);
-    case 'J':
-        options->format = CHECK_JSON;
-        return STATUS_CLEAN;
-    case 'j':
-        return set_threads(options, optarg);
-    case 'n':
-        return set_show(options, optarg);
-    case 'p':
-        return set_protocols(options, optarg);
-    case 't':
-        options->format = CHECK_TSV;
-        return STATUS_CLEAN;
-    case 'w':
-        options->write_bad = optarg;
-        return STATUS_CLEAN;
-    case JIT:
-        return set_jit(options, optarg);
-    case REASSEMBLE:
-    case NO_REASSEMBLE:
-        options->reassemble = option == REASSEMBLE;
-        return STATUS_CLEAN;
-    case NO_TUNNELS:
-        options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
-        return STATUS_CLEAN;
-    case PARTIAL:
-        return set_partial(options, optarg);
-    case UDP_ZERO6:
-        return set_udp_zero6(options, optarg);
-    default:
-        return command_bad_option(argv, option);
-    }
-}
-
-int check_options(int argc, char **argv, struct check_options *options) {
-    int option;
-    *options = (struct check_options){
-        .reassemble = true,
-        .show = SHOWN_DEFAULT,
-        .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
-        .listed = CARRY_CAPTURE_WRONG_VERDICTS,
+/* As options_read(). */
+static bool read_options(int argc, char **argv, struct check_options *options, int *status) {
+    const struct option_row rows[] = {
+        {"bad-only", 'b', .flag = &options->bad_only},
+        {"each", .flag = &options->each},
+        {"json", 'J', .set = set_format, .value = VALUE_NONE, .target = options},
+        {"list-bad", .flag = &options->list_bad},
+        {"null", '0', .flag = &options->null},
+        {"tsv", 't', .set = set_format, .value = VALUE_NONE, .target = options},
+        {"show", 'n', .number = &options->show, OPTION_RANGE(0, SHOWN_MAX)},
+        {"quiet", 'q', .flag = &options->quiet},
+        {"write-bad", 'w', .text = &options->write_bad},
+        {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
+        {"proto", 'p', .set = set_protocols, .target = &options->protocols},
+        {"partial", .set = set_partial, .target = options},
+        {"udp-zero6", .set = set_udp_zero6, .target = options},
+        {"no-tunnels", .set = set_no_tunnels, .value = VALUE_NONE, .target = options},
+        {"reassemble", .set = set_reassemble, .value = VALUE_NONE, .target = options},
+        {"no-reassemble", .set = set_reassemble, .value = VALUE_NONE, .target = options},
+        {"strict", .flag = &options->strict},
+        {"jit", .set = set_jit, .value = VALUE_OPTIONAL, .target = &options->jit,
+         OPTION_RANGE(1, UINT64_MAX)},
+        {"threads", 'j', .number = &options->threads, OPTION_RANGE(1, CARRY_CAPTURE_THREADS_MAX)},
+        {0},
     };
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-        bool *flag = flag_of(option, options);
-        int status = STATUS_CLEAN;
-        if (flag)
-            *flag = true;
-        else
-            status = parse_option(option, argv, options);
-        if (status != STATUS_CLEAN)
-            return status;
-    }
-    if (!options->help && optind == argc)
-        return command_usage("check", "no file given");
+    return options_read_help(argc, argv, print_usage, usage, rows, OPERANDS_ANY, status);
+}
+
+/* What the options contradict, and what they imply. */
+static int complete(struct check_options *options) {
     if (options->write_bad && strcmp(options->write_bad, "-") == 0)
         return command_usage("check", "--write-bad must be a file: it appears whole or not at all");
     if (options->write_bad && file_name_is_packed(options->write_bad))
@@ -282,4 +216,17 @@ int check_options(int argc, char **argv, struct check_options *options) {
     if (options->packet.flags)
         options->jit = 0; /* functions know no options */
     return STATUS_CLEAN;
+}
+
+bool check_options(int argc, char **argv, struct check_options *options, int *status) {
+    *options = (struct check_options){
+        .reassemble = true,
+        .show = SHOWN_DEFAULT,
+        .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
+        .listed = CARRY_CAPTURE_WRONG_VERDICTS,
+    };
+    if (!read_options(argc, argv, options, status))
+        return false;
+    *status = optind == argc ? command_usage(argv[0], "no file given") : complete(options);
+    return *status == STATUS_CLEAN;
 }

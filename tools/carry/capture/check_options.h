@@ -19,10 +19,9 @@ struct check_options {
     bool each;     /* a summary of each capture, where there are several */
     bool strict;   /* what could not be verified has an exit status */
     bool quiet;
-    bool help;
     bool reassemble;
-    size_t show;
-    unsigned threads;      /* 0: one for each core */
+    uint64_t show;
+    uint64_t threads;      /* 0: one for each core */
     uint64_t packets;      /* to be read of each file; 0: all */
     uint64_t jit;          /* packets of a shape that is worth a function; 0: none */
     unsigned wrong;        /* verdicts that make a capture bad, a bit each */
@@ -32,9 +31,7 @@ struct check_options {
     struct carry_packet_options packet;
 };
 
-/* Returns an exit status; the files begin at optind. */
-int check_options(int argc, char **argv, struct check_options *options);
-
-void check_usage(void);
+/* As options_read(): the files begin at argv[optind]. */
+bool check_options(int argc, char **argv, struct check_options *options, int *status);
 
 #endif

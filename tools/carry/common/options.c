@@ -7,7 +7,7 @@
 
 #include "common/command.h"
 
-#define ROWS_MAX  16
+#define ROWS_MAX  24
 #define NO_LETTER (UCHAR_MAX + 1) /* of the first row, if it has none */
 
 /* What getopt_long() is given: the rows, and help. */
@@ -21,6 +21,16 @@ static int result_of(const struct option_row *rows, const struct option_row *row
     return row->letter ? row->letter : NO_LETTER + (int)(row - rows);
 }
 
+static int has_argument(const struct option_row *row) {
+    static const int of_value[] = {
+        [VALUE_REQUIRED] = required_argument,
+        [VALUE_NONE] = no_argument,
+        [VALUE_OPTIONAL] = optional_argument,
+        [VALUE_NEXT] = optional_argument,
+    };
+    return row->flag ? no_argument : of_value[row->value];
+}
+
 static void make_tables(struct tables *tables, const struct option_row *rows,
                         enum operands operands) {
     char *letter = tables->letters;
@@ -29,22 +39,21 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
         *letter++ = '+';
     *letter++ = ':';
     for (const struct option_row *row = rows; row->name; row++) {
-        const int value = row->flag ? no_argument : required_argument;
-        *name++ = (struct option){row->name, value, NULL, result_of(rows, row)};
+        *name++ = (struct option){row->name, has_argument(row), NULL, result_of(rows, row)};
         if (row->letter)
             *letter++ = row->letter;
-        if (row->letter && value == required_argument)
+        if (row->letter && has_argument(row) == required_argument)
             *letter++ = ':';
     }
     *name = (struct option){"help", no_argument, NULL, 'h'};
     *letter = 'h';
 }
 
-static int set_number(const char *command, const struct option_row *row) {
-    uint64_t number = *row->number;
-    int status = command_number(command, row->name, optarg, 1, row->high, &number);
-    *row->number = (unsigned)number;
-    return status;
+/* The value of the option just read. getopt_long() finds an optional one only after '='. */
+static const char *value_of(const struct option_row *row, char **argv) {
+    if (row->value == VALUE_NEXT && !optarg && argv[optind] && argv[optind][0] != '-')
+        return argv[optind++];
+    return optarg;
 }
 
 static int set(char **argv, const struct option_row *rows, int result) {
@@ -53,8 +62,10 @@ static int set(char **argv, const struct option_row *rows, int result) {
         row++;
     if (!row->name)
         return command_bad_option(argv, result);
+    if (row->set)
+        return row->set(argv[0], row, value_of(row, argv));
     if (row->number)
-        return set_number(argv[0], row);
+        return command_number(argv[0], row->name, optarg, row->low, row->high, row->number);
     if (row->text)
         *row->text = optarg;
     else
@@ -62,8 +73,9 @@ static int set(char **argv, const struct option_row *rows, int result) {
     return STATUS_CLEAN;
 }
 
-bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
-                  enum operands operands, int *status) {
+bool options_read_help(int argc, char **argv, void (*print)(const void *context),
+                       const void *context, const struct option_row *rows, enum operands operands,
+                       int *status) {
     struct tables tables = {0};
     int result;
     make_tables(&tables, rows, operands);
@@ -73,7 +85,7 @@ bool options_read(int argc, char **argv, const char *usage, const struct option_
     while (*status == STATUS_CLEAN &&
            (result = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
         if (result == 'h') {
-            fputs(usage, stdout);
+            print(context);
             return false;
         }
         *status = set(argv, rows, result);
@@ -81,4 +93,13 @@ bool options_read(int argc, char **argv, const char *usage, const struct option_
     if (*status == STATUS_CLEAN && operands == OPERANDS_NONE && optind < argc)
         *status = command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
     return *status == STATUS_CLEAN;
+}
+
+static void print_text(const void *text) {
+    fputs(text, stdout);
+}
+
+bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
+                  enum operands operands, int *status) {
+    return options_read_help(argc, argv, print_text, usage, rows, operands, status);
 }

@@ -1,32 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that do no more than set a variable each. */
+/* Reads the options of a command from a table. */
 #ifndef CARRY_TOOLS_OPTIONS_H
 #define CARRY_TOOLS_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-/* One of the three is given: what it sets. */
+struct option_row;
+
+/*
+ * Sets what row->target points to. `command` is the command's name, for messages; `text` is the
+ * option's value, or NULL if it has none. Returns STATUS_CLEAN, or STATUS_ERROR after a message.
+ */
+typedef int option_setter(const char *command, const struct option_row *row, const char *text);
+
+/* The value of an option that has a setter. */
+enum option_value {
+    VALUE_REQUIRED,
+    VALUE_NONE,
+    VALUE_OPTIONAL, /* only after '=' */
+    VALUE_NEXT,     /* optional: after '=', or the next argument if it does not start with '-' */
+};
+
+/* Exactly one of `flag`, `text`, `number` and `set` is given. */
 struct option_row {
     const char *name;
-    char letter; /* or 0 */
-    bool *flag;
-    const char **text;
-    unsigned *number; /* from 1 */
-    unsigned high;    /* ... to this */
+    char letter;        /* or 0 */
+    bool *flag;         /* becomes true */
+    const char **text;  /* becomes the value */
+    uint64_t *number;   /* becomes the value, from `low` to `high` */
+    option_setter *set; /* is called */
+    enum option_value value;
+    void *target;       /* for `set` */
+    uint64_t low, high; /* for `number`, and for `set` if it wants them */
 };
+
+/* The numbers that an option takes, in a row: from `from` to `to`. */
+#define OPTION_RANGE(from, to) .low = (from), .high = (to)
 
 enum operands {
     OPERANDS_NONE,
     OPERANDS_ANY,     /* they may stand among the options */
-    OPERANDS_COMMAND, /* options end in front of the first */
+    OPERANDS_COMMAND, /* options end before the first */
 };
 
 /*
- * Reads the options of `rows`, 16 at most and then an empty one, and --help, which prints `usage`.
- * True if the command is to run; its operands begin at argv[optind]. Otherwise *status is what to
- * exit with.
+ * Reads the options of `rows`, which an empty row ends, and --help, which prints `usage`. True if
+ * the command is to run; its operands begin at argv[optind]. Otherwise *status is what to exit
+ * with.
  */
 bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
                   enum operands operands, int *status);
+
+/* The same for a help text that `print` makes of `context`. */
+bool options_read_help(int argc, char **argv, void (*print)(const void *context),
+                       const void *context, const struct option_row *rows, enum operands operands,
+                       int *status);
 
 #endif

@@ -47,7 +47,7 @@ int xstate_leavers(int argc, char **argv) {
         {"addresses", 'a', .flag = &options.addresses},
         {"check", 'c', .flag = &options.check},
         {"keep", 'k', .flag = &options.keep},
-        {"show", 'n', .number = &options.show, .high = UINT_MAX},
+        {"show", 'n', .number = &options.show, OPTION_RANGE(1, UINT_MAX)},
         {"output", 'o', .text = &options.output},
         {"json", 'J', .flag = &options.json},
         {0},

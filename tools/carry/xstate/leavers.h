@@ -4,10 +4,11 @@
 #define CARRY_TOOLS_LEAVERS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct leavers_options {
     char **command;
-    unsigned show;  /* functions */
+    uint64_t show;  /* functions */
     bool addresses; /* calls without a PLT, too */
     bool keep;      /* uppers that were left dirty */
     bool check;     /* leavers in the exit status */

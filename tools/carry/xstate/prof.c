@@ -44,14 +44,14 @@ static const char usage[] =
 
 int xstate_prof(int argc, char **argv) {
     struct prof_options options = {.rate = RATE, .show = SHOW};
-    unsigned pid = 0;
+    uint64_t pid = 0;
     const struct option_row rows[] = {
         {"all", 'a', .flag = &options.all},
-        {"show", 'n', .number = &options.show, .high = UINT_MAX},
+        {"show", 'n', .number = &options.show, OPTION_RANGE(1, UINT_MAX)},
         {"output", 'o', .text = &options.output},
-        {"pid", 'p', .number = &pid, .high = INT_MAX},
-        {"rate", 'r', .number = &options.rate, .high = RATE_MAX},
-        {"seconds", 's', .number = &options.seconds, .high = SECONDS_MAX},
+        {"pid", 'p', .number = &pid, OPTION_RANGE(1, INT_MAX)},
+        {"rate", 'r', .number = &options.rate, OPTION_RANGE(1, RATE_MAX)},
+        {"seconds", 's', .number = &options.seconds, OPTION_RANGE(1, SECONDS_MAX)},
         {"json", 'J', .flag = &options.json},
         {0},
     };

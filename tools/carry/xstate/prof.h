@@ -4,14 +4,15 @@
 #define CARRY_TOOLS_PROF_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct prof_options {
     char **command; /* NULL if a process is given */
     pid_t process;
-    unsigned rate;
-    unsigned seconds;
-    unsigned show; /* functions */
+    uint64_t rate;
+    uint64_t seconds;
+    uint64_t show; /* functions */
     bool all;      /* of them, without dirty samples too */
     bool json;
     const char *output; /* NULL: standard error, or standard output for a process */
