@@ -16,6 +16,8 @@ struct carry_capture_checker {
     void **states;                    /* of the judge, by worker; NULL: that one has none */
     bool *opened;                     /* by worker: it was tried */
     struct pipeline *pipeline;
+    bool selects; /* not all protocols are asked for */
+    bool asked[CARRY_PROTOCOL_COUNT];
 
     /* Of the present capture. */
     struct carry_capture *capture;
@@ -25,19 +27,14 @@ struct carry_capture_checker {
     bool no_memory, cancelled;
 };
 
-_Static_assert(CARRY_PROTOCOL_COUNT < 64, "a set of protocols has 64 bits");
-
 /* --- A batch of packets: what any thread does --- */
 
-static bool is_asked(uint64_t protocols, unsigned protocol) {
-    return protocols >> protocol & 1;
-}
-
 /* Keeps the sums of the protocols that are asked for. */
-static size_t select_sums(uint64_t protocols, struct carry_packet_sum *sums, size_t count) {
+static size_t select_sums(const struct carry_capture_checker *checker,
+                          struct carry_packet_sum *sums, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_asked(protocols, sums[i].protocol))
+        if (checker->asked[sums[i].protocol])
             sums[kept++] = sums[i];
     return kept;
 }
@@ -78,8 +75,8 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
     totals->bytes += packet->captured;
     totals->without += count == 0;
     totals->deeper += fragment.deeper;
-    if (checker->options.protocols != UINT64_MAX)
-        count = select_sums(checker->options.protocols, sums, count);
+    if (checker->selects)
+        count = select_sums(checker, sums, count);
     add_sums(batch, index, &frame, sums, count);
     if (__builtin_expect(fragment.version && !checker->options.no_reassembly, 0))
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
@@ -166,12 +163,11 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
 /* Its sums count in place of what its first fragment could say. */
 static void finish_datagram(struct carry_capture_checker *checker, const struct datagram *datagram,
                             const struct carry_capture_packet *packet) {
-    const uint64_t protocols = checker->options.protocols;
     for (size_t i = 0; i < datagram->superseded_count; i++)
-        if (is_asked(protocols, datagram->superseded[i]))
+        if (checker->asked[datagram->superseded[i]])
             carry_tally_supersede(&checker->summary->tally, datagram->superseded[i]);
     for (size_t i = 0; i < datagram->fresh_count; i++)
-        if (is_asked(protocols, datagram->fresh[i].protocol))
+        if (checker->asked[datagram->fresh[i].protocol])
             finish_sum_of(checker, datagram, packet, &datagram->fresh[i]);
 }
 
@@ -284,7 +280,11 @@ static void set_options(struct carry_capture_checker *checker,
     own->wrong = own->wrong ? own->wrong : CARRY_CAPTURE_WRONG_VERDICTS;
     own->listed = own->listed ? own->listed : own->wrong;
     own->packets = own->packets ? own->packets : UINT64_MAX;
-    own->protocols = own->protocols ? own->protocols : UINT64_MAX;
+    checker->selects = own->protocols;
+    memset(checker->asked, !checker->selects, sizeof checker->asked);
+    for (size_t i = 0; checker->selects && i < own->protocol_count; i++)
+        checker->asked[own->protocols[i]] = true;
+    own->protocols = NULL;
     if (own->judge)
         checker->judge = *own->judge;
     own->judge = NULL;
@@ -299,10 +299,18 @@ static bool open_checker(struct carry_capture_checker *checker) {
     return checker->states && checker->opened && checker->pipeline;
 }
 
+static bool are_protocols(const enum carry_protocol *protocols, size_t count) {
+    for (size_t i = 0; protocols && i < count; i++)
+        if ((unsigned)protocols[i] >= CARRY_PROTOCOL_COUNT)
+            return false;
+    return true;
+}
+
 static bool are_valid(const struct carry_capture_check_options *options) {
     const struct carry_capture_judge *judge = options->judge;
     return options->threads <= CARRY_CAPTURE_THREADS_MAX &&
            !((options->listed | options->wrong) & ~CARRY_CAPTURE_FINDING_VERDICTS) &&
+           are_protocols(options->protocols, options->protocol_count) &&
            (!judge || (judge->open && judge->close && judge->prepare && judge->check));
 }
 

@@ -211,7 +211,9 @@ static void test_early(void) {
 }
 
 static void test_selection(const struct bytes *bytes) {
-    struct carry_capture_check_options options = {.protocols = UINT64_C(1) << TCP, .packets = 3};
+    static const enum carry_protocol tcp = CARRY_PROTOCOL_TCP, none = CARRY_PROTOCOL_COUNT;
+    struct carry_capture_check_options options = {
+        .protocols = &tcp, .protocol_count = 1, .packets = 3};
     struct carry_capture_summary *summary;
     bool ok = check(bytes, &options, &summary) == CARRY_OK &&
               carry_capture_total(summary, ~0u) == 3 && carry_capture_totals(summary)->packets == 3;
@@ -229,6 +231,9 @@ static void test_selection(const struct bytes *bytes) {
     carry_capture_summary_free(summary);
     options = (struct carry_capture_check_options){.listed = 1u << CARRY_VERDICT_GOOD};
     tap_ok(check(bytes, &options, &summary) == CARRY_ERROR_INVALID, "so are findings of good sums");
+    carry_capture_summary_free(summary);
+    options = (struct carry_capture_check_options){.protocols = &none, .protocol_count = 1};
+    tap_ok(check(bytes, &options, &summary) == CARRY_ERROR_INVALID, "so is an unknown protocol");
     carry_capture_summary_free(summary);
 }
 

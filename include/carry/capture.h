@@ -292,14 +292,15 @@ struct carry_capture_judge {
 
 struct carry_capture_check_options {
     struct carry_packet_options packet; /* `fix` is not used */
-    uint32_t threads;   /* including the calling one, at most 256 (0: one for each core) */
-    uint32_t wrong;     /* what progress counts: set of bad, partial and illegal, 1u << verdict
+    uint32_t threads; /* including the calling one, at most 256 (0: one for each core) */
+    uint32_t wrong;   /* what progress counts: set of bad, partial and illegal, 1u << verdict
                            (0: bad and illegal) */
-    uint32_t listed;    /* verdicts that are findings, the same set (0: as `wrong`) */
-    uint32_t kept;      /* how many findings, the first, the summary keeps; allocates twice as
+    uint32_t listed;  /* verdicts that are findings, the same set (0: as `wrong`) */
+    uint32_t kept;    /* how many findings, the first, the summary keeps; allocates twice as
                            many */
-    uint64_t packets;   /* to read at most (0: all) */
-    uint64_t protocols; /* whose checksums count, UINT64_C(1) << protocol (0: all) */
+    uint64_t packets; /* to read at most (0: all) */
+    const enum carry_protocol *protocols; /* whose checksums count (NULL: all) */
+    size_t protocol_count;
     const struct carry_capture_judge *judge; /* NULL: none */
     bool no_reassembly;                      /* do not reassemble fragmented datagrams */
     carry_capture_finding_fn *finding;       /* NULL: not called */
@@ -325,10 +326,11 @@ CARRY_API int carry_capture_check(struct carry_capture *capture,
                                   struct carry_capture_summary **summary);
 
 /*
- * The same for many captures, with threads and memory kept between them. Options and judge are
- * copied. What their `user` points to must stay until the checker is freed. `summary` must come
- * from carry_capture_summary_create() or a check; it is cleared first. CARRY_ERROR_INVALID: too
- * many threads, another verdict in `wrong` or `listed`, or a judge without all functions.
+ * The same for many captures, with threads and memory kept between them. Options, protocols and
+ * judge are copied. What their `user` points to must stay until the checker is freed. `summary`
+ * must come from carry_capture_summary_create() or a check; it is cleared first.
+ * CARRY_ERROR_INVALID: too many threads, another verdict in `wrong` or `listed`, an unknown
+ * protocol, or a judge without all functions.
  */
 struct carry_capture_checker;
 CARRY_API int carry_capture_checker_create(const struct carry_capture_check_options *options,

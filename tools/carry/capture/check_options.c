@@ -148,27 +148,34 @@ static int set_udp_zero6(const char *command, const struct option_row *row, cons
     return STATUS_CLEAN;
 }
 
-static int add_protocol(const char *command, uint64_t *protocols, const char *name, size_t size) {
+static void add_protocol(struct check_options *options, unsigned protocol) {
+    for (size_t i = 0; i < options->protocol_count; i++)
+        if (options->protocols[i] == protocol)
+            return;
+    options->protocols[options->protocol_count++] = (enum carry_protocol)protocol;
+}
+
+static bool add_protocol_named(struct check_options *options, const char *name, size_t size) {
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const char *known = carry_packet_protocol_name(protocol);
         if (strlen(known) != size || strncasecmp(known, name, size) != 0)
             continue;
-        *protocols |= UINT64_C(1) << protocol;
-        return STATUS_CLEAN;
+        add_protocol(options, protocol);
+        return true;
     }
-    return command_usage(command, "no protocol '%.*s'", (int)size, name);
+    return false;
 }
 
 static int set_protocols(const char *command, const struct option_row *row, const char *list) {
-    uint64_t *protocols = row->target;
-    int status = STATUS_CLEAN;
-    *protocols = 0;
+    struct check_options *options = row->target;
+    options->protocol_count = 0;
     for (;; list++) {
-        size_t size = strcspn(list, ",");
-        status = add_protocol(command, protocols, list, size);
+        const size_t size = strcspn(list, ",");
+        if (!add_protocol_named(options, list, size))
+            return command_usage(command, "no protocol '%.*s'", (int)size, list);
         list += size;
-        if (status != STATUS_CLEAN || !*list)
-            return status;
+        if (!*list)
+            return STATUS_CLEAN;
     }
 }
 
@@ -185,7 +192,7 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"quiet", 'q', .flag = &options->quiet},
         {"write-bad", 'w', .text = &options->write_bad},
         {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
-        {"proto", 'p', .set = set_protocols, .target = &options->protocols},
+        {"proto", 'p', .set = set_protocols, .target = options},
         {"partial", .set = set_partial, .target = options},
         {"udp-zero6", .set = set_udp_zero6, .target = options},
         {"no-tunnels", .set = set_no_tunnels, .value = VALUE_NONE, .target = options},

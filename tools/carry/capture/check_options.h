@@ -27,7 +27,8 @@ struct check_options {
     unsigned wrong;        /* verdicts that make a capture bad, a bit each */
     unsigned listed;       /* verdicts of which each sum is listed */
     const char *write_bad; /* NULL: nowhere */
-    uint64_t protocols;    /* set of those that are looked at; 0: all */
+    enum carry_protocol protocols[CARRY_PROTOCOL_COUNT]; /* that are looked at */
+    size_t protocol_count;                               /* 0: all */
     struct carry_packet_options packet;
 };
 
