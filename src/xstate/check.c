@@ -121,7 +121,7 @@ static enum carry_xstate_refusal check_header(const struct carry_xstate_layout *
 
 static bool is_truncated(const struct carry_xstate_layout *layout, const uint8_t *image,
                          size_t size) {
-    uint64_t in_use = carry_xstate_image_in_use(layout, image);
+    uint64_t in_use = carry_image_in_use(layout, image);
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
         if (!(in_use >> i & 1))
             continue;

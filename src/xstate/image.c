@@ -9,15 +9,14 @@
 /* --- What an image holds --- */
 
 uint64_t carry_xstate_image_in_use(const struct carry_xstate_layout *layout, const void *image) {
-    const uint8_t *bytes = image;
-    return layout->user ? carry_image_get(bytes + CARRY_AREA_XSTATE_BV, 8) : CARRY_LEGACY_STATE;
+    return carry_image_in_use(layout, image);
 }
 
 const void *carry_xstate_image_part(const struct carry_xstate_layout *layout, const void *image,
                                     unsigned component, size_t *size) {
     static const size_t legacy_sizes[] = {CARRY_AREA_XMM, CARRY_AREA_XMM_END - CARRY_AREA_XMM};
     if (component >= CARRY_XSTATE_COMPONENTS ||
-        !(carry_xstate_image_in_use(layout, image) >> component & 1))
+        !(carry_image_in_use(layout, image) >> component & 1))
         return NULL;
     *size = component > CARRY_XSTATE_SSE ? layout->parts[component].size : legacy_sizes[component];
     return (const uint8_t *)image + carry_image_offset(layout, image, component);
@@ -76,7 +75,7 @@ int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask
 /* MXCSR that differs is state to keep, though SSE need not be in use for it: XSAVEC says so too. */
 static uint64_t state_of(const struct carry_xstate_layout *layout, const uint8_t *image) {
     bool differs = carry_image_mxcsr(layout, image) != CARRY_MXCSR_INITIAL;
-    return carry_xstate_image_in_use(layout, image) | (differs ? BIT(SSE) : 0);
+    return carry_image_in_use(layout, image) | (differs ? BIT(SSE) : 0);
 }
 
 static void copy_x87(uint8_t *to, const uint8_t *from) {
@@ -87,7 +86,7 @@ static void copy_x87(uint8_t *to, const uint8_t *from) {
 /* The registers may be out of use and hold anything, while MXCSR is kept. */
 static void copy_sse(uint8_t *to, const struct carry_xstate_layout *layout, const uint8_t *from) {
     carry_image_put(to + CARRY_AREA_MXCSR, 4, carry_image_mxcsr(layout, from));
-    if (carry_xstate_image_in_use(layout, from) & BIT(SSE))
+    if (carry_image_in_use(layout, from) & BIT(SSE))
         __builtin_memcpy(to + CARRY_AREA_XMM, from + CARRY_AREA_XMM,
                          CARRY_AREA_XMM_END - CARRY_AREA_XMM);
 }

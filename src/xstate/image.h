@@ -52,6 +52,12 @@ static inline bool carry_image_is_initial_x87(const uint8_t *image) {
            carry_image_is_zero(image + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
 }
 
+/* See carry_xstate_image_in_use(). */
+static inline uint64_t carry_image_in_use(const struct carry_xstate_layout *layout,
+                                          const uint8_t *image) {
+    return layout->user ? carry_image_get(image + CARRY_AREA_XSTATE_BV, 8) : CARRY_LEGACY_STATE;
+}
+
 static inline uint64_t carry_image_xcomp_bv(const uint8_t *image) {
     return carry_image_get(image + CARRY_AREA_XCOMP_BV, 8);
 }
@@ -75,9 +81,8 @@ static inline size_t carry_image_offset(const struct carry_xstate_layout *layout
  */
 static inline uint32_t carry_image_mxcsr(const struct carry_xstate_layout *layout,
                                          const uint8_t *image) {
-    uint64_t there = carry_image_is_compact(layout, image)
-                         ? carry_xstate_image_in_use(layout, image)
-                         : carry_image_user(layout);
+    uint64_t there = carry_image_is_compact(layout, image) ? carry_image_in_use(layout, image)
+                                                           : carry_image_user(layout);
     return there & CARRY_XSTATE_BIT(SSE) ? (uint32_t)carry_image_get(image + CARRY_AREA_MXCSR, 4)
                                          : CARRY_MXCSR_INITIAL;
 }
