@@ -14,7 +14,7 @@
 
 #include "common/command.h"
 #include "fuzz.h"
-#include "sites/program.h"
+#include "sites/open.h"
 #include "sites/sites.h"
 
 /* Of a file with more, so many are looked up. */

@@ -8,7 +8,7 @@
 
 #include "common/command.h"
 #include "common/process_map.h"
-#include "sites/program.h"
+#include "sites/open.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 
@@ -99,6 +99,25 @@ static void add_objects(struct program *program, const struct process_map *map) 
 
 /* --- The process --- */
 
+/*
+ * Two variables of src/patch/commit.c say why sites of a process are as they were. They have no
+ * place in the interface, so they are only found where the symbols of the library were kept.
+ */
+static void read_state(struct program *program) {
+    for (size_t i = 0; i < program->objects_count && !program->state_known; i++) {
+        const struct object *object = program->objects[i];
+        const struct object_symbol *applied = object_symbol_named(object, "carry_patch_applied");
+        const struct object_symbol *refusal = object_symbol_named(object, "carry_patch_refusal");
+        uint8_t flag, reason[4];
+        if (applied && refusal && program_read(program, applied->address, &flag, sizeof flag) &&
+            program_read(program, refusal->address, reason, sizeof reason)) {
+            program->state_known = true;
+            program->applied = flag;
+            program->refusal = (unsigned)object_little(reason, sizeof reason);
+        }
+    }
+}
+
 int program_open_process(struct program *program) {
     struct process_map map;
     bool ok = process_map_read(&map, program->pid);
@@ -109,6 +128,8 @@ int program_open_process(struct program *program) {
         add_objects(program, &map);
     int status = ok ? STATUS_CLEAN : process_error(program->pid);
     process_map_free(&map);
+    if (ok)
+        read_state(program);
     if (ok && !program->objects_count)
         status = command_error("process %ld runs no program that can be read", program->pid);
     return status;

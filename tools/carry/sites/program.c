@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sites/program.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <carry/patch.h>
-
-#include "common/command.h"
 
 bool program_add(struct program *program, struct object *object, char *path) {
     size_t count = program->objects_count + 1;
@@ -28,6 +22,18 @@ bool program_add(struct program *program, struct object *object, char *path) {
     return true;
 }
 
+void program_close(struct program *program) {
+    for (size_t i = 0; i < program->objects_count; i++) {
+        object_close(program->objects[i]);
+        free(program->paths[i]);
+    }
+    free(program->objects);
+    free(program->paths);
+    free(program->bodies);
+    if (program->memory >= 0)
+        close(program->memory);
+}
+
 /* --- Bodies --- */
 
 static int by_function(const void *a, const void *b) {
@@ -40,7 +46,7 @@ static bool is_body(const struct record *record) {
     return record->kind == CARRY_SITE_BODY && record->version == CARRY_SITE_VERSION;
 }
 
-static bool collect_bodies(struct program *program) {
+bool program_collect_bodies(struct program *program) {
     size_t records = 0;
     for (size_t i = 0; i < program->objects_count; i++)
         records += program->objects[i]->records_count;
@@ -72,80 +78,6 @@ size_t program_bodies(const struct program *program, uint64_t function,
         end++;
     *first = program->bodies + low;
     return end - low;
-}
-
-/* --- Opening and closing --- */
-
-static int open_file(struct program *program) {
-    char problem[OBJECT_PROBLEM_SIZE];
-    int file = open(program->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        return command_file_error(program->name, strerror(errno));
-    struct object *object = object_open(file, "", program->name, problem);
-    if (!object) {
-        command_file_error(program->name, problem);
-        return STATUS_DAMAGED;
-    }
-    if (program_add(program, object, NULL))
-        return STATUS_CLEAN;
-    object_close(object);
-    return command_error("no memory");
-}
-
-/*
- * Two variables of src/patch/commit.c say why sites of a process are as they were. They have no
- * place in the interface, so they are only found where the symbols of the library were kept.
- */
-static void read_state(struct program *program) {
-    for (size_t i = 0; i < program->objects_count && !program->state_known; i++) {
-        const struct object *object = program->objects[i];
-        const struct object_symbol *applied = object_symbol_named(object, "carry_patch_applied");
-        const struct object_symbol *refusal = object_symbol_named(object, "carry_patch_refusal");
-        uint8_t flag, reason[4];
-        if (applied && refusal && program_read(program, applied->address, &flag, sizeof flag) &&
-            program_read(program, refusal->address, reason, sizeof reason)) {
-            program->state_known = true;
-            program->applied = flag;
-            program->refusal = (unsigned)object_little(reason, sizeof reason);
-        }
-    }
-}
-
-static int open_any(struct program *program) {
-    size_t digits = 0;
-    while (isdigit((unsigned char)program->name[digits]))
-        digits++;
-    if (!digits || program->name[digits])
-        return open_file(program);
-    errno = 0;
-    program->pid = strtol(program->name, NULL, 10);
-    if (errno || program->pid <= 0 || program->pid > INT32_MAX)
-        return command_error("there is no process %s", program->name);
-    return program_open_process(program);
-}
-
-int program_open(struct program *program, const char *name) {
-    *program = (struct program){.name = name, .memory = -1};
-    int status = open_any(program);
-    if (status != STATUS_CLEAN)
-        return status;
-    if (!collect_bodies(program))
-        return command_error("no memory");
-    if (program->pid)
-        read_state(program);
-    return STATUS_CLEAN;
-}
-
-void program_close(struct program *program) {
-    for (size_t i = 0; i < program->objects_count; i++) {
-        object_close(program->objects[i]);
-        free(program->paths[i]);
-    }
-    free(program->objects);
-    free(program->paths);
-    free(program->bodies);
-    if (program->memory >= 0)
-        close(program->memory);
 }
 
 /* --- Looking in --- */

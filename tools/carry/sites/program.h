@@ -25,15 +25,14 @@ struct program {
     unsigned refusal; /* an enum carry_patch_reason */
 };
 
-/* Opens what `name` names; a number is a process. Returns an exit status, told why on stderr. */
-int program_open(struct program *program, const char *name);
+/* To be called whether it could be opened or not. */
 void program_close(struct program *program);
-
-/* Opens the objects of process program->pid; see program_open(). */
-int program_open_process(struct program *program);
 
 /* Adds an opened object; false without memory. `path` is to be freed with the program, or NULL. */
 bool program_add(struct program *program, struct object *object, char *path);
+
+/* Sorts the bodies of all objects for program_bodies(); false without memory. */
+bool program_collect_bodies(struct program *program);
 
 /* Reads what stands at `address`: in the process, or in the file. */
 bool program_read(const struct program *program, uint64_t address, void *buffer, size_t size);

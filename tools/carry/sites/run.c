@@ -2,6 +2,7 @@
 /* Each object of a program, and each of its sites. */
 #include "common/command.h"
 #include "sites/check.h"
+#include "sites/open.h"
 #include "sites/report.h"
 #include "sites/sites.h"
 
