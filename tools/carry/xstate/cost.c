@@ -2,7 +2,6 @@
 /* `carry xstate cost`: its options, and its course. */
 #include "xstate/cost.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include <carry/xstate.h>
@@ -46,18 +45,6 @@ static void choose_masks(struct xstate_cost *cost) {
     for (size_t i = 0; i < sizeof save_masks / sizeof *save_masks; i++)
         if (!(save_masks[i] & ~xstate_reachable()))
             cost->save_masks[cost->save_count++] = save_masks[i];
-}
-
-double xstate_cost_worst(const struct xstate_cost *cost) {
-    double worst = 1;
-    for (size_t row = 0; row < cost->libm.rows; row++)
-        worst = fmax(worst, xstate_worst(&cost->libm, row));
-    return worst;
-}
-
-bool xstate_cost_has_penalty(const struct xstate_cost *cost) {
-    return xstate_cost_worst(cost) >= XSTATE_PENALTY ||
-           (cost->has_aes && xstate_worst(&cost->aes, 0) >= XSTATE_PENALTY);
 }
 
 static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort) {

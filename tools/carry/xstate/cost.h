@@ -12,12 +12,6 @@ struct xstate_cost {
     struct xstate_grid libm, aes, events, saves;
 };
 
-/* How much dirty uppers slow the worst of libm's functions. */
-double xstate_cost_worst(const struct xstate_cost *cost);
-
-/* Do dirty uppers slow anything that was measured? */
-bool xstate_cost_has_penalty(const struct xstate_cost *cost);
-
 /* The reports, on standard output. */
 void xstate_cost_print_text(const struct xstate_cost *cost);
 void xstate_cost_print_json(const struct xstate_cost *cost);
