@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The cases of `carry bench patch`: what there are, and what was measured of each. */
+#include "bench/patch.h"
+
+const struct patch_cell patch_cells[PATCH_CELLS] = {
+    [CELL_ONE] = {"one", "1 site", {.sites = 1}},
+    [CELL_MANY] = {"many", "64 sites", {.sites = 64}},
+    [CELL_EIGHT] = {"eight", "8 instr.", {.sites = 1, .eight = true}},
+    [CELL_COLD] = {"cold", "cold", {.spread = true, .separate = true}},
+};
+
+const struct patch_form_text patch_forms[FORM_COUNT] = {
+    [FORM_INLINED] = {"inlined", "inlined", true},
+    [FORM_DIRECT] = {"direct", "direct", true},
+    [FORM_POINTER] = {"pointer", "pointer in memory", true},
+    [FORM_PLT] = {"plt", "PLT or ifunc", true},
+    [FORM_RETPOLINE] = {"retpoline", "retpoline", true},
+    [FORM_PATCHED_CALL] = {"patched-call", "patched call", true},
+    [FORM_PATCHED_INLINE] = {"patched-inline", "patched inline", false},
+    [FORM_PATCHED_NOP] = {"patched-nop", "patched NOP", false},
+    [FORM_FLAG] = {"flag", "flag, off", false},
+    [FORM_BRANCH_OFF] = {"branch-off", "patched, off", false},
+    [FORM_BRANCH_ON] = {"branch-on", "patched, on", false},
+};
+
+int patch_case(const struct patch_bench *bench, enum patch_form form, size_t cell) {
+    for (size_t i = 0; i < bench->case_count; i++)
+        if (bench->texts[i].shape.form == form && bench->cell_of[i] == cell)
+            return (int)i;
+    return -1;
+}
+
+static const double *samples_of(const struct patch_bench *bench, int number) {
+    return bench_samples(&bench->plan, bench->samples, 0, (size_t)number);
+}
+
+struct bench_stats patch_stats(const struct patch_bench *bench, int number) {
+    struct bench_stats ns = bench_stats(samples_of(bench, number), bench->plan.rounds);
+    const double sites = (double)bench->texts[number].shape.sites;
+    return (struct bench_stats){ns.median / sites, ns.q1 / sites, ns.q3 / sites, ns.min / sites};
+}
+
+double patch_ratio(const struct patch_bench *bench, int number, int base) {
+    return bench_ratio(samples_of(bench, number), samples_of(bench, base), bench->plan.rounds);
+}
