@@ -12,14 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <carry/xstate.h>
-
 #include "common/command.h"
 #include "common/options.h"
 #include "common/text.h"
 #include "xstate/parts.h"
-
-#define BIT(name) CARRY_XSTATE_BIT(name)
 
 static const char usage[] =
     "Usage: carry xstate who [OPTION]... PID...\n"
@@ -49,21 +45,6 @@ static const char usage[] =
     "Examples:\n"
     "  carry xstate who $(pidof server)\n"
     "  carry xstate who --json 1234 | jq '.threads[] | {name, verdict}'\n";
-
-const struct who_verdict_row who_verdicts[WHO_VERDICTS] = {
-    [WHO_DIRTY_ZMM] = {"dirty ZMM", BIT(ZMM_HI256)},
-    [WHO_DIRTY_YMM] = {"dirty YMM", BIT(AVX)},
-    [WHO_TILES] = {"tiles", BIT(TILEDATA)},
-    [WHO_MASKS] = {"masks", BIT(OPMASK) | BIT(HI16_ZMM)},
-    [WHO_CLEAN] = {"clean", 0},
-};
-
-enum who_verdict who_verdict(uint64_t in_use) {
-    enum who_verdict verdict = 0;
-    while (verdict < WHO_CLEAN && !(who_verdicts[verdict].components & in_use))
-        verdict++;
-    return verdict;
-}
 
 /* --- Reading --- */
 
@@ -112,61 +93,6 @@ static bool read_threads(struct who_process *process, DIR *folder) {
     return true;
 }
 
-/* --- Costs --- */
-
-static const struct xstate_effort effort = {.rounds = 15, .sample_ns = 20e3};
-
-static const struct who_switch *find_switch(const struct who_costs *costs, uint64_t in_use) {
-    for (size_t i = 0; i < costs->count; i++)
-        if (costs->switches[i].in_use == in_use)
-            return &costs->switches[i];
-    return NULL;
-}
-
-double who_switch_ns(const struct who_costs *costs, uint64_t in_use) {
-    return find_switch(costs, in_use & xstate_reachable())->ns;
-}
-
-static bool add_switch(struct who_costs *costs, uint64_t in_use) {
-    if (find_switch(costs, in_use))
-        return true;
-    struct who_switch *grown =
-        reallocarray(costs->switches, costs->count + 1, sizeof *costs->switches);
-    if (!grown)
-        return false;
-    costs->switches = grown;
-    grown[costs->count++].in_use = in_use;
-    return true;
-}
-
-/* As many as a grid holds, or fewer. */
-static bool measure_switches(struct who_switch *switches, size_t count) {
-    struct xstate_grid grid;
-    uint64_t masks[GRID_ROWS];
-    for (size_t i = 0; i < count; i++)
-        masks[i] = switches[i].in_use;
-    if (!xstate_measure_saves(&grid, masks, count, &effort))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        switches[i].ns = grid.ns[i][xstate_saving_op()] + grid.ns[i][XSTATE_XRSTOR];
-    return true;
-}
-
-/* What is new in this process. */
-static bool measure(struct who_costs *costs, const struct who_process *process) {
-    size_t step;
-    const size_t first = costs->count;
-    for (size_t i = 0; i < process->read; i++)
-        if (!add_switch(costs, process->threads[i].in_use & xstate_reachable()))
-            return false;
-    for (size_t i = first; i < costs->count; i += step) {
-        step = costs->count - i < GRID_ROWS ? costs->count - i : GRID_ROWS;
-        if (!measure_switches(&costs->switches[i], step))
-            return false;
-    }
-    return !process->dirty || costs->exp.rows || xstate_measure_libm(&costs->exp, 1, &effort);
-}
-
 /* --- The command --- */
 
 /* What could not be read; those that have ended meanwhile are nothing wrong. */
@@ -184,7 +110,7 @@ static int print_problems(const struct who_process *process) {
 }
 
 static int report(struct who_process *process, struct who_costs *costs, bool json) {
-    if (process->read && !measure(costs, process))
+    if (process->read && !who_measure(costs, process))
         return command_error("not enough memory");
     if (process->read && json)
         who_print_json(process, costs);

@@ -37,6 +37,9 @@ extern const struct who_verdict_row who_verdicts[WHO_VERDICTS];
 
 enum who_verdict who_verdict(uint64_t in_use);
 
+/* Measures what is new in this process; false without memory. */
+bool who_measure(struct who_costs *costs, const struct who_process *process);
+
 /* Its switch, which was measured. */
 double who_switch_ns(const struct who_costs *costs, uint64_t in_use);
 
