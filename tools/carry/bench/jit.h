@@ -13,7 +13,6 @@
 
 /* Ways to sum: two compiled ones, and two made at run time. */
 enum jit_sum { JIT_C, JIT_BEST, JIT_EXACT, JIT_RANGE, JIT_SUMS };
-extern const char *const jit_sum_names[JIT_SUMS];
 
 /* Sizes of what is summed. */
 #define JIT_SIZES 7

@@ -74,15 +74,6 @@ static void run_at(pthread_t thread, int place) {
 
 /* --- Commits --- */
 
-double commit_time(const struct patch_text *text, unsigned state) {
-    struct carry_patch patch;
-    int64_t start = clock_ns();
-    carry_patch_begin(&patch);
-    patch_text_set(text, &patch, state);
-    int error = carry_patch_commit(&patch);
-    return error ? -1 : (double)(clock_ns() - start);
-}
-
 /* After two that are not timed, as pages are copied when they are first written to. */
 static bool time_commits(const struct patch_text *text, struct runner *runner, size_t rounds,
                          double *samples) {

@@ -40,9 +40,6 @@ struct commit_results {
     bool failed;                           /* a process died */
 };
 
-/* Commits all sites of a text to one of their states. Returns nanoseconds; negative if it fails. */
-double commit_time(const struct patch_text *text, unsigned state);
-
 /*
  * Measures in processes of their own, as one that committed once stays with what it found.
  * `elsewhere` is a text without sites. False, with errno, if there is no memory.

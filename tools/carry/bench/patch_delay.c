@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "bench/patch_commit.h"
 #include "common/clock.h"
 
 #define PASSES_A_TURN 64 /* through one site: some 0.1 us */

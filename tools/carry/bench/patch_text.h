@@ -61,4 +61,7 @@ void patch_text_release(struct patch_text *text);
  */
 void patch_text_set(const struct patch_text *text, struct carry_patch *patch, unsigned state);
 
+/* Commits all sites of a text to one of their states. Returns nanoseconds; negative if it fails. */
+double commit_time(const struct patch_text *text, unsigned state);
+
 #endif
