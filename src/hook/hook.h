@@ -74,7 +74,7 @@ static inline bool carry_point_is_on(const struct carry_hook_point *point) {
     return point->generation % 2;
 }
 
-/* --- Attaching: src/hook/hook.c --- */
+/* --- Attaching: src/hook/plan.c --- */
 
 /* What will be attached, in the order of addresses, if all of it can be. */
 struct carry_hook_plan {
