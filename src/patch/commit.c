@@ -50,7 +50,6 @@ static struct plan {
     bool loading;       /* the sites are of an object that is being loaded */
 } plan;
 
-bool carry_patch_applied;
 enum carry_patch_reason carry_patch_refusal;
 
 static uint64_t commits;
@@ -503,7 +502,7 @@ int carry_commit_import(const struct carry_key *import) {
     return error ? error : carry_out_changes();
 }
 
-static int apply(bool quiet) {
+int carry_commit_objects(bool quiet) {
     start_plan(quiet);
     for (const struct carry_object *object = carry_objects; object; object = object->next)
         resolve_keys(object);
@@ -512,22 +511,9 @@ static int apply(bool quiet) {
         if (error)
             return error;
     }
-    return carry_out_plan();
-}
-
-int carry_patch_apply(unsigned flags) {
-    /* Of the library itself, which has no start-up code. */
-    int error = CARRY_OK;
-    if ((uintptr_t)__start_carry_sites != (uintptr_t)__stop_carry_sites)
-        error = carry_patch_register(__start_carry_sites, __stop_carry_sites);
-    if (error)
-        return error;
-    carry_host_text()->lock();
-    carry_patch_applied = true;
-    error = apply(flags & CARRY_PATCH_QUIET);
+    int error = carry_out_plan();
     if (!error)
         commits++;
-    carry_host_text()->unlock();
     return error;
 }
 

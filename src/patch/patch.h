@@ -94,6 +94,9 @@ void carry_sort(void *array, size_t count, size_t size, bool (*before)(const voi
 /* Patches all sites of an object. Returns as carry_patch_apply(). */
 int carry_commit_object(const struct carry_object *object);
 
+/* Patches the sites of all objects to the values of their keys; `quiet` as CARRY_PATCH_QUIET. */
+int carry_commit_objects(bool quiet);
+
 /* Patches the sites of an import to the value of its original; its own is still the one before. */
 int carry_commit_import(const struct carry_key *import);
 
@@ -110,13 +113,13 @@ void carry_commit_release(void);
 /* How many commits there were, what they wrote, and the guard of the last. */
 void carry_commit_account(struct carry_patch_counts *stats);
 
-/* Whether sites of objects are patched as they are loaded. */
-extern bool carry_patch_applied;
-
 /* Why no text could be written at the last attempt; CARRY_PATCH_NOT_ASKED if it could. */
 extern enum carry_patch_reason carry_patch_refusal;
 
 /* --- Registration: src/patch/register.c --- */
+
+/* Whether sites of objects are patched as they are loaded. */
+extern bool carry_patch_applied;
 
 /* Operations and keys of objects without a record. */
 extern size_t carry_unrecorded;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects that come and go, with their sites and keys. */
+/* Objects that come and go, with their sites and keys, and whether those are patched. */
 #include "patch/patch.h"
 
+bool carry_patch_applied;
 size_t carry_unrecorded;
 
 static int add_object(const struct carry_site *start, size_t count) {
@@ -35,6 +36,20 @@ void carry_patch_unregister(const struct carry_site *start) {
     if (!carry_objects)
         carry_commit_release();
     carry_host_text()->unlock();
+}
+
+int carry_patch_apply(unsigned flags) {
+    /* Of the library itself, which has no start-up code. */
+    int error = CARRY_OK;
+    if ((uintptr_t)__start_carry_sites != (uintptr_t)__stop_carry_sites)
+        error = carry_patch_register(__start_carry_sites, __stop_carry_sites);
+    if (error)
+        return error;
+    carry_host_text()->lock();
+    carry_patch_applied = true;
+    error = carry_commit_objects(flags & CARRY_PATCH_QUIET);
+    carry_host_text()->unlock();
+    return error;
 }
 
 /* --- Keys of other objects --- */

@@ -100,8 +100,8 @@ static void add_objects(struct program *program, const struct process_map *map) 
 /* --- The process --- */
 
 /*
- * Two variables of src/patch/commit.c say why sites of a process are as they were. They have no
- * place in the interface, so they are only found where the symbols of the library were kept.
+ * Two variables of src/patch/ say why sites of a process are as they were. They have no place in
+ * the interface, so they are only found where the symbols of the library were kept.
  */
 static void read_state(struct program *program) {
     for (size_t i = 0; i < program->objects_count && !program->state_known; i++) {
