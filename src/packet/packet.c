@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The walk from header to header, and the judgement of each checksum on the way. */
+#include "packet/adler32.h"
 #include "packet/offload.h"
-#include "packet/sctp.h"
 #include "packet/walk.h"
 #include "sum/pseudo.h"
 
@@ -158,7 +158,7 @@ static CARRY_SELDOM void verify_crc32c(const uint8_t *data, struct carry_packet_
         return;
     }
     condemn(sum);
-    if (sum->verdict == CARRY_VERDICT_BAD && carry_sctp_is_adler32(data, sum))
+    if (sum->verdict == CARRY_VERDICT_BAD && carry_is_adler32(data, sum))
         sum->cause = CARRY_CAUSE_ADLER32;
 }
 

@@ -3,46 +3,7 @@
  * SCTP (RFC 9260, section 6.8): a CRC32c to the end of the datagram. A stored 0 was agreed upon
  * (RFC 9653), or is left to transmit offload: the frame does not tell which.
  */
-#include "packet/sctp.h"
-
 #include "packet/walk.h"
-
-/* The largest prime below 2^16 (RFC 1950, section 8.2), and how many bytes its sums take in 32
- * bits. */
-#define ADLER32_PRIME 65521
-#define ADLER32_RUN   5552
-
-struct adler32 {
-    uint32_t sum;     /* of the bytes, and 1 */
-    uint32_t of_sums; /* of what `sum` was behind each byte */
-};
-
-static void add_run(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
-    for (uint32_t i = 0; i < size; i++) {
-        adler->sum += bytes[i];
-        adler->of_sums += adler->sum;
-    }
-    adler->sum %= ADLER32_PRIME;
-    adler->of_sums %= ADLER32_PRIME;
-}
-
-static void add(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
-    for (; size > ADLER32_RUN; size -= ADLER32_RUN, bytes += ADLER32_RUN)
-        add_run(adler, bytes, ADLER32_RUN);
-    add_run(adler, bytes, size);
-}
-
-bool carry_sctp_is_adler32(const uint8_t *data, const struct carry_packet_sum *sum) {
-    static const uint8_t zeros[4];
-    uint32_t before = sum->field_offset - sum->cover_offset;
-    uint32_t after = before + sum->field_size;
-    const uint8_t *cover = data + sum->cover_offset;
-    struct adler32 adler = {.sum = 1};
-    add(&adler, cover, before);
-    add(&adler, zeros, sizeof zeros);
-    add(&adler, cover + after, sum->cover_size - after);
-    return sum->stored == (adler.of_sums << 16 | adler.sum);
-}
 
 uint32_t carry_packet_walk_sctp(struct carry_walk *walk) {
     const struct carry_packet_sum sum = {

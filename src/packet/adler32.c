@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "packet/adler32.h"
+
+/* The largest prime below 2^16 (RFC 1950, section 8.2), and how many bytes its sums take in 32
+ * bits. */
+#define ADLER32_PRIME 65521
+#define ADLER32_RUN   5552
+
+struct adler32 {
+    uint32_t sum;     /* of the bytes, and 1 */
+    uint32_t of_sums; /* of what `sum` was behind each byte */
+};
+
+static void add_run(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
+    for (uint32_t i = 0; i < size; i++) {
+        adler->sum += bytes[i];
+        adler->of_sums += adler->sum;
+    }
+    adler->sum %= ADLER32_PRIME;
+    adler->of_sums %= ADLER32_PRIME;
+}
+
+static void add(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
+    for (; size > ADLER32_RUN; size -= ADLER32_RUN, bytes += ADLER32_RUN)
+        add_run(adler, bytes, ADLER32_RUN);
+    add_run(adler, bytes, size);
+}
+
+bool carry_is_adler32(const uint8_t *data, const struct carry_packet_sum *sum) {
+    static const uint8_t zeros[4];
+    uint32_t before = sum->field_offset - sum->cover_offset;
+    uint32_t after = before + sum->field_size;
+    const uint8_t *cover = data + sum->cover_offset;
+    struct adler32 adler = {.sum = 1};
+    add(&adler, cover, before);
+    add(&adler, zeros, sizeof zeros);
+    add(&adler, cover + after, sum->cover_size - after);
+    return sum->stored == (adler.of_sums << 16 | adler.sum);
+}
