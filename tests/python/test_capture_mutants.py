@@ -38,7 +38,7 @@ MUTANTS = [
     Mutant("read", "format.c", "if (have == 0)", "if (true)"),
     Mutant("read", "reader.c", "got > (int64_t)size ? -EIO : got", "got"),
     Mutant("read", "reader.c", "capture->record = capture->packets = 0;", ""),
-    Mutant("read", "file.c", "S_ISDIR(status->st_mode)", "false"),
+    Mutant("read", "open.c", "S_ISDIR(status->st_mode)", "false"),
     Mutant("read", "file.c", "carry_format_source(capture)->stopped = true;", ""),
     Mutant("read", "unpack.c", "unpack->inside = false;", "unpack->inside = true;"),
     # Checking
