@@ -39,7 +39,7 @@ FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md
 # Tests in Python that look at scripts and documents, and those whose results are the same however
 # the tool was compiled.
 OF_SCRIPTS = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
-OF_SCRIPTS += ["test_packages.py"]
+OF_SCRIPTS += ["test_circles.py", "test_packages.py"]
 OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_capture_mutants.py", "test_second_opinion.py"]
 OF_ONE_BUILD += ["test_howto_add.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
@@ -249,6 +249,7 @@ def symbols(log: Log) -> None:
     for compiler in COMPILERS:
         folder = build(log, compiler, "-Dtool=enabled", compiler=compiler)
         log.run("scripts/check_symbols.py", folder)
+        log.run("scripts/check_circles.py", folder)
         log.run("scripts/check_registers.py", compiler)
     small_cpu(log)
 
@@ -522,7 +523,7 @@ STEPS = [
     Step("s390x", "s390x, big-endian, emulated, -O0 and -O2: C tests", s390x),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
     Step("ring0", "the core in a kernel, on emulated CPUs", ring0),
-    Step("symbols", "core is freestanding, exports are the public functions", symbols, quick=True),
+    Step("symbols", "freestanding core, exports, no circles of files", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),
     Step(
         "readme",
