@@ -100,6 +100,6 @@ help:
 	@echo "               minutes at most (QUICK=1 two)"
 	@echo "make bench-compare BASE=revision measures the library of another revision beside this one"
 	@echo "make models    installs what is missing, models kernels on CPUs that are not at hand"
-	@echo "make install   installs library, headers, tool and manual page (PREFIX, DESTDIR)"
+	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

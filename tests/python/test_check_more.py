@@ -669,7 +669,7 @@ def test_write_bad_replaces_what_it_wrote_before(carry: Run, tmp_path: Path) -> 
 
 def test_help_tells_of_every_option(carry: Run) -> None:
     shown = carry("check", "--help").stdout
-    page = (SOURCE / "docs/man/carry.1").read_text().replace("\\-", "-")
+    page = (SOURCE / "docs/man/carry-check.1").read_text().replace("\\-", "-")
     for option in re.findall(
         r'\{"([a-z-]+)"', (SOURCE / "tools/carry/capture/check_options.c").read_text()
     ):

@@ -65,9 +65,14 @@ def test_the_index_names_what_is_there() -> None:
     assert len(examples) > 5
     for name in [*(f"include/{header}" for header in headers), *examples]:
         assert (SOURCE / name).is_file()
-    manual = (SOURCE / "docs/man/carry.1").read_text()
-    for section in re.findall(r"section ([A-Z]+(?: [A-Z]+)*)", text):
-        assert f"\n.SH {section}\n" in manual
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_manual_pages_are_there(document: Path) -> None:
+    named = re.findall(r"`man ([\w-]+)`(?:, section ([A-Z]+(?: [A-Z]+)*))?", document.read_text())
+    for page, section in named:
+        manual = (SOURCE / f"docs/man/{page}.1").read_text()
+        assert not section or f"\n.SH {section}\n" in manual
 
 
 # --- Words ---
