@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""The manual pages: one for each command, without warnings, as --help has it; examples run."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import BAD, CLEAN, SOURCE, Run, wait_until_read, zstd
+
+PAGES = {path.stem: path for path in (SOURCE / "docs/man").glob("*.1")}
+SECTIONS = [
+    "NAME",
+    "SYNOPSIS",
+    "DESCRIPTION",
+    "COMMANDS",
+    "OPTIONS",
+    "JSON",
+    "TSV",
+    "NAMES",
+    "EXIT STATUS",
+    "SIGNALS",
+    "ENVIRONMENT",
+    "EXAMPLES",
+    "LIMITS",
+    "SEE ALSO",
+]
+EVERY_PAGE = {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"}
+
+# Options of other programs.
+FOREIGN = {"--long"}
+
+EACH_PAGE = pytest.mark.parametrize("page", sorted(PAGES))
+
+
+def rows(table: str, macro: str) -> list[str]:
+    """The names in a table of commands or of their parts."""
+    return re.findall(rf"^{macro}\((\w+),", (SOURCE / "tools/carry" / table).read_text(), re.M)
+
+
+COMMANDS = rows("commands.def", "CARRY_COMMAND")
+PARTS = {
+    "bench": rows("bench/benches.def", "CARRY_BENCH"),
+    "xstate": rows("xstate/parts.def", "CARRY_XSTATE_PART"),
+}
+# What has options, each as the words of its command line.
+CALLS = [(name, *part) for name in COMMANDS for part in zip(PARTS.get(name, ()))] + [
+    (name,) for name in COMMANDS if name not in PARTS
+]
+
+
+def plain(roff: str) -> str:
+    """As a reader sees it, as far as it matters here: without fonts and escapes."""
+    roff = re.sub(r"\\f[A-Z]", "", roff)
+    for escape, character in (("\\-", "-"), ("\\(aq", "'"), ("\\(dq", '"'), ("\\ ", " ")):
+        roff = roff.replace(escape, character)
+    return roff
+
+
+def sections(text: str, macro: str = "SH") -> dict[str, str]:
+    parts = re.split(rf"^\.{macro} (.+)$", text, flags=re.M)[1:]
+    return {title.strip('"'): body for title, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def headings(text: str) -> list[str]:
+    """What the paragraphs with a heading are about."""
+    return [plain(head) for head in re.findall(r"^\.TP\n\.[BIR]+ (.+)$", text, re.M)]
+
+
+def options(heads: list[str]) -> set[str]:
+    return {
+        name
+        for head in heads
+        if head.startswith("-")
+        for name in re.findall(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*", head)
+    }
+
+
+def listed(shown: str) -> set[str]:
+    """The options in the table of a help text."""
+    lines = re.findall(r"^ {2,6}(-.*)$", shown, re.M)
+    return options([re.split(r" {2,}", line)[0] for line in lines])
+
+
+def described(call: tuple[str, ...]) -> str:
+    """The part of its page in which the options of a command, or of a part of it, are."""
+    text = sections(PAGES[f"carry-{call[0]}"].read_text())
+    if len(call) == 1:
+        return text["OPTIONS"]
+    parts = sections(text["DESCRIPTION"], "SS")
+    title = next(title for title in parts if " ".join(("carry", *call)) in title.split(", "))
+    return parts[title] + text["OPTIONS"]
+
+
+# --- Pages ---
+
+
+def test_each_command_has_a_page() -> None:
+    assert {*PAGES} == {"carry", *(f"carry-{name}" for name in COMMANDS)}
+    overview = plain(sections(PAGES["carry"].read_text())["COMMANDS"])
+    for name in COMMANDS:
+        assert f'\n.BR {name} ", " carry-{name} (1)\n' in overview
+
+
+@EACH_PAGE
+def test_a_page_has_the_usual_sections(page: str) -> None:
+    text = PAGES[page].read_text()
+    titles = [*sections(text)]
+    assert titles == [title for title in SECTIONS if title in titles]
+    assert {*titles} >= EVERY_PAGE
+    assert f"\n.TH {page.upper()} 1 " in text
+    assert f"\n.SH NAME\n{page} \\- " in text
+
+
+@EACH_PAGE
+@pytest.mark.parametrize(
+    "command", [["mandoc", "-T", "lint", "-W", "warning"], ["groff", "-man", "-ww", "-z"]]
+)
+def test_no_warnings(page: str, command: list[str]) -> None:
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    done = subprocess.run([*command, PAGES[page]], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")
+
+
+@EACH_PAGE
+def test_references_lead_to_pages(page: str) -> None:
+    named = re.findall(r"\b(carry[\w-]*) ?\((\d)\)", plain(PAGES[page].read_text()))
+    assert named
+    assert {*named} <= {(name, "1") for name in PAGES}
+
+
+# --- Options ---
+
+
+@pytest.mark.parametrize("call", CALLS, ids="-".join)
+def test_options_are_those_of_help(carry: Run, call: tuple[str, ...]) -> None:
+    shown = carry(*call, "--help").stdout
+    common = options(headings(sections(PAGES["carry"].read_text())["OPTIONS"]))
+    heads = options(headings(described(call)))
+    assert {"-h", "--help", "-J", "--json"} == common
+    assert listed(shown) <= heads | common
+    assert heads <= {*re.findall(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*", shown)}
+
+
+@EACH_PAGE
+def test_no_page_names_an_unknown_option(carry: Run, page: str) -> None:
+    helps = "".join(carry(*call, "--help").stdout for call in [*CALLS, ()])
+    known = {*re.findall(r"(?<![\w-])--[a-z][\w-]*", helps)} | FOREIGN
+    assert {*re.findall(r"(?<![\w-])--[a-z][\w-]*", plain(PAGES[page].read_text()))} <= known
+
+
+# --- Examples ---
+
+EXAMPLES = [
+    (page, command)
+    for page, path in sorted(PAGES.items())
+    for command in headings(sections(path.read_text())["EXAMPLES"])
+]
+
+# What examples find on the PATH beside the tool.
+PROGRAMS = {
+    "openssl": "sleep 0.1",
+    "pidof": "echo $SERVER",
+    "tcpdump": "cat capture.pcap",
+}
+
+
+def program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+
+
+def fill(folder: Path, tool: str) -> None:
+    """With what the examples name."""
+    broken, offloaded = (SOURCE / f"examples/{name}.pcap" for name in ("broken", "good"))
+    (folder / "captures").mkdir()
+    for name in ("capture.pcap", "captures/capture.pcap"):
+        shutil.copy(broken, folder / name)
+    shutil.copy(offloaded, folder / "offloaded.pcap")
+    (folder / "capture.pcap.gz").write_bytes(gzip.compress(broken.read_bytes()))
+    (folder / "capture.pcap.zst").write_bytes(zstd(broken.read_bytes()))
+    subprocess.run([tool, "check", "-q", "-w", folder / "broken.pcapng", broken])
+    for name in ("server", "libengine.so"):
+        shutil.copy(tool, folder / name)
+    program(folder / "test-suite", "true")
+    (folder / "bin").mkdir()
+    (folder / "bin/carry").symlink_to(tool)
+    for name, line in PROGRAMS.items():
+        program(folder / "bin" / name, line)
+
+
+@pytest.fixture
+def place(tool: str, tmp_path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A folder to run examples in, and their environment; beside them, a process waits."""
+    fill(tmp_path, tool)
+    with subprocess.Popen([tmp_path / "server", "check", "-"], stdin=subprocess.PIPE) as server:
+        wait_until_read(server)
+        path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+        yield tmp_path, {**os.environ, "PATH": path, "SERVER": str(server.pid)}
+        server.kill()
+
+
+@pytest.mark.parametrize(("page", "command"), EXAMPLES)
+def test_examples_run(place: tuple[Path, dict[str, str]], page: str, command: str) -> None:
+    if page in ("carry-sites", "carry-xstate") and platform.machine() != "x86_64":
+        pytest.skip("for x86-64 alone")
+    if "| jq" in command and not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    folder, environment = place
+    shell = ["bash", "-o", "pipefail", "-c", command]
+    done = subprocess.run(
+        shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode in (CLEAN, BAD), done.stderr
+    assert not re.search(r"^carry|not found", done.stderr, re.M)
