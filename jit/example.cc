@@ -4,7 +4,7 @@
 namespace carry::jit {
 namespace {
 
-constexpr const char *SHAPE = "fields: what tells the shape of the packet";
+constexpr const char *SHAPE = "fields: a field that determines the shape of the packet";
 
 /* Why sums that are unverifiable for this reason have no place that is known. */
 const char *obstacle(uint8_t reason) {
@@ -93,7 +93,7 @@ uint8_t Example::verdict_on(const struct carry_packet_sum &sum, uint8_t stored) 
 
 const char *Example::error() const {
     if (!carry_packet_knows_link(frame.linktype))
-        return "frame: an unknown link type";
+        return "frame: unknown link type";
     for (const ExampleSum &sum : sums) {
         if (const char *text = obstacle(sum.reason))
             return text;

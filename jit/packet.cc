@@ -377,12 +377,12 @@ const TunnelPorts &tunnel_ports() {
 const char *carry_jit_packet_error(const struct carry_jit_packet_spec *spec) {
     using namespace carry::jit;
     if (spec->flags & ~ALL_FLAGS)
-        return "flags: an unknown one";
+        return "flags: unknown flag";
     if (spec->count == 0 || spec->count > CARRY_JIT_LAYERS_MAX)
         return "count: not from 1 to CARRY_JIT_LAYERS_MAX";
     for (uint32_t i = 0; i < CARRY_JIT_LAYERS_MAX; i++) {
         if (i < spec->count && spec->layers[i] >= CARRY_PROTOCOL_COUNT)
-            return "layers: an unknown protocol";
+            return "layers: unknown protocol";
         if (i >= spec->count && spec->layers[i])
             return "layers: not 0 beyond count";
     }

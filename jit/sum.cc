@@ -50,13 +50,13 @@ const char *carry_jit_sum_error(const struct carry_jit_sum_spec *spec) {
     if (spec->alignment && (!is_power_of_two(spec->alignment) || spec->alignment > 4096))
         return "alignment: not a power of two up to 4096";
     if (spec->flags & ~ALL_FLAGS)
-        return "flags: an unknown one";
+        return "flags: unknown flag";
     if (spec->result >= CARRY_JIT_RESULT_COUNT)
         return "result: unknown";
     if (spec->seed && !(spec->flags & CARRY_JIT_SEED))
         return "seed: given without CARRY_JIT_SEED";
     if (!is_vector_bits(spec->vector_bits))
-        return "vector_bits: none of 0, 64, 128, 256 and 512";
+        return "vector_bits: not 0, 64, 128, 256 or 512";
     if (!all_zero(spec->reserved, sizeof spec->reserved / sizeof *spec->reserved))
         return "reserved: not 0";
     return nullptr;

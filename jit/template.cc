@@ -51,9 +51,9 @@ const char *outline_error(const Spec &spec) {
     uint64_t bytes = 0, end = 0;
     for (const carry_jit_field *field = spec.fields; field != spec.fields + spec.count; field++) {
         if (field->size == 0)
-            return "fields: an empty one";
+            return "fields: empty field";
         if (field->offset < end)
-            return "fields: not in ascending order, or one in another";
+            return "fields: not in ascending order, or overlapping";
         end = uint64_t{field->offset} + field->size;
         bytes += field->size;
     }

@@ -189,12 +189,12 @@ static const struct mistake mistakes[] = {
     {"max_size: not a multiple", {.min_size = 4, .max_size = 9, .multiple = 4}},
     {"alignment: not a power of two", {.alignment = 3}},
     {"alignment: not a power of two", {.alignment = 8192}},
-    {"flags: an unknown one", {.flags = 1 << 2}},
+    {"flags: unknown flag", {.flags = 1 << 2}},
     {"result: unknown", {.result = CARRY_JIT_RESULT_COUNT}},
     {"seed: given without CARRY_JIT_SEED", {.seed = 1}},
-    {"vector_bits: none of", {.vector_bits = 32}},
-    {"vector_bits: none of", {.vector_bits = 96}},
-    {"vector_bits: none of", {.vector_bits = 1024}},
+    {"vector_bits: not 0, 64", {.vector_bits = 32}},
+    {"vector_bits: not 0, 64", {.vector_bits = 96}},
+    {"vector_bits: not 0, 64", {.vector_bits = 1024}},
     {"reserved: not 0", {.reserved = {[3] = 1}}},
 };
 

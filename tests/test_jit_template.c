@@ -80,7 +80,7 @@ static void expect_error(const struct carry_jit_template_spec *spec, const char 
         tap_note("error %d: %s", error, found ? found : "-");
 }
 
-#define SHAPE  "fields: what tells the shape of the packet"
+#define SHAPE  "fields: a field that determines the shape of the packet"
 #define LENGTH "fields: a length"
 #define SUM    "fields: a checksum"
 
@@ -126,11 +126,11 @@ static void test_outlines(void) {
     struct carry_jit_field fields[CARRY_JIT_FIELDS_MAX + 1] = {{8, 2}, {4, 2}};
     template_packet(&packet, &template_stacks[0]);
     struct carry_jit_template_spec spec = spec_of(fields, 2);
-    expect_error(&spec, "fields: not in ascending order, or one in another", "descending fields");
+    expect_error(&spec, "fields: not in ascending order, or overlapping", "descending fields");
     fields[1].offset = 9;
-    expect_error(&spec, "fields: not in ascending order, or one in another", "overlapping fields");
+    expect_error(&spec, "fields: not in ascending order, or overlapping", "overlapping fields");
     fields[1].size = 0;
-    expect_error(&spec, "fields: an empty one", "an empty field");
+    expect_error(&spec, "fields: empty field", "an empty field");
     fields[1] = (struct carry_jit_field){packet.size - 1, 2};
     expect_error(&spec, "fields: beyond the frame", "a field beyond the frame");
     fields[1].offset = UINT32_MAX;
@@ -154,7 +154,7 @@ static void test_frames(void) {
     template_packet(&packet, &template_stacks[0]);
     struct carry_jit_template_spec spec = spec_of(&field, 1);
     spec.frame.linktype = 0xffff;
-    expect_error(&spec, "frame: an unknown link type", "an unknown link type");
+    expect_error(&spec, "frame: unknown link type", "an unknown link type");
     spec = spec_of(&field, 1);
     spec.frame.data = NULL;
     expect_error(&spec, "frame: no data", "no data");

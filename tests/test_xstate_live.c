@@ -50,7 +50,7 @@ struct shared {
 
 static struct shared *shared;
 static struct carry_xstate_layout this_machine;
-static bool tracks_use; /* XGETBV(1) tells what is in use, as emulators do not */
+static bool tracks_use; /* XGETBV(1) reports what is in use, as emulators do not */
 static bool emulated;   /* there are no tracers */
 
 /* --- Registers --- */

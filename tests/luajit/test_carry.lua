@@ -129,7 +129,7 @@ function tests.jit_errors()
     equal(why, "layers: no nonsense")
     made, why = carry.jit_template({ frame = carry.frame(PACKET, #PACKET), fields = { { 12, 2 } } })
     equal(made, nil)
-    equal(why, "fields: what tells the shape of the packet")
+    equal(why, "fields: a field that determines the shape of the packet")
 end
 
 function tests.jit_packet()

@@ -65,7 +65,7 @@ LINES |= {"xstate_leavers"}
 MISSING = ["no kernel was built", "built without", "no asmjit", "Operation not permitted"]
 MISSING += ["there is no libcarry-leavers.so", "is for x86-64", "cannot be traced"]
 if "CARRY_SANITIZED" in os.environ:  # the sanitizer has a strlen() of its own
-    MISSING.append("cannot hook a function: no table holds this name")
+    MISSING.append("cannot hook a function: unknown name")
 
 
 def documents(name: str, text: str) -> list[str]:
