@@ -251,7 +251,8 @@ static int run(struct explain *explain, uint64_t *packets) {
 int carry_capture_explain(struct carry_capture *capture, uint64_t number,
                           carry_capture_explain_fn *explain, void *user, uint64_t *packets) {
     if (number <= capture->packets)
-        return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "that packet was read before");
+        return carry_format_fail_text(capture, CARRY_ERROR_INVALID,
+                                      "that packet has been read already");
     struct explain own = {.capture = capture, .number = number, .call = explain, .user = user};
     own.reassembler = carry_reassembler_create(NULL);
     own.senders = carry_header_senders_create();

@@ -105,7 +105,7 @@ static int result_of(struct fix *fix, bool has_memory, int end) {
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (fix->is_bomb)
         return carry_format_fail_text(capture, CARRY_ERROR_TOO_LARGE,
-                                      "unpacks to far more than captures do");
+                                      "decompresses to far more bytes than captures do");
     if (fix->repair.sink_error)
         return carry_format_fail(capture, CARRY_ERROR_WRITE, fix->repair.sink_error);
     if (fix->repair.cancelled || fix->cancelled)
@@ -147,7 +147,7 @@ static int copy(struct fix *fix) {
 static int run(struct fix *fix) {
     struct carry_capture *capture = fix->capture;
     if (!carry_reader_is_fresh(capture))
-        return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "was read from before");
+        return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "has been read from already");
     if (!carry_repair_open(&fix->repair))
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     capture->input.watcher = (struct input_watcher){on_full, on_idle, fix};

@@ -63,7 +63,7 @@ static int fail_to_read(struct carry_capture *capture, int system) {
 }
 
 int carry_format_second(struct carry_capture *capture) {
-    return carry_format_damage(capture, "a second capture starts here: check it by itself");
+    return carry_format_damage(capture, "a second capture starts here: split the file");
 }
 
 int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size) {

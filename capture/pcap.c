@@ -42,7 +42,7 @@ static int file_header(struct carry_capture *capture, struct carry_capture_packe
         return carry_format_cut(capture, "file header", FILE_HEADER_BYTES);
     const struct pcap_version *version = carry_magic_version(header, capture->swap);
     if (!version)
-        return carry_format_damage(capture, "pcap of version %u.%u, which is not known",
+        return carry_format_damage(capture, "unknown pcap version %u.%u",
                                    load16(header + 4, capture->swap),
                                    load16(header + 6, capture->swap));
     capture->pcap.captured_at = version->captured_at;

@@ -221,7 +221,7 @@ bool carry_capture_can_rewind(const struct carry_capture *capture) {
 
 int carry_capture_rewind(struct carry_capture *capture) {
     if (!capture->source.rewind)
-        return carry_format_fail_text(capture, CARRY_ERROR_UNSUPPORTED, "it can be read once only");
+        return carry_format_fail_text(capture, CARRY_ERROR_UNSUPPORTED, "it can be read only once");
     int result = capture->source.rewind(capture->source.user);
     if (result < 0)
         return carry_format_fail(capture, CARRY_ERROR_READ, -result);

@@ -91,28 +91,26 @@ carry_capture_left_group(const struct carry_capture_repairs *repairs, unsigned p
 static const struct {
     const char *name, *text;
 } reasons[LEFT_SLOTS] = {
-    [CARRY_CAPTURE_LEFT_ONLY] = {"only", "the options do not ask for that"},
-    [CARRY_CAPTURE_LEFT_EARLY] = {"early",
-                                  "the packet that shows it to be partial came later, and the "
-                                  "input is read once"},
+    [CARRY_CAPTURE_LEFT_ONLY] = {"only", "the options do not name this verdict"},
+    [CARRY_CAPTURE_LEFT_EARLY] =
+        {"early", "a later packet shows that it is partial, and the input is read only once"},
     [CARRY_CAPTURE_LEFT_BESIDE] = {"beside",
                                    "its sender leaves it to the network card, but another checksum "
                                    "of the same frame is uncertain"},
     [CARRY_CAPTURE_LEFT_QUOTED] = {"quoted", "quoted in an ICMP error, which is evidence"},
     [CARRY_CAPTURE_LEFT_COVERED] = {"covered", "covered by a checksum that cannot be verified"},
-    [CARRY_CAPTURE_LEFT_PARTIAL] = {"partial",
-                                    "covered by a checksum that is right once a partial one, "
-                                    "which is left, is complete"},
+    [CARRY_CAPTURE_LEFT_PARTIAL] =
+        {"partial",
+         "covered by a checksum that becomes right once a partial one that is left is complete"},
     [CARRY_CAPTURE_LEFT_SNAPLEN] = {"snaplen", "the capture cut off bytes that it covers"},
     [CARRY_CAPTURE_LEFT_ADLER32] = {"adler32",
                                     "verifies as Adler-32, which SCTP had before RFC 3309"},
     [CARRY_CAPTURE_LEFT_NESTED] = {"nested", "in a fragmented datagram inside another"},
-    [CARRY_CAPTURE_LEFT_TUNNEL] = {"tunnel", "in a datagram with fragments that a checksum around "
-                                             "them covers"},
-    [CARRY_CAPTURE_LEFT_UNCERTAIN] = {"uncertain", "what it should hold is not certain"},
-    [CARRY_CAPTURE_LEFT_WRITTEN] = {"written",
-                                    "in a datagram with fragments that had left before the last "
-                                    "one came"},
+    [CARRY_CAPTURE_LEFT_TUNNEL] = {"tunnel",
+                                   "in a datagram whose fragments an outer checksum covers"},
+    [CARRY_CAPTURE_LEFT_UNCERTAIN] = {"uncertain", "its expected value is not certain"},
+    [CARRY_CAPTURE_LEFT_WRITTEN] =
+        {"written", "in a datagram some of whose fragments were written before the last one came"},
 #define CARRY_REASSEMBLY(id, name, text)                                                           \
     [LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_##id] = {name, "in a datagram " text},
 #include "reassembly.def"

@@ -47,11 +47,11 @@ static bool verifies_as_it_is(const struct carry_frame *frame, const struct carr
 static const char *why_unverifiable(const struct carry_frame *frame,
                                     const struct carry_packet_sum *sum) {
     if (sum->cause == CARRY_CAUSE_HEADER)
-        return "it holds 0, and the capture cut off what would tell whether transmit offload left "
-               "it to the network card";
+        return "it holds 0, and the capture cut off the bytes that would show whether transmit "
+               "offload left it to the network card";
     if (sum->reason == CARRY_REASON_LENGTH && verifies_as_it_is(frame, sum))
-        return "a length goes beyond the bytes on the wire, or the packet around; by itself, what "
-               "was on the wire verifies";
+        return "a length goes beyond the bytes on the wire, or the enclosing packet; the bytes on "
+               "the wire verify by themselves";
     const char *sentence = sum->reason < CARRY_REASON_COUNT ? reasons[sum->reason].of_one : NULL;
     return sentence ? sentence : carry_packet_reason_name(sum->reason);
 }
@@ -63,23 +63,23 @@ static const char *why_bad(const struct carry_packet_sum *sum) {
     case CARRY_CAPTURE_CAUSE_ADLER32:
         return "it verifies as Adler-32, which SCTP had before RFC 3309";
     default:
-        return "it does not agree with the bytes that it covers";
+        return "it does not match the bytes that it covers";
     }
 }
 
 static const char *why_partial(const struct carry_packet_sum *sum) {
     switch (carry_cause_of(sum)) {
     case CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL:
-        return "it holds 0, and another sum in the packet is partial: transmit offload left both "
-               "to the network card";
+        return "it holds 0, and another checksum of the packet is partial: transmit offload left "
+               "both to the network card";
     case CARRY_CAPTURE_CAUSE_BY_SENDER:
-        return "it holds 0; other packets show that its sender leaves such sums to the network "
-               "card, beside partial ones";
+        return "it holds 0; other packets of its sender show that transmit offload leaves such "
+               "checksums to the network card";
     default:
         break;
     }
     if (sum->expected == sum->stored)
-        return "it is right for when the partial sums that it covers are complete";
+        return "it becomes right once the partial checksums that it covers are complete";
     return "it holds the sum of the pseudo-header alone: transmit offload left the rest to the "
            "network card";
 }
@@ -87,16 +87,16 @@ static const char *why_partial(const struct carry_packet_sum *sum) {
 const char *carry_capture_why(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     switch (sum->verdict) {
     case CARRY_VERDICT_GOOD:
-        return "it agrees with the bytes that it covers";
+        return "it matches the bytes that it covers";
     case CARRY_VERDICT_BAD:
         return why_bad(sum);
     case CARRY_VERDICT_PARTIAL:
         return why_partial(sum);
     case CARRY_VERDICT_ABSENT:
-        return sum->stored ? "the header says that it means nothing"
+        return sum->stored ? "the header marks it as unused"
                            : "0 says that the sender chose to send none";
     case CARRY_VERDICT_ILLEGAL:
-        return "0 says that there is none, and the protocol demands one here";
+        return "0 says that there is none, though the protocol demands one here";
     default:
         return why_unverifiable(frame, sum);
     }
@@ -118,9 +118,10 @@ static const char *rule_of_pim(const struct carry_frame *frame,
     if (first_byte(frame, sum) != PIM_REGISTER)
         return NULL;
     if (sum->cover_size == PIM_REGISTER_SIZE)
-        return "a Register message is covered up to the packet in it (RFC 7761, section 4.9)";
-    return "a Register message that is covered with the packet in it, as some senders do, is "
-           "accepted (RFC 7761, section 4.9)";
+        return "the checksum of a Register message covers its header, not the packet in it (RFC "
+               "7761, section 4.9)";
+    return "the checksum of a Register message may also cover the packet in it, as some senders "
+           "compute it (RFC 7761, section 4.9)";
 }
 
 static const char *rule_of_vrrp(const struct carry_frame *frame,
@@ -129,16 +130,17 @@ static const char *rule_of_vrrp(const struct carry_frame *frame,
         return NULL;
     if (sum->pseudo)
         return "version 3 has a pseudo-header (RFC 5798, section 5.2.8)";
-    return "version 3 without a pseudo-header, as some senders have it over IPv4, is accepted";
+    return "version 3 may omit the pseudo-header over IPv4, as some senders do";
 }
 
 static const char *rule_of_udp(const struct carry_packet_sum *sum) {
     if (sum->version != 6)
         return NULL;
     if (sum->verdict == CARRY_VERDICT_ABSENT)
-        return "a tunnel may do without one over IPv6, and its port says that it is one (RFC 6935)";
+        return "over IPv6 a tunnel may omit the checksum, and the port is that of a tunnel (RFC "
+               "6935)";
     if (sum->verdict == CARRY_VERDICT_ILLEGAL)
-        return "over IPv6 only tunnels may do without one (RFC 8200, section 8.1; RFC 6935)";
+        return "over IPv6 only tunnels may omit the checksum (RFC 8200, section 8.1; RFC 6935)";
     return NULL;
 }
 
@@ -147,9 +149,9 @@ static const char *rule_of_absent(const struct carry_packet_sum *sum) {
         return NULL;
     switch (sum->protocol) {
     case CARRY_PROTOCOL_SCTP:
-        return "both ends agreed upon 0 (RFC 9653), or it is left to the network card";
+        return "both ends agreed on 0 (RFC 9653), or transmit offload left it to the network card";
     case CARRY_PROTOCOL_OSPF:
-        return "authentication stands in for it (RFC 2328, section D.4; RFC 7166)";
+        return "authentication replaces it (RFC 2328, section D.4; RFC 7166)";
     default:
         return NULL;
     }

@@ -86,11 +86,11 @@ INNER = bytes(4) + packet(TCP)
 @pytest.mark.parametrize(
     ("frame", "verdict", "rule"),
     [
-        (pim(0x21, INNER, 8), "good", "covered up to the packet in it"),
-        (pim(0x21, INNER, 4 + len(INNER)), "good", "covered with the packet in it"),
+        (pim(0x21, INNER, 8), "good", "covers its header, not the packet in it"),
+        (pim(0x21, INNER, 4 + len(INNER)), "good", "may also cover the packet in it"),
         (pim(0x20, INNER, 4 + len(INNER)), "good", None),
         (vrrp(PSEUDO), "good", "version 3 has a pseudo-header"),
-        (vrrp(b""), "good", "without a pseudo-header"),
+        (vrrp(b""), "good", "may omit the pseudo-header"),
         (
             ethernet(packet(UDP, b"\0" * 16, ports=(4789, 4789), sums="none", **V6)),
             "absent",
@@ -136,9 +136,9 @@ def test_what_is_longer_than_the_wire_may_verify_as_it_is(carry: Run) -> None:
     cut = ethernet(long[: 20 + len(message)])
     found = checksum(carry, cut)
     assert (found["verdict"], found["reason"]) == ("unverifiable", "length")
-    assert found["why"].endswith("by itself, what was on the wire verifies")
+    assert found["why"].endswith("the bytes on the wire verify by themselves")
     other = checksum(carry, put16(cut, len(cut) - 2, 1))
-    assert other["why"].endswith("or the packet around")
+    assert other["why"].endswith("or the enclosing packet")
 
 
 # --- Files that are no captures here ---

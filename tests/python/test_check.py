@@ -97,7 +97,7 @@ def test_pcap_versions_that_are_not_known(
     name = ".".join(map(str, version))
     assert report["damage"] == {
         "offset": 0,
-        "reason": f"pcap of version {name}, which is not known",
+        "reason": f"unknown pcap version {name}",
     }
 
 
@@ -371,7 +371,7 @@ def test_one_capture_behind_another(check: Check, first: str, second: str) -> No
     assert (status, report["packets"]) == (DAMAGED, packets)
     assert report["damage"] == {
         "offset": len(CAPTURES[first]),
-        "reason": "a second capture starts here: check it by itself",
+        "reason": "a second capture starts here: split the file",
     }
 
 

@@ -541,7 +541,7 @@ def test_what_an_illegal_sum_should_be(carry: Run, tmp_path: Path) -> None:
     shown = carry("check", path).stdout
     assert f"0x0000  0x{right:04x} " in shown
     assert "0x0000  not 0 " in shown
-    assert f"should be 0x{right:04x}" in carry("explain", path, "1").stdout
+    assert f"expected 0x{right:04x}" in carry("explain", path, "1").stdout
 
 
 # --- --write-bad ---

@@ -74,7 +74,7 @@ def test_numbers_are_accepted_as_they_are_printed(carry: Run) -> None:
 def test_other_commas_are_not(carry: Run, number: str) -> None:
     done = carry("explain", "-", number, stdin=pcap([GOOD]))
     assert done.returncode == ERROR
-    assert f"FRAME is a number from 1 on, not '{number}'" in done.stderr
+    assert f"FRAME must be a number of at least 1, not '{number}'" in done.stderr
 
 
 # --- What was not checked ---

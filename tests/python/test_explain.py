@@ -64,7 +64,7 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
     assert tcp["checksum"] == {
         "verdict": "bad",
         "reason": None,
-        "why": "it does not agree with the bytes that it covers",
+        "why": "it does not match the bytes that it covers",
         "stored": right ^ 0x1234,
         "expected": right,
         "size": 2,
@@ -87,12 +87,12 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
 @pytest.mark.parametrize(
     ("frame", "verdict", "reason", "known", "why"),
     [
-        (GOOD, "good", None, True, "agrees"),
+        (GOOD, "good", None, True, "matches"),
         (ethernet(packet(TCP, sums="none")), "bad", None, True, "never filled in"),
         (ethernet(packet(TCP, sums="partial")), "partial", None, True, "transmit offload"),
         (ethernet(packet(UDP, sums="none")), "absent", None, False, "chose to send none"),
         (ethernet(packet(UDP, sums="none", **V6)), "illegal", None, True, "demands one"),
-        (Record(GOOD, 100), "good", None, True, "agrees"),
+        (Record(GOOD, 100), "good", None, True, "matches"),
         (Record(GOOD[:61], 62), "unverifiable", "snaplen", False, "cut off"),
     ],
 )
@@ -133,14 +133,14 @@ def test_text(carry: Run, tmp_path: Path) -> None:
         "\n"
         "     0  ethernet\n"
         f"    14  ip        0x{WRONG[24:26].hex()}  good  10.0.0.5 -> 10.0.0.9\n"
-        "                  it agrees with the bytes that it covers\n"
-        "                  stands at byte 24, at offset 64 in the file\n"
-        "                  covers 20 bytes from byte 14 on\n"
+        "                  it matches the bytes that it covers\n"
+        "                  stored at byte 24, at offset 64 in the file\n"
+        "                  covers 20 bytes from byte 14\n"
         f"    34  tcp       0x{WRONG[50:52].hex()}  bad  10.0.0.5:40000 -> 10.0.0.9:443\n"
-        "                  it does not agree with the bytes that it covers\n"
-        f"                  should be 0x{GOOD[50:52].hex()}\n"
-        "                  stands at byte 50, at offset 90 in the file\n"
-        "                  covers 28 bytes from byte 34 on\n"
+        "                  it does not match the bytes that it covers\n"
+        f"                  expected 0x{GOOD[50:52].hex()}\n"
+        "                  stored at byte 50, at offset 90 in the file\n"
+        "                  covers 28 bytes from byte 34\n"
         "                  and a pseudo-header of 10.0.0.5, 10.0.0.9, protocol 6, length\n"
         "                    28: sum 0x1430\n"
     )
@@ -148,9 +148,9 @@ def test_text(carry: Run, tmp_path: Path) -> None:
 
 def test_frames_in_which_nothing_is_known(carry: Run) -> None:
     done = carry("explain", "-", "1", stdin=pcap([GOOD], link=147))
-    assert done.stdout.endswith("\n  nothing in it is known here\n")
+    assert done.stdout.endswith("\n  no known protocol in this frame\n")
     done = carry("explain", "-", "1", stdin=pcap([b"\xff" * 12 + b"\x08\x06" + bytes(40)]))
-    assert done.stdout.endswith("     0  ethernet\n\n  no checksum known here\n")
+    assert done.stdout.endswith("     0  ethernet\n\n  no known checksum in this frame\n")
     for size in range(len(GOOD)):
         assert carry("explain", "-", "1", stdin=pcap([GOOD[:size]])).returncode == CLEAN
 
@@ -168,7 +168,9 @@ def test_the_letter_for_json(carry: Run) -> None:
 def test_frames_that_cannot_be_reached(carry: Run, tmp_path: Path) -> None:
     done = carry("explain", "-", "3", stdin=pcap([GOOD, GOOD]))
     assert (done.returncode, done.stdout) == (ERROR, "")
-    assert done.stderr == "carry: standard input: there is no frame 3: it holds 2 packets\n"
+    assert (
+        done.stderr == "carry: standard input: there is no frame 3: the capture holds 2 packets\n"
+    )
     done = carry("explain", "-", "2", stdin=pcap([GOOD]) + b"\x00")
     assert (done.returncode, done.stdout) == (DAMAGED, "")
     assert "damaged at offset 102: record header cut" in done.stderr
@@ -179,7 +181,7 @@ def test_frames_that_cannot_be_reached(carry: Run, tmp_path: Path) -> None:
 def test_usage(carry: Run) -> None:
     for frame in ("0", "-1", "x", "1x", "", "99999999999999999999999"):
         done = carry("explain", "--", "file", frame)
-        assert done.returncode == ERROR and "FRAME is a number" in done.stderr
+        assert done.returncode == ERROR and "FRAME must be a number" in done.stderr
     for arguments in ([], ["file"], ["file", "1", "2"]):
         assert "are needed" in carry("explain", *arguments).stderr
     assert "--nonsense" in carry("explain", "--nonsense").stderr
@@ -287,14 +289,14 @@ def test_text_of_a_datagram(carry: Run) -> None:
     assert "ip" in head
     assert whole == (
         "frames 1 and 2: 328 bytes\n"
-        "frame 2 completes it: carry check lists its checksums there\n"
+        "frame 2 completes it: carry check lists its checksums with that frame\n"
         "\n"
         "     0  ip\n"
         f"    20  udp       0x{wrong}  bad  10.0.0.5:40000 -> 10.0.0.9:443\n"
-        "                  it does not agree with the bytes that it covers\n"
-        f"                  should be 0x{right}\n"
-        "                  stands at byte 26, at offset 66 in the file\n"
-        "                  covers 308 bytes from byte 20 on\n"
+        "                  it does not match the bytes that it covers\n"
+        f"                  expected 0x{right}\n"
+        "                  stored at byte 26, at offset 66 in the file\n"
+        "                  covers 308 bytes from byte 20\n"
         "                  and a pseudo-header of 10.0.0.5, 10.0.0.9, protocol 17, length\n"
         "                    308: sum 0x1553\n"
     )

@@ -316,7 +316,9 @@ def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: by
     source.write_bytes(gzip.compress(pcap([]) + behind + bytes(100 * MIB)))
     done = carry("fix", source, "-o", out)
     assert (done.returncode, done.stdout) == (ERROR, "")
-    assert done.stderr.startswith(f"carry: {source}: unpacks to far more than captures do: ")
+    assert done.stderr.startswith(
+        f"carry: {source}: decompresses to far more bytes than captures do: "
+    )
     assert os.listdir(tmp_path) == ["in"]
     done = carry("fix", "-q", "-", "-o", out, stdin=gzip.decompress(source.read_bytes()))
     assert done.returncode == (DAMAGED if behind else CLEAN)

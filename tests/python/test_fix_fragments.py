@@ -253,7 +253,7 @@ def test_a_datagram_that_was_given_up(fix: Fix, carry: Run) -> None:
     assert reasons(fix) == [(1, "udp", "illegal", "evicted")]
     done = carry("fix", "-", "--dry-run", stdin=raw(parts))
     assert (
-        "  udp: 1 illegal in frame 1: in a datagram given up, since more than 4,096 were\n"
+        "  udp: 1 illegal in frame 1: in a datagram given up: more than 4,096 were\n"
         "    incomplete\n" in done.stdout
     )
 

@@ -356,10 +356,10 @@ def explained(carry: Run, data: bytes, frame: int) -> tuple[int, dict[str, Any]]
 
 def test_explain(carry: Run) -> None:
     data = pcap([alone(CARD), left(CARD), alone(CARD), alone(OTHER)])
-    by_sender = "other packets show that its sender leaves such sums to the network card"
+    by_sender = "other packets of its sender show that transmit offload leaves such checksums"
     for frame, cause, why in (
         (1, "by_sender", by_sender),
-        (2, "beside_partial", "another sum in the packet is partial"),
+        (2, "beside_partial", "another checksum of the packet is partial"),
         (3, "by_sender", by_sender),
     ):
         status, checksum = explained(carry, data, frame)
@@ -374,7 +374,7 @@ def test_explain_of_a_cut_frame(carry: Run) -> None:
     whole = left(CARD)
     status, checksum = explained(carry, pcap([Record(whole[:54], wire=len(whole))]), 1)
     assert (status, checksum["verdict"], checksum["reason"]) == (CLEAN, "unverifiable", "snaplen")
-    assert "cut off what would tell" in checksum["why"]
+    assert "cut off the bytes that would show" in checksum["why"]
 
 
 # --- fix ---
@@ -530,5 +530,5 @@ def test_fix_refuses_to_learn_from_what_unpacks_to_too_much(carry: Run, tmp_path
     for options in (["--dry-run"], ["-o", tmp_path / "b.pcap"]):
         done = carry("fix", path, "--only=partial", *options)
         assert (done.returncode, done.stdout) == (ERROR, "")
-        assert "unpacks to far more than captures do" in done.stderr
+        assert "decompresses to far more bytes than captures do" in done.stderr
     assert not (tmp_path / "b.pcap").exists()

@@ -669,13 +669,13 @@ def test_more_bytes_than_are_kept(carry: Run, check: Check) -> None:
     assert fates(report).keys() == {"missing", "evicted_bytes"}
     assert kept - 5 <= fates(report)["missing"] <= kept
     done = carry("check", "-", stdin=raw(parts))
-    said = f"{fates(report)['evicted_bytes']} given up, since all held more than 16 MiB"
+    said = f"{fates(report)['evicted_bytes']} given up: incomplete ones held more than 16 MiB"
     assert said in " ".join(done.stdout.split())
 
 
 def test_more_datagrams_than_are_kept(carry: Run) -> None:
     done = carry("check", "-", stdin=raw([]) + b"".join(flood(part_at(V4, 64), 5000)))
-    said = "904 given up, since more than 4,096 were incomplete"
+    said = "904 given up: more than 4,096 were incomplete"
     assert said in " ".join(done.stdout.split())
 
 

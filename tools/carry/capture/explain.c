@@ -20,23 +20,25 @@
 static const char usage[] =
     "Usage: carry explain [OPTION]... FILE FRAME\n"
     "\n"
-    "Shows one frame of a capture layer by layer: what each checksum covers, with its\n"
-    "pseudo-header, what it holds, what it should hold, and why it got its verdict.\n"
-    "FRAME counts from 1, as carry check and other tools do; 1,018 is 1018. FILE may\n"
-    "be a pipe, or - for standard input. Of a frame that holds a fragment, the\n"
-    "datagram is shown too, for which more of FILE is read. An IPv4 header's sum of 0\n"
-    "is explained by the other packets of its sender, too, for which FILE is read to\n"
-    "its end.\n"
+    "Shows one frame of a capture layer by layer: the stored and expected value of\n"
+    "each checksum, the bytes and the pseudo-header that it covers, and the reason\n"
+    "for its verdict. FRAME is the number that carry check prints, counted from 1;\n"
+    "1,018 is the same as 1018. FILE may be a pipe, or - for standard input.\n"
+    "\n"
+    "If the frame holds a fragment, its datagram is shown, too: more of FILE is read\n"
+    "for that. If an IPv4 header checksum is 0, FILE is read to its end, as other\n"
+    "packets of the same sender may show that it is partial.\n"
     "\n"
     "  -J, --json    print a JSON object\n"
-    "  -h, --help    print this\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Exit status:\n"
     "  0  clean             1  a checksum of frame or datagram is bad or illegal\n"
     "  2  damaged capture   3  wrong usage, no such frame, or reading failed\n"
     "\n"
-    "Example:\n"
-    "  carry explain capture.pcap 17\n";
+    "Examples:\n"
+    "  carry explain capture.pcap 17\n"
+    "  carry explain --json capture.pcap 17 | jq '.layers[].checksum.why'\n";
 
 struct options {
     const char *path;
@@ -56,7 +58,7 @@ struct run {
 static int set_frame(struct options *options, const char *text) {
     if (command_parse(text, 1, UINT64_MAX, &options->frame))
         return STATUS_CLEAN;
-    return command_usage("explain", "FRAME is a number from 1 on, not '%s'", text);
+    return command_usage("explain", "FRAME must be a number of at least 1, not '%s'", text);
 }
 
 /* --- What there is to say --- */
@@ -112,7 +114,7 @@ static void print_pseudo(FILE *out, const struct carry_capture_explanation *expl
         fprintf(out, "and a pseudo-header of %s, %s,", address_text(from, &finding->from, -1),
                 address_text(to, &finding->to, -1));
     else
-        fputs("and a pseudo-header of the addresses that options or a routing header give,", out);
+        fputs("and a pseudo-header of the addresses in options or a routing header,", out);
     fprintf(out, " protocol %u, length %s: sum 0x%04x\n", sum->pseudo_protocol,
             text_count(size, sum->pseudo_size), pseudo_number(sum));
 }
@@ -127,15 +129,15 @@ static void print_details(FILE *out, const struct carry_capture_explanation *exp
     if (rule)
         fprintf(out, "%s\n", rule);
     if (carry_capture_has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
-        fprintf(out, "should be 0x%0*x\n", digits, sum->expected);
-    fprintf(out, "stands at byte %s", text_count(offset, sum->field_offset));
+        fprintf(out, "expected 0x%0*x\n", digits, sum->expected);
+    fprintf(out, "stored at byte %s", text_count(offset, sum->field_offset));
     if (finding->offset != CARRY_CAPTURE_NOWHERE)
         fprintf(out, ", at offset %s in the file", text_count(in_file, finding->offset));
     fputc('\n', out);
-    fprintf(out, "covers %s byte%s from byte %s on\n", text_count(size, sum->cover_size),
+    fprintf(out, "covers %s byte%s from byte %s\n", text_count(size, sum->cover_size),
             text_plural(sum->cover_size), text_count(offset, sum->cover_offset));
     if (sum->gap_size)
-        fprintf(out, "but for %u bytes from byte %s on\n", sum->gap_size,
+        fprintf(out, "except %u bytes from byte %s\n", sum->gap_size,
                 text_count(offset, sum->cover_offset + sum->gap_offset));
     print_pseudo(out, explanation, finding);
 }
@@ -200,7 +202,9 @@ static void print_datagram_head(const struct carry_capture_explanation *datagram
     printf(": %s byte%s", text_count(captured, packet->captured), text_plural(packet->captured));
     if (packet->captured < packet->wire)
         printf(" of %s", text_count(wire, packet->wire));
-    printf("\nframe %llu completes it: carry check lists its checksums there\n\n",
+    printf("\n"
+           "frame %llu completes it: carry check lists its checksums with that frame\n"
+           "\n",
            (unsigned long long)packet->number);
 }
 
@@ -242,9 +246,10 @@ static void explain_text(const struct run *run,
         print_head(run, explanation);
     print_layers(explanation);
     if (!explanation->layers_count)
-        puts("  nothing in it is known here");
+        puts("  no known protocol in this frame");
     else if (!explanation->findings_count)
-        puts("\n  no checksum known here");
+        puts("\n"
+             "  no known checksum in this frame");
 }
 
 /* --- For programs --- */
@@ -366,7 +371,7 @@ static int not_reached(const struct options *options, struct carry_capture *capt
     const struct carry_capture_error error = source_error(capture);
     char text[sizeof error.text + 4 * TEXT_SIZE], number[TEXT_SIZE], wanted[TEXT_SIZE];
     if (code == CARRY_ERROR_UNKNOWN) {
-        snprintf(text, sizeof text, "there is no frame %s: it holds %s packet%s",
+        snprintf(text, sizeof text, "there is no frame %s: the capture holds %s packet%s",
                  text_count(wanted, options->frame), text_count(number, packets),
                  text_plural(packets));
         return command_file_error(options->path, text);
@@ -409,7 +414,7 @@ int command_explain(int argc, char **argv) {
     if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
     if (argc - optind != 2)
-        return command_usage(argv[0], "a file and the number of a frame are needed");
+        return command_usage(argv[0], "the name of a file and the number of a frame are needed");
     run.options.path = argv[optind];
     status = set_frame(&run.options, argv[optind + 1]);
     return status == STATUS_CLEAN ? explain(&run) : status;

@@ -59,7 +59,7 @@ struct carry_capture_error source_error(struct carry_capture *capture) {
     if (error.code == CARRY_ERROR_UNRECOGNISED)
         advice = known[carry_capture_format(capture)].advice;
     if (error.code == CARRY_ERROR_TOO_LARGE)
-        advice = "unpack it first, and fix what comes out";
+        advice = "decompress it first, and repair the result";
     if (advice)
         snprintf(error.text + size, sizeof error.text - size, ": %s", advice);
     return error;
