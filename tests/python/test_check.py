@@ -667,8 +667,8 @@ def test_many_senders_are_not_overstated(carry: Run) -> None:
 def test_unknown_link_types_are_named(carry: Run) -> None:
     done = carry("check", "-", stdin=pcap([GOOD] * 3, link=195))
     assert done.returncode == CLEAN
-    assert "not looked into: 3 packets of link type 195 (IEEE 802.15.4)" in done.stdout
-    assert done.stdout.endswith("\nnothing was checked: no packet has a link type known here\n")
+    assert "not examined: 3 packets of link type 195 (IEEE 802.15.4)" in done.stdout
+    assert done.stdout.endswith("\nnothing was checked: no packet has a known link type\n")
 
 
 def test_header_without_packets_is_clean(carry: Run) -> None:

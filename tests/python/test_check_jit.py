@@ -99,7 +99,7 @@ def test_functions_are_made(tool: str) -> None:
 def test_count_is_a_number(carry: Run, value: str) -> None:
     done = carry("check", f"--jit={value}", EXAMPLES[0])
     assert done.returncode == ERROR
-    assert f"--jit takes a number from 1 on, not '{value}'" in done.stderr
+    assert f"--jit takes a number of at least 1, not '{value}'" in done.stderr
 
 
 def test_largest_count(carry: Run) -> None:

@@ -426,7 +426,9 @@ def test_count(carry: Run, tmp_path: Path) -> None:
         reports = [json.loads(line) for line in done.stdout.splitlines()]
         assert [report["packets"] for report in reports] == [packets] * 2
         assert done.returncode == status
-    assert "--count takes a number from 1 on, not '0'" in carry("check", "--count=0", path).stderr
+    assert (
+        "--count takes a number of at least 1, not '0'" in carry("check", "--count=0", path).stderr
+    )
 
 
 def test_proto(carry: Run, tmp_path: Path) -> None:
@@ -449,7 +451,7 @@ def test_proto(carry: Run, tmp_path: Path) -> None:
         done = carry("check", "--proto", value, path)
         assert (done.returncode, done.stdout) == (ERROR, "")
         assert "no protocol '" in done.stderr
-    _, known = carry("check", "--help").stdout.split("Protocols, as --proto names them:")
+    _, known = carry("check", "--help").stdout.split("Protocols for --proto:")
     table = (SOURCE / "include/carry/protocols.def").read_text()
     names = re.findall(r'^CARRY_PROTOCOL\(\w+, "?(\w+)', table, re.MULTILINE)
     assert known.replace(",", "").split() == names
@@ -636,7 +638,7 @@ def test_write_bad_without_a_reader(tool: str, tmp_path: Path) -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert done.returncode == ERROR
-    assert done.stderr == f"carry: {bad}: is not written, as the output could not be\n"
+    assert done.stderr == f"carry: {bad}: is not written: writing to standard output failed\n"
     assert not bad.exists()
 
 
@@ -650,7 +652,7 @@ def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -
             command = [tool, "check", "-q", "-w", source, *inputs]
             done = subprocess.run(command, stdin=stdin, capture_output=True, text=True)
         assert done.returncode == ERROR
-        assert "not checked, as --write-bad would replace it; both are left\n" in done.stderr
+        assert "not checked: --write-bad would replace it; neither file is changed\n" in done.stderr
         assert source.read_bytes() == pcap([WRONG])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "b.pcap", "link"]
 

@@ -95,8 +95,8 @@ NO_UDP_SUM = ethernet(packet(UDP, sums="none"))
 # Why nothing was checked, of which captures.
 UNCHECKED = {
     "no packets": pcap([]),
-    "no packet has a link type known here": pcap([GOOD] * 2, link=195),
-    "no packet has a checksum known here": pcap([ARP]),
+    "no packet has a known link type": pcap([GOOD] * 2, link=195),
+    "no packet has a known checksum": pcap([ARP]),
     "no checksum could be verified": pcap([Record(packet(TCP, **V6)[:60], wire=68)], link=229),
 }
 
@@ -115,7 +115,7 @@ def test_nothing_was_checked(carry: Run, reason: str) -> None:
 def test_nothing_was_checked_of_what_is_asked_for(carry: Run) -> None:
     done = carry("check", "-p", "udp", "--strict", "-", stdin=pcap([WRONG]))
     assert done.returncode == UNCHECKED_STATUS
-    assert done.stdout.endswith("no packet has a checksum of the protocols asked for\n")
+    assert done.stdout.endswith("no packet has a checksum of the selected protocols\n")
     done = carry("check", "-p", "udp", "-", stdin=pcap([NO_UDP_SUM]))
     assert done.stdout.endswith("\nnothing was checked: no checksum was sent\n")
 
@@ -157,10 +157,10 @@ def test_packets_nested_too_deep(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, nested(31), nested(32)]))
     done = carry("check", path)
-    assert "\n  nested too deep: 2 packets, of which at most 32 headers were looked at\n" in (
+    assert "\n  nested too deep: 2 packets, of which at most 32 headers were examined\n" in (
         done.stdout
     )
-    assert done.stdout.endswith("\nclean, 2 packets not looked into\n")
+    assert done.stdout.endswith("\nclean, 2 packets not examined\n")
     for options in ([], ["--jit=1"], ["-j3"]):
         report = json.loads(carry("check", "-J", *options, path).stdout)
         assert report["too_deep"] == 2
@@ -340,7 +340,7 @@ def test_what_was_read_of_damaged_captures_is_clean(carry: Run, tmp_path: Path) 
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
     (tmp_path / "b.pcap").write_bytes(pcap([GOOD]) + b"x")
     done = carry("check", tmp_path)
-    assert "\n2 captures, 2 packets; what was read: clean; 1 damaged\n" in done.stdout
+    assert "\n2 captures, 2 packets; packets read: clean; 1 damaged\n" in done.stdout
 
 
 def test_nothing_is_named_where_all_is_clean(carry: Run, folder: Path) -> None:
@@ -376,11 +376,11 @@ def test_list_bad_for_programs(carry: Run, folder: Path) -> None:
     assert [row.split("\t")[0][-6] for row in rows if "\tall\t" in row] == list("bde")
     done = carry("check", "--list-bad", "-b", folder)
     assert (done.returncode, done.stdout) == (ERROR, "")
-    assert "--list-bad lists files, --bad-only checksums: not both" in done.stderr
+    assert "--list-bad and --bad-only exclude each other" in done.stderr
     for options in (["-0"], ["-0", "--list-bad", "-J"], ["--null", "--tsv", "--list-bad"]):
         done = carry("check", *options, folder)
         assert (done.returncode, done.stdout) == (ERROR, "")
-        assert "--null is for the names of --list-bad" in done.stderr
+        assert "--null needs --list-bad, without --json or --tsv" in done.stderr
 
 
 def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> None:
@@ -496,10 +496,10 @@ def test_no_terminal_is_80_columns(tool: str, carry: Run, varied: str) -> None:
 @pytest.mark.parametrize(
     ("option", "advice"),
     [
-        ("--color=always", "colours are for terminals, unless NO_COLOR is set"),
-        ("--color", "colours are for terminals, unless NO_COLOR is set"),
+        ("--color=always", "terminals get colours, unless NO_COLOR is set"),
+        ("--color", "terminals get colours, unless NO_COLOR is set"),
         ("--csv", "--tsv prints columns"),
-        ("--files0-from=-", "xargs -0 carry check reads names"),
+        ("--files0-from=-", "pipe the names to xargs -0 carry check"),
     ],
 )
 def test_names_that_other_tools_have(carry: Run, option: str, advice: str) -> None:

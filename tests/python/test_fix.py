@@ -401,12 +401,14 @@ def test_outputs_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
     source.write_bytes(pcap([WRONG]))
     assert "directory" in refused(carry("fix", source, "-o", tmp_path))
     os.mkfifo(tmp_path / "pipe")
-    assert "no regular file" in refused(carry("fix", source, "-o", tmp_path / "pipe"))
+    assert "not a regular file" in refused(carry("fix", source, "-o", tmp_path / "pipe"))
     assert "No such file" in refused(carry("fix", source, "-o", tmp_path / "none/out"))
     assert "No such file" in refused(carry("fix", tmp_path / "none", "-o", tmp_path / "out"))
     assert refused(carry("fix", source, "-o", "")).startswith('carry: "": No such file')
     out = ["-o", tmp_path / "out"]
-    assert "output too" in refused(carry("fix", source, *out, "--log", tmp_path / "out"))
+    assert "is an output of this command already" in refused(
+        carry("fix", source, *out, "--log", tmp_path / "out")
+    )
     assert sorted(os.listdir(tmp_path)) == ["in", "pipe"]
     assert (tmp_path / "pipe").is_fifo()
 
@@ -416,7 +418,7 @@ def test_usage(carry: Run, tmp_path: Path) -> None:
     assert "no file" in refused(carry("fix", *out))
     assert "one file" in refused(carry("fix", "a", "b", *out))
     assert "no --output" in refused(carry("fix", "a"))
-    assert "must be a file" in refused(carry("fix", "a", "-o", "-"))
+    assert "must name a file, not standard output" in refused(carry("fix", "a", "-o", "-"))
     assert "--dry-run" in refused(carry("fix", "a", "--dry-run", *out))
     for verdicts in ("good", "bad,", "", "absent", "bad,x"):
         assert "--only takes" in refused(carry("fix", "a", *out, "--only", verdicts))
@@ -454,7 +456,7 @@ def test_compressed_captures_are_written_as_they_unpack(
 def test_a_reader_that_leaves(tool: str, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_bytes(pcap([WRONG] * 30000))
-    message = f"carry: {tmp_path}/out: is not written, as the log could not be\n"
+    message = f"carry: {tmp_path}/out: is not written: writing the log failed\n"
     for options, said in ((["-o", tmp_path / "out"], message), (["--dry-run"], "")):
         command = [tool, "fix", source, *options, "--log", "-"]
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -493,7 +495,7 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
         "  left                   bad\n"
         "  tcp                      1\n"
         "\n"
-        "  tcp: 1 bad in frame 1: --only does not ask for that\n"
+        "  tcp: 1 bad in frame 1: --only does not name this verdict\n"
         "\n"
         f"1 checksum repaired in 1 packet, 1 left bad; written to {out}\n"
     )

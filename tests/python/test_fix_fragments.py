@@ -331,9 +331,9 @@ def test_the_summary_names_reasons_and_frames(carry: Run) -> None:
     assert done.returncode == BAD
     assert (
         "\n"
-        "  tcp: 1,018 bad in frames 1, 2, 3, 4, 5 and 1,013 more: --only does not ask for\n"
-        "    that\n"
-        "  tcp: 1 partial in frame 1019: --only does not ask for that\n"
+        "  tcp: 1,018 bad in frames 1, 2, 3, 4, 5 and 1,013 more: --only does not name\n"
+        "    this verdict\n"
+        "  tcp: 1 partial in frame 1019: --only does not name this verdict\n"
         "\n"
         "nothing repaired, 1,018 left bad\n"
     ) in done.stdout

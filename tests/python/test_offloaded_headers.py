@@ -431,7 +431,7 @@ def test_fix_of_a_pipe_goes_by_what_came_before(carry: Run) -> None:
     (reason,) = report["reasons"]
     assert (reason["verdict"], reason["reason"], reason["frames"]) == ("bad", "early", [1])
     done = carry("fix", "-", "--dry-run", "--only=partial", stdin=data, env={"LC_ALL": "C"})
-    assert "ip: 1 bad in frame 1: the packet that shows it to be partial came later" in done.stdout
+    assert "ip: 1 bad in frame 1: a later packet shows that it is partial" in done.stdout
     done = carry("fix", "-", "--dry-run", "--only=bad", "--json", stdin=data)
     report = conforming("fix", done.stdout)
     assert (done.returncode, report["repaired"]) == (CLEAN, {"ip": {"partial": 1}})

@@ -128,4 +128,4 @@ def test_optional_values(carry: Run) -> None:
     assert "no kernel 'nosuch'" in refused.stderr
     refused = carry("check", "--jit", "nosuch.pcap")
     assert "nosuch.pcap" in refused.stderr
-    assert "--jit takes a number from 1 on" in carry("check", "--jit=0", "x.pcap").stderr
+    assert "--jit takes a number of at least 1" in carry("check", "--jit=0", "x.pcap").stderr

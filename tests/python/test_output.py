@@ -258,13 +258,13 @@ def test_what_cannot_be_replaced(carry: Run, writer: str, source: Path, tmp_path
         "none/out": "No such file or directory",
         "none/": "No such file or directory",
         "source/in.pcap/out": "Not a directory",
-        "pipe": "is no regular file",
-        "nowhere": "is a link that leads nowhere",
-        "around": "is a link that leads nowhere",
+        "pipe": "is not a regular file",
+        "nowhere": "is a dangling link",
+        "around": "is a dangling link",
     }.items():
         assert refused(carry, writer, f"{tmp_path}/{name}", source) == reason, name
-    assert refused(carry, writer, "/dev/null", source) == "is no regular file"
-    assert refused(carry, writer, "/dev/stdout", source) == "is no regular file"
+    assert refused(carry, writer, "/dev/null", source) == "is not a regular file"
+    assert refused(carry, writer, "/dev/stdout", source) == "is not a regular file"
     assert refused(carry, writer, "", source) == "No such file or directory"
     assert written(tmp_path) == before
 
@@ -277,7 +277,7 @@ def test_where_the_command_prints_to(tool: str, writer: str, source: Path, tmp_p
                 command(tool, writer, name, source), stdout=stdout, stderr=subprocess.PIPE
             )
         assert done.returncode == ERROR
-        assert done.stderr.decode() == f"carry: {name}: is where this command prints to\n"
+        assert done.stderr.decode() == f"carry: {name}: is the standard output of this command\n"
         assert shown.read_bytes() == b""
     assert written(tmp_path) == ["shown"]
 
@@ -286,7 +286,7 @@ def test_standard_output_is_no_file(carry: Run, source: Path, tmp_path: Path) ->
     for writer in ("check", "fix"):
         done = carry(*command("", writer, "-", source)[1:])
         assert (done.returncode, done.stdout) == (ERROR, "")
-        assert "must be a file: it appears whole or not at all" in done.stderr
+        assert "must name a file, not standard output" in done.stderr
         assert done.stderr.count("\n") == 1
     assert not (Path.cwd() / "-").exists()
 
@@ -397,7 +397,7 @@ def test_where_it_prints_to_is_no_capture(tool: str, tmp_path: Path) -> None:
                 [tool, "check", "-b", target], stdout=stdout, stderr=subprocess.PIPE
             )
         assert done.returncode == status
-    assert done.stderr.decode() == f"carry: {target}: is what this command writes\n"
+    assert done.stderr.decode() == f"carry: {target}: is an output of this command\n"
     assert (tmp_path / "report.pcap").read_bytes().count(b"a.pcap: ") == 100
     before = (tmp_path / "a.pcap").read_bytes()
     with (tmp_path / "a.pcap").open("ab") as stdout:
@@ -430,7 +430,9 @@ def test_one_place_for_two_files(
                     capture_output=True,
                 )
                 assert (done.returncode, done.stdout) == (ERROR, b"")
-                assert done.stderr.decode() == f"carry: {log}: is the output too\n"
+                assert (
+                    done.stderr.decode() == f"carry: {log}: is an output of this command already\n"
+                )
                 assert os.listdir(folder) == ["same"] * exists
     subprocess.run([tool, "fix", source, "-o", "a", "--log", "folder/a"], cwd=tmp_path, env=env)
     assert os.listdir(folder / "..").count("a") == os.listdir(folder).count("a") == 1
@@ -513,5 +515,5 @@ def test_names_of_compressed_files(
     out = tmp_path / f"out.{suffix}"
     done = carry(*command("", writer, out, source)[1:])
     assert (done.returncode, done.stdout) == (ERROR, "")
-    assert f"{option} is never compressed: '{out}' says that it is" in done.stderr
+    assert f"{option} does not compress: '{out}' is the name of a compressed file" in done.stderr
     assert written(tmp_path) == []

@@ -173,11 +173,12 @@ static void check_opened(struct run *run, const char *path, struct carry_capture
                          const struct stat *status, bool in_folder) {
     if (output_is_own(status)) {
         if (!in_folder)
-            report_unopened(run, path, "is what this command writes");
+            report_unopened(run, path, "is an output of this command");
     } else if (in_folder && is_earlier_output(run, status, path)) {
         return;
     } else if (spares(run, status)) {
-        report_unopened(run, path, "not checked, as --write-bad would replace it; both are left");
+        report_unopened(run, path,
+                        "not checked: --write-bad would replace it; neither file is changed");
     } else if (in_folder && (output_is_unfinished(path) || is_other(capture, path))) {
         run->skipped++;
     } else {
@@ -257,7 +258,8 @@ static void close_run(struct run *run) {
 static void close_bad_file(struct run *run) {
     bool keep = !run->no_memory && !run->spares_input && !command_output_failed();
     if (run->bad_file && command_output_failed())
-        file_error(run, run->options.write_bad, "is not written, as the output could not be");
+        file_error(run, run->options.write_bad,
+                   "is not written: writing to standard output failed");
     if (run->bad_file && !bad_file_close(run->bad_file, keep))
         file_error(run, run->options.write_bad, output_problem(errno));
 }

@@ -5,8 +5,8 @@
 
 int check_jit_open(uint64_t after, struct check_jit **jit) {
     (void)after, (void)jit;
-    return command_error("built without '--jit': it needs x86-64 or aarch64, and asmjit (in "
-                         "Debian, libasmjit-dev): install it, and build anew");
+    return command_error("built without --jit, which needs x86-64 or aarch64, and asmjit (in "
+                         "Debian, libasmjit-dev): install it, and build again");
 }
 
 void check_jit_close(struct check_jit *jit) {

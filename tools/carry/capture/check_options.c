@@ -23,54 +23,60 @@
 static const char usage[] =
     "Usage: carry check [OPTION]... FILE...\n"
     "\n"
-    "Verifies the checksums of the packets in pcap and pcapng captures. Tells those\n"
-    "that are wrong from those that transmit offload left to the network card, which\n"
-    "are partial: nothing is wrong with them. FILE may be a pipe, or - for standard\n"
-    "input, compressed by gzip or zstd, or a folder: then all captures below it are\n"
-    "checked, in order. Other files are skipped, unless they are named as captures.\n"
-    "Of several captures each is one line, and a summary of all of them follows. The\n"
-    "first Ctrl-C on a pipe ends the input, and all is reported and kept.\n"
+    "Verifies the checksums of the packets in pcap and pcapng captures. Checksums\n"
+    "that transmit offload left to the network card are partial: they are not wrong.\n"
+    "\n"
+    "FILE is a capture (may be compressed with gzip or zstd), a pipe, - for standard\n"
+    "input, or a folder. All captures below a folder are checked, in the order of\n"
+    "their names; other files are skipped, unless their names end as those of\n"
+    "captures do. Several captures get one line each, and one summary. The first\n"
+    "Ctrl-C ends input from a pipe; what was read is reported.\n"
     "\n"
     "Verdicts:\n"
-    "  good, bad     the checksum agrees with the bytes that it covers, or does not\n"
-    "  partial       it is left for the network card to complete\n"
+    "  good          the checksum verifies\n"
+    "  bad           it does not verify\n"
+    "  partial       transmit offload left it for the network card to complete\n"
     "  absent        the sender chose to send none, as UDP over IPv4 may\n"
     "  illegal       there is none, though the protocol demands one\n"
-    "  unverifiable  the capture does not hold what is needed to tell\n"
+    "  unverifiable  the capture does not hold what is needed\n"
     "\n"
-    "What is printed:\n"
+    "Output:\n"
     "  -b, --bad-only          list every bad or illegal checksum, one a line\n"
-    "      --each              print a summary of each of several captures\n"
-    "  -J, --json              print a JSON object a file, or a line of -b\n"
+    "      --each              print a full summary of each of several captures\n"
+    "  -J, --json              print a JSON object for each capture; with --bad-only,\n"
+    "                          for each checksum\n"
     "      --list-bad          print only the names of captures that are not clean;\n"
-    "                          with --json or --tsv, only what is printed of those\n"
-    "  -0, --null              end names of --list-bad with NUL, for xargs -0\n"
-    "  -t, --tsv               print columns between tabs, with a header line\n"
-    "  -n, --show=COUNT        show the first COUNT bad checksums in the summary (5)\n"
-    "  -q, --quiet             print nothing; the exit status tells\n"
-    "  -w, --write-bad=FILE    write the packets with bad checksums as pcapng to FILE\n"
-    "                          (its permissions are those that all captures give)\n"
+    "                          with --json or --tsv, only their objects or rows\n"
+    "  -0, --null              end the names of --list-bad with NUL, for xargs -0\n"
+    "  -t, --tsv               print tab-separated columns with a header line\n"
+    "  -n, --show=COUNT        list the first COUNT bad checksums in the summary (5)\n"
+    "  -q, --quiet             print nothing; only set the exit status\n"
+    "  -w, --write-bad=FILE    write the packets with bad or illegal checksums as\n"
+    "                          pcapng to FILE, with the permissions that all captures\n"
+    "                          have in common\n"
     "\n"
-    "What is checked:\n"
-    "  -c, --count=COUNT       only the first COUNT packets of each file\n"
-    "  -p, --proto=LIST        only these protocols, separated by commas\n"
-    "      --partial=VERDICT   partial checksums are ok (the default), bad, or to\n"
-    "                          report: listed, but not counted as wrong\n"
-    "      --udp-zero6=VERDICT UDP without a checksum over IPv6 is illegal (the\n"
-    "                          default, except in tunnels), or ok\n"
-    "      --no-tunnels        no IP packet inside another\n"
+    "Selection:\n"
+    "  -c, --count=COUNT       check only the first COUNT packets of each capture\n"
+    "  -p, --proto=LIST        check only these protocols, separated by commas\n"
+    "      --partial=VERDICT   judge partial checksums as ok (default) or bad, or\n"
+    "                          report them: list them, but do not count them as wrong\n"
+    "      --udp-zero6=VERDICT judge UDP over IPv6 without a checksum as illegal\n"
+    "                          except in tunnels (default), or as ok\n"
+    "      --no-tunnels        do not check IP packets inside other packets\n"
     "      --no-reassemble     do not reassemble fragmented datagrams (default:\n"
     "                          --reassemble)\n"
-    "      --strict            exit with 4 unless everything was verified\n"
+    "      --strict            exit with 4 if nothing is wrong, but a checksum is\n"
+    "                          unverifiable, a packet was not examined in full, or no\n"
+    "                          checksum was verified\n"
     "\n"
-    "      --jit[=COUNT]       compile a check for each sequence of headers that\n"
-    "                          COUNT packets (8192) have in common; the output is the\n"
-    "                          same, sooner for large captures\n"
-    "  -j, --threads=COUNT     use COUNT threads (default: one for each core); the\n"
-    "                          output is the same for any number\n"
-    "  -h, --help              print this\n"
+    "Speed, with the same output:\n"
+    "      --jit[=COUNT]       compile a check for each sequence of headers that at\n"
+    "                          least COUNT packets share (8192)\n"
+    "  -j, --threads=COUNT     use COUNT threads (default: one for each core)\n"
     "\n"
-    "Exit status, the gravest of all files:\n"
+    "  -h, --help              print this help\n"
+    "\n"
+    "Exit status, the most severe of all captures:\n"
     "  0  clean             1  a checksum is bad or illegal\n"
     "  2  damaged capture   3  wrong usage, or reading or writing failed\n"
     "  4  with --strict: nothing is wrong, but not everything was verified\n"
@@ -86,7 +92,7 @@ static void print_usage(const void *text) {
     char names[CARRY_PROTOCOL_COUNT * TEXT_SIZE];
     size_t used = 0;
     fputs(text, stdout);
-    fputs("\nProtocols, as --proto names them:\n", stdout);
+    fputs("\nProtocols for --proto:\n", stdout);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", protocol ? ", " : "",
                                  carry_packet_protocol_name(protocol));
@@ -210,14 +216,15 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
 /* What the options contradict, and what they imply. */
 static int complete(struct check_options *options) {
     if (options->write_bad && strcmp(options->write_bad, "-") == 0)
-        return command_usage("check", "--write-bad must be a file: it appears whole or not at all");
+        return command_usage("check", "--write-bad must name a file, not standard output");
     if (options->write_bad && file_name_is_packed(options->write_bad))
-        return command_usage("check", "--write-bad is never compressed: '%s' says that it is",
+        return command_usage("check",
+                             "--write-bad does not compress: '%s' is the name of a compressed file",
                              options->write_bad);
     if (options->list_bad && options->bad_only)
-        return command_usage("check", "--list-bad lists files, --bad-only checksums: not both");
+        return command_usage("check", "--list-bad and --bad-only exclude each other");
     if (options->null && !(options->list_bad && options->format == CHECK_TEXT))
-        return command_usage("check", "--null is for the names of --list-bad");
+        return command_usage("check", "--null needs --list-bad, without --json or --tsv");
     if (options->quiet)
         options->bad_only = false;
     if (options->packet.flags)

@@ -22,30 +22,31 @@
 static const char usage[] =
     "Usage: carry fix [OPTION]... FILE -o OUTPUT\n"
     "\n"
-    "Writes a copy of a pcap or pcapng capture in which checksums that were bad,\n"
-    "partial or illegal are right. Nothing but checksums changes: times, blocks,\n"
-    "options, damage and what follows it are copied byte for byte. Checksums over\n"
-    "fragmented datagrams are repaired where all fragments are there. A checksum is\n"
-    "left where it covers bytes that are not in the capture, or where it stands under\n"
-    "one that cannot be verified; the summary says why, and in which frames. The\n"
-    "output appears whole or not at all, and is never the input. FILE may be a pipe,\n"
-    "or - for standard input. The first Ctrl-C on a pipe ends the input, and the copy\n"
-    "is kept. Where no capture is recognised, nothing is copied.\n"
+    "Copies a pcap or pcapng capture, and repairs its bad, partial and illegal\n"
+    "checksums in the copy. All other bytes are copied unchanged: times, blocks,\n"
+    "options, and all that follows damage. The checksum of a fragmented datagram is\n"
+    "repaired if the capture holds all fragments. A checksum is left if it covers\n"
+    "bytes that the capture does not hold, or if a checksum that covers it cannot be\n"
+    "verified; the summary gives the reason and the frames.\n"
     "\n"
-    "  -o, --output=FILE    where the copy goes\n"
-    "      --only=VERDICTS  repair only sums that are bad, partial or illegal: names,\n"
-    "                       separated by commas; only if bad is named, this repairs\n"
-    "                       SCTP sums that verify as Adler-32. An IPv4 header of\n"
-    "                       0 is bad or partial by its sender's other packets: a\n"
-    "                       file is read twice, a pipe only once\n"
-    "      --dry-run        write no copy; say what would be repaired\n"
-    "  -l, --log=FILE       a line of JSON for each checksum that changes, or is left\n"
-    "                       wrong; - prints them in place of the summary\n"
-    "  -J, --json           print the summary as JSON\n"
-    "  -q, --quiet          print nothing; the exit status tells\n"
-    "  -h, --help           print this\n"
+    "FILE may be a pipe, or - for standard input; it must be a capture. The first\n"
+    "Ctrl-C ends input from a pipe; what was read is copied. OUTPUT is written as a\n"
+    "whole or not at all, and must not be FILE.\n"
     "\n"
-    "Exit status, which is that of carry check for the copy:\n"
+    "  -o, --output=OUTPUT  write the copy to OUTPUT\n"
+    "      --only=VERDICTS  repair only checksums of these verdicts: bad, partial or\n"
+    "                       illegal, separated by commas. SCTP checksums that verify\n"
+    "                       as Adler-32 are repaired only if bad is named. Packets of\n"
+    "                       the same sender show whether an IPv4 header checksum of 0\n"
+    "                       is partial; so a file is read twice, a pipe once\n"
+    "      --dry-run        write no copy, only report what would be repaired\n"
+    "  -l, --log=FILE       write a JSON object to FILE for each checksum that is\n"
+    "                       repaired or left wrong; - prints them, not the summary\n"
+    "  -J, --json           print the summary as a JSON object\n"
+    "  -q, --quiet          print nothing; only set the exit status\n"
+    "  -h, --help           print this help\n"
+    "\n"
+    "Exit status, the same as that of carry check for the copy:\n"
     "  0  clean             1  a checksum is still bad or illegal\n"
     "  2  damaged capture   3  wrong usage, or reading or writing failed\n"
     "\n"
@@ -91,7 +92,7 @@ static int set_only(struct options *options, const char *names) {
         size_t size = strcspn(at, ",");
         uint32_t bit = verdict_bit(at, size);
         if (!bit)
-            return command_usage("fix", "--only takes bad, partial and illegal, not '%.*s'",
+            return command_usage("fix", "--only takes bad, partial or illegal, not '%.*s'",
                                  (int)size, at);
         options->packet.fix |= bit;
         at += size;
@@ -104,19 +105,20 @@ static int check_options(const struct options *options, int files) {
     if (files == 0)
         return command_usage("fix", "no file given");
     if (files > 1)
-        return command_usage("fix", "one file at a time, not %d", files);
+        return command_usage("fix", "one file is needed, not %d", files);
     if (!options->output && !options->dry_run)
-        return command_usage("fix", "no --output given: the capture is never changed in place");
+        return command_usage("fix", "no --output given: captures are never changed in place");
     if (options->output && options->dry_run)
-        return command_usage("fix", "--dry-run writes no --output");
+        return command_usage("fix", "--dry-run and --output exclude each other");
     if (options->output && strcmp(options->output, "-") == 0)
-        return command_usage("fix", "--output must be a file: it appears whole or not at all");
+        return command_usage("fix", "--output must name a file, not standard output");
     if (options->output && file_name_is_packed(options->output))
-        return command_usage("fix", "--output is never compressed: '%s' says that it is",
+        return command_usage("fix",
+                             "--output does not compress: '%s' is the name of a compressed file",
                              options->output);
     if (options->log && file_name_is_packed(options->log))
-        return command_usage("fix", "--log is never compressed: '%s' says that it is",
-                             options->log);
+        return command_usage(
+            "fix", "--log does not compress: '%s' is the name of a compressed file", options->log);
     return STATUS_CLEAN;
 }
 
@@ -149,7 +151,7 @@ static int open_output(const struct run *run, struct output *output, const char 
     if (!source_status(run->capture, &input))
         return command_file_error(run->options.input, strerror(errno));
     if (stat(path, &present) == 0 && output_is_same(&input, &present))
-        return command_file_error(path, "is the input, which is never written to");
+        return command_file_error(path, "is the input, which must not change");
     mode_t mode = S_ISREG(input.st_mode) ? input.st_mode & 0666 : 0666;
     if (!output_open(output, path, mode))
         return command_file_error(path, output_problem(errno));
@@ -207,7 +209,7 @@ static bool finish_log(struct run *run) {
 /* Whoever started this learns of standard output's failure in the end, and here of its effect. */
 static int give_up_output(const struct run *run) {
     if (run->options.output)
-        command_file_error(run->options.output, "is not written, as the log could not be");
+        command_file_error(run->options.output, "is not written: writing the log failed");
     return STATUS_ERROR;
 }
 

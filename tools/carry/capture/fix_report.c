@@ -15,11 +15,11 @@ static unsigned shown(const struct carry_capture_group *group) {
 static const char *left_text(unsigned left) {
     switch (left) {
     case CARRY_CAPTURE_LEFT_ONLY:
-        return "--only does not ask for that";
+        return "--only does not name this verdict";
     case CARRY_CAPTURE_LEFT_EARLY:
-        return "the packet that shows it to be partial came later, and a pipe is read once";
+        return "a later packet shows that it is partial, and a pipe is read only once";
     case CARRY_CAPTURE_LEFT_PARTIAL:
-        return "covered by a checksum that is right once a partial one, which --only leaves, is "
+        return "covered by a checksum that becomes right once a partial one that --only leaves is "
                "complete";
     default:
         return carry_capture_left_text(left);
@@ -157,7 +157,7 @@ static void print_damage(const struct fix_report *report) {
     if (report->error.code != CARRY_OK)
         printf("%sdamaged at offset %s: %s%s%s\n", text_colour(COLOUR_RED),
                text_count(offset, report->error.offset), report->error.text,
-               text_colour(COLOUR_NONE), report->output ? "; copied as it is from there on" : "");
+               text_colour(COLOUR_NONE), report->output ? "; the rest is copied unchanged" : "");
 }
 
 void fix_report_text(const struct fix_report *report) {

@@ -37,7 +37,7 @@ static void print_clean(FILE *out, const struct carry_capture_summary *summary) 
     if (unverifiable)
         fprintf(out, ", %s could not be verified", text_count(number, unverifiable));
     if (skipped)
-        fprintf(out, ", %s packet%s not looked into", text_count(number, skipped),
+        fprintf(out, ", %s packet%s not examined", text_count(number, skipped),
                 text_plural(skipped));
 }
 
@@ -50,10 +50,10 @@ static const char *why_unchecked(const struct carry_capture_summary *summary) {
     if (carry_capture_total(summary, 1u << CARRY_VERDICT_ABSENT))
         return "no checksum was sent";
     if (totals->unknown_links == totals->packets)
-        return "no packet has a link type known here";
+        return "no packet has a known link type";
     if (totals->packets > totals->without + totals->unknown_links)
-        return "no packet has a checksum of the protocols asked for";
-    return "no packet has a checksum known here";
+        return "no packet has a checksum of the selected protocols";
+    return "no packet has a known checksum";
 }
 
 static void print_unchecked(FILE *out, const struct carry_capture_summary *summary) {
@@ -89,7 +89,7 @@ static void print_verdict(FILE *out, const struct report *report, const char *be
         print_problem(out, report);
     if (!whole && carry_capture_totals(report->summary)->packets)
         fprintf(out, "%s%s", between,
-                source_is_damaged(report->error.code) ? "before the damage: " : "what was read: ");
+                source_is_damaged(report->error.code) ? "before the damage: " : "packets read: ");
     if (whole || carry_capture_totals(report->summary)->packets)
         print_outcome(out, report->summary, report->wrong);
     fputc('\n', out);
@@ -141,7 +141,7 @@ static void print_sum(FILE *out, const struct report_total *total) {
                         carry_capture_outcome(summary, total->wrong) == CARRY_CAPTURE_CLEAN;
     fprintf(out, "%s capture%s, %s packet%s%s", text_count(captures, total->captures),
             text_plural(total->captures), text_count(packets, count), text_plural(count),
-            clean_so_far ? "; what was read: " : ": ");
+            clean_so_far ? "; packets read: " : ": ");
     print_outcome(out, summary, total->wrong);
     if (carry_capture_outcome(summary, total->wrong) != CARRY_CAPTURE_UNCHECKED)
         print_remainder(out, total->unchecked, "in which nothing was checked");

@@ -141,7 +141,7 @@ static void print_unknown_links(FILE *out, const struct carry_capture_summary *s
     char number[TEXT_SIZE];
     const char *separator = "";
     uint32_t linktype;
-    fputs("not looked into:", out);
+    fputs("not examined:", out);
     for (size_t i = 0; carry_capture_unknown_link(summary, i, &linktype, &packets); i++) {
         const char *name = carry_capture_describe_link(linktype);
         others -= packets;
@@ -158,13 +158,13 @@ static void print_unknown_links(FILE *out, const struct carry_capture_summary *s
 
 static void print_without(FILE *out, uint64_t without) {
     char number[TEXT_SIZE];
-    fprintf(out, "%s packet%s without a checksum known here\n", text_count(number, without),
+    fprintf(out, "%s packet%s without a known checksum\n", text_count(number, without),
             text_plural(without));
 }
 
 static void print_deeper(FILE *out, uint64_t deeper) {
     char number[TEXT_SIZE];
-    fprintf(out, "nested too deep: %s packet%s, of which at most %d headers were looked at\n",
+    fprintf(out, "nested too deep: %s packet%s, of which at most %d headers were examined\n",
             text_count(number, deeper), text_plural(deeper), CARRY_PACKET_SUMS_MAX);
 }
 

@@ -70,7 +70,7 @@ static json_t *causes_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* {"105":12,"others":3}: packets of link types that were not looked into. */
+/* {"105":12,"others":3}: packets of link types that were not examined. */
 static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     json_t *links = json_object();
     uint64_t packets, others = carry_capture_totals(summary)->unknown_links;

@@ -61,9 +61,9 @@ static const char *advice(const char *command, const char *option) {
     static const struct {
         const char *name, *advice;
     } known[] = {
-        {"--color", "colours are for terminals, unless NO_COLOR is set"},
+        {"--color", "terminals get colours, unless NO_COLOR is set"},
         {"--csv", "--tsv prints columns"},
-        {"--files0-from", "xargs -0 carry check reads names"},
+        {"--files0-from", "pipe the names to xargs -0 carry check"},
     };
     const size_t size = strcspn(option, "=");
     for (size_t i = 0; strcmp(command, "check") == 0 && i < sizeof known / sizeof *known; i++)
@@ -114,8 +114,8 @@ int command_number(const char *name, const char *option, const char *text, uint6
     if (command_parse(text, low, high, number))
         return STATUS_CLEAN;
     if (high == UINT64_MAX)
-        return command_usage(name, "--%s takes a number from %" PRIu64 " on, not '%s'", option, low,
-                             text);
+        return command_usage(name, "--%s takes a number of at least %" PRIu64 ", not '%s'", option,
+                             low, text);
     return command_usage(name, "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'",
                          option, low, high, text);
 }

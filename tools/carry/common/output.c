@@ -89,15 +89,15 @@ bool output_is_own(const struct stat *status) {
 const char *output_problem(int error) {
     switch (error) {
     case EALREADY:
-        return "is the output too";
+        return "is an output of this command already";
     case EEXIST:
-        return "is no regular file";
+        return "is not a regular file";
     case ELOOP:
-        return "is a link that leads nowhere";
+        return "is a dangling link";
     case EPERM:
         return "is write-protected";
     case ETXTBSY:
-        return "is where this command prints to";
+        return "is the standard output of this command";
     default:
         return strerror(error);
     }

@@ -104,8 +104,8 @@ int process_error(long pid) {
     if (errno == ENOENT || errno == ESRCH)
         return command_error("there is no process %ld", pid);
     if (errno == EACCES || errno == EPERM)
-        return command_error("may not read process %ld: it takes the permission to trace it (be "
-                             "its user and see kernel.yama.ptrace_scope, or be root)",
+        return command_error("process %ld: no permission to trace it: run as its user, where "
+                             "kernel.yama.ptrace_scope allows that, or as root",
                              pid);
     return command_error("process %ld: %s", pid, strerror(errno));
 }
