@@ -19,23 +19,24 @@
 static const char usage[] =
     "Usage: carry cpu [OPTION]...\n"
     "\n"
-    "Shows the features of this CPU that the library knows, the kernels that it has,\n"
-    "and which of them it uses here and why.\n"
+    "Shows the features of this CPU that the library knows, the kernels of the\n"
+    "library, and which kernel it chose and why.\n"
     "\n"
-    "  -J, --json    the same as one object\n"
-    "  -h, --help    this text\n"
+    "  -J, --json    print a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
-    "The environment variable CARRY_CPU_MASK takes features away from every program\n"
-    "that uses the library: names separated by commas, each with all that builds on\n"
-    "it, or 'all'; '+' before a preference, as in '+prefer512', switches it on.\n"
+    "The environment variable CARRY_CPU_MASK removes features in every program that\n"
+    "uses the library: names separated by commas, or 'all'. A feature is removed with\n"
+    "all features that build on it. '+' before a preference, as in '+prefer512',\n"
+    "switches it on.\n"
     "\n"
-    "Exit status: 0; 3 wrong usage, or a mask that cannot be understood.\n"
+    "Exit status: 0; 3 wrong usage, or an invalid mask.\n"
     "\n"
     "Examples:\n"
     "  carry cpu\n"
-    "  CARRY_CPU_MASK=avx512bw carry cpu     what is chosen without AVX-512?\n"
-    "  CARRY_CPU_MASK=prefer512 carry cpu    and with AVX-512, but not all its width?\n"
-    "  CARRY_CPU_MASK=all carry cpu          and with no feature at all?\n";
+    "  CARRY_CPU_MASK=avx512bw carry cpu     the choice without AVX-512\n"
+    "  CARRY_CPU_MASK=prefer512 carry cpu    with AVX-512, but no 512-bit vectors\n"
+    "  CARRY_CPU_MASK=all carry cpu          without any feature\n";
 
 static const char *mask(void) {
     const char *text = getenv("CARRY_CPU_MASK");
@@ -48,9 +49,9 @@ static const char *mask_error(void) {
     case CARRY_OK:
         return NULL;
     case CARRY_ERROR_INVALID:
-        return "'+' stands before what is no preference, so nothing is masked";
+        return "'+' must precede a preference; nothing is masked";
     default:
-        return "it names something that is no feature in this list, so nothing is masked";
+        return "it holds an unknown name; nothing is masked";
     }
 }
 
@@ -81,9 +82,8 @@ static bool any_unwelcome(const struct kernel_table *table) {
 
 static char *why_chosen(char *why, const struct kernel_table *table) {
     size_t chosen = kernel_table_chosen(table);
-    size_t used =
-        (size_t)snprintf(why, WHY_BYTES, "the last in the table that this CPU can run%s",
-                         any_unwelcome(table) ? " and that wants no preference it lacks" : "");
+    size_t used = (size_t)snprintf(why, WHY_BYTES, "the last in the table that this CPU can run%s",
+                                   any_unwelcome(table) ? " and prefers" : "");
     const char *need;
     for (size_t i = 0; (need = table->need(chosen, i)) && used < WHY_BYTES; i++)
         used += (size_t)snprintf(why + used, WHY_BYTES - used, "%s %s", i ? " and" : "; it needs",
@@ -123,7 +123,7 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
     else if (kernel->chosen)
         printf("chosen");
     else if (kernel->against)
-        printf("available, but wants %s, which is %s", kernel->against,
+        printf("available, but not preferred: %s is %s", kernel->against,
                state_names[state_of(kernel->against)]);
     else
         printf("available");
@@ -147,7 +147,7 @@ static void print_kernels(const struct kernel_table *table) {
 static void print_text(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
-    text_print_field("CPU", model[0] ? model : "does not tell its name");
+    text_print_field("CPU", model[0] ? model : "does not report its name");
     text_print_field("Architecture", carry_cpu_arch());
     text_print_field("Mask", mask()[0] ? mask() : "none");
     print_features("Features", false);
