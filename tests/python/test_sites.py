@@ -810,7 +810,7 @@ def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize(
     ("index", "value", "text"),
-    [(3, 9, "kind 9"), (3, 0, "kind 0"), (6, 2, "version 2"), (4, 5, "a length of 5 bytes")],
+    [(3, 9, "kind 9"), (3, 0, "kind 0"), (6, 2, "version 2"), (4, 5, "cannot have 5 bytes")],
 )
 def test_records_of_another_library(
     carry: Run, build: Build, index: int, value: int, text: str
@@ -841,8 +841,8 @@ def test_records_that_point_nowhere(carry: Run, build: Build, field: int, value:
 
 NOWHERE = [
     ["outside of the text"],
-    ["its key is outside", "its feature is not where"],
-    ["is not the stub", "its instructions are not where"],
+    ["its key is outside", "its feature is not at the address"],
+    ["is not the stub", "its instructions are not at the address"],
 ]
 
 
@@ -1088,7 +1088,7 @@ def test_loads_out_of_order(carry: Run, build: Build) -> None:
     first, second = program_headers(data, 1)[:2]
     edit(path, first, data[second : second + 56])
     edit(path, second, data[first : first + 56])
-    assert "is not behind the one before" in refused(carry, path)
+    assert "is not after the previous one" in refused(carry, path)
 
 
 def limited() -> None:

@@ -39,15 +39,15 @@ static void check_relative(const struct checked *checked, const struct alternati
     struct instruction instruction;
     for (size_t done = 0; done < size; done += instruction.length) {
         if (!disassemble(bytes + done, size - done, start + done, &instruction)) {
-            FINDING(checked, FINDING_INSTRUCTIONS, "byte %zu of its %s is no instruction", done,
+            FINDING(checked, FINDING_INSTRUCTIONS, "byte %zu of its %s is not an instruction", done,
                     names[replaced]);
             return;
         }
         bool moved = done == 0 && (bytes[0] == 0xe8 || bytes[0] == 0xe9);
         if (instruction.relative && !moved && instruction.target - start > size)
             FINDING(checked, FINDING_RELATIVE,
-                    "its %s counts from where it stands at byte %zu: only a call or jump at the "
-                    "start may",
+                    "its %s holds a relative instruction at byte %zu: only a call or jump at its "
+                    "start may be relative",
                     names[replaced], done);
     }
 }
@@ -56,7 +56,7 @@ static void check_alternative(const struct checked *checked) {
     static const char *const names[] = {"default", "replacement"};
     struct alternative alternative;
     if (!site_alternative(checked->report->program, checked->record, &alternative)) {
-        FINDING(checked, FINDING_RECORD, "its instructions are not where the record says");
+        FINDING(checked, FINDING_RECORD, "its instructions are not at the address in the record");
         return;
     }
     for (int i = 0; i < 2; i++) {
@@ -64,7 +64,7 @@ static void check_alternative(const struct checked *checked) {
         if (checked->record->flags & CARRY_SITE_SINGLE &&
             disassemble_count(alternative.text[i], checked->record->length) != 1)
             FINDING(checked, FINDING_INSTRUCTIONS,
-                    "promised to be one instruction in each state, its %s is not", names[i]);
+                    "the record claims one instruction in each state; its %s is not one", names[i]);
     }
 }
 
@@ -75,14 +75,15 @@ static void check_feature(const struct checked *checked) {
     struct carry_cpu_feature feature;
     bool knows_names = strcmp(carry_cpu_arch(), "x86_64") == 0;
     if (!site_feature(checked->report->program, checked->record, name)) {
-        FINDING(checked, FINDING_RECORD, "the name of its feature is not where the record says");
+        FINDING(checked, FINDING_RECORD,
+                "the name of its feature is not at the address in the record");
         return;
     }
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
         if (strcmp(feature.name, name) == 0)
             return;
     if (knows_names)
-        FINDING(checked, FINDING_FEATURE, "no feature has this name, so it stays as it is");
+        FINDING(checked, FINDING_FEATURE, "no feature has this name, so the site never changes");
 }
 
 /* Who stops all CPUs looks where they are, not where they will return to. */
@@ -96,7 +97,8 @@ static void check_several(const struct checked *checked, const uint8_t *bytes, s
         if (instruction.calls)
             FINDING(checked, FINDING_BODY, "a call among several instructions");
         if (instruction.relative)
-            FINDING(checked, FINDING_RELATIVE, "one of several counts from where it stands");
+            FINDING(checked, FINDING_RELATIVE,
+                    "one of several instructions is relative to its address");
     }
 }
 
@@ -105,11 +107,11 @@ static void check_body(const struct checked *checked) {
     struct instruction instruction;
     size_t size;
     if (!site_body(checked->report->program, checked->record, bytes, &size)) {
-        FINDING(checked, FINDING_RECORD, "its instruction is not where the record says");
+        FINDING(checked, FINDING_RECORD, "its instruction is not at the address in the record");
         return;
     }
     if (size > SITE_CALL_BYTES)
-        FINDING(checked, FINDING_BODY, "%zu bytes are more than the %d of a call", size,
+        FINDING(checked, FINDING_BODY, "its %zu bytes are more than the %d of a call", size,
                 SITE_CALL_BYTES);
     if (!size)
         return;
@@ -124,10 +126,11 @@ static void check_body(const struct checked *checked) {
     bool says_relative = checked->record->flags & CARRY_SITE_RELATIVE;
     if (instruction.relative && !says_relative)
         FINDING(checked, FINDING_RELATIVE,
-                "it counts from where it stands, and the record does not say so: "
-                "CARRY_BODY_RELATIVE does");
+                "it is relative to its address, but the record does not say so: define it with "
+                "CARRY_BODY_RELATIVE");
     if (says_relative && !instruction.ends_in_relative)
-        FINDING(checked, FINDING_RELATIVE, "its last four bytes are no offset, as the record says");
+        FINDING(checked, FINDING_RELATIVE,
+                "its last four bytes are not an offset, although the record says so");
 }
 
 static void check_stub(const struct checked *checked) {
@@ -149,7 +152,7 @@ static void check_key(const struct checked *checked) {
     bool by_feature = checked->record->kind == CARRY_SITE_ALTERNATIVE &&
                       checked->record->flags & CARRY_SITE_BY_FEATURE;
     if (!by_feature && !program_read(checked->report->program, checked->record->key, bytes, 8))
-        FINDING(checked, FINDING_RECORD, "its key is outside of what is loaded");
+        FINDING(checked, FINDING_RECORD, "its key is outside of the loaded segments");
 }
 
 static void check_place(const struct checked *checked) {
@@ -164,8 +167,8 @@ static void check_place(const struct checked *checked) {
         return;
     if (site % CACHE_LINE_BYTES == CACHE_LINE_BYTES - 1)
         FINDING(checked, NOTE_TRAP,
-                "its first two bytes are on two cache lines: a trap holds threads there, where "
-                "a jump could elsewhere");
+                "its first two bytes are on two cache lines, so that commits hold threads with a "
+                "trap, not with a jump");
     if (site % PAGE_BYTES + checked->record->length > PAGE_BYTES)
         FINDING(checked, NOTE_PAGES, "it is on two pages");
 }
@@ -183,9 +186,9 @@ static void check_state(const struct checked *checked, const struct site *site) 
     if (site->state == SITE_UNREADABLE && site->record->kind != CARRY_SITE_BODY)
         FINDING(checked, FINDING_BYTES, "its bytes cannot be read");
     if (site->state == SITE_FOREIGN)
-        FINDING(checked, FINDING_BYTES, "its bytes are of no state that it may have");
+        FINDING(checked, FINDING_BYTES, "its bytes are those of no state that it may have");
     if (site->state == SITE_DIRECT && site->value_known && site->target != site->value)
-        FINDING(checked, FINDING_KEY, "it does not lead to %s, which its key holds",
+        FINDING(checked, FINDING_KEY, "its target is not %s, which its key holds",
                 program_place(checked->report->program, site->value, place));
     if (site_calls(site->record) && site->value_known && site->value &&
         !site_reaches(site->record->site, site->value))
@@ -198,11 +201,10 @@ static void check_unknown(const struct checked *checked) {
     const struct record *record = checked->record;
     if (record->version == CARRY_SITE_VERSION && record->kind >= CARRY_SITE_CALL &&
         record->kind <= CARRY_SITE_ENTRY)
-        FINDING(checked, FINDING_RECORD, "a length of %u bytes, which it cannot have",
-                record->length);
+        FINDING(checked, FINDING_RECORD, "a site of its kind cannot have %u bytes", record->length);
     else
         FINDING(checked, FINDING_RECORD,
-                "version %u, kind %u: made for a newer library, or no record", record->version,
+                "version %u, kind %u: for a newer library, or not a record", record->version,
                 record->kind);
 }
 
@@ -235,7 +237,7 @@ void sites_check_records(struct sites_report *report, const struct object *objec
     if (object->section_bytes % RECORD_BYTES)
         sites_report_finding(report, FINDING_SECTION, object, 0, NULL,
                              "section carry_sites has %" PRIu64
-                             " bytes, which is no multiple of the %d of a record",
+                             " bytes, not a multiple of the %d bytes of a record",
                              object->section_bytes, RECORD_BYTES);
     for (size_t i = 0; i < object->records_count; i++) {
         const struct checked checked = {report, object, &object->records[i]};

@@ -6,5 +6,5 @@
 int sites_run(const struct sites_options *options) {
     (void)options;
     return command_error("built without 'sites': install libelf and Zydis 4 (in Debian, libelf-dev "
-                         "and libzydis-dev), and build anew");
+                         "and libzydis-dev), and build again");
 }

@@ -107,7 +107,7 @@ static bool add_load(struct object *object, const GElf_Phdr *segment, uint64_t *
                       offset);
     const struct object_load *last = &object->loads[object->loads_count] - 1;
     if (object->loads_count && segment->p_vaddr < last->address + last->size)
-        return refuse(problem, "damaged: the segment at offset %llu is not behind the one before",
+        return refuse(problem, "damaged: the segment at offset %llu is not after the previous one",
                       offset);
     *total += segment->p_filesz;
     if (*total > object->size)
@@ -146,7 +146,7 @@ static bool find_loads(struct object *object, char *problem) {
             return false;
     }
     if (!object->loads)
-        return refuse(problem, "no memory");
+        return refuse(problem, "out of memory");
     return object->loads_count ||
            refuse(problem, "damaged: the program headers at offset %llu load nothing", table);
 }
@@ -177,7 +177,7 @@ static bool read_symbols(struct object *object, Elf_Scn *section, const GElf_Shd
     size_t count = data ? data->d_size / sizeof(Elf64_Sym) : 0;
     object->symbols = calloc(count + 1, sizeof *object->symbols);
     if (!object->symbols)
-        return refuse(problem, "no memory");
+        return refuse(problem, "out of memory");
     for (size_t i = 0; i < count; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol))
@@ -230,7 +230,7 @@ static bool read_relocations(struct object *object, Elf_Scn *section, const GElf
     struct object_relocation *grown =
         reallocarray(object->relocations, object->relocations_count + count + 1, sizeof *grown);
     if (!grown)
-        return refuse(problem, "no memory");
+        return refuse(problem, "out of memory");
     object->relocations = grown;
     for (size_t i = 0; i < count; i++) {
         GElf_Rela rela;
@@ -265,7 +265,7 @@ static bool read_records(struct object *object, Elf_Scn *section, const GElf_Shd
     object->section_bytes = data->d_size;
     object->records = calloc(data->d_size / RECORD_BYTES + 1, sizeof *object->records);
     if (!object->records)
-        return refuse(problem, "no memory");
+        return refuse(problem, "out of memory");
     const uint8_t *bytes = data->d_buf;
     for (; object->records_count < data->d_size / RECORD_BYTES; bytes += RECORD_BYTES) {
         uint64_t at = header->sh_addr + object->records_count * RECORD_BYTES;
@@ -406,7 +406,7 @@ static bool check_section_table(struct object *object, char *problem) {
         return refuse(problem, "damaged: %s", elf_errmsg(-1));
     unsigned long long table = header.e_shoff;
     if (!table)
-        return refuse(problem, "has no section headers, which tell where records are");
+        return refuse(problem, "has no section headers, which give the address of records");
     if (!count || !within_file(object, table, (uint64_t)count * sizeof(Elf64_Shdr)))
         return refuse(problem, "truncated: %zu section headers at offset %llu go beyond the end",
                       count ? count : header.e_shnum, table);
@@ -482,7 +482,7 @@ struct object *object_open(int file, const char *root, const char *path,
                            char problem[OBJECT_PROBLEM_SIZE]) {
     struct object *object = make_object(file, path);
     if (!object) {
-        refuse(problem, "no memory");
+        refuse(problem, "out of memory");
         return NULL;
     }
     if (load_object(object, root, problem))

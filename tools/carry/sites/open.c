@@ -22,7 +22,7 @@ static int open_file(struct program *program) {
     if (program_add(program, object, NULL))
         return STATUS_CLEAN;
     object_close(object);
-    return command_error("no memory");
+    return command_error("out of memory");
 }
 
 static int open_any(struct program *program) {
@@ -43,5 +43,5 @@ int program_open(struct program *program, const char *name) {
     int status = open_any(program);
     if (status != STATUS_CLEAN)
         return status;
-    return program_collect_bodies(program) ? STATUS_CLEAN : command_error("no memory");
+    return program_collect_bodies(program) ? STATUS_CLEAN : command_error("out of memory");
 }

@@ -131,6 +131,6 @@ int program_open_process(struct program *program) {
     if (ok)
         read_state(program);
     if (ok && !program->objects_count)
-        status = command_error("process %ld runs no program that can be read", program->pid);
+        status = command_error("process %ld: its program cannot be read", program->pid);
     return status;
 }

@@ -15,11 +15,11 @@
 
 static const char *reason_text(enum carry_patch_reason reason) {
     static const char *const texts[CARRY_PATCH_REASONS] = {
-        [CARRY_PATCH_NOT_ASKED] = "not asked: no commit has changed its key",
+        [CARRY_PATCH_NOT_ASKED] = "no commit has changed its key",
         [CARRY_PATCH_RANGE] = "out of range: a direct call reaches 2 GiB",
         [CARRY_PATCH_QUIESCENCE] = "several instructions, which only a quiet program may change",
-        [CARRY_PATCH_PERMISSION] = "the system let nobody write text",
-        [CARRY_PATCH_NO_SYNC] = "the system could not synchronise the cores of threads",
+        [CARRY_PATCH_PERMISSION] = "the system does not allow text to be written",
+        [CARRY_PATCH_NO_SYNC] = "the system cannot synchronise the cores that run threads",
     };
     return (unsigned)reason < CARRY_PATCH_REASONS && texts[reason] ? texts[reason] : "unknown";
 }

@@ -13,25 +13,25 @@ static const char usage[] =
     "Usage: carry sites [OPTION]... FILE|PID\n"
     "\n"
     "Lists the patchable sites (<carry/patch.h>) of an executable or shared object\n"
-    "for x86-64, or of all objects of a running process: where each stands, of which\n"
-    "operation, key or CPU feature it is, its present instruction, and why it is not\n"
-    "patched. A number is a process; write ./123 for a file of that name. Names of a\n"
-    "stripped file are those in its debug file, if there is one.\n"
+    "for x86-64, or of all objects of a running process: the address of each site,\n"
+    "its operation, key or CPU feature, its present instruction, and the reason if it\n"
+    "is not patched. A number is a process; write ./123 for a file of that name. The\n"
+    "names of a stripped file are read from its debug file, if there is one.\n"
     "\n"
-    "  -c, --check    list what is wrong instead: lost records, unknown bytes,\n"
-    "                 targets out of reach, states that no thread should run, ...\n"
+    "  -c, --check    list only what is wrong: lost records, unknown bytes, targets\n"
+    "                 out of reach, states that no thread should run, and others\n"
     "  -J, --json     print a JSON object for each site or finding, and the counts\n"
-    "  -h, --help     print this\n"
+    "  -h, --help     print this help\n"
     "\n"
     "Exit status:\n"
-    "  0  listed; nothing wrong     1  --check found something\n"
+    "  0  nothing wrong, or listed     1  --check found something wrong\n"
     "  2  not an ELF file for x86-64, or a damaged one\n"
-    "  3  wrong usage, or the file or process may not be read\n"
+    "  3  wrong usage, or no permission to read the file or process\n"
     "\n"
     "Examples:\n"
     "  carry sites ./server\n"
     "  carry sites --check libengine.so\n"
-    "  carry sites $(pidof server)      the states of its sites as it runs\n";
+    "  carry sites $(pidof server)      the sites of a running process\n";
 
 int command_sites(int argc, char **argv) {
     struct sites_options options = {0};
@@ -44,9 +44,9 @@ int command_sites(int argc, char **argv) {
     if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
     if (argc - optind != 1)
-        return command_usage(argv[0], "one file, or the number of one process, is needed");
+        return command_usage(argv[0], "one file or one process number is needed");
     if (strcmp(argv[optind], "-") == 0)
-        return command_usage(argv[0], "standard input is not read: name a file");
+        return command_usage(argv[0], "standard input cannot be read: name a file");
     options.name = argv[optind];
     return sites_run(&options);
 }

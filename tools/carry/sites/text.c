@@ -85,8 +85,8 @@ static bool is_instruction(struct scan *scan, uint64_t address) {
 static void report_lost(struct scan *scan, uint64_t site, uint64_t key, uint8_t kind) {
     struct record record = {.site = site, .key = key, .kind = kind, .version = CARRY_SITE_VERSION};
     sites_report_finding(scan->report, FINDING_LOST, scan->object, site, &record,
-                         "it has no record, so it is never patched: was it dropped by the linker, "
-                         "or by strip?");
+                         "it has no record, so it is never patched: the linker or strip may have "
+                         "dropped the record");
 }
 
 static void look_for_call(struct scan *scan, uint64_t address, const uint8_t *bytes) {
@@ -163,8 +163,7 @@ void sites_check_text(struct sites_report *report, const struct object *object) 
         scan_load(&scan, &object->loads[i]);
     if (object->records_count && !scan.registered)
         sites_report_finding(report, FINDING_REGISTRATION, object, 0, NULL,
-                             "nothing in it registers its sites: no CARRY_OP_DEFINE, "
-                             "CARRY_KEY_DEFINE or CARRY_PATCH_OBJECT, nor a use of "
-                             "__start_carry_sites");
+                             "it does not register its sites: it has no CARRY_OP_DEFINE, "
+                             "CARRY_KEY_DEFINE, CARRY_PATCH_OBJECT or use of __start_carry_sites");
     free(scan.keys);
 }
