@@ -15,16 +15,16 @@
 static const char usage[] =
     "Usage: carry xstate cost [OPTION]...\n"
     "\n"
-    "Measures what extended state costs on this CPU, in two seconds:\n"
-    "  - functions of libm, and AES-128-CBC in SSE instructions, with upper halves of\n"
-    "    vector registers clean, dirty, and cleaned by vzeroupper\n"
-    "  - what dirty upper halves add to single instructions\n"
-    "  - saving and loading, by what is in use\n"
-    "All that is printed was measured in this run.\n"
+    "Measures the cost of extended state on this CPU, in two seconds:\n"
+    "  - functions of libm, and AES-128-CBC in SSE instructions, with clean, dirty,\n"
+    "    and just cleaned upper halves of vector registers (vzeroupper)\n"
+    "  - the cost that dirty upper halves add to single instructions\n"
+    "  - saves and loads, by what is in use\n"
+    "Everything printed was measured in this run.\n"
     "\n"
     "  -q, --quick   fewer and shorter rounds: a tenth of a second\n"
-    "  -J, --json    everything measured, as one object\n"
-    "  -h, --help    print this\n"
+    "  -J, --json    print everything measured as a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Exit status: 0 measured; 1 AES encrypts wrongly, and nothing was timed; 3 wrong\n"
     "usage.\n"
@@ -58,11 +58,11 @@ static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort
 static int run(const struct xstate_effort *effort, bool json) {
     struct xstate_cost cost = {.has_aes = xstate_has_aes()};
     if (cost.has_aes && !xstate_aes_is_right()) {
-        command_error("AES-128-CBC is WRONG: it does not encrypt the example of SP 800-38A");
+        command_error("AES-128-CBC is WRONG: it encrypts the example of SP 800-38A incorrectly");
         return STATUS_BAD;
     }
     if (!measure(&cost, effort))
-        return command_error("not enough memory");
+        return command_error("out of memory");
     if (json)
         xstate_cost_print_json(&cost);
     else

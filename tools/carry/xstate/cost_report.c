@@ -108,7 +108,7 @@ static void print_added(double ns) {
 static void print_events(const struct xstate_cost *cost) {
     if (!cost->events.rows)
         return;
-    text_print_title("What dirty uppers add to single instructions, ns");
+    text_print_title("Time that dirty uppers add to single instructions, ns");
     printf("%s%*s", text_colour(COLOUR_FAINT), EVENT_COLUMNS + 2, "");
     for (size_t column = XSTATE_YMM; column < cost->events.columns; column++)
         printf("%*s", TIME_COLUMNS, upper_titles[column]);
@@ -123,7 +123,7 @@ static void print_events(const struct xstate_cost *cost) {
 
 static void print_saves(const struct xstate_cost *cost) {
     char names[XSTATE_NAMES_SIZE];
-    text_print_title("Saving and loading, by what is in use, ns");
+    text_print_title("Saves and loads, by what is in use, ns");
     printf("%s  %-*s", text_colour(COLOUR_FAINT), IN_USE_COLUMNS, "in use");
     for (size_t column = 0; column < cost->saves.columns; column++)
         printf("%*s", TIME_COLUMNS, xstate_op_names[column]);
@@ -139,7 +139,8 @@ static void print_saves(const struct xstate_cost *cost) {
 static void print_verdict(const struct xstate_cost *cost) {
     char text[512];
     if (cost->libm.columns == 1) {
-        puts("\nThis CPU has no AVX, so there are no upper halves that could be dirty.");
+        puts("\n"
+             "This CPU has no AVX, so it has no upper halves that could be dirty.");
         return;
     }
     double aes = cost->has_aes ? xstate_worst(&cost->aes, 0) : 1;
@@ -151,7 +152,7 @@ static void print_verdict(const struct xstate_cost *cost) {
     else
         snprintf(text, sizeof text,
                  "This CPU has no penalty: with dirty uppers, libm takes at most %.1f times as "
-                 "long, 16 bytes of AES %.1f times. They only make switches save more.\n",
+                 "long, 16 bytes of AES %.1f times. They only make context switches save more.\n",
                  worst_of_libm(cost), aes);
     putchar('\n');
     text_wrap(stdout, 0, text);

@@ -24,18 +24,18 @@
 static const char usage[] =
     "Usage: carry xstate layout [OPTION]...\n"
     "\n"
-    "Shows the components of this CPU's extended state (XSAVE): what each holds, its\n"
-    "size, where it stands in an image of all user components in both forms, which\n"
-    "the system has enabled, and which of them the library saves.\n"
+    "Shows the components of this CPU's extended state (XSAVE): the content and size\n"
+    "of each, its offset in the standard and compact forms of an image of all user\n"
+    "components, whether the system enables it, and whether the library saves it.\n"
     "\n"
-    "  -J, --json    the same as one object\n"
-    "  -h, --help    print this\n"
+    "  -J, --json    print a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Exit status: 0; 3 wrong usage.\n"
     "\n"
     "Examples:\n"
     "  carry xstate layout\n"
-    "  CARRY_CPU_MASK=xsavec carry xstate layout    how does the library save then?\n";
+    "  CARRY_CPU_MASK=xsavec carry xstate layout    without XSAVEC\n";
 
 static bool has(uint64_t mask, unsigned component) {
     return mask >> component & 1;
@@ -65,9 +65,10 @@ static const struct feature {
 } features[] = {
     {"xsaveopt", offsetof(struct carry_xstate_layout, xsaveopt), "skips what has not changed"},
     {"xsavec", offsetof(struct carry_xstate_layout, xsavec), "saves what is in use, compact"},
-    {"xgetbv1", offsetof(struct carry_xstate_layout, xgetbv1), "tells what is in use"},
+    {"xgetbv1", offsetof(struct carry_xstate_layout, xgetbv1), "reports what is in use"},
     {"xsaves", offsetof(struct carry_xstate_layout, xsaves), "saves the kernel's components too"},
-    {"xfd", offsetof(struct carry_xstate_layout, xfd), "withholds components until first used"},
+    {"xfd", offsetof(struct carry_xstate_layout, xfd),
+     "withholds components until their first use"},
 };
 #define FEATURES (sizeof features / sizeof *features)
 
@@ -154,9 +155,9 @@ static void print_names(const char *label, uint64_t mask) {
 
 static void print_library(void) {
     text_print_title("What the library uses");
-    printf("  %-13s %s\n", "saves by", save_instruction());
-    print_names("by default", carry_xstate_default());
-    print_names("when named", carry_xstate_enabled() & ~carry_xstate_default());
+    printf("  %-13s %s\n", "saves with", save_instruction());
+    print_names("default", carry_xstate_default());
+    print_names("on request", carry_xstate_enabled() & ~carry_xstate_default());
 }
 
 static void print_text(const struct carry_xstate_layout *layout) {
@@ -167,7 +168,7 @@ static void print_text(const struct carry_xstate_layout *layout) {
     print_mask("MXCSR mask", layout->mxcsr_mask);
     print_components(layout, all_of(layout) & ~layout->supervisor,
                      layout->user ? "User components, enabled in XCR0"
-                                  : "Components: there is no XSAVE, but FXSAVE");
+                                  : "Components (no XSAVE, only FXSAVE)");
     print_components(layout, layout->supervisor,
                      "Components of the kernel, which IA32_XSS may enable");
     print_sizes(layout);

@@ -83,17 +83,17 @@ static void print_victims(const struct leavers_options *options,
 static void print_rest(const struct leavers_findings *findings, FILE *stream) {
     char count[TEXT_SIZE];
     if (findings->victims)
-        fputs("Calls with dirty uppers come from code that uses ymm or zmm registers itself, or\n"
-              "follow a leaver that no hook sees; the functions are not judged by them.\n",
+        fputs("Calls with dirty uppers come from code that itself uses ymm or zmm registers, or\n"
+              "follow a leaver that no hook sees; they do not count against the functions.\n",
               stream);
     if (findings->sum.unknown)
-        fprintf(stream, "%s call%s returned of which the beginning is not known any more.\n",
+        fprintf(stream, "%s call%s returned without a record of the start.\n",
                 text_count(count, findings->sum.unknown), text_plural(findings->sum.unknown));
     if (findings->refused)
-        fprintf(stream, "In %s process%s the system let no calls be hooked.\n",
+        fprintf(stream, "In %s process%s the system refused hooks.\n",
                 text_count(count, findings->refused), findings->refused == 1 ? "" : "es");
     if (findings->lost)
-        fprintf(stream, "%s function%s found no room in the table.\n",
+        fprintf(stream, "%s function%s did not fit into the table.\n",
                 text_count(count, findings->lost), text_plural(findings->lost));
 }
 

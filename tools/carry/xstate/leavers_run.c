@@ -25,12 +25,13 @@ static int preload(const char *library) {
     const char *present = getenv("LD_PRELOAD");
     char *value = NULL;
     if (strpbrk(library, " :"))
-        return command_error("'%s': nothing can be loaded from a folder of this name", library);
+        return command_error("'%s': the dynamic linker cannot load from a folder of this name",
+                             library);
     bool ok = asprintf(&value, "%s%s%s", library, present && *present ? ":" : "",
                        present ? present : "") > 0 &&
               setenv("LD_PRELOAD", value, 1) == 0 && setenv("LD_BIND_NOW", "1", 1) == 0;
     free(value);
-    return ok ? STATUS_CLEAN : command_error("no memory");
+    return ok ? STATUS_CLEAN : command_error("out of memory");
 }
 
 /* --- The table --- */
@@ -47,7 +48,7 @@ static struct leavers_table *make_table(const struct leavers_options *options) {
         table = mmap(NULL, sizeof *table, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
     if (table == MAP_FAILED || setenv(LEAVERS_VARIABLE, path, 1) != 0) {
-        command_error("cannot make memory that processes share: %s", strerror(errno));
+        command_error("cannot create shared memory: %s", strerror(errno));
         return NULL;
     }
     table->keep = options->keep;
@@ -61,13 +62,13 @@ static int report(const struct leavers_options *options, const struct leavers_ta
                   FILE *stream, int status) {
     struct leavers_findings findings;
     if (!table->processes && table->refused)
-        return command_error("the system lets no calls be hooked in '%s'", options->command[0]);
+        return command_error("the system refuses hooks in '%s'", options->command[0]);
     if (!table->processes)
-        return command_error("nothing could be loaded into '%s': it is linked statically, set-uid "
-                             "or set-gid, or for another machine; see carry xstate prof",
+        return command_error("cannot hook calls in '%s': it is statically linked, set-uid, "
+                             "set-gid, or for another machine; carry xstate prof may work",
                              options->command[0]);
     if (!leavers_find(&findings, table))
-        status = command_error("no memory");
+        status = command_error("out of memory");
     else
         leavers_report(options, &findings, stream);
     if (status == STATUS_CLEAN && options->check && findings.leavers)
@@ -94,7 +95,7 @@ static int run(const struct leavers_options *options, const struct leavers_table
 static int prepare_and_run(const struct leavers_options *options, FILE *stream) {
     char library[PATH_MAX];
     if (!own_file_find(LIBRARY, library))
-        return command_error("there is no " LIBRARY " beside the tool, nor where it is installed");
+        return command_error("cannot find " LIBRARY " beside the tool or where it is installed");
     int status = preload(library);
     if (status != STATUS_CLEAN)
         return status;

@@ -18,25 +18,26 @@ static const char usage[] =
     "Usage: carry xstate prof [OPTION]... -- CMD [ARG]...\n"
     "       carry xstate prof [OPTION]... --pid=PID\n"
     "\n"
-    "Runs a program, or follows one that runs, and samples in which functions upper\n"
-    "halves of vector registers are in use (AVX, ZMM_HI256): there SSE code may run\n"
-    "slowly. Threads, children and what they execute are followed, by ptrace: any\n"
-    "program will do, static ones too. Only threads that run are sampled.\n"
+    "Runs a program, or follows a running process, and samples the functions that run\n"
+    "while upper halves of vector registers are in use (AVX, ZMM_HI256): SSE code may\n"
+    "be slow there. It follows threads, child processes, and the programs that they\n"
+    "execute, through ptrace, so a program may be statically linked, too. Only\n"
+    "running threads are sampled.\n"
     "\n"
-    "  -a, --all            list all functions, clean ones too\n"
-    "  -n, --show=COUNT     list so many functions (20)\n"
-    "  -o, --output=FILE    write the report there, not on standard error (with\n"
+    "  -a, --all            list all functions, also clean ones\n"
+    "  -n, --show=COUNT     list this many functions (20)\n"
+    "  -o, --output=FILE    write the report to FILE (default: standard error; with\n"
     "                       --pid, standard output)\n"
-    "  -p, --pid=PID        follow this process, and what it forks from now on\n"
-    "  -r, --rate=HZ        look at the program so often a second (1000)\n"
-    "  -s, --seconds=COUNT  stop sampling then; the program runs on\n"
+    "  -p, --pid=PID        follow this process and its future child processes\n"
+    "  -r, --rate=HZ        take this many samples a second (1000)\n"
+    "  -s, --seconds=COUNT  stop sampling after this time; the program runs on\n"
     "  -J, --json           print a JSON object for each function, and a summary\n"
-    "  -h, --help           print this\n"
+    "  -h, --help           print this help\n"
     "\n"
-    "Ctrl-C ends sampling, with the report.\n"
+    "Ctrl-C ends sampling and prints the report.\n"
     "\n"
-    "Exit status: that of CMD, 128 and the signal if one ended it; 126 or 127 if it\n"
-    "could not be executed; with --pid 0; 3 wrong usage, or not permitted.\n"
+    "Exit status: that of CMD (0 with --pid), or 128 plus the signal that ended it;\n"
+    "126 or 127 CMD could not be executed; 3 wrong usage, or no permission.\n"
     "\n"
     "Examples:\n"
     "  carry xstate prof -- openssl speed -seconds 1 -evp chacha20-poly1305\n"
@@ -59,7 +60,7 @@ int xstate_prof(int argc, char **argv) {
     if (!options_read(argc, argv, usage, rows, OPERANDS_COMMAND, &status))
         return status;
     if ((optind < argc) == (pid != 0))
-        return command_usage(argv[0], "a command or --pid is needed, and not both");
+        return command_usage(argv[0], "either a command or --pid is needed");
     options.command = pid ? NULL : argv + optind;
     options.process = (pid_t)pid;
     return prof_run(&options);

@@ -5,6 +5,6 @@
 
 int prof_run(const struct prof_options *options) {
     (void)options;
-    return command_error("built without 'xstate prof': install libdw (in Debian, libdw-dev), and "
-                         "build anew");
+    return command_error(
+        "built without 'xstate prof': install libdw (in Debian, libdw-dev), and build again");
 }

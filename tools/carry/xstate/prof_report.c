@@ -53,16 +53,18 @@ static void print_verdict(const struct prof_report *report, FILE *stream) {
     text_count(all, counts->all);
     text_count(dirty, counts->dirty);
     if (!counts->all)
-        fputs("No sample: no thread was seen to run. Try longer, or a higher --rate.\n", stream);
+        fputs("No sample: no thread was running at any of them. Sample for longer, or at a\n"
+              "higher --rate.\n",
+              stream);
     else if (!counts->dirty)
         fprintf(stream, "Clean: uppers were in use in none of %s sample%s.\n", all,
                 text_plural(counts->all));
     else
         fprintf(stream,
                 "Dirty: uppers were in use in %s of %s sample%s (%.1f %%).\n"
-                "Functions that compute with ymm or zmm registers are among them rightly, until\n"
-                "they execute vzeroupper. Others were called with uppers that somebody left:\n"
-                "'carry xstate leavers' tells who, 'carry xstate cost' what it costs here.\n",
+                "Functions that compute with ymm or zmm registers may use uppers until they\n"
+                "execute vzeroupper. Other functions were called with dirty uppers: 'carry xstate\n"
+                "leavers' finds the code that left them, 'carry xstate cost' measures the cost.\n",
                 dirty, all, text_plural(counts->all), percent(counts->dirty, counts->all));
     if (report->samples->lost)
         fprintf(stream, "%s sample%s could not be attributed.\n",

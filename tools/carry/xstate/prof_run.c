@@ -26,7 +26,7 @@ static int report(const struct prof_options *options, const struct samples *samp
     if (functions_collect(&functions, samples))
         prof_report(&(struct prof_report){options, samples, result, &functions}, stream);
     else
-        status = command_error("no memory");
+        status = command_error("out of memory");
     functions_free(&functions);
     fflush(stream);
     return status;
@@ -69,7 +69,7 @@ int prof_run(const struct prof_options *options) {
     struct launch launch = {0};
     sigset_t mask;
     if (!has_uppers())
-        return command_error("this CPU has no AVX: there are no upper halves to be dirty");
+        return command_error("this CPU has no AVX, so it has no upper halves that could be dirty");
     FILE *stream = report_open(options->output, options->command ? stderr : stdout);
     if (!stream)
         return STATUS_ERROR;

@@ -117,7 +117,7 @@ static void tell_of_rights(struct trace *trace, pid_t process) {
     if (!lost)
         return;
     name[size] = '\0';
-    command_error("'%s' is %s: traced, it runs without the rights that gives", name, lost);
+    command_error("'%s' is %s: while traced, it runs without these rights", name, lost);
     trace->told_of_rights = true;
 }
 
@@ -227,7 +227,7 @@ static int not_traced(pid_t process) {
     char reason[XSTATE_PROBLEM_SIZE];
     if (errno != EPERM)
         return process_error(process);
-    return command_error("may not trace process %d: %s", (int)process,
+    return command_error("cannot trace process %d: %s", (int)process,
                          xstate_thread_refusal(reason, process));
 }
 

@@ -85,24 +85,24 @@ static int ptrace_scope(void) {
 static void explain_refusal(char *problem, const struct status *status) {
     static const char *const scopes[] = {
         NULL,
-        "only its parent may trace it (kernel.yama.ptrace_scope is 1): be root, or set that to 0",
+        "only its parent may trace it (kernel.yama.ptrace_scope is 1): run as root, or set it to 0",
         "only root may trace (kernel.yama.ptrace_scope is 2)",
         "nobody may trace (kernel.yama.ptrace_scope is 3)",
     };
     const int scope = ptrace_scope();
-    const char *reason = "the system forbids to trace it: it shields itself, or a container or "
-                         "security module does";
+    const char *reason = "the system refuses to trace it: it made itself undumpable, or a "
+                         "container or security module refuses";
     struct status tracer;
     char name[32];
     if (status->tracer && read_status(&tracer, status->tracer)) {
-        snprintf(problem, XSTATE_PROBLEM_SIZE, "process %d (%s) traces it already, as debuggers do",
+        snprintf(problem, XSTATE_PROBLEM_SIZE, "process %d (%s) already traces it, as debuggers do",
                  tracer.process, xstate_thread_name(name, sizeof name, tracer.process));
         return;
     }
     if (status->is_kernel)
-        reason = "it is of the kernel";
+        reason = "it is a kernel thread";
     else if (geteuid() != 0 && status->user != (long)geteuid())
-        reason = "it is another user's: be that user, or root";
+        reason = "it belongs to another user: run as that user, or as root";
     else if (scope > 0 && scope < (int)(sizeof scopes / sizeof *scopes))
         reason = scopes[scope];
     snprintf(problem, XSTATE_PROBLEM_SIZE, "%s", reason);
@@ -129,7 +129,7 @@ static void fail(struct xstate_thread *thread, int error) {
         explain_refusal(thread->problem, &status);
     else if (error == ETIMEDOUT)
         snprintf(thread->problem, sizeof thread->problem,
-                 "it does not stop: it sleeps uninterruptibly");
+                 "it does not stop: it is in an uninterruptible sleep");
     else if (error == ENODEV || error == EINVAL)
         snprintf(thread->problem, sizeof thread->problem, "this CPU or kernel has no XSAVE");
     else

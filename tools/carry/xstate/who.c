@@ -21,26 +21,26 @@ static const char usage[] =
     "Usage: carry xstate who [OPTION]... PID...\n"
     "\n"
     "Shows which components of extended state each thread of a process has in use,\n"
-    "and what that costs on this CPU, measured now: each switch between threads saves\n"
-    "and loads them, and dirty upper halves may slow SSE code, libm too. A component\n"
-    "can be in use though its registers hold what the CPU starts with (\"initial\").\n"
+    "and measures their cost on this CPU: each context switch saves and loads them,\n"
+    "and dirty upper halves may slow down SSE code, such as libm. A component can be\n"
+    "in use although its registers hold their initial values (\"initial\").\n"
     "\n"
     "  -J, --json    print a JSON object for each process\n"
-    "  -h, --help    print this\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Verdicts:\n"
-    "  dirty ZMM, dirty YMM    upper halves are dirty: vector code runs just now, or\n"
-    "                          ended without vzeroupper, as where the thread sleeps\n"
-    "  tiles                   AMX tiles are in use: 8 KiB more at each switch\n"
-    "  masks                   k0-7 or zmm16-31, as glibc's string functions leave\n"
-    "                          them: harmless\n"
-    "  clean                   nothing but SSE and x87\n"
+    "  dirty ZMM, dirty YMM    upper halves are dirty: vector code is running, or it\n"
+    "                          ended without vzeroupper (if the thread sleeps)\n"
+    "  tiles                   AMX tiles are in use: each switch saves 8 KiB more\n"
+    "  masks                   k0-7 or zmm16-31 are in use, as string functions of\n"
+    "                          glibc leave them: harmless\n"
+    "  clean                   only SSE and x87 are in use\n"
     "\n"
-    "Each thread is stopped for some microseconds; those that were stopped stay so.\n"
+    "Each thread is stopped for some microseconds; stopped threads stay stopped.\n"
     "\n"
     "Exit status:\n"
-    "  0  no thread has dirty upper halves     1  one has, costly or not\n"
-    "  3  wrong usage, no such process, or threads that may not be read\n"
+    "  0  no thread has dirty upper halves     1  a thread has, costly or not\n"
+    "  3  wrong usage, no such process, or no permission to read a thread\n"
     "\n"
     "Examples:\n"
     "  carry xstate who $(pidof server)\n"
@@ -105,13 +105,13 @@ static int print_problems(const struct who_process *process) {
     if (process->refused > 1)
         snprintf(others, sizeof others, ", and %zu more", process->refused - 1);
     const struct xstate_thread *first = &process->threads[process->count - process->refused];
-    return command_error("process %d: thread %d%s: cannot be read: %s", process->pid, first->tid,
+    return command_error("process %d: cannot read thread %d%s: %s", process->pid, first->tid,
                          others, first->problem);
 }
 
 static int report(struct who_process *process, struct who_costs *costs, bool json) {
     if (process->read && !who_measure(costs, process))
-        return command_error("not enough memory");
+        return command_error("out of memory");
     if (process->read && json)
         who_print_json(process, costs);
     else if (process->read)
@@ -124,7 +124,7 @@ static int show_process(pid_t pid, struct who_costs *costs, bool json) {
     struct who_process process = {.pid = pid};
     char path[64];
     if (pid == getpid())
-        return command_error("process %d is this one: it cannot stop itself", pid);
+        return command_error("process %d is this command, which cannot stop itself", pid);
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *folder = opendir(path);
     if (!folder)
@@ -132,7 +132,7 @@ static int show_process(pid_t pid, struct who_costs *costs, bool json) {
                                : command_error("process %d: %s", pid, strerror(errno));
     xstate_thread_name(process.name, sizeof process.name, pid);
     int status = read_threads(&process, folder) ? report(&process, costs, json)
-                                                : command_error("not enough memory");
+                                                : command_error("out of memory");
     closedir(folder);
     free(process.threads);
     return status;
@@ -151,7 +151,7 @@ static int show_all(char **argv, int first, int count, bool json) {
     pid_t pid;
     for (int i = first; i < count; i++)
         if (!parse_pid(argv[i], &pid))
-            return command_usage(argv[0], "'%s' is no number of a process", argv[i]);
+            return command_usage(argv[0], "'%s' is not a process number", argv[i]);
     xstate_thread_prepare();
     for (int i = first; i < count && !command_output_failed(); i++) {
         parse_pid(argv[i], &pid);
@@ -169,6 +169,6 @@ int xstate_who(int argc, char **argv) {
     if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
     if (optind == argc)
-        return command_usage(argv[0], "the number of a process is needed");
+        return command_usage(argv[0], "a process number is needed");
     return show_all(argv, optind, argc, json);
 }

@@ -74,8 +74,9 @@ static void print_penalty(const struct who_process *process, const struct xstate
     const double factor = exp->factor[0][state];
     snprintf(text + used, sizeof text - (size_t)used,
              " On this CPU %s: exp() takes %.1f ns with them and %.1f without, %.1f times as long.",
-             factor >= XSTATE_PENALTY ? "they slow SSE code until vzeroupper is executed"
-                                      : "they cost no more than switches do",
+             factor >= XSTATE_PENALTY
+                 ? "they slow down SSE code until something executes vzeroupper"
+                 : "they only cost time at context switches",
              exp->ns[0][state], exp->ns[0][XSTATE_CLEAN], factor);
     text_wrap(stdout, 0, text);
 }
@@ -85,7 +86,7 @@ void who_print_text(const struct who_process *process, const struct who_costs *c
     text_print_clean(stdout, process->name);
     printf("): %zu thread%s", process->read, text_plural(process->read));
     if (process->gone)
-        printf(", and %zu that ended meanwhile", process->gone);
+        printf(", and %zu ended", process->gone);
     putchar('\n');
     print_groups(process, costs);
     putchar('\n');
