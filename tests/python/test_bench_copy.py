@@ -85,7 +85,7 @@ def test_text_fits_into_a_terminal(carry: Run) -> None:
     assert max(map(len, lines)) <= 80
     assert [line.split(":")[0] for line in lines if line.endswith("; ns")] == [
         "hot", "cold", "beside", "mixed64", "pipe"]  # fmt: skip
-    tables = done.stdout.split("loses to the better")[0]
+    tables = done.stdout.split("is slower than the faster")[0]
     assert tables.count("\n   1 MiB  ") == 8
 
 
@@ -112,7 +112,7 @@ def test_help(carry: Run, option: str) -> None:
         (["--size", "0"], "1 to 1073741824, not '0'"),
         (["--size", "x"], "not 'x'"),
         (["--size"], "--size"),
-        (["--size", "1"] * 33, "32 times at most"),
+        (["--size", "1"] * 33, "at most 32 times"),
         (["--mode", "warm"], "no mode 'warm'"),
         (["--nosuch"], "nosuch"),
         (["64"], "unexpected argument '64'"),

@@ -18,7 +18,7 @@ static const struct subcommands commands = {
              "\n"
              "Benchmarks:\n",
     .outro = "\n"
-             "carry bench BENCHMARK --help tells the options of one.\n"
+             "carry bench BENCHMARK --help lists the options of a benchmark.\n"
              "\n"
              "Example:\n"
              "  carry bench sum --quick\n",

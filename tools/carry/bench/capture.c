@@ -54,7 +54,7 @@ static const struct {
     const char *name, *heading;
 } tasks[] = {
     [VERIFY] = {"verify", "verify the checksums"},
-    [REPAIR] = {"repair", "write a copy in which they are right"},
+    [REPAIR] = {"repair", "write a copy with repaired checksums"},
     [READ] = {"read", "only read"},
     [COPY] = {"copy", "only copy"},
 };
@@ -112,20 +112,24 @@ struct bench {
 static const char usage[] =
     "Usage: carry bench capture [OPTION]... [FILE]\n"
     "\n"
-    "Times carry check and carry fix, and other programs that are installed, on one\n"
-    "large capture in the page cache. Its packets are those of FILE again and again,\n"
-    "or are made for it: 60, 590 and 1514 bytes at 7:4:1. It lies in $TMPDIR, or\n"
-    "/tmp, meanwhile, as do the copies that programs make of it.\n"
+    "Times carry check, carry fix, and other installed programs on one large capture\n"
+    "in the page cache. The capture repeats the packets of FILE (default: made-up\n"
+    "packets of 60, 590 and 1514 bytes, 7:4:1). The capture and the copies that the\n"
+    "programs write are in $TMPDIR (/tmp) while the command runs.\n"
     "\n"
-    "  --size=BYTES  how large the capture is at least, as 1G or 200M (1G)\n"
-    "  --quick       the same as --size=64M\n"
-    "  --libpcap-loop  only go through FILE by libpcap, with an empty callback: the\n"
-    "                least that a program built on it takes; times nothing\n"
-    "  -J, --json    everything measured, as one object\n"
-    "  -h, --help    this text\n"
+    "  --size=BYTES    make the capture at least this large, as 1G or 200M (1G)\n"
+    "  --quick         the same as --size=64M\n"
+    "  --libpcap-loop  time nothing: only read FILE through libpcap with an empty\n"
+    "                  callback, the minimal work of a program that uses libpcap\n"
+    "  -J, --json      print everything measured as a JSON object\n"
+    "  -h, --help      print this help\n"
     "\n"
-    "Exit status: 0 measured; 1 carry failed; 3 wrong usage, or no room; 127 there\n"
-    "is no libpcap for --libpcap-loop.\n";
+    "Exit status: 0 measured; 1 carry failed; 3 wrong usage, or no space left; 127\n"
+    "--libpcap-loop found no libpcap.\n"
+    "\n"
+    "Examples:\n"
+    "  carry bench capture --quick\n"
+    "  carry bench capture --size=4G capture.pcap\n";
 
 /* --- Options --- */
 
@@ -232,7 +236,7 @@ static bool make_captures(struct bench *bench) {
     bench->whole = open_nameless();
     bench->part = open_nameless();
     if (!bench->whole || !bench->part || !create_copy()) {
-        command_error("cannot make a file to measure on in %s: %s", work_folder(), strerror(errno));
+        command_error("cannot create a capture in %s: %s", work_folder(), strerror(errno));
         return false;
     }
     return make(bench->whole, options->source, options->size, &bench->whole_bytes) &&
@@ -337,8 +341,9 @@ static void print_text(const struct bench *bench) {
     bench_machine(&machine);
     printf("%s%s%s, %ld cores\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE),
            sysconf(_SC_NPROCESSORS_ONLN));
-    printf("a capture of %s in the page cache; programs with * read %s\n"
-           "once, the others all of it %d times: medians\n\n",
+    printf("capture: %s in the page cache; programs with * read %s once,\n"
+           "the others all of it %d times: medians\n"
+           "\n",
            text_bytes(whole, bench->whole_bytes), text_bytes(part, bench->part_bytes), ROUNDS);
     printf("  %-22s %9s %12s\n", "", "GB/s", "peak memory");
     for (size_t i = 0; i < SUBJECTS; i++) {

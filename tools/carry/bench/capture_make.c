@@ -53,7 +53,7 @@ static bool read_packets(struct pool *pool, const char *source) {
     }
     carry_capture_close(capture);
     if (pool->used == 0)
-        command_error("%s: no packets to repeat", source);
+        command_error("%s: it holds no packets to repeat", source);
     return pool->used != 0;
 }
 
@@ -141,7 +141,7 @@ static bool write_file(FILE *out, const struct pool *pool, uint64_t size) {
     for (; fine && written < size; written += pool->used)
         fine = fwrite(pool->bytes, pool->used, 1, out) == 1;
     if (!fine || fflush(out))
-        command_error("cannot write a capture to measure on: %s", strerror(errno));
+        command_error("cannot write the capture: %s", strerror(errno));
     return fine && !ferror(out);
 }
 

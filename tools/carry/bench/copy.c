@@ -30,20 +30,20 @@ static void print_usage(const void *context) {
     (void)context;
     puts("Usage: carry bench copy [OPTION]...\n"
          "\n"
-         "Times copies on this machine: every kernel of carry_copy(), memcpy of the C\n"
-         "library, those that survive faults, that sum in the same pass, or go past the\n"
-         "caches, process_vm_readv() within this process, and moves beside memmove. Takes\n"
+         "Times copies on this machine: every kernel of carry_copy(); copies that survive\n"
+         "faults, sum in the same pass, or bypass the caches; and, for comparison, memcpy\n"
+         "and memmove of the C library, and process_vm_readv() within this process. Takes\n"
          "half a minute.\n"
          "\n"
-         "  --quick       fewer sizes and rounds: some seconds\n"
+         "  --quick       fewer sizes and rounds: a few seconds\n"
          "  --size BYTES  only this size (may be repeated)\n"
          "  --mode MODE   only this mode (may be repeated):");
     for (size_t i = 0; i < COPY_MODES; i++)
         printf("                  %-9s%s\n", copy_modes[i].name, copy_modes[i].title);
-    puts("  -J, --json    everything measured, as one object\n"
-         "  -h, --help    this text\n"
+    puts("  -J, --json    print everything measured as a JSON object\n"
+         "  -h, --help    print this help\n"
          "\n"
-         "Exit status: 0 measured; 1 something copies wrongly, and nothing was timed;\n"
+         "Exit status: 0 measured; 1 a function copies wrongly, and nothing was timed;\n"
          "3 wrong usage.\n"
          "\n"
          "Examples:\n"
@@ -141,17 +141,17 @@ static size_t largest(const struct options *options) {
 
 static int run_bench(struct copy_bench *bench, const struct options *options) {
     if (!copy_prepare(bench, largest(options)) || !add_cells(bench, options))
-        return command_error("not enough memory, or no pipe");
+        return command_error("out of memory, or cannot make a pipe");
     size_t size;
     const char *wrong = copy_find_wrong(bench, &size);
     if (wrong) {
-        command_error("%s is WRONG: it copies %zu bytes to others", wrong, size);
+        command_error("%s is WRONG: it copies %zu bytes incorrectly", wrong, size);
         return STATUS_BAD;
     }
     if (!copy_measure(bench, options->quick ? 15 : 61, options->quick ? 20e3 : 50e3))
-        return command_error("not enough memory");
+        return command_error("out of memory");
     if (options->json)
-        return copy_print_json(bench) ? STATUS_CLEAN : command_error("not enough memory");
+        return copy_print_json(bench) ? STATUS_CLEAN : command_error("out of memory");
     copy_print_text(bench);
     return STATUS_CLEAN;
 }

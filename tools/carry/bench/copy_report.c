@@ -200,7 +200,8 @@ static void print_sized(const struct copy_bench *bench, enum copy_mode mode) {
     print_kernels(bench, table);
     putchar('\n');
     print_functions(bench, table);
-    printf("\n  %s, of best, where source and target start in a page:\n",
+    printf("\n"
+           "  %s, of best, by where source and target start in a page:\n",
            bench->memory.subjects[bench->focus].name);
     print_across(bench, &all, print_copy_of_best);
     puts("\n  sum_copy, of memcpy:");
@@ -238,7 +239,7 @@ static void print_beside(const struct copy_bench *bench) {
     if (!set->cell_count)
         return;
     print_title(COPY_BESIDE);
-    puts("  What a turn takes, and how much of that a copy adds to the work alone:");
+    puts("  Time of a turn, and how much of it the copy adds to the work alone:");
     for (size_t first = 0; first < set->subject_count; first += TURN_COLUMNS) {
         size_t last = first + TURN_COLUMNS;
         print_turns(set, first, last < set->subject_count ? last : set->subject_count);
@@ -252,7 +253,7 @@ static void print_moves(const struct copy_bench *bench) {
     if (is_empty(table_of(&all, 0)))
         return;
     print_title(COPY_MOVE);
-    puts("  carry_copy_move(), of memmove, where source and target start in a page:");
+    puts("  carry_copy_move(), of memmove, by where source and target start in a page:");
     print_across(bench, &all, print_move_of_memmove);
 }
 
@@ -281,7 +282,8 @@ static void print_loss(const struct copy_cell *cell, double loss) {
 static void print_losses(const struct copy_bench *bench) {
     const struct copy_set *set = &bench->memory;
     bool any = false;
-    printf("\n%s loses to the better one of memcpy and rep by more than %.0f%%:",
+    printf("\n"
+           "%s is slower than the faster of memcpy and rep by more than %.0f%%:",
            set->subjects[bench->focus].name, 100 * LOSS_TOLERATED);
     for (size_t i = 0; i < set->cell_count; i++) {
         double loss = copy_ratio(set, i, bench->focus, copy_best(bench, i)) - 1;
@@ -300,12 +302,12 @@ static void print_head(const struct copy_bench *bench) {
     printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
     printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
-    printf("  of best   the time of %s, the chosen kernel, in that of memcpy or rep,\n"
-           "            whichever takes less\n"
-           "  try       carry_copy_try()%s, and its time in that of carry_copy()\n",
+    printf("  of best   the time of %s, the chosen kernel, divided by\n"
+           "            that of memcpy or rep, whichever is faster\n"
+           "  try       carry_copy_try()%s, and its time divided by that of carry_copy()\n",
            bench->memory.subjects[bench->focus].name, bench->survives ? "" : " without handlers");
-    printf("  sum_copy  carry_sum_copy(), and its time in that of memcpy\n"
-           "  sum_try   carry_sum_copy_try(), and its time in that of sum_copy\n"
+    printf("  sum_copy  carry_sum_copy(), and its time divided by that of memcpy\n"
+           "  sum_try   carry_sum_copy_try(), and its time divided by that of sum_copy\n"
            "  sum+copy  carry_sum(), then carry_copy()\n"
            "  stream    carry_copy_stream()\n"
            "  readv     process_vm_readv() within this process\n"

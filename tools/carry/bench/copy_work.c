@@ -28,11 +28,11 @@
 
 const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_HOT] = {"hot", "the same bytes again and again"},
-    [COPY_COLD] = {"cold", "other bytes each time, too many for caches"},
+    [COPY_COLD] = {"cold", "other bytes each time, more than the caches hold"},
     [COPY_MIXED] = {"mixed64", "0 to 64 bytes at changing addresses within 1 MiB"},
-    [COPY_BESIDE] = {"beside", "a microsecond of other work behind each copy"},
-    [COPY_MOVE] = {"move", "the same bytes between ranges that overlap"},
-    [COPY_PIPE] = {"pipe", "32 KiB written to a pipe and read from it"},
+    [COPY_BESIDE] = {"beside", "a microsecond of other work after each copy"},
+    [COPY_MOVE] = {"move", "the same bytes, between overlapping ranges"},
+    [COPY_PIPE] = {"pipe", "32 KiB, written to a pipe and read from it"},
 };
 
 const struct copy_alignment copy_alignments[COPY_ALIGNMENTS] = {{0, 0}, {1, 0}, {0, 3}, {13, 7}};

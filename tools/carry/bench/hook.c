@@ -45,19 +45,19 @@ struct hook_bench {
 static const char usage[] =
     "Usage: carry bench hook [OPTION]...\n"
     "\n"
-    "Times calls of a function of the C library through the PLT, and of a function\n"
-    "with a patchable entry: without a hook, and with callbacks that do nothing,\n"
-    "before the call, after it, and both. Then hooks all calls of this process at\n"
-    "once. Takes some two seconds.\n"
+    "Times calls of a C library function through the PLT, and of a function with a\n"
+    "patchable entry: without a hook, and with empty callbacks before the call, after\n"
+    "it, or both. Then hooks all calls of this process at once. Takes two seconds.\n"
     "\n"
     "  --quick       fewer rounds: a quarter of a second\n"
-    "  -J, --json    everything measured, as one object\n"
-    "  -h, --help    this text\n"
+    "  -J, --json    print everything measured as a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Exit status: 0 measured, or there are no hooks on this architecture; 1 a call\n"
-    "could not be hooked; 3 wrong usage, or no memory.\n"
+    "could not be hooked; 3 wrong usage, or out of memory.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
+    "  carry bench hook\n"
     "  carry bench hook --json\n";
 
 /* --- What is timed --- */
@@ -150,7 +150,7 @@ static int measure_state(struct hook_bench *bench, const struct bench_plan *plan
         command_error("cannot hook a function: %s", carry_error_text(error));
         status = STATUS_BAD;
     } else if (!measure_plan(plan, bench->ns[state])) {
-        status = command_error("no memory");
+        status = command_error("out of memory");
     }
     for (size_t i = 0; i < PLACES; i++)
         carry_hook_detach(&hooks[i]);
@@ -176,7 +176,7 @@ static int measure(struct hook_bench *bench, const struct bench_options *options
     plan.subjects = 1;
     plan.run = run_all;
     if (status == STATUS_CLEAN && !measure_plan(&plan, &bench->all))
-        status = command_error("no memory");
+        status = command_error("out of memory");
     return status;
 }
 
@@ -188,9 +188,10 @@ static double added(const struct hook_bench *bench, size_t state, size_t place) 
 
 static void print_text(const struct hook_bench *bench) {
     bench_machine_print(bench->rounds);
-    printf("\n%scalls%s: ns each, and what the hook adds (built for %d at most)\n",
+    printf("\n"
+           "%scalls%s: ns each, and what the hook adds (target: at most %d)\n",
            text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE), MOST_NS);
-    printf("%s%-20s%18s%18s%s\n", text_colour(COLOUR_FAINT), "", "call by the PLT",
+    printf("%s%-20s%18s%18s%s\n", text_colour(COLOUR_FAINT), "", "call through the PLT",
            "patchable entry", text_colour(COLOUR_NONE));
     for (size_t state = 0; state < STATES; state++) {
         printf("  %-18s", states[state].title);

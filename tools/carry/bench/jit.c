@@ -21,26 +21,28 @@ static const char *const way_names[JIT_WAYS] = {"compiled", "made"};
 static const char usage[] =
     "Usage: carry bench jit [OPTION]...\n"
     "\n"
-    "Times sums of 20 to 1,500 bytes by the kernel in portable C, by the best one\n"
-    "through carry_sum(), by a function made for that size, and by one made for all\n"
-    "of these sizes; then checks of packets of TCP over IPv4, and writes of their\n"
-    "addresses, ports, sequence number and time to live; and how long it takes to\n"
-    "make the functions. Takes some ten seconds.\n"
+    "Times sums of 20 to 1,500 bytes with the kernel in portable C, with the best\n"
+    "kernel through carry_sum(), with a function generated for the exact size, and\n"
+    "with one generated for all of these sizes. Then times checks of packets of TCP\n"
+    "over IPv4, writes of their addresses, ports, sequence number and time to live,\n"
+    "and the generation of the functions. Takes ten seconds.\n"
     "\n"
     "  --quick       fewer rounds: a second\n"
-    "  -J, --json    everything measured, as one object\n"
-    "  -h, --help    this text\n"
+    "  -J, --json    print everything measured as a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
-    "Exit status: 0 measured, or nothing can be made on this architecture; 1 a\n"
-    "function is wrong; 3 wrong usage, no memory, or built without libcarry-jit.\n"
+    "Exit status: 0 measured, or nothing can be generated on this architecture; 1 a\n"
+    "function is wrong; 3 wrong usage, out of memory, or built without libcarry-jit.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
+    "  carry bench jit\n"
     "  carry bench jit --json\n";
 
 /* --- For people --- */
 
 static void print_sums(const struct jit_bench *bench, size_t mode) {
-    printf("\n%ssums, %s%s: ns a call; how much faster than %s through carry_sum()\n",
+    printf("\n"
+           "%ssums, %s%s: ns a call, and how many times as fast as %s through carry_sum()\n",
            text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
     printf("%s  bytes  generic     best    exact    range      exact    range   exact, ns/byte%s\n",
            text_colour(COLOUR_FAINT), text_colour(COLOUR_NONE));
@@ -88,8 +90,9 @@ static const char *function_title(size_t function, char text[2 * TEXT_SIZE]) {
 }
 
 static void print_making(const struct jit_bench *bench) {
-    printf("\n%sfunctions%s: us to make and release one, bytes of it\n", text_colour(COLOUR_BOLD),
-           text_colour(COLOUR_NONE));
+    printf("\n"
+           "%sfunctions%s: us to generate and release each, and its bytes\n",
+           text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE));
     for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
         char title[2 * TEXT_SIZE], text[TEXT_SIZE];
         if (bench->text_sizes[i])
@@ -181,6 +184,6 @@ int bench_jit(int argc, char **argv) {
     else if (bench.supported)
         print_text(&bench);
     else
-        printf("No functions are made at run time on %s\n", carry_cpu_arch());
+        printf("No functions are generated at run time on %s\n", carry_cpu_arch());
     return STATUS_CLEAN;
 }

@@ -5,6 +5,6 @@
 
 int bench_jit_measure(struct jit_bench *bench) {
     (void)bench;
-    return command_error("built without 'bench jit': install asmjit (in Debian, libasmjit-dev), "
-                         "and build anew");
+    return command_error(
+        "built without 'bench jit': install asmjit (in Debian, libasmjit-dev), and build again");
 }

@@ -136,7 +136,7 @@ static int make_all(struct jit_work *work) {
     for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
         int error = make(work, i, &work->functions[i]);
         if (error && error != CARRY_ERROR_UNSUPPORTED)
-            return command_error("cannot make a function: %s", carry_error_text(error));
+            return command_error("cannot generate a function: %s", carry_error_text(error));
         if (error)
             continue;
         work->made[work->made_count++] = i;
@@ -331,13 +331,13 @@ static void prepare(struct jit_work *work) {
 
 static int measure_all(struct jit_work *work) {
     if (!measure_making(work))
-        return command_error("no memory");
+        return command_error("out of memory");
     int status = make_all(work);
     if (status == STATUS_CLEAN && !is_right(work)) {
-        command_error("a function made at run time is wrong, and was not timed");
+        command_error("a generated function is wrong, and was not timed");
         status = STATUS_BAD;
     } else if (status == STATUS_CLEAN && !(measure_sums(work) && measure_packets(work))) {
-        status = command_error("no memory");
+        status = command_error("out of memory");
     }
     release(work);
     return status;

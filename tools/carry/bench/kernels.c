@@ -61,22 +61,23 @@ static void print_usage(const void *context) {
     printf("Usage: carry bench %s [OPTION]...\n"
            "\n"
            "Times the kernels of %s on this machine.\n"
-           "Beside them it times a plain C loop, and a routine that only loads the bytes.\n"
-           "Takes about half a minute.\n"
+           "For comparison, it also times a plain C loop, and a routine that only loads the\n"
+           "bytes. Takes half a minute.\n"
            "\n"
            "  --quick           fewer sizes and rounds: a few seconds\n"
-           "  --full            every mode at every size and alignment: about a minute\n"
-           "  --kernel NAME     only this kernel (may be repeated, as those below)\n"
+           "  --full            every mode at every size and alignment: a minute\n"
+           "  --kernel NAME     only this kernel (may be repeated, as may --size,\n"
+           "                    --align and --mode)\n"
            "  --size BYTES      only this size\n"
            "  --align BYTES     only this alignment\n"
            "  --mode MODE       only this mode:\n",
            work->name, work->title);
     for (size_t i = 0; i < MODE_COUNT; i++)
         printf("                      %-12s%s\n", modes[i].name, modes[i].title);
-    printf("  --against [NAME]  compare the chosen kernel, or --kernel, with this one (or\n"
-           "                    the best scalar one) in a table of lengths and alignments\n"
-           "  -J, --json        everything measured, as one object\n"
-           "  -h, --help        this text\n"
+    printf("  --against [NAME]  compare --kernel (the chosen kernel) with kernel NAME (the\n"
+           "                    best scalar one), in a table of lengths and alignments\n"
+           "  -J, --json        print everything measured as a JSON object\n"
+           "  -h, --help        print this help\n"
            "\n"
            "Exit status: 0 measured; 1 a kernel computes wrong results and was not timed;\n"
            "3 wrong usage.\n"
@@ -104,7 +105,7 @@ static int add_mode(const char *command, const struct option_row *row, const cha
 static int add_kernel(const char *command, const struct option_row *row, const char *name) {
     struct options *options = row->target;
     if (options->kernel_count == BENCH_LIST_MAX)
-        return command_usage(command, "--kernel may be given %d times at most", BENCH_LIST_MAX);
+        return command_usage(command, "--kernel may be given at most %d times", BENCH_LIST_MAX);
     options->kernels[options->kernel_count++] = name;
     return STATUS_CLEAN;
 }
@@ -151,8 +152,7 @@ static int complete(struct options *options) {
     if (options->every_cell && options->effort == &quick)
         return command_usage(options->name, "--quick and --full exclude each other");
     if (exact && options->modes & mixes)
-        return command_usage(options->name,
-                             "the mixed modes have sizes and alignments of their own");
+        return command_usage(options->name, "mixed modes exclude --size and --align");
     if (!options->modes)
         options->modes = exact || options->against ? all & ~mixes : all;
     options->every_cell |= exact || options->against;
@@ -178,7 +178,7 @@ static int check_usable(const struct kernel_table *table, const char *name) {
     if (!find_kernel(table, name, &kernel))
         return command_error("%s has no kernel '%s'; carry cpu lists them", table->function, name);
     if (kernel.missing)
-        return command_error("kernel %s needs %s, which this CPU lacks or the mask takes away",
+        return command_error("kernel %s needs %s, which this CPU lacks or CARRY_CPU_MASK removes",
                              name, kernel.missing);
     return STATUS_CLEAN;
 }
@@ -205,11 +205,12 @@ static int resolve_against(struct options *options) {
     if (!options->against_name)
         options->against_name = best_scalar_name(options->table);
     if (options->kernel_count > 1)
-        return command_usage(options->name, "--against compares two: name one --kernel at most");
+        return command_usage(options->name, "--against excludes more than one --kernel");
     if (options->kernel_count == 0)
         options->kernels[options->kernel_count++] = kernel_table_chosen_name(options->table);
     if (strcmp(options->kernels[0], options->against_name) == 0)
-        return command_usage(options->name, "%s against itself: name another with --kernel",
+        return command_usage(options->name,
+                             "cannot compare %s with itself: select another --kernel",
                              options->against_name);
     options->kernels[options->kernel_count++] = options->against_name;
     return STATUS_CLEAN;
@@ -290,7 +291,7 @@ static void report_wrong(const struct kernels_bench *bench) {
 static int report(const struct kernels_bench *bench, const struct options *options) {
     int status = bench->wrong_count ? STATUS_BAD : STATUS_CLEAN;
     if (options->json)
-        return kernels_print_json(bench) ? status : command_error("not enough memory");
+        return kernels_print_json(bench) ? status : command_error("out of memory");
     kernels_print_head(bench);
     if (options->against) {
         kernels_print_against(bench);
@@ -312,14 +313,14 @@ static int run_bench(struct kernels_bench *bench, const struct options *options)
     bench->plan.rounds = options->effort->rounds;
     bench->plan.sample_ns = options->effort->sample_ns;
     if (!add_cells(bench, options) || !kernels_prepare(bench))
-        return command_error("not enough memory");
+        return command_error("out of memory");
     kernels_verify(bench);
     report_wrong(bench);
     if (!has_enough_subjects(bench, options))
         return STATUS_BAD;
     choose_roles(bench, options);
     if (!kernels_measure(bench))
-        return command_error("not enough memory");
+        return command_error("out of memory");
     return report(bench, options);
 }
 

@@ -291,7 +291,8 @@ void kernels_print_against(const struct kernels_bench *bench) {
     for (size_t i = 0; i < MODE_COUNT; i++) {
         if (is_mix(&modes[i]) || aligns_of(bench, &modes[i]).count == 0)
             continue;
-        printf("\n%s%s%s: %s/%s in ns a call, and how often the new fits into the old\n",
+        printf("\n"
+               "%s%s%s: %s/%s in ns a call, and how many times as fast the second is\n",
                text_colour(COLOUR_BOLD), modes[i].name, text_colour(COLOUR_NONE), old, new);
         print_grid(bench, &modes[i], 18, print_old_new);
     }
@@ -370,13 +371,13 @@ void kernels_print_head(const struct kernels_bench *bench) {
     printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
     printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
     printf("  plain    %s\n", bench->work->plain_title);
-    printf("  load     loads the bytes %u bits at a time and does nothing else\n",
+    printf("  load     loads the bytes, %u bits at a time, and does nothing else\n",
            bench->load_bits);
-    puts("  floor    a call that does nothing; every time below includes one");
-    puts("  added    above a turn with an empty call, of turns that follow each other");
-    printf("  of load  the load bound's time in the time of %s%s\n",
+    puts("  floor    an empty call; every time below includes it");
+    puts("  added    the time that a call adds to a turn with an empty call");
+    printf("  of load  the time of load divided by that of %s%s\n",
            bench->subjects[bench->focus].name, bench->focus_chosen ? ", the chosen kernel" : "");
-    printf("  spread   half the distance of the quartiles of %zu rounds, in the table's\n"
-           "           least steady cell; times are medians\n",
+    printf("  spread   half the distance between the quartiles of %zu rounds, in the\n"
+           "           noisiest cell of the table; times are medians\n",
            bench->plan.rounds);
 }

@@ -24,21 +24,24 @@
 
 const struct mode modes[MODE_COUNT] = {
     {.name = "hot", .title = "the same bytes again and again"},
-    {.name = "latency", .title = "each call waits for the last sum", .dependent = true},
+    {.name = "latency", .title = "each call needs the previous sum", .dependent = true},
     {.name = "mixed64",
      .title = "1 to 64 bytes at random addresses within 1 MiB",
      .sample_calls = 1 << 14,
      .shares = {{1, 64, 1}}},
     {.name = "mixed1500",
-     .title = "1 to 1500 bytes, likewise",
+     .title = "1 to 1500 bytes, the same way",
      .sample_calls = 1 << 12,
      .shares = {{1, 1500, 1}}},
     {.name = "imix",
-     .title = "40, 576 and 1500 bytes at 7:4:1, likewise",
+     .title = "40, 576 and 1500 bytes, 7:4:1, the same way",
      .sample_calls = 1 << 13,
      .shares = {IMIX_SHARES}},
-    {.name = "beside", .title = "other work behind each call", .beside = true},
-    {.name = "beside-imix", .title = "the same, of imix", .beside = true, .shares = {IMIX_SHARES}},
+    {.name = "beside", .title = "other work after each call", .beside = true},
+    {.name = "beside-imix",
+     .title = "the same, with the sizes of imix",
+     .beside = true,
+     .shares = {IMIX_SHARES}},
 };
 
 /* What a call costs that does nothing but depend on its argument, as the latency mode needs. */

@@ -26,7 +26,7 @@ int bench_add_number(const char *command, const struct option_row *row, const ch
     if (status != STATUS_CLEAN)
         return status;
     if (list->count == BENCH_LIST_MAX)
-        return command_usage(command, "--%s may be given %d times at most", row->name,
+        return command_usage(command, "--%s may be given at most %d times", row->name,
                              BENCH_LIST_MAX);
     list->items[list->count++] = number;
     return STATUS_CLEAN;

@@ -34,29 +34,30 @@ static const struct effort normal = {16384, 10000, 101, 500e3, 1};
 static const char usage[] =
     "Usage: carry bench patch [OPTION]...\n"
     "\n"
-    "Times calls and branches in each form that programs have for them, patched\n"
-    "ones among them: one site, 64, a callee of eight instructions, and cold sites,\n"
-    "which have a cache line each. Then commits: of one site, back and forth, and of\n"
-    "10,000, alone and beside a thread that runs them, by each back end that works\n"
-    "here; and how long each commit keeps another thread from its work, one that runs\n"
-    "the sites and one that does not. Takes some eight seconds.\n"
+    "Times the forms of calls and branches that programs use, patched and not: at one\n"
+    "site, at 64 sites, with a callee of eight instructions, and at cold sites, each\n"
+    "in a cache line of its own. Then times commits of one site, back and forth, and\n"
+    "of many, alone and beside a thread that runs the sites, with each back end that\n"
+    "works here. Then measures how long a commit delays another thread that runs the\n"
+    "sites, and one that does not. Takes eight seconds.\n"
     "\n"
-    "  --sites=N     how many cold sites (16384)\n"
-    "  --batch=N     how many sites the large commit has (10000)\n"
+    "  --sites=N     time this many cold sites (16384)\n"
+    "  --batch=N     put this many sites into the large commit (10000)\n"
     "  --quick       fewer sites and rounds: a second\n"
-    "  -J, --json    everything measured, as one object\n"
-    "  -h, --help    this text\n"
+    "  -J, --json    print everything measured as a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Exit status: 0 measured, or there are no sites on this architecture; 1 sites\n"
-    "could not be patched; 3 wrong usage, or no memory.\n"
+    "could not be patched; 3 wrong usage, or out of memory.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
+    "  carry bench patch --quick\n"
     "  carry bench patch --sites=65536\n";
 
 /* --- What to time --- */
 
 static int no_memory(void) {
-    return command_error("cannot make text to measure: %s", strerror(errno));
+    return command_error("cannot create the code to measure: %s", strerror(errno));
 }
 
 static bool add_case(struct patch_bench *bench, enum patch_form form, size_t cell) {
@@ -137,7 +138,7 @@ static int patch_cases(const struct patch_bench *bench) {
         return STATUS_CLEAN;
     command_error("sites could not be patched: %s", error ? "the commit failed"
                                                     : after.called > before.called + calls
-                                                        ? "they are calls, and not instructions"
+                                                        ? "they are still calls, not instructions"
                                                         : carry_patch_reason_name(after.reason));
     return STATUS_BAD;
 }
@@ -192,7 +193,7 @@ static int measure(struct patch_bench *bench, const struct effort *effort) {
     if (status == STATUS_CLEAN && !measure_cases(bench, effort))
         return no_memory();
     if (status == STATUS_CLEAN && bench->commits.failed) {
-        command_error("a process that committed died");
+        command_error("a process that measured commits has died");
         return STATUS_BAD;
     }
     return status;

@@ -66,11 +66,11 @@ static void print_row(const struct patch_bench *bench, const char *title, enum p
 }
 
 static void print_cases(const struct patch_bench *bench) {
-    print_title("calls", ": ns each, and as a multiple of direct ones");
+    print_title("calls", ": ns each, and as a multiple of a direct call");
     print_columns(bench);
     for (size_t form = 0; !is_branch(form); form++)
         print_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
-    print_title("branches", ": ns with one instruction behind each, and what the branch adds");
+    print_title("branches", ": ns with one instruction after each, and what the branch adds");
     print_columns(bench);
     print_row(bench, "none", FORM_INLINED, print_branch);
     for (size_t form = FORM_FLAG; form < FORM_COUNT; form++)
@@ -92,7 +92,7 @@ static void print_commits(const struct patch_bench *bench) {
     static const char *const titles[] = {"alone", "beside one"};
     char sites[TEXT_SIZE];
     const struct bench_stats *ns = bench->commits.synchronisation;
-    print_title("commits", ": us each and what guarded the sites, alone and beside a thread");
+    print_title("commits", ": us each and the guard, alone and beside a thread");
     printf("%s%33s%16s%10s calls%15s%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), "ns a site",
            text_colour(COLOUR_NONE));
@@ -105,8 +105,8 @@ static void print_commits(const struct patch_bench *bench) {
             putchar('\n');
         }
     }
-    printf("  a synchronisation of all cores: %.2f us alone, %.2f us beside a thread; live\n"
-           "  commits need one, and two behind traps\n",
+    printf("  synchronising all cores: %.2f us alone, %.2f us beside a thread; a live\n"
+           "  commit needs one, or two with traps as the guard\n",
            ns[0].median / 1e3, ns[1].median / 1e3);
 }
 
@@ -119,7 +119,7 @@ static void print_delay(const struct commit_delay *delay) {
 
 static void print_delays(const struct patch_bench *bench) {
     char sites[TEXT_SIZE];
-    print_title("delays", ": us that a commit holds another thread up, at its longest and in all");
+    print_title("delays", ": us that a commit delays another thread, longest and total");
     printf("%s%40s%18s%12s calls%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), text_colour(COLOUR_NONE));
     for (size_t way = 0; way < COMMIT_WAYS; way++) {
@@ -151,10 +151,10 @@ static void print_target_commits(const struct patch_bench *bench) {
     for (size_t work = 0; work < COMMIT_WORKS; work++) {
         double ns = bench->commits.of[way][work][1].ns.median;
         if (bench->commit_texts[work].shape.sites == 1)
-            printf("  commit of %s by %s, beside a thread: %.2f us (at most %d)\n",
+            printf("  commit of %s with %s, beside a thread: %.2f us (at most %d)\n",
                    commit_works[work].title, name, ns / 1e3, MOST_FLIP_US);
         else
-            printf("  commit of %zu calls by %s, beside a thread: %.1f ns a site (at most %d)\n",
+            printf("  commit of %zu calls with %s, beside a thread: %.1f ns a site (at most %d)\n",
                    bench->batch_sites, name, ns / (double)bench->batch_sites, MOST_SITE_NS);
     }
 }

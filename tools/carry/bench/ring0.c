@@ -19,30 +19,32 @@
 static const char usage[] =
     "Usage: carry bench ring0 [OPTION]...\n"
     "\n"
-    "Boots a kernel that has the library in it (ports/baremetal) in an emulator,\n"
-    "which counts the instructions of one operation: of switching interrupts, of\n"
-    "saving and restoring their flag, and of calls. The forms are: compiled in;\n"
-    "through a table of pointers; at a site as it was linked; at a patched site. The\n"
+    "Boots a kernel that contains the library (ports/baremetal) in an emulator, and\n"
+    "counts the instructions of operations: of switching interrupts, of saving and\n"
+    "restoring their flag, and of calls. Each operation has four forms: compiled in,\n"
+    "through a table of pointers, at a site as linked, and at a patched site. The\n"
     "table is the native one, or that of a hypervisor. Takes a second.\n"
     "\n"
-    "  --kernel FILE     the kernel, where " KERNEL " was not built with this\n"
-    "                    tool (-Dkernel=true): make -C ports/baremetal makes one\n"
-    "  --emulator FILE   in place of " EMULATOR "\n"
-    "  -J, --json        everything counted, as one object\n"
-    "  -h, --help        this text\n"
+    "  --kernel FILE     boot this kernel (default: " KERNEL ", which is beside\n"
+    "                    the tool if it was built with -Dkernel=true); make -C\n"
+    "                    ports/baremetal builds one, too\n"
+    "  --emulator FILE   use this emulator (" EMULATOR ")\n"
+    "  -J, --json        print everything counted as a JSON object\n"
+    "  -h, --help        print this help\n"
     "\n"
-    "Exit status: 0 counted; 1 the kernel did not tell it all; 3 wrong usage, or\n"
-    "there is no kernel or no emulator.\n"
+    "Exit status: 0 counted; 1 the kernel did not report all counts; 3 wrong usage,\n"
+    "or no kernel or emulator found.\n"
     "\n"
     "Examples:\n"
     "  carry bench ring0\n"
     "  carry bench ring0 --json --kernel build-test/baremetal/kernel.elf\n";
 
 static const char caveat[] =
-    "These are instructions, not times. An indirect call counts as one, as a direct one does, and "
-    "takes longer where it was not predicted or goes through a thunk; cli, sti and popf take more "
-    "than others. `carry bench patch` times calls on this CPU.\n"
-    "A call of restore has one instruction more than what is compiled in: it loads the argument.\n";
+    "These are instructions, not times. An indirect call counts as one instruction, as a direct "
+    "call does, but takes longer if it was not predicted or goes through a thunk; cli, sti and "
+    "popf take longer than other instructions. `carry bench patch` times calls on this CPU.\n"
+    "A call of restore has one instruction more than the compiled-in form: it loads the "
+    "argument.\n";
 
 struct options {
     const char *kernel;
@@ -124,7 +126,7 @@ int bench_ring0(int argc, char **argv) {
         return command_error("cannot read the kernel '%s'", options.kernel);
     if (!kernel)
         return command_error("no kernel was built with this tool (-Dkernel=true); run make -C "
-                             "ports/baremetal, and name its kernel.elf by --kernel");
+                             "ports/baremetal, and pass its kernel.elf to --kernel");
     status = ring0_run(options.emulator, kernel, &result);
     if (status != STATUS_CLEAN)
         return status;

@@ -142,7 +142,7 @@ int ring0_run(const char *emulator, const char *kernel, struct ring0_result *res
     if (status != STATUS_CLEAN)
         return status;
     if (strstr(output, "bench done") == NULL) {
-        command_error("the kernel '%s' did not tell what operations take", kernel);
+        command_error("the kernel '%s' did not report all counts", kernel);
         return STATUS_BAD;
     }
     char *rest = output;

@@ -32,29 +32,33 @@ struct report {
 static const char usage[] =
     "Usage: carry bench xstate [OPTION]...\n"
     "\n"
-    "Times thunks around a callback in SSE code, and switches of contexts, with\n"
-    "different components of extended state in use. Takes some five seconds.\n"
+    "Times thunks around a callback in SSE code, and context switches, with different\n"
+    "components of extended state in use. Takes five seconds.\n"
     "\n"
-    "  call         the function alone, by a pointer\n"
+    "Columns:\n"
+    "  call         the function alone, called through a pointer\n"
     "  enter        carry_thunk_enter: a callback before the function\n"
-    "  around       carry_thunk_around: one before it and one behind it\n"
+    "  around       carry_thunk_around: callbacks before and after it\n"
     "  xsavec       a callback before it, between XSAVEC and XRSTOR of all vectors\n"
     "\n"
-    "  pair         carry_xstate_save() and carry_xstate_load(), no switch\n"
+    "  pair         carry_xstate_save() and carry_xstate_load(), without a switch\n"
     "  switch       carry_context_switch()\n"
-    "  keep         the same between contexts that keep all components\n"
-    "  swapcontext  the C library's, which asks the system for the signal mask\n"
+    "  keep         the same, between contexts that keep all components\n"
+    "  swapcontext  swapcontext() of the C library, which also sets the signal mask\n"
     "\n"
-    "  exp          libm's, after an image of zeroes that names components was loaded\n"
+    "  exp          exp() of libm, after a load of an image of zeroes that names\n"
+    "               components\n"
     "\n"
+    "Options:\n"
     "  --quick       fewer rounds: half a second\n"
-    "  -J, --json    everything measured, as one object\n"
-    "  -h, --help    this text\n"
+    "  -J, --json    print everything measured as a JSON object\n"
+    "  -h, --help    print this help\n"
     "\n"
     "Exit status: 0 measured, or there is no extended state on this architecture;\n"
-    "3 wrong usage, or no memory.\n"
+    "3 wrong usage, or out of memory.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
+    "  carry bench xstate\n"
     "  carry bench xstate --json\n";
 
 /* --- Reports --- */
@@ -92,7 +96,7 @@ static void print_text(const struct report *report) {
            machine.version, machine.compiler, machine.flags, report->rounds);
     print_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
     print_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
-    print_grid(report->named, &report->images, "after an image that names", image_names, 1);
+    print_grid(report->named, &report->images, "after loading an image that names", image_names, 1);
 }
 
 static json_t *grid_json(const char *key, const uint64_t *masks, const struct xstate_grid *grid,
@@ -134,7 +138,7 @@ int bench_xstate(int argc, char **argv) {
     if (!bench_xstate_thunks(&report.thunks, &effort) ||
         !bench_xstate_images(&report.images, &effort) ||
         !bench_xstate_switches(&report.switches, &effort))
-        return command_error("no memory");
+        return command_error("out of memory");
     if (options.json)
         print_json(&report);
     else if (bench_xstate_supported())
