@@ -48,7 +48,7 @@ instructions: all
 
 # Peers that cannot be had are named in the report; the library must be built.
 peers = scripts/packages bench || \
-    { scripts/packages --check build && echo "Going on without." >&2; }
+    { scripts/packages --check build && echo "Continuing without them." >&2; }
 
 .PHONY: bench
 bench:
@@ -58,7 +58,7 @@ bench:
 .PHONY: bench-compare
 bench-compare:
 	@$(peers)
-	@$(PYTHON) bench/compare.py $(if $(QUICK),--quick) $(or $(BASE),$(error Say BASE=revision))
+	@$(PYTHON) bench/compare.py $(if $(QUICK),--quick) $(or $(BASE),$(error Set BASE=revision))
 
 .PHONY: models
 models: all packages-models
@@ -92,14 +92,14 @@ clean:
 help:
 	@echo "make           builds; the tool is $(BUILD)/tools/carry/carry"
 	@echo "make demo      installs what is missing, builds, checks the captures in examples/"
-	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some,"
-	@echo "               STEPS=list names them, QUICK=1 those worth running after every change)"
-	@echo "make test-ring0 installs what is missing, runs the core in kernels, emulated"
-	@echo "make instructions counts what calls execute, and compares it with what is on record"
-	@echo "make bench     installs what is missing, measures the library among its peers, fifteen"
+	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some of them,"
+	@echo "               QUICK=1 those to run after every change; STEPS=list lists them)"
+	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels"
+	@echo "make instructions counts the instructions of calls, and compares them with the record"
+	@echo "make bench     installs what is missing, measures the library and its peers, fifteen"
 	@echo "               minutes at most (QUICK=1 two)"
-	@echo "make bench-compare BASE=revision measures the library of another revision beside this one"
-	@echo "make models    installs what is missing, models kernels on CPUs that are not at hand"
+	@echo "make bench-compare BASE=revision compares the library with that of another revision"
+	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

@@ -73,6 +73,6 @@ def test_conflict(install: Install) -> None:
     done = install("valgrind", "gcc-s390x-linux-gnu")
     assert done.returncode == 1
     assert done.stderr == (
-        "Nothing installed: apt would remove gcc-multilib for gcc-s390x-linux-gnu\n"
+        "Nothing was installed: apt would remove gcc-multilib to install gcc-s390x-linux-gnu\n"
     )
     assert install.installed() == []
