@@ -19,7 +19,8 @@ NO_SPDX = {".abi", ".md", ".json", ".txt", ".clang-format", ".gitignore"}
 LONG_LINES = {".1", ".abi", ".def", ".json", ".md"}
 TABS = {"Kbuild", "Makefile", ".go"}  # as make and gofmt have it
 
-# Phrases that public prose must not use, and the standard word for each. Comments of headers wrap.
+# Phrases that public prose and messages must not use, and the standard word for each. Comments of
+# headers wrap.
 BLANK = r"(?:\s|\*)+"
 REPLACED = {
     rf"but{BLANK}for": "except",
@@ -32,8 +33,12 @@ REPLACED = {
     rf"tells{BLANK}of": "report",
     rf"told{BLANK}of": "report",
     rf"who{BLANK}sent": "sender",
+    rf"looked{BLANK}into": "examine",
 }
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+# Code of C, piece by piece; the group is what a string literal says.
+CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])'|"((?:\\.|[^"\\])*)"|[^\n]""", re.DOTALL)
 
 
 def sources() -> Iterator[Path]:
@@ -75,6 +80,21 @@ def is_prose(path: Path) -> bool:
     return path.suffix == ".md" or path.is_relative_to(ROOT / "include")
 
 
+def has_messages(path: Path) -> bool:
+    """Do its string literals reach users: of the command, or of libcarry-capture?"""
+    folders = (ROOT / "tools/carry", ROOT / "capture")
+    return path.suffix in {".c", ".def"} and any(map(path.is_relative_to, folders))
+
+
+def messages(text: str) -> str:
+    """What the string literals of code in C say, in the lines where they stand."""
+
+    def said(piece: re.Match[str]) -> str:
+        return (piece[1] or "").replace(r"\n", " ") or " " + "\n" * piece[0].count("\n")
+
+    return CODE.sub(said, text)
+
+
 def house_words(text: str) -> Iterator[tuple[int, str]]:
     """Line number and complaint."""
     text = FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -96,6 +116,8 @@ def main() -> int:
         found = list(complaints(path, text))
         if is_prose(path):
             found += house_words(text)
+        elif has_messages(path):
+            found += house_words(messages(text))
         for number, complaint in found:
             errors += 1
             print(f"{path.relative_to(ROOT)}:{number}: {complaint}")

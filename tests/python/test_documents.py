@@ -101,6 +101,22 @@ def test_the_terms_are_in_the_glossary() -> None:
     assert not check_style.is_prose(SOURCE / "src/sum/sum.c")
 
 
+def test_messages_must_not_use_what_terms_replace() -> None:
+    """String literals, over the end of a line too; comments and names are not messages."""
+    assert check_style.has_messages(SOURCE / "tools/carry/capture/check.c")
+    assert check_style.has_messages(SOURCE / "capture/reasons.def")
+    assert not check_style.has_messages(SOURCE / "src/sum/sum.c")
+    code = """/* whoever "but for" */
+    if (whoever != '"')
+        f("all but\\n"
+          "for \\"it\\"", "whoever");  // but for
+"""
+    assert sorted(check_style.house_words(check_style.messages(code))) == [
+        (3, '"but for": say "except"'),
+        (4, '"whoever": say "caller"'),
+    ]
+
+
 # --- Decisions ---
 
 DECISIONS = SOURCE / "docs/explanation/decisions"
