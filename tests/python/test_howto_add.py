@@ -16,9 +16,9 @@ from test_tutorials import commands
 
 PAGES = sorted(SOURCE.glob("docs/howto/add-*.md"))
 FENCED = r":\n\n```\w+\n(?P<text>.*?)^```"
-FILE = re.compile(r"[Ww]rite `(?P<path>[\w./]+)`[^`]*?" + FENCED, re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"[Ww]rite `(?P<path>[\w./-]+)`[^`]*?" + FENCED, re.MULTILINE | re.DOTALL)
 ROW = re.compile(
-    r"Add this row (?:at the end of|to) `(?P<path>[\w./]+)`(?:, after the row `(?P<after>[^`]+)`)?"
+    r"Add this row (?:at the end of|to) `(?P<path>[\w./-]+)`(?:, after the row `(?P<after>[^`]+)`)?"
     + FENCED,
     re.MULTILINE | re.DOTALL,
 )
