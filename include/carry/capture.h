@@ -294,10 +294,10 @@ struct carry_capture_check_options {
     struct carry_packet_options packet; /* `fix` is not used */
     uint32_t threads; /* including the calling one, at most 256 (0: one for each core) */
     uint32_t wrong;   /* what progress counts: set of bad, partial and illegal, 1u << verdict
-                           (0: bad and illegal) */
+                         (0: bad and illegal) */
     uint32_t listed;  /* verdicts that are findings, the same set (0: as `wrong`) */
     uint32_t kept;    /* how many findings, the first, the summary keeps; allocates twice as
-                           many */
+                         many */
     uint64_t packets; /* to read at most (0: all) */
     const enum carry_protocol *protocols; /* whose checksums count (NULL: all) */
     size_t protocol_count;

@@ -46,6 +46,8 @@ MUTANTS = [
     Mutant("check", "check.c", "carry_tally_supersede(&checker->summary->tally,", "(void)("),
     Mutant("check", "check.c", "verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed)", "false"),
     Mutant("check", "check.c", "checker->judge.close(checker->judge.user,", "(void)("),
+    Mutant("check", "check.c", ">= CARRY_PROTOCOL_COUNT", "> CARRY_PROTOCOL_COUNT"),
+    Mutant("check", "check.c", "if (checker->selects)", "if (false)"),
     Mutant("check", "pipeline.c", "return pipeline->ended ? ECANCELED : error;", "return error;"),
     Mutant("check", "summary.c", "_VERDICT_BAD] -= left;", "_VERDICT_BAD] -= 0;"),
     Mutant("check", "findings.c", "if (verdict_is_in(finding->sum.verdict, listed))", "if (true)"),

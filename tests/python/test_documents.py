@@ -106,14 +106,16 @@ def test_messages_must_not_use_what_terms_replace() -> None:
     assert check_style.has_messages(SOURCE / "tools/carry/capture/check.c")
     assert check_style.has_messages(SOURCE / "capture/reasons.def")
     assert not check_style.has_messages(SOURCE / "src/sum/sum.c")
-    code = """/* whoever "but for" */
-    if (whoever != '"')
-        f("all but\\n"
-          "for \\"it\\"", "whoever");  // but for
+    phrase = next(phrase for phrase in check_style.REPLACED if check_style.BLANK in phrase)
+    said, wrapped = spelled(phrase, " "), spelled(phrase, '\\n"\n          "')
+    code = f"""/* {said} "{said}" */
+    if ({said} != '"')
+        f("all {wrapped} \\"it\\"", "{said}");  // {said}
 """
+    complaint = f'"{said}": say "{check_style.REPLACED[phrase]}"'
     assert sorted(check_style.house_words(check_style.messages(code))) == [
-        (3, '"but for": say "except"'),
-        (4, '"whoever": say "caller"'),
+        (3, complaint),
+        (4, complaint),
     ]
 
 

@@ -37,7 +37,15 @@ EVERY_PAGE = {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAM
 # Options of other programs.
 FOREIGN = {"--long"}
 
+# Without these, tests of this file are skipped; `make test` installs them (name of the package).
+NEEDED = {"groff": "groff-base", "jq": "jq", "mandoc": "mandoc"}
+
 EACH_PAGE = pytest.mark.parametrize("page", sorted(PAGES))
+
+
+def need(program: str) -> None:
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed (Debian package {NEEDED[program]})")
 
 
 def rows(table: str, macro: str) -> list[str]:
@@ -124,8 +132,7 @@ def test_a_page_has_the_usual_sections(page: str) -> None:
     "command", [["mandoc", "-T", "lint", "-W", "warning"], ["groff", "-man", "-ww", "-z"]]
 )
 def test_no_warnings(page: str, command: list[str]) -> None:
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
+    need(command[0])
     done = subprocess.run([*command, PAGES[page]], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")
 
@@ -135,6 +142,12 @@ def test_references_lead_to_pages(page: str) -> None:
     named = re.findall(r"\b(carry[\w-]*) ?\((\d)\)", plain(PAGES[page].read_text()))
     assert named
     assert {*named} <= {(name, "1") for name in PAGES}
+
+
+def test_make_test_installs_what_is_needed() -> None:
+    table = (SOURCE / "scripts/packages.txt").read_text()
+    for program, package in NEEDED.items():
+        assert re.search(rf"^test +{package} +{program} ", table, re.M)
 
 
 # --- Options ---
@@ -211,9 +224,9 @@ def place(tool: str, tmp_path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
 @pytest.mark.parametrize(("page", "command"), EXAMPLES)
 def test_examples_run(place: tuple[Path, dict[str, str]], page: str, command: str) -> None:
     if page in ("carry-sites", "carry-xstate") and platform.machine() != "x86_64":
-        pytest.skip("for x86-64 alone")
-    if "| jq" in command and not shutil.which("jq"):
-        pytest.skip("jq is not installed")
+        pytest.skip(f"{page} needs x86-64: other architectures have no sites and no XSAVE")
+    if "| jq" in command:
+        need("jq")
     folder, environment = place
     shell = ["bash", "-o", "pipefail", "-c", command]
     done = subprocess.run(

@@ -47,6 +47,7 @@ struct options {
     const struct kernel_table *table;
     const struct effort *effort;
     bool every_cell; /* also those that seldom tell anything */
+    bool quick;
     bool json;
     bool against;
     const char *against_name; /* NULL: the best scalar kernel */
@@ -110,12 +111,6 @@ static int add_kernel(const char *command, const struct option_row *row, const c
     return STATUS_CLEAN;
 }
 
-static int set_quick(const char *command, const struct option_row *row, const char *text) {
-    (void)command, (void)text;
-    *(const struct effort **)row->target = &quick;
-    return STATUS_CLEAN;
-}
-
 static int set_against(const char *command, const struct option_row *row, const char *name) {
     struct options *options = row->target;
     (void)command;
@@ -128,7 +123,7 @@ static int set_against(const char *command, const struct option_row *row, const 
 static bool read_options(int argc, char **argv, const struct kernels_work *work,
                          struct options *options, int *status) {
     const struct option_row rows[] = {
-        {"quick", .set = set_quick, .value = VALUE_NONE, .target = &options->effort},
+        {"quick", .flag = &options->quick},
         {"full", .flag = &options->every_cell},
         {"kernel", .set = add_kernel, .target = options},
         {"size", .set = bench_add_number, .target = &options->sizes,
@@ -145,11 +140,12 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
 /* What the options leave open, and what they contradict. */
 static int complete(struct options *options) {
     unsigned mixes = 0;
+    options->effort = options->quick ? &quick : &normal;
     for (size_t i = 0; i < MODE_COUNT; i++)
         mixes |= (unsigned)is_mix(&modes[i]) << i;
     unsigned all = (1u << MODE_COUNT) - 1;
     bool exact = options->sizes.count || options->aligns.count;
-    if (options->every_cell && options->effort == &quick)
+    if (options->every_cell && options->quick)
         return command_usage(options->name, "--quick and --full exclude each other");
     if (exact && options->modes & mixes)
         return command_usage(options->name, "mixed modes exclude --size and --align");
@@ -325,7 +321,7 @@ static int run_bench(struct kernels_bench *bench, const struct options *options)
 }
 
 int kernels_bench(const struct kernels_work *work, int argc, char **argv) {
-    struct options options = {.name = argv[0], .table = work->table, .effort = &normal};
+    struct options options = {.name = argv[0], .table = work->table};
     int status;
     if (!read_options(argc, argv, work, &options, &status))
         return status;

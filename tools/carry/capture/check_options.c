@@ -106,20 +106,6 @@ static int set_format(const char *command, const struct option_row *row, const c
     return STATUS_CLEAN;
 }
 
-static int set_reassemble(const char *command, const struct option_row *row, const char *text) {
-    (void)command, (void)text;
-    struct check_options *options = row->target;
-    options->reassemble = row->name[0] == 'r';
-    return STATUS_CLEAN;
-}
-
-static int set_no_tunnels(const char *command, const struct option_row *row, const char *text) {
-    (void)command, (void)text;
-    struct check_options *options = row->target;
-    options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
-    return STATUS_CLEAN;
-}
-
 static int set_jit(const char *command, const struct option_row *row, const char *text) {
     uint64_t *count = row->target;
     *count = JIT_DEFAULT;
@@ -201,9 +187,9 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"proto", 'p', .set = set_protocols, .target = options},
         {"partial", .set = set_partial, .target = options},
         {"udp-zero6", .set = set_udp_zero6, .target = options},
-        {"no-tunnels", .set = set_no_tunnels, .value = VALUE_NONE, .target = options},
-        {"reassemble", .set = set_reassemble, .value = VALUE_NONE, .target = options},
-        {"no-reassemble", .set = set_reassemble, .value = VALUE_NONE, .target = options},
+        {"no-tunnels", .flag = &options->no_tunnels},
+        {"reassemble", .flag = &options->reassemble},
+        {"no-reassemble", .flag = &options->reassemble, .clears = true},
         {"strict", .flag = &options->strict},
         {"jit", .set = set_jit, .value = VALUE_OPTIONAL, .target = &options->jit,
          OPTION_RANGE(1, UINT64_MAX)},
@@ -227,6 +213,8 @@ static int complete(struct check_options *options) {
         return command_usage("check", "--null needs --list-bad, without --json or --tsv");
     if (options->quiet)
         options->bad_only = false;
+    if (options->no_tunnels)
+        options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
     if (options->packet.flags)
         options->jit = 0; /* functions know no options */
     return STATUS_CLEAN;

@@ -20,6 +20,7 @@ struct check_options {
     bool strict;   /* what could not be verified has an exit status */
     bool quiet;
     bool reassemble;
+    bool no_tunnels; /* for `packet`, when all options are read */
     uint64_t show;
     uint64_t threads;      /* 0: one for each core */
     uint64_t packets;      /* to be read of each file; 0: all */

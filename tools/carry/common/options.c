@@ -69,7 +69,7 @@ static int set(char **argv, const struct option_row *rows, int result) {
     if (row->text)
         *row->text = optarg;
     else
-        *row->flag = true;
+        *row->flag = !row->clears;
     return STATUS_CLEAN;
 }
 

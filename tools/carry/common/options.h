@@ -26,7 +26,8 @@ enum option_value {
 struct option_row {
     const char *name;
     char letter;        /* or 0 */
-    bool *flag;         /* becomes true */
+    bool *flag;         /* becomes true, */
+    bool clears;        /* ... or false */
     const char **text;  /* becomes the value */
     uint64_t *number;   /* becomes the value, from `low` to `high` */
     option_setter *set; /* is called */
