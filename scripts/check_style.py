@@ -76,8 +76,8 @@ def complaints(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_prose(path: Path) -> bool:
-    """Is it for users of the library: a document, or a public header?"""
-    return path.suffix == ".md" or path.is_relative_to(ROOT / "include")
+    """Is it for users of the library: a document, a manual page, or a public header?"""
+    return path.suffix in {".md", ".1"} or path.is_relative_to(ROOT / "include")
 
 
 def has_messages(path: Path) -> bool:

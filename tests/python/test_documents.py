@@ -97,6 +97,7 @@ def test_the_terms_are_in_the_glossary() -> None:
     terms = re.findall(r"^\| ([^|]+) \|", (SOURCE / "docs/reference/glossary.md").read_text(), re.M)
     assert {*check_style.REPLACED.values()} - {"except"} <= {*terms}
     assert check_style.is_prose(SOURCE / "README.md")
+    assert check_style.is_prose(SOURCE / "docs/man/carry.1")
     assert check_style.is_prose(SOURCE / "include/carry/sum.h")
     assert not check_style.is_prose(SOURCE / "src/sum/sum.c")
 
