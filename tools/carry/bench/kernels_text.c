@@ -22,15 +22,6 @@ enum unit { NS_A_CALL, BYTES_A_NS, NS_A_TURN, NS_ADDED };
 
 static const char *const unit_names[] = {"ns a call", "bytes/ns", "ns a turn", "ns added"};
 
-/* Three to five digits, whatever the size: 1.23, 12.3, 1234, 1234k, 12.3M. */
-static const char *number(char *buffer, double value) {
-    const char *suffix = value < 99999.5 ? "" : value < 9999.5e3 ? "k" : "M";
-    value /= *suffix == 'M' ? 1e6 : *suffix == 'k' ? 1e3 : 1;
-    int decimals = *suffix == 'k' || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(buffer, TEXT_SIZE, "%.*f%s", decimals, value, suffix);
-    return buffer;
-}
-
 static const char *size_label(char *buffer, size_t size) {
     if (size && size % ((size_t)1 << 20) == 0)
         snprintf(buffer, TEXT_SIZE, "%zu MiB", size >> 20);
@@ -165,7 +156,7 @@ static void print_row(const struct kernels_bench *bench, size_t index, enum unit
         size_t subject = subject_at(bench, i);
         bool bold = subject == best;
         printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
-               number(text, value_of(bench, index, subject, unit)),
+               text_measure(text, value_of(bench, index, subject, unit)),
                bold ? text_colour(COLOUR_NONE) : "");
     }
     printf("%*.0f%%\n", LOAD_COLUMNS - 1,
@@ -182,7 +173,7 @@ static void print_table(const struct kernels_bench *bench, struct selection sele
         printf("%s, alignment %zu; ", mode->title, selection.align);
     printf("%s", unit_names[unit]);
     if (unit == NS_A_CALL || unit == NS_A_TURN)
-        printf(", floor %s", number(text, floor_ns(bench, selection)));
+        printf(", floor %s", text_measure(text, floor_ns(bench, selection)));
     putchar('\n');
     print_header(bench, mode ? "bytes" : "mode");
     for (size_t i = 0; i < bench->cell_count; i++)
@@ -232,13 +223,13 @@ typedef void print_entry_fn(const struct kernels_bench *bench, size_t cell, int 
 
 static void print_focus_ns(const struct kernels_bench *bench, size_t cell, int columns) {
     char text[TEXT_SIZE];
-    printf("%*s", columns, number(text, kernels_stats(bench, cell, bench->focus).median));
+    printf("%*s", columns, text_measure(text, kernels_stats(bench, cell, bench->focus).median));
 }
 
 static void print_old_new(const struct kernels_bench *bench, size_t cell, int columns) {
     char old[TEXT_SIZE], new[TEXT_SIZE];
-    number(old, kernels_stats(bench, cell, bench->base).median);
-    number(new, kernels_stats(bench, cell, bench->focus).median);
+    text_measure(old, kernels_stats(bench, cell, bench->base).median);
+    text_measure(new, kernels_stats(bench, cell, bench->focus).median);
     printf("%*s/%-5s%5.2fx", columns - 12, old, new,
            kernels_ratio(bench, cell, bench->base, bench->focus));
 }
@@ -329,8 +320,8 @@ static void print_loss(const struct kernels_bench *bench, size_t index, double l
     if (!is_mix(cell->mode))
         printf(", alignment %zu", cell->align);
     printf(": by %.0f%%, %s against %s ns\n", 100 * loss,
-           number(focus, kernels_stats(bench, index, bench->focus).median),
-           number(base, kernels_stats(bench, index, bench->base).median));
+           text_measure(focus, kernels_stats(bench, index, bench->focus).median),
+           text_measure(base, kernels_stats(bench, index, bench->base).median));
 }
 
 static void print_losses(const struct kernels_bench *bench) {

@@ -35,6 +35,20 @@ char *text_bytes(char *buffer, uint64_t value) {
     return buffer;
 }
 
+char *text_measure(char *buffer, double value) {
+    static const struct {
+        const char *format;
+        double unit;
+        int columns;
+    } ways[] = {{"%.2f", 1, 4},    {"%.1f", 1, 4},    {"%.0f", 1, 5},
+                {"%.0fk", 1e3, 5}, {"%.1fM", 1e6, 5}, {"%.0fM", 1e6, TEXT_SIZE}};
+    size_t way = 0;
+    while (snprintf(buffer, TEXT_SIZE, ways[way].format, value / ways[way].unit) >
+           ways[way].columns)
+        way++;
+    return buffer;
+}
+
 const char *text_plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }

@@ -37,6 +37,12 @@ char *text_count(char *buffer, uint64_t value);
 /* 1.23 GB. */
 char *text_bytes(char *buffer, uint64_t value);
 
+/*
+ * The shortest of 1.23, 12.3, 12345, 1234k and 12.3M that tells as much: five characters at most
+ * from -1000 million to 10,000 million, the sign among them.
+ */
+char *text_measure(char *buffer, double value);
+
 /* "s" unless the count is 1. */
 const char *text_plural(uint64_t count);
 

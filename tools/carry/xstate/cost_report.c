@@ -36,16 +36,9 @@ static bool has_penalty(const struct xstate_cost *cost) {
 
 /* --- For people --- */
 
-/* Three digits or more: 1.23, 12.3, 1234. */
-static const char *number(char *buffer, double value) {
-    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(buffer, TEXT_SIZE, "%.*f", decimals, value);
-    return buffer;
-}
-
 static void print_time(double ns) {
     char text[TEXT_SIZE];
-    printf("%*s", TIME_COLUMNS, ns > 0 ? number(text, ns) : "-");
+    printf("%*s", TIME_COLUMNS, ns > 0 ? text_measure(text, ns) : "-");
 }
 
 static void print_factor(double factor) {
