@@ -7,7 +7,7 @@
 #include "common/text.h"
 #include "harness/tap.h"
 
-/* Twenty times the powers of ten, and what is a hair below and above, with both signs. */
+/* Multiples of half a power of ten, and what is a hair below and above them, with both signs. */
 #define STEPS 20
 #define FIRST -3
 #define LAST  9
@@ -55,8 +55,18 @@ static void test_range(void) {
     tap_ok(bad == 0, "five characters tell a value to 5 in 100 (%zu do not)", bad);
 }
 
+/* What no table holds must still end within the buffer. */
+static void test_ends(void) {
+    static const double values[] = {1e300, -1e300, INFINITY, -INFINITY, NAN};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char text[TEXT_SIZE];
+        tap_ok(strnlen(text_measure(text, values[i]), TEXT_SIZE) < TEXT_SIZE, "%g ends", values[i]);
+    }
+}
+
 int main(void) {
     test_written();
     test_range();
+    test_ends();
     return tap_done();
 }

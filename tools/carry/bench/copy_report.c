@@ -19,15 +19,6 @@
 #define TURN_COLUMNS   4
 #define LOSS_TOLERATED 0.03
 
-/* Three digits or more: 1.23, 12.3, 1234, 1234k. */
-static const char *number(char *buffer, double value) {
-    const char *suffix = value < 999999.5 ? "" : "k";
-    value /= *suffix ? 1e3 : 1;
-    int decimals = *suffix || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(buffer, TEXT_SIZE, "%.*f%s", decimals, value, suffix);
-    return buffer;
-}
-
 static void print_label(const struct copy_cell *cell) {
     char text[TEXT_SIZE];
     if (cell->size && cell->size % ((size_t)1 << 20) == 0)
@@ -40,7 +31,7 @@ static void print_label(const struct copy_cell *cell) {
 
 static void print_value(const struct copy_set *set, size_t cell, size_t subject, int columns) {
     char text[TEXT_SIZE];
-    printf("%*s", columns, number(text, copy_stats(set, cell, subject).median));
+    printf("%*s", columns, text_measure(text, copy_stats(set, cell, subject).median));
 }
 
 static void print_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base) {

@@ -2,6 +2,7 @@
 #include "common/text.h"
 
 #include <langinfo.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ char *text_measure(char *buffer, double value) {
         double unit;
         int columns;
     } ways[] = {{"%.2f", 1, 4},    {"%.1f", 1, 4},    {"%.0f", 1, 5},
-                {"%.0fk", 1e3, 5}, {"%.1fM", 1e6, 5}, {"%.0fM", 1e6, TEXT_SIZE}};
+                {"%.0fk", 1e3, 5}, {"%.1fM", 1e6, 5}, {"%.0fM", 1e6, INT_MAX}};
     size_t way = 0;
     while (snprintf(buffer, TEXT_SIZE, ways[way].format, value / ways[way].unit) >
            ways[way].columns)

@@ -38,8 +38,8 @@ char *text_count(char *buffer, uint64_t value);
 char *text_bytes(char *buffer, uint64_t value);
 
 /*
- * The shortest of 1.23, 12.3, 12345, 1234k and 12.3M that tells as much: five characters at most
- * from -1000 million to 10,000 million, the sign among them.
+ * A measure for a table: 1.23, 12.3, 12345, 1234k, 12.3M. It takes at most five characters, its
+ * sign among them, from -999 million to 9,999 million, and is cut beyond TEXT_SIZE.
  */
 char *text_measure(char *buffer, double value);
 
