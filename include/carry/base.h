@@ -29,11 +29,14 @@
 #define CARRY_VERSION_MINOR 1
 #define CARRY_VERSION_PATCH 0
 
-#define CARRY_VERSION_OF(major, minor, patch)      ((major)*1000000 + (minor)*1000 + (patch))
 #define CARRY_VERSION_QUOTE(major, minor, patch)   #major "." #minor "." #patch
 #define CARRY_VERSION_TEXT_OF(major, minor, patch) CARRY_VERSION_QUOTE(major, minor, patch)
 
-/* The version of these headers: a number that grows with each version, and the text "0.1.0". */
+/*
+ * The version of these headers: a number that grows with each version, and the text "0.1.0".
+ * CARRY_VERSION_OF(major, minor, patch) is the number of any version.
+ */
+#define CARRY_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define CARRY_VERSION                                                                              \
     CARRY_VERSION_OF(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH)
 #define CARRY_VERSION_TEXT                                                                         \

@@ -130,7 +130,7 @@ enum carry_capture_format {
  */
 CARRY_API enum carry_capture_format carry_capture_format(struct carry_capture *capture);
 
-/* "pcap", "snoop". */
+/* The name of a format: "pcap", "snoop". */
 CARRY_API const char *carry_capture_format_name(unsigned format);
 
 /* True if the capture is compressed. False before carry_capture_format() or the first packet. */
@@ -242,7 +242,7 @@ struct carry_capture_finding {
 /* True if sum->expected holds what should be stored. Of an illegal sum it may not be known. */
 CARRY_API bool carry_capture_has_expected(const struct carry_packet_sum *sum);
 
-/* "zero", "by_sender". */
+/* The name of a cause: "zero", "by_sender". */
 CARRY_API const char *carry_capture_cause_name(unsigned cause);
 
 /* A reason in words, to follow a count: "in fragments", "cut short by the capture". */
@@ -355,7 +355,10 @@ enum carry_capture_reassembly {
     CARRY_CAPTURE_REASSEMBLY_COUNT
 };
 
-/* Names such as "complete"; texts to follow "a datagram": "with fragments missing". */
+/*
+ * What became of a datagram, as a name such as "complete", or as a text to follow "a datagram":
+ * "with fragments missing".
+ */
 CARRY_API const char *carry_capture_reassembly_name(unsigned reassembly);
 CARRY_API const char *carry_capture_reassembly_text(unsigned reassembly);
 
@@ -399,6 +402,7 @@ CARRY_API void carry_capture_summary_free(struct carry_capture_summary *summary)
 CARRY_API void carry_capture_summary_merge(struct carry_capture_summary *into,
                                            const struct carry_capture_summary *from);
 
+/* The totals of a summary; valid until the summary is freed. */
 CARRY_API const struct carry_capture_totals *
 carry_capture_totals(const struct carry_capture_summary *summary);
 
@@ -415,7 +419,7 @@ CARRY_API uint64_t carry_capture_reason_count(const struct carry_capture_summary
 CARRY_API uint64_t carry_capture_cause_count(const struct carry_capture_summary *summary,
                                              unsigned protocol, unsigned cause);
 
-/* Fragmented datagrams. */
+/* Counts fragmented datagrams by enum carry_capture_reassembly. */
 CARRY_API uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,
                                                   unsigned reassembly);
 
@@ -445,11 +449,12 @@ enum carry_capture_outcome {
     CARRY_CAPTURE_UNCHECKED, /* none is wrong, good or partial */
 };
 
-/* `wrong` is the set of verdicts that count as wrong: 1u << verdict, or-ed. */
+/* The outcome of a summary. `wrong` is the set of verdicts that count as wrong: 1u << verdict,
+ * or-ed. */
 CARRY_API enum carry_capture_outcome
 carry_capture_outcome(const struct carry_capture_summary *summary, unsigned wrong);
 
-/* "clean", "wrong", "unchecked". */
+/* The name of an outcome: "clean", "wrong", "unchecked". */
 CARRY_API const char *carry_capture_outcome_name(unsigned outcome);
 
 /*
@@ -499,7 +504,10 @@ enum carry_capture_left {
     CARRY_CAPTURE_LEFT_COUNT = CARRY_CAPTURE_LEFT_DATAGRAM + CARRY_CAPTURE_REASSEMBLY_COUNT
 };
 
-/* Names such as "quoted"; texts such as "quoted in an ICMP error, which is evidence". */
+/*
+ * Why a checksum is left, as a name such as "quoted", or as a text such as "quoted in an ICMP
+ * error, which is evidence".
+ */
 CARRY_API const char *carry_capture_left_name(unsigned left);
 CARRY_API const char *carry_capture_left_text(unsigned left);
 
@@ -571,10 +579,14 @@ struct carry_capture_repair_totals {
     uint64_t left_wrong;      /* checksums that are bad or illegal in the copy */
 };
 
+/* The totals of all repairs; valid until these are freed. */
 CARRY_API const struct carry_capture_repair_totals *
 carry_capture_repair_totals(const struct carry_capture_repairs *repairs);
 
-/* repaired: counts by the verdict before the repair; left: by the verdict in the copy. */
+/*
+ * Counts repaired checksums by their verdict before the repair, and checksums that are left by
+ * their verdict in the copy.
+ */
 CARRY_API uint64_t carry_capture_repaired(const struct carry_capture_repairs *repairs,
                                           unsigned protocol, unsigned verdict);
 CARRY_API uint64_t carry_capture_left(const struct carry_capture_repairs *repairs,
@@ -589,6 +601,10 @@ struct carry_capture_group {
                                                     most all */
 };
 
+/*
+ * The checksums of one protocol and verdict that were left for one reason (enum
+ * carry_capture_left); a group of none for values out of range. Valid until the repairs are freed.
+ */
 CARRY_API const struct carry_capture_group *
 carry_capture_left_group(const struct carry_capture_repairs *repairs, unsigned protocol,
                          unsigned verdict, unsigned left);

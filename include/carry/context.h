@@ -83,9 +83,9 @@ typedef struct carry_context *carry_context_fn(void *argument, uintptr_t value);
  * Makes a context that will run entry(argument, value) on `size` bytes at `stack`. It starts as
  * processes do: FCW 0x37f, MXCSR 0x1f80, upper halves of vectors clean. Nothing guards the end of
  * the stack. Returns 0, or
- *     CARRY_ERROR_SIZE         the stack is too small
- *     CARRY_ERROR_INVALID      `stack` or `entry` is NULL
- *     CARRY_ERROR_UNSUPPORTED  no contexts on this architecture, or the thread has a shadow stack
+ *  CARRY_ERROR_SIZE         the stack is too small
+ *  CARRY_ERROR_INVALID      `stack` or `entry` is NULL
+ *  CARRY_ERROR_UNSUPPORTED  no contexts on this architecture, or the thread has a shadow stack
  */
 CARRY_API int carry_context_create(struct carry_context *context, void *stack, size_t size,
                                    carry_context_fn *entry, void *argument);
@@ -105,9 +105,9 @@ CARRY_API size_t carry_context_area_size(uint64_t mask);
  * in use (0: none). When a new context starts, these components are initial, but may be in use.
  * Leave X87 out of `mask` if its registers are empty at calls, as the ABI requires: each signal
  * leaves them in use, and on some CPUs so does each x87 instruction, even FLDCW. Returns 0, or
- *     CARRY_ERROR_INVALID  the area is not aligned to CARRY_XSTATE_ALIGN, or the context is
- *                          suspended by preemption
- *     CARRY_ERROR_SIZE     the area is smaller than carry_context_area_size(mask)
+ *  CARRY_ERROR_INVALID  the area is not aligned to CARRY_XSTATE_ALIGN, or the context is
+ *                       suspended by preemption
+ *  CARRY_ERROR_SIZE     the area is smaller than carry_context_area_size(mask)
  */
 CARRY_API int carry_context_keep(struct carry_context *context, void *area, size_t size,
                                  uint64_t mask);
@@ -124,17 +124,16 @@ CARRY_API uintptr_t carry_context_switch(struct carry_context *from, struct carr
  * Called by a signal handler, with the handler's third argument. Suspends `from`, which the signal
  * interrupted, with all its registers. When the handler returns, the thread goes on with `to`.
  * After an error nothing has changed, and the thread goes on with `from`:
- *
- *     CARRY_ERROR_BUSY         the thread was in a switch, or not on the stack of `from`. A signal
- *                              may arrive after a scheduler has set its current context, but before
- *                              it has switched; the next signal finds the thread on that stack
- *     CARRY_ERROR_SIZE         `from` has no area, or one too small for its components in use; or
- *                              its stack has no room for its general registers; or the frame has no
- *                              place for the components that `to` has in use (tiles, in a thread
- *                              that may not use them)
- *     CARRY_ERROR_INVALID      `to` is finished, or is `from`
- *     CARRY_ERROR_UNSUPPORTED  the frame lacks components that the CPU has (some emulators), or the
- *                              thread has a shadow stack, or ThreadSanitizer is in the process
+ *  CARRY_ERROR_BUSY         the thread was in a switch, or not on the stack of `from`. A signal
+ *                           may arrive after a scheduler has set its current context, but before
+ *                           it has switched; the next signal finds the thread on that stack
+ *  CARRY_ERROR_SIZE         `from` has no area, or one too small for its components in use; or
+ *                           its stack has no room for its general registers; or the frame has no
+ *                           place for the components that `to` has in use (tiles, in a thread
+ *                           that may not use them)
+ *  CARRY_ERROR_INVALID      `to` is finished, or is `from`
+ *  CARRY_ERROR_UNSUPPORTED  the frame lacks components that the CPU has (some emulators), or the
+ *                           thread has a shadow stack, or ThreadSanitizer is in the process
  *
  * All contexts of a thread, preempted or not, share the C library's state of that thread. If a
  * context may be preempted inside a function that is not async-signal-safe (malloc(), printf()),

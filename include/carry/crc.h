@@ -30,8 +30,12 @@ CARRY_API uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc);
 typedef uint32_t carry_fn_carry_crc32c(const void *data, size_t size, uint32_t crc);
 CARRY_API extern struct carry_key *const carry_op_carry_crc32c_export;
 
-/* --- Kernels and their choice, as in carry/sum.h; `sum` of each computes carry_crc32c() --- */
+/* --- Kernels and their choice --- */
 
+/*
+ * List and choose kernels as carry_sum_kernel_need(), carry_sum_kernel() and carry_sum_select() do.
+ * Member `sum` of a kernel computes carry_crc32c().
+ */
 CARRY_API const char *carry_crc32c_kernel_need(size_t index, size_t need);
 CARRY_API bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel);
 CARRY_API int carry_crc32c_select(const char *name);

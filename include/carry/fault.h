@@ -46,16 +46,16 @@
 CARRY_BEGIN_DECLS
 
 /*
- * The first call installs the handlers. Each call that returns 0 needs one call of
- * carry_fault_release(), and no other call does. The last release restores the previous handlers,
- * unless other code has installed its own over them: the library's then stay, and pass all signals
- * on. No code may be in a copy or frame at the last release. Both functions may be called from any
- * thread, never from signal handlers. Returns 0, or
- *     CARRY_ERROR_UNSUPPORTED  there are no handlers on this architecture: copies survive through
- *                              system calls, frames are refused
- *     CARRY_ERROR_PERMISSION   the system refuses the handlers; all levels of handlers are in use;
- *                              or, on an architecture without handlers, the system refuses those
- *                              system calls
+ * Asks for recovery from faults, and ends that. The first call installs the handlers. Each call
+ * that returns 0 needs one call of carry_fault_release(), and no other call does. The last release
+ * restores the previous handlers, unless other code has installed its own over them: the library's
+ * then stay, and pass all signals on. No code may be in a copy or frame at the last release. Both
+ * functions may be called from any thread, never from signal handlers. Returns 0, or
+ *  CARRY_ERROR_UNSUPPORTED  there are no handlers on this architecture: copies survive through
+ *                           system calls, frames are refused
+ *  CARRY_ERROR_PERMISSION   the system refuses the handlers; all levels of handlers are in use;
+ *                           or, on an architecture without handlers, the system refuses those
+ *                           system calls
  */
 CARRY_API int carry_fault_acquire(void);
 CARRY_API void carry_fault_release(void);
@@ -82,8 +82,16 @@ CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
  */
 CARRY_API uint64_t carry_load_zeropad(const void *src);
 
+/* A frame: see carry_fault_enter(). */
+struct carry_fault_frame {
+    struct carry_fault_frame *outer;
+    uintptr_t registers[8]; /* private to the library */
+    const void *address;    /* that could not be accessed, if the system reports it */
+    int signal;             /* SIGSEGV or SIGBUS; operating-system kernels pass their own value */
+};
+
 /*
- * Any code that may fault, run inside a frame:
+ * Begins and ends a frame, inside which any code may fault:
  *
  *     struct carry_fault_frame frame;
  *     int faulted = carry_fault_enter(&frame);
@@ -105,13 +113,6 @@ CARRY_API uint64_t carry_load_zeropad(const void *src);
  * carry_fault_enter() returns a negative error without carry_fault_acquire(), and on every
  * architecture except x86-64. Threads that run with a shadow stack must not enter frames.
  */
-struct carry_fault_frame {
-    struct carry_fault_frame *outer;
-    uintptr_t registers[8]; /* private to the library */
-    const void *address;    /* that could not be accessed, if the system reports it */
-    int signal;             /* SIGSEGV or SIGBUS; operating-system kernels pass their own value */
-};
-
 CARRY_API int carry_fault_enter(struct carry_fault_frame *frame) __attribute__((returns_twice));
 CARRY_API void carry_fault_leave(struct carry_fault_frame *frame);
 

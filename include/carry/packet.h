@@ -232,7 +232,7 @@ CARRY_API size_t carry_packet_check_fragment(const struct carry_frame *frame,
 /* True if the walk knows this link type. */
 CARRY_API bool carry_packet_knows_link(uint32_t linktype);
 
-/* "tcp", "good", "snaplen". */
+/* Names to display: "tcp", "good", "snaplen". */
 CARRY_API const char *carry_packet_protocol_name(unsigned protocol);
 CARRY_API const char *carry_packet_verdict_name(unsigned verdict);
 CARRY_API const char *carry_packet_reason_name(unsigned reason);

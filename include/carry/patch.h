@@ -265,10 +265,11 @@ CARRY_END_DECLS
  * carry_call(name)(arguments...)     calls it.
  * carry_set(&patch, name, function)  changes its function at the next commit.
  * carry_get(name)                    returns its present function.
+ * CARRY_OP_EXPORT(name)              beside its definition: lets other objects import it.
+ * CARRY_OP_IMPORT(name)              imports it, in one source file of another object.
  *
- * An operation belongs to one object (executable or shared object). With CARRY_OP_EXPORT(name)
- * beside its definition, other objects may import it, each with CARRY_OP_IMPORT(name) in one of its
- * source files. Each object needs CARRY_OP. The same holds for keys.
+ * An operation belongs to one object (executable or shared object). Each object that uses the
+ * operation needs CARRY_OP, and each other object CARRY_OP_IMPORT too. The same holds for keys.
  */
 #define CARRY_OP(result, ...)                                                                      \
     CARRY_OP_PICK(__VA_ARGS__, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY, CARRY_OP_MANY,         \
@@ -373,8 +374,9 @@ template <bool Fits> struct carry_set_check {
     (CARRY_SET_CHECK(name, function), (carry_set_##name)(patch, function))
 
 /*
- * A function that does nothing. A call of it returns 0. Where a NOP replaces the call, the result
- * is undefined: the previous value of the result register.
+ * CARRY_OP_NOTHING(name)             is a function that does nothing, for carry_set(). A call of it
+ *                                    returns 0. Where a NOP replaces the call, the result is
+ *                                    undefined: the previous value of the result register.
  */
 #define CARRY_OP_NOTHING(name)                                                                     \
     CARRY_CAST(carry_fn_##name *, CARRY_CAST(uintptr_t, carry_patch_nothing))
@@ -387,6 +389,8 @@ template <bool Fits> struct carry_set_check {
  * carry_likely(name)                 the same, with a NOP while on.
  * carry_enable(&patch, name), carry_disable(&patch, name)
  *                                    turn it on or off at the next commit.
+ * CARRY_KEY_EXPORT(name)             beside its definition: lets other objects import it.
+ * CARRY_KEY_IMPORT(name)             imports it, in one source file of another object.
  *
  * A static key is like a static variable: it lives as long as its object is loaded, and each file
  * that includes a header with a static key has its own.
@@ -413,7 +417,11 @@ template <bool Fits> struct carry_set_check {
                  "CARRY_KEY_DEFINE(" #name "): CARRY_KEY(" #name ") comes first");                 \
     CARRY_PATCH_DEFINE(carry_key_##name, (on) ? 1 : 0, CARRY_NULL)
 
-/* With a function that returns the value, called if sites are patched before the value is set. */
+/*
+ * CARRY_OP_DEFINE_RESOLVED(name, function, resolve)
+ *                                    defines an operation with a function that returns its value,
+ *                                    called if sites are patched before the value is set.
+ */
 #define CARRY_OP_DEFINE_RESOLVED(name, function, resolve)                                          \
     CARRY_OP_ASSERT(name, function);                                                               \
     CARRY_PATCH_DEFINE(carry_op_##name, CARRY_CAST(uintptr_t, function), resolve)

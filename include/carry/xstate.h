@@ -47,6 +47,7 @@ enum carry_xstate_component {
 };
 #undef CARRY_COMPONENT
 
+/* CARRY_XSTATE_BIT(name)   the bit of a component in masks: CARRY_XSTATE_BIT(AVX). */
 #define CARRY_XSTATE_BIT(name) (UINT64_C(1) << CARRY_XSTATE_##name)
 
 /* Areas and images, in bytes. */
