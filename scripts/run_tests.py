@@ -39,7 +39,7 @@ FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md
 # Tests in Python that look at scripts and documents, and those whose results are the same however
 # the tool was compiled.
 OF_SCRIPTS = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
-OF_SCRIPTS += ["test_circles.py", "test_manual.py", "test_packages.py"]
+OF_SCRIPTS += ["test_circles.py", "test_manual.py", "test_manual_functions.py", "test_packages.py"]
 OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_capture_mutants.py", "test_second_opinion.py"]
 OF_ONE_BUILD += ["test_howto_add.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
@@ -463,7 +463,7 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
     kinds = itertools.product(
         ("src/carry", "capture/carry-capture"), ("shared_library", "static_library")
     )
-    log.run("meson", "compile", "-C", own, *map(":".join, kinds))
+    log.run("meson", "compile", "-C", own, "manual", *map(":".join, kinds))
     log.run("meson", "install", "--no-rebuild", "-C", own, "--destdir", folder / name)
 
 

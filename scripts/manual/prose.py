@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Comments of headers as paragraphs, lists and code, and their lines as runs of words.
+
+A comment is text in paragraphs. Lines that stand four columns in are code; " - " begins an item of
+a list; two spaces or more separate a term from what is said of it, here or on the next line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+ITEM = re.compile(r"( *)- (?=\S)")
+TERM = re.compile(r"( ?)((?:[\w\"<][^\s]*)(?: [^\s]+)*?)( {2,})(?=\S)")
+FAR = 10  # columns: no other line begins so far in
+RUN = re.compile(
+    r"`(?P<code>[^`]+)`|(?<![\w*])\*(?P<word>[A-Za-z][\w ]*)\*(?![\w*])|<(?P<header>carry/\w+\.h)>"
+    r"|\b(?P<function>carry_\w+)\(\)|\b(?P<constant>CARRY_[A-Z0-9_]+)\b(?![(*])"
+)
+
+
+@dataclass
+class Block:
+    kind: str  # "text", "code", "items" or "terms"
+    text: str = ""
+    terms: list[str] = field(default_factory=list)
+    parts: list[list[Block]] = field(default_factory=list)
+
+
+def indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def below(lines: list[str], start: int, column: int) -> int:
+    """The first line at or behind `start` that does not belong to what begins at a column."""
+    at = start
+    while at < len(lines) and (not lines[at] or indent(lines[at]) >= column):
+        at += 1
+    while at > start and not lines[at - 1]:
+        at -= 1
+    return at
+
+
+def dedented(lines: list[str], column: int) -> list[str]:
+    return [line[column:] for line in lines]
+
+
+def add_part(blocks: list[Block], kind: str, term: str, lines: list[str]) -> None:
+    """Continues the list before, if that is one of the same kind."""
+    if not blocks or blocks[-1].kind != kind:
+        blocks.append(Block(kind))
+    blocks[-1].terms.append(term)
+    blocks[-1].parts.append(list(parse("\n".join(lines))))
+
+
+def term_at(lines: list[str], at: int) -> tuple[str, int, list[str]] | None:
+    """The term that a line begins with, the column of what is said of it, and its first line."""
+    if found := TERM.match(lines[at]):
+        return found[2], found.end(), [lines[at][found.end() :]]
+    following = indent(lines[at + 1]) if at + 1 < len(lines) else 0
+    return (lines[at].strip(), following, []) if following >= FAR else None
+
+
+def parse(text: str) -> list[Block]:
+    """The blocks of a comment, or of a part of one."""
+    lines = text.strip("\n").splitlines()
+    blocks: list[Block] = []
+    at, apart = 0, True
+    while at < len(lines):
+        line, start = lines[at], at
+        at += 1
+        if not line:
+            apart = True
+            continue
+        if found := ITEM.match(line):
+            at = below(lines, at, found.end())
+            part = [line[found.end() :], *dedented(lines[start + 1 : at], found.end())]
+            add_part(blocks, "items", "", part)
+        elif indent(line) >= 4:
+            at = below(lines, at, 4)
+            blocks.append(Block("code", "\n".join(dedented(lines[start:at], 4))))
+        elif term := term_at(lines, start):
+            at = below(lines, at, 4)
+            part = [*term[2], *dedented(lines[start + 1 : at], term[1])]
+            add_part(blocks, "terms", term[0], part)
+        elif apart or blocks[-1].kind != "text":
+            blocks.append(Block("text", line.strip()))
+        else:
+            blocks[-1].text += " " + line.strip()
+        apart = False
+    return blocks
+
+
+def runs(text: str) -> Iterator[tuple[str, str]]:
+    """Pieces of a line, each with its kind: "" for plain words, or a name of RUN's groups."""
+    at = 0
+    for found in RUN.finditer(text):
+        if found.start() > at:
+            yield "", text[at : found.start()]
+        yield found.lastgroup or "", found[found.lastgroup or 0]
+        at = found.end()
+    if at < len(text):
+        yield "", text[at:]
+
+
+def brief(text: str, end: str = "[.:;]") -> str:
+    """The first sentence of a comment, without marks and its full stop; or what begins it."""
+    block = next((block for block in parse(text) if block.kind in ("text", "terms")), Block("text"))
+    first = block.text if block.kind == "text" else block.parts[0][0].text
+    first = re.split(rf"(?<=[^.]{end})\s", first)[0]
+    if first.count("(") > first.count(")"):
+        first = first[: first.rindex("(")]
+    first = re.sub(r"<(carry/\w+\.h)>", r"\1", first.rstrip(" .:;"))
+    return re.sub(r"`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)", "", first)
