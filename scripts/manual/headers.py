@@ -8,6 +8,7 @@ fit these forms raises an error, so that nothing is left out in silence.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -193,6 +194,13 @@ def declaration(code: str) -> Declaration | None:
     raise HeaderError(f"neither function nor object: {code!r}")
 
 
+def wrapped(prototype: str, width: int) -> list[str]:
+    """Its lines, broken between arguments only."""
+    held = re.sub(r"(?<!,) ", "\0", prototype)
+    lines = textwrap.wrap(held, width, subsequent_indent="    ", break_long_words=False)
+    return [line.replace("\0", " ") for line in lines]
+
+
 def constant(name: str, directive: str) -> Declaration | None:
     """A macro that stands for a value; None for one that stands for code."""
     code = re.sub(r"\s*/\*.*?\*/", "", directive.replace("\\\n", ""), flags=re.S)
@@ -226,12 +234,16 @@ class Reader:
         if piece.text.startswith("/*"):
             self.take_comment(piece.text)
         elif piece.text.startswith("#"):
-            self.take_directive(piece.text)
+            self.take_directive(piece.text, piece.is_apart)
         elif one := declaration(with_rows(piece.text, self.last_macro)):
             is_inline = piece.text.startswith("CARRY_API_INLINE")
-            if piece.is_apart and not is_inline and self.entries[-1].declarations:
-                self.begin("")
-            self.entries[-1].declarations.append(one)
+            self.declare(one, piece.is_apart and not is_inline)
+
+    def declare(self, one: Declaration, is_apart: bool) -> None:
+        """Declarations behind an empty line are not of the comment before."""
+        if is_apart and self.entries[-1].declarations:
+            self.begin("")
+        self.entries[-1].declarations.append(one)
 
     def begin(self, comment: str) -> None:
         self.entries.append(Entry(comment, self.section))
@@ -246,7 +258,7 @@ class Reader:
             self.overview = text_of(text)
             self.begin("")
 
-    def take_directive(self, text: str) -> None:
+    def take_directive(self, text: str, is_apart: bool) -> None:
         if found := re.match(r"#undef (\w+)", text):
             self.defined.pop(found[1], None)
         elif found := MACRO.match(text):
@@ -255,7 +267,7 @@ class Reader:
             self.defined[name] = parameters
             self.own.setdefault(len(self.entries), set()).add(name)
             if not parameters and (one := constant(name, text)):
-                self.entries[-1].declarations.append(one)
+                self.declare(one, is_apart)
 
     def drop_forward(self, prefix: str) -> None:
         """Types that are declared only to be named, as their bodies are elsewhere."""

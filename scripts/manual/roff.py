@@ -79,9 +79,7 @@ def described(comment: str) -> Iterator[str]:
 
 def prototype(text: str) -> str:
     """A declaration in bold, its arguments in italics, broken where a terminal ends."""
-    held = re.sub(r"(?<!,) ", "\0", text)
-    wrapped = textwrap.wrap(held, WIDTH, subsequent_indent="    ", break_long_words=False)
-    lines = [each.replace("\0", " ") for each in wrapped]
+    lines = headers.wrapped(text, WIDTH)
 
     def argument(found: re.Match[str]) -> str:
         return found[0] if found[1] == "void" else f"\\fP\\fI{found[1]}\\fP\\fB{found[2]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The manual pages of functions, and the headers as the generator reads them: nothing is lost."""
+"""Manual pages and pages of the site, made from headers: nothing is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import SOURCE
 from test_manual import need
 
 sys.path.insert(0, str(SOURCE / "scripts"))
-from manual import headers, prose, roff
+from manual import headers, markdown, prose, roff
 
 HEADERS = {path.name: headers.read(path) for path in headers.public()}
 PAGES = roff.pages(headers.public(), "2026-01-31")
@@ -225,3 +225,30 @@ def test_roff_means_only_what_it_says() -> None:
     """Dots, quotes and backslashes at the begin of a line are text, too."""
     assert roff.line(".br \\n -O2 a-b `x-y` 'z") == "\\&.br \\en \\-O2 a-b \\fBx\\-y\\fP 'z"
     assert roff.line("'a") == "\\&'a"
+
+
+# --- Pages of the site ---
+
+
+def unmarked(page: str) -> str:
+    """What a reader sees of a page in Markdown, except headings."""
+    text = re.sub(r"\]\([\w.#]+\)|^#.*$|^```c$", "", page, flags=re.M)
+    return re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), text)
+
+
+@EACH_HEADER
+def test_the_site_says_all_that_comments_say(name: str) -> None:
+    shown = unmarked(markdown.header_page(headers.FOLDER / name))
+    header = HEADERS[name]
+    described = [entry.comment for entry in header.entries if markdown.names_of(entry)]
+    for comment in [header.overview, *described]:
+        assert holds(shown, comment)
+
+
+@EACH_HEADER
+def test_links_of_the_site_lead_to_headings(name: str) -> None:
+    for stem, anchor in re.findall(
+        r"\]\((\w+)\.md#(\w+)\)", markdown.header_page(headers.FOLDER / name)
+    ):
+        target = markdown.header_page(headers.FOLDER / f"{stem}.h")
+        assert f'<a id="{anchor}">' in target or f"{{ #{anchor} }}" in target
