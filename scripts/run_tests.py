@@ -40,6 +40,7 @@ FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md
 # the tool was compiled.
 OF_SCRIPTS = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
 OF_SCRIPTS += ["test_circles.py", "test_manual.py", "test_manual_functions.py", "test_packages.py"]
+OF_SCRIPTS += ["test_reference_schemas.py"]
 OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_capture_mutants.py", "test_second_opinion.py"]
 OF_ONE_BUILD += ["test_howto_add.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,35 @@ def closed(schema: Json) -> Json:
     if copy.get("type") == "object" and "properties" in copy:
         copy["additionalProperties"] = False
     return copy
+
+
+def members(node: Json, path: str = "") -> Iterator[tuple[str, dict[str, Json]]]:
+    """All members that a schema has, by their paths, and the types that it defines."""
+    if not isinstance(node, dict):
+        return
+    parts = [
+        (f"{path}.{key}".lstrip("."), part) for key, part in node.get("properties", {}).items()
+    ]
+    parts += [(f"#{key}", part) for key, part in node.get("$defs", {}).items()]
+    if isinstance(node.get("additionalProperties"), dict):
+        parts.append((f"{path}.*", node["additionalProperties"]))
+    yield from parts
+    inner = [(path, each) for each in [*node.get("anyOf", []), *node.get("oneOf", [])]]
+    inner.append((f"{path}[]", node.get("items")))
+    for where, part in [*parts, *inner]:
+        yield from members(part, where)
+
+
+def undescribed(schema: dict[str, Json]) -> list[str]:
+    """The members without a word on them, where they are and where they refer to."""
+    types = {COMMON + key: part for key, part in load("common")["$defs"].items()}
+    types |= {f"#/$defs/{key}": part for key, part in schema.get("$defs", {}).items()}
+
+    def is_described(member: dict[str, Json]) -> bool:
+        said = member.get("description") or types.get(member.get("$ref"), {}).get("description")
+        return bool(said and said.strip())
+
+    return [path for path, member in members(schema) if not is_described(member)]
 
 
 @functools.cache

@@ -160,6 +160,50 @@ def test_what_does_not_conform_is_found(
 
 
 @pytest.mark.parametrize("name", ["common", *schemas.names()])
+def test_each_member_is_described(name: str) -> None:
+    assert [*schemas.members(schemas.load(name))]
+    assert schemas.undescribed(schemas.load(name)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "path"),
+    [
+        ("check", "properties packets", "packets"),
+        ("check", "properties protocols additionalProperties", "protocols.*"),
+        ("check", "properties reassembly anyOf 0 properties missing", "reassembly.missing"),
+        ("explain", "$defs layers items properties at", "#layers[].at"),
+        ("explain", "properties datagrams items properties frames", "datagrams[].frames"),
+        ("sites", "$defs summary properties states properties nop", "#summary.states.nop"),
+        ("sites", "$defs summary", "#summary"),
+        ("common", "$defs port", "#port"),
+    ],
+)
+@pytest.mark.parametrize("said", [None, " "])
+def test_a_member_without_a_description_is_found(
+    name: str, keys: str, path: str, said: str | None
+) -> None:
+    schema = node = schemas.load(name)
+    for key in keys.split():
+        node = node[int(key) if key.isdigit() else key]
+    assert node["description"]
+    node["description"] = said
+    assert schemas.undescribed(schema) == [path]
+
+
+def test_a_member_is_described_by_what_it_refers_to() -> None:
+    schema = {
+        "properties": {
+            "port": {"$ref": "common.json#/$defs/port"},
+            "own": {"$ref": "#/$defs/own"},
+            "mute": {"$ref": "#/$defs/mute"},
+            "lost": {"$ref": "#/$defs/lost"},
+        },
+        "$defs": {"own": {"description": "Mine."}, "mute": {"type": "string"}},
+    }
+    assert schemas.undescribed(schema) == ["mute", "lost", "#mute"]
+
+
+@pytest.mark.parametrize("name", ["common", *schemas.names()])
 def test_members_may_be_added(name: str) -> None:
     """By what is published: they make no new version."""
     assert '"additionalProperties": false' not in (schemas.FOLDER / f"{name}.json").read_text()
