@@ -170,6 +170,61 @@ def test_no_page_names_an_unknown_option(carry: Run, page: str) -> None:
     assert {*re.findall(r"(?<![\w-])--[a-z][\w-]*", plain(PAGES[page].read_text()))} <= known
 
 
+# --- Columns ---
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        (["--tsv"], "One line for each file and protocol"),
+        (["--tsv", "--bad-only"], "One line for each checksum"),
+    ],
+)
+def test_columns_are_those_of_the_first_line(carry: Run, options: list[str], title: str) -> None:
+    first = carry("check", *options, SOURCE / "examples/broken.pcap").stdout.splitlines()[0]
+    text = sections(sections(PAGES["carry-check"].read_text())["TSV"], "SS")[title]
+    assert [name for head in headings(text) for name in re.findall(r"\w+", head)] == (
+        first.split("\t")
+    )
+
+
+@pytest.mark.parametrize("call", CALLS, ids="-".join)
+def test_columns_are_described(carry: Run, call: tuple[str, ...]) -> None:
+    prints_columns = "--tsv" in carry(*call, "--help").stdout
+    assert prints_columns == ("TSV" in sections(PAGES[f"carry-{call[0]}"].read_text()))
+
+
+# --- Exit statuses ---
+
+
+def statuses(text: str) -> set[str]:
+    return {*re.findall(r"(?<![\w-])\d+(?![\w-])", text)}
+
+
+def listed_statuses(page: str) -> set[str]:
+    return statuses(" ".join(headings(sections(PAGES[page].read_text())["EXIT STATUS"])))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_exit_statuses_are_those_of_help(carry: Run, name: str) -> None:
+    """Of a command with parts, the page has those of all parts."""
+    shown: set[str] = set()
+    for call in CALLS:
+        if call[0] == name:
+            paragraph = re.search(
+                r"^Exit status(.*?)\n\n", carry(*call, "--help").stdout, re.M | re.S
+            )
+            assert paragraph, call
+            shown |= statuses(paragraph[1])
+    assert {"0", "3"} <= shown
+    assert listed_statuses(f"carry-{name}") == shown
+
+
+def test_exit_statuses_of_all_commands_are_on_one_page() -> None:
+    pages = [listed_statuses(page) for page in PAGES if page != "carry"]
+    assert listed_statuses("carry") == set().union(*pages)
+
+
 # --- Examples ---
 
 EXAMPLES = [

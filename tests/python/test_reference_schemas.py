@@ -110,7 +110,7 @@ def test_what_rows_say(tmp_path: Path) -> None:
             },
             "over": {
                 "description": "What is a|bove.",
-                "anyOf": [{"$ref": "#/$defs/tree"}, {"type": "null"}],
+                "anyOf": [{"$ref": "#/$defs/branch"}, {"type": "null"}],
             },
             "kinds": {
                 "description": "By word.",
@@ -125,7 +125,7 @@ def test_what_rows_say(tmp_path: Path) -> None:
         "description": "One tree.",
         "type": "object",
         "properties": {"root": {"description": "The root.", "$ref": "#/$defs/tree"}},
-        "$defs": {"tree": tree},
+        "$defs": {"tree": tree, "branch": {"$ref": "#/$defs/tree"}},
     }
     path = tmp_path / "grow.json"
     path.write_text(json.dumps(schema))
