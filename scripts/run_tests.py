@@ -43,6 +43,7 @@ OF_SCRIPTS += ["test_circles.py", "test_manual.py", "test_manual_functions.py", 
 OF_SCRIPTS += ["test_reference_schemas.py"]
 OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_capture_mutants.py", "test_second_opinion.py"]
 OF_ONE_BUILD += ["test_documented_commands.py", "test_howto_add.py"]
+OF_ONE_BUILD += ["test_howto_embed.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Command lines in documents: each command and option is there; the README's print what it shows.
 
-Those of tutorials and how-tos run as a whole (test_tutorials.py, test_howto_add.py).
+Those of tutorials and how-tos run as a whole (test_tutorials.py, test_howto_*.py).
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
-# Those on additions to the sources have a test of their own.
+# Those on the sources have tests of their own.
 PAGES = sorted(
     path
     for folder in ("tutorial", "howto")
     for path in SOURCE.glob(f"docs/{folder}/*.md")
-    if not path.stem.startswith("add-")
+    if not path.stem.startswith(("add-", "embed-"))
 )
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"^```c\n(.*?)^```.*?^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
