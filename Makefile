@@ -60,6 +60,11 @@ bench-compare:
 	@$(peers)
 	@$(PYTHON) bench/compare.py $(if $(QUICK),--quick) $(or $(BASE),$(error Set BASE=revision))
 
+.PHONY: docs
+docs: packages-docs
+	@mkdir -p $(BUILD)
+	@$(PYTHON) scripts/make_site.py $(BUILD)
+
 .PHONY: models
 models: all packages-models
 	@$(PYTHON) bench/models.py --build $(BUILD) --write
@@ -80,8 +85,8 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-.PHONY: packages-build packages-test packages-bench packages-models
-packages-build packages-test packages-bench packages-models: packages-%:
+.PHONY: packages-build packages-docs packages-test packages-bench packages-models
+packages-build packages-docs packages-test packages-bench packages-models: packages-%:
 	@scripts/packages $*
 
 .PHONY: clean
@@ -100,6 +105,7 @@ help:
 	@echo "               minutes at most (QUICK=1 two)"
 	@echo "make bench-compare BASE=revision compares the library with that of another revision"
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
+	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

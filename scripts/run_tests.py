@@ -17,6 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import check_site
 from check_instructions import obstacle
 from runner import ROOT, Log, Step, StepError, run_steps
 
@@ -484,6 +485,19 @@ def strangers(log: Log) -> None:
     python_tests(log, folder, own, tests="strangers")
 
 
+def docs(log: Log) -> None:
+    """The manual as a site, and each link of it in a browser."""
+    folder = BUILDS / "docs"
+    folder.mkdir(parents=True, exist_ok=True)
+    if reason := check_site.obstacle():
+        log.skip(1, f"the manual's site: {reason}")
+        return
+    python = ["timeout", "-k", "10", "1200", sys.executable]
+    log.run(*python, "scripts/make_site.py", folder)
+    log.run(*python, "scripts/check_site.py", folder / "site")
+    python_tests(log, folder, tests="site", at_once=0)
+
+
 def instructions(log: Log) -> None:
     folder = build(log, "gcc", "-Dtool=enabled")
     if reason := obstacle(folder):
@@ -540,6 +554,7 @@ STEPS = [
     Step("no-jit", "configured without what libcarry-jit needs", without_jit),
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("strangers", "programs of strangers, by installed files alone", strangers),
+    Step("docs", "the manual's site, in a browser that follows each link", docs),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
 

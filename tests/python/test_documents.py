@@ -69,6 +69,12 @@ def test_the_index_names_what_is_there() -> None:
         assert (SOURCE / name).is_file()
 
 
+def test_the_reference_names_all_that_is_there() -> None:
+    named = {target for target, _ in links(SOURCE / "docs/reference/index.md")}
+    for pattern in ("include/carry/*.h", "docs/man/*.1", "docs/schema/*.json"):
+        assert {*SOURCE.glob(pattern)} <= named
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_manual_pages_are_there(document: Path) -> None:
     named = re.findall(r"`man ([\w.-]+)`(?:, section ([A-Z]+(?: [A-Z]+)*))?", document.read_text())
