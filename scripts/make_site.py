@@ -53,8 +53,8 @@ def colours() -> str:
 
 
 def complete_theme(source: Path) -> None:
-    """Debian's package of the theme lacks two scripts that its pages ask for: jQuery is there under
-    another name, and theme_extra.js only styles old browsers."""
+    """Debian's package of the theme lacks two scripts that its pages ask for. jQuery is there under
+    another name; site.css does for tables what theme_extra.js would do."""
     (source / "js").mkdir(exist_ok=True)
     shutil.copyfile(JQUERY, source / "js/jquery-3.6.0.min.js")
     (source / "js/theme_extra.js").touch()
