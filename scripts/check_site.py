@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import http.server
+import importlib.util
 import os
 import shutil
 import signal
@@ -54,13 +55,19 @@ return found.map(a => a.href);
 
 
 def obstacle() -> str:
-    """What is missing here to open pages, or nothing."""
+    """Why no page can be opened here, or nothing."""
     missing = [name for name in (BROWSER, DRIVER) if not shutil.which(name)]
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
+    if not importlib.util.find_spec("selenium"):
         missing.append("python3-selenium")
-    return f"not installed: {', '.join(missing)}" if missing else ""
+    if missing:
+        return f"not installed: {', '.join(missing)}"
+    from selenium.common.exceptions import WebDriverException
+
+    try:
+        with browser():
+            return ""
+    except WebDriverException as error:
+        return f"{BROWSER} does not start: {(error.msg or '').partition(chr(10))[0]}"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -34,7 +34,8 @@ BROKEN = {
     "index.html   ": ('<link rel="stylesheet" href="no.css">', "404"),
 }
 
-pytestmark = pytest.mark.skipif(bool(check_site.obstacle()), reason=check_site.obstacle())
+OBSTACLE = check_site.obstacle()
+pytestmark = pytest.mark.skipif(bool(OBSTACLE), reason=OBSTACLE)
 
 
 @pytest.fixture(scope="module")
