@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How faults of copies, and of code in frames, are survived: the host handles them, and looks up
- * where to go on. A process does so in handlers of SIGSEGV and SIGBUS (src/hosted/fault.c), a
- * kernel in its handler of page faults.
+ * How copies, and code in frames, survive faults: the host handles the fault, and looks up where
+ * execution goes on. A process does so in handlers of SIGSEGV and SIGBUS (src/hosted/fault.c), an
+ * operating-system kernel in its page-fault handler.
  */
 #ifndef CARRY_BASE_FAULT_HOST_H
 #define CARRY_BASE_FAULT_HOST_H
@@ -10,41 +10,41 @@
 #include <carry/base.h>
 
 /*
- * The lowest address of x86-64 that is none (not canonical). The CPU does not say which one it was:
- * it raises #GP. Below it, or where page tables of five levels end, nothing is mapped in a process,
- * so a copy that meets such addresses starts there or ends before.
+ * The lowest address of x86-64 that is not canonical. An access to such an address raises #GP,
+ * which does not report the address. Below it, or where page tables of five levels end, nothing is
+ * mapped in a process: a copy that meets such addresses starts there or ends before them.
  */
 #define CARRY_NO_ADDRESS ((uintptr_t)(UINT64_C(1) << 47))
 
 /*
- * Where to go on after a fault of the instruction at `instruction`, with rax = *value; 0 if that is
- * none of the library's, so a fault like any other. *value is the page that could not be reached,
- * as base/fault.h tells, and becomes what rax is to be. For fault handlers: takes no lock, and
- * reads nothing but the table.
+ * For fault handlers. Returns the address at which execution goes on after a fault of the
+ * instruction at `instruction`, or 0 if the instruction is not one of the library's copies. On
+ * entry *value is the start of the page that could not be accessed (see base/fault.h), on return
+ * the new value of rax. Takes no lock, and reads only the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value);
 
 struct carry_fault_frame;
 
 /*
- * Where the host keeps the innermost frame of this thread (carry_fault_enter()), NULL at first.
- * Handlers of faults ask too. In a kernel each interrupt is a thread of its own: it starts with
- * none, or a fault of it would end in a frame of what it has interrupted.
+ * Returns where the host keeps the innermost frame of this thread (carry_fault_enter()), NULL at
+ * first. Fault handlers call this function too. In an operating-system kernel each interrupt counts
+ * as a thread: it starts with NULL. Otherwise a fault in the interrupt would leave a frame of the
+ * interrupted code.
  */
 struct carry_fault_frame **carry_host_fault_frames(void);
 
 /*
- * For a fault of an instruction that is none of the library's: leaves the innermost frame of this
- * thread, which is told `address` (NULL if the CPU does not say) and `signal`. Returns where to go
- * on, with rax = *value; 0 if there is no frame. What else a kernel has for frames to go back to,
- * as the leave to reach user pages (EFLAGS.AC), its handler sets.
+ * For fault handlers, after carry_fault_find() returned 0. Leaves the innermost frame of this
+ * thread, and stores `address` (NULL: not known) and `signal` in it. Returns the address at which
+ * execution goes on, with *value as the new value of rax, or 0 if there is no frame. The handler of
+ * an operating-system kernel restores other state that frames rely on, such as EFLAGS.AC.
  */
 uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 
 /*
- * What handlers of faults there are: those that ask carry_fault_find(), with all registers as they
- * were at the fault, and those that ask carry_fault_unwind(). The host says so; copies and frames
- * look.
+ * Which of these functions the fault handler calls: carry_fault_find() (with all registers as they
+ * were at the fault), carry_fault_unwind(). The host sets this word; copies and frames read it.
  */
 enum carry_host_survival {
     CARRY_HOST_COPIES = 1,
@@ -52,14 +52,14 @@ enum carry_host_survival {
 };
 extern unsigned carry_host_survives __attribute__((visibility("hidden")));
 
-/* Do faults of what reach one? */
+/* Returns whether faults of copies, or in frames, are handled. */
 static inline bool carry_host_recovers(enum carry_host_survival what) {
     return __atomic_load_n(&carry_host_survives, __ATOMIC_ACQUIRE) & what;
 }
 
 /*
- * Where they do not: copies what can be copied, by a call of the system that survives faults by
- * itself, and returns how many bytes are left.
+ * Called where no handler does: copies with a system call that survives faults by itself, and
+ * returns how many bytes are left; `size` where there is no such call.
  */
 size_t carry_host_copy(void *dst, const void *src, size_t size);
 

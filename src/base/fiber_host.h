@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who has to know of switches between contexts: sanitizers, which keep data about each stack (the
- * call stack and clocks of ThreadSanitizer, the bounds and fake frames of AddressSanitizer), and
- * call what has a stack a fiber. A kernel has none, and answers false.
+ * Reports switches between contexts to sanitizers, which keep data about each stack (the call stack
+ * and clocks of ThreadSanitizer, the bounds and fake frames of AddressSanitizer), and which call a
+ * context a fiber. In an operating-system kernel carry_host_has_fibers() returns false.
  */
 #ifndef CARRY_BASE_FIBER_HOST_H
 #define CARRY_BASE_FIBER_HOST_H
@@ -11,19 +11,23 @@
 
 struct carry_context;
 
-/* Is there such a sanitizer in this process? Asked when a context is made; else nothing below. */
+/*
+ * Returns whether there is such a sanitizer in this process. Called when a context is created. If
+ * it returns false, the functions below are never called.
+ */
 bool carry_host_has_fibers(void);
 
 /*
- * The thread goes on with `to` at once: called on the stack of `from`, which is to be resumed later
- * unless it has finished. Keeps what it needs in `fiber`, and the bounds of stacks of which nobody
- * has told them.
+ * Called on the stack of `from`, just before the thread goes on with `to`. `from` will be resumed
+ * later, unless it has finished. The host keeps its data in the contexts' member `fiber`, including
+ * the bounds of stacks that no caller has stated.
  */
 void carry_host_fiber_switch(struct carry_context *from, struct carry_context *to, bool finished);
 
 /*
- * Before a context is preempted: CARRY_OK, CARRY_ERROR_BUSY if the thread was in the function
- * above, CARRY_ERROR_UNSUPPORTED if handlers do not see what they interrupted.
+ * Called before a context is preempted. Returns CARRY_OK, CARRY_ERROR_BUSY if the signal
+ * interrupted the function above, or CARRY_ERROR_UNSUPPORTED if signal handlers do not get the
+ * registers that were interrupted.
  */
 int carry_host_fiber_preempts(void);
 

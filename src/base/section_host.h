@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What sections of vector code ask of the kernel that they live in. src/hosted/section.c answers
- * for a process, which needs none.
+ * Functions that sections of vector code call, and that an operating-system kernel provides. In a
+ * process, which needs no sections, src/hosted/section.c provides them.
  *
- * No hook switches interrupts: per-CPU words are enough, see <carry/section.h>. None of them may
- * use vector registers.
+ * No function needs to switch interrupts off: per-CPU words are enough, see <carry/section.h>. No
+ * function may use vector registers.
  */
 #ifndef CARRY_BASE_SECTION_HOST_H
 #define CARRY_BASE_SECTION_HOST_H
@@ -14,27 +14,31 @@
 struct carry_section_cpu;
 struct carry_section_thread;
 
-/* Keeps this thread on its CPU, and lets it go; calls nest. In interrupts they may do nothing. */
+/*
+ * Keep this thread on its CPU, and end that. Calls nest. In interrupts both functions may do
+ * nothing.
+ */
 void carry_host_preempt_off(void);
 void carry_host_preempt_on(void);
 
-/* Is this an NMI, or something else that comes while interrupts are off? */
+/* Returns true in an NMI, and in anything else that arrives while interrupts are off. */
 bool carry_host_in_nmi(void);
 
-/* The words of this CPU, while preemption is off. NULL where there are no sections. */
+/* Returns the words of this CPU. Called with preemption off. NULL: there are no sections. */
 struct carry_section_cpu *carry_host_section_cpu(void);
 
 /*
- * Lets vector instructions run on this CPU: CLTS, in kernels that set CR0.TS. They set it again on
- * the way to user mode only, if a load is due there.
+ * Makes vector instructions run on this CPU: CLTS, in kernels that set CR0.TS. Such a kernel sets
+ * CR0.TS again on the way to user mode only, if the state of the thread must be loaded there.
  */
 void carry_host_vectors_allow(void);
 
 /*
- * Has carry_section_reload(thread) called before this thread, which runs here or is about to,
- * returns to user mode: the last look for it is with interrupts off. Until then its registers are
- * not its own. Returns false if there is no such moment, as for threads that are all kernel mode:
- * the state is then loaded at once.
+ * Arranges that carry_section_reload(thread) is called before `thread` returns to user mode.
+ * `thread` runs on this CPU, or is about to. The last check for pending loads must run with
+ * interrupts off. Until the load, the registers do not hold the state of `thread`. Returns false if
+ * the thread never returns to user mode, as threads of the kernel itself: the state is then loaded
+ * at once.
  */
 bool carry_host_section_defer(struct carry_section_thread *thread);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How `patch` has text written, and what it answers to the host that does: src/hosted/patch.c is
- * the host of a Linux process, a kernel brings its own.
+ * How module patch writes text: functions that the host provides, and functions that the host may
+ * call. src/hosted/patch.c is the host in a Linux process; an operating-system kernel provides its
+ * own.
  */
 #ifndef CARRY_BASE_TEXT_HOST_H
 #define CARRY_BASE_TEXT_HOST_H
@@ -9,102 +10,105 @@
 #include <carry/base.h>
 
 /*
- * A function, and where in its text the byte stands that it returns: for a host to see that what
- * it writes is what is run.
+ * A function, and the byte of its text that it returns. With these a host verifies that the CPU
+ * runs the text that the host writes.
  */
 uint8_t carry_patch_probe(void);
 extern const uint8_t carry_patch_probe_byte[];
 
-/* Pages in a row that hold sites to be written. */
+/* Consecutive pages that hold sites to be written. */
 struct carry_text_run {
     uintptr_t low;
     uintptr_t high;
 };
 
-/* How the writes of a session come to be seen. */
+/* When other threads see the writes of a session. */
 struct carry_text_session {
     bool writes_pairs; /* a write of two bytes is one store */
-    bool holds_traps;  /* who runs into a trap waits for the end: guards may be traps */
-    bool at_once;      /* nothing is seen until the end, and then all of a run: no guards needed */
+    bool holds_traps;  /* a thread that meets a trap waits for the end: guards may be traps */
+    bool at_once;      /* nothing is seen until the end, then all of a run: no guards needed */
 };
 
 struct carry_text_host {
-    /* Memory for lists, zeroed or not; NULL if there is none. */
+    /* Memory for lists, zeroed or not; NULL: no memory. */
     void *(*allocate)(size_t size);
     void (*release)(void *memory, size_t size);
 
     /*
-     * Excludes other transactions, from the beginning of one to its end, as the program sees them.
-     * It may load objects meanwhile, and wait for others who do: whatever registers an object takes
-     * the lock alone.
+     * Excludes other transactions, from carry_patch_begin() to the commit or abort. The program may
+     * load objects meanwhile, and wait for other threads that do: code that registers an object
+     * takes only lock().
      */
     void (*begin)(void);
     void (*end)(void);
 
-    /* Excludes other commits, and changes of the list of objects. Taken within the former. */
+    /* Excludes other commits, and changes of the list of objects. Where both are taken, begin() is
+     * first. */
     void (*lock)(void);
     void (*unlock)(void);
 
-    /* Does this thread alone run the program, so that none can run text meanwhile? */
+    /* Returns whether this is the only thread of the program, so that no other can run text. */
     bool (*alone)(void);
 
     /*
-     * Begins to write text within `runs`, and ends it. Returns 0, CARRY_ERROR_PERMISSION, or
-     * CARRY_ERROR_NO_SYNC. `quiet`: no thread runs text there. Between the two no signal handler
-     * runs on this thread. Where nothing was seen yet, nothing ever is unless `keep`. close()
-     * returns false if some of it is not seen although it was to be kept: the next session then
-     * writes in another way, and whatever was written has to be written again.
+     * Begin and end a session of writes within `runs`. open() returns 0, CARRY_ERROR_PERMISSION or
+     * CARRY_ERROR_NO_SYNC. `quiet`: no thread runs text there. During a session no signal handler
+     * runs on this thread. Without `keep`, writes that no thread has seen yet are discarded.
+     * close() returns false if some writes cannot be seen although they were to be kept: the next
+     * session then uses another way, and the caller must write everything again.
      */
     int (*open)(const struct carry_text_run *runs, size_t count, bool quiet,
                 struct carry_text_session *session);
     bool (*close)(bool keep);
 
     /*
-     * Writes text within one run, its bytes in any order unless it is a pair. False if it could
-     * not, or not all of it. What lies between sites is written as it was read a moment before.
+     * Writes text within one run: a pair as one store if `writes_pairs`, other bytes in any order.
+     * Returns false if not all bytes were written. The bytes may include text between sites, with
+     * the values read a moment before.
      */
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
 
-    /* Lets another thread run. */
+    /* Gives the CPU to another thread. */
     void (*yield)(void);
 
-    /* Afterwards every core fetches what was written before, if it runs this program. */
+    /* Afterwards every core that runs this program fetches the text written before the call. */
     void (*synchronise)(void);
 
     /*
-     * NULL, or the pair that lets calls be several instructions. stop() returns true once all other
-     * CPUs stand still and nothing that was interrupted, on any CPU or waiting for one, would go on
-     * inside of a site (carry_patch_is_inside()). It returns false, and nothing stands still, if
-     * that does not come about. Between the two text may be written as if `alone`, and no interrupt
-     * is taken on this CPU. What comes even so, as NMIs do, runs no sites.
+     * NULL, or two functions with which several instructions may replace a call. stop() returns
+     * true once all other CPUs stand still, and no interrupted code, on any CPU or waiting for one,
+     * would go on inside a site (carry_patch_is_inside()). If that cannot be reached, stop()
+     * returns false, and no CPU stands still. Until start(), text may be written as if alone() were
+     * true, and this CPU takes no interrupts. Anything that arrives nevertheless, such as an NMI,
+     * must run no sites.
      */
     bool (*stop)(void);
     void (*start)(void);
 
-    /* "procmem", "alias", ... for people. */
+    /* The name of the way in which text is written, to display: "procmem", "alias". */
     const char *(*backend)(void);
 
-    /* As carry_patch_select(); NULL if the host has one way only. */
+    /* As carry_patch_select(); NULL: the host has one way only. */
     int (*select)(const char *backend, const char *guard);
 
-    /* Sites of the object with this text are about to be registered; not within the lock, or NULL.
-     */
+    /* NULL, or called before sites of the object with this text are registered, outside lock(). */
     void (*meet)(uintptr_t address);
 
-    /* All sites from `low` to `high` are forgotten: their text may be unmapped. Not while open. */
+    /* Called after the sites from `low` to `high` were removed, as their text may be unmapped.
+     * Never called during a session. */
     void (*forget)(uintptr_t low, uintptr_t high);
 };
 
 /* The host of this program. */
 const struct carry_text_host *carry_host_text(void);
 
-/* Is there a site at this address? May be asked at any time, by a signal handler too. */
+/* Returns whether a site starts at this address. Callable at any time, also in signal handlers. */
 bool carry_patch_is_site(uintptr_t address);
 
-/* Does a site start before this address and end behind it? Asked in the same way. */
+/* Returns whether a site starts before this address and ends after it. Callable at any time. */
 bool carry_patch_is_inside(uintptr_t address);
 
-/* In a copy of the process that has this thread alone: the others ask nothing any more. */
+/* Called in a forked process, where this is the only thread. */
 void carry_patch_forked(void);
 
 #endif
