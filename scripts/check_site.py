@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Opens each page of the manual's site in a browser without a screen, and follows each link.
+"""Opens a site in a browser: usage: check_site.py SITE
 
-usage: check_site.py SITE
-
-A complaint is a link to nothing, an anchor that its page lacks, a page that no link reaches, that
-has no title or no text, that logs an error or asks another host for anything; and a search that
-finds nothing. No other host can be reached.
+Chromium loads every page, without a window and without a way to any network, and reports what does
+not load, scripts that fail, and requests to other hosts. Every link of every page is followed: to a
+page, an element of it, or a file. Addresses elsewhere are listed, never fetched. Then the search
+has to find WORD. A server of this program's own hands out the files, as the search needs http.
 """
 
 from __future__ import annotations
@@ -15,48 +14,62 @@ import contextlib
 import functools
 import http.server
 import importlib.util
+import json
 import os
 import shutil
 import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urldefrag, urlsplit
 
-BROWSER, DRIVER = "chromium", "chromedriver"
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+WORD = "carry_sum_fold"
+LOAD_SECONDS = 60
+ALL_SECONDS = 900  # ends what hangs: a slow or busy machine takes long too
+END_SECONDS = 30
+STATIC = {"404.html", "search.html"}  # pages that no link leads to
+
 OPTIONS = [
     "--headless=new",
-    "--no-sandbox",  # which root lacks
+    "--window-size=1280,900",
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    # Nothing listens there, so that no request leaves this machine; loopback needs no proxy.
+    "--proxy-server=127.0.0.1:9",
 ]
-SECONDS = 60  # for a page, on a busy machine
-START = "index.html"
-SEARCH = "search.html"
-UNLINKED = {"404.html", SEARCH}
-WORD = "carry_sum_fold"
 
-PAGE = """
-const links = [...document.querySelectorAll("a[href]")].map(a => a.href);
-const anchors = [...document.querySelectorAll("[id], a[name]")].map(e => e.id || e.name);
-return {title: document.title, size: document.body.innerText.trim().length,
-        links: [...new Set(links)], anchors: anchors};
+LOOK = """
+const all = (what, get) => Array.from(document.querySelectorAll(what), get);
+return {
+    title: document.title.trim(),
+    text: document.body ? document.body.innerText.trim() : "",
+    anchors: all("[id], a[name]", (element) => element.id || element.name),
+    links: all("a[href], area[href]", (element) => element.href),
+};
 """
-RESULTS = """
-const found = [...document.querySelectorAll("#mkdocs-search-results a")];
-return found.map(a => a.href);
-"""
+
+
+class SiteError(Exception):
+    """The site cannot be checked; the message says why."""
 
 
 def obstacle() -> str:
-    """Why no page can be opened here, or nothing."""
-    missing = [name for name in (BROWSER, DRIVER) if not shutil.which(name)]
+    """Why no site can be opened here, or nothing."""
+    needed = {"chromium": "chromium", "chromedriver": "chromium-driver"}
+    missing = [package for command, package in needed.items() if not shutil.which(command)]
     if not importlib.util.find_spec("selenium"):
         missing.append("python3-selenium")
     if missing:
@@ -64,167 +77,257 @@ def obstacle() -> str:
     from selenium.common.exceptions import WebDriverException
 
     try:
-        with browser():
+        with open_browser():
             return ""
     except WebDriverException as error:
-        return f"{BROWSER} does not start: {(error.msg or '').partition(chr(10))[0]}"
+        return f"chromium does not start: {(error.msg or '').partition(chr(10))[0]}"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
+# --- Server and browser ---
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Hands out files in silence."""
+
+    def log_message(self, *_: object) -> None:
         pass
 
 
 @contextlib.contextmanager
-def served(site: Path) -> Iterator[str]:
-    """The site on a port of this machine; its address."""
-    handler = functools.partial(Quiet, directory=str(site))
+def serve(site: Path) -> Iterator[str]:
+    """A server of the folder, as long as the block runs; its address."""
+    handler = functools.partial(Handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}/"
+            yield f"http://127.0.0.1:{server.server_address[1]}/"
         finally:
             server.shutdown()
+            thread.join(END_SECONDS)
 
 
 @contextlib.contextmanager
-def browser() -> Iterator[object]:
+def deadline(seconds: int) -> Iterator[None]:
+    """Ends the block by an exception if it takes longer, whatever it waits for."""
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise SiteError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def end_processes(profile: str) -> None:
+    """Ends what is left of a browser: the processes that name its profile, which is ours alone."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if profile.encode() in (entry / "cmdline").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def open_browser() -> Iterator[Chrome]:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    with tempfile.TemporaryDirectory(prefix="carry-site-", ignore_cleanup_errors=True) as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which(BROWSER) or ""
-        for option in [*OPTIONS, f"--user-data-dir={profile}"]:
-            options.add_argument(option)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        driver = webdriver.Chrome(service=Service(shutil.which(DRIVER)), options=options)
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    for option in [*OPTIONS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]:
+        options.add_argument(option)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options.add_argument(f"--user-data-dir={profile}")
+        service = Service(shutil.which("chromedriver") or "")
+        browser = None
         try:
-            driver.set_page_load_timeout(SECONDS)
-            driver.set_script_timeout(SECONDS)
-            yield driver
+            browser = webdriver.Chrome(options=options, service=service)
+            browser.set_page_load_timeout(LOAD_SECONDS)
+            browser.set_script_timeout(LOAD_SECONDS)
+            yield browser
         finally:
-            driver.quit()
+            with contextlib.suppress(Exception), deadline(END_SECONDS):
+                browser.quit() if browser else service.stop()
+            end_processes(profile)
+
+
+# --- Pages ---
 
 
 @dataclass
 class Page:
+    """What a page of the site holds, as the browser has it."""
+
+    title: str
+    text: str
     anchors: set[str]
-    links: dict[str, set[str]]  # pages of the site, each with the anchors that are asked for
+    links: list[str]
 
 
 @dataclass
-class Check:
-    """A walk over a site, from its first page."""
+class Report:
+    """What was looked at, and what is wrong with it."""
 
-    site: Path
-    address: str
-    driver: object
     pages: dict[str, Page] = field(default_factory=dict)
+    links: int = 0
+    foreign: set[str] = field(default_factory=set)
     complaints: list[str] = field(default_factory=list)
 
-    def complain(self, page: str, text: str) -> None:
-        self.complaints.append(f"{page}: {text}")
 
-    def errors(self) -> list[str]:
-        logged = self.driver.get_log("browser")
-        return [each["message"] for each in logged if each["level"] in ("SEVERE", "WARNING")]
-
-    def open(self, name: str) -> None:
-        """Loads a page, and notes where it leads."""
-        self.driver.get(self.address + name)
-        found = self.driver.execute_script(PAGE)
-        for message in self.errors():
-            self.complain(name, f"logs {message}")
-        if not found["title"] or found["size"] < 20:
-            self.complain(name, "has no title or no text")
-        page = Page({*found["anchors"]}, {})
-        for link in found["links"]:
-            self.note(page, link)
-        self.pages[name] = page
-
-    def note(self, page: Page, link: str) -> None:
-        target, anchor = urldefrag(link)
-        if not target.startswith(self.address):
-            return
-        name = unquote(target.removeprefix(self.address).partition("?")[0]) or START
-        page.links.setdefault(name, set()).add(unquote(anchor))
-
-    def walk(self) -> None:
-        waiting = [START]
-        while waiting:
-            name = waiting.pop()
-            if name in self.pages or not name.endswith(".html") or not self.is_there(name):
-                continue
-            self.open(name)
-            waiting += self.pages[name].links
-
-    def is_there(self, name: str) -> bool:
-        return (self.site / name).is_file()
-
-    def check_links(self) -> None:
-        for name, page in self.pages.items():
-            for target, anchors in page.links.items():
-                if not self.is_there(target):
-                    self.complain(name, f"leads to {target}, which is not there")
-                elif target in self.pages:
-                    for anchor in anchors - self.pages[target].anchors - {""}:
-                        self.complain(name, f"leads to {target}#{anchor}, which is not there")
-
-    def check_all_are_reached(self) -> None:
-        every = {str(path.relative_to(self.site)) for path in self.site.rglob("*.html")}
-        for name in sorted(every - {*self.pages} - UNLINKED):
-            self.complain(name, "no link leads there")
-
-    def check_search(self) -> None:
-        from selenium.common.exceptions import TimeoutException
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        self.driver.get(self.address)
-        self.errors()  # known of this page
-        box = self.driver.find_element("css selector", "[role=search] input[name=q]")
-        box.send_keys(WORD, "\n")
-        try:
-            wait = WebDriverWait(self.driver, SECONDS)
-            results = wait.until(lambda driver: driver.execute_script(RESULTS))
-        except TimeoutException:
-            self.complain(SEARCH, f"does not find {WORD}")
-            return
-        for message in self.errors():
-            self.complain(SEARCH, f"logs {message}")
-        for link in results[:3]:
-            self.driver.get(link)
-            if WORD not in self.driver.execute_script("return document.body.innerText"):
-                self.complain(SEARCH, f"{link} does not say {WORD}")
-
-    def run(self) -> None:
-        self.errors()  # of an earlier site
-        self.walk()
-        self.check_links()
-        self.check_all_are_reached()
-        self.check_search()
+def requests(browser: Chrome) -> Iterator[tuple[str, str]]:
+    """What the browser asked for since the last look, and what went wrong, or nothing."""
+    asked = {}
+    for entry in browser.get_log("performance"):
+        message: dict[str, Any] = json.loads(entry["message"])["message"]
+        name, about = message["method"], message["params"]
+        if name == "Network.requestWillBeSent":
+            asked[about["requestId"]] = about["request"]["url"]
+            yield about["request"]["url"], ""
+        elif name == "Network.responseReceived" and about["response"]["status"] >= 400:
+            yield about["response"]["url"], f"status {about['response']['status']}"
+        elif name == "Network.loadingFailed" and about["requestId"] in asked:
+            yield asked[about["requestId"]], "" if about.get("canceled") else about["errorText"]
 
 
-def check(site: Path) -> Check:
-    with served(site) as address, browser() as driver:
-        result = Check(site, address, driver)
-        result.run()
-    return result
+def messages(browser: Chrome) -> Iterator[str]:
+    """Errors of scripts since the last look. What did not load, requests() has."""
+    for entry in browser.get_log("browser"):
+        if entry["level"] == "SEVERE" and entry["source"] != "network":
+            yield f"error: {entry['message']}"
+
+
+def troubles(browser: Chrome, base: str) -> list[str]:
+    """What went wrong since the last look."""
+    found = []
+    for url, error in requests(browser):
+        own = url.startswith(base) or urlsplit(url).scheme not in ("http", "https", "ws", "wss")
+        if not own:
+            found.append(f"asks another host: {url}")
+        elif error:
+            found.append(f"{url.removeprefix(base)} does not load: {error}")
+    return [*dict.fromkeys(found), *messages(browser)]
+
+
+def load(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
+    """Loads a page; returns what it holds, and what is wrong with it alone."""
+    browser.get(base + name)
+    seen = browser.execute_script(LOOK)
+    page = Page(seen["title"], seen["text"], set(seen["anchors"]), seen["links"])
+    found = troubles(browser, base)
+    found += [f"has no {what}" for what in ("title", "text") if not getattr(page, what)]
+    return page, [f"{name}: {trouble}" for trouble in found]
+
+
+def local(site: Path, url: str, base: str) -> str:
+    """The file of the site that an address is of."""
+    path = unquote(urlsplit(url).path).removeprefix(urlsplit(base).path)
+    return f"{path}index.html" if not path or path.endswith("/") else path
+
+
+def follow(report: Report, site: Path, base: str, name: str, link: str) -> str:
+    """Follows a link of a page; returns what is wrong with it, or nothing."""
+    url, anchor = urldefrag(link)
+    if not url.startswith(base):
+        if urlsplit(url).scheme in ("http", "https", "mailto"):
+            report.foreign.add(url)
+            return ""
+        return f"{name}: the link {link} cannot be followed"
+    target = local(site, url, base)
+    if target in report.pages:
+        known = report.pages[target].anchors
+        lacks = anchor and unquote(anchor) not in known
+        return f"{name}: no element {target}#{anchor}" if lacks else ""
+    return "" if (site / target).is_file() else f"{name}: no file {target}"
+
+
+def follow_all(report: Report, site: Path, base: str) -> None:
+    reached = {"index.html", *STATIC}
+    for name, page in report.pages.items():
+        for link in dict.fromkeys(page.links):
+            report.links += 1
+            trouble = follow(report, site, base, name, link)
+            report.complaints += [trouble] if trouble else []
+            if link.startswith(base):
+                reached.add(local(site, urldefrag(link)[0], base))
+    report.complaints += [f"{name}: no link leads there" for name in report.pages.keys() - reached]
+
+
+def check_pages(browser: Chrome, site: Path, base: str) -> Report:
+    report = Report()
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site).as_posix()
+        report.pages[name], found = load(browser, base, name)
+        report.complaints += found
+    if not report.pages:
+        raise SiteError(f"no pages in {site}")
+    follow_all(report, site, base)
+    return report
+
+
+# --- Search ---
+
+
+def check_search(browser: Chrome, base: str, word: str) -> list[str]:
+    """Searches as a reader does, and follows the first result."""
+    from selenium.common.exceptions import TimeoutException
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.get(base)
+    browser.find_element(By.CSS_SELECTOR, "[role=search] input[name=q]").send_keys(word, Keys.ENTER)
+    results = (By.CSS_SELECTOR, "#mkdocs-search-results a")
+    try:
+        WebDriverWait(browser, LOAD_SECONDS).until(lambda b: b.find_elements(*results))
+    except TimeoutException:
+        return [f"the search finds no {word}", *troubles(browser, base)]
+    browser.get(browser.find_element(*results).get_attribute("href"))
+    text = browser.execute_script(LOOK)["text"]
+    missing = [] if word in text else [f"the search for {word} leads to {browser.current_url}"]
+    return missing + troubles(browser, base)
+
+
+def check(site: Path, word: str = WORD) -> Report:
+    with serve(site) as base, open_browser() as browser:
+        report = check_pages(browser, site, base)
+        report.complaints += check_search(browser, base, word)
+    return report
+
+
+def run(site: Path) -> int:
+    start = time.monotonic()
+    with deadline(ALL_SECONDS):
+        report = check(site)
+    for address in sorted(report.foreign):
+        print(f"not fetched: {address}")
+    for complaint in report.complaints:
+        print(complaint)
+    print(
+        f"{len(report.pages)} pages, {report.links} links, {len(report.complaints)} wrong, "
+        f"in {time.monotonic() - start:.0f} s"
+    )
+    return 1 if report.complaints else 0
 
 
 def main() -> int:
-    if len(sys.argv) != 2 or not os.path.isfile(f"{sys.argv[1]}/{START}"):
+    if len(sys.argv) != 2:
         print("usage: check_site.py SITE", file=sys.stderr)
         return 2
     if missing := obstacle():
-        print(f"check_site.py: {missing}", file=sys.stderr)
-        return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the browser ends, too
-    done = check(Path(sys.argv[1]).resolve())
-    print(*done.complaints, sep="\n", end="\n" * bool(done.complaints))
-    links = sum(len(anchors) for page in done.pages.values() for anchors in page.links.values())
-    print(f"{len(done.pages)} pages, {links} links: {len(done.complaints)} complaints")
-    return 1 if done.complaints else 0
+        print(f"check_site.py: skipped, {missing}")
+        return 0
+    from selenium.common.exceptions import WebDriverException
+
+    try:
+        return run(Path(sys.argv[1]).resolve())
+    except (SiteError, WebDriverException, OSError) as error:
+        print(f"check_site.py: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

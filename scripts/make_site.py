@@ -14,9 +14,8 @@ from pathlib import Path
 
 from manual.site import KINDS, ROOT, SiteError, Stage, documents, matches, navigation
 
-STYLE = ROOT / "scripts/manual/site.css"
+THEME = ROOT / "scripts/manual/theme"
 SECONDS = 600
-JQUERY = Path("/usr/share/javascript/jquery/jquery.min.js")
 
 # What separates words for the search, so that it finds names in code: all signs but "_" and ".".
 SEPARATOR = r"[\s\-(),;:*&\[\]{}<>\"'`=|/]+|\.(?=\s|$)"
@@ -36,10 +35,16 @@ def configuration(source: Path, site: Path) -> dict[str, object]:
         "docs_dir": str(source),
         "site_dir": str(site),
         "use_directory_urls": False,  # so that pages also work as files
-        "theme": {"name": "readthedocs", "highlightjs": False, "navigation_depth": 3},
+        "theme": {
+            "name": "readthedocs",
+            "custom_dir": str(THEME),
+            "highlightjs": False,  # which comes from elsewhere
+            "navigation_depth": 3,
+        },
         "plugins": [{"search": {"separator": SEPARATOR}}],
         "markdown_extensions": ["sane_lists", "attr_list", {"codehilite": {"guess_lang": False}}],
         "extra_css": ["site.css"],
+        "extra_javascript": ["site.js"],
         "nav": navigation(),
     }
 
@@ -52,14 +57,6 @@ def colours() -> str:
     ).stdout
 
 
-def complete_theme(source: Path) -> None:
-    """Debian's package of the theme lacks two scripts that its pages ask for. jQuery is there under
-    another name; site.css does for tables what theme_extra.js would do."""
-    (source / "js").mkdir(exist_ok=True)
-    shutil.copyfile(JQUERY, source / "js/jquery-3.6.0.min.js")
-    (source / "js/theme_extra.js").touch()
-
-
 def make(build: Path) -> Path:
     source, site, config = build / "site-source", build / "site", build / "mkdocs.yml"
     shutil.rmtree(source, ignore_errors=True)
@@ -67,8 +64,8 @@ def make(build: Path) -> Path:
     stage = Stage(source)
     of_kinds = [name for kind in KINDS for name in matches(kind.pattern)]
     stage.put_all([*documents(), *of_kinds, "LICENSE"])
-    (source / "site.css").write_text(colours() + STYLE.read_text())
-    complete_theme(source)
+    (source / "site.css").write_text(colours() + (THEME / "site.css").read_text())
+    shutil.copyfile(THEME / "site.js", source / "site.js")
     config.write_text(json.dumps(configuration(source, site), indent=2))  # which YAML includes
     done = subprocess.run(
         ["mkdocs", "build", "--quiet", "--strict", "--config-file", config],
