@@ -69,6 +69,31 @@ def test_the_index_names_what_is_there() -> None:
         assert (SOURCE / name).is_file()
 
 
+# What somebody wants who has read the index only, the page that its row leads to, and what the page
+# must say for an answer.
+TASKS = [
+    ("right, wrong or just offloaded", "README.md", "just offloaded"),
+    ("give a capture to Zeek, Suricata", "docs/howto/feed-an-ids.md", "--only=partial"),
+    ("check captures in continuous", "docs/howto/check-captures-in-ci.md", "exit status"),
+    ("read the JSON of `carry check`", "docs/schema/check.json", "reassembly"),
+    ("compute my first checksum", "docs/tutorial/first-checksum.md", "carry_sum_finish("),
+    ("captures in my program", "examples/check.c", "carry_capture_check("),
+    ("look up one function", "docs/reference/index.md", "include/carry/patch.h"),
+    ("patch my first call", "docs/tutorial/first-patched-call.md", "carry_patch_commit("),
+    ("in an operating-system kernel", "docs/howto/embed-in-a-kernel.md", "carry_host_cpu_mask"),
+    ("add a kernel", "docs/howto/add-a-kernel.md", "kernels.def"),
+]
+
+
+@pytest.mark.parametrize(("task", "page", "answer"), TASKS, ids=[task for task, _, _ in TASKS])
+def test_the_index_leads_to_the_answer(task: str, page: str, answer: str) -> None:
+    index = SOURCE / "docs/index.md"
+    (row,) = (line for line in index.read_text().splitlines() if task in line.partition(" | ")[0])
+    found = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(row)}
+    assert SOURCE / page in found
+    assert answer in (SOURCE / page).read_text()
+
+
 def test_the_reference_names_all_that_is_there() -> None:
     named = {target for target, _ in links(SOURCE / "docs/reference/index.md")}
     for pattern in ("include/carry/*.h", "docs/man/*.1", "docs/schema/*.json"):
