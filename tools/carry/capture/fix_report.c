@@ -31,13 +31,16 @@ static void for_each_group(const struct fix_report *report, void *context,
                            void (*visit)(void *context, unsigned protocol, unsigned verdict,
                                          unsigned left, const struct carry_capture_group *group)) {
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
-        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-            for (unsigned left = 0; left < CARRY_CAPTURE_LEFT_COUNT; left++) {
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
+            uint64_t rest = carry_capture_left(report->repairs, protocol, verdict);
+            for (unsigned left = 0; left < CARRY_CAPTURE_LEFT_COUNT && rest; left++) {
                 const struct carry_capture_group *group =
                     carry_capture_left_group(report->repairs, protocol, verdict, left);
+                rest -= group->count;
                 if (group->count)
                     visit(context, protocol, verdict, left, group);
             }
+        }
 }
 
 /* --- For people --- */
