@@ -40,29 +40,43 @@ static void set_resolution(struct interface *interface, uint8_t value) {
         interface->ticks_per_second *= 10;
 }
 
-static void set_option(const struct carry_capture *capture, struct interface *interface,
-                       uint16_t code, const uint8_t *value, uint16_t size) {
-    if (code == PCAPNG_OPTION_TIME_RESOLUTION && size == 1)
-        set_resolution(interface, *value);
-    /* The specification once said bits, writers store bytes: no FCS has a single byte or eight. */
-    if (code == PCAPNG_OPTION_FCS_LENGTH && size == 1)
-        interface->fcs = *value <= PCAPNG_FCS_MAX ? *value : *value / 8;
-    if (code == PCAPNG_OPTION_TIME_START && size == 8)
-        interface->start = load64(value, capture->swap);
-}
+struct option {
+    uint16_t code, size;
+    const uint8_t *value;
+};
 
 /* Options only refine: one that does not fit in the block ends them, and the block stands. */
-static void read_options(const struct carry_capture *capture, struct interface *interface,
-                         const uint8_t *at, const uint8_t *end) {
-    while (end - at >= 4) {
-        uint16_t code = load16(at, capture->swap), size = load16(at + 2, capture->swap);
-        at += 4;
-        if (code == PCAPNG_OPTION_END || size > end - at)
-            return;
-        set_option(capture, interface, code, at, size);
-        size_t padded = (size + 3u) & ~3u;
-        at += padded < (size_t)(end - at) ? padded : (size_t)(end - at);
-    }
+static bool next_option(const struct carry_capture *capture, const uint8_t **at, const uint8_t *end,
+                        struct option *option) {
+    if (end - *at < 4)
+        return false;
+    option->code = load16(*at, capture->swap);
+    option->size = load16(*at + 2, capture->swap);
+    option->value = *at + 4;
+    if (option->code == PCAPNG_OPTION_END || option->size > end - option->value)
+        return false;
+    const size_t padded = (option->size + 3u) & ~3u, left = (size_t)(end - option->value);
+    *at = option->value + (padded < left ? padded : left);
+    return true;
+}
+
+static void set_option(const struct carry_capture *capture, struct interface *interface,
+                       const struct option *option) {
+    const uint8_t value = option->size == 1 ? *option->value : 0;
+    if (option->code == PCAPNG_OPTION_TIME_RESOLUTION && option->size == 1)
+        set_resolution(interface, value);
+    /* The specification once said bits, writers store bytes: no FCS has a single byte or eight. */
+    if (option->code == PCAPNG_OPTION_FCS_LENGTH && option->size == 1)
+        interface->fcs = value <= PCAPNG_FCS_MAX ? value : value / 8;
+    if (option->code == PCAPNG_OPTION_TIME_START && option->size == 8)
+        interface->start = load64(option->value, capture->swap);
+}
+
+static void read_interface_options(const struct carry_capture *capture, struct interface *interface,
+                                   const uint8_t *at, const uint8_t *end) {
+    struct option option;
+    while (next_option(capture, &at, end, &option))
+        set_option(capture, interface, &option);
 }
 
 static struct interface *new_interface(struct pcapng *pcapng) {
@@ -92,7 +106,7 @@ static int add_interface(struct carry_capture *capture, const struct block *bloc
         .snaplen = load32(block->body + 4, capture->swap),
         .ticks_per_second = 1000000,
     };
-    read_options(capture, interface, block->body + 8, block->body + block->body_size);
+    read_interface_options(capture, interface, block->body + 8, block->body + block->body_size);
     return BLOCK_DONE;
 }
 
@@ -135,6 +149,31 @@ static int hand_out(struct carry_capture *capture, const struct block *block, ui
     return CARRY_CAPTURE_PACKET;
 }
 
+static uint32_t flags_of(uint32_t bits) {
+    uint32_t flags = 0;
+#define CARRY_PCAPNG_FLAG(bit, flag) flags |= bits >> bit & 1 ? CARRY_CAPTURE_PACKET_##flag : 0;
+#include "pcapng_flags.def"
+#undef CARRY_PCAPNG_FLAG
+    const uint32_t both = CARRY_CAPTURE_PACKET_RECEIVED | CARRY_CAPTURE_PACKET_SENT;
+    return (flags & both) == both ? flags & ~both : flags;
+}
+
+static void read_packet_options(const struct carry_capture *capture, const struct block *block,
+                                struct carry_capture_packet *packet) {
+    const uint8_t *end = block->body + block->body_size;
+    const size_t padded = ((size_t)packet->captured + 3) & ~(size_t)3;
+    const uint8_t *at = packet->data + padded;
+    struct option option;
+    while (at < end && next_option(capture, &at, end, &option)) {
+        if (option.code != PCAPNG_OPTION_FLAGS || option.size != 4)
+            continue;
+        const uint32_t bits = load32(option.value, capture->swap);
+        const uint32_t fcs = bits >> PCAPNG_FLAGS_FCS_SHIFT & PCAPNG_FLAGS_FCS_MASK;
+        packet->flags = flags_of(bits);
+        packet->fcs = fcs && fcs <= PCAPNG_FCS_MAX ? fcs : packet->fcs;
+    }
+}
+
 static const struct interface *find_interface(struct carry_capture *capture, uint32_t number) {
     const struct pcapng *pcapng = &capture->pcapng;
     if (number < pcapng->count)
@@ -161,7 +200,10 @@ static int packet_block(struct carry_capture *capture, const struct block *block
         .interface = number,
         .time_ns = time_ns(interface, ticks | load32(block->body + 8, capture->swap)),
     };
-    return hand_out(capture, block, 20, packet);
+    const int result = hand_out(capture, block, 20, packet);
+    if (result == CARRY_CAPTURE_PACKET)
+        read_packet_options(capture, block, packet);
+    return result;
 }
 
 /* Belongs to the first interface, has no timestamp, and its size is what the snap length left. */

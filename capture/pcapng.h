@@ -15,11 +15,16 @@ enum pcapng_block {
 enum pcapng_option {
     PCAPNG_OPTION_END = 0,
     PCAPNG_OPTION_COMMENT = 1,
+    PCAPNG_OPTION_FLAGS = 2,            /* of a packet */
     PCAPNG_OPTION_USER_APPLICATION = 4, /* of a section */
     PCAPNG_OPTION_TIME_RESOLUTION = 9,  /* of an interface, as those below */
     PCAPNG_OPTION_FCS_LENGTH = 13,
     PCAPNG_OPTION_TIME_START = 14,
 };
+
+/* 32 bits on a packet. The bits of enum carry_capture_packet_flag are in pcapng_flags.def. */
+#define PCAPNG_FLAGS_FCS_SHIFT 5 /* bytes of the frame check sequence; 0: not known */
+#define PCAPNG_FLAGS_FCS_MASK  0xfu
 
 /* In the byte order of a section: by it that is known. */
 #define PCAPNG_SECTION_MAGIC 0x1a2b3c4du

@@ -121,9 +121,19 @@ static void put_interface(struct carry_capture_writer *writer, const struct link
     put32(writer, size);
 }
 
+static uint32_t flag_bits(const struct carry_capture_packet *packet) {
+    uint32_t bits = 0;
+#define CARRY_PCAPNG_FLAG(bit, flag)                                                               \
+    bits |= packet->flags & CARRY_CAPTURE_PACKET_##flag ? UINT32_C(1) << bit : 0;
+#include "pcapng_flags.def"
+#undef CARRY_PCAPNG_FLAG
+    return bits;
+}
+
 static uint32_t packet_block_size(const struct carry_capture_packet *packet, const char *comment) {
-    const uint32_t options = comment ? option_size(strlen(comment)) + option_size(0) : 0;
-    return 32 + padded(packet->captured) + options;
+    uint32_t options = comment ? option_size(strlen(comment)) : 0;
+    options += flag_bits(packet) ? option_size(4) : 0;
+    return 32 + padded(packet->captured) + options + (options ? option_size(0) : 0);
 }
 
 static void put_packet_block(struct carry_capture_writer *writer, uint32_t interface,
@@ -137,10 +147,13 @@ static void put_packet_block(struct carry_capture_writer *writer, uint32_t inter
     put32(writer, packet->captured);
     put32(writer, packet->wire);
     put_padded(writer, packet->data, packet->captured);
-    if (comment) {
+    const uint32_t bits = flag_bits(packet);
+    if (comment)
         put_option(writer, PCAPNG_OPTION_COMMENT, comment, strlen(comment));
+    if (bits)
+        put_option(writer, PCAPNG_OPTION_FLAGS, &bits, sizeof bits);
+    if (comment || bits)
         put_option(writer, PCAPNG_OPTION_END, "", 0);
-    }
     put32(writer, size);
 }
 

@@ -27,7 +27,7 @@ static struct carry_capture_writer *writer_to(struct bowl *bowl, enum carry_capt
 
 static bool is_same(const struct carry_capture_packet *a, const struct carry_capture_packet *b) {
     return a->captured == b->captured && a->wire == b->wire && a->linktype == b->linktype &&
-           a->fcs == b->fcs && a->time_ns == b->time_ns &&
+           a->fcs == b->fcs && a->time_ns == b->time_ns && a->flags == b->flags &&
            memcmp(a->data, b->data, a->captured) == 0;
 }
 
@@ -45,6 +45,7 @@ static void test_round_trip(enum carry_capture_format format) {
         if (format == CARRY_CAPTURE_FORMAT_PCAPNG) {
             packets[i].linktype += i % 2;
             packets[i].fcs = i % 3 ? 4 : 0;
+            packets[i].flags = i < 5 ? 1u << i : 0;
         }
         ok &= carry_capture_writer_add(writer, &packets[i], i % 2 ? "a comment" : NULL) == CARRY_OK;
     }
@@ -61,6 +62,47 @@ static void test_round_trip(enum carry_capture_format format) {
            carry_capture_format_name(format));
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
+}
+
+/* The bits of epb_flags, by the draft, and what a reader makes of them. */
+static const struct {
+    uint32_t bits, flags, fcs;
+} flag_rows[] = {
+    {0x1, CARRY_CAPTURE_PACKET_RECEIVED, 0},
+    {0x2, CARRY_CAPTURE_PACKET_SENT, 0},
+    {0x3, 0, 0},
+    {0x200, CARRY_CAPTURE_PACKET_SUM_LEFT, 0},
+    {0x400, CARRY_CAPTURE_PACKET_SUM_VALID, 0},
+    {0x800, CARRY_CAPTURE_PACKET_SEGMENTED, 0},
+    {0x82, CARRY_CAPTURE_PACKET_SENT, 4},
+    {0xfffff1fc, 0, 0}, /* with a frame check sequence of 15 bytes, which none has */
+};
+
+/* The last option of a block is the flags: the end of options and the block's size follow. */
+#define FLAGS_BEFORE_END 12
+
+static void test_flags(void) {
+    bool reads = true, writes = true;
+    for (size_t i = 0; i < sizeof flag_rows / sizeof *flag_rows; i++) {
+        struct bowl bowl = {0};
+        struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
+        const struct carry_capture_packet *read;
+        struct carry_capture_packet packet = make_packet();
+        struct carry_capture *capture;
+        packet.flags = flag_rows[i].flags ? flag_rows[i].flags : CARRY_CAPTURE_PACKET_SENT;
+        carry_capture_writer_add(writer, &packet, NULL);
+        carry_capture_writer_free(writer);
+        uint8_t *bits = bowl.bytes.data + bowl.bytes.size - FLAGS_BEFORE_END;
+        if (flag_rows[i].flags && !flag_rows[i].fcs && flag_rows[i].bits < 0x1000)
+            writes &= memcmp(bits, &flag_rows[i].bits, 4) == 0;
+        memcpy(bits, &flag_rows[i].bits, 4);
+        carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
+        reads &= carry_capture_next(capture, &read) == CARRY_CAPTURE_PACKET &&
+                 read->flags == flag_rows[i].flags && read->fcs == flag_rows[i].fcs;
+        carry_capture_close(capture);
+        bytes_free(&bowl.bytes);
+    }
+    tap_ok(writes && reads, "flags of packets are those of the draft");
 }
 
 /* Of a capture without packets, and of one that says who wrote it. */
@@ -200,6 +242,7 @@ int main(void) {
         test_refused(formats[i]);
         test_largest(formats[i]);
     }
+    test_flags();
     test_options();
     test_failing_sink();
     test_allocations();

@@ -155,6 +155,16 @@ CARRY_API void carry_capture_stop_on(struct carry_capture *capture, int descript
 
 /* --- Packets --- */
 
+/* What the machine that captured a packet knew of it, bits to be or-ed. No bit: nothing is known.
+ */
+enum carry_capture_packet_flag {
+    CARRY_CAPTURE_PACKET_RECEIVED = 1 << 0,  /* by the interface that captured it */
+    CARRY_CAPTURE_PACKET_SENT = 1 << 1,      /* by that interface */
+    CARRY_CAPTURE_PACKET_SUM_LEFT = 1 << 2,  /* a checksum was left to the network card */
+    CARRY_CAPTURE_PACKET_SUM_VALID = 1 << 3, /* the card or the system had verified a checksum */
+    CARRY_CAPTURE_PACKET_SEGMENTED = 1 << 4, /* it was, or is to become, several TCP segments */
+};
+
 /* A packet as the capture holds it. The frame check sequence is part of its bytes. */
 struct carry_capture_packet {
     const uint8_t *data;
@@ -163,11 +173,12 @@ struct carry_capture_packet {
     uint32_t linktype;  /* LINKTYPE_ value */
     uint32_t fcs;       /* bytes of frame check sequence at the end of `wire`, where known */
     uint32_t interface; /* pcapng: within its section; else 0 */
-    uint32_t reserved;
-    uint64_t number;  /* from 1 */
-    uint64_t time_ns; /* 0: not known */
-    uint64_t offset;  /* of data[0] in the capture */
-    uint64_t reserved2;
+    uint32_t flags;     /* enum carry_capture_packet_flag, or-ed */
+    uint64_t number;    /* from 1 */
+    uint64_t time_ns;   /* 0: not known */
+    uint64_t offset;    /* of data[0] in the capture */
+    uint32_t left_from; /* with SUM_LEFT, where known: the first byte that the card is to sum, */
+    uint32_t left_at;   /* and the field for the result, offsets in the frame; else both 0 */
 };
 
 /* A packet, or a pcapng block of a packet or an interface, that claims more bytes is damage. */
@@ -667,9 +678,10 @@ struct carry_capture_writer_options {
 
 /*
  * Writes captures in this machine's byte order, with times in nanoseconds. A pcapng file has one
- * interface for each pair of link type and frame check sequence length. A pcap file has the link
- * type of its first packet. The first packet added writes the file header;
- * carry_capture_writer_end() writes it if no packet was added (in pcap: link type Ethernet).
+ * interface for each pair of link type and frame check sequence length, and holds the flags of
+ * packets. A pcap file has the link type of its first packet. The first packet added writes the
+ * file header; carry_capture_writer_end() writes it if no packet was added (in pcap: link type
+ * Ethernet).
  *
  * carry_capture_writer_add() returns CARRY_ERROR_INVALID and writes nothing if the format cannot
  * hold the packet:
