@@ -201,6 +201,20 @@ static void spoil_header(uint8_t *image) {
 }
 
 /*
+ * Zen 1 (family 23, model 1) ignores bit 63 of XSTATE_BV, which no component has; Zen 3, Zen 5 and
+ * Cascade Lake fault.
+ */
+static bool cpu_agrees(bool faults) {
+    uint8_t *top = shared->area + IMAGE_XSTATE_BV + 7;
+    const uint8_t present = *top;
+    bool agrees = faults == image_faults(&this_machine, shared->area);
+    *top &= 0x7f;
+    agrees |= faults == image_faults(&this_machine, shared->area);
+    *top = present;
+    return agrees;
+}
+
+/*
  * Images spoilt at random: what passes the check loads, and the CPU agrees on what faults. Random
  * values are for registers that take any: bounds and shapes of tiles do not.
  */
@@ -216,8 +230,7 @@ static void test_faults(void) {
         bool faults = load_faults();
         passed += passes;
         faulted += faults;
-        wrong += (passes && faults) ||
-                 (!emulated && faults != image_faults(&this_machine, shared->area));
+        wrong += (passes && faults) || (!emulated && !cpu_agrees(faults));
     }
     tap_ok(!wrong && passed && faulted, "of images spoilt at random %zu pass and load, %zu fault",
            passed, faulted);
