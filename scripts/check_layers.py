@@ -40,7 +40,7 @@ CAPTURE = ROOT / "capture"
 CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
-    "tables": "bytes link_names reasons reassembly verdict",
+    "tables": "bytes link_names pcapng_flags reasons reassembly verdict",
     "reading": "file format input magic open pcap pcapng reader unpack unpack_none",
     "datagrams": "content fragment_table reassemble",
     "accounts": "cause findings header_senders repairs senders summary why",
