@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* What takes longest to compile in each file, compiled once: asmjit's core. */
+#include <asmjit/core.h>
