@@ -38,14 +38,20 @@ ZSTD_FORMS = {
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
 FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md"]
-# Tests in Python that look at scripts and documents, and those whose results are the same however
-# the tool was compiled.
-OF_SCRIPTS = ["test_bench_languages.py", "test_documents.py", "test_layers.py", "test_models.py"]
-OF_SCRIPTS += ["test_circles.py", "test_manual.py", "test_manual_functions.py", "test_packages.py"]
-OF_SCRIPTS += ["test_reference_schemas.py"]
-OF_ONE_BUILD = [*OF_SCRIPTS, "test_abi.py", "test_capture_mutants.py", "test_second_opinion.py"]
-OF_ONE_BUILD += ["test_documented_commands.py", "test_howto_add.py"]
-OF_ONE_BUILD += ["test_howto_embed.py"]
+# Tests in Python whose results do not depend on how the tool was compiled: they run in one build.
+# They look at scripts, documents and records, or build something of their own.
+OF_ONE_BUILD = """
+    test_abi.py test_bench_languages.py test_bench_report.py test_capture_mutants.py test_circles.py
+    test_documented_commands.py test_documents.py test_howto_add.py test_howto_embed.py
+    test_layers.py test_manual.py test_manual_functions.py test_models.py test_packages.py
+    test_reference_schemas.py test_second_opinion.py test_tutorials.py
+""".split()
+# Those that look at code as a compiler made it. Of all others GCC's build and the sanitizers', which
+# Clang makes, have seen enough.
+OF_COMPILERS = """
+    test_contexts.py test_debugger.py test_faults.py test_jumps.py test_luajit.py test_sandbox.py
+    test_sites.py test_xstate.py
+""".split()
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
@@ -90,9 +96,10 @@ def python_tests(
     env: Mapping[str, str] | None = None,
     tests: str = "python",
     at_once: int = JOBS,
+    only: Sequence[str] = (),
     without: Sequence[str] = (),
 ) -> None:
-    """The tests of the tool, as built in `folder`, or others in Python, without some files."""
+    """The tests of the tool, as built in `folder`, or others in Python: some files, or all."""
     results = folder / f"{tests}.xml"
     results.unlink(missing_ok=True)
     programs = {
@@ -104,7 +111,8 @@ def python_tests(
     try:
         log.run(
             *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
-            *("-n", str(at_once), f"--junitxml={results}", f"tests/{tests}"),
+            *("-n", str(at_once), f"--junitxml={results}"),
+            *(f"tests/{tests}/{name}" for name in only or [""]),
             *(f"--ignore=tests/{tests}/{name}" for name in without),
             env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
         )
@@ -145,7 +153,7 @@ def gcc(log: Log) -> None:
 def clang(log: Log) -> None:
     folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
     meson_tests(log, folder, "medium")
-    python_tests(log, folder, without=OF_ONE_BUILD)
+    python_tests(log, folder, only=OF_COMPILERS)
 
 
 def optimize(log: Log) -> None:
@@ -169,7 +177,7 @@ def sanitize(log: Log) -> None:
         compiler="clang",
     )
     meson_tests(log, folder, "medium", slower=4)
-    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, without=OF_SCRIPTS)
+    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, without=OF_ONE_BUILD)
 
 
 # Tests that start a checker of their own, which no emulator or other checker runs.
@@ -529,9 +537,9 @@ def without_jit(log: Log) -> None:
 
 STEPS = [
     Step("gcc", "gcc -O2: all tests", gcc, quick=True),
-    Step("clang", "clang -O2: all tests", clang),
+    Step("clang", "clang -O2: C tests, and of the tool what looks at code", clang),
     Step("optimize", "gcc and clang, -O0, and -O3 -march=native: C tests", optimize),
-    Step("sanitize", "address and undefined behaviour sanitizers: all tests", sanitize),
+    Step("sanitize", "address and undefined behaviour sanitizers: C tests, tool", sanitize),
     Step("valgrind", "valgrind: C tests", valgrind),
     Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
     Step("aarch64", "aarch64, emulated, -O0 and -O2: C tests", aarch64),
