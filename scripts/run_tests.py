@@ -46,8 +46,8 @@ OF_ONE_BUILD = """
     test_layers.py test_manual.py test_manual_functions.py test_models.py test_packages.py
     test_reference_schemas.py test_second_opinion.py test_tutorials.py
 """.split()
-# Those that look at code as a compiler made it. Of all others GCC's build and the sanitizers', which
-# Clang makes, have seen enough.
+# Those that look at code as a compiler made it. All others run in GCC's build, and in that with
+# sanitizers, which Clang makes.
 OF_COMPILERS = """
     test_contexts.py test_debugger.py test_faults.py test_jumps.py test_luajit.py test_sandbox.py
     test_sites.py test_xstate.py
