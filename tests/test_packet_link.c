@@ -17,11 +17,14 @@
 #define LINK_NFLOG    239
 #define LINK_PKTAP    258
 
-#define SNAP          "aaaa03 000000"
-#define ZEROS16       "00000000000000000000000000000000"
-#define ZEROS32       ZEROS16 ZEROS16
-#define ZEROS128      ZEROS32 ZEROS32 ZEROS32 ZEROS32
-#define ADDRESSES     "020000000001 020000000002 020000000003"
+#define SNAP      "aaaa03 000000"
+#define ZEROS8    "0000000000000000"
+#define ZEROS14   "0000000000000000000000000000"
+#define ZEROS16   "00000000000000000000000000000000"
+#define ZEROS32   ZEROS16 ZEROS16
+#define ZEROS128  ZEROS32 ZEROS32 ZEROS32 ZEROS32
+#define ADDRESSES "020000000001 020000000002 020000000003"
+
 #define WLAN(control) control "2c00" ADDRESSES "1000"
 
 /* Headers, each before a whole packet that is expected to be found. */
@@ -52,6 +55,12 @@ static const struct {
     {0, "18000000", true},
     {0, "1c000000", true},
     {0, "0000001e", true},
+    {0, "0000000a", true},
+    {0, "00000018", true},
+    {0, "0000001c", true},
+    {0, "1e000000", true},
+    {108, "02000000", false},
+    {108, "1c000000", true},
     {108, "00000002", false},
     {108, "00000018", true},
     {109, "02000000 12345678 00000800", false},
