@@ -6,6 +6,7 @@
 #include "harness/rng.h"
 #include "harness/tap.h"
 
+#define LINK_FRELAY   107
 #define LINK_PPP      9
 #define LINK_PPP_HDLC 50
 #define LINK_CHDLC    104
@@ -132,6 +133,29 @@ static const struct {
     {285, ETHERNET "dada 0000 c0100539 0800", false},
     {1, ETHERNET "dada 0000 c0100539 8100 0064 86dd", true},
 
+    {LINK_FRELAY, "1841 03 cc", false},
+    {LINK_FRELAY, "1841 03 00 cc", false},
+    {LINK_FRELAY, "1841 03 8e", true},
+    {LINK_FRELAY, "184041 03 00 80 000000 0800", false},
+    {LINK_FRELAY, "18404001 03 00 80 000000 86dd", true},
+    {LINK_FRELAY, "1841 03 00 80 0080c2 0007" ETHERNET4, false},
+    {LINK_FRELAY, "1841 03 80 0080c2 0001" ETHERNET6, true},
+    {LINK_FRELAY, "1841 03 cf 0021", false},
+    {LINK_FRELAY, "1841 0800", false},
+    {LINK_FRELAY, "1841 86dd", true},
+    {206, "00 1841 03 cc", false},
+    {206, "01 1841 86dd", true},
+    {205, "00 0f00 0800", false},
+    {205, "01 8f00 86dd", true},
+    {112, "0f00 0800", false},
+    {204, "00 ff03 0021", false},
+    {204, "01 0057", true},
+    {166, "00 03 0021", false},
+    {166, "01 03 57", true},
+    {8, "00 45" ZEROS14, false},
+    {8, "01 70" ZEROS14, false},
+    {8, "01 80" ZEROS14, true},
+
     {1, ETHERNET "8847 000641ff", false},
     {1, ETHERNET "8848 000640ff 000650fe 000041fd", true},
     {1, ETHERNET "8847 000641ff 00000000 000c29000001 000c29000002 0800", false},
@@ -226,6 +250,14 @@ static void test_headers_that_end_the_walk(void) {
         {LINK_PKTAP, "ffffffff 01000000 01000000" ETHERNET4, "PKTAP beyond all"},
         {LINK_PKTAP, "0c000000 00000000 01000000" ETHERNET4, "PKTAP without a packet"},
         {LINK_PKTAP, "0c000000 01000000 01000100" ETHERNET4, "PKTAP with a large link type"},
+        {LINK_FRELAY, "1940 03 cc", "a frame relay address of a byte"},
+        {LINK_FRELAY, "1840404041 03 cc", "a frame relay address of 5 bytes"},
+        {LINK_FRELAY, "0001 03 08 0075", "frame relay's link management"},
+        {LINK_FRELAY, "1841 03 80 00000c 0800", "frame relay with SNAP of another organisation"},
+        {LINK_FRELAY, "1841 03 80 0080c2 0003" ETHERNET4, "a bridged token ring"},
+        {8, "02 45" ZEROS14, "a direction that SLIP has not"},
+        {166, "02 03 0021", "a direction that pppd has not"},
+        {166, "00 13 0021", "pppd's numbered frames"},
         {1, ETHERNET "8847 000641ff 10000007", "another associated channel in MPLS"},
         {1, ETHERNET "894f 4fc2 02 01 004500ff", "NSH of version 1"},
         {1, ETHERNET "894f 0fc1 02 01 004500ff", "NSH of 4 bytes"},

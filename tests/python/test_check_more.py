@@ -53,7 +53,7 @@ def mixture() -> bytes:
     more senders than are remembered, more unknown link types than are named, damage at the end.
     """
     file = Pcapng().section()
-    for link in (1, *range(200, 225), 101):
+    for link in (1, *range(60000, 60025), 101):
         file.interface(link=link)
     frames = []
     for host in range(200):
@@ -85,7 +85,7 @@ def test_any_number_of_threads_says_the_same(carry: Run, tmp_path: Path) -> None
     alone = results(carry, "1", path)
     assert alone[0][0] == DAMAGED
     assert "from more than 64 senders" in alone[0][1] or "the rest from many" in alone[0][1]
-    assert "of others" in alone[0][1]
+    assert "of others" in " ".join(alone[0][1].split())
     assert len(alone[3][1].splitlines()) == 6 * 200
     for threads in THREADS[1:]:
         assert results(carry, threads, path) == alone

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Frame Relay behind a byte that tells received frames (0) from sent ones. */
+#include "packet/walk.h"
+
+uint32_t carry_packet_walk_frelay_with_dir(struct carry_walk *walk) {
+    return carry_walk_take(walk, 1) ? CARRY_NEXT(LINK, 107) : CARRY_NEXT_NONE;
+}

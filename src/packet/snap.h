@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The two headers of a network protocol that wide-area links share: SNAP's, and one byte. */
+#ifndef CARRY_PACKET_SNAP_H
+#define CARRY_PACKET_SNAP_H
+
+#include "packet/walk.h"
+
+#define CARRY_SNAP_ETHERTYPE        0x000000
+#define CARRY_SNAP_BRIDGED          0x0080c2 /* IEEE 802.1's */
+#define CARRY_SNAP_ETHERNET_AND_FCS 0x0001
+#define CARRY_SNAP_ETHERNET         0x0007
+
+/*
+ * What follows an organisation and a type of its own: RFC 2427, section 4, and RFC 2684, section 5.
+ * `padding` is what a bridged frame is aligned with.
+ */
+static inline uint32_t carry_walk_snap(struct carry_walk *walk, uint32_t padding) {
+    const uint8_t *header = carry_walk_take(walk, 5);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    uint32_t organisation = carry_load32(header) >> 8, type = carry_load16(header + 3);
+    if (organisation == CARRY_SNAP_ETHERTYPE)
+        return CARRY_NEXT(ETHERTYPE, type);
+    bool is_ethernet = organisation == CARRY_SNAP_BRIDGED &&
+                       (type == CARRY_SNAP_ETHERNET || type == CARRY_SNAP_ETHERNET_AND_FCS);
+    return is_ethernet && carry_walk_take(walk, padding) ? CARRY_NEXT(LINK, 1) : CARRY_NEXT_NONE;
+}
+
+/* What follows a network layer protocol identifier (ISO/IEC TR 9577), of which one is SNAP. */
+static inline uint32_t carry_walk_nlpid(struct carry_walk *walk, uint32_t padding) {
+    const uint8_t *identifier = carry_walk_take(walk, 1);
+    switch (identifier ? *identifier : 0) {
+    case 0x80:
+        return carry_walk_snap(walk, padding);
+    case 0x8e:
+        return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    case 0xcc:
+        return CARRY_NEXT(ETHERTYPE, 0x0800);
+    case 0xcf:
+        return CARRY_NEXT(LINK, 9);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+
+#endif
