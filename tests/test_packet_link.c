@@ -6,6 +6,7 @@
 #include "harness/rng.h"
 #include "harness/tap.h"
 
+#define LINK_ATM      100
 #define LINK_FRELAY   107
 #define LINK_PPP      9
 #define LINK_PPP_HDLC 50
@@ -156,6 +157,27 @@ static const struct {
     {8, "01 70" ZEROS14, false},
     {8, "01 80" ZEROS14, true},
 
+    {LINK_ATM, SNAP "0800", false},
+    {LINK_ATM, SNAP "86dd", true},
+    {LINK_ATM, "aaaa03 0080c2 0007 0000" ETHERNET4, false},
+    {LINK_ATM, "aaaa03 0080c2 0001 0000" ETHERNET6, true},
+    {LINK_ATM, "fefe03 cc", false},
+    {LINK_ATM, "fefe03 8e", true},
+    {LINK_ATM, "fefe03 cf 0021", false},
+    {LINK_ATM, "fefe03 80 0080c2 0007 0000" ETHERNET4, false},
+    {LINK_ATM, "", false},
+    {LINK_ATM, "", true},
+    {11, SNAP "0800", false},
+    {18, "", false},
+    {18, SNAP "0800", false},
+    {19, "", true},
+    {106, SNAP "86dd", true},
+    {106, SNAP "0800", false},
+    {106, "", false},
+    {123, "01 00 0020 0005" ETHERNET4, false},
+    {123, "82 00 0020" SNAP "86dd", true},
+    {123, "02 01 0020" SNAP "0800", false},
+
     {1, ETHERNET "8847 000641ff", false},
     {1, ETHERNET "8848 000640ff 000650fe 000041fd", true},
     {1, ETHERNET "8847 000641ff 00000000 000c29000001 000c29000002 0800", false},
@@ -258,6 +280,11 @@ static void test_headers_that_end_the_walk(void) {
         {8, "02 45" ZEROS14, "a direction that SLIP has not"},
         {166, "02 03 0021", "a direction that pppd has not"},
         {166, "00 13 0021", "pppd's numbered frames"},
+        {LINK_ATM, "424203 0000", "ATM with another LLC"},
+        {LINK_ATM, "00", "ATM with a byte before IP"},
+        {18, "0501 0002", "the state of a packet filter"},
+        {123, "01 00 0020 ff00" ETHERNET4, "control of LAN emulation"},
+        {123, "05 00 0020" SNAP "0800", "management of ATM"},
         {1, ETHERNET "8847 000641ff 10000007", "another associated channel in MPLS"},
         {1, ETHERNET "894f 4fc2 02 01 004500ff", "NSH of version 1"},
         {1, ETHERNET "894f 0fc1 02 01 004500ff", "NSH of 4 bytes"},

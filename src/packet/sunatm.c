@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SunATM: direction and kind of traffic in a byte, the circuit in three. LAN emulation (ATM Forum
+ * LANE 1.0, section 4.1.1) puts a client's number before Ethernet, or what marks a control frame.
+ */
+#include "packet/walk.h"
+
+#define KIND    0x0f
+#define CIRCUIT 0x00ffffff
+
+enum kind { KIND_LANE = 1, KIND_LLC = 2 };
+
+#define LANE_CONTROL 0xff00
+
+static uint32_t lan_emulation(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_take(walk, 2);
+    bool is_data = header && carry_load16(header) != LANE_CONTROL;
+    return is_data ? CARRY_NEXT(LINK, 1) : CARRY_NEXT_NONE;
+}
+
+uint32_t carry_packet_walk_sunatm(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_take(walk, 4);
+    if (!header)
+        return CARRY_NEXT_NONE;
+    carry_walk_narrow_scope(walk, carry_load32(header) & CIRCUIT);
+    switch (header[0] & KIND) {
+    case KIND_LANE:
+        return lan_emulation(walk);
+    case KIND_LLC:
+        return CARRY_NEXT(LINK, 100);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
