@@ -178,6 +178,22 @@ static const struct {
     {123, "82 00 0020" SNAP "86dd", true},
     {123, "02 01 0020" SNAP "0800", false},
 
+    {7, "01 02 d4 00 0001", false},
+    {7, "01 02 d4 ff ffff d4 00 0001", false},
+    {7, "01 02 c4 00 0001", true},
+    {7, "01 02 f0", false},
+    {129, "01 02 0000 d4 00 0001", false},
+    {129, "01 02 0000 c4 00 0001", true},
+    {117, "3d 02 0100" ZEROS32 ZEROS16 ZEROS8 "01000000", false},
+    {117, "3d 18 0100" ZEROS32 ZEROS16 ZEROS8 "01000000", true},
+    {117, "2d 1c 0100" ZEROS32 ZEROS8 "01000000", true},
+    {117, "64 1e 0100" ZEROS32 ZEROS32 ZEROS32, true},
+    {138, ZEROS16 "0800", false},
+    {138, ZEROS16 "86dd", true},
+    {122, ZEROS16 SNAP "0800", false},
+    {226, "01 02 0001 0000002b 00000002 00000000 00000000 00000001", false},
+    {226, "01 1a 0001 00000043 00000002 00000000 00000000 00000001", true},
+
     {1, ETHERNET "8847 000641ff", false},
     {1, ETHERNET "8848 000640ff 000650fe 000041fd", true},
     {1, ETHERNET "8847 000641ff 00000000 000c29000001 000c29000002 0800", false},
@@ -285,6 +301,14 @@ static void test_headers_that_end_the_walk(void) {
         {18, "0501 0002", "the state of a packet filter"},
         {123, "01 00 0020 ff00" ETHERNET4, "control of LAN emulation"},
         {123, "05 00 0020" SNAP "0800", "management of ATM"},
+        {7, "01 02 d5 00 0001", "ARP on ARCNET"},
+        {7, "01 02 d4 02 0001", "a later fragment on ARCNET"},
+        {7, "01 02 d4 ff ffff d4 02 0001", "a later fragment on ARCNET, with an exception"},
+        {117, "2c 02 0100" ZEROS32 ZEROS8, "a pflog header of 44 bytes"},
+        {117, "ff 02 0100" ZEROS32 ZEROS8, "a pflog header beyond all"},
+        {117, "2d 03 0100" ZEROS32 ZEROS8 "01000000", "pflog of another family"},
+        {226, "02 02 0001 0000002b 00000002 00000000 00000000 00000001", "ipnet of version 2"},
+        {226, "01 03 0001 0000002b 00000002 00000000 00000000 00000001", "another family's ipnet"},
         {1, ETHERNET "8847 000641ff 10000007", "another associated channel in MPLS"},
         {1, ETHERNET "894f 4fc2 02 01 004500ff", "NSH of version 1"},
         {1, ETHERNET "894f 0fc1 02 01 004500ff", "NSH of 4 bytes"},
@@ -338,6 +362,15 @@ static void test_mpls_stacks(void) {
     put(frame, "000641ff");
     put_inner(frame, false);
     expect(frame, "ip good, ip good, tcp good", "MPLS in IP");
+}
+
+/* --- Links with fragments or several packets --- */
+
+static void test_arcnet_fragments(void) {
+    struct frame *frame = start_link(7, "01 02 d4 03 0001");
+    put_inner(frame, false);
+    frame->size -= 5;
+    expect(frame, "ip good, tcp unverifiable/fragment", "ARCNET's first fragment");
 }
 
 /* --- IEEE 802.11 --- */
@@ -431,6 +464,7 @@ int main(void) {
     test_headers_that_end_the_walk();
     test_lengths_around_ip();
     test_mpls_stacks();
+    test_arcnet_fragments();
     test_wlan_fragments();
     test_wlan_aggregates();
     test_damaged_headers();

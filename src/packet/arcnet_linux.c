@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* ARCNET as Linux records it: two addresses and two bytes for the card, then as BSD. */
+#include "packet/arcnet.h"
+
+uint32_t carry_packet_walk_arcnet_linux(struct carry_walk *walk) {
+    return carry_walk_take(walk, 4) ? carry_walk_arcnet(walk) : CARRY_NEXT_NONE;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The log of BSD's packet filter (pflog(4)): a header that tells its own size, without the padding
+ * to 4 bytes, and an address family.
+ */
+#include "packet/walk.h"
+
+#define SIZE_MIN 45 /* of OpenBSD 3.4, the first with this header */
+
+uint32_t carry_packet_walk_pflog(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 2);
+    if (!header || header[0] < SIZE_MIN || !carry_walk_take(walk, (header[0] + 3u) & ~3u))
+        return CARRY_NEXT_NONE;
+    return carry_walk_family(header[1]);
+}
