@@ -8,6 +8,7 @@
 
 #define LINK_ATM      100
 #define LINK_FRELAY   107
+#define LINK_NETLINK  253
 #define LINK_PPP      9
 #define LINK_PPP_HDLC 50
 #define LINK_CHDLC    104
@@ -26,6 +27,12 @@
 #define ZEROS32   ZEROS16 ZEROS16
 #define ZEROS128  ZEROS32 ZEROS32 ZEROS32 ZEROS32
 #define ADDRESSES "020000000001 020000000002 020000000003"
+
+/* Messages of netlink, the first bytes of which are their size. */
+#define LOG           "43000000 0004 0000 00000001 00000000"
+#define LOG_OF_BRIDGE "4b000000 0004 0000 00000001 00000000"
+#define LOG_BIG       "0000005b 0400 0000 00000001 00000000"
+#define QUEUE         "ff000000 0003 0000 00000001 00000000"
 
 #define WLAN(control) control "2c00" ADDRESSES "1000"
 
@@ -194,6 +201,22 @@ static const struct {
     {226, "01 02 0001 0000002b 00000002 00000000 00000000 00000001", false},
     {226, "01 1a 0001 00000043 00000002 00000000 00000000 00000001", true},
 
+    {LINK_NETLINK, "0004 0338 0000 0000000000000000 000c" LOG "02 00 0014 2f00 0900", false},
+    {LINK_NETLINK, "0004 0338 0000 0000000000000000 000c" LOG_BIG "0a 00 0014 0043 0009", true},
+    {LINK_NETLINK,
+     "0004 0338 0000 0000000000000000 000c" LOG_OF_BRIDGE
+     "07 00 0014 0800 0100 0800 03 00 2f00 0900",
+     false},
+    {LINK_NETLINK,
+     "0004 0338 0000 0000000000000000 000c" QUEUE
+     "07 00 0000 0b00 0100 00000001 86dd 01 00 4300 0a00",
+     true},
+    {LINK_NETLINK,
+     "0004 0338 0000 0000000000000000 000c" QUEUE "02 00 0000 0800 0900 00000000 2f00 0a00", false},
+    {113, "0004 0338 0000 0000000000000000 000c" LOG "02 00 0014 2f00 0900", false},
+    {113, "0004 0338 0000 0000000000000000 0800", false},
+    {276, "000c 0000 00000003 0338 04 00 0000000000000000" LOG "02 00 0014 2f00 0900", false},
+
     {1, ETHERNET "8847 000641ff", false},
     {1, ETHERNET "8848 000640ff 000650fe 000041fd", true},
     {1, ETHERNET "8847 000641ff 00000000 000c29000001 000c29000002 0800", false},
@@ -309,6 +332,17 @@ static void test_headers_that_end_the_walk(void) {
         {117, "2d 03 0100" ZEROS32 ZEROS8 "01000000", "pflog of another family"},
         {226, "02 02 0001 0000002b 00000002 00000000 00000000 00000001", "ipnet of version 2"},
         {226, "01 03 0001 0000002b 00000002 00000000 00000000 00000001", "another family's ipnet"},
+        {LINK_NETLINK, "0004 0338 0000 0000000000000000 0000" LOG "02 00 0014 2f00 0900",
+         "netlink of another family"},
+        {LINK_NETLINK,
+         "0004 0338 0000 0000000000000000 000c 43000000 0104" ZEROS8 "0000 02 00 0014"
+         "2f00 0900",
+         "another message of netfilter's log"},
+        {LINK_NETLINK,
+         "0004 0338 0000 0000000000000000 000c 0f000000 0004" ZEROS8 "0000 02 00 0014"
+         "2f00 0900",
+         "a netlink message below its own header"},
+        {113, "0004 0338 0000 0000000000000000 0004" SNAP "0800", "LLC on a device of netlink"},
         {1, ETHERNET "8847 000641ff 10000007", "another associated channel in MPLS"},
         {1, ETHERNET "894f 4fc2 02 01 004500ff", "NSH of version 1"},
         {1, ETHERNET "894f 0fc1 02 01 004500ff", "NSH of 4 bytes"},
@@ -341,6 +375,8 @@ static void test_lengths_around_ip(void) {
         {LINK_NFLOG, "02 00 0014 2e00 0900", "netfilter log"},
         {1, ETHERNET "88e5 00 2c 00000042 0800", "MACsec"},
         {LINK_WLAN, WLAN("8801") "8000" ETHERNET "0032" SNAP "0800", "an A-MSDU"},
+        {LINK_NETLINK, "0004 0338 0000 0000000000000000 000c" LOG "02 00 0014 2e00 0900",
+         "a message of netlink"},
     };
     for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
         struct frame *frame = start_link(shorter[i].linktype, shorter[i].header);
@@ -371,6 +407,24 @@ static void test_arcnet_fragments(void) {
     put_inner(frame, false);
     frame->size -= 5;
     expect(frame, "ip good, tcp unverifiable/fragment", "ARCNET's first fragment");
+}
+
+static void test_netlink_messages(void) {
+    struct frame *frame = start_link(LINK_NETLINK, "0004 0338 0000 0000000000000000 000c");
+    for (int i = 0; i < 3; i++) {
+        put(frame, LOG "02 00 0014 2f00 0900");
+        put_inner(frame, false);
+        put(frame, "00");
+    }
+    expect(frame, "ip good, tcp good, ip good, tcp good, ip good, tcp good",
+           "netlink: the packets of all messages");
+
+    frame = start_link(LINK_NETLINK, "0004 0338 0000 0000000000000000 000c");
+    for (int i = 0; i < 1000; i++)
+        put(frame, "10000000 0200 0000 00000001 00000000");
+    put(frame, LOG "02 00 0014 2f00 0900");
+    put_inner(frame, false);
+    expect(frame, "ip good, tcp good", "a packet behind 1,000 other messages");
 }
 
 /* --- IEEE 802.11 --- */
@@ -465,6 +519,7 @@ int main(void) {
     test_lengths_around_ip();
     test_mpls_stacks();
     test_arcnet_fragments();
+    test_netlink_messages();
     test_wlan_fragments();
     test_wlan_aggregates();
     test_damaged_headers();

@@ -4,11 +4,13 @@
  * which is the packet. Sizes and types are in the byte order of the capturing host. Tables of other
  * families than IP, as those of bridges, have a field that holds the packet's ethertype.
  */
-#include "packet/walk.h"
+#include "packet/nflog.h"
 
 #define VERSION 0
 
-enum type { TYPE_PACKET_HEADER = 1, TYPE_PAYLOAD = 9 };
+#define TYPE_PACKET_HEADER 1
+
+const struct carry_nflog_form carry_nflog_log = {.payload = 9, .ethertype_at = 0};
 
 struct field {
     uint32_t size; /* of its header of 4 bytes, too */
@@ -23,29 +25,34 @@ static struct field read_field(const uint8_t *header) {
 }
 
 /* Moves to the data of the packet's field. *ethertype is what an earlier field says of it, or 0. */
-static bool find_payload(struct carry_walk *walk, uint32_t *ethertype) {
+static bool find_payload(struct carry_walk *walk, const struct carry_nflog_form *form,
+                         uint32_t *ethertype) {
     *ethertype = 0;
     for (const uint8_t *header; (header = carry_walk_take(walk, 4));) {
         struct field field = read_field(header);
         if (field.size < 4)
             return false;
-        if (field.type == TYPE_PAYLOAD) {
+        if (field.type == form->payload) {
             carry_walk_limit(walk, field.size - 4);
             return true;
         }
         if (!carry_walk_take(walk, (field.size - 1) & ~3u)) /* padded to a multiple of 4 */
             return false;
-        if (field.type == TYPE_PACKET_HEADER && field.size >= 6)
-            *ethertype = carry_load16(header + 4);
+        if (field.type == TYPE_PACKET_HEADER && field.size >= 4 + form->ethertype_at + 2)
+            *ethertype = carry_load16(header + 4 + form->ethertype_at);
     }
     return false;
 }
 
-uint32_t carry_packet_walk_nflog(struct carry_walk *walk) {
+uint32_t carry_walk_nflog(struct carry_walk *walk, const struct carry_nflog_form *form) {
     uint32_t ethertype;
     const uint8_t *header = carry_walk_take(walk, 4);
-    if (!header || header[1] != VERSION || !find_payload(walk, &ethertype))
+    if (!header || header[1] != VERSION || !find_payload(walk, form, &ethertype))
         return CARRY_NEXT_NONE;
     uint32_t next = carry_walk_family(header[0]);
     return next != CARRY_NEXT_NONE ? next : CARRY_NEXT(ETHERTYPE, ethertype);
+}
+
+uint32_t carry_packet_walk_nflog(struct carry_walk *walk) {
+    return carry_walk_nflog(walk, &carry_nflog_log);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Linux "cooked" capture, version 2 (LINKTYPE_LINUX_SLL2): 20 bytes, the first two an ethertype,
- * those from the fifth on the number of an interface.
+ * or for a device of netlink its family; those from the fifth on the number of an interface.
  */
-#include "packet/walk.h"
+#include "packet/netlink.h"
 
 uint32_t carry_packet_walk_sll2(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 20);
@@ -11,5 +11,8 @@ uint32_t carry_packet_walk_sll2(struct carry_walk *walk) {
         return CARRY_NEXT_NONE;
     carry_walk_narrow_scope(walk, carry_load32(header + 4));
     walk->offset += 20;
-    return CARRY_NEXT(ETHERTYPE, carry_load16(header));
+    uint32_t type = carry_load16(header);
+    if (carry_is_netlink(carry_load16(header + 8), type))
+        return carry_walk_netlink(walk, type);
+    return CARRY_NEXT(ETHERTYPE, type);
 }

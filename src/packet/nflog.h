@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The attributes in which Linux's netfilter hands out a packet. */
+#ifndef CARRY_PACKET_NFLOG_H
+#define CARRY_PACKET_NFLOG_H
+
+#include "packet/walk.h"
+
+/* What differs between the subsystems. */
+struct carry_nflog_form {
+    uint32_t payload;      /* the type of the field that is the packet */
+    uint32_t ethertype_at; /* where the field of type 1 holds the packet's ethertype */
+};
+
+/* As in LINKTYPE_NFLOG. */
+extern const struct carry_nflog_form carry_nflog_log;
+
+/* Walks on from the family of the table, before the fields. */
+uint32_t carry_walk_nflog(struct carry_walk *walk, const struct carry_nflog_form *form);
+
+#endif
