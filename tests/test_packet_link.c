@@ -217,6 +217,22 @@ static const struct {
     {113, "0004 0338 0000 0000000000000000 0800", false},
     {276, "000c 0000 00000003 0338 04 00 0000000000000000" LOG "02 00 0014 2f00 0900", false},
 
+    {143, "00 00 0039 9c50" ETHERNET4, false},
+    {143, "01 03 0050 3201 00 00e0" ETHERNET6, true},
+    {143, "01 06 003f 3501 00 02 12 00 74ef" ETHERNET4, false},
+    {143, "01 00 0039 274c" ETHERNET4, false},
+    {197, "0102030405060708 02 00 0000 0000 0045 0000" ETHERNET4, false},
+    {197, "0102030405060708 82 00 0000 0000 0051 8100000000000000 0100000000000000 0000" ETHERNET6,
+     true},
+    {197, "0102030405060708 14 00 0000 0000 0045 0000" ETHERNET4, false},
+    {197, "0102030405060708 01 00 0000 0000 002f ff03 0021", false},
+    {197, "0102030405060708 0a 00 0000 0000 0043 0f00 86dd", true},
+    {197, "0102030405060708 16 00 0000 0000 002f", false},
+    {197, "0102030405060708 17 00 0000 0000 003f", true},
+    {274, "55555555555555 d5" ETHERNET6, true},
+    {219, "000641ff", false},
+    {149, "6c000000 01000000 01000000" ZEROS32 ZEROS32 ZEROS32 ETHERNET4, false},
+
     {1, ETHERNET "8847 000641ff", false},
     {1, ETHERNET "8848 000640ff 000650fe 000041fd", true},
     {1, ETHERNET "8847 000641ff 00000000 000c29000001 000c29000002 0800", false},
@@ -343,6 +359,14 @@ static void test_headers_that_end_the_walk(void) {
          "2f00 0900",
          "a netlink message below its own header"},
         {113, "0004 0338 0000 0000000000000000 0004" SNAP "0800", "LLC on a device of netlink"},
+        {143, "c0 00 0043 1234" ETHERNET4, "management of a cable modem"},
+        {143, "02 00 0043 1234" ETHERNET4, "a packet of DOCSIS with a parameter"},
+        {143, "01 ff 0043 1234" ETHERNET4, "an extended header of DOCSIS beyond all"},
+        {143, "01 06 0049 3501 80 02 12 00 1234" ETHERNET4, "DOCSIS, encrypted upstream"},
+        {143, "01 08 0049 10 00 4501 80 02 12 00 1234" ETHERNET4, "DOCSIS, encrypted downstream"},
+        {197, "0102030405060708 05 00 0000 0000 002f 0000" ETHERNET4, "ERF of another type"},
+        {197, "0102030405060708 82 00 0000 0000 002f 80ffffff", "ERF extensions without an end"},
+        {274, "55555555555555 e6" ETHERNET4, "the beginning of an interrupted frame"},
         {1, ETHERNET "8847 000641ff 10000007", "another associated channel in MPLS"},
         {1, ETHERNET "894f 4fc2 02 01 004500ff", "NSH of version 1"},
         {1, ETHERNET "894f 0fc1 02 01 004500ff", "NSH of 4 bytes"},
@@ -425,6 +449,13 @@ static void test_netlink_messages(void) {
     put(frame, LOG "02 00 0014 2f00 0900");
     put_inner(frame, false);
     expect(frame, "ip good, tcp good", "a packet behind 1,000 other messages");
+}
+
+static void test_sctp_without_ip(void) {
+    struct frame *frame = start_link(248, "c350 0050 00000001 00000000 0e00 0004");
+    expect(frame, "sctp absent", "SCTP without IP");
+    frame->bytes[11] = 1;
+    expect(frame, "sctp bad", "its CRC32c is looked at");
 }
 
 /* --- IEEE 802.11 --- */
@@ -520,6 +551,7 @@ int main(void) {
     test_mpls_stacks();
     test_arcnet_fragments();
     test_netlink_messages();
+    test_sctp_without_ip();
     test_wlan_fragments();
     test_wlan_aggregates();
     test_damaged_headers();

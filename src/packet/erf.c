@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records of Endace's cards (ERF types reference guide): a time stamp, a type, flags, the length of
+ * the record, losses, the length on the wire; then headers of 8 bytes as long as a bit says so.
+ */
+#include "packet/walk.h"
+
+#define TYPE_MASK     0x7f
+#define HAS_EXTENSION 0x80 /* in the type, and in the first byte of each extension */
+
+enum type {
+    TYPE_HDLC = 1,
+    TYPE_ETHERNET = 2,
+    TYPE_COLOR_HDLC = 10,
+    TYPE_COLOR_ETHERNET = 11,
+    TYPE_DSM_COLOR_HDLC = 15,
+    TYPE_DSM_COLOR_ETHERNET = 16,
+    TYPE_COLOR_HASH_HDLC = 19,
+    TYPE_COLOR_HASH_ETHERNET = 20,
+    TYPE_IPV4 = 22,
+    TYPE_IPV6 = 23,
+};
+
+static bool skip_extensions(struct carry_walk *walk, bool has_extension) {
+    while (has_extension) {
+        const uint8_t *extension = carry_walk_take(walk, 8);
+        if (!extension)
+            return false;
+        has_extension = extension[0] & HAS_EXTENSION;
+    }
+    return true;
+}
+
+static uint32_t content_of(struct carry_walk *walk, uint32_t type) {
+    switch (type) {
+    case TYPE_ETHERNET:
+    case TYPE_COLOR_ETHERNET:
+    case TYPE_DSM_COLOR_ETHERNET:
+    case TYPE_COLOR_HASH_ETHERNET:
+        return carry_walk_take(walk, 2) ? CARRY_NEXT(LINK, 1) : CARRY_NEXT_NONE;
+    case TYPE_HDLC:
+    case TYPE_COLOR_HDLC:
+    case TYPE_DSM_COLOR_HDLC:
+    case TYPE_COLOR_HASH_HDLC:
+        return CARRY_NEXT(LINK, 50);
+    case TYPE_IPV4:
+        return CARRY_NEXT(LINK, 228);
+    case TYPE_IPV6:
+        return CARRY_NEXT(LINK, 229);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+
+uint32_t carry_packet_walk_erf(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_take(walk, 16);
+    if (!header || !skip_extensions(walk, header[8] & HAS_EXTENSION))
+        return CARRY_NEXT_NONE;
+    return content_of(walk, header[8] & TYPE_MASK);
+}
