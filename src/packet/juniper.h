@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What Juniper's routers put before each frame: a magic number, flags, and if these say so, a size
+ * and as many bytes of extensions. The link type says what is behind that.
+ */
+#ifndef CARRY_PACKET_JUNIPER_H
+#define CARRY_PACKET_JUNIPER_H
+
+#include "packet/walk.h"
+
+#define CARRY_JUNIPER_MAGIC          0x4d4743 /* "MGC" */
+#define CARRY_JUNIPER_NO_LINK        0x02     /* 4 bytes, then a packet */
+#define CARRY_JUNIPER_HAS_EXTENSIONS 0x80
+
+/* What follows: the frame of a link type behind a `cookie` of so many bytes. */
+static inline uint32_t carry_walk_juniper(struct carry_walk *walk, uint32_t cookie,
+                                          uint32_t linktype) {
+    const uint8_t *header = carry_walk_take(walk, 4);
+    if (!header || carry_load32(header) >> 8 != CARRY_JUNIPER_MAGIC)
+        return CARRY_NEXT_NONE;
+    if (header[3] & CARRY_JUNIPER_HAS_EXTENSIONS) {
+        const uint8_t *size = carry_walk_take(walk, 2);
+        if (!size || !carry_walk_take(walk, carry_load16(size)))
+            return CARRY_NEXT_NONE;
+    }
+    bool no_link = header[3] & CARRY_JUNIPER_NO_LINK;
+    if (!carry_walk_take(walk, no_link ? 4 : cookie))
+        return CARRY_NEXT_NONE;
+    return no_link ? carry_walk_ip_version(walk) : CARRY_NEXT(LINK, linktype);
+}
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Ethernet on Juniper's routers, and PPPoE, which it carries. */
+#include "packet/juniper.h"
+
+uint32_t carry_packet_walk_juniper_ethernet(struct carry_walk *walk) {
+    return carry_walk_juniper(walk, 0, 1);
+}
