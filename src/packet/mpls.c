@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * MPLS (RFC 3032): labels down to the bottom of the stack, which does not say what follows. The
- * first bits of it do: IP versions, or those that RFC 4385 gives to pseudowires.
+ * first bits of it do: IP versions, or those that RFC 4385 gives to pseudowires. They mislead where
+ * an Ethernet pseudowire without a control word begins with such an address: then only the frame is
+ * filled by an IP packet.
  */
 #include "packet/mpls.h"
 
@@ -17,9 +19,19 @@ static uint32_t content_of_channel(uint32_t type) {
     }
 }
 
+/* As much as carry_walk_exact_ethernet() looks at, where it was on the wire, but not captured. */
+static bool is_cut_short(const struct carry_walk *walk) {
+    return walk->bound - walk->offset >= 24 && !carry_walk_header(walk, 24);
+}
+
 static uint32_t content_of(struct carry_walk *walk) {
     const uint8_t *content = carry_walk_header(walk, 4);
     if (!content)
+        return CARRY_NEXT_NONE;
+    bool is_exact_ip = carry_walk_exact_ip(walk) != CARRY_NEXT_NONE;
+    if (!is_exact_ip && carry_walk_exact_ethernet(walk) != CARRY_NEXT_NONE)
+        return CARRY_NEXT(LINK, 1);
+    if (!is_exact_ip && is_cut_short(walk))
         return CARRY_NEXT_NONE;
     switch (content[0] >> 4) {
     case 4:
