@@ -1045,6 +1045,35 @@ static void test_icmp_types(void) {
     }
 }
 
+/* A redirect of an IPv6 router, with an option before the one that quotes a packet. */
+static struct frame *start_redirect(const char *option, uint32_t quoted_size) {
+    struct frame *frame = start(ETHERNET6);
+    uint32_t ip = put_ipv6(frame, ICMPV6, 0);
+    uint32_t icmp = put(frame, "89 00 0000 00000000" SRC6 DST6 "02 01 020000000001");
+    put(frame, option);
+    uint32_t quote = put_ipv6(frame, TCP, 20 + 12);
+    put_tcp(frame, &flow6, 12);
+    frame->size = quote + quoted_size;
+    uint32_t size = frame->size - icmp;
+    set16(frame, ip + 4, size);
+    seal(frame, icmp + 2, icmp, size, pseudo(&flow6, ICMPV6, size));
+    return frame;
+}
+
+static void test_icmpv6_redirects(void) {
+    struct frame *frame = start_redirect("04 0a 000000000000", 72);
+    expect(frame, "icmpv6 good, tcp good", "the packet that a redirect quotes");
+    frame->bytes[frame->size - 1] ^= 1;
+    expect(frame, "icmpv6 bad, tcp unverifiable/quoted", "its damage is no evidence");
+    expect(start_redirect("04 08 000000000000", 56), "icmpv6 good, tcp unverifiable/quoted",
+           "the beginning of a packet in a redirect");
+    expect(start_redirect("04 09 000000000000", 72), "icmpv6 good, tcp unverifiable/quoted",
+           "a packet ends where its option does");
+    expect(start_redirect("05 0a 000000000000", 72), "icmpv6 good", "another option");
+    expect(start_redirect("05 00 000000000000", 72), "icmpv6 good", "an option of 0 bytes");
+    expect(start_redirect("05 ff 000000000000", 72), "icmpv6 good", "an option beyond all");
+}
+
 static void test_icmp_and_igmp(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, ICMP, 13);
@@ -1222,6 +1251,7 @@ int main(void) {
     test_icmp_extensions_within_each_other();
     test_icmp_extended_echo();
     test_icmp_types();
+    test_icmpv6_redirects();
     test_icmp_and_igmp();
     test_ip_in_ip();
     test_report();

@@ -16,6 +16,9 @@ static inline void carry_icmp_start_quote(struct carry_walk *walk) {
     walk->beyond = CARRY_REASON_QUOTED;
 }
 
+/* Ends what can be read of the packet at `size` bytes from here; its own length may be beyond. */
+void carry_icmp_cut_quote(struct carry_walk *walk, uint32_t size);
+
 /*
  * The same for an error that may have an extension behind the packet, which the walk then returns
  * to. `size` is how much of the packet there is by the error's own account; 0: it does not say.

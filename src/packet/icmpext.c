@@ -44,8 +44,7 @@ static bool may_be_extended_silently(const struct carry_walk *walk) {
     return offset == all || offset + 4 <= all;
 }
 
-/* Ends what can be read of the packet at `size` bytes; its own length may be beyond. */
-static void cut_quote(struct carry_walk *walk, uint32_t size) {
+void carry_icmp_cut_quote(struct carry_walk *walk, uint32_t size) {
     uint64_t end = walk->offset + (uint64_t)size;
     if (end < walk->bound)
         walk->bound = (uint32_t)end;
@@ -59,7 +58,7 @@ void carry_icmp_start_extended_quote(struct carry_walk *walk, uint32_t size) {
         size += CARRY_ICMP_HEADER_SIZE;
         if (is_sure)
             carry_walk_return_to(walk, walk->offset + (uint64_t)size, carry_icmp_extension);
-        cut_quote(walk, size);
+        carry_icmp_cut_quote(walk, size);
     }
     carry_icmp_start_quote(walk);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* ICMPv6 (RFC 4443): unlike ICMP it covers a pseudo-header. Errors quote the packet at fault. */
+/*
+ * ICMPv6 (RFC 4443): unlike ICMP it covers a pseudo-header. Errors quote the packet at fault, and
+ * redirects of neighbour discovery the one that took a detour, in an option (RFC 4861, section
+ * 4.6.3).
+ */
 #include "packet/icmp.h"
 
 enum type {
@@ -7,8 +11,26 @@ enum type {
     TYPE_TOO_BIG = 2,
     TYPE_TIME_EXCEEDED = 3,
     TYPE_PARAMETER_PROBLEM = 4,
+    TYPE_REDIRECT = 137,
     TYPE_EXTENDED_ECHO = 160,
 };
+
+#define REDIRECT_SIZE          40 /* before the options, whose sizes are in units of 8 bytes */
+#define OPTION_REDIRECTED_HEAD 4
+
+/* The header of the option is as long as that of an error. */
+static uint32_t walk_redirect(struct carry_walk *walk) {
+    const uint8_t *option = carry_walk_take(walk, REDIRECT_SIZE);
+    while (option && (option = carry_walk_header(walk, CARRY_ICMP_HEADER_SIZE)) && option[1]) {
+        if (option[0] == OPTION_REDIRECTED_HEAD) {
+            carry_icmp_cut_quote(walk, option[1] * 8u);
+            carry_icmp_start_quote(walk);
+            return CARRY_NEXT(ETHERTYPE, 0x86dd);
+        }
+        option = carry_walk_take(walk, option[1] * 8u);
+    }
+    return CARRY_NEXT_NONE;
+}
 
 uint32_t carry_packet_walk_icmpv6(struct carry_walk *walk) {
     if (walk->version != 6)
@@ -29,6 +51,8 @@ uint32_t carry_packet_walk_icmpv6(struct carry_walk *walk) {
     case TYPE_PARAMETER_PROBLEM:
         carry_icmp_start_quote(walk);
         return CARRY_NEXT(ETHERTYPE, 0x86dd);
+    case TYPE_REDIRECT:
+        return walk_redirect(walk);
     case TYPE_EXTENDED_ECHO:
         walk->offset += CARRY_ICMP_HEADER_SIZE;
         return carry_icmp_extension(walk);
