@@ -465,7 +465,15 @@ static void test_pim_register_covers_8_bytes(void) {
            "the header in a Null-Register is for show");
     expect(start_register(false, "bfffffff", 8), "ip good, pim good, ip good, tcp good",
            "no other bit of a Register says that");
-    struct frame *frame = start_register(false, "00000000", 0);
+    struct frame *frame = start_ip(false, PIM, 8 + 20);
+    uint32_t pim = put(frame, "21 00 0000 40000000"), shown = put_ip(frame, PIM, 0);
+    seal(frame, pim + 2, pim, 8, oracle_start(0));
+    expect(frame, "ip good, pim good, ip good", "the header in a Null-Register");
+    frame->bytes[shown + 12] ^= 1;
+    expect(frame, "ip good, pim good, ip bad", "its damage");
+    set16(frame, shown + 10, 0);
+    expect(frame, "ip good, pim good", "without a sum");
+    frame = start_register(false, "00000000", 0);
     frame->wire = frame->size;
     frame->size = 14 + 20 + 12;
     expect(frame, "ip good, pim unverifiable/snaplen, ip unverifiable/snaplen",
