@@ -498,6 +498,67 @@ static void test_capwap_fragments(void) {
            "a packet that goes beyond CAPWAP without fragments");
 }
 
+/* --- Other tunnels --- */
+
+static void test_gre_in_udp(void) {
+    expect(tunnel(4754, "0000 0800"), THROUGH, "GRE in UDP");
+    expect(tunnel6(4754, "2000 86dd 00000007"), THROUGH6, "GRE in UDP, with a key");
+    expect(tunnel(4754, "0000 6558" ETHERNET4), THROUGH, "GRE in UDP, with Ethernet");
+    expect(tunnel(4754, "4000 0800 00000000 0000 00 00"), NOT_THROUGH, "no routes");
+    expect(tunnel(4754, "0001 0800"), NOT_THROUGH, "no other version");
+    expect(tunnel(4754, "0000 0801"), NOT_THROUGH, "no unknown type");
+    expect(tunnel(4754, "000008"), NOT_THROUGH, "no half of a header");
+}
+
+static void test_ethernet_in_ip(void) {
+    struct frame *frame = start_ip(true, 143);
+    put(frame, ETHERNET6);
+    put_inner(frame, true);
+    close_ip(frame);
+    expect(frame, "tcp good", "Ethernet in IPv6");
+    frame = start_ip(false, 97);
+    put(frame, "3000" ETHERNET4);
+    put_inner(frame, false);
+    close_ip(frame);
+    expect(frame, "ip good, " INNER4, "EtherIP");
+    frame->bytes[CONTENT4_AT] = 0x20;
+    expect(frame, "ip good", "EtherIP of version 2");
+}
+
+static void test_nhrp(void) {
+    struct frame *frame = start_ip(false, GRE);
+    put(frame, "0000 2001");
+    uint32_t nhrp = put(frame, "0001 0800 0000000000 ff 0034 0000 0000 01 01 04 00"
+                               "04 04 8000 00000001" SRC4 SRC4 DST4 "00 20 0000 05dc 1c20");
+    while (frame->size < nhrp + 0x34)
+        put(frame, "00");
+    close_ip(frame);
+    seal(frame, nhrp + 12, nhrp, 0x34, oracle_start(0));
+    expect(frame, "ip good, nhrp good", "NHRP");
+    put(frame, "ffffff");
+    close_ip(frame);
+    expect(frame, "ip good, nhrp good", "what is behind NHRP is not covered");
+    frame->bytes[nhrp + 0x33] ^= 1;
+    expect(frame, "ip good, nhrp bad", "damaged NHRP");
+    frame->bytes[nhrp + 16] = 2;
+    expect(frame, "ip good", "NHRP of another version");
+    frame->bytes[nhrp + 16] = 1;
+    set16(frame, nhrp + 10, 0x38);
+    expect(frame, "ip good, nhrp unverifiable/malformed", "NHRP that is longer than its packet");
+}
+
+static void test_ayiya(void) {
+    static const char *const identity = "42 52 11 29 12345678" SRC6 LOCAL "00000000";
+    expect(tunnel6(5072, identity), THROUGH6, "AYIYA with IPv6");
+    expect(tunnel(5072, "00 00 01 04 12345678 55"), THROUGH, "AYIYA with IPv4");
+    expect(tunnel(5072, "00 00 00 04 12345678 55"), NOT_THROUGH, "AYIYA that does nothing");
+    expect(tunnel(5072, "f0 00 01 04 12345678 55"), NOT_THROUGH, "an identity beyond all");
+    struct frame *frame = tunnel6(5072, identity);
+    put(frame, "00");
+    close_udp(frame);
+    expect(frame, NOT_THROUGH, "no AYIYA: a packet that leaves a byte");
+}
+
 /* Two packets in one frame of 802.11 (an A-MSDU). */
 static void put_aggregate(struct frame *frame) {
     put(frame, "00100300 e03c0000 8801" WLAN_REST "3070 8000");
@@ -715,8 +776,8 @@ static void test_partial_in_tunnels(void) {
 
 /* Clients may be given the port of a tunnel: what they get must not be taken for one. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
-    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4789,
-                                     4790, 5247, 6081, 6635, 8472, 9899};
+    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4754, 4789,
+                                     4790, 5072, 5247, 6081, 6635, 8472, 9899};
     static const char *const dns =
         "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 03636f6d"
         "00 0001 0001 c00c 0001 0001 0000003c 0004 c0000201";
@@ -761,6 +822,10 @@ int main(void) {
     test_mpls();
     test_l2tp_version_3_is_left();
     test_esp_and_ike_in_udp_are_left();
+    test_gre_in_udp();
+    test_ethernet_in_ip();
+    test_nhrp();
+    test_ayiya();
     test_zero_around_tunnels();
     test_lengths_around_tunnels();
     test_big_tcp();

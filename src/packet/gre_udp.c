@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GRE in UDP (RFC 8086). Reserved bits are zero, and the type is a known one: that tells it from
+ * other traffic on its port.
+ */
+#include "packet/walk.h"
+
+#define RESERVED 0x4fff /* of the flags, the rest of which announce fields, and the version */
+
+uint32_t carry_packet_walk_gre_udp(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_header(walk, 4);
+    bool is_gre = header && (carry_load16(header) & RESERVED) == 0 &&
+                  CARRY_NEXT(ETHERTYPE, carry_load16(header + 2)) != CARRY_NEXT_NONE;
+    return is_gre ? CARRY_NEXT(IP, 47) : CARRY_NEXT_NONE;
+}
