@@ -449,6 +449,8 @@ static void test_mpls(void) {
     expect(frame, NOT_THROUGH, "no MPLS: a packet that leaves a byte");
 }
 
+#define ZEROS8    "0000000000000000"
+#define ZEROS32   ZEROS8 ZEROS8 ZEROS8 ZEROS8
 #define WLAN_REST "2c00 84802d2b4590 54f201e1b299 10f311eaeec1"
 #define SNAP4     "aaaa03 000000 0800"
 #define WLAN4     "0801" WLAN_REST "3070" SNAP4
@@ -557,6 +559,68 @@ static void test_ayiya(void) {
     put(frame, "00");
     close_udp(frame);
     expect(frame, NOT_THROUGH, "no AYIYA: a packet that leaves a byte");
+}
+
+/* --- Mirrors --- */
+
+/* Frames come with their check sequence. */
+static struct frame *omnipeek(const char *header) {
+    struct frame *frame = tunnel(5000, header);
+    put(frame, "00000000");
+    close_udp(frame);
+    return frame;
+}
+
+static void test_peekremote(void) {
+    expect(omnipeek("00ffabcd 02 00000037 00000006" ZEROS32 ZEROS8 "0000" WLAN4), THROUGH,
+           "OmniPeek's newer header");
+    expect(omnipeek("00ffabcd 02 00000008 00000006" WLAN4), NOT_THROUGH, "a header of 8 bytes");
+    expect(omnipeek("00ffabcd 02 ffffffff 00000006" WLAN4), NOT_THROUGH, "a header beyond all");
+    expect(omnipeek("c4 9f 004f 004f 00 00 0000000000000001 0c 06 50 00" WLAN4), THROUGH,
+           "OmniPeek's older header");
+    expect(omnipeek("c4 9f 0fff 004f 00 00 0000000000000001 0c 06 50 00" WLAN4), THROUGH,
+           "of a frame that was cut");
+    expect(omnipeek("c4 9f 004e 004f 00 00 0000000000000001 0c 06 50 00" WLAN4), NOT_THROUGH,
+           "of more than the frame");
+    expect(omnipeek("c4 9f 004f 004e 00 00 0000000000000001 0c 06 50 00" WLAN4), NOT_THROUGH,
+           "of another size");
+}
+
+static void test_aruba_erm(void) {
+    expect(tunnel(5555, "5f000000 000f423f 0000004b 0000004b" WLAN4), THROUGH, "Aruba's records");
+    expect(tunnel(5555, "5f000000 000f423f 0000004b 000000ff" WLAN4), THROUGH, "of cut frames");
+    expect(tunnel(5555, "5f000000 000f423f 0000004b 0000004b 0002 06 50" WLAN4), THROUGH,
+           "with a radio header");
+    expect(tunnel(5555, "5f000000 000f4240 0000004b 0000004b" WLAN4), NOT_THROUGH,
+           "a second of a million microseconds");
+    expect(tunnel(5555, "5f000000 000f423f 0000004b 0000004a" WLAN4), NOT_THROUGH,
+           "more than the whole frame");
+    expect(tunnel(5555, "5f000000 000f423f 0000004a 0000004b" WLAN4), NOT_THROUGH, "another size");
+    expect(tunnel(5555, "00 00 0800 69000000" WLAN4), THROUGH, "PPI");
+    expect(tunnel(5555, "00 00 0900 02000000 00" WLAN4), THROUGH, "radiotap");
+    expect(tunnel(5555, "00ffabcd 02 00000009" WLAN4), THROUGH, "OmniPeek's header");
+}
+
+static void test_hp_erm(void) {
+    expect(tunnel(7932, "000000010002000300040005" ETHERNET4), THROUGH, "HP's mirror");
+    expect(tunnel(7932, "000000010002000300040005" ETHERNET "0806"), NOT_THROUGH, "no IP in it");
+    expect(tunnel(7932, "0000000100020003000400" ETHERNET4), NOT_THROUGH, "a byte less");
+}
+
+static void test_tzsp(void) {
+    expect(tunnel(37008, "01 00 0001 01" ETHERNET4), THROUGH, "TZSP with Ethernet");
+    expect(tunnel(37008, "01 00 0012 0a 01 ce 00 01" WLAN4), THROUGH, "TZSP with 802.11");
+    expect(tunnel(37008, "01 03 0001 01" ETHERNET4), NOT_THROUGH, "TZSP's configuration");
+}
+
+static void test_zero_around_mirrors(void) {
+    static const uint16_t ports[] = {5000, 5555, 7932, 37008};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        struct frame *frame = start_udp(true, ports[i], "0102030405060708");
+        close_udp(frame);
+        set16(frame, CONTENT6_AT + 6, 0);
+        expect(frame, "udp illegal", "UDP 0 over IPv6 around a mirror, port %u", ports[i]);
+    }
 }
 
 /* Two packets in one frame of 802.11 (an A-MSDU). */
@@ -776,8 +840,8 @@ static void test_partial_in_tunnels(void) {
 
 /* Clients may be given the port of a tunnel: what they get must not be taken for one. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
-    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4754, 4789,
-                                     4790, 5072, 5247, 6081, 6635, 8472, 9899};
+    static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4754, 4789, 4790, 5000,
+                                     5072, 5247, 5555, 6081, 6635, 7932, 8472, 9899, 37008};
     static const char *const dns =
         "1234 8180 0001 0001 0000 0000 03777777 076578616d706c65 03636f6d"
         "00 0001 0001 c00c 0001 0001 0000003c 0004 c0000201";
@@ -826,6 +890,11 @@ int main(void) {
     test_ethernet_in_ip();
     test_nhrp();
     test_ayiya();
+    test_peekremote();
+    test_aruba_erm();
+    test_hp_erm();
+    test_tzsp();
+    test_zero_around_mirrors();
     test_zero_around_tunnels();
     test_lengths_around_tunnels();
     test_big_tcp();

@@ -21,14 +21,29 @@ static inline uint32_t carry_udp_tunnel_on(const uint8_t *header) {
     return to != CARRY_NEXT_NONE ? to : CARRY_NEXT(UDP, carry_load16(header));
 }
 
+/* Not SCTP (RFC 6951, section 5.3), nor what mirrors frames. */
+static inline bool carry_udp_is_tunnel(uint32_t next) {
+    switch (next) {
+    case CARRY_NEXT_NONE:
+    case CARRY_PROTOCOL_SCTP_UDP:
+    case CARRY_PROTOCOL_PEEKREMOTE:
+    case CARRY_PROTOCOL_ARUBA_ERM:
+    case CARRY_PROTOCOL_HP_ERM:
+    case CARRY_PROTOCOL_TZSP:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /*
  * Over IPv4 the sender may choose to send no checksum; over IPv6 it must send one, but for tunnels,
- * to which receivers allow it by port (RFC 6935, section 5). SCTP is none (RFC 6951, section 5.3).
+ * to which receivers allow it by port (RFC 6935, section 5).
  */
 static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_walk *walk,
                                                            uint32_t tunnel) {
-    bool is_tunnel = tunnel != CARRY_NEXT_NONE && tunnel != CARRY_PROTOCOL_SCTP_UDP;
-    bool may_omit = walk->version == 4 || is_tunnel || walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
+    bool may_omit = walk->version == 4 || carry_udp_is_tunnel(tunnel) ||
+                    walk->flags & CARRY_PACKET_UDP6_ZERO_ABSENT;
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }
 

@@ -189,7 +189,7 @@ def udp(content: bytes, port: int) -> bytes:
 
 ETHERTYPES = {"IP": 0x0800, "IPV6": 0x86DD, "VLAN": 0x8100, "ETHERNET": 0x6558}
 NUMBERS = {"IP": 4, "IPV6": 41, "TCP": 6, "UDP": 17, "ICMP": 1, "ICMPV6": 58, "GRE": 47}
-PORTS = {"VXLAN": 4789, "GENEVE": 6081, None: 5000}
+PORTS = {"VXLAN": 4789, "GENEVE": 6081, None: 5001}
 FAMILIES = {"IP": 2, "IPV6": 30}
 
 # What may come next, and the bytes of a header around what did.

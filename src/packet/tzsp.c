@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TaZmen Sniffer Protocol, in which access points and RouterOS mirror: version, type, what the
+ * frame is, then fields of a tag, a size and data, two of which are a tag alone.
+ */
+#include "packet/walk.h"
+
+#define VERSION 1
+
+enum type { TYPE_RECEIVED = 0, TYPE_TO_TRANSMIT = 1 };
+enum tag { TAG_PADDING = 0, TAG_END = 1 };
+enum frame { FRAME_ETHERNET = 0x01, FRAME_IEEE80211 = 0x12, FRAME_PRISM = 0x77, FRAME_AVS = 0x7f };
+
+static bool skip_tags(struct carry_walk *walk) {
+    for (const uint8_t *tag; (tag = carry_walk_take(walk, 1)) && *tag != TAG_END;) {
+        if (*tag == TAG_PADDING)
+            continue;
+        const uint8_t *size = carry_walk_take(walk, 1);
+        if (!size || !carry_walk_take(walk, *size))
+            return false;
+    }
+    return walk->data[walk->offset - 1] == TAG_END;
+}
+
+static uint32_t content_of(uint32_t frame) {
+    switch (frame) {
+    case FRAME_ETHERNET:
+        return CARRY_NEXT(LINK, 1);
+    case FRAME_IEEE80211:
+        return CARRY_NEXT(LINK, 105);
+    case FRAME_PRISM:
+        return CARRY_NEXT(LINK, 119);
+    case FRAME_AVS:
+        return CARRY_NEXT(LINK, 163);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+
+uint32_t carry_packet_walk_tzsp(struct carry_walk *walk) {
+    const uint8_t *header = carry_walk_take(walk, 4);
+    bool is_frame = header && header[0] == VERSION && header[1] <= TYPE_TO_TRANSMIT;
+    return is_frame && skip_tags(walk) ? content_of(carry_load16(header + 2)) : CARRY_NEXT_NONE;
+}
