@@ -278,7 +278,13 @@ def navigation() -> list[dict[str, object]]:
         {"Tutorials": by_index(matches("docs/tutorial/*.md"))},
         {"How-tos": by_index(matches("docs/howto/*.md"))},
         {"Modules": own},
-        {"Reference": [{"Overview": REFERENCE}, "docs/reference/glossary.md"]},
+        {
+            "Reference": [
+                {"Overview": REFERENCE},
+                "docs/reference/link-types.md",
+                "docs/reference/glossary.md",
+            ]
+        },
         *({kind.heading: of_kind(kind)} for kind in KINDS),
         {
             "Explanation": by_index(
