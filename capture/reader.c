@@ -94,6 +94,10 @@ static format_next_fn *recognise(struct carry_capture *capture, const uint8_t *m
 
 static int refuse_foreign(struct carry_capture *capture, const uint8_t *magic) {
     capture->format = find_foreign(capture, magic);
+    const char *lacks = carry_unpack_lacks(formats[capture->format].name);
+    if (lacks && !capture->unpack)
+        return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED,
+                                 "not a capture but compressed, and this build lacks %s", lacks);
     if (capture->format != CARRY_CAPTURE_FORMAT_UNKNOWN)
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "not a capture but %s",
                                  formats[capture->format].text);

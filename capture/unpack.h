@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks what gzip or zstd compressed, as it is read: memory does not depend on how much comes
- * out. Streams may follow one another, as both formats have it.
+ * Unpacks what was compressed, as it is read: memory does not depend on how much comes out. Streams
+ * may follow one another, as all formats have it.
  */
 #ifndef CARRY_CAPTURE_SRC_UNPACK_H
 #define CARRY_CAPTURE_SRC_UNPACK_H
 
 #include "input.h"
-
-/*
- * The most memory that a zstd stream may ask for to look back into. `zstd --long=27` and --ultra
- * ask for more; what is unpacked elsewhere can be piped in.
- */
-#define UNPACK_WINDOW_LOG_MAX 25
 
 struct unpack;
 
@@ -22,6 +16,9 @@ struct unpack;
  */
 struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed);
 void carry_unpack_close(struct unpack *unpack);
+
+/* The library that this build would need to unpack a format of this name; NULL if it needs none. */
+const char *carry_unpack_lacks(const char *format);
 
 /* An input_read_fn; `context` is the struct unpack. Returns -EBADMSG if there is a problem. */
 int64_t carry_unpack_read(void *context, void *buffer, size_t size);

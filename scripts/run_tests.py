@@ -7,14 +7,17 @@ usage: run_tests.py [--quick] [STEP...]      `list` names the steps
 Everything is built below build-test/; each step's output goes to build/test-logs/STEP.log.
 """
 
+import bz2
 import gzip
 import itertools
+import lzma
 import os
 import re
 import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import check_site
@@ -30,10 +33,19 @@ PATIENCE = 5
 FUZZ_SECONDS = 90
 FUZZ_BYTES = 4096
 NATIVE = ["-Dc_args=-march=native", "-Dcpp_args=-march=native"]
-ZSTD_FORMS = {
-    "checked": ["--check"],
-    "unsized": ["--no-content-size", "--no-check"],
-    "blocks": ["--target-compressed-block-size=100"],
+# Compressed seeds: what Python packs, and options of programs, between input and output.
+PACKERS = {"gz": partial(gzip.compress, mtime=0), "xz": lzma.compress, "bz2": bz2.compress}
+PACKED_FORMS = {
+    "zstd": {
+        "checked.zst": ["--check", "-o"],
+        "unsized.zst": ["--no-content-size", "--no-check", "-o"],
+        "blocks.zst": ["--target-compressed-block-size=100", "-o"],
+    },
+    "lz4": {
+        "lz4": ["--content-size"],
+        "linked.lz4": ["-BD", "-B4", "--no-frame-crc"],
+        "checked.lz4": ["-BX"],
+    },
 }
 EMULATOR = ["timeout", "-s", "KILL", "900"]
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
@@ -381,17 +393,17 @@ def commits(log: Log) -> None:
 
 
 def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
-    """The captures as streams of gzip, and of zstd in its forms, where there is the program."""
+    """The captures as streams of each format, in its forms, where there is the program for it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for capture in captures:
-        data = gzip.compress(capture.read_bytes(), mtime=0)
-        (folder / f"{capture.name}.gz").write_bytes(data)
-    if not (zstd := shutil.which("zstd")):
-        log.skip(1, "seeds compressed by zstd: zstd is not installed")
-        return
-    for capture, (name, options) in itertools.product(captures, ZSTD_FORMS.items()):
-        packed = folder / f"{capture.name}.{name}.zst"
-        log.run(zstd, "--quiet", "--force", *options, "-o", packed, capture)
+    for capture, (ending, pack) in itertools.product(captures, PACKERS.items()):
+        (folder / f"{capture.name}.{ending}").write_bytes(pack(capture.read_bytes()))
+    for name, forms in PACKED_FORMS.items():
+        if not (program := shutil.which(name)):
+            log.skip(1, f"seeds compressed by {name}: {name} is not installed")
+            continue
+        for capture, (ending, options) in itertools.product(captures, forms.items()):
+            packed = folder / f"{capture.name}.{ending}"
+            log.run(program, "-q", "-f", capture, *options, packed)
 
 
 def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:

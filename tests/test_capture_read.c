@@ -258,7 +258,6 @@ static void test_formats(void) {
         const char *name, *text;
     } files[] = {
         {"snoop\0\0\0\0\0", CARRY_CAPTURE_FORMAT_SNOOP, "snoop", "not a capture but a snoop file"},
-        {"\xfd\x37zXZ", CARRY_CAPTURE_FORMAT_XZ, "xz", "not a capture but compressed"},
         {"hello", CARRY_CAPTURE_FORMAT_UNKNOWN, "none",
          "not a capture: it starts with 68 65 6c 6c"},
     };
@@ -276,6 +275,33 @@ static void test_formats(void) {
     }
     tap_ok(strcmp(carry_capture_format_name(CARRY_CAPTURE_FORMAT_COUNT), "unknown") == 0,
            "a format that is none is unknown");
+}
+
+/* What begins so is compressed, and is cut, unless this build lacks what unpacks it. */
+static void test_compressions(void) {
+    static const struct {
+        const char *bytes, *name, *package;
+    } files[] = {
+        {"\x1f\x8b\x08\0", "gzip", "zlib"}, {"\x28\xb5\x2f\xfd", "zstd", "libzstd"},
+        {"\xfd\x37zX", "xz", "liblzma"},    {"\x04\x22\x4d\x18", "lz4", "liblz4"},
+        {"BZh9", "bzip2", "bzip2"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char cut[64], lacks[64];
+        const struct carry_capture_packet *packet;
+        struct carry_capture *capture;
+        carry_capture_open_memory(files[i].bytes, 4, &capture, NULL);
+        const int result = carry_capture_next(capture, &packet);
+        const char *text = carry_capture_last_error(capture)->text;
+        snprintf(cut, sizeof cut, "cut %s stream", files[i].name);
+        snprintf(lacks, sizeof lacks, "not a capture but compressed, and this build lacks %s",
+                 files[i].package);
+        tap_ok(result == CARRY_ERROR_DAMAGED
+                   ? strcmp(text, cut) == 0
+                   : result == CARRY_ERROR_UNRECOGNISED && strcmp(text, lacks) == 0,
+               "%s: unpacked, or what this build lacks is named", files[i].name);
+        carry_capture_close(capture);
+    }
 }
 
 static void test_allocations(const struct bytes *bytes) {
@@ -329,11 +355,14 @@ int main(void) {
     test_rewind(&pcapng);
     test_compressed(&pcapng, make_gzip(&pcapng), "gzip");
     test_compressed(&pcapng, make_zstd(&pcapng), "zstd");
+    test_compressed(&pcapng, make_xz(&pcapng), "xz");
+    test_compressed(&pcapng, make_lz4(&pcapng), "lz4");
     test_descriptor(&pcapng);
     test_pipe(&pcapng);
     test_stop(&pcapng);
     test_unopened();
     test_formats();
+    test_compressions();
     test_allocations(&pcapng);
     bytes_free(&pcapng);
     bytes_free(&pcap);

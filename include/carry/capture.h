@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads, checks, repairs, explains and writes captures: pcap and pcapng, also compressed by gzip or
- * zstd. A separate library, libcarry-capture, for processes.
+ * Reads, checks, repairs, explains and writes captures: pcap and pcapng, also compressed by gzip,
+ * zstd, xz, lz4 or bzip2. A separate library, libcarry-capture, for processes.
  *
  *     struct carry_capture *capture;
  *     struct carry_capture_error error;

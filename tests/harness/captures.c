@@ -226,6 +226,12 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* The lowest byte first. */
+static void append_number(struct bytes *all, uint32_t value, unsigned size) {
+    for (unsigned i = 0; i < size; i++)
+        append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+}
+
 /* CRC-32 of IEEE 802.3, bit by bit. */
 static uint32_t crc32_of(const struct bytes *bytes) {
     uint32_t crc = UINT32_MAX;
@@ -250,8 +256,8 @@ struct bytes make_gzip(const struct bytes *bytes) {
         append_all(&gzip, bytes->data + at, size);
         at += size;
     }
-    for (unsigned i = 0; i < 8; i++)
-        append_all(&gzip, &(uint8_t){(uint8_t)((i < 4 ? crc : all) >> 8 * (i % 4))}, 1);
+    append_number(&gzip, crc, 4);
+    append_number(&gzip, all, 4);
     return gzip;
 }
 
@@ -260,12 +266,69 @@ struct bytes make_zstd(const struct bytes *bytes) {
     struct bytes zstd = {0};
     const uint32_t block = 1 | (uint32_t)bytes->size << 3;
     append_all(&zstd, "\x28\xb5\x2f\xfd\xa0", 5);
-    for (unsigned i = 0; i < 4; i++)
-        append_all(&zstd, &(uint8_t){(uint8_t)(bytes->size >> 8 * i)}, 1);
-    for (unsigned i = 0; i < 3; i++)
-        append_all(&zstd, &(uint8_t){(uint8_t)(block >> 8 * i)}, 1);
+    append_number(&zstd, (uint32_t)bytes->size, 4);
+    append_number(&zstd, block, 3);
     append_all(&zstd, bytes->data, bytes->size);
     return zstd;
+}
+
+/* A frame of LZ4, with neither checksums nor its size, and one raw block. */
+struct bytes make_lz4(const struct bytes *bytes) {
+    struct bytes lz4 = {0};
+    append_all(&lz4, "\x04\x22\x4d\x18\x60\x70\x73", 7);
+    append_number(&lz4, UINT32_C(1) << 31 | (uint32_t)bytes->size, 4);
+    append_all(&lz4, bytes->data, bytes->size);
+    append_number(&lz4, 0, 4);
+    return lz4;
+}
+
+/* The bytes from `start` on, and zeros up to a multiple of 4, and their CRC. */
+static void append_crc(struct bytes *bytes, size_t start) {
+    while ((bytes->size - start) % 4)
+        append_number(bytes, 0, 1);
+    append_number(bytes, crc32_of(&(struct bytes){bytes->data + start, bytes->size - start}), 4);
+}
+
+/* A number of xz: 7 bits a byte. */
+static void append_bits(struct bytes *bytes, size_t value) {
+    for (; value >= 0x80; value >>= 7)
+        append_number(bytes, (value & 0x7f) | 0x80, 1);
+    append_number(bytes, (uint32_t)value, 1);
+}
+
+/* LZMA2: raw chunks of at most 64 KiB, of which the first resets the dictionary. */
+static void append_chunks(struct bytes *xz, const struct bytes *bytes) {
+    for (size_t at = 0; at < bytes->size;) {
+        const size_t size = least(bytes->size - at, 65536);
+        const uint8_t head[3] = {at ? 2 : 1, (uint8_t)((size - 1) >> 8), (uint8_t)(size - 1)};
+        append_all(xz, head, sizeof head);
+        append_all(xz, bytes->data + at, size);
+        at += size;
+    }
+    append_number(xz, 0, 1);
+}
+
+/* The xz format: header, one block of LZMA2 without a check, index, footer. */
+struct bytes make_xz(const struct bytes *bytes) {
+    struct bytes xz = {0};
+    append_all(&xz, "\xfd\x37zXZ\0\0\0", 8);
+    append_number(&xz, crc32_of(&(struct bytes){xz.data + 6, 2}), 4);
+    append_all(&xz, "\x02\0\x21\x01\x08", 5);
+    append_crc(&xz, 12);
+    append_chunks(&xz, bytes);
+    const size_t block = xz.size - 12;
+    while (xz.size % 4)
+        append_number(&xz, 0, 1);
+    const size_t index = xz.size;
+    append_all(&xz, "\0\x01", 2);
+    append_bits(&xz, block);
+    append_bits(&xz, bytes->size);
+    append_crc(&xz, index);
+    const uint8_t footer[6] = {(uint8_t)((xz.size - index) / 4 - 1)};
+    append_number(&xz, crc32_of(&(struct bytes){(uint8_t *)footer, sizeof footer}), 4);
+    append_all(&xz, footer, sizeof footer);
+    append_all(&xz, "YZ", 2);
+    return xz;
 }
 
 /* --- Sources --- */

@@ -41,9 +41,11 @@ struct bytes make_long_capture(unsigned copies);
 /* A capture of one block of so many bytes that holds no packet. */
 struct bytes make_skipped(uint32_t size);
 
-/* The same bytes as gzip or zstd has them where nothing can be made shorter; 128 KiB at most. */
+/* The same bytes as each format has them where nothing can be made shorter; 128 KiB at most. */
 struct bytes make_gzip(const struct bytes *bytes);
 struct bytes make_zstd(const struct bytes *bytes);
+struct bytes make_xz(const struct bytes *bytes);
+struct bytes make_lz4(const struct bytes *bytes);
 
 /* A source over bytes. */
 struct feed {

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import bz2
 import fcntl
+import gzip
+import lzma
 import os
 import pty
 import re
@@ -13,6 +16,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +75,26 @@ def check(carry: Run) -> Check:
     return run
 
 
-def zstd(data: bytes, *options: str) -> bytes:
-    program = shutil.which("zstd")
+def packed_by(name: str, data: bytes, *options: str) -> bytes:
+    program = shutil.which(name)
     if not program:
-        pytest.skip("zstd is not installed")
+        pytest.skip(f"{name} is not installed")
     command = [program, "-q", "-c", *options]
     return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+
+
+def zstd(data: bytes, *options: str) -> bytes:
+    return packed_by("zstd", data, *options)
+
+
+# What compresses, by the name of the format.
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "zstd": zstd,
+    "xz": lzma.compress,
+    "lz4": partial(packed_by, "lz4"),
+    "bzip2": partial(bz2.compress, compresslevel=1),
+}
 
 
 def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ MUTANTS = [
     Mutant("read", "reader.c", "capture->record = capture->packets = 0;", ""),
     Mutant("read", "open.c", "S_ISDIR(status->st_mode)", "false"),
     Mutant("read", "file.c", "carry_format_source(capture)->stopped = true;", ""),
-    Mutant("read", "unpack.c", "unpack->inside = false;", "unpack->inside = true;"),
+    Mutant("read", "unpack_gzip.c", "stream->inside = false;", "stream->inside = true;"),
     # Checking
     Mutant("check", "check.c", "carry_cause_leave(&known);", ";"),
     Mutant("check", "check.c", "carry_tally_supersede(&checker->summary->tally,", "(void)("),
@@ -70,6 +71,12 @@ MUTANTS = [
 ]
 
 
+def unpackers() -> list[str]:
+    """What the build found to unpack captures with, as its file for pkg-config says."""
+    text = (BUILD / "meson-private/libcarry-capture.pc").read_text()
+    return re.findall(r"-l\S+", text.partition("Libs.private:")[2].partition("\n")[0])
+
+
 def program(folder: Path, test: str, changed: Path | None) -> Path:
     """A test, linked with the changed file in the place of the library's own."""
     made = folder / test
@@ -81,7 +88,7 @@ def program(folder: Path, test: str, changed: Path | None) -> Path:
     command += [*([changed] if changed else []), *(BUILD / name for name in libraries)]
     for include in ("include", "capture", "tests", "src"):
         command += ["-I", SOURCE / include]
-    command += ["-o", made, "-pthread", "-Wl,--as-needed", "-lz", "-lzstd"]
+    command += ["-o", made, "-pthread", "-Wl,--as-needed", *unpackers()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return made

@@ -156,7 +156,6 @@ def erf_record(payload: bytes, seconds: int = 1_700_000_000, kind: int = 2) -> b
 ERF = erf_record(ethernet(packet(TCP)))
 EDITCAP = "convert it with editcap -F pcap"
 FOREIGN = {
-    "lz4": (b"\x04\x22\x4d\x18\x64", "compressed: lz4cat FILE | carry check -"),
     "snoop": (b"snoop\0\0\0", f"a snoop file: {EDITCAP}"),
     "netmon1": (b"RTSS\x01\x01", f"a Network Monitor file: {EDITCAP}"),
     "netmon2": (b"GMBU\x00\x02", f"a Network Monitor file: {EDITCAP}"),

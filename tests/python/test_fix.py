@@ -32,7 +32,7 @@ from captures import (
     pcap,
     put16,
 )
-from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, Run, zstd
+from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, PACKERS, Run
 from schemas import conforming
 
 TCP_CHECK = 14 + 20 + 16
@@ -248,16 +248,16 @@ def test_what_follows_damage_is_copied(fix: Fix) -> None:
     assert (status, fixed) == (DAMAGED, pcap([GOOD]) + garbage + pcap([WRONG]))
 
 
-PACKERS = {"gzip": gzip.compress, "zstd": zstd}
-
-
 @pytest.mark.parametrize("kind", PACKERS)
 def test_what_comes_out_of_a_cut_stream_is_copied(carry: Run, tmp_path: Path, kind: str) -> None:
     source, out, log = (tmp_path / name for name in ("in", "out", "log"))
     frames = [ethernet(packet(TCP, os.urandom(30000), sums="bad")) for _ in range(20)]
     packed = PACKERS[kind](pcap(frames))
+    sizes = [60, len(packed) // 3, len(packed) // 2, len(packed) - 1]
+    if kind == "bzip2":
+        del sizes[0]  # of which only whole blocks come out
     seen = set()
-    for size in (60, len(packed) // 3, len(packed) // 2, len(packed) - 1):
+    for size in sizes:
         source.write_bytes(packed[:size])
         checked = json.loads(carry("check", "--json", source).stdout)
         done = carry("fix", "--json", source, "-o", out, "--log", log)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* gzip (RFC 1952) by zlib. */
+#include <limits.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "unpack_method.h"
+
+/* The largest window, and 16 for the format of gzip instead of zlib's own. */
+#define WINDOW_BITS (15 + 16)
+
+static bool recognises(const uint8_t *magic) {
+    return magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+static void *open_gzip(void) {
+    z_stream *gzip = calloc(1, sizeof *gzip);
+    if (gzip && inflateInit2(gzip, WINDOW_BITS) == Z_OK)
+        return gzip;
+    free(gzip);
+    return NULL;
+}
+
+static void close_gzip(void *state) {
+    inflateEnd(state);
+    free(state);
+}
+
+static uInt at_most(size_t size) {
+    return size < UINT_MAX ? (uInt)size : UINT_MAX;
+}
+
+static const char *step_gzip(struct unpack_stream *stream, struct unpack_step *step) {
+    z_stream *gzip = stream->state;
+    gzip->next_in = (Bytef *)step->in;
+    gzip->avail_in = at_most(step->in_size);
+    gzip->next_out = step->out;
+    gzip->avail_out = at_most(step->out_size);
+    int result = inflate(gzip, Z_NO_FLUSH);
+    step->in_used = (size_t)(gzip->next_in - step->in);
+    step->out_used = (size_t)(gzip->next_out - step->out);
+    stream->inside |= step->in_used > 0;
+    if (result == Z_STREAM_END) {
+        stream->inside = false;
+        inflateReset(gzip);
+        return NULL;
+    }
+    if (result == Z_OK || result == Z_BUF_ERROR)
+        return NULL;
+    return gzip->msg ? gzip->msg : zError(result);
+}
+
+const struct unpack_method carry_unpack_gzip = {recognises, true, open_gzip, close_gzip, step_gzip};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames of LZ4 by liblz4. */
+#include <lz4frame.h>
+#include <string.h>
+
+#include "unpack_method.h"
+
+static bool recognises(const uint8_t *magic) {
+    return memcmp(magic, "\x04\x22\x4d\x18", 4) == 0;
+}
+
+static void *open_lz4(void) {
+    LZ4F_dctx *lz4;
+    return LZ4F_isError(LZ4F_createDecompressionContext(&lz4, LZ4F_VERSION)) ? NULL : lz4;
+}
+
+static void close_lz4(void *state) {
+    LZ4F_freeDecompressionContext(state);
+}
+
+/* The checksum of a block, and the header of the next, which liblz4 likes to see with the block. */
+#define WORD_BYTES 4
+
+/*
+ * Never a block together with what follows it, and nothing while more of the last may come out:
+ * where something is wrong with that, liblz4 drops what came out in the same call.
+ */
+static size_t feed_of(const struct unpack_stream *stream, size_t held) {
+    size_t size = stream->more ? 0 : stream->wants;
+    for (int words = 0; words < 2 && size > WORD_BYTES; words++)
+        size -= WORD_BYTES;
+    return size < held ? size : held;
+}
+
+static const char *step_lz4(struct unpack_stream *stream, struct unpack_step *step) {
+    size_t in = feed_of(stream, step->in_size), out = step->out_size;
+    size_t result = LZ4F_decompress(stream->state, step->out, &out, step->in, &in, NULL);
+    step->in_used = in;
+    step->out_used = out;
+    if (LZ4F_isError(result))
+        return LZ4F_getErrorName(result);
+    stream->inside = result != 0 && (stream->inside || in > 0);
+    stream->wants = result ? result : 1;
+    return NULL;
+}
+
+const struct unpack_method carry_unpack_lz4 = {recognises, false, open_lz4, close_lz4, step_lz4};
