@@ -8,13 +8,21 @@
 #define TYPE_MASK     0x7f
 #define HAS_EXTENSION 0x80 /* in the type, and in the first byte of each extension */
 
+/* What precedes frames: the number of the channel; of a cell, the header without its checksum. */
+#define CHANNEL_BYTES 4
+#define ATM_BYTES     4
+
 enum type {
     TYPE_HDLC = 1,
     TYPE_ETHERNET = 2,
+    TYPE_AAL5 = 4,
+    TYPE_CHANNEL_HDLC = 5,
+    TYPE_CHANNEL_AAL5 = 9,
     TYPE_COLOR_HDLC = 10,
     TYPE_COLOR_ETHERNET = 11,
     TYPE_DSM_COLOR_HDLC = 15,
     TYPE_DSM_COLOR_ETHERNET = 16,
+    TYPE_COLOR_CHANNEL_HDLC = 17,
     TYPE_COLOR_HASH_HDLC = 19,
     TYPE_COLOR_HASH_ETHERNET = 20,
     TYPE_IPV4 = 22,
@@ -43,6 +51,14 @@ static uint32_t content_of(struct carry_walk *walk, uint32_t type) {
     case TYPE_DSM_COLOR_HDLC:
     case TYPE_COLOR_HASH_HDLC:
         return CARRY_NEXT(LINK, 50);
+    case TYPE_CHANNEL_HDLC:
+    case TYPE_COLOR_CHANNEL_HDLC:
+        return carry_walk_take(walk, CHANNEL_BYTES) ? CARRY_NEXT(LINK, 50) : CARRY_NEXT_NONE;
+    case TYPE_AAL5:
+        return carry_walk_take(walk, ATM_BYTES) ? CARRY_NEXT(LINK, 100) : CARRY_NEXT_NONE;
+    case TYPE_CHANNEL_AAL5:
+        return carry_walk_take(walk, CHANNEL_BYTES + ATM_BYTES) ? CARRY_NEXT(LINK, 100)
+                                                                : CARRY_NEXT_NONE;
     case TYPE_IPV4:
         return CARRY_NEXT(LINK, 228);
     case TYPE_IPV6:
