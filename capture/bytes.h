@@ -19,6 +19,15 @@ static inline uint32_t load32(const uint8_t *bytes, bool swap) {
     return swap ? __builtin_bswap32(value) : value;
 }
 
+/* The same in network order. */
+static inline uint16_t load16_network(const uint8_t *bytes) {
+    return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static inline uint32_t load32_network(const uint8_t *bytes) {
+    return (uint32_t)load16_network(bytes) << 16 | load16_network(bytes + 2);
+}
+
 static inline uint64_t load64(const uint8_t *bytes, bool swap) {
     uint64_t value;
     memcpy(&value, bytes, sizeof value);

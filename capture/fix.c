@@ -113,11 +113,6 @@ static int result_of(struct fix *fix, bool has_memory, int end) {
     return end;
 }
 
-static bool is_recognised(struct carry_capture *capture) {
-    const enum carry_capture_format format = carry_capture_format(capture);
-    return format == CARRY_CAPTURE_FORMAT_PCAP || format == CARRY_CAPTURE_FORMAT_PCAPNG;
-}
-
 /* There is no copy where nothing is recognised: what is damaged then is all there is. */
 static int refuse(struct fix *fix) {
     const struct carry_capture_packet *packet;
@@ -151,7 +146,7 @@ static int run(struct fix *fix) {
     if (!carry_repair_open(&fix->repair))
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     capture->input.watcher = (struct input_watcher){on_full, on_idle, fix};
-    int result = is_recognised(capture) ? copy(fix) : refuse(fix);
+    int result = carry_reader_recognises(capture) ? copy(fix) : refuse(fix);
     capture->input.watcher = (struct input_watcher){0};
     return result;
 }

@@ -31,6 +31,10 @@ struct pcap {
     uint32_t fcs;
 };
 
+struct snoop {
+    uint32_t linktype;
+};
+
 struct interface {
     uint64_t start; /* seconds to add to each timestamp */
     uint64_t ticks_per_second;
@@ -77,6 +81,7 @@ struct carry_capture {
     uint64_t packets;
     struct pcap pcap;
     struct pcapng pcapng;
+    struct snoop snoop;
     int result;                         /* the final one, */
     struct carry_capture_error final;   /* and why */
     struct carry_capture_error error;   /* of what failed last */
@@ -109,9 +114,13 @@ int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t s
 /* Ends the capture where another one begins, as in two files that cat has concatenated. */
 int carry_format_second(struct carry_capture *capture);
 
-/* What reads a file that starts with these 4 bytes; NULL if it is not of this format. */
-format_next_fn *carry_pcap_recognise(struct carry_capture *capture, const uint8_t *magic);
-format_next_fn *carry_pcapng_recognise(struct carry_capture *capture, const uint8_t *magic);
+/*
+ * What reads a file that starts with these 4 bytes; NULL if it is not of this format. One that
+ * needs more of them asks the input.
+ */
+typedef format_next_fn *format_recognise_fn(struct carry_capture *capture, const uint8_t *magic);
+format_recognise_fn carry_pcap_recognise, carry_pcapng_recognise, carry_snoop_recognise,
+    carry_erf_recognise;
 
 void carry_pcapng_close(struct carry_capture *capture);
 
@@ -129,6 +138,9 @@ int carry_format_end(struct carry_capture *capture, int code, int system);
 
 /* True if nothing of it was read yet. */
 bool carry_reader_is_fresh(const struct carry_capture *capture);
+
+/* True if the first bytes are of a format that is read here. */
+bool carry_reader_recognises(struct carry_capture *capture);
 
 /* carry_capture_open_source() with a window of this size at first. */
 struct carry_capture *carry_reader_create(const struct carry_capture_source *source, size_t window);

@@ -2,6 +2,7 @@
 #include "magic.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "bytes.h"
 #include "pcap.h"
@@ -47,6 +48,11 @@ bool carry_magic_is_pcapng(const uint8_t *bytes) {
             load32(bytes + 8, true) == PCAPNG_SECTION_MAGIC);
 }
 
+bool carry_magic_is_snoop(const uint8_t *bytes) {
+    return memcmp(bytes, SNOOP_MAGIC, SNOOP_MAGIC_BYTES) == 0;
+}
+
 bool carry_magic_is_begin(const uint8_t *bytes) {
-    return carry_magic_is_pcap(bytes) || carry_magic_is_pcapng(bytes);
+    return carry_magic_is_pcap(bytes) || carry_magic_is_pcapng(bytes) ||
+           carry_magic_is_snoop(bytes);
 }

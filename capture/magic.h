@@ -25,9 +25,13 @@ const struct pcap_variant *carry_magic_variant(const uint8_t *magic, bool *swap)
 /* By its first 8 bytes; NULL for versions that are not known. */
 const struct pcap_version *carry_magic_version(const uint8_t *header, bool swap);
 
+#define SNOOP_MAGIC       "snoop\0\0"
+#define SNOOP_MAGIC_BYTES 8 /* with the last 0 */
+
 /* Are these 12 bytes the first ones of a file, and of nothing else? */
 bool carry_magic_is_pcap(const uint8_t *bytes);
 bool carry_magic_is_pcapng(const uint8_t *bytes);
-bool carry_magic_is_begin(const uint8_t *bytes); /* of either format */
+bool carry_magic_is_snoop(const uint8_t *bytes);
+bool carry_magic_is_begin(const uint8_t *bytes); /* of any of these formats */
 
 #endif

@@ -303,7 +303,7 @@ static int next_block(struct carry_capture *capture, struct carry_capture_packet
                                    head[8], head[9], head[10], head[11]);
     block.size = load32(head + 4, capture->swap);
     const struct block_kind *kind = find_kind(block.type);
-    if (!kind->type && carry_magic_is_pcap(head))
+    if (!kind->type && carry_magic_is_begin(head))
         return carry_format_second(capture);
     if (block.size % 4 || block.size < BLOCK_MIN_BYTES + kind->min_body)
         return carry_format_damage(capture, "block of type 0x%08x cannot have %u bytes", block.type,

@@ -23,38 +23,13 @@ const char *carry_capture_format_name(unsigned format) {
     return format < CARRY_CAPTURE_FORMAT_COUNT ? formats[format].name : "unknown";
 }
 
-/*
- * A record of ERF (Endace) begins with the time (32 bits of fraction, then of seconds, the lowest
- * byte first), the type, flags, the size of the record, a counter and the size on the wire.
- */
-#define ERF_RECORD_BYTES 16
-#define ERF_YEAR_1995    788918400u /* in seconds; such clocks count from 1970 to 2106 */
-#define ERF_TYPE_MAX     48
-
-static bool is_erf_record(const uint8_t *record) {
-    uint32_t seconds = (uint32_t)record[7] << 24 | (uint32_t)record[6] << 16 |
-                       (uint32_t)record[5] << 8 | record[4];
-    uint32_t type = record[8] & 0x7f, size = (uint32_t)record[10] << 8 | record[11];
-    return seconds >= ERF_YEAR_1995 && type >= 1 && type <= ERF_TYPE_MAX && size > ERF_RECORD_BYTES;
-}
-
-/* ERF has no magic number: two records in a row, or one that is all there is. */
-static bool is_erf(struct carry_capture *capture) {
-    struct input *input = &capture->input;
-    const uint8_t *record = carry_input_peek(input, ERF_RECORD_BYTES);
-    if (!record || !is_erf_record(record))
-        return false;
-    size_t size = (size_t)record[10] << 8 | record[11];
-    const uint8_t *next = carry_input_peek(input, size + ERF_RECORD_BYTES);
-    return next ? is_erf_record(next + size) : carry_input_held(input) == size;
-}
-
 /* What people take for a capture, and is none that is read here. */
-static enum carry_capture_format find_foreign(struct carry_capture *capture, const uint8_t *magic) {
+static enum carry_capture_format find_foreign(struct carry_capture *capture) {
+    const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
     for (unsigned i = 0; i < CARRY_CAPTURE_FORMAT_COUNT; i++)
         if (*formats[i].magic && memcmp(magic, formats[i].magic, strlen(formats[i].magic)) == 0)
             return (enum carry_capture_format)i;
-    return is_erf(capture) ? CARRY_CAPTURE_FORMAT_ERF : CARRY_CAPTURE_FORMAT_UNKNOWN;
+    return CARRY_CAPTURE_FORMAT_UNKNOWN;
 }
 
 /* Puts what unpacks between the bytes read so far, with those that will be, and the capture. */
@@ -86,14 +61,31 @@ static const uint8_t *peek_magic(struct carry_capture *capture) {
     return carry_input_peek(&capture->input, MAGIC_BYTES);
 }
 
-static format_next_fn *recognise(struct carry_capture *capture, const uint8_t *magic) {
-    format_next_fn *next = carry_pcap_recognise(capture, magic);
-    capture->format = next ? CARRY_CAPTURE_FORMAT_PCAP : CARRY_CAPTURE_FORMAT_PCAPNG;
-    return next ? next : carry_pcapng_recognise(capture, magic);
+/* What is read, in the order in which it is looked for: ERF has no magic number. */
+static const struct {
+    enum carry_capture_format format;
+    format_recognise_fn *recognise;
+} readers[] = {
+    {CARRY_CAPTURE_FORMAT_PCAP, carry_pcap_recognise},
+    {CARRY_CAPTURE_FORMAT_PCAPNG, carry_pcapng_recognise},
+    {CARRY_CAPTURE_FORMAT_SNOOP, carry_snoop_recognise},
+    {CARRY_CAPTURE_FORMAT_ERF, carry_erf_recognise},
+};
+
+/* Of a file that has a magic's bytes. */
+static format_next_fn *recognise(struct carry_capture *capture) {
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
+        format_next_fn *next = readers[i].recognise(capture, magic);
+        capture->format = readers[i].format;
+        if (next)
+            return next;
+    }
+    capture->format = find_foreign(capture);
+    return NULL;
 }
 
-static int refuse_foreign(struct carry_capture *capture, const uint8_t *magic) {
-    capture->format = find_foreign(capture, magic);
+static int refuse_foreign(struct carry_capture *capture) {
     const char *lacks = carry_unpack_lacks(formats[capture->format].name);
     if (lacks && !capture->unpack)
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED,
@@ -101,7 +93,7 @@ static int refuse_foreign(struct carry_capture *capture, const uint8_t *magic) {
     if (capture->format != CARRY_CAPTURE_FORMAT_UNKNOWN)
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "not a capture but %s",
                                  formats[capture->format].text);
-    magic = carry_input_peek(&capture->input, MAGIC_BYTES);
+    const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
     return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED,
                              "not a capture: it starts with %02x %02x %02x %02x", magic[0],
                              magic[1], magic[2], magic[3]);
@@ -114,9 +106,11 @@ static int start(struct carry_capture *capture, struct carry_capture_packet *pac
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "empty file");
     if (!magic)
         return carry_format_cut(capture, "file header", MAGIC_BYTES);
-    capture->next = recognise(capture, magic);
+    capture->next = recognise(capture);
+    if (!capture->next && capture->input.error)
+        return carry_format_cut(capture, "file header", MAGIC_BYTES);
     if (!capture->next)
-        return refuse_foreign(capture, magic);
+        return refuse_foreign(capture);
     return capture->next(capture, packet);
 }
 
@@ -124,12 +118,17 @@ bool carry_reader_is_fresh(const struct carry_capture *capture) {
     return capture->next == start;
 }
 
+bool carry_reader_recognises(struct carry_capture *capture) {
+    const enum carry_capture_format format = carry_capture_format(capture);
+    return format != CARRY_CAPTURE_FORMAT_UNKNOWN && !*formats[format].text;
+}
+
 enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
     if (!carry_reader_is_fresh(capture))
         return capture->format;
     const uint8_t *magic = peek_magic(capture);
-    if (magic && !recognise(capture, magic))
-        capture->format = find_foreign(capture, magic);
+    if (magic)
+        recognise(capture);
     if (!magic && capture->input.error)
         carry_format_fail(capture, CARRY_ERROR_READ, capture->input.error);
     return capture->format;

@@ -3,6 +3,8 @@
 """Makes the captures beside it: small, self-made, and the same bytes each time.
 
 good.pcap       every protocol once or more, all sums right
+good.snoop      the same, as Solaris and illumos write captures
+good.erf        the same, as Endace's cards do
 offload.pcapng  10.0.0.5 leaves its TCP sums to the network card: partial, not bad
 broken.pcap     sums that are wrong, and a UDP datagram over IPv6 that lacks its sum
 damaged.pcap    ends in the middle of a packet
@@ -26,10 +28,12 @@ from captures import (  # noqa: E402
     UDPLITE,
     Pcapng,
     Record,
+    erf,
     ethernet,
     packet,
     pcap,
     put16,
+    snoop,
 )
 
 CLIENT, SERVER = "10.0.0.5", "10.0.0.9"
@@ -70,12 +74,29 @@ def timed(frames: list[bytes]) -> list[Record]:
     ]
 
 
-def good() -> bytes:
+def good_frames() -> list[Record]:
     tagged = ethernet(packet(TCP, b"in VLAN 7", src=CLIENT, dst=SERVER), tags=[7])
     frames = conversation(six=False) + conversation(six=True) + queries() + queries(six=True)
     frames += [frame(ICMP, "ping"), frame(ICMP, "ping", to_server=False)]
     frames += [frame(ICMPV6, "ping", six=True), frame(IGMP), frame(UDPLITE, "audio"), tagged]
-    return pcap(timed(frames))
+    return timed(frames)
+
+
+def good() -> bytes:
+    return pcap(good_frames())
+
+
+def good_snoop() -> bytes:
+    return snoop(good_frames())
+
+
+def good_erf() -> bytes:
+    frames = good_frames()
+    parts = [(frame.fraction << 32) // 1_000_000 for frame in frames]
+    return b"".join(
+        erf(frame.data, seconds=frame.seconds, fraction=part)
+        for frame, part in zip(frames, parts, strict=True)
+    )
 
 
 def offload() -> bytes:
@@ -106,6 +127,8 @@ def damaged() -> bytes:
 
 CAPTURES = {
     "good.pcap": good,
+    "good.snoop": good_snoop,
+    "good.erf": good_erf,
     "offload.pcapng": offload,
     "broken.pcap": broken,
     "damaged.pcap": damaged,

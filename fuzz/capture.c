@@ -142,8 +142,13 @@ static void check_same(const struct reading *a, const struct reading *b, bool pa
     REQUIRE(packed || strcmp(a->error.text, b->error.text) == 0);
 }
 
-/* A file that ends earlier has the packets that end before, and says what is cut, or nothing. */
+/*
+ * A file that ends earlier has the packets that end before, and says what is cut, or nothing. Where
+ * there is no magic number, what comes later may show that it is no capture at all.
+ */
 static void check_cut(const struct reading *whole, const struct reading *cut, size_t size) {
+    if (whole->result == CARRY_ERROR_UNRECOGNISED)
+        return;
     REQUIRE(cut->packets <= whole->packets);
     REQUIRE(cut->packets < whole->packets || cut->digest == whole->digest);
     REQUIRE(cut->packets == whole->packets || whole->end > size || cut->end <= size);

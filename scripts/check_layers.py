@@ -41,8 +41,8 @@ CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
     "tables": "bytes link_names pcapng_flags reasons reassembly verdict",
-    "reading": "file format input magic open pcap pcapng reader unpack unpack_method unpackers "
-    "unpack_bzip2 unpack_gzip unpack_lz4 unpack_xz unpack_zstd",
+    "reading": "erf file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
+    "unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd unpackers",
     "datagrams": "content fragment_table reassemble",
     "accounts": "cause findings header_senders repairs senders summary why",
     "work": "check explain fix pipeline repair threads threads_none threads_posix writer",

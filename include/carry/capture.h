@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads, checks, repairs, explains and writes captures: pcap and pcapng, also compressed by gzip,
- * zstd, xz, lz4 or bzip2. A separate library, libcarry-capture, for processes.
+ * Reads, checks, repairs and explains captures (pcap, pcapng, snoop, ERF), also compressed by gzip,
+ * zstd, xz, lz4 or bzip2; writes pcap and pcapng. A separate library, libcarry-capture, for
+ * processes.
  *
  *     struct carry_capture *capture;
  *     struct carry_capture_error error;
@@ -130,7 +131,7 @@ enum carry_capture_format {
  */
 CARRY_API enum carry_capture_format carry_capture_format(struct carry_capture *capture);
 
-/* The name of a format: "pcap", "snoop". */
+/* The name of a format: "pcap", "netmon". */
 CARRY_API const char *carry_capture_format_name(unsigned format);
 
 /* True if the capture is compressed. False before carry_capture_format() or the first packet. */

@@ -232,6 +232,66 @@ static void append_number(struct bytes *all, uint32_t value, unsigned size) {
         append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
 }
 
+/* --- Formats of others --- */
+
+/* The highest byte first. */
+static void append_network(struct bytes *all, uint32_t value, unsigned size) {
+    for (unsigned i = size; i--;)
+        append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+}
+
+/* RFC 1761: up to a multiple of 4 bytes each. */
+static void append_snoop(struct bytes *snoop, const struct carry_capture_packet *packet) {
+    const uint32_t padding = -packet->captured & 3, size = 24 + packet->captured + padding;
+    const uint32_t head[] = {packet->wire, packet->captured, size, 0, 1700000000, 7};
+    for (unsigned i = 0; i < 6; i++)
+        append_network(snoop, head[i], 4);
+    append_all(snoop, packet->data, packet->captured);
+    append_network(snoop, 0, padding);
+}
+
+/* A record of Ethernet, with an extension header, up to a multiple of 8 bytes. */
+static void append_erf(struct bytes *erf, const struct carry_capture_packet *packet) {
+    const uint32_t padding = -(26 + packet->captured) & 7;
+    append_number(erf, 0x80000000, 4);
+    append_number(erf, 1700000000, 4);
+    append_all(erf, "\x82\x04", 2);
+    append_network(erf, 26 + packet->captured + padding, 2);
+    append_network(erf, 0, 2);
+    append_network(erf, packet->wire, 2);
+    append_all(erf, "\x03\0\0\0\0\0\0\0\0\0", 10);
+    append_all(erf, packet->data, packet->captured);
+    append_all(erf, "\0\0\0\0\0\0\0", padding);
+}
+
+static void append_packets(struct bytes *all,
+                           void (*append_packet)(struct bytes *,
+                                                 const struct carry_capture_packet *)) {
+    struct bytes pcap = make_capture(CARRY_CAPTURE_FORMAT_PCAP);
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    carry_capture_open_memory(pcap.data, pcap.size, &capture, NULL);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET)
+        append_packet(all, packet);
+    carry_capture_close(capture);
+    bytes_free(&pcap);
+}
+
+struct bytes make_snoop(void) {
+    struct bytes snoop = {0};
+    append_all(&snoop, "snoop\0\0\0\0\0\0\2\0\0\0\4", 16);
+    append_packets(&snoop, append_snoop);
+    return snoop;
+}
+
+struct bytes make_erf(void) {
+    struct bytes erf = {0};
+    append_packets(&erf, append_erf);
+    return erf;
+}
+
+/* --- Compressed --- */
+
 /* CRC-32 of IEEE 802.3, bit by bit. */
 static uint32_t crc32_of(const struct bytes *bytes) {
     uint32_t crc = UINT32_MAX;

@@ -32,6 +32,10 @@ void bytes_free(struct bytes *bytes);
 #define CAPTURE_PACKETS 10
 struct bytes make_capture(enum carry_capture_format format);
 
+/* The same with the link type of all of it, as others write it. */
+struct bytes make_snoop(void);
+struct bytes make_erf(void);
+
 /* Packets 6 and 3 of it: a header of 0, and behind it what shows that its sender uses offload. */
 struct bytes make_early_capture(void);
 

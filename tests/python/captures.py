@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 TCP, UDP, ICMP, IGMP, ICMPV6, UDPLITE = 6, 17, 1, 2, 58, 136
 CHECK_AT = {TCP: 16, UDP: 6, UDPLITE: 6, ICMP: 2, IGMP: 2, ICMPV6: 2}
 MAC = bytes.fromhex("020000000002020000000001")
+ERF_ETHERNET = (2, 11, 16, 20)
 
 
 def fold(data: bytes) -> int:
@@ -137,6 +138,45 @@ def pcap(
             parts.append(struct.pack(order + "LHBB", 1, 0x0800, 0, 0))
         parts.append(record.data)
     return b"".join(parts)
+
+
+def snoop(
+    packets: Iterable[bytes | Record],
+    *,
+    version: int = 2,
+    link: int = 4,
+    behind: bytes = b"",
+) -> bytes:
+    """A snoop file (RFC 1761), with bytes behind each packet."""
+    out = b"snoop\0\0\0" + struct.pack(">LL", version, link)
+    for item in packets:
+        record = item if isinstance(item, Record) else Record(item)
+        body = pad4(record.data) + behind
+        head = (record.wire_size, len(record.data), 24 + len(body), 0)
+        out += struct.pack(">6L", *head, record.seconds, record.fraction) + body
+    return out
+
+
+def erf(
+    payload: bytes,
+    kind: int = 2,
+    *,
+    extensions: Sequence[bytes] = (),
+    wire: int | None = None,
+    seconds: int = 1_700_000_000,
+    fraction: int = 0,
+    flags: int = 4,
+) -> bytes:
+    """A record of ERF; the time is in parts of 2^32 of a second. Padded to 8 bytes, as cards do."""
+    head = b"".join(extensions)
+    if kind & 0x7F in ERF_ETHERNET:
+        head += bytes(2)
+    body = head + payload
+    body += bytes(-(16 + len(body)) % 8)
+    size = len(payload) if wire is None else wire
+    return struct.pack("<LLBB", fraction, seconds, kind, flags) + (
+        struct.pack(">HHH", 16 + len(body), 0, size) + body
+    )
 
 
 def pad4(data: bytes) -> bytes:

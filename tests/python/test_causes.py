@@ -144,27 +144,13 @@ def test_what_is_longer_than_the_wire_may_verify_as_it_is(carry: Run) -> None:
 # --- Files that are no captures here ---
 
 
-def erf_record(payload: bytes, seconds: int = 1_700_000_000, kind: int = 2) -> bytes:
-    size = 16 + 2 + len(payload)
-    return (
-        struct.pack("<LLBB", 0, seconds, kind, 4)
-        + struct.pack(">HHHxx", size, 0, len(payload))
-        + payload
-    )
-
-
-ERF = erf_record(ethernet(packet(TCP)))
 EDITCAP = "convert it with editcap -F pcap"
 FOREIGN = {
-    "snoop": (b"snoop\0\0\0", f"a snoop file: {EDITCAP}"),
     "netmon1": (b"RTSS\x01\x01", f"a Network Monitor file: {EDITCAP}"),
     "netmon2": (b"GMBU\x00\x02", f"a Network Monitor file: {EDITCAP}"),
     "netxray": (b"XCP\0002.002\0", f"a NetXray or Windows Sniffer file: {EDITCAP}"),
     "ngsniffer": (b"TRSNIFF data    \x1a", f"a DOS Sniffer file: {EDITCAP}"),
     "iptrace": (b"iptrace 2.0", f"an iptrace file: {EDITCAP}"),
-    "erf": (ERF + ERF, f"an ERF file: {EDITCAP}"),
-    "erf of one record": (ERF, f"an ERF file: {EDITCAP}"),
-    "erf with extensions": (erf_record(b"x" * 40, kind=0x82) * 2, f"an ERF file: {EDITCAP}"),
 }
 
 
@@ -176,27 +162,9 @@ def test_formats_of_others_are_named(check: Check, name: str) -> None:
     assert report["damage"] == {"offset": 0, "reason": f"not a capture but {what}"}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        ERF[:-1],
-        ERF + b"x",
-        ERF + bytes(16),
-        erf_record(b"x" * 40, seconds=1000) * 2,
-        erf_record(b"x" * 40, kind=0) * 2,
-        erf_record(b"x" * 40, kind=99) * 2,
-    ],
-    ids=["cut", "a byte more", "zeros", "early", "type 0", "type 99"],
-)
-def test_other_files_are_not_taken_for_erf(check: Check, data: bytes) -> None:
-    status, report = check(data)
-    assert status == DAMAGED
-    assert report["damage"]["reason"].startswith("not a capture: it starts with ")
-
-
 @pytest.mark.skipif(not shutil.which("editcap"), reason="editcap is not installed")
 @pytest.mark.parametrize(
-    "name", ["snoop", "netmon1", "netmon2", "ngsniffer", "ngwsniffer_1_1", "ngwsniffer_2_0", "erf"]
+    "name", ["netmon1", "netmon2", "ngsniffer", "ngwsniffer_1_1", "ngwsniffer_2_0"]
 )
 def test_the_advice_works(carry: Run, tmp_path: Path, name: str) -> None:
     """Files that editcap makes are named, and what it converts back is read."""

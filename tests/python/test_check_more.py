@@ -409,7 +409,6 @@ BROKEN = {
 }
 # Captures, whatever they are called.
 FOREIGN = {
-    "snoop": (b"snoop\0\0\0", "a snoop file"),
     "monitor": (b"GMBU\0\1", "a Network Monitor file"),
     "old-monitor": (b"RTSS\0\1", "a Network Monitor file"),
     "netxray": (b"XCP\x00002.002", "a NetXray or Windows Sniffer file"),

@@ -287,7 +287,7 @@ OTHERS = {
     b"no capture at all\n": "not a capture: it starts with 6e 6f 20 63",
     gzip.compress(bytes(1 << 20)): "not a capture: it starts with 00 00 00 00",
     gzip.compress(b"")[:9]: "cut gzip stream",
-    b"snoop\0\0\0": "not a capture but a snoop file: convert it with editcap -F pcap",
+    b"GMBU\0\2": "not a capture but a Network Monitor file: convert it with editcap -F pcap",
 }
 
 

@@ -23,8 +23,9 @@
 static const char usage[] =
     "Usage: carry check [OPTION]... FILE...\n"
     "\n"
-    "Verifies the checksums of the packets in pcap and pcapng captures. Checksums\n"
-    "that transmit offload left to the network card are partial: they are not wrong.\n"
+    "Verifies the checksums of the packets in captures: pcap, pcapng, snoop and ERF.\n"
+    "Checksums that transmit offload left to the network card are partial: they are\n"
+    "not wrong.\n"
     "\n"
     "FILE is a capture (may be compressed with gzip, zstd, xz, lz4 or bzip2), a\n"
     "pipe, - for standard input, or a folder. All captures below a folder are\n"

@@ -39,13 +39,13 @@ static const struct {
     [CARRY_CAPTURE_FORMAT_XZ] = {false, "xzcat FILE | carry check -"},
     [CARRY_CAPTURE_FORMAT_BZIP2] = {false, "bzcat FILE | carry check -"},
     [CARRY_CAPTURE_FORMAT_LZ4] = {false, "lz4cat FILE | carry check -"},
-    [CARRY_CAPTURE_FORMAT_SNOOP] = {true, CONVERT},
+    [CARRY_CAPTURE_FORMAT_SNOOP] = {true, NULL},
     [CARRY_CAPTURE_FORMAT_NETMON] = {true, CONVERT},
     [CARRY_CAPTURE_FORMAT_NETMON1] = {true, CONVERT},
     [CARRY_CAPTURE_FORMAT_NETXRAY] = {true, CONVERT},
     [CARRY_CAPTURE_FORMAT_SNIFFER] = {true, CONVERT},
     [CARRY_CAPTURE_FORMAT_IPTRACE] = {true, CONVERT},
-    [CARRY_CAPTURE_FORMAT_ERF] = {false, CONVERT},
+    [CARRY_CAPTURE_FORMAT_ERF] = {true, NULL},
 };
 
 bool source_is_capture(struct carry_capture *capture) {

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Extensible Record Format of Endace's cards ("ERF types reference guide"): records without a
+ * file header. Each is handed out as it is, as a packet of LINKTYPE_ERF, for libcarry knows them.
+ *
+ * A record begins with the time (32 bits of fraction, then of seconds, the lowest byte first), the
+ * type, flags, the size of the record, a counter and the size on the wire; then come headers of 8
+ * bytes as long as the top bit of the type, or of the previous one, says so; then one of its type.
+ */
+#include "format.h"
+#include "magic.h"
+
+#define LINKTYPE_ERF  197
+#define HEADER_BYTES  16
+#define MORE_HEADERS  0x80
+#define TYPE_MASK     0x7f
+#define TYPE_LAST     29
+#define TYPE_PADDING  48
+#define FLAGS_UNUSED  0xc0
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/* Bytes of the header of a type: the place of Ethernet's frame, and multichannel headers. */
+static const uint8_t own_headers[TYPE_LAST + 1] = {
+    [2] = 2, [11] = 2, [16] = 2, [20] = 2, [5] = 4,  [6] = 4,
+    [7] = 4, [8] = 4,  [9] = 4,  [12] = 4, [17] = 4, [18] = 4,
+};
+
+static uint8_t type_of(const uint8_t *record) {
+    return record[8] & TYPE_MASK;
+}
+
+static uint32_t size_of(const uint8_t *record) {
+    return load16_network(record + 10);
+}
+
+static uint32_t seconds_of(const uint8_t *record) {
+    return (uint32_t)record[7] << 24 | (uint32_t)record[6] << 16 | (uint32_t)record[5] << 8 |
+           record[4];
+}
+
+/* To the nearest nanosecond. */
+static uint64_t time_of(const uint8_t *record) {
+    const uint64_t fraction = (uint32_t)record[3] << 24 | (uint32_t)record[2] << 16 |
+                              (uint32_t)record[1] << 8 | record[0];
+    return seconds_of(record) * NS_PER_SECOND +
+           ((fraction * NS_PER_SECOND + (UINT64_C(1) << 31)) >> 32);
+}
+
+/* Of all headers, in a record of `size` bytes; 0 if they are more than that. */
+static uint32_t header_bytes(const uint8_t *record, uint32_t size) {
+    uint32_t bytes = HEADER_BYTES;
+    for (uint8_t more = record[8]; more & MORE_HEADERS; bytes += 8) {
+        if (bytes + 8 > size)
+            return 0;
+        more = record[bytes];
+    }
+    if (type_of(record) <= TYPE_LAST)
+        bytes += own_headers[type_of(record)];
+    return bytes <= size ? bytes : 0;
+}
+
+static int hand_out(struct carry_capture *capture, const uint8_t *record,
+                    struct carry_capture_packet *packet) {
+    const uint32_t size = size_of(record), headers = header_bytes(record, size);
+    if (!headers)
+        return carry_format_damage(capture, "record of %u bytes is shorter than its headers", size);
+    const uint32_t wire = headers + load16_network(record + 14);
+    *packet = (struct carry_capture_packet){
+        .data = record,
+        .captured = size < wire ? size : wire,
+        .wire = wire,
+        .linktype = LINKTYPE_ERF,
+        .time_ns = time_of(record),
+        .offset = capture->record,
+    };
+    return CARRY_CAPTURE_PACKET;
+}
+
+static int next_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
+    struct input *input = &capture->input;
+    const uint8_t *record;
+    do {
+        capture->record = carry_input_offset(input);
+        record = carry_input_peek(input, HEADER_BYTES);
+        if (!record)
+            return carry_format_cut(capture, "record header", HEADER_BYTES);
+        if (carry_magic_is_begin(record))
+            return carry_format_second(capture);
+        const uint32_t size = size_of(record);
+        if (size < HEADER_BYTES)
+            return carry_format_damage(capture, "record claims %u bytes", size);
+        record = carry_input_peek(input, size);
+        if (!record)
+            return carry_format_cut(capture, "record", size);
+        input->at += size;
+    } while (type_of(record) == TYPE_PADDING);
+    return hand_out(capture, record, packet);
+}
+
+/* --- Recognition --- */
+
+/*
+ * There is no magic number, so as many records as these must be what cards write. Of random data
+ * one in 20 passes as a first record, and one in 125,000 as one that follows.
+ */
+#define RECORDS_EXAMINED 4
+
+/* In seconds: such clocks count from 1970 to 2106, and the cards are not older. */
+#define YEAR_1995 788918400u
+
+/* How far apart records may be: ports are not read in the order of time. */
+#define SECONDS_BACK  1
+#define SECONDS_AHEAD (7 * 24 * 3600)
+
+static bool is_plausible(const uint8_t *record) {
+    return seconds_of(record) >= YEAR_1995 && type_of(record) >= 1 &&
+           type_of(record) <= TYPE_LAST && !(record[9] & FLAGS_UNUSED) &&
+           size_of(record) > HEADER_BYTES && load16_network(record + 14);
+}
+
+static bool may_follow(uint32_t before, uint32_t seconds) {
+    return seconds - before + SECONDS_BACK <= SECONDS_BACK + SECONDS_AHEAD;
+}
+
+/* Records in a row, of which the last may be cut, or one that is all there is. */
+format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t *magic) {
+    (void)magic;
+    struct input *input = &capture->input;
+    size_t at = 0, found = 0;
+    uint32_t before = 0;
+    const uint8_t *bytes;
+    while (found < RECORDS_EXAMINED && (bytes = carry_input_peek(input, at + HEADER_BYTES))) {
+        const uint32_t seconds = seconds_of(bytes + at);
+        if (!is_plausible(bytes + at) || (found && !may_follow(before, seconds)))
+            return NULL;
+        before = seconds;
+        at += size_of(bytes + at);
+        found++;
+    }
+    return found > 1 || (found && carry_input_held(input) == at) ? next_record : NULL;
+}
