@@ -12,6 +12,7 @@
 struct block {
     uint32_t type;
     uint32_t size; /* with head and tail */
+    uint32_t says; /* the size that these have */
     const uint8_t *body;
     uint32_t body_size;
 };
@@ -227,12 +228,13 @@ static const struct block_kind {
     uint32_t type;
     uint32_t min_body;
     block_fn *use;
+    bool leaves_out_padding; /* the size that it has, by writers as old as ntar */
 } kinds[] = {
-    {PCAPNG_BLOCK_PACKET, 20, packet_block},
-    {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block},
-    {PCAPNG_BLOCK_OLD_PACKET, 20, packet_block},
-    {PCAPNG_BLOCK_INTERFACE, 8, add_interface},
-    {PCAPNG_BLOCK_SECTION, 16, NULL},
+    {PCAPNG_BLOCK_PACKET, 20, packet_block, false},
+    {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block, false},
+    {PCAPNG_BLOCK_OLD_PACKET, 20, packet_block, true},
+    {PCAPNG_BLOCK_INTERFACE, 8, add_interface, false},
+    {PCAPNG_BLOCK_SECTION, 16, NULL, false},
 };
 
 static const struct block_kind *find_kind(uint32_t type) {
@@ -246,9 +248,9 @@ static const struct block_kind *find_kind(uint32_t type) {
 static bool tail_agrees(struct carry_capture *capture, const struct block *block,
                         const uint8_t *tail) {
     uint32_t size = load32(tail, capture->swap);
-    if (size != block->size)
-        carry_format_damage(capture, "block of %u bytes says %u at its end", block->size, size);
-    return size == block->size;
+    if (size != block->says)
+        carry_format_damage(capture, "block of %u bytes says %u at its end", block->says, size);
+    return size == block->says;
 }
 
 /* Goes over a block of any size without holding it. */
@@ -301,13 +303,15 @@ static int next_block(struct carry_capture *capture, struct carry_capture_packet
         !begin_section(capture, load32(head + 8, capture->swap)))
         return carry_format_damage(capture, "section of unknown byte order: %02x %02x %02x %02x",
                                    head[8], head[9], head[10], head[11]);
-    block.size = load32(head + 4, capture->swap);
+    block.size = block.says = load32(head + 4, capture->swap);
     const struct block_kind *kind = find_kind(block.type);
     if (!kind->type && carry_magic_is_begin(head))
         return carry_format_second(capture);
+    if (kind->leaves_out_padding)
+        block.size = (block.says + 3) & ~3u;
     if (block.size % 4 || block.size < BLOCK_MIN_BYTES + kind->min_body)
         return carry_format_damage(capture, "block of type 0x%08x cannot have %u bytes", block.type,
-                                   block.size);
+                                   block.says);
     if (!kind->use)
         return skip_block(capture, &block);
     return use_block(capture, &block, kind->use, packet);

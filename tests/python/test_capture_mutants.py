@@ -42,6 +42,10 @@ MUTANTS = [
     Mutant("read", "open.c", "S_ISDIR(status->st_mode)", "false"),
     Mutant("read", "file.c", "carry_format_source(capture)->stopped = true;", ""),
     Mutant("read", "unpack_gzip.c", "stream->inside = false;", "stream->inside = true;"),
+    Mutant("read", "unpack_xz.c", "stream->inside = false;", "stream->inside = true;"),
+    Mutant("read", "unpack_lz4.c", "stream->inside = result != 0", "stream->inside = true"),
+    Mutant("read", "snoop.c", "input->at += size;", "input->at += size - 1;"),
+    Mutant("read", "erf.c", "found > 1 || ", "false || "),
     # Checking
     Mutant("check", "check.c", "carry_cause_leave(&known);", ";"),
     Mutant("check", "check.c", "carry_tally_supersede(&checker->summary->tally,", "(void)("),
