@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates a capture as what it is: a header and records, or blocks. Here everything that is not one
- * of these two is left to libFuzzer.
+ * Mutates a capture as what it is: a header and records, records alone, or blocks. Here everything
+ * that is none of these is left to libFuzzer.
  */
 #include <string.h>
 
@@ -12,9 +12,24 @@
 #define BLOCK_SECTION 0x0a0d0d0au
 #define SECTION_MAGIC 0x1a2b3c4du
 
-enum format { FORMAT_NONE, FORMAT_PCAP, FORMAT_PCAPNG };
+#define SNOOP_MAGIC   0x736e6f6fu
+#define YEAR_1995     788918400u
+#define ERF_TYPE_LAST 29
 
-/* The runs of bytes that a capture is made of: pcap's header and records, or pcapng's blocks. */
+enum format { FORMAT_NONE, FORMAT_PCAP, FORMAT_PCAPNG, FORMAT_SNOOP, FORMAT_ERF };
+
+/* By format: where a run has its size, where a file or record has its link, and in how many bytes.
+ */
+static const struct place {
+    unsigned size_at, size_width, link_at, link_width;
+} places[] = {
+    [FORMAT_PCAP] = {8, 4, 20, 4},
+    [FORMAT_PCAPNG] = {4, 4, 8, 2},
+    [FORMAT_SNOOP] = {8, 4, 12, 4},
+    [FORMAT_ERF] = {10, 2, 8, 1},
+};
+
+/* The runs of bytes that a capture is made of: a header and records, or pcapng's blocks. */
 struct layout {
     enum format format;
     bool little;             /* the order of the first section; the others are found by it too */
@@ -45,13 +60,21 @@ static void recognise(const struct edit *edit, struct layout *layout) {
             layout->little = i & 1;
             layout->head = variants[i / 2].head;
         }
+    if (edit_get(edit, 0, 4, false) == SNOOP_MAGIC)
+        layout->format = FORMAT_SNOOP;
+    else if (!layout->format && edit_get(edit, 4, 4, true) >= YEAR_1995 &&
+             (edit_get(edit, 8, 1, true) & 0x7f) <= ERF_TYPE_LAST)
+        layout->format = FORMAT_ERF;
 }
 
 /* As its numbers say, right or wrong. */
 static size_t size_of_run(const struct edit *edit, const struct layout *layout, size_t at) {
-    if (layout->format == FORMAT_PCAP)
-        return at ? (size_t)edit_get(edit, at + 8, 4, layout->little) + layout->head : 24;
-    return edit_get(edit, at + 4, 4, layout->little);
+    const struct place *place = &places[layout->format];
+    if (!at && layout->format == FORMAT_PCAP)
+        return 24;
+    if (!at && layout->format == FORMAT_SNOOP)
+        return 16;
+    return edit_get(edit, at + place->size_at, place->size_width, layout->little) + layout->head;
 }
 
 /* What is behind a size that leads nowhere is the last run. */
@@ -89,9 +112,9 @@ static void change_number(struct edit *edit, const struct layout *layout, size_t
 /* The limits of the reader, and what is close to them. */
 static void change_size(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t sizes[] = {12, 16, 20, 24, 28, 32, 16u << 20, 0xfffffff0};
-    size_t at = layout->starts[run] + (layout->format == FORMAT_PCAP ? 8 : 4);
+    const struct place *place = &places[layout->format];
     uint32_t size = sizes[edit_random(edit, 8)] + (uint32_t)edit_random(edit, 3) - 1;
-    edit_put(edit, at, 4, layout->little, size);
+    edit_put(edit, layout->starts[run] + place->size_at, place->size_width, layout->little, size);
 }
 
 static void repeat_run(struct edit *edit, const struct layout *layout, size_t run) {
@@ -135,11 +158,13 @@ static void change_order(struct edit *edit, const struct layout *layout, size_t 
             turn(edit, layout->starts[i] + at);
 }
 
-/* A link type in either format, with bits of an FCS length and those around it. */
+/* A link type, with bits of an FCS length and those around it; in ERF, the type of a record. */
 static void change_link(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t links[] = {0, 1, 101, 113, 276, 0x24000001, 0xf4000001, 0x0c000065};
-    size_t at = layout->format == FORMAT_PCAP ? 20 : layout->starts[run] + 8;
-    edit_put(edit, at, layout->format == FORMAT_PCAP ? 4 : 2, layout->little,
+    const bool of_file = layout->format == FORMAT_PCAP || layout->format == FORMAT_SNOOP;
+    const struct place *place = &places[layout->format];
+    size_t at = of_file ? 0 : layout->starts[run];
+    edit_put(edit, at + place->link_at, place->link_width, layout->little,
              links[edit_random(edit, 8)]);
 }
 
