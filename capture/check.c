@@ -232,8 +232,13 @@ static bool begin(struct carry_capture_checker *checker, struct carry_capture *c
     checker->progress = (struct carry_capture_progress){0};
     checker->no_memory = checker->cancelled = false;
     checker->reassembler = reassembles ? carry_reassembler_create(&checker->options.packet) : NULL;
-    return carry_summary_clear(summary, checker->options.kept) &&
-           (checker->reassembler || !reassembles);
+    if (carry_summary_clear(summary, checker->options.kept) &&
+        (checker->reassembler || !reassembles))
+        return true;
+    carry_reassembler_free(checker->reassembler);
+    checker->reassembler = NULL;
+    checker->summary = NULL;
+    return false;
 }
 
 static void settle(struct carry_capture_checker *checker) {
@@ -245,6 +250,14 @@ static void settle(struct carry_capture_checker *checker) {
                sizeof summary->reassembly);
     }
     carry_summary_settle(summary, checker->options.listed);
+}
+
+static void end(struct carry_capture_checker *checker) {
+    carry_pipeline_take_tally(checker->pipeline, &checker->summary->tally);
+    settle(checker);
+    carry_reassembler_free(checker->reassembler);
+    checker->reassembler = NULL;
+    checker->summary = NULL;
 }
 
 static int result_of(const struct carry_capture_checker *checker, int end) {
@@ -260,13 +273,39 @@ int carry_capture_checker_run(struct carry_capture_checker *checker, struct carr
     int result = CARRY_CAPTURE_END;
     if (begin(checker, capture, summary)) {
         result = carry_pipeline_run(checker->pipeline, capture, checker->options.packets);
-        carry_pipeline_take_tally(checker->pipeline, &summary->tally);
-        settle(checker);
+        end(checker);
     } else {
         checker->no_memory = true;
     }
-    carry_reassembler_free(checker->reassembler);
     return result_of(checker, result);
+}
+
+/* --- Packets that the caller has --- */
+
+int carry_capture_checker_begin(struct carry_capture_checker *checker,
+                                struct carry_capture_summary *summary) {
+    if (checker->summary)
+        return CARRY_ERROR_INVALID;
+    return begin(checker, NULL, summary) ? CARRY_OK : CARRY_ERROR_MEMORY;
+}
+
+int carry_capture_checker_add(struct carry_capture_checker *checker,
+                              const struct carry_capture_packet *packets, size_t count) {
+    if (!checker->summary)
+        return CARRY_ERROR_INVALID;
+    if (!checker->cancelled && !checker->no_memory)
+        carry_pipeline_pass(checker->pipeline, packets, count);
+    carry_pipeline_take_tally(checker->pipeline, &checker->summary->tally);
+    if (checker->no_memory)
+        return CARRY_ERROR_MEMORY;
+    return checker->cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK;
+}
+
+int carry_capture_checker_end(struct carry_capture_checker *checker) {
+    if (!checker->summary)
+        return CARRY_ERROR_INVALID;
+    end(checker);
+    return CARRY_OK;
 }
 
 /* --- A checker --- */
@@ -335,6 +374,7 @@ void carry_capture_checker_free(struct carry_capture_checker *checker) {
     if (!checker)
         return;
     carry_pipeline_close(checker->pipeline);
+    carry_reassembler_free(checker->reassembler);
     for (unsigned i = 0; checker->states && checker->opened && i < checker->options.threads; i++)
         if (checker->states[i])
             checker->judge.close(checker->judge.user, checker->states[i]);

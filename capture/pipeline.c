@@ -34,6 +34,7 @@
 
 struct slot {
     struct batch batch;
+    struct carry_capture_packet *packets; /* room for the batch's */
     struct window window; /* the batch's packets lie here; empty until it is submitted */
     bool looked_at;
 };
@@ -110,12 +111,13 @@ void carry_pipeline_note(struct batch *batch, const struct note *note) {
 
 static void start_batch(struct pipeline *pipeline) {
     pipeline->filling = slot_of(pipeline, pipeline->submitted);
-    pipeline->next = pipeline->filling->batch.packets;
+    pipeline->next = pipeline->filling->packets;
 }
 
 static void end_batch(struct pipeline *pipeline) {
-    struct batch *batch = &pipeline->filling->batch;
-    batch->count = (uint32_t)(pipeline->next - batch->packets);
+    struct slot *slot = pipeline->filling;
+    slot->batch.packets = slot->packets;
+    slot->batch.count = (uint32_t)(pipeline->next - slot->packets);
 }
 
 static void empty(struct batch *batch) {
@@ -183,18 +185,22 @@ static void finish_oldest(struct pipeline *pipeline) {
     pipeline->finished++;
 }
 
-/* Finishes what is under way, and the batch that is being filled, of which the window stays. */
-static void finish_all(struct pipeline *pipeline) {
-    while (pipeline->finished < pipeline->submitted)
-        finish_oldest(pipeline);
-    struct batch *batch = &pipeline->filling->batch;
-    end_batch(pipeline);
-    if (!batch->count)
-        return;
+/* Looks at a batch and finishes it, at once. */
+static void do_batch(struct pipeline *pipeline, struct batch *batch) {
     pipeline->work.look(pipeline->work.context, 0, batch);
     if (!pipeline->ended)
         pipeline->ended = !pipeline->work.finish(pipeline->work.context, batch);
     empty(batch);
+}
+
+/* Finishes what is under way, and the batch that is being filled, of which the window stays. */
+static void finish_all(struct pipeline *pipeline) {
+    while (pipeline->finished < pipeline->submitted)
+        finish_oldest(pipeline);
+    end_batch(pipeline);
+    if (!pipeline->filling->batch.count)
+        return;
+    do_batch(pipeline, &pipeline->filling->batch);
     start_batch(pipeline);
 }
 
@@ -233,7 +239,7 @@ static int hand_over(struct pipeline *pipeline, struct input *input) {
 static int on_full(void *context) {
     struct pipeline *pipeline = context;
     int error = 0;
-    if (pipeline->next != pipeline->filling->batch.packets)
+    if (pipeline->next != pipeline->filling->packets)
         error = hand_over(pipeline, &pipeline->capture->input);
     watch(pipeline);
     return pipeline->ended ? ECANCELED : error;
@@ -251,7 +257,7 @@ static bool on_idle(void *context) {
 static void add(struct pipeline *pipeline, const struct carry_capture_packet *packet) {
     if (pipeline->next != packet)
         *pipeline->next = *packet;
-    if (++pipeline->next < pipeline->filling->batch.packets + BATCH_PACKETS)
+    if (++pipeline->next < pipeline->filling->packets + BATCH_PACKETS)
         return;
     finish_all(pipeline);
     watch(pipeline);
@@ -277,6 +283,18 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
     return result == CARRY_CAPTURE_PACKET ? CARRY_CAPTURE_END : result;
 }
 
+bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_packet *packets,
+                         size_t count) {
+    struct batch *batch = &pipeline->filling->batch;
+    pipeline->ended = false;
+    for (size_t done = 0; done < count && !pipeline->ended; done += batch->count) {
+        batch->packets = packets + done;
+        batch->count = (uint32_t)(count - done < BATCH_PACKETS ? count - done : BATCH_PACKETS);
+        do_batch(pipeline, batch);
+    }
+    return !pipeline->ended;
+}
+
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
     for (unsigned i = 0; i < pipeline->slot_count; i++) {
         struct batch *batch = &pipeline->slots[i].batch;
@@ -285,13 +303,14 @@ void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
     }
 }
 
-static bool allocate_batch(struct batch *batch) {
-    batch->packets = malloc(BATCH_PACKETS * sizeof *batch->packets);
+static bool allocate_slot(struct slot *slot) {
+    struct batch *batch = &slot->batch;
+    slot->packets = malloc(BATCH_PACKETS * sizeof *slot->packets);
     batch->notes = malloc(NOTES_FIRST * sizeof *batch->notes);
     batch->notes_capacity = NOTES_FIRST;
-    if (batch->packets && batch->notes)
+    if (slot->packets && batch->notes)
         return true;
-    free(batch->packets);
+    free(slot->packets);
     free(batch->notes);
     return false;
 }
@@ -302,7 +321,7 @@ static bool allocate(struct pipeline *pipeline, unsigned slots) {
     unsigned wanted = room ? slots : BATCHES_AHEAD;
     pipeline->slots = calloc(slots, sizeof *pipeline->slots);
     while (pipeline->slots && pipeline->slot_count < wanted &&
-           allocate_batch(&pipeline->slots[pipeline->slot_count].batch))
+           allocate_slot(&pipeline->slots[pipeline->slot_count]))
         pipeline->slot_count++;
     free(room);
     return pipeline->slot_count >= BATCHES_AHEAD;
@@ -339,7 +358,7 @@ void carry_pipeline_close(struct pipeline *pipeline) {
         return;
     end_threads(pipeline);
     for (unsigned i = 0; pipeline->slots && i < pipeline->slot_count; i++) {
-        free(pipeline->slots[i].batch.packets);
+        free(pipeline->slots[i].packets);
         free(pipeline->slots[i].batch.notes);
         free(pipeline->slots[i].window.bytes);
     }

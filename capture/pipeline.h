@@ -28,7 +28,7 @@ struct note {
 };
 
 struct batch {
-    struct carry_capture_packet *packets; /* their bytes stay until the batch is finished */
+    const struct carry_capture_packet *packets; /* their bytes stay until the batch is finished */
     uint32_t count;
     struct tally tally; /* of former batches too */
     struct note *notes; /* in the order of the packets */
@@ -59,6 +59,13 @@ void carry_pipeline_close(struct pipeline *pipeline);
  * CARRY_CAPTURE_END at the limit, or where finish() or watch() ended it.
  */
 int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture, uint64_t limit);
+
+/*
+ * Looks at packets of the caller's and finishes them, in the calling thread, between runs. False if
+ * finish() returned false: the rest was not looked at.
+ */
+bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_packet *packets,
+                         size_t count);
 
 /* Adds what the batches' tallies hold since this was last called, between runs. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally);

@@ -472,6 +472,83 @@ static void test_checker(const struct bytes *bytes, const struct bytes *long_one
     carry_capture_summary_free(summary);
 }
 
+/* --- Packets that come one by one --- */
+
+/* Adds all packets of a capture, `count` at a time at most. */
+static int add_all(struct carry_capture_checker *checker, const struct bytes *bytes, size_t count) {
+    struct carry_capture_packet packets[CAPTURE_PACKETS];
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    size_t waiting = 0;
+    int code = CARRY_OK;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    while (code == CARRY_OK && carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET) {
+        packets[waiting++] = *packet;
+        if (waiting == count || packet->number == CAPTURE_PACKETS)
+            code = carry_capture_checker_add(checker, packets, waiting);
+        waiting %= count;
+    }
+    carry_capture_close(capture);
+    return code;
+}
+
+static bool is_found_twice(const struct heard *a, const struct heard *b) {
+    bool same = a->count == b->count;
+    for (unsigned i = 0; i < a->count && same; i++)
+        same = a->findings[i].number == b->findings[i].number &&
+               a->findings[i].sum.verdict == b->findings[i].sum.verdict &&
+               a->findings[i].sum.protocol == b->findings[i].sum.protocol;
+    return same;
+}
+
+/* The capture is so small that its bytes stay where they are. */
+static void test_added(const struct bytes *bytes) {
+    struct heard read = {0}, heard = {0};
+    struct carry_capture_check_options options = options_for(&read, 1);
+    struct carry_capture_summary *summary, *whole;
+    struct carry_capture_checker *checker;
+    check(bytes, &options, &whole);
+    options = options_for(&heard, 1);
+    summary = carry_capture_summary_create();
+    carry_capture_checker_create(&options, &checker);
+    for (size_t count = 1; count <= CAPTURE_PACKETS; count += 3) {
+        heard.count = 0;
+        bool ok = carry_capture_checker_begin(checker, summary) == CARRY_OK &&
+                  add_all(checker, bytes, count) == CARRY_OK;
+        ok &= carry_capture_totals(summary)->packets == CAPTURE_PACKETS &&
+              carry_capture_count(summary, TCP, CARRY_VERDICT_BAD) == 1;
+        ok &= carry_capture_checker_end(checker) == CARRY_OK;
+        for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+            for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+                ok &= carry_capture_count(summary, protocol, verdict) ==
+                      carry_capture_count(whole, protocol, verdict);
+        tap_ok(ok && is_found_twice(&read, &heard) &&
+                   carry_capture_reassembly_count(summary, CARRY_CAPTURE_REASSEMBLY_COMPLETE) == 1,
+               "packets added by %zu are judged as those of a capture", count);
+    }
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+    carry_capture_summary_free(whole);
+}
+
+static void test_order_of_adding(const struct bytes *bytes) {
+    struct heard heard = {.cancels_at = 2};
+    const struct carry_capture_check_options options = options_for(&heard, 1);
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    struct carry_capture_checker *checker;
+    carry_capture_checker_create(&options, &checker);
+    tap_ok(carry_capture_checker_add(checker, NULL, 0) == CARRY_ERROR_INVALID &&
+               carry_capture_checker_end(checker) == CARRY_ERROR_INVALID &&
+               carry_capture_checker_begin(checker, summary) == CARRY_OK &&
+               carry_capture_checker_begin(checker, summary) == CARRY_ERROR_INVALID,
+           "begin, add, end: no other order");
+    tap_ok(add_all(checker, bytes, 1) == CARRY_ERROR_CANCELLED && heard.count == 2 &&
+               add_all(checker, bytes, 1) == CARRY_ERROR_CANCELLED && heard.count == 2,
+           "cancelled while packets are added: no more are judged");
+    carry_capture_checker_free(checker); /* without an end */
+    carry_capture_summary_free(summary);
+}
+
 int main(void) {
     const struct effort *effort = effort_chosen();
     const unsigned copies = effort->dense_size > 1000 ? 4000 : 1500;
@@ -493,6 +570,8 @@ int main(void) {
     test_allocations(&bytes);
     test_judge(&long_one, copies);
     test_checker(&bytes, &long_one, copies);
+    test_added(&bytes);
+    test_order_of_adding(&bytes);
     bytes_free(&bytes);
     bytes_free(&long_one);
     return tap_done();

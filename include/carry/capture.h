@@ -352,6 +352,27 @@ CARRY_API int carry_capture_checker_run(struct carry_capture_checker *checker,
                                         struct carry_capture_summary *summary);
 CARRY_API void carry_capture_checker_free(struct carry_capture_checker *checker);
 
+/*
+ * The same for packets that come from elsewhere, such as a network interface: begin, add any
+ * number of times, end. carry_capture_checker_add() judges its packets before it returns, in the
+ * calling thread, and keeps none of their bytes. options->progress and options->packets are not
+ * used. The caller numbers the packets.
+ *
+ * Between two calls, the totals and counts of `summary` are those of all packets added so far, and
+ * may be merged into another summary. carry_capture_checker_end() adds what only the end shows:
+ * datagrams that are still incomplete, and headers that their senders leave to a network card.
+ *
+ * After CARRY_ERROR_CANCELLED and CARRY_ERROR_MEMORY, further packets are not judged.
+ * CARRY_ERROR_INVALID: begin while packets are being added, add or end while none are. While
+ * packets are being added, carry_capture_checker_run() must not be called, and `summary` must
+ * stay.
+ */
+CARRY_API int carry_capture_checker_begin(struct carry_capture_checker *checker,
+                                          struct carry_capture_summary *summary);
+CARRY_API int carry_capture_checker_add(struct carry_capture_checker *checker,
+                                        const struct carry_capture_packet *packets, size_t count);
+CARRY_API int carry_capture_checker_end(struct carry_capture_checker *checker);
+
 /* --- Summaries --- */
 
 /* What became of fragmented datagrams. */
