@@ -16,6 +16,7 @@ enum pcapng_option {
     PCAPNG_OPTION_END = 0,
     PCAPNG_OPTION_COMMENT = 1,
     PCAPNG_OPTION_FLAGS = 2,            /* of a packet */
+    PCAPNG_OPTION_INTERFACE_NAME = 2,   /* of an interface */
     PCAPNG_OPTION_USER_APPLICATION = 4, /* of a section */
     PCAPNG_OPTION_TIME_RESOLUTION = 9,  /* of an interface, as those below */
     PCAPNG_OPTION_FCS_LENGTH = 13,

@@ -17,6 +17,7 @@
 struct link {
     uint32_t linktype;
     uint32_t fcs;
+    const char *name; /* of the interface, of writer->names; or NULL */
 };
 
 struct carry_capture_writer {
@@ -26,6 +27,8 @@ struct carry_capture_writer {
     char *application;
     struct link *links; /* pcapng: an interface each; pcap: the one there is */
     uint32_t count;
+    char **names; /* of interfaces, by their numbers in packets; NULL: it has none */
+    uint32_t names_count;
     int failed; /* CARRY_ERROR_WRITE or CARRY_ERROR_MEMORY: final */
     int system; /* errno of the sink */
     uint8_t buffer[512];
@@ -109,12 +112,16 @@ static void put_section(struct carry_capture_writer *writer) {
 
 static void put_interface(struct carry_capture_writer *writer, const struct link *link) {
     const uint8_t resolution = RESOLUTION_NS, fcs = (uint8_t)link->fcs;
-    const uint32_t size = 20 + 2 * option_size(1) + option_size(0);
+    const size_t length = link->name ? strlen(link->name) : 0;
+    const uint32_t size =
+        20 + (link->name ? option_size(length) : 0) + 2 * option_size(1) + option_size(0);
     put32(writer, PCAPNG_BLOCK_INTERFACE);
     put32(writer, size);
     put16(writer, (uint16_t)link->linktype);
     put16(writer, 0);
     put32(writer, 0); /* no snap length */
+    if (link->name)
+        put_option(writer, PCAPNG_OPTION_INTERFACE_NAME, link->name, length);
     put_option(writer, PCAPNG_OPTION_TIME_RESOLUTION, &resolution, 1);
     put_option(writer, PCAPNG_OPTION_FCS_LENGTH, &fcs, 1);
     put_option(writer, PCAPNG_OPTION_END, "", 0);
@@ -191,7 +198,7 @@ static void begin(struct carry_capture_writer *writer, const struct link *link) 
 }
 
 static bool is_same(const struct link *a, const struct link *b) {
-    return a->linktype == b->linktype && a->fcs == b->fcs;
+    return a->linktype == b->linktype && a->fcs == b->fcs && a->name == b->name;
 }
 
 /* The number of the interface, or how many there are if it is new. */
@@ -243,9 +250,16 @@ static uint32_t use_link(struct carry_capture_writer *writer, const struct link 
     return writer->count++;
 }
 
+static struct link link_of(const struct carry_capture_writer *writer,
+                           const struct carry_capture_packet *packet) {
+    const bool is_named = !writer->is_pcap && packet->interface < writer->names_count;
+    return (struct link){packet->linktype, packet->fcs,
+                         is_named ? writer->names[packet->interface] : NULL};
+}
+
 int carry_capture_writer_add(struct carry_capture_writer *writer,
                              const struct carry_capture_packet *packet, const char *comment) {
-    const struct link link = {packet->linktype, packet->fcs};
+    const struct link link = link_of(writer, packet);
     if (!fits(writer, packet, &link, comment))
         return CARRY_ERROR_INVALID;
     begin(writer, &link);
@@ -258,6 +272,31 @@ int carry_capture_writer_add(struct carry_capture_writer *writer,
         put_packet_block(writer, interface, packet, comment);
     flush(writer);
     return writer->failed;
+}
+
+/* Makes room for the name of interface `number`; false without memory. */
+static bool reserve_name(struct carry_capture_writer *writer, uint32_t number) {
+    if (number < writer->names_count)
+        return true;
+    char **names = realloc(writer->names, (number + 1) * sizeof *names);
+    if (!names)
+        return false;
+    writer->names = names;
+    while (writer->names_count <= number)
+        names[writer->names_count++] = NULL;
+    return true;
+}
+
+int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t interface,
+                              const char *name) {
+    if (interface >= PCAPNG_INTERFACES_MAX || strlen(name) > COMMENT_MAX ||
+        (interface < writer->names_count && writer->names[interface]))
+        return CARRY_ERROR_INVALID;
+    char *copy = reserve_name(writer, interface) ? strdup(name) : NULL;
+    if (!copy)
+        return writer->failed = CARRY_ERROR_MEMORY;
+    writer->names[interface] = copy;
+    return CARRY_OK;
 }
 
 int carry_capture_writer_end(struct carry_capture_writer *writer) {
@@ -300,6 +339,9 @@ int carry_capture_writer_errno(const struct carry_capture_writer *writer) {
 void carry_capture_writer_free(struct carry_capture_writer *writer) {
     if (!writer)
         return;
+    for (uint32_t i = 0; i < writer->names_count; i++)
+        free(writer->names[i]);
+    free(writer->names);
     free(writer->application);
     free(writer->links);
     free(writer);

@@ -214,6 +214,47 @@ static void test_failing_sink(void) {
     tap_ok(ok, "a sink that fails at each call: an error for good");
 }
 
+/* The names of the interface blocks that a machine's own byte order has, each as "NAME\n". */
+static void read_names(const struct bytes *bytes, char *names) {
+    uint32_t head[2];
+    *names = '\0';
+    for (size_t at = 0; at < bytes->size; at += head[1]) {
+        memcpy(head, bytes->data + at, sizeof head);
+        uint16_t option[2];
+        memcpy(option, bytes->data + at + 16, sizeof option);
+        if (head[0] == 1 && option[0] == 2)
+            strcat(strncat(names, (const char *)bytes->data + at + 20, option[1]), "\n");
+        else if (head[0] == 1)
+            strcat(names, "-\n");
+    }
+}
+
+static void test_names(void) {
+    static const struct {
+        uint32_t interface, linktype;
+    } rows[] = {{1, 1}, {0, 1}, {1, 1}, {1, 101}, {7, 1}, {4, 1}, {4, 1}};
+    struct bowl bowl = {0};
+    struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
+    char names[256];
+    bool ok = carry_capture_writer_name(writer, 1, "eth0") == CARRY_OK &&
+              carry_capture_writer_name(writer, 0, "veth-long") == CARRY_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carry_capture_packet packet = make_packet();
+        packet.interface = rows[i].interface;
+        packet.linktype = rows[i].linktype;
+        ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
+    }
+    ok &= carry_capture_writer_end(writer) == CARRY_OK;
+    read_names(&bowl.bytes, names);
+    tap_ok(ok && strcmp(names, "eth0\nveth-long\neth0\n-\n") == 0,
+           "an interface has its name in a block for each link type; others share one");
+    tap_ok(carry_capture_writer_name(writer, 1, "eth1") == CARRY_ERROR_INVALID &&
+               carry_capture_writer_name(writer, 65536, "eth1") == CARRY_ERROR_INVALID,
+           "a second name, and a number that no block has, are refused");
+    carry_capture_writer_free(writer);
+    bytes_free(&bowl.bytes);
+}
+
 static void test_allocations(void) {
     bool ok = true, done = false;
     const long before = allocations_alive();
@@ -222,7 +263,9 @@ static void test_allocations(void) {
         struct carry_capture_packet packet = make_packet();
         allocations_fail_from(number);
         struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
-        int code = writer ? carry_capture_writer_add(writer, &packet, NULL) : CARRY_ERROR_MEMORY;
+        int code = writer ? carry_capture_writer_name(writer, 0, "eth0") : CARRY_ERROR_MEMORY;
+        if (code == CARRY_OK)
+            code = carry_capture_writer_add(writer, &packet, NULL);
         done = allocations_count() < number;
         ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || code == CARRY_ERROR_WRITE;
         carry_capture_writer_free(writer);
@@ -243,6 +286,7 @@ int main(void) {
         test_largest(formats[i]);
     }
     test_flags();
+    test_names();
     test_options();
     test_failing_sink();
     test_allocations();

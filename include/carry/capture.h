@@ -700,10 +700,10 @@ struct carry_capture_writer_options {
 
 /*
  * Writes captures in this machine's byte order, with times in nanoseconds. A pcapng file has one
- * interface for each pair of link type and frame check sequence length, and holds the flags of
- * packets. A pcap file has the link type of its first packet. The first packet added writes the
- * file header; carry_capture_writer_end() writes it if no packet was added (in pcap: link type
- * Ethernet).
+ * interface for each pair of link type and frame check sequence length (see also
+ * carry_capture_writer_name()), and holds the flags of packets. A pcap file has the link type of
+ * its first packet. The first packet added writes the file header; carry_capture_writer_end()
+ * writes it if no packet was added (in pcap: link type Ethernet).
  *
  * carry_capture_writer_add() returns CARRY_ERROR_INVALID and writes nothing if the format cannot
  * hold the packet:
@@ -724,6 +724,15 @@ CARRY_API int carry_capture_writer_add(struct carry_capture_writer *writer,
                                        const struct carry_capture_packet *packet,
                                        const char *comment);
 CARRY_API int carry_capture_writer_end(struct carry_capture_writer *writer);
+
+/*
+ * Names the interface of the packets that have this number as their `interface`. pcapng gives it a
+ * block of its own for each link type, which later packets use; pcap has no such block.
+ * CARRY_ERROR_INVALID: the number is 65,536 or more, or has a name; the name is longer than 65,535
+ * bytes.
+ */
+CARRY_API int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t interface,
+                                        const char *name);
 
 /* errno of the sink, after CARRY_ERROR_WRITE; else 0. */
 CARRY_API int carry_capture_writer_errno(const struct carry_capture_writer *writer);
