@@ -32,7 +32,7 @@ OUTSIDE = ["capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
-TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["bench"]]
+TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["live"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
 # The files of libcarry-capture, by what they are for, from the bottom up: work stands above all.

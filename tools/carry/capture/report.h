@@ -9,6 +9,7 @@
 #include <carry/capture.h>
 
 #include "capture/address.h"
+#include "common/json.h"
 #include "common/text.h"
 
 struct report {
@@ -47,6 +48,9 @@ void report_finding_tsv_header(void);
 void report_finding_text(const char *path, const struct carry_capture_finding *finding);
 void report_finding_json(const char *path, const struct carry_capture_finding *finding);
 void report_finding_tsv(const char *path, const struct carry_capture_finding *finding);
+
+/* Sets the members of an object that describe a sum, after those that say where it was seen. */
+void report_finding_members(json_t *object, const struct carry_capture_finding *finding);
 
 /* 2026-11-21T20:38:00.123456789Z, in a buffer of REPORT_TIME_SIZE; NULL if it is not known. */
 #define REPORT_TIME_SIZE 64

@@ -179,11 +179,9 @@ static void set_endpoint(json_t *object, const char *key, const char *port_key,
     json_object_set_new(object, port_key, port < 0 ? json_null() : json_integer(port));
 }
 
-void report_finding_json(const char *path, const struct carry_capture_finding *finding) {
+void report_finding_members(json_t *object, const struct carry_capture_finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char time[REPORT_TIME_SIZE];
-    json_t *object = json_object();
-    json_set_name(object, "file", path);
     set_count(object, "frame", finding->number);
     json_object_set_new(object, "time",
                         report_time(time, finding->time_ns) ? json_string(time) : json_null());
@@ -202,5 +200,11 @@ void report_finding_json(const char *path, const struct carry_capture_finding *f
     json_object_set_new(object, "cause",
                         finding->cause ? json_string(carry_capture_cause_name(finding->cause))
                                        : json_null());
+}
+
+void report_finding_json(const char *path, const struct carry_capture_finding *finding) {
+    json_t *object = json_object();
+    json_set_name(object, "file", path);
+    report_finding_members(object, finding);
     json_print(stdout, object);
 }

@@ -1,0 +1,695 @@
+# SPDX-License-Identifier: MIT
+"""carry live between two ends of a wire, in a network namespace of the tests' own.
+
+Nothing but the tests sends anything there: the ends have no address. Each packet is seen twice: it
+leaves by v0 and arrives at v1. Nobody waits for a time: a watch ends after so many packets, or is
+told to end once they are there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import namespaces
+import pytest
+from captures import TCP, UDP, ethernet, packet
+from conftest import BAD, CLEAN, ERROR
+from namespaces import Namespace
+from schemas import conforming
+from test_manual import EXAMPLES
+
+ENDS = ("v0", "v1")
+LONG = 60  # seconds, for what takes milliseconds
+
+# Linux's numbers, for which Python has no names.
+ETH_P_ALL, SOL_PACKET, PACKET_VNET_HDR = 3, 263, 15
+VNET_HEADER = struct.Struct("=BBHHHH")  # flags, three on segments, where to sum from, field
+NEEDS_CSUM, GSO_TCPV4 = 1, 1
+
+# epb_flags of pcapng.
+RECEIVED, SENT, LEFT, SEGMENTED = 1, 2, 0x200, 0x800
+
+GOOD_TCP = ethernet(packet(TCP))
+BAD_TCP = ethernet(packet(TCP, sums="bad"))
+BAD_UDP = ethernet(packet(UDP, sums="bad"))
+PARTIAL_UDP = ethernet(packet(UDP, sums="partial"))
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[Namespace]:
+    """A namespace with the two ends, without any address."""
+    missing = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    try:
+        with namespaces.make() as made:
+            if made.attempt("ip", "link", "add", "v0", "type", "veth").returncode:
+                pytest.skip("no veth interfaces here")
+            made.run("ip", "link", "delete", "v0")
+            lay(made)
+            yield made
+    except namespaces.NotPermittedError as error:
+        pytest.skip(f"no network namespaces here: {error}")
+
+
+def lay(there: Namespace, *ends: str) -> None:
+    one, two = ends or ENDS
+    there.run("ip", "link", "add", one, "type", "veth", "peer", "name", two)
+    for end in (one, two):
+        there.run("ip", "link", "set", end, "addrgenmode", "none")
+        there.run("ip", "link", "set", end, "multicast", "off", "up")
+
+
+def send(there: Namespace, *frames: bytes, end: str = "v0", left_at: int = 0, cut: int = 0) -> None:
+    """Sends frames; `left_at`: their transport checksum is left; `cut`: into such segments."""
+    with there.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+        sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+        sender.bind((end, ETH_P_ALL))
+        start = (NEEDS_CSUM, GSO_TCPV4 if cut else 0, 54 if cut else 0, cut, 34, left_at)
+        for frame in frames:
+            sender.send(VNET_HEADER.pack(*(start if left_at else (0, 0, 0, 0, 0, 0))) + frame)
+
+
+@dataclass
+class Live:
+    """A watch that runs, and what it said once it has ended."""
+
+    process: subprocess.Popen[str]
+    said: list[str] = field(default_factory=list)
+    output: str = ""
+    status: int = -1
+
+    def expect(self, text: str) -> None:
+        """Reads messages up to one with this text."""
+        assert self.process.stderr
+        for line in self.process.stderr:
+            self.said.append(line)
+            if text in line:
+                return
+        raise AssertionError(f"no {text!r} in {self.said}")
+
+    def wait(self) -> None:
+        self.output, errors = self.process.communicate(timeout=LONG)
+        self.said.append(errors)
+        self.status = self.process.returncode
+
+    def end(self, sent: signal.Signals = signal.SIGINT) -> None:
+        self.process.send_signal(sent)
+        self.wait()
+
+
+@contextlib.contextmanager
+def live(there: Namespace, tool: str, *options: str | Path) -> Iterator[Live]:
+    """A watch from when it misses no packet."""
+    with subprocess.Popen(
+        there.command(tool, "live", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            started = Live(process)
+            started.expect("watching ")
+            yield started
+        finally:
+            process.kill()
+
+
+def watched(there: Namespace, tool: str, frames: list[bytes], *options: str | Path) -> Live:
+    """What a watch, of v1 unless it says otherwise, said of these frames; it ended by itself."""
+    count = options if "-c" in options else ("-c", str(len(frames)), *options)
+    with live(there, tool, *count, *(() if "-i" in options else ("v1",))) as process:
+        send(there, *frames)
+        process.wait()
+    return process
+
+
+def last_report(output: str) -> dict[str, Any]:
+    reports = [conforming("live", line) for line in output.splitlines()]
+    assert [report["final"] for report in reports] == [False] * (len(reports) - 1) + [True]
+    return reports[-1]
+
+
+def sides(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(side["interface"], side["direction"]): side for side in report["sides"]}
+
+
+def counts(side: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """By protocol and verdict, without zeros."""
+    return {
+        protocol: {verdict: count for verdict, count in verdicts.items() if count}
+        for protocol, verdicts in side["protocols"].items()
+    }
+
+
+@dataclass
+class Written:
+    """A packet of a pcapng file."""
+
+    interface: str
+    flags: int
+    data: bytes
+
+
+def options_in(data: bytes) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    while len(data) >= 4:
+        code, size = struct.unpack("=HH", data[:4])
+        found[code] = data[4 : 4 + size]
+        data = data[4 + (size + 3 & ~3) :]
+    return found
+
+
+def read_pcapng(data: bytes) -> list[Written]:
+    names: list[str] = []
+    packets = []
+    while data:
+        kind, size = struct.unpack("=LL", data[:8])
+        body, data = data[8 : size - 4], data[size:]
+        if kind == 1:
+            names.append(options_in(body[8:])[2].decode())
+        if kind == 6:
+            interface, _, _, captured, _ = struct.unpack("=LLLLL", body[:20])
+            rest = options_in(body[20 + (captured + 3 & ~3) :])
+            flags = struct.unpack("=L", rest[2])[0]
+            packets.append(Written(names[interface], flags, body[20 : 20 + captured]))
+    return packets
+
+
+# --- What is counted ---
+
+
+def test_verdicts_by_interface_direction_and_protocol(wire: Namespace, tool: str) -> None:
+    frames = [GOOD_TCP, BAD_TCP, BAD_UDP, PARTIAL_UDP, ethernet(packet(UDP), [5])]
+    done = watched(wire, tool, frames, "-J", "-c", "10", "-i", "v0", "-i", "v1")
+    expected = {
+        "ip": {"good": 5},
+        "tcp": {"good": 1, "bad": 1},
+        "udp": {"good": 1, "bad": 1, "partial": 1},
+    }
+    found = sides(last_report(done.output))
+    assert done.status == CLEAN
+    assert {side: counts(of) for side, of in found.items()} == {
+        ("v0", "out"): expected,
+        ("v1", "in"): expected,
+    }
+    assert {of["packets"] for of in found.values()} == {5}
+    assert {of["bytes"] for of in found.values()} == {sum(map(len, frames))}
+
+
+def test_text(wire: Namespace, tool: str) -> None:
+    done = watched(wire, tool, [GOOD_TCP, BAD_TCP])
+    assert done.status == CLEAN
+    assert done.said[0] == "watching v1; Ctrl-C ends\n"
+    lines = done.output.splitlines()
+    assert lines[0] == "v1 in: 2 packets, 124 bytes: 1 bad checksum"
+    assert re.search(r"^  tcp +1 +1 +- +- +- +-$", done.output, re.M)
+    assert lines[-2:] == ["total: 2 packets, 124 bytes: 1 bad checksum", "dropped: 0 packets"]
+
+
+def test_lines_of_intervals(wire: Namespace, tool: str) -> None:
+    with live(wire, tool, "--interval=1", "v1") as process:
+        send(wire, BAD_TCP, GOOD_TCP)
+        assert process.process.stdout
+        line = process.process.stdout.readline()
+        process.end()
+    assert re.fullmatch(
+        r"\S+T\S+Z v1 in: \S+ packets/s, \S+ bytes/s, 0 dropped; ip 2 good; tcp 1 good, 1 bad\n",
+        line,
+    )
+
+
+def test_no_packets(wire: Namespace, tool: str) -> None:
+    with live(wire, tool, "v1") as process:
+        process.end()
+    assert process.status == CLEAN
+    assert "total: 0 packets, 0 bytes: nothing was checked: no packets\n" in process.output
+
+
+def test_a_signal_ends_it_with_all_that_came(wire: Namespace, tool: str) -> None:
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        with live(wire, tool, "-J", *ENDS) as process:
+            send(wire, *[GOOD_TCP] * 300)
+            process.end(sent)
+        assert process.status == CLEAN
+        assert {side["packets"] for side in last_report(process.output)["sides"]} == {300}
+
+
+def test_it_fails_where_it_is_asked_to(wire: Namespace, tool: str) -> None:
+    assert watched(wire, tool, [BAD_TCP], "--fail").status == BAD
+    assert watched(wire, tool, [PARTIAL_UDP], "--fail").status == CLEAN
+
+
+def test_duration(wire: Namespace, tool: str) -> None:
+    with live(wire, tool, "-J", "--duration=1", "v1") as process:
+        process.wait()
+    assert process.status == CLEAN
+    assert last_report(process.output)["seconds"] >= 1
+
+
+def test_quiet(wire: Namespace, tool: str) -> None:
+    done = wire.attempt(tool, "live", "-q", "--duration=1", "v1")
+    assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")
+
+
+def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
+    """Also one that comes later; what loopback sends is received, once."""
+    wire.run("ip", "link", "set", "lo", "up")
+    with live(wire, tool, "-J", "-c", "5", "any") as process:
+        send(wire, GOOD_TCP, end="lo")
+        lay(wire, "late0", "late1")
+        try:
+            send(wire, BAD_TCP, end="late0")
+            send(wire, GOOD_TCP, end="v1")
+            process.wait()
+        finally:
+            wire.run("ip", "link", "delete", "late0")
+    found = sides(last_report(process.output))
+    assert {side: of["packets"] for side, of in found.items()} == {
+        ("lo", "in"): 1,
+        ("late0", "out"): 1,
+        ("late1", "in"): 1,
+        ("v1", "out"): 1,
+        ("v0", "in"): 1,
+    }
+
+
+def test_other_links_have_their_packets_examined(wire: Namespace, tool: str) -> None:
+    """A tunnel of IP in IP has no Ethernet header."""
+    made = wire.attempt(
+        *["ip", "link", "add", "t0", "type", "ipip"], *["local", "127.0.0.1", "remote", "127.0.0.2"]
+    )
+    if made.returncode:
+        pytest.skip("no tunnels here")
+    try:
+        wire.run("ip", "link", "set", "t0", "up")
+        with live(wire, tool, "-J", "-c", "1", "-i", "t0", "udp", "port", "9") as process:
+            send(wire, packet(TCP), packet(UDP, ports=(1, 9), sums="bad"), end="t0")
+            process.wait()
+    finally:
+        wire.run("ip", "link", "delete", "t0")
+    found = sides(last_report(process.output))["t0", "out"]
+    assert counts(found) == {"ip": {"good": 1}, "udp": {"bad": 1}}
+
+
+def test_threads_share_the_packets(wire: Namespace, tool: str) -> None:
+    frames = [ethernet(packet(UDP, ports=(port, 53), sums="bad")) for port in range(1000, 1200)]
+    done = watched(wire, tool, frames, "-J", "-j", "4", "-c", "400", "-i", "v0", "-i", "v1")
+    found = sides(last_report(done.output))
+    assert {side: of["protocols"]["udp"]["bad"] for side, of in found.items()} == {
+        ("v0", "out"): 200,
+        ("v1", "in"): 200,
+    }
+
+
+def test_fragments_are_put_together(wire: Namespace, tool: str) -> None:
+    whole = packet(UDP, bytes(64), sums="bad")
+    parts = [whole[:20] + whole[20:52], whole[:20] + whole[52:]]
+    frames = []
+    for part, place in zip(parts, (0x2000, 4), strict=True):
+        head = bytearray(part[:20])
+        struct.pack_into(">H", head, 2, len(part))
+        struct.pack_into(">H", head, 6, place)
+        struct.pack_into(">H", head, 10, 0)
+        total = sum(struct.unpack(">10H", head))
+        struct.pack_into(">H", head, 10, ~(total + (total >> 16)) & 0xFFFF)
+        frames.append(ethernet(bytes(head) + part[20:]))
+    done = watched(wire, tool, frames, "-J")
+    assert counts(last_report(done.output)["sides"][0]) == {"ip": {"good": 2}, "udp": {"bad": 1}}
+
+
+# --- What the kernel knows ---
+
+
+def test_what_is_left_is_known(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """The same bytes with and without a sum that is left: the file has what the kernel said."""
+    path = tmp_path / "packets.pcapng"
+    with live(wire, tool, "-c", "4", "-w", path, *ENDS) as process:
+        send(wire, PARTIAL_UDP, left_at=6)
+        send(wire, PARTIAL_UDP)
+        process.wait()
+    assert process.status == CLEAN
+    packets = read_pcapng(path.read_bytes())
+    assert {each.data for each in packets} == {PARTIAL_UDP}
+    assert sorted((each.interface, each.flags) for each in packets) == [
+        ("v0", SENT),
+        ("v0", SENT | LEFT),
+        ("v1", RECEIVED),
+        ("v1", RECEIVED | LEFT),
+    ]
+
+
+@pytest.mark.parametrize("tags", [[5], [5, 6]], ids=["one tag", "two tags"])
+def test_tags_are_put_back(wire: Namespace, tool: str, tmp_path: Path, tags: list[int]) -> None:
+    path = tmp_path / "packets.pcapng"
+    frames = [ethernet(packet(UDP, sums="bad"), tags), BAD_TCP]
+    done = watched(wire, tool, frames, "-J", "-w", path)
+    assert [each.data for each in read_pcapng(path.read_bytes())] == frames
+    assert counts(last_report(done.output)["sides"][0])["udp"] == {"bad": 1}
+
+
+def test_packets_to_be_cut_are_whole(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """Almost 64 KiB in one frame, whose sum is left over all of it."""
+    path = tmp_path / "packets.pcapng"
+    frame = ethernet(packet(TCP, bytes(65400), sums="partial"))
+    with live(wire, tool, "-J", "-c", "1", "-B", "1024", "-w", path, "v0") as process:
+        send(wire, frame, left_at=16, cut=1400)
+        process.wait()
+    (written,) = read_pcapng(path.read_bytes())
+    assert (written.data, written.flags) == (frame, SENT | LEFT | SEGMENTED)
+    assert counts(last_report(process.output)["sides"][0])["tcp"] == {"partial": 1}
+
+
+# --- Single checksums, files, filters ---
+
+
+def test_bad_only(wire: Namespace, tool: str) -> None:
+    done = watched(wire, tool, [GOOD_TCP, BAD_TCP, PARTIAL_UDP, BAD_UDP], "--bad-only")
+    lines = [line.split() for line in done.output.splitlines()]
+    assert [(line[0], line[1], line[2], line[5]) for line in lines] == [
+        ("v1:", "2", "tcp", "50"),
+        ("v1:", "4", "udp", "40"),
+    ]
+
+
+def test_bad_only_as_json(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.pcapng"
+    done = watched(wire, tool, [GOOD_TCP, BAD_TCP, BAD_UDP], "-bJ", "-w", path)
+    found = [conforming("live_bad_only", line) for line in done.output.splitlines()]
+    assert [(each["interface"], each["direction"], each["frame"]) for each in found] == [
+        ("v1", "in", 2),
+        ("v1", "in", 3),
+    ]
+    assert [each.data for each in read_pcapng(path.read_bytes())] == [BAD_TCP, BAD_UDP]
+
+
+def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
+    with subprocess.Popen(
+        wire.command(tool, "live", "-w", "-", "-c", "2", "v1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stderr and process.stdout
+        assert process.stderr.readline().startswith(b"watching ")
+        send(wire, GOOD_TCP, BAD_TCP)
+        output, errors = process.communicate(timeout=LONG)
+    assert [each.data for each in read_pcapng(output)] == [GOOD_TCP, BAD_TCP]
+    assert b"total: 2 packets, 124 bytes: 1 bad checksum\n" in errors
+
+
+def needs_filters(there: Namespace, tool: str) -> None:
+    if "without libpcap" in there.attempt(tool, "live", "-i", "v0", "no such filter").stderr:
+        pytest.skip("built without libpcap")
+
+
+@pytest.mark.parametrize(
+    ("words", "passed"),
+    [
+        (["udp"], [1]),
+        (["tcp", "or", "vlan", "5"], [0, 2]),
+        (["vlan and udp port 443"], [2, 3]),
+    ],
+)
+def test_filters(
+    wire: Namespace, tool: str, tmp_path: Path, words: list[str], passed: list[int]
+) -> None:
+    """Also of tags, which the kernel has taken out."""
+    path = tmp_path / "packets.pcapng"
+    tagged = [ethernet(packet(UDP), [tag]) for tag in (5, 6)]
+    frames = [GOOD_TCP, BAD_UDP, *tagged]
+    needs_filters(wire, tool)
+    watched(wire, tool, frames, "-w", path, "-c", str(len(passed)), "-i", "v1", *words)
+    assert [each.data for each in read_pcapng(path.read_bytes())] == [frames[i] for i in passed]
+
+
+def test_a_wrong_filter(wire: Namespace, tool: str) -> None:
+    done = wire.attempt(tool, "live", "-i", "v0", "no such filter")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert re.fullmatch(r"carry: (filter: .*syntax error|live was built without .*)\n", done.stderr)
+
+
+# --- The screen ---
+
+
+def test_the_screen(wire: Namespace, tool: str) -> None:
+    child, terminal = pty.fork()
+    if child == 0:
+        command = wire.command(tool, "live", "v1")
+        os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", "LC_ALL": "C"})
+    shown = ""
+
+    def read_until(text: str) -> None:
+        nonlocal shown
+        while text not in shown:
+            assert select.select([terminal], [], [], LONG)[0], shown
+            try:
+                part = os.read(terminal, 65536).decode()
+            except OSError:
+                part = ""
+            assert part, shown
+            shown += part
+
+    read_until("watching v1")
+    send(wire, GOOD_TCP, BAD_TCP)
+    read_until("2\x1b[0m packets" if "2\x1b[0m packets" in shown else "2 packets")
+    read_until("dropped/s")
+    os.kill(child, signal.SIGINT)
+    read_until("dropped: 0 packets")
+    assert "\x1b[J" in shown
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == CLEAN
+    os.close(terminal)
+
+
+# --- What goes wrong ---
+
+
+def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
+    lay(wire, "w0", "w1")
+    with live(wire, tool, "-J", "-c", "3", "w1") as process:
+        send(wire, GOOD_TCP, end="w0")
+        wire.run("ip", "link", "set", "w1", "down")
+        process.expect("carry: w1: is down")
+        wire.run("ip", "link", "set", "w1", "up")
+        process.expect("carry: w1: is back")
+        send(wire, GOOD_TCP, end="w0")
+        wire.run("ip", "link", "delete", "w1")
+        process.expect("carry: w1: is ")
+        lay(wire, "w0", "w1")
+        process.expect("carry: w1: is back")
+        send(wire, GOOD_TCP, end="w0")
+        process.wait()
+    wire.run("ip", "link", "delete", "w0")
+    assert process.status == CLEAN
+    assert [side["packets"] for side in last_report(process.output)["sides"]] == [3]
+
+
+def test_a_larger_mtu_is_followed(wire: Namespace, tool: str) -> None:
+    frame = ethernet(packet(UDP, bytes(8000)))
+    with live(wire, tool, "-J", "-c", "2", "v1") as process:
+        send(wire, GOOD_TCP)
+        for end in ENDS:
+            wire.run("ip", "link", "set", end, "mtu", "9000")
+        try:
+            send(wire, frame)
+            process.wait()
+        finally:
+            for end in ENDS:
+                wire.run("ip", "link", "set", end, "mtu", "1500")
+    assert counts(last_report(process.output)["sides"][0])["udp"] == {"good": 1}
+
+
+def test_without_the_capability(wire: Namespace, tool: str) -> None:
+    if not shutil.which("setpriv"):
+        pytest.skip("not installed: setpriv")
+    done = wire.attempt("setpriv", "--bounding-set=-net_raw", tool, "live", "v0")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == "carry: v0: watching an interface needs the capability CAP_NET_RAW\n"
+
+
+def test_capabilities_are_given_up(wire: Namespace, tool: str) -> None:
+    with live(wire, tool, "-j", "2", "v0") as process:
+        for task in Path(f"/proc/{process.process.pid}/task").iterdir():
+            status = (task / "status").read_text()
+            assert re.search(r"^CapPrm:\s+0+$", status, re.M)
+            assert re.search(r"^CapEff:\s+0+$", status, re.M)
+            assert re.search(r"^NoNewPrivs:\s+1$", status, re.M)
+        process.end()
+
+
+def test_a_ring_that_cannot_be_had(wire: Namespace, tool: str) -> None:
+    words = ["prlimit", f"--as={200 << 20}", tool, "live", "-B", str(1 << 19), "v0"]
+    done = wire.attempt(*words)
+    if "CARRY_SANITIZED" in os.environ:
+        pytest.skip("sanitizers need more addresses than the limit")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert re.fullmatch(r"carry: v0: cannot (?:get|map) the ring.*Cannot .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["absent"], "carry: absent: No such device\n"),
+        ([], "carry live: no interface given; see carry live --help\n"),
+        (["v0", "v0"], "carry live: interface 'v0' is given twice; see carry live --help\n"),
+        (["-w", "/none/x", "v0"], "carry: /none/x: No such file or directory\n"),
+        (
+            ["--metrics=host:1", "v0"],
+            "carry live: --metrics takes [ADDRESS:]PORT in numbers, not 'host:1'; "
+            "see carry live --help\n",
+        ),
+    ],
+)
+def test_wrong_usage(wire: Namespace, tool: str, words: list[str], error: str) -> None:
+    done = wire.attempt(tool, "live", *words)
+    assert (done.returncode, done.stdout, done.stderr) == (ERROR, "", error)
+
+
+def test_a_full_disk_ends_it_with_its_report(wire: Namespace, tool: str) -> None:
+    frames = [ethernet(packet(UDP, bytes(1000)))] * 2000
+    with live(wire, tool, "-J", "-w", "/dev/full", "v1") as process:
+        send(wire, *frames)
+        process.wait()
+    assert process.status == ERROR
+    assert process.said[-1] == "carry: /dev/full: No space left on device\n"
+    assert last_report(process.output)["sides"][0]["packets"] > 0
+
+
+def test_a_reader_that_left_ends_it(wire: Namespace, tool: str) -> None:
+    with live(wire, tool, "--bad-only", "v1") as process:
+        assert process.process.stdout
+        process.process.stdout.close()
+        send(wire, *[BAD_TCP] * 100)
+        assert process.process.wait(LONG) == ERROR
+
+
+# --- Metrics ---
+
+
+def fetch(there: Namespace, request: bytes, port: int = 9099) -> bytes:
+    with there.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+        client.connect(("127.0.0.1", port))
+        client.sendall(request)
+        return b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+
+def samples(text: str) -> dict[str, int]:
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return {name: int(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+EXPECTED = {
+    'carry_packets_total{interface="v1",direction="in"}': 2,
+    'carry_bytes_total{interface="v1",direction="in"}': len(GOOD_TCP) + len(BAD_TCP),
+    'carry_checksums_total{interface="v1",direction="in",protocol="tcp",verdict="good"}': 1,
+    'carry_checksums_total{interface="v1",direction="in",protocol="tcp",verdict="bad"}': 1,
+    'carry_checksums_total{interface="v1",direction="in",protocol="tcp",verdict="partial"}': 0,
+    'carry_capture_drops_total{interface="v1"}': 0,
+}
+
+
+def fetch_counted(there: Namespace) -> tuple[str, str]:
+    """The head and the page, once the two packets are counted."""
+    while True:
+        head, page = (
+            fetch(there, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").decode().split("\r\n\r\n", 1)
+        )
+        if 'carry_packets_total{interface="v1",direction="in"} 2' in page:
+            return head, page
+
+
+def test_metrics_are_served(wire: Namespace, tool: str) -> None:
+    wire.run("ip", "link", "set", "lo", "up")
+    with live(wire, tool, "--metrics=9099", "v1") as process:
+        send(wire, GOOD_TCP, BAD_TCP)
+        head, page = fetch_counted(wire)
+        assert head.startswith("HTTP/1.1 200 OK\r\n")
+        assert "Content-Type: text/plain; version=0.0.4" in head
+        assert f"Content-Length: {len(page)}" in head
+        found = samples(page)
+        assert {name: found[name] for name in EXPECTED} == EXPECTED
+        assert fetch(wire, b"HEAD /metrics HTTP/1.0\r\n\r\n").count(b"\r\n") > 3
+        for request in (b"GET / HTTP/1.1\r\n\r\n", b"POST /metrics HTTP/1.1\r\n\r\n", b"\r\n\r\n"):
+            assert fetch(wire, request).startswith(b"HTTP/1.1 404 ")
+        with contextlib.suppress(ConnectionResetError):
+            assert fetch(wire, b"x" * 8192) == b""
+        process.end()
+    assert process.status == CLEAN
+
+
+def test_scrapers_that_never_read_are_left(wire: Namespace, tool: str) -> None:
+    """More of them than there are places: they are given up, and others are served."""
+    wire.run("ip", "link", "set", "lo", "up")
+    with live(wire, tool, "--metrics=127.0.0.1:9099", "v1") as process:
+        with contextlib.ExitStack() as stack:
+            for _ in range(20):
+                idle = stack.enter_context(wire.socket(socket.AF_INET, socket.SOCK_STREAM))
+                idle.connect(("127.0.0.1", 9099))
+            send(wire, GOOD_TCP, BAD_TCP)
+            fetch_counted(wire)
+        process.end()
+    assert process.status == CLEAN
+
+
+def test_a_port_that_is_taken(wire: Namespace, tool: str) -> None:
+    with wire.socket(socket.AF_INET, socket.SOCK_STREAM) as taken:
+        wire.run("ip", "link", "set", "lo", "up")
+        taken.bind(("127.0.0.1", 9098))
+        taken.listen()
+        done = wire.attempt(tool, "live", "--metrics=9098", "v0")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == "carry: cannot serve metrics at 9098: Address already in use\n"
+
+
+def test_metrics_file(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    path = tmp_path / "carry.prom"
+    done = watched(wire, tool, [GOOD_TCP, BAD_TCP], "--metrics-file", path)
+    assert done.status == CLEAN
+    found = samples(path.read_text())
+    assert {name: found[name] for name in EXPECTED} == EXPECTED
+    assert [each.name for each in tmp_path.iterdir()] == ["carry.prom"]
+
+
+def test_a_metrics_file_that_cannot_be_written(wire: Namespace, tool: str) -> None:
+    done = watched(wire, tool, [GOOD_TCP], "-J", "--metrics-file=/none/x")
+    assert done.status == ERROR
+    assert done.said[-1] == "carry: /none/x: No such file or directory\n"
+    assert last_report(done.output)["sides"][0]["packets"] == 1
+
+
+# --- The manual ---
+
+
+@pytest.mark.parametrize("command", [command for page, command in EXAMPLES if page == "carry-live"])
+def test_examples_run(wire: Namespace, tool: str, tmp_path: Path, command: str) -> None:
+    needs_filters(wire, tool)
+    words = command.split()
+    assert words[:2] == ["carry", "live"]
+    lay(wire, "eth0", "eth1")
+    try:
+        with subprocess.Popen(
+            wire.command(tool, *words[1:]), cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        ) as process:
+            while process.poll() is None and not re.search(
+                r"^\S+ +\S+ +3 +0003 +\d+ +1 ", wire.run("cat", "/proc/net/packet"), re.M
+            ):
+                continue
+            assert process.poll() is None
+            threading.Event().wait(0.2)  # until it waits for signals
+            process.send_signal(signal.SIGINT)
+            assert process.wait(LONG) == CLEAN
+    finally:
+        wire.run("ip", "link", "delete", "eth0")

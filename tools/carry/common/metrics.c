@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "common/output.h"
+
+void metrics_begin(FILE *out, const struct metrics_family *family) {
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
+            family->type);
+}
+
+/* The format demands UTF-8; names of interfaces may hold any byte. */
+static void print_value(FILE *out, const char *value) {
+    for (; *value; value++) {
+        if (*value == '\n')
+            fputs("\\n", out);
+        else if (*value == '\\' || *value == '"')
+            fprintf(out, "\\%c", *value);
+        else
+            fputc((unsigned char)*value < 0x80 ? *value : '?', out);
+    }
+}
+
+void metrics_sample(FILE *out, const char *name, const struct metrics_label *labels, size_t count,
+                    uint64_t value) {
+    fputs(name, out);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "%c%s=\"", i ? ',' : '{', labels[i].name);
+        print_value(out, labels[i].value);
+        fputc('"', out);
+    }
+    fprintf(out, "%s %" PRIu64 "\n", count ? "}" : "", value);
+}
+
+bool metrics_write(const char *path, void (*print)(FILE *out, const void *context),
+                   const void *context) {
+    struct output output;
+    FILE *stream = output_open(&output, path, 0666) ? output_stream(&output) : NULL;
+    if (!stream)
+        return false;
+    print(stream, context);
+    const bool ok = output_finish(&output) && output_publish(&output);
+    const int error = output.error;
+    output_abandon(&output);
+    errno = error;
+    return ok;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* carry live: watches the checksums of network interfaces. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/command.h"
+#include "common/metrics.h"
+#include "common/output.h"
+#include "common/signals.h"
+#include "live/counts.h"
+#include "live/filter.h"
+#include "live/metrics.h"
+#include "live/options.h"
+#include "live/packet_file.h"
+#include "live/privileges.h"
+#include "live/report.h"
+#include "live/server.h"
+#include "live/watch.h"
+
+/* What the main thread has. Times are those of clock_ns(). */
+struct run {
+    struct live live;
+    struct filter *filter;
+    struct watch *watches; /* one a thread */
+    unsigned watches_count;
+    int64_t start, next_report;
+    struct live_counts now, before, since;
+    struct server *server;      /* NULL: not wanted */
+    struct live_counts metrics; /* what was told last, which never shrinks */
+    bool metrics_failed;        /* the file could not be written when it was last tried */
+    bool no_memory;
+    int status;
+};
+
+/* --- Reports --- */
+
+static bool is_screen(const struct live_options *options) {
+    return !options->json && isatty(STDOUT_FILENO);
+}
+
+static bool reports(const struct live_options *options) {
+    return !options->quiet && !options->bad_only;
+}
+
+/* Counts, and what came since it counted last. */
+static void take_counts(struct run *run) {
+    struct live_counts oldest = run->before;
+    run->before = run->now;
+    run->now = oldest;
+    run->no_memory |= !counts_take(&run->now, run->watches, run->watches_count);
+    run->now.time_ns -= run->start;
+    run->no_memory |= !counts_subtract(&run->since, &run->now, &run->before);
+}
+
+static void print_report(const struct run *run) {
+    const struct live_report report = {&run->live, &run->now, &run->since};
+    const struct live_options *options = &run->live.options;
+    if (!reports(options))
+        return;
+    if (options->json)
+        report_live_json(&report, false);
+    else if (is_screen(options))
+        report_live_screen(&report);
+    else
+        report_live_lines(&report);
+}
+
+/* Without memory it says what it said last. */
+static struct live_metrics raise_metrics(struct run *run) {
+    struct live_counts fresh = {0};
+    if (counts_take(&fresh, run->watches, run->watches_count))
+        counts_raise(&run->metrics, &fresh);
+    counts_free(&fresh);
+    return (struct live_metrics){&run->live, &run->metrics};
+}
+
+static void serve_page(void *context, FILE *out) {
+    const struct live_metrics metrics = raise_metrics(context);
+    live_metrics_print(out, &metrics);
+}
+
+/* A file that cannot be written may be written later: it is said once. */
+static void write_metrics(struct run *run) {
+    const char *path = run->live.options.metrics_file;
+    if (!path)
+        return;
+    const struct live_metrics metrics = raise_metrics(run);
+    const bool ok = metrics_write(path, live_metrics_print, &metrics);
+    if (!ok && !run->metrics_failed)
+        run->status = command_file_error(path, output_problem(errno));
+    run->metrics_failed = !ok;
+}
+
+static void report_interval(struct run *run) {
+    take_counts(run);
+    print_report(run);
+    write_metrics(run);
+}
+
+/* The last report has what came since the one before it. */
+static void report_end(struct run *run) {
+    const struct live_options *options = &run->live.options;
+    take_counts(run);
+    write_metrics(run);
+    const struct live_report report = {&run->live, &run->now, &run->since};
+    if (!reports(options))
+        return;
+    report_live_screen_clear();
+    if (options->json)
+        report_live_json(&report, true);
+    else
+        run->no_memory |= !report_live_end(&run->live, run->watches, run->watches_count, &run->now);
+}
+
+/* --- Watching --- */
+
+static int64_t end_of(const struct run *run) {
+    const uint64_t seconds = run->live.options.duration;
+    return seconds ? run->start + (int64_t)seconds * CLOCK_SECOND : INT64_MAX;
+}
+
+/* As poll() counts, which has an end. */
+#define PATIENCE_MAX_MS 3600000
+
+static int patience_ms(const struct run *run, int64_t end) {
+    const int64_t next = run->next_report < end ? run->next_report : end;
+    const int64_t rest = next - clock_ns();
+    const int64_t ms = rest > 0 ? rest / 1000000 + 1 : 0;
+    const int own = ms < PATIENCE_MAX_MS ? (int)ms : PATIENCE_MAX_MS;
+    const int server = server_patience_ms(run->server);
+    return server >= 0 && server < own ? server : own;
+}
+
+/* A report that took long is not followed by others that are due. */
+static void report_when_due(struct run *run) {
+    const int64_t interval = (int64_t)run->live.options.interval * CLOCK_SECOND;
+    if (clock_ns() < run->next_report)
+        return;
+    report_interval(run);
+    run->next_report += interval;
+    if (run->next_report < clock_ns())
+        run->next_report = clock_ns() + interval;
+}
+
+/* Until a signal, the end of the time, or that of a thread. */
+static void wait_for_end(struct run *run, int stop) {
+    const int64_t end = end_of(run);
+    struct pollfd waits[2 + SERVER_POLLS] = {{.fd = stop, .events = POLLIN},
+                                             {.fd = run->live.end_event, .events = POLLIN}};
+    while (clock_ns() < end && !run->no_memory && !command_output_failed()) {
+        const unsigned count = 2 + server_polls(run->server, waits + 2);
+        const bool any = poll(waits, count, patience_ms(run, end)) > 0;
+        if (any && (waits[0].revents || waits[1].revents))
+            return;
+        if (any || server_patience_ms(run->server) == 0)
+            server_serve(run->server, waits + 2);
+        report_when_due(run);
+    }
+}
+
+static bool start_threads(struct run *run) {
+    for (unsigned i = 0; i < run->watches_count; i++)
+        if (!watch_start(&run->watches[i]))
+            return false;
+    return true;
+}
+
+static void watch(struct run *run) {
+    const int stop = signals_stop_begin();
+    if (!run->live.options.quiet)
+        report_live_start(&run->live);
+    run->start = clock_ns();
+    run->next_report = run->start + (int64_t)run->live.options.interval * CLOCK_SECOND;
+    if (start_threads(run))
+        wait_for_end(run, stop);
+    else
+        run->status = command_error("cannot start a thread: %s", strerror(errno));
+    live_stop(&run->live);
+    for (unsigned i = 0; i < run->watches_count; i++)
+        watch_end(&run->watches[i]);
+    signals_stop_end();
+}
+
+/* --- The command --- */
+
+static int file_error(const char *path) {
+    return command_file_error(path, strerror(errno));
+}
+
+static bool open_watches(struct run *run) {
+    const struct live_options *options = &run->live.options;
+    const int fanout = options->threads > 1 ? getpid() & 0xff00 : 0;
+    run->watches = calloc(options->threads, sizeof *run->watches);
+    if (!run->watches)
+        return false;
+    while (run->watches_count < options->threads)
+        if (!watch_open(&run->watches[run->watches_count++], &run->live, fanout))
+            return false;
+    return true;
+}
+
+static int open_run(struct run *run) {
+    struct live *live = &run->live;
+    const struct live_options *options = &live->options;
+    live->stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    live->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&live->interfaces.lock, NULL);
+    if (options->filter && !(live->filter = run->filter = filter_open(options->filter)))
+        return STATUS_ERROR;
+    if (!open_watches(run))
+        return STATUS_ERROR;
+    if (options->metrics && !(run->server = server_open(options->metrics, serve_page, run)))
+        return STATUS_ERROR;
+    if (!privileges_drop())
+        return command_error("cannot give up privileges: %s", strerror(errno));
+    if (options->write && !(live->file = packet_file_open(options->write, &live->interfaces)))
+        return file_error(options->write);
+    return STATUS_CLEAN;
+}
+
+static bool any_wrong(const struct run *run) {
+    for (unsigned i = 0; i < run->now.rows_count; i++)
+        if (counts_sums(&run->now.rows[i], CARRY_CAPTURE_WRONG_VERDICTS))
+            return true;
+    return false;
+}
+
+/* After the threads have ended. */
+static void conclude(struct run *run) {
+    struct live *live = &run->live;
+    report_end(run);
+    if (!packet_file_close(live->file))
+        run->status = file_error(live->options.write);
+    live->file = NULL;
+    if (run->no_memory || live->error == CARRY_ERROR_MEMORY)
+        run->status = command_error("%s", strerror(ENOMEM));
+    if (run->status == STATUS_CLEAN && live->options.fails && any_wrong(run))
+        run->status = STATUS_BAD;
+}
+
+static void close_run(struct run *run) {
+    struct live *live = &run->live;
+    for (unsigned i = 0; i < run->watches_count; i++)
+        watch_close(&run->watches[i]);
+    packet_file_close(live->file);
+    counts_free(&run->now);
+    counts_free(&run->before);
+    counts_free(&run->since);
+    counts_free(&run->metrics);
+    server_close(run->server);
+    filter_close(run->filter);
+    free(run->watches);
+    free(live->options.filter);
+    close(live->stop_event);
+    close(live->end_event);
+}
+
+int command_live(int argc, char **argv) {
+    struct run run = {.status = STATUS_CLEAN};
+    if (!live_options(argc, argv, &run.live.options, &run.status)) {
+        free(run.live.options.filter);
+        return run.status;
+    }
+    run.status = open_run(&run);
+    if (run.status == STATUS_CLEAN) {
+        watch(&run);
+        conclude(&run);
+    }
+    close_run(&run);
+    return run.status;
+}

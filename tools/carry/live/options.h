@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of `carry live`. */
+#ifndef CARRY_TOOLS_LIVE_OPTIONS_H
+#define CARRY_TOOLS_LIVE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LIVE_INTERFACES_MAX 64
+#define LIVE_THREADS_MAX    64
+
+struct live_options {
+    const char *interfaces[LIVE_INTERFACES_MAX];
+    unsigned interfaces_count;
+    char *filter;      /* to be freed; NULL: none */
+    const char *write; /* NULL: not wanted */
+    const char *metrics, *metrics_file;
+    bool bad_only, json, quiet, promiscuous, fails;
+    uint64_t packets;  /* UINT64_MAX: all */
+    uint64_t duration; /* seconds; 0: without end */
+    uint64_t interval; /* seconds */
+    uint64_t ring_kib;
+    uint64_t threads;
+};
+
+/* True if the command is to run; otherwise *status is what to exit with. */
+bool live_options(int argc, char **argv, struct live_options *options, int *status);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "live/privileges.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/command.h"
+
+/* The user who called sudo; NULL if nobody did, or the user is unknown here. */
+static const struct passwd *caller(void) {
+    const char *text = getenv("SUDO_UID");
+    uint64_t user;
+    if (geteuid() != 0 || !text || !command_parse(text, 1, UINT32_MAX - 1, &user))
+        return NULL;
+    return getpwuid((uid_t)user);
+}
+
+/* In a user namespace that does not have the user, none can be gone over to. */
+static bool become(const struct passwd *user) {
+    if (initgroups(user->pw_name, user->pw_gid) == 0 &&
+        setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
+        setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0)
+        return true;
+    return errno == EINVAL;
+}
+
+static bool drop_capabilities(void) {
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* Linux 4.3 */
+    return syscall(SYS_capset, &head, none) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+bool privileges_drop(void) {
+    const struct passwd *user = caller();
+    return (!user || become(user)) && drop_capabilities();
+}

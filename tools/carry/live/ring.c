@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "live/ring.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/command.h"
+
+/* A block must have room for the largest frame: 64 KiB, or 512 KiB with BIG TCP. */
+#define BLOCK_LEAST ((size_t)256 << 10)
+#define BLOCK_MOST  ((size_t)1 << 20)
+#define BLOCKS      16
+
+/* A block that is not full is handed out after so long. */
+#define RETIRE_MS 100
+
+#define TAG_SIZE       4
+#define ADDRESSES_SIZE 12
+
+#define LINKTYPE_ETHERNET 1
+#define LINKTYPE_RAW      101
+
+#ifndef TP_STATUS_GSO_TCP /* Linux 5.10 */
+#define TP_STATUS_GSO_TCP (1 << 8)
+#endif
+
+/* --- Opening --- */
+
+static bool fail(const struct ring *ring, const char *what) {
+    char reason[128];
+    snprintf(reason, sizeof reason, "%s%s", what, strerror(errno));
+    command_file_error(ring->name, reason);
+    return false;
+}
+
+static bool set(const struct ring *ring, int option, int value) {
+    return setsockopt(ring->socket, SOL_PACKET, option, &value, sizeof value) == 0;
+}
+
+static bool is_any(const struct ring *ring) {
+    return strcmp(ring->name, RING_ANY) == 0;
+}
+
+/* With a protocol the socket would receive from every interface until it is bound. */
+static bool open_socket(struct ring *ring) {
+    ring->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (ring->socket >= 0)
+        return true;
+    if (errno == EPERM || errno == EACCES) {
+        command_file_error(ring->name, "watching an interface needs the capability CAP_NET_RAW");
+        return false;
+    }
+    return fail(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
+}
+
+/* A kernel without it says less: that a sum is left, but not where. */
+static bool set_version(struct ring *ring) {
+    if (!set(ring, PACKET_VERSION, TPACKET_V3))
+        return fail(ring, "this kernel has no TPACKET_V3: ");
+    ring->has_vnet = set(ring, PACKET_VNET_HDR, 1);
+    set(ring, PACKET_RESERVE, TAG_SIZE);
+    return true;
+}
+
+static bool map_ring(struct ring *ring, size_t size) {
+    size_t block = BLOCK_LEAST;
+    while (block < BLOCK_MOST && block * BLOCKS < size)
+        block *= 2;
+    const struct tpacket_req3 request = {
+        .tp_block_size = (unsigned)block,
+        .tp_block_nr = (unsigned)(size / block),
+        .tp_frame_size = (unsigned)block,
+        .tp_frame_nr = (unsigned)(size / block),
+        .tp_retire_blk_tov = RETIRE_MS,
+    };
+    ring->block_size = block;
+    ring->blocks_count = request.tp_block_nr;
+    if (setsockopt(ring->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request))
+        return fail(ring, "cannot get the ring, try a smaller --buffer-size: ");
+    ring->blocks = mmap(NULL, block * request.tp_block_nr, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        ring->socket, 0);
+    if (ring->blocks != MAP_FAILED)
+        return true;
+    ring->blocks = NULL;
+    return fail(ring, "cannot map the ring: ");
+}
+
+static bool attach(struct ring *ring, const struct sock_fprog *filter) {
+    return !filter ||
+           !setsockopt(ring->socket, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) ||
+           fail(ring, "cannot attach the filter: ");
+}
+
+static bool bind_to(struct ring *ring, int index) {
+    const struct sockaddr_ll address = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(ETH_P_ALL),
+        .sll_ifindex = index,
+    };
+    const struct packet_mreq all = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
+    if (bind(ring->socket, (const struct sockaddr *)&address, sizeof address))
+        return false;
+    ring->index = index;
+    return !ring->promiscuous || !index ||
+           !setsockopt(ring->socket, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all);
+}
+
+static bool find(struct ring *ring, int *index) {
+    *index = is_any(ring) ? 0 : (int)if_nametoindex(ring->name);
+    return *index || is_any(ring) || fail(ring, "");
+}
+
+/* Packets of one flow, fragments included, come to one ring. */
+static bool join(struct ring *ring, int group) {
+    ring->is_shared = group;
+    return !group || set(ring, PACKET_FANOUT, group | PACKET_FANOUT_HASH << 16) ||
+           fail(ring, "cannot share packets between threads: ");
+}
+
+static bool is_up(const struct ring *ring) {
+    struct ifreq request = {0};
+    if (is_any(ring))
+        return true;
+    if (!ring->index || (int)if_nametoindex(ring->name) != ring->index)
+        return false;
+    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", ring->name);
+    return !ioctl(ring->socket, SIOCGIFFLAGS, &request) && request.ifr_flags & IFF_UP;
+}
+
+bool ring_open(struct ring *ring, const char *name, const struct ring_options *options) {
+    int index;
+    *ring = (struct ring){.name = name, .socket = -1, .promiscuous = options->promiscuous};
+    if (!find(ring, &index) || !open_socket(ring) || !set_version(ring) ||
+        !map_ring(ring, options->size) || !attach(ring, options->filter))
+        return false;
+    if (!bind_to(ring, index))
+        return fail(ring, "");
+    ring_heed_error(ring);
+    return join(ring, options->fanout);
+}
+
+void ring_close(struct ring *ring) {
+    if (ring->blocks)
+        munmap(ring->blocks, ring->block_size * ring->blocks_count);
+    if (ring->socket >= 0)
+        close(ring->socket);
+    *ring = (struct ring){.socket = -1};
+}
+
+/* --- Packets --- */
+
+static struct tpacket_block_desc *present_block(const struct ring *ring) {
+    return (struct tpacket_block_desc *)(ring->blocks + ring->block * ring->block_size);
+}
+
+bool ring_begin_block(struct ring *ring) {
+    struct tpacket_block_desc *block = present_block(ring);
+    struct tpacket_hdr_v1 *head = &block->hdr.bh1;
+    if (!(__atomic_load_n(&head->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
+        return false;
+    ring->next = (const uint8_t *)block + head->offset_to_first_pkt;
+    ring->left = head->num_pkts;
+    return true;
+}
+
+void ring_end_block(struct ring *ring) {
+    uint32_t *status = &present_block(ring)->hdr.bh1.block_status;
+    __atomic_store_n(status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+    ring->block = (ring->block + 1) % ring->blocks_count;
+}
+
+static const struct sockaddr_ll *address_of(const struct tpacket3_hdr *head) {
+    return (const struct sockaddr_ll *)((const uint8_t *)head + TPACKET_ALIGN(sizeof *head));
+}
+
+static uint32_t flags_of(const struct tpacket3_hdr *head, bool sent) {
+    uint32_t flags = sent ? CARRY_CAPTURE_PACKET_SENT : CARRY_CAPTURE_PACKET_RECEIVED;
+    if (head->tp_status & TP_STATUS_CSUMNOTREADY)
+        flags |= CARRY_CAPTURE_PACKET_SUM_LEFT;
+    if (head->tp_status & TP_STATUS_CSUM_VALID)
+        flags |= CARRY_CAPTURE_PACKET_SUM_VALID;
+    if (head->tp_status & TP_STATUS_GSO_TCP)
+        flags |= CARRY_CAPTURE_PACKET_SEGMENTED;
+    return flags;
+}
+
+/* What the kernel says in front of the frame: where sums start, and how it is cut into segments. */
+static void add_vnet(struct carry_capture_packet *packet) {
+    struct virtio_net_hdr vnet;
+    memcpy(&vnet, packet->data - sizeof vnet, sizeof vnet);
+    const uint8_t kind = vnet.gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN;
+    if (kind == VIRTIO_NET_HDR_GSO_TCPV4 || kind == VIRTIO_NET_HDR_GSO_TCPV6)
+        packet->flags |= CARRY_CAPTURE_PACKET_SEGMENTED;
+    if (!(vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
+        return;
+    packet->flags |= CARRY_CAPTURE_PACKET_SUM_LEFT;
+    packet->left_from = vnet.csum_start;
+    packet->left_at = vnet.csum_start + (uint32_t)vnet.csum_offset;
+}
+
+static void grow_in_front(struct carry_capture_packet *packet, uint32_t size) {
+    packet->data -= size;
+    packet->captured += size;
+    packet->wire += size;
+    if (packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT && packet->left_at) {
+        packet->left_from += size;
+        packet->left_at += size;
+    }
+}
+
+/* The kernel takes the outermost VLAN tag out of frames. Its room was reserved in front. */
+static void restore_tag(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
+    const uint32_t status = head->tp_status;
+    const uint16_t type = status & TP_STATUS_VLAN_TPID_VALID ? head->hv1.tp_vlan_tpid : ETH_P_8021Q;
+    const uint16_t tag[] = {htons(type), htons((uint16_t)head->hv1.tp_vlan_tci)};
+    uint8_t *addresses = (uint8_t *)packet->data - TAG_SIZE;
+    if (!(status & TP_STATUS_VLAN_VALID) || packet->captured < ADDRESSES_SIZE)
+        return;
+    memmove(addresses, packet->data, ADDRESSES_SIZE);
+    memcpy(addresses + ADDRESSES_SIZE, tag, sizeof tag);
+    grow_in_front(packet, TAG_SIZE);
+}
+
+static bool is_ethernet(const struct sockaddr_ll *address) {
+    return address->sll_hatype == ARPHRD_ETHER || address->sll_hatype == ARPHRD_LOOPBACK;
+}
+
+/* Of other links the packet itself is enough: where it begins, the kernel knows. */
+static void skip_link_header(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
+    uint32_t size = (uint32_t)head->tp_net - head->tp_mac;
+    size = size < packet->captured ? size : packet->captured;
+    packet->linktype = LINKTYPE_RAW;
+    grow_in_front(packet, (uint32_t)0 - size);
+}
+
+static void describe(const struct ring *ring, const struct tpacket3_hdr *head,
+                     struct carry_capture_packet *packet) {
+    const struct sockaddr_ll *address = address_of(head);
+    *packet = (struct carry_capture_packet){
+        .data = (const uint8_t *)head + head->tp_mac,
+        .captured = head->tp_snaplen,
+        .wire = head->tp_len,
+        .linktype = LINKTYPE_ETHERNET,
+        .flags = flags_of(head, address->sll_pkttype == PACKET_OUTGOING),
+        .time_ns = head->tp_sec * UINT64_C(1000000000) + head->tp_nsec,
+    };
+    if (ring->has_vnet)
+        add_vnet(packet);
+    if (is_ethernet(address))
+        restore_tag(packet, head);
+    else
+        skip_link_header(packet, head);
+}
+
+/* What a loopback interface sends it receives too: once is enough. */
+static bool is_repeated(const struct sockaddr_ll *address) {
+    return address->sll_hatype == ARPHRD_LOOPBACK && address->sll_pkttype == PACKET_OUTGOING;
+}
+
+bool ring_next(struct ring *ring, struct ring_packet *packet) {
+    while (ring->left) {
+        const struct tpacket3_hdr *head = (const struct tpacket3_hdr *)ring->next;
+        ring->left--;
+        ring->next += head->tp_next_offset;
+        if (is_repeated(address_of(head)))
+            continue;
+        describe(ring, head, &packet->packet);
+        packet->interface = address_of(head)->sll_ifindex;
+        return true;
+    }
+    return false;
+}
+
+void ring_stop(struct ring *ring) {
+    struct sock_filter none = {.code = BPF_RET | BPF_K};
+    attach(ring, &(struct sock_fprog){.len = 1, .filter = &none});
+}
+
+uint64_t ring_drops(struct ring *ring) {
+    struct tpacket_stats_v3 since = {0};
+    socklen_t size = sizeof since;
+    if (getsockopt(ring->socket, SOL_PACKET, PACKET_STATISTICS, &since, &size) == 0)
+        ring->drops += since.tp_drops; /* since it was last asked */
+    return ring->drops;
+}
+
+/* --- Interfaces that go and come --- */
+
+void ring_heed_error(struct ring *ring) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &error, &size); /* and clears it */
+    if (is_up(ring) || ring->is_down)
+        return;
+    ring->is_down = true;
+    if ((int)if_nametoindex(ring->name) != ring->index)
+        ring->index = 0;
+    command_file_error(ring->name, ring->index ? "is down" : "is gone");
+}
+
+/* A socket that is bound comes up with its interface; to a new one of that name it must be bound. A
+   socket that shares packets cannot be. */
+static bool is_back(struct ring *ring) {
+    const int index = (int)if_nametoindex(ring->name);
+    if (!index || (index != ring->index && ring->is_shared))
+        return false;
+    return (index == ring->index || bind_to(ring, index)) && is_up(ring);
+}
+
+void ring_look_again(struct ring *ring) {
+    if (!ring->is_down || !is_back(ring))
+        return;
+    ring->is_down = false;
+    command_file_error(ring->name, "is back");
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Packets of an interface, with what the kernel knows of their checksums: a packet socket whose
+ * ring the kernel fills block by block (packet(7), TPACKET_V3). Packets are not copied out of it.
+ *
+ *     while (ring_begin_block(&ring)) {
+ *         while (ring_next(&ring, &packet))
+ *             judge(&packet);
+ *         ring_end_block(&ring);
+ *     }
+ */
+#ifndef CARRY_TOOLS_LIVE_RING_H
+#define CARRY_TOOLS_LIVE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <carry/capture.h>
+
+/* Stands for all interfaces of the network namespace, also those that come later. */
+#define RING_ANY "any"
+
+struct sock_fprog;
+
+struct ring_options {
+    size_t size; /* of the ring, in bytes */
+    bool promiscuous;
+    const struct sock_fprog *filter; /* NULL: none */
+    int fanout;                      /* the group that shares the packets; 0: none */
+};
+
+struct ring {
+    const char *name; /* of the interface, or RING_ANY */
+    bool promiscuous;
+    bool is_shared; /* with the other rings of a fanout group */
+    bool has_vnet;  /* the kernel says where checksums start */
+    int socket;     /* -1: not open */
+    int index;      /* of the interface; 0: any, or it is gone */
+    bool is_down;   /* it is gone, or down: nothing comes */
+    uint8_t *blocks;
+    size_t block_size;
+    unsigned blocks_count, block;
+    const uint8_t *next; /* the next packet of the block */
+    uint32_t left;       /* packets of the block */
+    uint64_t drops;      /* as last asked */
+};
+
+struct ring_packet {
+    struct carry_capture_packet packet; /* without a number; its bytes stay until the block ends */
+    int interface;                      /* the system's index */
+};
+
+/* False after a message. ring_close() is due all the same. */
+bool ring_open(struct ring *ring, const char *name, const struct ring_options *options);
+void ring_close(struct ring *ring);
+
+/* Is a block full, or has it waited long enough? */
+bool ring_begin_block(struct ring *ring);
+bool ring_next(struct ring *ring, struct ring_packet *packet);
+void ring_end_block(struct ring *ring);
+
+/* Lets no more packets come. Those that did can be read after RING_LAST_NS, if not before. */
+#define RING_LAST_NS 200000000
+void ring_stop(struct ring *ring);
+
+/* Packets that came while the ring was full, since it was opened. */
+uint64_t ring_drops(struct ring *ring);
+
+/* What poll() reported of the socket: the interface may have gone. Says so, once. */
+void ring_heed_error(struct ring *ring);
+
+/* Looks for an interface that is gone or down, and goes on with it. */
+void ring_look_again(struct ring *ring);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "live/server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/command.h"
+
+#define LOOPBACK     "127.0.0.1"
+#define PATH         "/metrics"
+#define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+#define REQUEST_SIZE 4096
+#define PATIENCE_NS  (5 * CLOCK_SECOND)
+#define ADDRESS_SIZE 64
+#define REFUSED_TEXT "Metrics are at " PATH ".\n"
+
+struct connection {
+    int socket; /* -1: this place is free */
+    int64_t until;
+    char request[REQUEST_SIZE];
+    size_t got;
+    char *answer; /* NULL: the request is not complete */
+    size_t answer_size, sent;
+};
+
+struct server {
+    int socket;
+    server_page *page;
+    void *context;
+    struct connection connections[SERVER_CONNECTIONS];
+};
+
+/* --- Opening --- */
+
+/* Splits "[::1]:80", "127.0.0.1:80" and "80". */
+static bool split(const char *where, char address[ADDRESS_SIZE], const char **port) {
+    const char *colon = strrchr(where, ':');
+    const bool has_brackets = colon && *where == '[' && colon > where && colon[-1] == ']';
+    const char *start = has_brackets ? where + 1 : where;
+    const size_t size = colon ? (size_t)(colon - start) - has_brackets : sizeof LOOPBACK - 1;
+    if (size >= ADDRESS_SIZE)
+        return false;
+    memcpy(address, colon ? start : LOOPBACK, size);
+    address[size] = '\0';
+    *port = colon ? colon + 1 : where;
+    return true;
+}
+
+static struct addrinfo *resolve(const char *where) {
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    char address[ADDRESS_SIZE];
+    const char *port;
+    uint64_t number;
+    if (!split(where, address, &port) || !command_parse(port, 1, UINT16_MAX, &number) ||
+        getaddrinfo(address, port, &hints, &found))
+        return NULL;
+    return found;
+}
+
+static int listen_at(const struct addrinfo *address) {
+    const int made = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made < 0)
+        return -1;
+    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (bind(made, address->ai_addr, address->ai_addrlen) == 0 && listen(made, SOMAXCONN) == 0)
+        return made;
+    const int error = errno;
+    close(made);
+    errno = error;
+    return -1;
+}
+
+static int open_socket(const char *where) {
+    struct addrinfo *address = resolve(where);
+    if (!address) {
+        command_usage("live", "--metrics takes [ADDRESS:]PORT in numbers, not '%s'", where);
+        return -1;
+    }
+    const int made = listen_at(address);
+    if (made < 0)
+        command_error("cannot serve metrics at %s: %s", where, strerror(errno));
+    freeaddrinfo(address);
+    return made;
+}
+
+struct server *server_open(const char *where, server_page *page, void *context) {
+    struct server *server = calloc(1, sizeof *server);
+    if (!server)
+        return NULL;
+    *server = (struct server){.socket = open_socket(where), .page = page, .context = context};
+    for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
+        server->connections[i].socket = -1;
+    if (server->socket >= 0)
+        return server;
+    free(server);
+    return NULL;
+}
+
+/* --- Connections --- */
+
+static void end(struct connection *connection) {
+    close(connection->socket);
+    free(connection->answer);
+    *connection = (struct connection){.socket = -1};
+}
+
+void server_close(struct server *server) {
+    if (!server)
+        return;
+    for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
+        if (server->connections[i].socket >= 0)
+            end(&server->connections[i]);
+    close(server->socket);
+    free(server);
+}
+
+static struct connection *free_place(struct server *server) {
+    for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
+        if (server->connections[i].socket < 0)
+            return &server->connections[i];
+    return NULL;
+}
+
+static void accept_all(struct server *server) {
+    struct connection *place;
+    while ((place = free_place(server))) {
+        place->socket = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (place->socket < 0)
+            return;
+        place->until = clock_ns() + PATIENCE_NS;
+    }
+}
+
+/* --- Requests and answers --- */
+
+static bool asks(const char *request, const char *method, const char *path) {
+    const size_t size = strlen(method), path_size = strlen(path);
+    return strncmp(request, method, size) == 0 && request[size] == ' ' &&
+           strncmp(request + size + 1, path, path_size) == 0 &&
+           strchr(" ?", request[size + 1 + path_size]);
+}
+
+/* The head of an answer, and its body unless only the head was asked for. */
+static void print_answer(FILE *out, const char *status, const char *body, size_t size, bool whole) {
+    fprintf(out,
+            "HTTP/1.1 %s\r\nContent-Type: " CONTENT_TYPE
+            "\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+            status, size);
+    if (whole)
+        fwrite(body, 1, size, out);
+}
+
+static char *make_page(const struct server *server, size_t *size) {
+    char *page = NULL;
+    FILE *out = open_memstream(&page, size);
+    if (!out)
+        return NULL;
+    server->page(server->context, out);
+    return fclose(out) ? NULL : page;
+}
+
+static void answer(const struct server *server, struct connection *connection) {
+    const bool gets = asks(connection->request, "GET", PATH);
+    const bool heads = asks(connection->request, "HEAD", PATH);
+    FILE *out = open_memstream(&connection->answer, &connection->answer_size);
+    size_t size = 0;
+    char *page = gets || heads ? make_page(server, &size) : NULL;
+    if (!out) {
+        free(page);
+        return;
+    }
+    if (page)
+        print_answer(out, "200 OK", page, size, gets);
+    else
+        print_answer(out, "404 Not Found", REFUSED_TEXT, sizeof REFUSED_TEXT - 1, true);
+    free(page);
+    fclose(out);
+}
+
+/* False once the connection is of no more use. */
+static bool receive(const struct server *server, struct connection *connection) {
+    const size_t room = sizeof connection->request - 1 - connection->got;
+    const ssize_t got = recv(connection->socket, connection->request + connection->got, room, 0);
+    if (got <= 0)
+        return got < 0 && (errno == EAGAIN || errno == EINTR);
+    connection->got += (size_t)got;
+    if (!strstr(connection->request, "\r\n\r\n") && !strstr(connection->request, "\n\n"))
+        return connection->got < sizeof connection->request - 1;
+    answer(server, connection);
+    return connection->answer;
+}
+
+static bool send_rest(struct connection *connection) {
+    const size_t rest = connection->answer_size - connection->sent;
+    const ssize_t sent =
+        send(connection->socket, connection->answer + connection->sent, rest, MSG_NOSIGNAL);
+    if (sent < 0)
+        return errno == EAGAIN || errno == EINTR;
+    connection->sent += (size_t)sent;
+    return connection->sent < connection->answer_size;
+}
+
+static bool go_on(const struct server *server, struct connection *connection) {
+    if (clock_ns() >= connection->until)
+        return false;
+    return connection->answer ? send_rest(connection) : receive(server, connection);
+}
+
+/* --- In the loop --- */
+
+unsigned server_polls(const struct server *server, struct pollfd *polls) {
+    bool has_room = false;
+    if (!server)
+        return 0;
+    for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
+        const struct connection *connection = &server->connections[i];
+        polls[1 + i] = (struct pollfd){.fd = connection->socket,
+                                       .events = connection->answer ? POLLOUT : POLLIN};
+        has_room |= connection->socket < 0;
+    }
+    polls[0] = (struct pollfd){.fd = has_room ? server->socket : -1, .events = POLLIN};
+    return SERVER_POLLS;
+}
+
+void server_serve(struct server *server, const struct pollfd *polls) {
+    if (!server)
+        return;
+    for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
+        struct connection *connection = &server->connections[i];
+        const bool due =
+            connection->socket >= 0 && (polls[1 + i].revents || clock_ns() >= connection->until);
+        if (due && !go_on(server, connection))
+            end(connection);
+    }
+    if (polls[0].revents)
+        accept_all(server);
+}
+
+int server_patience_ms(const struct server *server) {
+    int64_t first = INT64_MAX;
+    for (unsigned i = 0; server && i < SERVER_CONNECTIONS; i++)
+        if (server->connections[i].socket >= 0 && server->connections[i].until < first)
+            first = server->connections[i].until;
+    if (first == INT64_MAX)
+        return -1;
+    const int64_t rest = first - clock_ns();
+    return rest > 0 ? (int)(rest / 1000000) + 1 : 0;
+}

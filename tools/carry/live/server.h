@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Serves one page by HTTP to whoever asks, from a loop around poll() that has other things to do.
+ * Nobody can make it wait or grow: connections are few, and each has a few seconds.
+ */
+#ifndef CARRY_TOOLS_LIVE_SERVER_H
+#define CARRY_TOOLS_LIVE_SERVER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define SERVER_CONNECTIONS 16
+#define SERVER_POLLS       (1 + SERVER_CONNECTIONS)
+
+struct server;
+
+/* Prints the page. */
+typedef void server_page(void *context, FILE *out);
+
+/* Where is "[ADDRESS:]PORT", ADDRESS as numbers and, of IPv6, in brackets. NULL after a message. */
+struct server *server_open(const char *where, server_page *page, void *context);
+void server_close(struct server *server);
+
+/* Fills in what to wait for, SERVER_POLLS at most; returns how many. NULL has none. */
+unsigned server_polls(const struct server *server, struct pollfd *polls);
+
+/* After poll(), with what server_polls() filled in. */
+void server_serve(struct server *server, const struct pollfd *polls);
+
+/* As poll() counts: until a connection has had its time; -1: there is none. */
+int server_patience_ms(const struct server *server);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "live/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "live/filter.h"
+#include "live/findings.h"
+#include "live/packet_file.h"
+
+/* How often an interface that is gone is looked for. */
+#define LOOK_AGAIN_MS 500
+
+static void tell(int event) {
+    const uint64_t once = 1;
+    if (write(event, &once, sizeof once) < 0) /* it is full: it was told before */
+        return;
+}
+
+void live_stop(struct live *live) {
+    atomic_store(&live->stops, true);
+    tell(live->stop_event);
+}
+
+static void fail(struct live *live, int code) {
+    int none = CARRY_OK;
+    atomic_compare_exchange_strong(&live->error, &none, code);
+}
+
+/* --- Sides --- */
+
+static void free_side(struct side *side) {
+    carry_capture_checker_free(side->checker);
+    carry_capture_summary_free(side->summary);
+    free(side->packets);
+    free(side);
+}
+
+/* False without memory. */
+static bool open_side(struct side *side) {
+    const struct carry_capture_check_options options = {
+        .threads = 1,
+        .finding = side->watch->live->options.bad_only ? findings_take : NULL,
+        .user = side,
+    };
+    side->summary = carry_capture_summary_create();
+    side->packets = calloc(WATCH_BATCH, sizeof *side->packets);
+    return side->summary && side->packets &&
+           carry_capture_checker_create(&options, &side->checker) == CARRY_OK &&
+           carry_capture_checker_begin(side->checker, side->summary) == CARRY_OK;
+}
+
+static struct side *add_side(struct watch *watch, unsigned interface, bool sent) {
+    struct side *side = calloc(1, sizeof *side);
+    if (!side)
+        return NULL;
+    *side = (struct side){.watch = watch, .interface = interface, .sent = sent};
+    if (!open_side(side)) {
+        free_side(side);
+        return NULL;
+    }
+    watch->sides[watch->sides_count++] = side;
+    return watch->of[interface][sent] = side;
+}
+
+static struct side *find_side(struct watch *watch, const struct ring_packet *packet) {
+    const bool sent = packet->packet.flags & CARRY_CAPTURE_PACKET_SENT;
+    const unsigned interface =
+        interfaces_find(&watch->live->interfaces, &watch->cache, packet->interface);
+    struct side *side = watch->of[interface][sent];
+    return side ? side : add_side(watch, interface, sent);
+}
+
+/* --- Packets --- */
+
+/* How many of `count` packets are still wanted; gives them numbers from *first on. */
+static size_t take_numbers(struct live *live, size_t count, uint64_t *first) {
+    const uint64_t before = atomic_fetch_add(&live->packets, count);
+    const uint64_t wanted = live->options.packets;
+    *first = before + 1;
+    if (before >= wanted)
+        return 0;
+    return wanted - before < count ? (size_t)(wanted - before) : count;
+}
+
+static bool sort_into_sides(struct watch *watch, size_t count, uint64_t first) {
+    for (size_t i = 0; i < count; i++) {
+        struct carry_capture_packet *packet = &watch->packets[i].packet;
+        struct side *side = find_side(watch, &watch->packets[i]);
+        if (!side)
+            return false;
+        packet->number = first + i;
+        packet->interface = side->interface;
+        side->packets[side->count++] = *packet;
+    }
+    return true;
+}
+
+static int judge_sides(struct watch *watch) {
+    int code = CARRY_OK;
+    for (unsigned i = 0; i < watch->sides_count; i++) {
+        struct side *side = watch->sides[i];
+        if (side->count && code == CARRY_OK)
+            code = carry_capture_checker_add(side->checker, side->packets, side->count);
+        side->count = 0;
+    }
+    return code;
+}
+
+static void write_packets(const struct watch *watch, size_t count) {
+    const struct live *live = watch->live;
+    if (!live->file || live->options.bad_only)
+        return;
+    packet_file_lock(live->file);
+    for (size_t i = 0; i < count; i++)
+        packet_file_add(live->file, &watch->packets[i].packet);
+    packet_file_unlock(live->file);
+}
+
+/* Judges the packets that were gathered; false once no more are wanted. */
+static bool judge(struct watch *watch, size_t gathered) {
+    struct live *live = watch->live;
+    uint64_t first;
+    const size_t count = take_numbers(live, gathered, &first);
+    pthread_mutex_lock(&watch->lock);
+    const int code = sort_into_sides(watch, count, first) ? judge_sides(watch) : CARRY_ERROR_MEMORY;
+    pthread_mutex_unlock(&watch->lock);
+    if (code != CARRY_OK)
+        fail(live, code);
+    write_packets(watch, count);
+    return code == CARRY_OK && first + count <= live->options.packets &&
+           !(live->file && packet_file_has_failed(live->file));
+}
+
+static size_t gather(struct watch *watch, struct ring *ring) {
+    size_t count = 0;
+    while (count < WATCH_BATCH && ring_next(ring, &watch->packets[count]))
+        count += filter_passes(watch->live->filter, &watch->packets[count].packet);
+    return count;
+}
+
+/* Judges the packets of a block, which goes back to the kernel; false once no more are wanted. */
+static bool judge_block(struct watch *watch, struct ring *ring) {
+    bool wants = true;
+    size_t count;
+    while (wants && (count = gather(watch, ring)))
+        wants = judge(watch, count);
+    ring_end_block(ring);
+    return wants;
+}
+
+/* One block of each ring; false if there is none. */
+static bool judge_blocks(struct watch *watch, bool *wants) {
+    bool any = false;
+    for (unsigned i = 0; i < watch->rings_count && *wants; i++) {
+        struct ring *ring = &watch->rings[i];
+        if (!ring_begin_block(ring))
+            continue;
+        *wants = judge_block(watch, ring);
+        any = true;
+    }
+    return any;
+}
+
+/* --- The thread --- */
+
+static void await_packets(struct watch *watch) {
+    struct pollfd waits[LIVE_INTERFACES_MAX + 1];
+    const unsigned count = watch->rings_count;
+    for (unsigned i = 0; i < count; i++)
+        waits[i] = (struct pollfd){.fd = watch->rings[i].socket, .events = POLLIN};
+    waits[count] = (struct pollfd){.fd = watch->live->stop_event, .events = POLLIN};
+    if (watch->live->file)
+        packet_file_flush(watch->live->file);
+    if (poll(waits, count + 1, LOOK_AGAIN_MS) < 0)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        if (waits[i].revents & POLLERR)
+            ring_heed_error(&watch->rings[i]);
+        ring_look_again(&watch->rings[i]);
+    }
+}
+
+/* What had come when it was asked to end is still judged, and the ring bounds that. */
+static void judge_rest(struct watch *watch) {
+    const struct timespec rest = {.tv_nsec = RING_LAST_NS};
+    bool wants = true;
+    for (unsigned i = 0; i < watch->rings_count; i++)
+        ring_stop(&watch->rings[i]);
+    nanosleep(&rest, NULL);
+    while (judge_blocks(watch, &wants))
+        continue;
+}
+
+static void *run(void *context) {
+    struct watch *watch = context;
+    struct live *live = watch->live;
+    bool wants = true;
+    while (wants && !atomic_load(&live->stops))
+        if (!judge_blocks(watch, &wants))
+            await_packets(watch);
+    if (wants)
+        judge_rest(watch);
+    else
+        tell(live->end_event);
+    return NULL;
+}
+
+bool watch_start(struct watch *watch) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    errno = pthread_create(&watch->thread, NULL, run, watch);
+    watch->runs = !errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return watch->runs;
+}
+
+void watch_end(struct watch *watch) {
+    if (watch->runs)
+        pthread_join(watch->thread, NULL);
+    watch->runs = false;
+    for (unsigned i = 0; i < watch->sides_count; i++)
+        carry_capture_checker_end(watch->sides[i]->checker);
+}
+
+uint64_t watch_drops(struct watch *watch, unsigned number) {
+    return ring_drops(&watch->rings[number]);
+}
+
+bool watch_open(struct watch *watch, struct live *live, int fanout) {
+    const struct live_options *options = &live->options;
+    *watch = (struct watch){.live = live, .lock = PTHREAD_MUTEX_INITIALIZER};
+    watch->packets = calloc(WATCH_BATCH, sizeof *watch->packets);
+    if (!watch->packets)
+        return false;
+    for (unsigned i = 0; i < options->interfaces_count; i++) {
+        const struct ring_options own = {
+            .size = (size_t)(options->ring_kib << 10) / options->threads,
+            .promiscuous = options->promiscuous,
+            .filter = filter_of_kernel(live->filter),
+            .fanout = fanout ? fanout + (int)i : 0,
+        };
+        watch->rings_count++;
+        if (!ring_open(&watch->rings[i], options->interfaces[i], &own))
+            return false;
+    }
+    return true;
+}
+
+void watch_close(struct watch *watch) {
+    for (unsigned i = 0; i < watch->rings_count; i++)
+        ring_close(&watch->rings[i]);
+    for (unsigned i = 0; i < watch->sides_count; i++)
+        free_side(watch->sides[i]);
+    free(watch->packets);
+}
