@@ -12,6 +12,7 @@
 
 #include "capture/bad_file.h"
 #include "capture/check_jit.h"
+#include "capture/check_metrics.h"
 #include "capture/check_options.h"
 #include "capture/check_print.h"
 #include "capture/folder.h"
@@ -31,6 +32,7 @@ struct run {
     struct check_jit *jit;     /* NULL: not wanted */
     struct bad_file *bad_file; /* NULL: not wanted */
     bool spares_input;         /* the bad file is given up: it would replace a capture */
+    bool spares_metrics;       /* the same of the file of metrics */
     struct check_print print;
     uint64_t skipped; /* files of folders that are no captures */
     bool no_memory;
@@ -156,10 +158,19 @@ static bool spares(struct run *run, const struct stat *status) {
     return replaces;
 }
 
+/* The file of metrics is written at the end. */
+static void spare_metrics(struct run *run, const struct stat *status) {
+    struct stat present;
+    const char *path = run->options.metrics_file;
+    if (path && stat(path, &present) == 0 && output_is_same(&present, status))
+        run->spares_metrics = true;
+}
+
 static void check_readable(struct run *run, const char *path, struct carry_capture *capture,
                            const struct stat *status) {
     if (run->bad_file && S_ISREG(status->st_mode))
         bad_file_restrict(run->bad_file, status->st_mode);
+    spare_metrics(run, status);
     check_capture(run, path, capture);
 }
 
@@ -264,6 +275,14 @@ static void close_bad_file(struct run *run) {
         file_error(run, run->options.write_bad, output_problem(errno));
 }
 
+static void write_metrics(struct run *run) {
+    const char *path = run->options.metrics_file;
+    if (path && run->spares_metrics)
+        file_error(run, path, "is a capture that was checked: not replaced");
+    else if (path && !check_metrics_write(path, &run->print))
+        file_error(run, path, output_problem(errno));
+}
+
 /* Lines that are listed meanwhile would stand among what is drawn. */
 static bool shows_progress(const struct check_options *options) {
     bool lists_here = options->bad_only && isatty(STDOUT_FILENO);
@@ -285,6 +304,7 @@ static void check_all(struct run *run, char **paths, int count) {
     progress_end();
     check_print_total(&run->print, run->skipped);
     close_bad_file(run);
+    write_metrics(run);
 }
 
 int command_check(int argc, char **argv) {

@@ -55,6 +55,8 @@ static const char usage[] =
     "  -w, --write-bad=FILE    write the packets with bad or illegal checksums as\n"
     "                          pcapng to FILE, with the permissions that all captures\n"
     "                          have in common\n"
+    "      --metrics-file=FILE write counts over all captures to FILE, for\n"
+    "                          node_exporter's textfile collector\n"
     "\n"
     "Selection:\n"
     "  -c, --count=COUNT       check only the first COUNT packets of each capture\n"
@@ -184,6 +186,7 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"show", 'n', .number = &options->show, OPTION_RANGE(0, SHOWN_MAX)},
         {"quiet", 'q', .flag = &options->quiet},
         {"write-bad", 'w', .text = &options->write_bad},
+        {"metrics-file", .text = &options->metrics_file},
         {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
         {"proto", 'p', .set = set_protocols, .target = options},
         {"partial", .set = set_partial, .target = options},

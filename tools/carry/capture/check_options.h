@@ -22,12 +22,13 @@ struct check_options {
     bool reassemble;
     bool no_tunnels; /* for `packet`, when all options are read */
     uint64_t show;
-    uint64_t threads;      /* 0: one for each core */
-    uint64_t packets;      /* to be read of each file; 0: all */
-    uint64_t jit;          /* packets of a shape that is worth a function; 0: none */
-    unsigned wrong;        /* verdicts that make a capture bad, a bit each */
-    unsigned listed;       /* verdicts of which each sum is listed */
-    const char *write_bad; /* NULL: nowhere */
+    uint64_t threads;         /* 0: one for each core */
+    uint64_t packets;         /* to be read of each file; 0: all */
+    uint64_t jit;             /* packets of a shape that is worth a function; 0: none */
+    unsigned wrong;           /* verdicts that make a capture bad, a bit each */
+    unsigned listed;          /* verdicts of which each sum is listed */
+    const char *write_bad;    /* NULL: nowhere */
+    const char *metrics_file; /* the same */
     enum carry_protocol protocols[CARRY_PROTOCOL_COUNT]; /* that are looked at */
     size_t protocol_count;                               /* 0: all */
     struct carry_packet_options packet;
