@@ -51,6 +51,7 @@ PRINT = {
     ],
     "bench_copy": [["bench", "copy", "-J", *ONE, "--mode", "beside"]],
     "bench_capture": [["bench", "capture", "-J", "--size=1M"]],
+    "bench_live": [["bench", "live", "-J", "--quick"]],
     "bench_patch": [["bench", "patch", "-J", "--quick"]],
     "bench_hook": [["bench", "hook", "-J", "--quick"]],
     "bench_xstate": [["bench", "xstate", "-J", "--quick"]],
@@ -70,6 +71,7 @@ LINES |= {"xstate_leavers", "live", "live_bad_only"}
 # What a machine, or how the tool was built, may lack: as the tool says it.
 SAID = ["no kernel was built", "built without", "beside the tool or where it is installed"]
 SAID += ["cannot trace process", "cannot read thread", "needs the capability CAP_NET_RAW"]
+SAID += ["bench live needs"]
 MISSING = [*SAID, "Operation not permitted"]
 if "CARRY_SANITIZED" in os.environ:  # the sanitizer has a strlen() of its own
     MISSING.append("cannot hook a function: unknown name")

@@ -13,7 +13,7 @@ from conftest import CLEAN, ERROR, SOURCE, Run
 COMMANDS = [
     *("check", "fix", "explain", "live", "cpu", "sites"),
     *(f"bench {name}" for name in ("sum", "crc", "copy", "capture", "patch", "hook", "xstate")),
-    *("bench ring0", "bench jit"),
+    *("bench live", "bench ring0", "bench jit"),
     *(f"xstate {name}" for name in ("layout", "cost", "who", "prof", "leavers")),
 ]
 
