@@ -48,13 +48,21 @@ static void report_progress(struct fix *fix) {
         fix->cancelled |= !options->progress(options->user, &fix->progress);
 }
 
-static bool on_idle(void *context) {
-    report_progress(context);
-    return !has_ended(context);
+static bool goes_on(struct fix *fix) {
+    report_progress(fix);
+    return !has_ended(fix);
 }
 
 static int on_full(void *context) {
-    return on_idle(context) ? 0 : ECANCELED;
+    return goes_on(context) ? 0 : ECANCELED;
+}
+
+/* Who reads a stream is not to wait for what is here until more comes. */
+static bool on_idle(void *context) {
+    struct fix *fix = context;
+    if (fix->sink && !fix->sink->rewrite)
+        carry_input_flush(&fix->capture->input);
+    return goes_on(fix);
 }
 
 bool carry_capture_fix_reads_twice(const struct carry_capture *capture,

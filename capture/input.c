@@ -11,7 +11,7 @@
 bool carry_input_open(struct input *input, input_read_fn *read, void *context, size_t capacity) {
     *input = (struct input){.read = read, .context = context, .capacity = capacity};
     input->window = malloc(capacity);
-    input->at = input->end = input->window;
+    input->at = input->end = input->passed = input->window;
     return input->window != NULL;
 }
 
@@ -20,7 +20,7 @@ void carry_input_close(struct input *input) {
 }
 
 void carry_input_restart(struct input *input) {
-    input->at = input->end = input->window;
+    input->at = input->end = input->passed = input->window;
     input->end_offset = 0;
     input->error = 0;
     input->ended = false;
@@ -34,7 +34,7 @@ struct window carry_input_swap(struct input *input, struct window window) {
     memcpy(window.bytes, input->at, held);
     input->window = window.bytes;
     input->capacity = window.capacity;
-    input->at = window.bytes;
+    input->at = input->passed = window.bytes;
     input->end = window.bytes + held;
     return old;
 }
@@ -51,16 +51,16 @@ static bool grow(struct input *input, size_t size) {
     }
     input->window = window;
     input->capacity = capacity;
-    input->at = window;
+    input->at = input->passed = window;
     input->end = window + held;
     return true;
 }
 
-/* Hands what was gone over to the sink, before it leaves the window. */
-static void pass_on(struct input *input) {
+void carry_input_flush(struct input *input) {
     if (input->sink &&
-        !input->sink(input->sink_context, input->window, (size_t)(input->at - input->window)))
+        !input->sink(input->sink_context, input->passed, (size_t)(input->at - input->passed)))
         input->sink_is_full = true;
+    input->passed = input->at;
 }
 
 /* Room behind `end`, which has reached the end of the window. */
@@ -69,10 +69,10 @@ static bool make_room(struct input *input, size_t size) {
         input->error = input->watcher.full(input->watcher.context);
     if (input->error)
         return false;
-    pass_on(input);
+    carry_input_flush(input);
     size_t held = carry_input_held(input);
     memmove(input->window, input->at, held);
-    input->at = input->window;
+    input->at = input->passed = input->window;
     input->end = input->window + held;
     return held < input->capacity || grow(input, size);
 }
@@ -109,8 +109,8 @@ bool carry_input_drain(struct input *input) {
     do
         input->at = input->end;
     while (!input->sink_is_full && carry_input_fill(input, 1));
-    pass_on(input);
-    input->at = input->end = input->window;
+    carry_input_flush(input);
+    input->at = input->end = input->passed = input->window;
     return !input->error;
 }
 
@@ -120,9 +120,10 @@ void carry_input_drop(struct input *input) {
 }
 
 bool carry_input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size) {
+    const uint64_t start = input->end_offset - (uint64_t)(input->end - input->window);
     if (offset < carry_input_start(input))
         return false;
-    memcpy(input->window + (offset - carry_input_start(input)), bytes, size);
+    memcpy(input->window + (offset - start), bytes, size);
     return true;
 }
 

@@ -42,12 +42,13 @@ struct input {
     void *context;
     uint8_t *window;
     size_t capacity;
-    const uint8_t *at;   /* the next byte */
-    const uint8_t *end;  /* of the bytes read so far */
-    uint64_t end_offset; /* of `end` in the file */
-    int error;           /* errno of the read that failed, or 0; then nothing more is read, */
-    bool ended;          /* nor behind the end of the file */
-    bool stopped;        /* who reads was stopped before the end of the file */
+    const uint8_t *at;     /* the next byte */
+    const uint8_t *end;    /* of the bytes read so far */
+    const uint8_t *passed; /* of the bytes that the sink has got */
+    uint64_t end_offset;   /* of `end` in the file */
+    int error;             /* errno of the read that failed, or 0; then nothing more is read, */
+    bool ended;            /* nor behind the end of the file */
+    bool stopped;          /* who reads was stopped before the end of the file */
     input_sink_fn *sink; /* NULL, or what gets all bytes, in order, before they leave the window */
     void *sink_context;
     bool sink_is_full; /* it wants no more */
@@ -73,12 +74,15 @@ bool carry_input_fill(struct input *input, size_t size);
 /* Goes to the end of the file; false on an error. Then the sink has had all that it wants. */
 bool carry_input_drain(struct input *input);
 
+/* Hands what was gone over to the sink, which otherwise gets it when the window is full. */
+void carry_input_flush(struct input *input);
+
 /* Forgets what is held, as if the file ended before. */
 void carry_input_drop(struct input *input);
 
 /*
- * Writes over bytes that were read, where they are still in the window: false, and nothing changes,
- * if they have left it, to the sink. Bytes that were asked for as one run leave it as one.
+ * Writes over bytes that were read: false, and nothing changes, if the sink has got them, or would
+ * have if there were one. Bytes that were asked for as one run are handed on as one.
  */
 bool carry_input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size);
 
@@ -98,9 +102,9 @@ static inline uint64_t carry_input_offset(const struct input *input) {
     return input->end_offset - carry_input_held(input);
 }
 
-/* Where in the file the bytes begin that the window still holds. */
+/* Where in the file the bytes begin that were not handed on. */
 static inline uint64_t carry_input_start(const struct input *input) {
-    return input->end_offset - (uint64_t)(input->end - input->window);
+    return input->end_offset - (uint64_t)(input->end - input->passed);
 }
 
 /*

@@ -176,6 +176,76 @@ static void test_stream(const struct bytes *bytes, const struct bytes *apart) {
     }
 }
 
+/* Says before each piece that nothing has come, and sees what a stream has got by then. */
+struct trickle {
+    const struct bytes *bytes;
+    const size_t *ends; /* of the headers and of each packet */
+    size_t count, next;
+    bool waits;
+    const struct bowl *bowl;
+    unsigned late; /* pieces that were not in the bowl when the next one came */
+};
+
+static int64_t read_trickle(void *user, void *buffer, size_t size) {
+    struct trickle *trickle = user;
+    const size_t at = trickle->next ? trickle->ends[trickle->next - 1] : 0;
+    trickle->waits = !trickle->waits;
+    if (trickle->waits)
+        return -EAGAIN;
+    trickle->late += trickle->bowl->bytes.size != at;
+    if (trickle->next == trickle->count)
+        return 0;
+    const size_t piece = trickle->ends[trickle->next++] - at;
+    if (piece > size)
+        return -EIO;
+    memcpy(buffer, trickle->bytes->data + at, piece);
+    return (int64_t)piece;
+}
+
+/* Where the packets of a capture end, and in front of them its headers; how many ends these are. */
+static size_t find_ends(const struct bytes *bytes, size_t tail, size_t ends[CAPTURE_PACKETS + 1]) {
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    size_t count = 0;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET) {
+        const size_t padded = tail ? (packet->captured + 3) / 4 * 4 : packet->captured;
+        if (!count)
+            ends[count++] = (size_t)packet->offset - (tail ? 28 : 16);
+        ends[count++] = (size_t)packet->offset + padded + tail;
+    }
+    carry_capture_close(capture);
+    return count;
+}
+
+/* A packet leaves before the next one is asked for: its delay is none. */
+static void test_delay(enum carry_capture_format format) {
+    struct bytes bytes = make_capture(format);
+    struct bowl bowl = {0};
+    size_t ends[CAPTURE_PACKETS + 1];
+    const size_t count = find_ends(&bytes, format == CARRY_CAPTURE_FORMAT_PCAPNG ? 4 : 0, ends);
+    struct trickle trickle = {.bytes = &bytes, .ends = ends, .count = count, .bowl = &bowl};
+    const struct carry_capture_source source = {.read = read_trickle, .user = &trickle};
+    struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_repairs *repairs;
+    struct carry_capture *capture;
+    sink.rewrite = NULL;
+    carry_capture_open_source(&source, &capture, NULL);
+    const bool ok = carry_capture_fix(capture, NULL, &sink, &repairs) == CARRY_OK &&
+                    count == CAPTURE_PACKETS + 1 && ends[count - 1] == bytes.size;
+    const struct carry_capture_group *written =
+        carry_capture_left_group(repairs, UDP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_WRITTEN);
+    tap_ok(ok && trickle.next == count && trickle.late == 0 && bowl.bytes.size == bytes.size,
+           "%s: a stream has each packet before the next one comes",
+           carry_capture_format_name(format));
+    tap_ok(written->count == 1 && count_imperfect(&bowl.bytes) == 1,
+           "and a datagram is not waited for");
+    carry_capture_repairs_free(repairs);
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+    bytes_free(&bytes);
+}
+
 /* The second fragment of the datagram, far in front of the first one. */
 static struct bytes pull_apart(const struct bytes *bytes) {
     struct bowl bowl = {0};
@@ -464,6 +534,8 @@ int main(void) {
     test_only_bad(&bytes);
     test_dry(&bytes);
     test_stream(&bytes, &apart);
+    test_delay(CARRY_CAPTURE_FORMAT_PCAP);
+    test_delay(CARRY_CAPTURE_FORMAT_PCAPNG);
     test_rewritten(&apart);
     test_compressed(&bytes, make_gzip(&bytes), "gzip");
     test_compressed(&bytes, make_zstd(&bytes), "zstd");

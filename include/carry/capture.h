@@ -506,7 +506,7 @@ typedef int carry_capture_write_fn(void *user, const void *bytes, size_t size);
 /* Overwrites written bytes, `offset` bytes from the first one; returns 0 or a negative errno. */
 typedef int carry_capture_rewrite_fn(void *user, uint64_t offset, const void *bytes, size_t size);
 
-/* Where bytes go. */
+/* Where bytes go. Without `rewrite` it is a stream, such as a pipe. */
 struct carry_capture_sink {
     carry_capture_write_fn *write;
     carry_capture_rewrite_fn *rewrite; /* NULL: written bytes cannot change */
@@ -579,6 +579,9 @@ struct carry_capture_repairs;
  * it. A compressed capture is written uncompressed. No packet may have been read before, unless the
  * capture was rewound (otherwise CARRY_ERROR_INVALID). With `sink` NULL nothing is written, and the
  * repairs are those that would be made.
+ *
+ * A stream gets every whole packet that has been read before the library waits for input: before a
+ * descriptor blocks, and whenever a source returns -EAGAIN. No packet is held back for a later one.
  *
  * A checksum over a fragmented datagram is repaired when the last fragment arrives. If a fragment
  * was already written by then and sink->rewrite is NULL, the checksum is left
