@@ -59,12 +59,21 @@ static bool await_bytes(struct carry_capture *capture) {
     return await_bytes(capture);
 }
 
+/* A regular file never waits, and what it holds can be read later. */
+static bool is_wanted(struct carry_capture *capture) {
+    struct pollfd stop = {.fd = capture->file.stop, .events = POLLIN};
+    if (stop.fd < 0 || poll(&stop, 1, 0) <= 0)
+        return true;
+    carry_format_source(capture)->stopped = true;
+    return false;
+}
+
 int64_t carry_file_read(void *context, void *buffer, size_t size) {
     struct carry_capture *capture = context;
     struct file *file = &capture->file;
     ssize_t got;
     do {
-        if (file->waits && !await_bytes(capture))
+        if (file->waits ? !await_bytes(capture) : !is_wanted(capture))
             return 0;
         got = read(file->descriptor, buffer, size);
     } while (got < 0 && errno == EAGAIN && file->waits);
@@ -84,6 +93,5 @@ void carry_file_close(struct file *file) {
 }
 
 void carry_capture_stop_on(struct carry_capture *capture, int descriptor) {
-    if (capture->file.waits)
-        capture->file.stop = descriptor;
+    capture->file.stop = descriptor;
 }

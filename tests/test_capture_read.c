@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -228,6 +229,32 @@ static void test_stop(const struct bytes *bytes) {
     }
 }
 
+/* It ends with the window that was read before. */
+static void test_stopped_file(void) {
+    struct bytes bytes = make_long_capture(1000);
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    FILE *file = tmpfile();
+    int stop[2];
+    if (!file || pipe(stop) || fwrite(bytes.data, bytes.size, 1, file) != 1 || fflush(file))
+        abort();
+    rewind(file);
+    carry_capture_open_fd(fileno(file), &capture, NULL);
+    carry_capture_stop_on(capture, stop[0]);
+    bool ok =
+        carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && write(stop[1], "", 1) == 1;
+    const struct reading rest = read_all(capture);
+    ok &= rest.result == CARRY_CAPTURE_END && rest.packets &&
+          rest.packets < 1000 * CAPTURE_PACKETS - 1 &&
+          carry_capture_last_error(capture)->code == CARRY_OK;
+    tap_ok(ok, "a file that is stopped: what had been read, and no damage");
+    carry_capture_close(capture);
+    close(stop[0]);
+    close(stop[1]);
+    fclose(file);
+    bytes_free(&bytes);
+}
+
 static bool refuses(const char *path, int system) {
     struct carry_capture *capture = (void *)1;
     struct carry_capture_error error;
@@ -371,6 +398,7 @@ int main(void) {
     test_descriptor(&pcapng);
     test_pipe(&pcapng);
     test_stop(&pcapng);
+    test_stopped_file();
     test_unopened();
     test_formats();
     test_compressions();

@@ -147,10 +147,11 @@ CARRY_API uint64_t carry_capture_position(const struct carry_capture *capture);
 CARRY_API int carry_capture_descriptor(const struct carry_capture *capture);
 
 /*
- * Ends a capture from a pipe, socket or device once `descriptor` becomes readable. The library
- * still reads the bytes that have arrived, and those that arrive within half a second. It drops a
- * packet that this end cuts, and reports no damage. `descriptor` may be an eventfd, or a pipe that
- * a signal handler writes to; it is never read. -1 cancels the request. Other captures ignore it.
+ * Ends a capture that was opened by path or descriptor once `descriptor` becomes readable. Of a
+ * pipe, socket or device the library still reads the bytes that have arrived, and those that arrive
+ * within half a second; of a regular file it reads no more. It drops a packet that this end cuts,
+ * and reports no damage. `descriptor` may be an eventfd, or a pipe that a signal handler writes to;
+ * it is never read. -1 cancels the request. Other captures ignore it.
  */
 CARRY_API void carry_capture_stop_on(struct carry_capture *capture, int descriptor);
 
