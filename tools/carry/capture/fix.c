@@ -33,7 +33,11 @@ static const char usage[] =
     "Ctrl-C ends input from a pipe; what was read is copied. OUTPUT is written as a\n"
     "whole or not at all, and must not be FILE.\n"
     "\n"
-    "  -o, --output=OUTPUT  write the copy to OUTPUT\n"
+    "OUTPUT may be -, a pipe or a device too. Then each packet leaves as soon as it\n"
+    "has come, so a datagram is repaired only if no fragment of it has left before\n"
+    "the last one comes. With -o - the summary goes to standard error.\n"
+    "\n"
+    "  -o, --output=OUTPUT  write the copy to OUTPUT; - is standard output\n"
     "      --only=VERDICTS  repair only checksums of these verdicts: bad, partial or\n"
     "                       illegal, separated by commas. SCTP checksums that verify\n"
     "                       as Adler-32 are repaired only if bad is named. Packets of\n"
@@ -53,7 +57,8 @@ static const char usage[] =
     "Examples:\n"
     "  carry fix offloaded.pcap -o fixed.pcap --only partial\n"
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
-    "  carry fix capture.pcap.gz --dry-run\n";
+    "  carry fix capture.pcap.gz --dry-run\n"
+    "  tcpdump -U -w - | carry fix - -o - --only partial | zeek -r -\n";
 
 struct options {
     const char *input;
@@ -69,6 +74,8 @@ struct run {
     struct options options;
     struct carry_capture *capture;
     struct output output; /* the copy */
+    bool is_direct;       /* ... which leaves as it is written */
+    bool takes_stops;
     struct output log;
     FILE *log_stream; /* NULL: none is wanted */
     struct carry_capture_repairs *repairs;
@@ -110,8 +117,9 @@ static int check_options(const struct options *options, int files) {
         return command_usage("fix", "no --output given: captures are never changed in place");
     if (options->output && options->dry_run)
         return command_usage("fix", "--dry-run and --output exclude each other");
-    if (options->output && strcmp(options->output, "-") == 0)
-        return command_usage("fix", "--output must name a file, not standard output");
+    if (options->output && output_is_stdout(options->output) && options->log &&
+        output_is_stdout(options->log))
+        return command_usage("fix", "--output and --log cannot both be standard output");
     if (options->output && file_name_is_packed(options->output))
         return command_usage("fix",
                              "--output does not compress: '%s' is the name of a compressed file",
@@ -145,17 +153,43 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
 
 /* --- Files --- */
 
+static const char input_is_output[] = "is the input, which must not change";
+
 /* Opens what is to appear under `path`, unless that is the input, by whatever name or link. */
 static int open_output(const struct run *run, struct output *output, const char *path) {
     struct stat input, present;
     if (!source_status(run->capture, &input))
         return command_file_error(run->options.input, strerror(errno));
     if (stat(path, &present) == 0 && output_is_same(&input, &present))
-        return command_file_error(path, "is the input, which must not change");
+        return command_file_error(path, input_is_output);
     mode_t mode = S_ISREG(input.st_mode) ? input.st_mode & 0666 : 0666;
     if (!output_open(output, path, mode))
         return command_file_error(path, output_problem(errno));
     return STATUS_CLEAN;
+}
+
+/* Is it the same file for a reader of the one and a writer of the other? A socket has two ways. */
+static bool feeds_itself(const struct run *run) {
+    struct stat input, output;
+    return source_status(run->capture, &input) && fstat(run->output.descriptor, &output) == 0 &&
+           output_is_same(&input, &output) && (S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode));
+}
+
+static int open_direct(struct run *run) {
+    const char *path = run->options.output;
+    run->is_direct = true;
+    if (!output_open_direct(&run->output, path))
+        return command_file_error(output_name(path), output_problem(errno));
+    if (feeds_itself(run))
+        return command_file_error(output_name(path), input_is_output);
+    return STATUS_CLEAN;
+}
+
+static int open_copy(struct run *run) {
+    const char *path = run->options.output;
+    if (!path)
+        return STATUS_CLEAN;
+    return output_is_direct(path) ? open_direct(run) : open_output(run, &run->output, path);
 }
 
 static bool logs_to_output(const struct run *run) {
@@ -177,8 +211,18 @@ static int open_log(struct run *run) {
     return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
+/* From now on a first signal ends the input, and nothing else. */
+static void take_stops(struct run *run) {
+    if (!run->takes_stops)
+        carry_capture_stop_on(run->capture, signals_stop_begin());
+    run->takes_stops = true;
+}
+
+/* A signal that ended the command between the first write and the last would cut a stream. */
 static int write_bytes(void *user, const void *bytes, size_t size) {
     struct run *run = user;
+    if (run->is_direct)
+        take_stops(run);
     output_write(&run->output, bytes, size);
     return -run->output.error;
 }
@@ -193,9 +237,7 @@ static int open_files(struct run *run) {
     struct stat input;
     if (source_status(run->capture, &input) && output_is_own(&input))
         return command_file_error(run->options.input, output_problem(ETXTBSY));
-    int status = STATUS_CLEAN;
-    if (run->options.output)
-        status = open_output(run, &run->output, run->options.output);
+    int status = open_copy(run);
     return status == STATUS_CLEAN ? open_log(run) : status;
 }
 
@@ -213,6 +255,13 @@ static int give_up_output(const struct run *run) {
     return STATUS_ERROR;
 }
 
+/* Nobody is left to read a stream, and that needs no message. */
+static int fail_output(const struct run *run) {
+    if (run->is_direct && run->output.error == EPIPE)
+        return STATUS_ERROR;
+    return command_file_error(output_name(run->options.output), output_problem(run->output.error));
+}
+
 /* Both files appear, or a message tells why not, and none does. */
 static int publish(struct run *run) {
     const struct options *options = &run->options;
@@ -221,7 +270,7 @@ static int publish(struct run *run) {
                    ? give_up_output(run)
                    : command_file_error(options->log, output_problem(run->log.error));
     if (options->output && !(output_finish(&run->output) && output_publish(&run->output)))
-        return command_file_error(options->output, output_problem(run->output.error));
+        return fail_output(run);
     if (run->log.path && !output_publish(&run->log))
         return command_file_error(options->log, output_problem(run->log.error));
     return STATUS_CLEAN;
@@ -260,7 +309,10 @@ static struct carry_capture_fix_options fix_options(struct run *run) {
 static int copy(struct run *run) {
     const struct carry_capture_fix_options options = fix_options(run);
     const struct carry_capture_sink sink = {
-        .write = write_bytes, .rewrite = rewrite_bytes, .user = run};
+        .write = write_bytes,
+        .rewrite = run->output.is_stream ? NULL : rewrite_bytes,
+        .user = run,
+    };
     int code = carry_capture_fix(run->capture, &options, run->options.output ? &sink : NULL,
                                  &run->repairs);
     const struct carry_capture_error error = source_error(run->capture);
@@ -299,9 +351,11 @@ static void print_report(const struct run *run) {
         fix_report_text(&report);
 }
 
-/* Changes that are listed meanwhile would stand among what is drawn. */
+/* Changes that are listed meanwhile would stand among what is drawn, or what a reader prints. */
 static bool shows_progress(const struct run *run) {
     bool lists_here = logs_to_output(run) && isatty(STDOUT_FILENO);
+    if (run->is_direct)
+        return !run->output.is_stream;
     return run->options.quiet || (!lists_here && !progress_is_piped());
 }
 
@@ -312,14 +366,18 @@ static uint64_t work_size(struct run *run) {
            << carry_capture_fix_reads_twice(run->capture, &options);
 }
 
-static int fix_capture(struct run *run) {
+static int work(struct run *run) {
     if (shows_progress(run))
         progress_begin(work_size(run));
     if (source_waits(run->capture))
-        carry_capture_stop_on(run->capture, signals_stop_begin());
+        take_stops(run);
+    return copy(run);
+}
+
+static int fix_capture(struct run *run) {
     int status = open_files(run);
     if (status == STATUS_CLEAN)
-        status = copy(run);
+        status = work(run);
     if (status == STATUS_CLEAN)
         status = publish(run);
     close_files(run);

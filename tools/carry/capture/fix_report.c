@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/json.h"
+#include "common/output.h"
 #include "common/text.h"
 
 static unsigned shown(const struct carry_capture_group *group) {
@@ -150,7 +151,7 @@ static void print_outcome(const struct fix_report *report) {
                text_colour(COLOUR_NONE));
     if (report->output) {
         fputs("; written to ", stdout);
-        text_print_name(stdout, report->output);
+        text_print_name(stdout, output_name(report->output));
     }
     putchar('\n');
 }

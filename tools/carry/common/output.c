@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,13 +42,14 @@ bool output_is_same(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+static bool leads_to(int descriptor, const struct stat *status) {
+    struct stat there;
+    return fstat(descriptor, &there) == 0 && output_is_same(&there, status);
+}
+
 /* A new file in its place would take nothing of what is still printed. */
 static bool is_printed_to(const struct stat *status) {
-    struct stat printed;
-    for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++)
-        if (fstat(descriptor, &printed) == 0 && output_is_same(&printed, status))
-            return true;
-    return false;
+    return leads_to(STDOUT_FILENO, status) || leads_to(STDERR_FILENO, status);
 }
 
 /* Why nothing can appear in place of what is there, as an errno; 0 if it can. */
@@ -78,10 +80,8 @@ static char *resolve(const char *path) {
 }
 
 bool output_is_own(const struct stat *status) {
-    struct stat written;
     for (size_t i = 0; i < OUTPUTS_MAX; i++)
-        if (live[i] && fstat(live[i]->descriptor, &written) == 0 &&
-            output_is_same(&written, status))
+        if (live[i] && leads_to(live[i]->descriptor, status))
             return true;
     return S_ISREG(status->st_mode) && is_printed_to(status);
 }
@@ -90,10 +90,14 @@ const char *output_problem(int error) {
     switch (error) {
     case EALREADY:
         return "is an output of this command already";
+    case EBUSY:
+        return "is the standard error of this command, too";
     case EEXIST:
         return "is not a regular file";
     case ELOOP:
         return "is a dangling link";
+    case ENOTTY:
+        return "is a terminal, and a capture is not text";
     case EPERM:
         return "is write-protected";
     case ETXTBSY:
@@ -223,12 +227,87 @@ bool output_open(struct output *output, const char *path, mode_t mode) {
     return output->path != NULL;
 }
 
+/* --- Direct outputs --- */
+
+static bool is_pipe(const struct stat *status) {
+    return S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
+}
+
+/* /dev/fd/1 is the pipe itself. */
+bool output_is_stdout(const char *path) {
+    struct stat status;
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ||
+           (stat(path, &status) == 0 && is_pipe(&status) && leads_to(STDOUT_FILENO, &status));
+}
+
+bool output_is_direct(const char *path) {
+    struct stat status;
+    return output_is_stdout(path) ||
+           (stat(path, &status) == 0 && (is_pipe(&status) || S_ISCHR(status.st_mode)));
+}
+
+const char *output_name(const char *path) {
+    return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
+static int open_direct(const char *path, bool is_stdout) {
+    return is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                     : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/* Why no capture can go there, as an errno; 0 if it can. */
+static int direct_obstacle(int descriptor) {
+    struct stat status;
+    if (fstat(descriptor, &status))
+        return errno;
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY)
+        return EBADF;
+    if (isatty(descriptor))
+        return ENOTTY;
+    return !S_ISCHR(status.st_mode) && leads_to(STDERR_FILENO, &status) ? EBUSY : 0;
+}
+
+/* Files can be written over, unless every write goes to their end. */
+static void find_start(struct output *output) {
+    const off_t start = lseek(output->descriptor, 0, SEEK_CUR);
+    output->is_stream = start < 0 || (fcntl(output->descriptor, F_GETFL) & O_APPEND);
+    output->start = output->is_stream ? 0 : (uint64_t)start;
+}
+
+bool output_open_direct(struct output *output, const char *path) {
+    const bool is_stdout = output_is_stdout(path);
+    *output = (struct output){.path = strdup(path), .descriptor = open_direct(path, is_stdout)};
+    int problem = output->path && output->descriptor >= 0 ? 0 : errno;
+    if (!problem)
+        problem = direct_obstacle(output->descriptor);
+    if (problem) {
+        output_abandon(output);
+        errno = problem;
+        return false;
+    }
+    find_start(output);
+    if (is_stdout)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    return true;
+}
+
+/* --- Writing --- */
+
+/* Where the last write left off; whoever opened a pipe may have made it one that does not wait. */
+static void note_failure(struct output *output) {
+    struct pollfd room = {.fd = output->descriptor, .events = POLLOUT};
+    if (errno == EAGAIN)
+        poll(&room, 1, -1);
+    else if (errno != EINTR)
+        output->error = errno;
+}
+
 void output_write(struct output *output, const void *bytes, size_t size) {
     const char *at = bytes;
     while (size && !output->error) {
         ssize_t written = write(output->descriptor, at, size);
-        if (written < 0 && errno != EINTR)
-            output->error = errno;
+        if (written < 0)
+            note_failure(output);
         if (written > 0) {
             at += written;
             size -= (size_t)written;
@@ -238,6 +317,7 @@ void output_write(struct output *output, const void *bytes, size_t size) {
 
 void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size) {
     const char *at = bytes;
+    offset += output->start;
     while (size && !output->error) {
         ssize_t written = pwrite(output->descriptor, at, size, (off_t)offset);
         if (written < 0 && errno != EINTR)
@@ -279,15 +359,20 @@ void output_restrict(struct output *output, mode_t mode) {
     output->mode &= mode | OWNER_MODE;
 }
 
-bool output_finish(struct output *output) {
+static void give_mode_and_name(struct output *output) {
     sigset_t before;
-    close_stream(output);
     signals_hold(&before);
     if (output->mode & ~OWNER_MODE)
         fchmod(output->descriptor, output->mode); /* where modes mean nothing, that may fail */
     if (!output->error && !*output->temporary && make_name(output, link_unnamed))
         output->error = errno;
     signals_release(&before);
+}
+
+bool output_finish(struct output *output) {
+    close_stream(output);
+    if (output->temporary)
+        give_mode_and_name(output);
     close_descriptor(output);
     if (output->error)
         output_abandon(output);
@@ -304,7 +389,7 @@ static void settle(struct output *output) {
 }
 
 bool output_publish(struct output *output) {
-    if (rename(output->temporary, output->path)) {
+    if (output->temporary && rename(output->temporary, output->path)) {
         output->error = errno;
         output_abandon(output);
         return false;
@@ -318,6 +403,7 @@ void output_abandon(struct output *output) {
         return;
     close_stream(output);
     close_descriptor(output);
-    unlink(output->temporary);
+    if (output->temporary)
+        unlink(output->temporary);
     settle(output);
 }

@@ -10,6 +10,8 @@
  *     output_write(&output, bytes, size);
  *     if (!output_finish(&output) || !output_publish(&output))
  *         return output_problem(output.error);
+ *
+ * And direct outputs, such as pipes: what is written leaves at once, and cannot be taken back.
  */
 #ifndef CARRY_TOOLS_OUTPUT_H
 #define CARRY_TOOLS_OUTPUT_H
@@ -22,12 +24,14 @@
 
 struct output {
     char *path;      /* NULL: closed, or never opened */
-    char *temporary; /* its name meanwhile; "" while it has none */
+    char *temporary; /* its name meanwhile; "" while it has none; NULL: direct */
     FILE *stream;    /* NULL: not asked for */
     int descriptor;
     int error;          /* errno of what failed first, or 0; then no more is written */
     mode_t mode;        /* with which it appears; until then it is for its owner alone */
     struct stat folder; /* in which it appears */
+    bool is_stream;     /* what was written cannot be written over */
+    uint64_t start;     /* where in the descriptor's file it begins */
 };
 
 /*
@@ -36,6 +40,21 @@ struct output {
  * before the umask. A struct that is open must not be moved.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
+
+/* Does this name standard output, "-" among others? */
+bool output_is_stdout(const char *path);
+
+/* Is it that, or a FIFO, socket or device? */
+bool output_is_direct(const char *path);
+
+/*
+ * Opens such an output; false with errno set. The only output to standard output is then this one:
+ * what is printed goes to standard error. A FIFO waits for its reader.
+ */
+bool output_open_direct(struct output *output, const char *path);
+
+/* A path as messages have it: "-" is standard output. */
+const char *output_name(const char *path);
 
 /* Nobody but the owner gets permissions that a file of this mode does not give. */
 void output_restrict(struct output *output, mode_t mode);
