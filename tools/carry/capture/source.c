@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/pipe.h"
+
 struct carry_capture *source_open(const char *path) {
     struct carry_capture *capture;
     struct carry_capture_error error;
@@ -13,6 +15,8 @@ struct carry_capture *source_open(const char *path) {
         carry_capture_open_fd(STDIN_FILENO, &capture, &error);
     else
         carry_capture_open_path(path, &capture, &error);
+    if (capture)
+        pipe_enlarge(carry_capture_descriptor(capture));
     errno = error.code == CARRY_ERROR_MEMORY ? ENOMEM : error.system;
     return capture;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/pipe.h"
 #include "common/signals.h"
 
 #define OUTPUTS_MAX  2
@@ -286,6 +287,7 @@ bool output_open_direct(struct output *output, const char *path) {
         return false;
     }
     find_start(output);
+    pipe_enlarge(output->descriptor);
     if (is_stdout)
         dup2(STDERR_FILENO, STDOUT_FILENO);
     return true;

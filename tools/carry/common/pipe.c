@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "common/pipe.h"
+
+#include <fcntl.h>
+
+/* What every user may have; sixteen times what pipes have by default. */
+#define PIPE_BYTES (1 << 20)
+
+void pipe_enlarge(int descriptor) {
+    fcntl(descriptor, F_SETPIPE_SZ, PIPE_BYTES);
+}
