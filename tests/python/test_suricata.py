@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""An intrusion detection system behind `carry fix -o -`: what Suricata sees with it and without.
+
+The capture has three connections, of which Suricata is to verify the checksums: one is good; the
+client of the second left its checksums to its network card; a segment of the third is damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from captures import CHECK_AT, TCP, Record, ethernet, finish, fold, network, pcap, pseudo, put16
+from conftest import CLEAN
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("suricata"),
+    reason="suricata is not installed (Debian package suricata; for Debian 12, in its backports)",
+)
+
+CLIENT, SERVER, PORT = "10.0.0.5", "10.0.0.9", 8000
+GOOD, OFFLOADED, DAMAGED = 40001, 40002, 40003  # ports of the clients
+FIN, SYN, PSH, ACK = 1, 2, 8, 16
+
+CONFIGURATION = """\
+%YAML 1.1
+---
+outputs:
+  - eve-log:
+      enabled: yes
+      filetype: regular
+      filename: eve.json
+      types: [alert, flow]
+pcap-file:
+  checksum-checks: yes
+stream:
+  checksum-validation: yes
+app-layer:
+  protocols:
+    http:
+      enabled: no
+"""
+
+RULES = """\
+alert tcp any any -> any 8000 \
+(msg:"secret"; flow:established,to_server,only_stream; content:"secret"; sid:1; rev:1;)
+"""
+
+
+def segment(port: int, sums: str, seq: int, ack: int, flags: int, data: bytes = b"") -> bytes:
+    return frame((CLIENT, SERVER), (port, PORT), sums, (seq, ack, flags), data)
+
+
+def answer(port: int, seq: int, ack: int, flags: int) -> bytes:
+    return frame((SERVER, CLIENT), (PORT, port), "good", (seq, ack, flags), b"")
+
+
+def frame(
+    ends: tuple[str, str],
+    ports: tuple[int, int],
+    sums: str,
+    state: tuple[int, int, int],
+    data: bytes,
+) -> bytes:
+    seq, ack, flags = state
+    tcp = struct.pack(">HHLLBBHHH", *ports, seq, ack, 0x50, flags, 65535, 0, 0) + data
+    head = pseudo(*ends, TCP, len(tcp))
+    check = {"good": finish(head + tcp), "bad": finish(head + tcp) ^ 0x1234, "partial": fold(head)}
+    return ethernet(network(*ends, TCP, put16(tcp, CHECK_AT[TCP], check[sums])))
+
+
+def connection(port: int, sums: str, sent: str) -> Iterator[bytes]:
+    """A client whose segments have such sums, and the one with data such a sum, asks a server."""
+    data = b"the secret of " + str(port).encode()
+    end = 101 + len(data)
+    yield segment(port, sums, 100, 0, SYN)
+    yield answer(port, 500, 101, SYN | ACK)
+    yield segment(port, sums, 101, 501, ACK)
+    yield segment(port, sent, 101, 501, PSH | ACK, data)
+    yield answer(port, 501, end, ACK)
+    yield segment(port, sums, end, 501, FIN | ACK)
+    yield answer(port, 501, end + 1, FIN | ACK)
+    yield segment(port, sums, end + 1, 502, ACK)
+
+
+def capture() -> bytes:
+    frames: list[bytes] = [
+        *connection(GOOD, "good", "good"),
+        *connection(OFFLOADED, "partial", "partial"),
+        *connection(DAMAGED, "good", "bad"),
+    ]
+    return pcap(Record(frame, fraction=at * 1000) for at, frame in enumerate(frames))
+
+
+class Seen(NamedTuple):
+    alerts: set[int]  # the clients whose words it found in a connection
+    followed: set[int]  # those of which it has followed the connection to its end
+
+
+def ports(events: list[dict[str, Any]], kind: str) -> set[int]:
+    return {event["src_port"] for event in events if event["event_type"] == kind}
+
+
+def seen(folder: Path, command: str) -> Seen:
+    """What Suricata, where the command has {}, makes of in.pcap."""
+    (folder / "suricata.yaml").write_text(CONFIGURATION)
+    (folder / "rules").write_text(RULES)
+    (folder / "in.pcap").write_bytes(capture())
+    suricata = "suricata -c suricata.yaml -S rules -l . --runmode single -r"
+    script = command.format(suricata)
+    done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == CLEAN, done.stdout + done.stderr
+    events = [json.loads(line) for line in (folder / "eve.json").read_text().splitlines()]
+    closed = [event for event in events if event.get("tcp", {}).get("state") == "closed"]
+    return Seen(ports(events, "alert"), ports(closed, "flow"))
+
+
+def test_without_it_offload_hides_a_connection(tmp_path: Path) -> None:
+    assert seen(tmp_path, "{} in.pcap") == Seen({GOOD}, {GOOD, DAMAGED})
+
+
+@pytest.mark.parametrize("source", ["cat in.pcap | {tool} fix -", "{tool} fix in.pcap"])
+def test_repaired_on_its_way(tool: str, tmp_path: Path, source: str) -> None:
+    """What offload left is seen, and what is damaged is not taken for good."""
+    fix = f"{source.format(tool=tool)} -q -o - --only=partial"
+    assert seen(tmp_path, f"{fix} | {{}} /dev/stdin") == (
+        Seen({GOOD, OFFLOADED}, {GOOD, OFFLOADED, DAMAGED})
+    )
+
+
+def test_all_repaired_damage_is_no_longer_seen(tool: str, tmp_path: Path) -> None:
+    """Which is why the manual says --only=partial."""
+    everything = {GOOD, OFFLOADED, DAMAGED}
+    command = f"{tool} fix in.pcap -q -o - | {{}} /dev/stdin"
+    assert seen(tmp_path, command) == Seen(everything, everything)
