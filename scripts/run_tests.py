@@ -150,7 +150,7 @@ def files(*suffixes: str) -> list[str]:
 def shell_scripts() -> list[Path]:
     candidates = [*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()]
     found = [p for p in sorted(candidates) if p.is_file() and b"sh\n" in p.read_bytes()[:20]]
-    return [*found, *(ROOT / "tools").rglob("*.bash")]
+    return [*found, *(ROOT / "tools").rglob("*.bash"), ROOT / "tools/carry/carry-rotated"]
 
 
 # --- The steps ---

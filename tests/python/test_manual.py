@@ -58,6 +58,9 @@ PARTS = {
     "bench": rows("bench/benches.def", "CARRY_BENCH"),
     "xstate": rows("xstate/parts.def", "CARRY_XSTATE_PART"),
 }
+# Programs that are installed beside the tool.
+PROGRAMS = {"carry-rotated": SOURCE / "tools/carry/carry-rotated"}
+
 # What has options, each as the words of its command line.
 CALLS = [(name, *part) for name in COMMANDS for part in zip(PARTS.get(name, ()))] + [
     (name,) for name in COMMANDS if name not in PARTS
@@ -111,7 +114,7 @@ def described(call: tuple[str, ...]) -> str:
 
 
 def test_each_command_has_a_page() -> None:
-    assert {*PAGES} == {"carry", *(f"carry-{name}" for name in COMMANDS)}
+    assert {*PAGES} == {"carry", *(f"carry-{name}" for name in COMMANDS), *PROGRAMS}
     overview = plain(sections(PAGES["carry"].read_text())["COMMANDS"])
     for name in COMMANDS:
         assert f'\n.BR {name} ", " carry-{name} (1)\n' in overview
@@ -168,6 +171,16 @@ def test_no_page_names_an_unknown_option(carry: Run, page: str) -> None:
     helps = "".join(carry(*call, "--help").stdout for call in [*CALLS, ()])
     known = {*re.findall(r"(?<![\w-])--[a-z][\w-]*", helps)} | FOREIGN
     assert {*re.findall(r"(?<![\w-])--[a-z][\w-]*", plain(PAGES[page].read_text()))} <= known
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_as_their_pages_have_them(name: str) -> None:
+    shown = subprocess.run([PROGRAMS[name], "--help"], capture_output=True, text=True, check=True)
+    page = sections(PAGES[name].read_text())
+    assert listed(shown.stdout) == options(headings(page["OPTIONS"]))
+    paragraph = re.search(r"^Exit status(.*?)\n\n", shown.stdout, re.M | re.S)
+    assert paragraph
+    assert statuses(paragraph[1]) == listed_statuses(name)
 
 
 # --- Columns ---
@@ -234,7 +247,7 @@ EXAMPLES = [
 ]
 
 # What examples find on the PATH beside the tool.
-PROGRAMS = {
+STUBS = {
     "openssl": "sleep 0.1",
     "pidof": "echo $SERVER",
     "tcpdump": "cat capture.pcap",
@@ -261,7 +274,9 @@ def fill(folder: Path, tool: str) -> None:
     program(folder / "test-suite", "true")
     (folder / "bin").mkdir()
     (folder / "bin/carry").symlink_to(tool)
-    for name, line in PROGRAMS.items():
+    for name, path in PROGRAMS.items():
+        (folder / "bin" / name).symlink_to(path)
+    for name, line in STUBS.items():
         program(folder / "bin" / name, line)
 
 
@@ -286,8 +301,7 @@ def test_examples_run(place: tuple[Path, dict[str, str]], page: str, command: st
         need("jq")
     folder, environment = place
     shell = ["bash", "-o", "pipefail", "-c", command]
-    done = subprocess.run(
-        shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode in (CLEAN, BAD), done.stderr
-    assert not re.search(r"^carry|not found", done.stderr, re.M)
+    done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, timeout=600)
+    said = done.stderr.decode()
+    assert done.returncode in (CLEAN, BAD), said
+    assert not re.search(r"^carry|not found", said, re.M)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""`carry-rotated`, as `tcpdump -z` runs it: one file, whole at any time, complete in the end."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from captures import GOOD, PARTIAL, WRONG, pcap
+from conftest import BAD, CLEAN, DAMAGED, ERROR, SOURCE
+
+PROGRAM = SOURCE / "tools/carry/carry-rotated"
+
+
+@pytest.fixture
+def environment(tool: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """As it is installed: beside the tool, on the PATH."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "carry").symlink_to(tool)
+    (folder / PROGRAM.name).symlink_to(PROGRAM)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def rotated(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
+    """Exit status, and what it says, of a program that otherwise says nothing."""
+    done = subprocess.run(
+        ["carry-rotated", *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("name", ["a.pcap", "with space.pcap", "-o.pcap", "-", "folder/a.pcap"])
+def test_partial_sums_are_completed(environment: dict[str, str], tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(pcap([PARTIAL, GOOD, WRONG]))
+    path.chmod(0o640)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    status, said = rotated(tmp_path, environment, name)
+    assert status == BAD
+    assert said == f"carry-rotated: {name}: a checksum is bad or illegal; see carry check\n"
+    assert path.read_bytes() == pcap([GOOD, GOOD, WRONG])
+    assert path.stat().st_mtime == 1_700_000_000
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_nothing_to_do_and_nothing_to_say(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(pcap([PARTIAL]))
+    for _ in range(2):
+        assert rotated(tmp_path, environment, "a") == (CLEAN, "")
+        assert (tmp_path / "a").read_bytes() == pcap([GOOD])
+
+
+def test_what_is_damaged_or_no_capture(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(pcap([PARTIAL]) + b"cut")
+    (tmp_path / "b").write_bytes(b"hello, world")
+    assert rotated(tmp_path, environment, "a") == (
+        DAMAGED,
+        "carry-rotated: a: damaged; see carry check\n",
+    )
+    assert (tmp_path / "a").read_bytes() == pcap([GOOD]) + b"cut"
+    assert rotated(tmp_path, environment, "b")[0] == DAMAGED
+    assert (tmp_path / "b").read_bytes() == b"hello, world"
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+def test_failures(environment: dict[str, str], tmp_path: Path) -> None:
+    for words in ((), ("a", "b"), ("none",), (".",)):
+        status, said = rotated(tmp_path, environment, *words)
+        assert (status, said.count("\n")) == (ERROR, 1)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not shutil.which("tcpdump"), reason="tcpdump is not installed")
+def test_tcpdump_runs_it(environment: dict[str, str], tmp_path: Path) -> None:
+    """For each file but the last, which it closes when it exits."""
+    count = 30000
+    (tmp_path / "in.pcap").write_bytes(pcap([PARTIAL] * count))
+    command = ["tcpdump", "-Z", getpass.getuser(), "-r", "in.pcap", "-w", "out", "-C", "1"]
+    subprocess.run(
+        [*command, "-z", "carry-rotated"],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    *finished, last = sorted(path for path in tmp_path.iterdir() if path.name.startswith("out"))
+    assert finished
+    record = len(pcap([GOOD])) - 24
+    for path in finished:
+        expected = pcap([GOOD] * ((path.stat().st_size - 24) // record))
+        deadline = time.monotonic() + 60  # tcpdump does not wait for what it has started
+        while path.read_bytes() != expected:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert last.read_bytes() == pcap([PARTIAL] * ((last.stat().st_size - 24) // record))
