@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/output.h"
+#include "common/pack.h"
 #include "common/text.h"
 
 /* By this a later run knows the file. */
@@ -80,11 +81,8 @@ bool bad_file_replaces(const struct bad_file *file, const struct stat *capture) 
 bool bad_file_is_earlier(const struct bad_file *file, const struct stat *capture,
                          const char *path) {
     char head[WRITER_OFFSET + sizeof WRITER - 1];
-    FILE *stream = bad_file_replaces(file, capture) ? fopen(path, "rbe") : NULL;
-    bool read = stream && fread(head, sizeof head, 1, stream) == 1;
-    if (stream)
-        fclose(stream);
-    return read && !memcmp(head + WRITER_OFFSET, WRITER, sizeof WRITER - 1);
+    return bad_file_replaces(file, capture) && pack_head(path, head, sizeof head) == sizeof head &&
+           !memcmp(head + WRITER_OFFSET, WRITER, sizeof WRITER - 1);
 }
 
 bool bad_file_close(struct bad_file *file, bool keep) {

@@ -10,8 +10,8 @@
 #include <carry/capture.h>
 
 #include "common/command.h"
-#include "common/file_name.h"
 #include "common/options.h"
+#include "common/output.h"
 #include "common/text.h"
 
 #define JIT_DEFAULT   8192
@@ -54,7 +54,7 @@ static const char usage[] =
     "  -q, --quiet             print nothing; only set the exit status\n"
     "  -w, --write-bad=FILE    write the packets with bad or illegal checksums as\n"
     "                          pcapng to FILE, with the permissions that all captures\n"
-    "                          have in common\n"
+    "                          have in common; .gz and .zst are compressed\n"
     "      --metrics-file=FILE write counts over all captures to FILE, for\n"
     "                          node_exporter's textfile collector\n"
     "\n"
@@ -207,10 +207,9 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
 static int complete(struct check_options *options) {
     if (options->write_bad && strcmp(options->write_bad, "-") == 0)
         return command_usage("check", "--write-bad must name a file, not standard output");
-    if (options->write_bad && file_name_is_packed(options->write_bad))
-        return command_usage("check",
-                             "--write-bad does not compress: '%s' is the name of a compressed file",
-                             options->write_bad);
+    int status = output_check_name("check", "write-bad", options->write_bad);
+    if (status != STATUS_CLEAN)
+        return status;
     if (options->list_bad && options->bad_only)
         return command_usage("check", "--list-bad and --bad-only exclude each other");
     if (options->null && !(options->list_bad && options->format == CHECK_TEXT))

@@ -13,7 +13,6 @@
 #include "capture/source.h"
 #include "capture/verdict.h"
 #include "common/command.h"
-#include "common/file_name.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "common/progress.h"
@@ -37,7 +36,8 @@ static const char usage[] =
     "has come, so a datagram is repaired only if no fragment of it has left before\n"
     "the last one comes. With -o - the summary goes to standard error.\n"
     "\n"
-    "  -o, --output=OUTPUT  write the copy to OUTPUT; - is standard output\n"
+    "  -o, --output=OUTPUT  write the copy to OUTPUT; - is standard output. Names that\n"
+    "                       end with .gz or .zst are compressed\n"
     "      --only=VERDICTS  repair only checksums of these verdicts: bad, partial or\n"
     "                       illegal, separated by commas. SCTP checksums that verify\n"
     "                       as Adler-32 are repaired only if bad is named. Packets of\n"
@@ -120,14 +120,8 @@ static int check_options(const struct options *options, int files) {
     if (options->output && output_is_stdout(options->output) && options->log &&
         output_is_stdout(options->log))
         return command_usage("fix", "--output and --log cannot both be standard output");
-    if (options->output && file_name_is_packed(options->output))
-        return command_usage("fix",
-                             "--output does not compress: '%s' is the name of a compressed file",
-                             options->output);
-    if (options->log && file_name_is_packed(options->log))
-        return command_usage(
-            "fix", "--log does not compress: '%s' is the name of a compressed file", options->log);
-    return STATUS_CLEAN;
+    int status = output_check_name("fix", "output", options->output);
+    return status == STATUS_CLEAN ? output_check_name("fix", "log", options->log) : status;
 }
 
 /* As options_read(). */

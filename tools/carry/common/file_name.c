@@ -39,7 +39,12 @@ bool file_name_is_capture(const char *path) {
     return false;
 }
 
-bool file_name_is_packed(const char *path) {
+const char *file_name_extension(const char *path) {
     const char *dot = strrchr(text_last_part(path), '.');
-    return dot && is_among(packed, dot + 1, strlen(dot + 1));
+    return dot ? dot + 1 : "";
+}
+
+bool file_name_is_packed(const char *path) {
+    const char *extension = file_name_extension(path);
+    return is_among(packed, extension, strlen(extension));
 }

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/command.h"
+#include "common/file_name.h"
+#include "common/pack.h"
 #include "common/pipe.h"
 #include "common/signals.h"
 
@@ -80,6 +83,12 @@ static char *resolve(const char *path) {
     return errno ? NULL : realpath(path, NULL);
 }
 
+int output_check_name(const char *command, const char *option, const char *path) {
+    if (!path || !file_name_is_packed(path) || pack_knows(path))
+        return STATUS_CLEAN;
+    return command_usage(command, "--%s cannot compress as the name '%s' says", option, path);
+}
+
 bool output_is_own(const struct stat *status) {
     for (size_t i = 0; i < OUTPUTS_MAX; i++)
         if (live[i] && leads_to(live[i]->descriptor, status))
@@ -105,6 +114,31 @@ const char *output_problem(int error) {
         return "is the standard output of this command";
     default:
         return strerror(error);
+    }
+}
+
+/* --- Bytes --- */
+
+/* Where the last write left off; whoever opened a pipe may have made it one that does not wait. */
+static void note_failure(struct output *output) {
+    struct pollfd room = {.fd = output->descriptor, .events = POLLOUT};
+    if (errno == EAGAIN)
+        poll(&room, 1, -1);
+    else if (errno != EINTR)
+        output->error = errno;
+}
+
+static void write_all(void *context, const void *bytes, size_t size) {
+    struct output *output = context;
+    const char *at = bytes;
+    while (size && !output->error) {
+        ssize_t written = write(output->descriptor, at, size);
+        if (written < 0)
+            note_failure(output);
+        if (written > 0) {
+            at += written;
+            size -= (size_t)written;
+        }
     }
 }
 
@@ -201,9 +235,21 @@ static mode_t present_umask(void) {
 }
 
 static void forget(struct output *output) {
+    pack_close(output->pack);
     free(output->temporary);
     free(output->path);
     *output = (struct output){.descriptor = -1, .error = output->error};
+}
+
+/* Compresses what has such a name; false with errno set, and nothing left of the file. */
+static bool packs_as_named(struct output *output, const char *path) {
+    if (!pack_knows(path))
+        return true;
+    output->is_stream = true;
+    output->pack = pack_open(path, write_all, output);
+    if (!output->pack)
+        output_abandon(output);
+    return output->path != NULL;
 }
 
 bool output_open(struct output *output, const char *path, mode_t mode) {
@@ -225,7 +271,7 @@ bool output_open(struct output *output, const char *path, mode_t mode) {
     if (output->descriptor < 0)
         forget(output);
     errno = error;
-    return output->path != NULL;
+    return output->path && packs_as_named(output, path);
 }
 
 /* --- Direct outputs --- */
@@ -295,26 +341,16 @@ bool output_open_direct(struct output *output, const char *path) {
 
 /* --- Writing --- */
 
-/* Where the last write left off; whoever opened a pipe may have made it one that does not wait. */
-static void note_failure(struct output *output) {
-    struct pollfd room = {.fd = output->descriptor, .events = POLLOUT};
-    if (errno == EAGAIN)
-        poll(&room, 1, -1);
-    else if (errno != EINTR)
-        output->error = errno;
+static void note_packed(struct output *output, int error) {
+    if (!output->error)
+        output->error = error;
 }
 
 void output_write(struct output *output, const void *bytes, size_t size) {
-    const char *at = bytes;
-    while (size && !output->error) {
-        ssize_t written = write(output->descriptor, at, size);
-        if (written < 0)
-            note_failure(output);
-        if (written > 0) {
-            at += written;
-            size -= (size_t)written;
-        }
-    }
+    if (!output->pack)
+        write_all(output, bytes, size);
+    else if (!output->error)
+        note_packed(output, pack_add(output->pack, bytes, size));
 }
 
 void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size) {
@@ -373,6 +409,8 @@ static void give_mode_and_name(struct output *output) {
 
 bool output_finish(struct output *output) {
     close_stream(output);
+    if (output->pack && !output->error)
+        note_packed(output, pack_end(output->pack));
     if (output->temporary)
         give_mode_and_name(output);
     close_descriptor(output);

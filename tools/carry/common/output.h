@@ -31,15 +31,23 @@ struct output {
     mode_t mode;        /* with which it appears; until then it is for its owner alone */
     struct stat folder; /* in which it appears */
     bool is_stream;     /* what was written cannot be written over */
+    struct pack *pack;  /* NULL: it is not compressed */
     uint64_t start;     /* where in the descriptor's file it begins */
 };
 
 /*
  * False with errno set. `path` must name a file that may be written to, or nothing, and neither
  * where standard output or error go nor another output. Links are followed. `mode` is the file's,
- * before the umask. A struct that is open must not be moved.
+ * before the umask. What is written is compressed if `path` says so, and pack_knows() it. A struct
+ * that is open must not be moved.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
+
+/*
+ * STATUS_CLEAN, or after a message STATUS_ERROR if an option names a file that cannot be compressed
+ * as its name says. `path` may be NULL.
+ */
+int output_check_name(const char *command, const char *option, const char *path);
 
 /* Does this name standard output, "-" among others? */
 bool output_is_stdout(const char *path);
@@ -73,7 +81,7 @@ const char *output_problem(int error);
 
 void output_write(struct output *output, const void *bytes, size_t size);
 
-/* Writes over what output_write() wrote. */
+/* Writes over what output_write() wrote, unless that is a stream. */
 void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size);
 
 /* Buffers for output_write(), which is not to be mixed with it; NULL with errno set. */
