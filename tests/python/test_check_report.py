@@ -380,7 +380,7 @@ def test_list_bad_for_programs(carry: Run, folder: Path) -> None:
     for options in (["-0"], ["-0", "--list-bad", "-J"], ["--null", "--tsv", "--list-bad"]):
         done = carry("check", *options, folder)
         assert (done.returncode, done.stdout) == (ERROR, "")
-        assert "--null needs --list-bad, without --json or --tsv" in done.stderr
+        assert "--null needs --list-bad, without --json, --tsv or --csv" in done.stderr
 
 
 def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> None:
@@ -490,24 +490,7 @@ def test_no_terminal_is_80_columns(tool: str, carry: Run, varied: str) -> None:
     assert piped[:-2] == shown[:-2]
 
 
-# --- Names of what there is not ---
-
-
-@pytest.mark.parametrize(
-    ("option", "advice"),
-    [
-        ("--color=always", "terminals get colours, unless NO_COLOR is set"),
-        ("--color", "terminals get colours, unless NO_COLOR is set"),
-        ("--csv", "--tsv prints columns"),
-        ("--files0-from=-", "pipe the names to xargs -0 carry check"),
-    ],
-)
-def test_names_that_other_tools_have(carry: Run, option: str, advice: str) -> None:
-    done = carry("check", option, "a.pcap")
-    assert (done.returncode, done.stdout) == (ERROR, "")
-    assert (
-        done.stderr == f"carry check: unknown option '{option}': {advice}; see carry check --help\n"
-    )
+# --- Compressions ---
 
 
 # --- The progress line ---

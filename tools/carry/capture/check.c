@@ -15,6 +15,7 @@
 #include "capture/check_metrics.h"
 #include "capture/check_options.h"
 #include "capture/check_print.h"
+#include "capture/file_list.h"
 #include "capture/folder.h"
 #include "capture/report.h"
 #include "capture/source.h"
@@ -224,13 +225,26 @@ static void check_folder(struct run *run, const char *path) {
         report_unopened(run, path, "no captures in this folder");
 }
 
+static bool check_named(void *context, const char *path) {
+    if (folder_is(path))
+        check_folder(context, path);
+    else
+        check_file(context, path, false);
+    return !command_output_failed();
+}
+
+static void check_list(struct run *run) {
+    const struct file_list_visitor visitor = {check_named, run};
+    const char *problem = file_list_visit(run->options.files0, &visitor);
+    if (problem)
+        file_error(run, run->options.files0, problem);
+}
+
 static void check_files(struct run *run, char **paths, int count) {
-    for (int i = 0; i < count && !command_output_failed(); i++) {
-        if (folder_is(paths[i]))
-            check_folder(run, paths[i]);
-        else
-            check_file(run, paths[i], false);
-    }
+    if (run->options.files0)
+        check_list(run);
+    for (int i = 0; i < count && !command_output_failed(); i++)
+        check_named(run, paths[i]);
 }
 
 /* --- The command --- */
@@ -311,7 +325,7 @@ int command_check(int argc, char **argv) {
     struct run run = {0};
     if (!check_options(argc, argv, &run.options, &run.status))
         return run.status;
-    bool many = argc - optind > 1 || folder_is(argv[optind]);
+    bool many = run.options.files0 || argc - optind > 1 || folder_is(argv[optind]);
     if (run.options.jit)
         run.status = check_jit_open(run.options.jit, &run.jit);
     if (run.status == STATUS_CLEAN && !open_run(&run, many))

@@ -22,6 +22,7 @@
 
 static const char usage[] =
     "Usage: carry check [OPTION]... FILE...\n"
+    "       carry check [OPTION]... --files0-from=LIST\n"
     "\n"
     "Verifies the checksums of the packets in captures: pcap, pcapng, snoop and ERF.\n"
     "Checksums that transmit offload left to the network card are partial: they are\n"
@@ -47,9 +48,12 @@ static const char usage[] =
     "  -J, --json              print a JSON object for each capture; with --bad-only,\n"
     "                          for each checksum\n"
     "      --list-bad          print only the names of captures that are not clean;\n"
-    "                          with --json or --tsv, only their objects or rows\n"
+    "                          with --json, --tsv or --csv, only their output\n"
     "  -0, --null              end the names of --list-bad with NUL, for xargs -0\n"
     "  -t, --tsv               print tab-separated columns with a header line\n"
+    "      --csv               print the same columns separated by commas (RFC 4180)\n"
+    "      --color[=WHEN]      use colours: auto (default), always or never; without\n"
+    "                          WHEN, always\n"
     "  -n, --show=COUNT        list the first COUNT bad checksums in the summary (5)\n"
     "  -q, --quiet             print nothing; only set the exit status\n"
     "  -w, --write-bad=FILE    write the packets with bad or illegal checksums as\n"
@@ -59,6 +63,8 @@ static const char usage[] =
     "                          node_exporter's textfile collector\n"
     "\n"
     "Selection:\n"
+    "      --files0-from=LIST  check the files whose names are in LIST, each ended by\n"
+    "                          NUL; - reads the names from standard input\n"
     "  -c, --count=COUNT       check only the first COUNT packets of each capture\n"
     "  -p, --proto=LIST        check only these protocols, separated by commas\n"
     "      --partial=VERDICT   judge partial checksums as ok (default) or bad, or\n"
@@ -105,7 +111,7 @@ static void print_usage(const void *text) {
 static int set_format(const char *command, const struct option_row *row, const char *text) {
     (void)command, (void)text;
     struct check_options *options = row->target;
-    options->format = row->letter == 'J' ? CHECK_JSON : CHECK_TSV;
+    options->format = (enum check_format)row->low;
     return STATUS_CLEAN;
 }
 
@@ -179,14 +185,17 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
     const struct option_row rows[] = {
         {"bad-only", 'b', .flag = &options->bad_only},
         {"each", .flag = &options->each},
-        {"json", 'J', .set = set_format, .value = VALUE_NONE, .target = options},
+        {"json", 'J', .set = set_format, .value = VALUE_NONE, .target = options, .low = CHECK_JSON},
         {"list-bad", .flag = &options->list_bad},
         {"null", '0', .flag = &options->null},
-        {"tsv", 't', .set = set_format, .value = VALUE_NONE, .target = options},
+        {"tsv", 't', .set = set_format, .value = VALUE_NONE, .target = options, .low = CHECK_TSV},
+        {"csv", .set = set_format, .value = VALUE_NONE, .target = options, .low = CHECK_CSV},
+        OPTION_COLOR,
         {"show", 'n', .number = &options->show, OPTION_RANGE(0, SHOWN_MAX)},
         {"quiet", 'q', .flag = &options->quiet},
         {"write-bad", 'w', .text = &options->write_bad},
         {"metrics-file", .text = &options->metrics_file},
+        {"files0-from", .text = &options->files0},
         {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
         {"proto", 'p', .set = set_protocols, .target = options},
         {"partial", .set = set_partial, .target = options},
@@ -213,7 +222,7 @@ static int complete(struct check_options *options) {
     if (options->list_bad && options->bad_only)
         return command_usage("check", "--list-bad and --bad-only exclude each other");
     if (options->null && !(options->list_bad && options->format == CHECK_TEXT))
-        return command_usage("check", "--null needs --list-bad, without --json or --tsv");
+        return command_usage("check", "--null needs --list-bad, without --json, --tsv or --csv");
     if (options->quiet)
         options->bad_only = false;
     if (options->no_tunnels)
@@ -232,6 +241,12 @@ bool check_options(int argc, char **argv, struct check_options *options, int *st
     };
     if (!read_options(argc, argv, options, status))
         return false;
-    *status = optind == argc ? command_usage(argv[0], "no file given") : complete(options);
+    if (options->files0 && optind < argc)
+        *status = command_usage(argv[0], "with --files0-from, no other FILE may be given: '%s'",
+                                argv[optind]);
+    else if (!options->files0 && optind == argc)
+        *status = command_usage(argv[0], "no file given");
+    else
+        *status = complete(options);
     return *status == STATUS_CLEAN;
 }

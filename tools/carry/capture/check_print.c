@@ -25,13 +25,21 @@ void check_print_close(struct check_print *print) {
     carry_capture_summary_free(print->empty);
 }
 
+static bool has_columns(const struct check_options *options) {
+    return options->format == CHECK_TSV || options->format == CHECK_CSV;
+}
+
+static enum columns columns_of(const struct check_options *options) {
+    return options->format == CHECK_CSV ? COLUMNS_CSV : COLUMNS_TSV;
+}
+
 void check_print_header(const struct check_print *print) {
-    if (print->options->format != CHECK_TSV || print->options->quiet)
+    if (!has_columns(print->options) || print->options->quiet)
         return;
     if (print->options->bad_only)
-        report_finding_tsv_header();
+        report_finding_columns_header(columns_of(print->options));
     else
-        report_tsv_header();
+        report_columns_header(columns_of(print->options));
 }
 
 void check_print_finding(const struct check_print *print, const char *path,
@@ -44,7 +52,8 @@ void check_print_finding(const struct check_print *print, const char *path,
         report_finding_json(path, finding);
         break;
     case CHECK_TSV:
-        report_finding_tsv(path, finding);
+    case CHECK_CSV:
+        report_finding_columns(path, finding, columns_of(print->options));
         break;
     }
 }
@@ -115,14 +124,15 @@ static void print_report(const struct check_print *print, const struct report *r
         report_json(report);
         break;
     case CHECK_TSV:
-        report_tsv(report);
+    case CHECK_CSV:
+        report_columns(report, columns_of(print->options));
         break;
     }
 }
 
 /* Is damage told in what is printed of a capture? */
 static bool tells_damage(const struct check_options *options) {
-    return !options->bad_only && options->format != CHECK_TSV &&
+    return !options->bad_only && !has_columns(options) &&
            !(options->list_bad && options->format == CHECK_TEXT);
 }
 
@@ -148,7 +158,7 @@ int check_print_capture(struct check_print *print, const struct report *report) 
     return status;
 }
 
-/* With --json and --tsv, it is there like any other file. */
+/* With --json, --tsv and --csv, it is there like any other file. */
 int check_print_unopened(struct check_print *print, const char *path, const char *reason) {
     const struct check_options *options = print->options;
     struct report report = {.path = path,

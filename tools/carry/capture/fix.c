@@ -48,6 +48,8 @@ static const char usage[] =
     "                       repaired or left wrong; - prints them, not the summary\n"
     "  -J, --json           print the summary as a JSON object\n"
     "  -q, --quiet          print nothing; only set the exit status\n"
+    "      --color[=WHEN]   use colours: auto (default), always or never; without\n"
+    "                       WHEN, always\n"
     "  -h, --help           print this help\n"
     "\n"
     "Exit status, the same as that of carry check for the copy:\n"
@@ -134,6 +136,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
         {"log", 'l', .text = &options->log},
         {"json", 'J', .flag = &options->json},
         {"quiet", 'q', .flag = &options->quiet},
+        OPTION_COLOR,
         {0},
     };
     if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, status))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `carry check` prints of a capture: report.c for people, report_json.c for programs,
- * report_tsv.c for tools that work on lines.
+ * report_columns.c for tools that work on lines.
  */
 #ifndef CARRY_TOOLS_REPORT_H
 #define CARRY_TOOLS_REPORT_H
@@ -32,7 +32,10 @@ struct report_total {
 /* The summary of one capture. */
 void report_text(const struct report *report);
 void report_json(const struct report *report);
-void report_tsv(const struct report *report);
+
+/* The same as columns: between tabs, or between commas. */
+enum columns { COLUMNS_TSV, COLUMNS_CSV };
+void report_columns(const struct report *report, enum columns columns);
 
 /* One line on one capture, where there are several. */
 void report_line(const struct report *report);
@@ -41,13 +44,14 @@ void report_line(const struct report *report);
 void report_total(const struct report_total *total);
 
 /* The names of the columns, above the lines of all captures. */
-void report_tsv_header(void);
-void report_finding_tsv_header(void);
+void report_columns_header(enum columns columns);
+void report_finding_columns_header(enum columns columns);
 
 /* One line on one sum; as text, `path` stands in front of it unless it is NULL. */
 void report_finding_text(const char *path, const struct carry_capture_finding *finding);
 void report_finding_json(const char *path, const struct carry_capture_finding *finding);
-void report_finding_tsv(const char *path, const struct carry_capture_finding *finding);
+void report_finding_columns(const char *path, const struct carry_capture_finding *finding,
+                            enum columns columns);
 
 /* Sets the members of an object that describe a sum, after those that say where it was seen. */
 void report_finding_members(json_t *object, const struct carry_capture_finding *finding);

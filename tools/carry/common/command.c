@@ -56,22 +56,6 @@ int command_usage(const char *name, const char *format, ...) {
     return STATUS_ERROR;
 }
 
-/* Options that people look for by the names that they have elsewhere. */
-static const char *advice(const char *command, const char *option) {
-    static const struct {
-        const char *name, *advice;
-    } known[] = {
-        {"--color", "terminals get colours, unless NO_COLOR is set"},
-        {"--csv", "--tsv prints columns"},
-        {"--files0-from", "pipe the names to xargs -0 carry check"},
-    };
-    const size_t size = strcspn(option, "=");
-    for (size_t i = 0; strcmp(command, "check") == 0 && i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i].name) == size && memcmp(known[i].name, option, size) == 0)
-            return known[i].advice;
-    return NULL;
-}
-
 int command_bad_option(char **argv, int result) {
     const char *option = argv[optind - 1];
     char letter[3] = {'-', (char)optopt, '\0'};
@@ -81,9 +65,7 @@ int command_bad_option(char **argv, int result) {
         return command_usage(argv[0], "option '%s' needs a value", option);
     if (optopt && option != letter)
         return command_usage(argv[0], "option '%s' takes no value", option);
-    const char *instead = advice(argv[0], option);
-    return command_usage(argv[0], "unknown option '%s'%s%s", option, instead ? ": " : "",
-                         instead ? instead : "");
+    return command_usage(argv[0], "unknown option '%s'", option);
 }
 
 /* The digits alone of a number that may have commas between them, as far as there is room. */

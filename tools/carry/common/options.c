@@ -4,10 +4,12 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/command.h"
+#include "common/text.h"
 
-#define ROWS_MAX  24
+#define ROWS_MAX  40
 #define NO_LETTER (UCHAR_MAX + 1) /* of the first row, if it has none */
 
 /* What getopt_long() is given: the rows, and help. */
@@ -102,4 +104,16 @@ static void print_text(const void *text) {
 bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
                   enum operands operands, int *status) {
     return options_read_help(argc, argv, print_text, usage, rows, operands, status);
+}
+
+int options_set_color(const char *command, const struct option_row *row, const char *text) {
+    static const char *const choices[] = {
+        [COLOURS_AUTO] = "auto", [COLOURS_ALWAYS] = "always", [COLOURS_NEVER] = "never"};
+    (void)row;
+    for (unsigned i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (strcmp(text ? text : choices[COLOURS_ALWAYS], choices[i]) == 0) {
+            text_use_colours((enum colours)i);
+            return STATUS_CLEAN;
+        }
+    return command_usage(command, "--color takes auto, always or never, not '%s'", text);
 }

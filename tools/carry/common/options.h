@@ -58,4 +58,9 @@ bool options_read_help(int argc, char **argv, void (*print)(const void *context)
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status);
 
+/* The setter of --color[=WHEN], as a row of several commands has it. */
+option_setter options_set_color;
+#define OPTION_COLOR                                                                               \
+    { "color", .set = options_set_color, .value = VALUE_OPTIONAL }
+
 #endif

@@ -236,6 +236,12 @@ void text_block_end(struct text_block *block, unsigned indent) {
 
 /* --- Colours --- */
 
+static enum colours colours;
+
+void text_use_colours(enum colours wanted) {
+    colours = wanted;
+}
+
 static bool colours_wanted(void) {
     const char *refused = getenv("NO_COLOR"), *terminal = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(refused && *refused) && terminal &&
@@ -247,10 +253,9 @@ const char *text_colour(enum colour colour) {
         [COLOUR_NONE] = "\033[0m",    [COLOUR_RED] = "\033[31m",  [COLOUR_GREEN] = "\033[32m",
         [COLOUR_YELLOW] = "\033[33m", [COLOUR_FAINT] = "\033[2m", [COLOUR_BOLD] = "\033[1m",
     };
-    static int wanted = -1;
-    if (wanted < 0)
-        wanted = colours_wanted();
-    return wanted ? sequences[colour] : "";
+    if (colours == COLOURS_AUTO)
+        colours = colours_wanted() ? COLOURS_ALWAYS : COLOURS_NEVER;
+    return colours == COLOURS_ALWAYS ? sequences[colour] : "";
 }
 
 void text_print_coloured(enum colour colour, int width, const char *text) {

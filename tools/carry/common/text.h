@@ -99,7 +99,11 @@ void text_block_begin(struct text_block *block);
 void text_block_begin_line(struct text_block *block);
 void text_block_end(struct text_block *block, unsigned indent);
 
-/* Begins a colour on standard output, or ends it with COLOUR_NONE; "" unless it is a terminal. */
+/* Whether there are colours on standard output: by default, terminal and environment decide. */
+enum colours { COLOURS_AUTO, COLOURS_ALWAYS, COLOURS_NEVER };
+void text_use_colours(enum colours wanted);
+
+/* Begins a colour on standard output, or ends it with COLOUR_NONE; "" where there are none. */
 const char *text_colour(enum colour colour);
 
 /* Prints `text` in a colour, at the right of `width` columns. On standard output. */

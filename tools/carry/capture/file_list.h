@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of files: names, each followed by NUL, as find -print0 writes them. */
+#ifndef CARRY_TOOLS_FILE_LIST_H
+#define CARRY_TOOLS_FILE_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct file_list_visitor {
+    bool (*visit)(void *context, const char *path); /* false ends the list */
+    void *context;
+};
+
+/*
+ * Visits the files that `list` names; "-" is standard input, which then cannot be one of them. The
+ * last name may lack its NUL. Returns NULL, or what is wrong with the list: the names before that
+ * were visited.
+ */
+const char *file_list_visit(const char *list, const struct file_list_visitor *visitor);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lines of `carry check --tsv` and `--csv`: columns, their names in the first line. Columns are
+ * only ever added at the end.
+ */
+#include "capture/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How columns are parted, and lines end: between tabs, and as RFC 4180 has it. */
+static const struct style {
+    const char *separator, *end;
+    const char *special; /* what makes a column stand in quotes */
+} styles[] = {
+    [COLUMNS_TSV] = {"\t", "\n", ""},
+    [COLUMNS_CSV] = {",", "\r\n", ",\"\r\n"},
+};
+
+/* A line that is being printed. */
+struct line {
+    const struct style *style;
+    bool begun;
+};
+
+static struct line begin_line(enum columns columns) {
+    return (struct line){.style = &styles[columns]};
+}
+
+static void end_line(const struct line *line) {
+    fputs(line->style->end, stdout);
+}
+
+static void print_quoted(const char *text) {
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_text(struct line *line, const char *text) {
+    if (line->begun)
+        fputs(line->style->separator, stdout);
+    line->begun = true;
+    if (strpbrk(text, line->style->special))
+        print_quoted(text);
+    else
+        fputs(text, stdout);
+}
+
+static void print_number(struct line *line, uint64_t number) {
+    char text[TEXT_SIZE];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    print_text(line, text);
+}
+
+/* Standard input is "-". A clean name cannot hold what ends lines, nor a tab. */
+static void print_name(struct line *line, const char *path) {
+    char *clean = text_clean(path);
+    print_text(line, clean ? clean : "?");
+    free(clean);
+}
+
+static void print_names(enum columns columns, const char *const *names, size_t count) {
+    struct line line = begin_line(columns);
+    for (size_t i = 0; i < count; i++)
+        print_text(&line, names[i]);
+    end_line(&line);
+}
+
+/* --- Captures --- */
+
+void report_columns_header(enum columns columns) {
+    const char *names[2 + CARRY_VERDICT_COUNT + 1] = {"file", "protocol"};
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        names[2 + verdict] = carry_packet_verdict_name(verdict);
+    names[2 + CARRY_VERDICT_COUNT] = "damage";
+    print_names(columns, names, sizeof names / sizeof *names);
+}
+
+/* "63: record cut: 10 of 20 bytes", after the offset. */
+static void print_damage(struct line *line, const struct carry_capture_error *error) {
+    char text[TEXT_SIZE + sizeof error->text] = "";
+    if (error->code != CARRY_OK)
+        snprintf(text, sizeof text, "%llu: %s", (unsigned long long)error->offset, error->text);
+    print_text(line, text);
+}
+
+static void print_row(const struct report *report, enum columns columns, unsigned protocol) {
+    struct line line = begin_line(columns);
+    print_name(&line, report->path);
+    print_text(&line, carry_packet_protocol_name(protocol));
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        print_number(&line, carry_capture_count(report->summary, protocol, verdict));
+    print_text(&line, "");
+    end_line(&line);
+}
+
+void report_columns(const struct report *report, enum columns columns) {
+    struct line line = begin_line(columns);
+    print_name(&line, report->path);
+    print_text(&line, "all");
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        print_number(&line, carry_capture_total(report->summary, 1u << verdict));
+    print_damage(&line, &report->error);
+    end_line(&line);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        if (report_has(report->summary, protocol))
+            print_row(report, columns, protocol);
+}
+
+/* --- Checksums --- */
+
+void report_finding_columns_header(enum columns columns) {
+    static const char *const names[] = {
+        "file", "frame",   "time",   "protocol", "verdict", "from",  "from_port",
+        "to",   "to_port", "stored", "expected", "offset",  "cause",
+    };
+    print_names(columns, names, sizeof names / sizeof *names);
+}
+
+/* A number that may not exist. */
+static void print_optional(struct line *line, bool exists, uint64_t number) {
+    if (exists)
+        print_number(line, number);
+    else
+        print_text(line, "");
+}
+
+static void print_end(struct line *line, const struct carry_capture_address *address,
+                      int32_t port) {
+    char text[ADDRESS_SIZE];
+    print_text(line, address->version ? address_text(text, address, -1) : "");
+    print_optional(line, port >= 0, (uint64_t)port);
+}
+
+void report_finding_columns(const char *path, const struct carry_capture_finding *finding,
+                            enum columns columns) {
+    const struct carry_packet_sum *sum = &finding->sum;
+    struct line line = begin_line(columns);
+    char time[REPORT_TIME_SIZE];
+    print_name(&line, path);
+    print_number(&line, finding->number);
+    print_text(&line, report_time(time, finding->time_ns) ? time : "");
+    print_text(&line, carry_packet_protocol_name(sum->protocol));
+    print_text(&line, carry_packet_verdict_name(sum->verdict));
+    print_end(&line, &finding->from, finding->from_port);
+    print_end(&line, &finding->to, finding->to_port);
+    print_number(&line, sum->stored);
+    print_optional(&line, carry_capture_has_expected(sum), sum->expected);
+    print_optional(&line, finding->offset != CARRY_CAPTURE_NOWHERE, finding->offset);
+    print_text(&line, finding->cause ? carry_capture_cause_name(finding->cause) : "");
+    end_line(&line);
+}
