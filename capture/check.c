@@ -212,6 +212,13 @@ static bool finish(void *context, const struct batch *batch) {
     return !checker->no_memory && !checker->cancelled;
 }
 
+static bool select_packet(void *context, const struct carry_capture_packet *packet) {
+    struct carry_capture_checker *checker = context;
+    const bool selected = checker->options.select(checker->options.user, packet);
+    checker->summary->tally.totals.unselected += !selected;
+    return selected;
+}
+
 static bool watch(void *context, uint64_t packets) {
     struct carry_capture_checker *checker = context;
     const struct carry_capture_check_options *options = &checker->options;
@@ -331,7 +338,13 @@ static void set_options(struct carry_capture_checker *checker,
 
 static bool open_checker(struct carry_capture_checker *checker) {
     const unsigned threads = checker->options.threads;
-    const struct pipeline_work work = {look, finish, watch, checker};
+    const struct pipeline_work work = {
+        .look = look,
+        .finish = finish,
+        .select = checker->options.select ? select_packet : NULL,
+        .watch = watch,
+        .context = checker,
+    };
     checker->states = calloc(threads, sizeof *checker->states);
     checker->opened = calloc(threads, sizeof *checker->opened);
     checker->pipeline = carry_pipeline_open(threads, &work);

@@ -72,6 +72,11 @@ bool carry_capture_fix_reads_twice(const struct carry_capture *capture,
            carry_capture_can_rewind(capture);
 }
 
+static bool selects(const struct fix *fix, const struct carry_capture_packet *packet) {
+    const struct carry_capture_fix_options *options = &fix->repair.options;
+    return !options->select || options->select(options->user, packet);
+}
+
 /* The first time, if it is read twice. */
 static int learn(struct fix *fix) {
     struct carry_capture_packet packet;
@@ -79,7 +84,8 @@ static int learn(struct fix *fix) {
         return CARRY_OK;
     while (!has_ended(fix) && carry_reader_next(fix->capture, &packet) == CARRY_CAPTURE_PACKET) {
         count_bytes(fix);
-        carry_repair_learn(&fix->repair, &packet);
+        if (selects(fix, &packet))
+            carry_repair_learn(&fix->repair, &packet);
         fix->progress.packets++;
     }
     carry_repair_learned(&fix->repair);
@@ -94,7 +100,10 @@ static int repair_all(struct fix *fix) {
     struct carry_capture_packet packet;
     int result;
     while ((result = carry_reader_next(fix->capture, &packet)) == CARRY_CAPTURE_PACKET) {
-        carry_repair_packet(&fix->repair, &packet);
+        if (selects(fix, &packet))
+            carry_repair_packet(&fix->repair, &packet);
+        else
+            fix->repair.repairs->totals.unselected++;
         count_bytes(fix);
         fix->progress.packets++;
         if (has_ended(fix))

@@ -263,19 +263,27 @@ static void add(struct pipeline *pipeline, const struct carry_capture_packet *pa
     watch(pipeline);
 }
 
+static bool selects(const struct pipeline *pipeline, const struct carry_capture_packet *packet) {
+    const struct pipeline_work *work = &pipeline->work;
+    return !work->select || work->select(work->context, packet);
+}
+
 int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture, uint64_t limit) {
     int result = CARRY_CAPTURE_END;
     pipeline->capture = capture;
     pipeline->ended = false;
     capture->input.watcher = (struct input_watcher){on_full, on_idle, pipeline};
-    for (pipeline->read = 0; pipeline->read < limit && !pipeline->ended; pipeline->read++) {
+    for (pipeline->read = 0; limit && !pipeline->ended; pipeline->read++) {
         /* Read where it stays: a copy would load in wide words what was just stored in narrow ones,
            and wait for it (6 % of the time that carry check takes, on Zen 5). */
         struct carry_capture_packet *packet = pipeline->next;
         result = carry_reader_next(capture, packet);
         if (result != CARRY_CAPTURE_PACKET)
             break;
+        if (!selects(pipeline, packet))
+            continue;
         add(pipeline, packet);
+        limit--;
     }
     finish_all(pipeline);
     watch(pipeline);

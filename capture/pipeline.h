@@ -42,6 +42,8 @@ struct pipeline_work {
     void (*look)(void *context, unsigned worker, struct batch *batch);
     /* Called by the thread that runs the pipeline, in the order of the packets; false ends it. */
     bool (*finish)(void *context, const struct batch *batch);
+    /* Called by that thread for each packet as it is read: does it go through? NULL: all do. */
+    bool (*select)(void *context, const struct carry_capture_packet *packet);
     /* Called by that thread where batches were finished; this many packets of the capture were
        read. False ends it. */
     bool (*watch)(void *context, uint64_t packets);
@@ -55,8 +57,8 @@ struct pipeline *carry_pipeline_open(unsigned threads, const struct pipeline_wor
 void carry_pipeline_close(struct pipeline *pipeline);
 
 /*
- * Sends a capture's next `limit` packets through. Returns what ended it, with all batches finished;
- * CARRY_CAPTURE_END at the limit, or where finish() or watch() ended it.
+ * Sends a capture's next `limit` selected packets through. Returns what ended it, with all batches
+ * finished; CARRY_CAPTURE_END at the limit, or where finish() or watch() ended it.
  */
 int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture, uint64_t limit);
 

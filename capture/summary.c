@@ -81,6 +81,7 @@ static void merge_totals(struct carry_capture_totals *into,
     into->unknown_links += from->unknown_links;
     into->early += from->early;
     into->reassembled |= from->reassembled;
+    into->unselected += from->unselected;
     if (from->longest_cut > into->longest_cut)
         into->longest_cut = from->longest_cut;
 }

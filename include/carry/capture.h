@@ -283,6 +283,14 @@ typedef bool carry_capture_progress_fn(void *user, const struct carry_capture_pr
 typedef bool carry_capture_finding_fn(void *user, const struct carry_capture_finding *finding);
 
 /*
+ * Returns whether a packet is selected. Called for each packet that is read, also for those of
+ * unknown link types; a second time if carry_capture_fix() reads it twice. Packets that are not
+ * selected are only counted, in `unselected` of the totals: verdicts, reassembly and senders are
+ * those of a capture that holds the selected packets alone. Packets keep their numbers.
+ */
+typedef bool carry_capture_select_fn(void *user, const struct carry_capture_packet *packet);
+
+/*
  * A faster replacement for carry_packet_check_fragment(): functions made at run time, or a device.
  * Each worker, the calling thread included, has its own state. All functions must be given.
  */
@@ -311,15 +319,16 @@ struct carry_capture_check_options {
     uint32_t listed;  /* verdicts that are findings, the same set (0: as `wrong`) */
     uint32_t kept;    /* how many findings, the first, the summary keeps; allocates twice as
                          many */
-    uint64_t packets; /* to read at most (0: all) */
+    uint64_t packets; /* to check at most (0: all): then reading ends */
     const enum carry_protocol *protocols; /* whose checksums count (NULL: all) */
     size_t protocol_count;
     const struct carry_capture_judge *judge; /* NULL: none */
     bool no_reassembly;                      /* do not reassemble fragmented datagrams */
     carry_capture_finding_fn *finding;       /* NULL: not called */
     carry_capture_progress_fn *progress;     /* NULL: not called */
-    void *user;                              /* for the two callbacks */
-    uint64_t reserved[8];
+    void *user;                              /* for the callbacks */
+    carry_capture_select_fn *select;         /* NULL: all packets are selected */
+    uint64_t reserved[7];
 };
 
 #define CARRY_CAPTURE_THREADS_MAX 256u
@@ -406,6 +415,7 @@ struct carry_capture_totals {
     uint32_t longest_cut;   /* most captured bytes of a packet with a checksum that is unverifiable
                                (SNAPLEN) */
     bool reassembled;       /* reassembly was asked for */
+    uint64_t unselected;    /* packets that options->select left out; not among the others */
 };
 
 /* The link header before a sender's IP header; in a tunnel, the inner one. */
@@ -568,8 +578,10 @@ struct carry_capture_fix_options {
     struct carry_packet_options packet;
     carry_capture_change_fn *change;     /* NULL: not called */
     carry_capture_progress_fn *progress; /* NULL: not called; `wrong` is 0 */
-    void *user;                          /* for these two */
-    uint64_t reserved[8];
+    void *user;                          /* for the callbacks */
+    carry_capture_select_fn *select;     /* NULL: all packets are selected; others are copied
+                                            unchanged */
+    uint64_t reserved[7];
 };
 
 struct carry_capture_repairs;
@@ -614,6 +626,7 @@ struct carry_capture_repair_totals {
     uint64_t changed_packets; /* in which a checksum was repaired */
     uint64_t repaired;        /* checksums */
     uint64_t left_wrong;      /* checksums that are bad or illegal in the copy */
+    uint64_t unselected;      /* packets that options->select left out; not among `packets` */
 };
 
 /* The totals of all repairs; valid until these are freed. */
