@@ -557,6 +557,7 @@ def test_json_shape(carry: Run, tmp_path: Path) -> None:
                 ]
             }
         },
+        "unselected": 0,
     }
     assert json.loads(done.stdout) == expected
     assert list(json.loads(done.stdout)) == list(expected)

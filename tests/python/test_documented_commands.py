@@ -54,7 +54,7 @@ LINES = dict(command_lines())
 
 def used_options(words: list[str]) -> set[str]:
     """As a help text has them: without values, of letters the letter alone."""
-    options = {word.partition("=")[0] for word in words if re.match("-[^0-9]", word)}
+    options = {word.partition("=")[0] for word in words if re.match("--?[^0-9-]", word)}
     return {name if name.startswith("--") else name[:2] for name in options}
 
 

@@ -524,6 +524,7 @@ def test_json(carry: Run, tmp_path: Path) -> None:
         "reasons": [
             {"protocol": "tcp", "verdict": "partial", "reason": "only", "count": 1, "frames": [2]}
         ],
+        "unselected": 0,
     }
     assert carry("fix", source, "-o", out, "--only", "bad", "-J").stdout == done.stdout
     done = carry("fix", source, "--dry-run", "--log", "-")

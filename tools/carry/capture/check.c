@@ -18,10 +18,12 @@
 #include "capture/file_list.h"
 #include "capture/folder.h"
 #include "capture/report.h"
+#include "capture/selection.h"
 #include "capture/source.h"
 #include "capture/verdict.h"
 #include "common/command.h"
 #include "common/file_name.h"
+#include "common/options.h"
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/signals.h"
@@ -29,6 +31,7 @@
 /* All captures of one call. */
 struct run {
     struct check_options options;
+    struct selection selection;
     struct carry_capture_checker *checker;
     struct check_jit *jit;     /* NULL: not wanted */
     struct bad_file *bad_file; /* NULL: not wanted */
@@ -73,6 +76,10 @@ static bool take_finding(void *user, const struct carry_capture_finding *finding
     if (run->bad_file && verdict_is_in(finding->sum.verdict, run->options.wrong))
         write_bad(run, finding->packet);
     return !command_output_failed();
+}
+
+static bool take_packet(void *user, const struct carry_capture_packet *packet) {
+    return selection_has(&((struct run *)user)->selection, packet);
 }
 
 static bool take_progress(void *user, const struct carry_capture_progress *progress) {
@@ -137,6 +144,8 @@ static void check_capture(struct run *run, const char *path, struct carry_captur
     run->no_memory |= code == CARRY_ERROR_MEMORY;
     report_capture(run, capture, code);
     note_early(run);
+    if (!run->options.quiet)
+        selection_report(&run->selection, path);
 }
 
 static void report_unopened(struct run *run, const char *path, const char *reason) {
@@ -267,6 +276,7 @@ static bool open_run(struct run *run, bool many) {
         .finding = looks ? take_finding : NULL,
         .progress = take_progress,
         .user = run,
+        .select = selection_is_wanted(&run->selection) ? take_packet : NULL,
     };
     run->summary = carry_capture_summary_create();
     return check_print_open(&run->print, options, many) && run->summary &&
@@ -276,6 +286,7 @@ static bool open_run(struct run *run, bool many) {
 static void close_run(struct run *run) {
     carry_capture_checker_free(run->checker);
     check_jit_close(run->jit);
+    selection_close(&run->selection);
     carry_capture_summary_free(run->summary);
     check_print_close(&run->print);
 }
@@ -325,13 +336,15 @@ int command_check(int argc, char **argv) {
     struct run run = {0};
     if (!check_options(argc, argv, &run.options, &run.status))
         return run.status;
-    bool many = run.options.files0 || argc - optind > 1 || folder_is(argv[optind]);
-    if (run.options.jit)
+    const int count = options_count_operands(argv);
+    bool many = run.options.files0 || count > 1 || folder_is(argv[optind]);
+    run.status = selection_open(&run.selection, argv[0], &run.options.selection);
+    if (run.status == STATUS_CLEAN && run.options.jit)
         run.status = check_jit_open(run.options.jit, &run.jit);
     if (run.status == STATUS_CLEAN && !open_run(&run, many))
         run.status = command_error("%s", strerror(ENOMEM));
     if (run.status == STATUS_CLEAN)
-        check_all(&run, argv + optind, argc - optind);
+        check_all(&run, argv + optind, count);
     close_run(&run);
     return run.status;
 }

@@ -21,8 +21,7 @@
 #define PARTIAL_BIT (1u << CARRY_VERDICT_PARTIAL)
 
 static const char usage[] =
-    "Usage: carry check [OPTION]... FILE...\n"
-    "       carry check [OPTION]... --files0-from=LIST\n"
+    "Usage: carry check [OPTION]... FILE... [-- FILTER]\n"
     "\n"
     "Verifies the checksums of the packets in captures: pcap, pcapng, snoop and ERF.\n"
     "Checksums that transmit offload left to the network card are partial: they are\n"
@@ -65,7 +64,16 @@ static const char usage[] =
     "Selection:\n"
     "      --files0-from=LIST  check the files whose names are in LIST, each ended by\n"
     "                          NUL; - reads the names from standard input\n"
-    "  -c, --count=COUNT       check only the first COUNT packets of each capture\n"
+    "  -f, --filter=FILTER     check only packets that FILTER selects, an expression\n"
+    "                          of tcpdump such as 'tcp port 80'; behind FILE and --,\n"
+    "                          FILTER may be several words\n"
+    "  -A, --after=TIME        check only packets from TIME on, such as\n"
+    "                          2026-11-25T20:38:00.5 in local time or with a zone (Z,\n"
+    "                          +01:00), or seconds since 1970\n"
+    "  -B, --before=TIME       check only packets earlier than TIME\n"
+    "      --frames=RANGES     check only packets of these numbers: 10-20,30,40-\n"
+    "  -c, --count=COUNT       check only the first COUNT of these packets in each\n"
+    "                          capture\n"
     "  -p, --proto=LIST        check only these protocols, separated by commas\n"
     "      --partial=VERDICT   judge partial checksums as ok (default) or bad, or\n"
     "                          report them: list them, but do not count them as wrong\n"
@@ -93,6 +101,7 @@ static const char usage[] =
     "Examples:\n"
     "  carry check capture.pcap\n"
     "  carry check --list-bad captures/\n"
+    "  carry check capture.pcap -- tcp port 80 and host 10.0.0.5\n"
     "  carry check --json captures/ | jq .protocols.tcp\n"
     "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
     "  tcpdump -U -w - | carry check --bad-only -\n";
@@ -197,6 +206,7 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"metrics-file", .text = &options->metrics_file},
         {"files0-from", .text = &options->files0},
         {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
+        SELECTION_ROWS(&options->selection),
         {"proto", 'p', .set = set_protocols, .target = options},
         {"partial", .set = set_partial, .target = options},
         {"udp-zero6", .set = set_udp_zero6, .target = options},
@@ -209,7 +219,7 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"threads", 'j', .number = &options->threads, OPTION_RANGE(1, CARRY_CAPTURE_THREADS_MAX)},
         {0},
     };
-    return options_read_help(argc, argv, print_usage, usage, rows, OPERANDS_ANY, status);
+    return options_read_help(argc, argv, print_usage, usage, rows, OPERANDS_WORDS, status);
 }
 
 /* What the options contradict, and what they imply. */
@@ -241,10 +251,11 @@ bool check_options(int argc, char **argv, struct check_options *options, int *st
     };
     if (!read_options(argc, argv, options, status))
         return false;
-    if (options->files0 && optind < argc)
+    const int count = options_count_operands(argv);
+    if (options->files0 && count)
         *status = command_usage(argv[0], "with --files0-from, no other FILE may be given: '%s'",
                                 argv[optind]);
-    else if (!options->files0 && optind == argc)
+    else if (!options->files0 && !count)
         *status = command_usage(argv[0], "no file given");
     else
         *status = complete(options);

@@ -9,6 +9,8 @@
 
 #include <carry/packet.h>
 
+#include "capture/selection.h"
+
 enum check_format { CHECK_TEXT, CHECK_JSON, CHECK_TSV, CHECK_CSV };
 
 struct check_options {
@@ -33,6 +35,7 @@ struct check_options {
     enum carry_protocol protocols[CARRY_PROTOCOL_COUNT]; /* that are looked at */
     size_t protocol_count;                               /* 0: all */
     struct carry_packet_options packet;
+    struct selection_options selection;
 };
 
 /* As options_read(): the files begin at argv[optind]. */

@@ -10,6 +10,7 @@
 #include <carry/capture.h>
 
 #include "capture/fix_report.h"
+#include "capture/selection.h"
 #include "capture/source.h"
 #include "capture/verdict.h"
 #include "common/command.h"
@@ -19,7 +20,7 @@
 #include "common/signals.h"
 
 static const char usage[] =
-    "Usage: carry fix [OPTION]... FILE -o OUTPUT\n"
+    "Usage: carry fix [OPTION]... FILE -o OUTPUT [-- FILTER]\n"
     "\n"
     "Copies a capture (pcap, pcapng, snoop or ERF), and repairs its bad, partial and\n"
     "illegal checksums in the copy. All other bytes are copied unchanged: times,\n"
@@ -43,6 +44,13 @@ static const char usage[] =
     "                       as Adler-32 are repaired only if bad is named. Packets of\n"
     "                       the same sender show whether an IPv4 header checksum of 0\n"
     "                       is partial; so a file is read twice, a pipe once\n"
+    "  -f, --filter=FILTER  repair only packets that FILTER selects, an expression of\n"
+    "                       tcpdump; behind FILE and --, it may be several words.\n"
+    "                       Packets that are not selected are copied unchanged\n"
+    "  -A, --after=TIME     repair only packets from TIME on, as carry check takes it\n"
+    "  -B, --before=TIME    repair only packets earlier than TIME\n"
+    "      --frames=RANGES  repair only packets of these numbers: 10-20,30,40-\n"
+    "  -c, --count=COUNT    repair only the first COUNT of these packets\n"
     "      --dry-run        write no copy, only report what would be repaired\n"
     "  -l, --log=FILE       write a JSON object to FILE for each checksum that is\n"
     "                       repaired or left wrong; - prints them, not the summary\n"
@@ -59,6 +67,7 @@ static const char usage[] =
     "Examples:\n"
     "  carry fix offloaded.pcap -o fixed.pcap --only partial\n"
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
+    "  carry fix broken.pcapng -o fixed.pcapng -- host 10.0.0.5\n"
     "  carry fix capture.pcap.gz --dry-run\n"
     "  tcpdump -U -w - | carry fix - -o - --only partial | zeek -r -\n";
 
@@ -69,11 +78,17 @@ struct options {
     bool dry_run;
     bool json;
     bool quiet;
+    uint64_t packets; /* to be repaired at most; 0: all */
     struct carry_packet_options packet;
+    struct selection_options selection;
 };
 
 struct run {
     struct options options;
+    struct selection selection;
+    struct {
+        uint64_t last, packets; /* the number of the last packet selected, and how many were */
+    } selected;
     struct carry_capture *capture;
     struct output output; /* the copy */
     bool is_direct;       /* ... which leaves as it is written */
@@ -132,6 +147,8 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
     const struct option_row rows[] = {
         {"output", 'o', .text = &options->output},
         {"only", .text = &only},
+        SELECTION_ROWS(&options->selection),
+        {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
         {"dry-run", .flag = &options->dry_run},
         {"log", 'l', .text = &options->log},
         {"json", 'J', .flag = &options->json},
@@ -139,12 +156,12 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
         OPTION_COLOR,
         {0},
     };
-    if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, status))
+    if (!options_read(argc, argv, usage, rows, OPERANDS_WORDS, status))
         return false;
     options->input = argv[optind];
     *status = only ? set_only(options, only) : STATUS_CLEAN;
     if (*status == STATUS_CLEAN)
-        *status = check_options(options, argc - optind);
+        *status = check_options(options, options_count_operands(argv));
     return *status == STATUS_CLEAN;
 }
 
@@ -293,12 +310,28 @@ static bool take_progress(void *user, const struct carry_capture_progress *progr
     return !command_output_failed();
 }
 
+/* A capture that is read twice begins again. */
+static bool take_packet(void *user, const struct carry_capture_packet *packet) {
+    struct run *run = user;
+    if (packet->number <= run->selected.last)
+        run->selected.packets = run->selected.last = 0;
+    if (run->options.packets && run->selected.packets == run->options.packets)
+        return false;
+    if (!selection_has(&run->selection, packet))
+        return false;
+    run->selected.packets++;
+    run->selected.last = packet->number;
+    return true;
+}
+
 static struct carry_capture_fix_options fix_options(struct run *run) {
+    const bool selects = run->options.packets || selection_is_wanted(&run->selection);
     return (struct carry_capture_fix_options){
         .packet = run->options.packet,
         .change = run->log_stream ? take_change : NULL,
         .progress = take_progress,
         .user = run,
+        .select = selects ? take_packet : NULL,
     };
 }
 
@@ -383,7 +416,19 @@ static int fix_capture(struct run *run) {
     if (status != STATUS_CLEAN)
         return status;
     print_report(run);
+    if (!run->options.quiet)
+        selection_report(&run->selection, run->options.input);
     return status_of(run);
+}
+
+static int fix_file(struct run *run) {
+    run->capture = source_open(run->options.input);
+    if (!run->capture)
+        return command_file_error(run->options.input, strerror(errno));
+    int status = fix_capture(run);
+    carry_capture_repairs_free(run->repairs);
+    carry_capture_close(run->capture);
+    return status;
 }
 
 int command_fix(int argc, char **argv) {
@@ -391,10 +436,9 @@ int command_fix(int argc, char **argv) {
     int status;
     if (!read_options(argc, argv, &run.options, &status))
         return status;
-    run.capture = source_open(run.options.input);
-    status =
-        run.capture ? fix_capture(&run) : command_file_error(run.options.input, strerror(errno));
-    carry_capture_repairs_free(run.repairs);
-    carry_capture_close(run.capture);
+    status = selection_open(&run.selection, argv[0], &run.options.selection);
+    if (status == STATUS_CLEAN)
+        status = fix_file(&run);
+    selection_close(&run.selection);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "capture/report.h"
 #include "common/json.h"
 #include "common/output.h"
 #include "common/text.h"
@@ -166,11 +167,12 @@ static void print_damage(const struct fix_report *report) {
 
 void fix_report_text(const struct fix_report *report) {
     const struct carry_capture_repair_totals *totals = carry_capture_repair_totals(report->repairs);
-    char packets[TEXT_SIZE], bytes[TEXT_SIZE];
+    char packets[REPORT_PACKETS_SIZE], bytes[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), stdout);
     text_print_name(stdout, report->input);
-    printf("%s: %s packet%s, %s\n", text_colour(COLOUR_NONE), text_count(packets, totals->packets),
-           text_plural(totals->packets), text_bytes(bytes, totals->bytes));
+    printf("%s: %s, %s\n", text_colour(COLOUR_NONE),
+           report_packets(packets, totals->packets, totals->unselected),
+           text_bytes(bytes, totals->bytes));
     print_table(report, "repaired", carry_capture_repaired);
     print_table(report, "left", carry_capture_left);
     print_groups(report);
@@ -231,6 +233,7 @@ void fix_report_json(const struct fix_report *report) {
     json_object_set_new(object, "left", counts_json(report, carry_capture_left));
     json_object_set_new(object, "damage", damage_json(report));
     json_object_set_new(object, "reasons", groups);
+    json_object_set_new(object, "unselected", json_number(totals->unselected));
     json_print(stdout, object);
 }
 

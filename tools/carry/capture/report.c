@@ -44,7 +44,7 @@ static void print_clean(FILE *out, const struct carry_capture_summary *summary) 
 static const char *why_unchecked(const struct carry_capture_summary *summary) {
     const struct carry_capture_totals *totals = carry_capture_totals(summary);
     if (!totals->packets)
-        return "no packets";
+        return totals->unselected ? "no packet was selected" : "no packets";
     if (carry_capture_total(summary, 1u << CARRY_VERDICT_UNVERIFIABLE))
         return "no checksum could be verified";
     if (carry_capture_total(summary, 1u << CARRY_VERDICT_ABSENT))
@@ -99,11 +99,12 @@ static void print_verdict(FILE *out, const struct report *report, const char *be
 
 static void print_head(const struct report *report) {
     const struct carry_capture_totals *totals = carry_capture_totals(report->summary);
-    char packets[TEXT_SIZE], bytes[TEXT_SIZE];
+    char packets[REPORT_PACKETS_SIZE], bytes[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), stdout);
     text_print_name(stdout, report->path);
-    printf("%s: %s packet%s, %s", text_colour(COLOUR_NONE), text_count(packets, totals->packets),
-           text_plural(totals->packets), text_bytes(bytes, totals->bytes));
+    printf("%s: %s, %s", text_colour(COLOUR_NONE),
+           report_packets(packets, totals->packets, totals->unselected),
+           text_bytes(bytes, totals->bytes));
 }
 
 void report_text(const struct report *report) {
@@ -135,12 +136,13 @@ static void print_remainder(FILE *out, uint64_t count, const char *what) {
 
 static void print_sum(FILE *out, const struct report_total *total) {
     const struct carry_capture_summary *summary = total->summary;
-    const uint64_t count = carry_capture_totals(summary)->packets;
-    char captures[TEXT_SIZE], packets[TEXT_SIZE];
+    const struct carry_capture_totals *totals = carry_capture_totals(summary);
+    char captures[TEXT_SIZE], packets[REPORT_PACKETS_SIZE];
     bool clean_so_far = (total->damaged || total->failed) &&
                         carry_capture_outcome(summary, total->wrong) == CARRY_CAPTURE_CLEAN;
-    fprintf(out, "%s capture%s, %s packet%s%s", text_count(captures, total->captures),
-            text_plural(total->captures), text_count(packets, count), text_plural(count),
+    fprintf(out, "%s capture%s, %s%s", text_count(captures, total->captures),
+            text_plural(total->captures),
+            report_packets(packets, totals->packets, totals->unselected),
             clean_so_far ? "; packets read: " : ": ");
     print_outcome(out, summary, total->wrong);
     if (carry_capture_outcome(summary, total->wrong) != CARRY_CAPTURE_UNCHECKED)

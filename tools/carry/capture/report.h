@@ -60,6 +60,10 @@ void report_finding_members(json_t *object, const struct carry_capture_finding *
 #define REPORT_TIME_SIZE 64
 char *report_time(char *buffer, uint64_t time_ns);
 
+/* "1 packet", or "3 of 7 packets", in a buffer of REPORT_PACKETS_SIZE. */
+#define REPORT_PACKETS_SIZE (3 * TEXT_SIZE)
+char *report_packets(char *buffer, uint64_t packets, uint64_t unselected);
+
 /* In which colour a verdict is written. */
 enum colour report_verdict_colour(unsigned verdict);
 

@@ -2,6 +2,8 @@
 /* What the reports on summaries have in common. */
 #include "capture/report.h"
 
+#include <stdio.h>
+
 static const enum colour verdict_colours[CARRY_VERDICT_COUNT] = {
     [CARRY_VERDICT_GOOD] = COLOUR_GREEN,
     [CARRY_VERDICT_BAD] = COLOUR_RED,
@@ -11,6 +13,18 @@ static const enum colour verdict_colours[CARRY_VERDICT_COUNT] = {
 
 enum colour report_verdict_colour(unsigned verdict) {
     return verdict_colours[verdict];
+}
+
+char *report_packets(char *buffer, uint64_t packets, uint64_t unselected) {
+    char selected[TEXT_SIZE], all[TEXT_SIZE];
+    text_count(selected, packets);
+    text_count(all, packets + unselected);
+    if (unselected)
+        snprintf(buffer, REPORT_PACKETS_SIZE, "%s of %s packet%s", selected, all,
+                 text_plural(packets + unselected));
+    else
+        snprintf(buffer, REPORT_PACKETS_SIZE, "%s packet%s", selected, text_plural(packets));
+    return buffer;
 }
 
 bool report_has(const struct carry_capture_summary *summary, unsigned protocol) {

@@ -170,6 +170,7 @@ void report_json(const struct report *report) {
     set_count(object, "without", carry_capture_totals(report->summary)->without);
     set_count(object, "too_deep", carry_capture_totals(report->summary)->deeper);
     json_object_set_new(object, "senders", senders_json(report->summary));
+    set_count(object, "unselected", carry_capture_totals(report->summary)->unselected);
     json_print(stdout, object);
 }
 

@@ -11,10 +11,11 @@
 
 #define ROWS_MAX  40
 #define NO_LETTER (UCHAR_MAX + 1) /* of the first row, if it has none */
+#define OPERAND   1               /* what getopt_long() returns for one, where "-" asks for that */
 
 /* What getopt_long() is given: the rows, and help. */
 struct tables {
-    char letters[2 * ROWS_MAX + sizeof "+:h"];
+    char letters[2 * ROWS_MAX + sizeof "+:h"]; /* "-" in place of "+" */
     struct option names[ROWS_MAX + 2];
 };
 
@@ -39,6 +40,8 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
     struct option *name = tables->names;
     if (operands == OPERANDS_COMMAND)
         *letter++ = '+';
+    if (operands == OPERANDS_WORDS)
+        *letter++ = '-';
     *letter++ = ':';
     for (const struct option_row *row = rows; row->name; row++) {
         *name++ = (struct option){row->name, has_argument(row), NULL, result_of(rows, row)};
@@ -75,11 +78,27 @@ static int set(char **argv, const struct option_row *rows, int result) {
     return STATUS_CLEAN;
 }
 
+/*
+ * The words behind a "--" go to the row that takes them, and the operands, which were moved to the
+ * front, end in front of it. Where no operand stands before the "--", what follows are operands.
+ */
+static void part_words(char **argv, int argc, const struct option_row *rows, int operands) {
+    const struct option_row *row = rows;
+    if (!operands)
+        return;
+    while (!row->words)
+        row++;
+    if (optind < argc)
+        *row->words = (const char *const *)argv + optind;
+    argv[1 + operands] = NULL;
+    optind = 1;
+}
+
 bool options_read_help(int argc, char **argv, void (*print)(const void *context),
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status) {
     struct tables tables = {0};
-    int result;
+    int result, moved = 0;
     make_tables(&tables, rows, operands);
     *status = STATUS_CLEAN;
     opterr = 0;
@@ -90,11 +109,22 @@ bool options_read_help(int argc, char **argv, void (*print)(const void *context)
             print(context);
             return false;
         }
-        *status = set(argv, rows, result);
+        if (result == OPERAND)
+            argv[1 + moved++] = optarg;
+        else
+            *status = set(argv, rows, result);
     }
     if (*status == STATUS_CLEAN && operands == OPERANDS_NONE && optind < argc)
         *status = command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
+    part_words(argv, argc, rows, moved);
     return *status == STATUS_CLEAN;
+}
+
+int options_count_operands(char *const *argv) {
+    int count = 0;
+    while (argv[optind + count])
+        count++;
+    return count;
 }
 
 static void print_text(const void *text) {

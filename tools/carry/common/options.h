@@ -25,12 +25,13 @@ enum option_value {
 /* Exactly one of `flag`, `text`, `number` and `set` is given. */
 struct option_row {
     const char *name;
-    char letter;        /* or 0 */
-    bool *flag;         /* becomes true, */
-    bool clears;        /* ... or false */
-    const char **text;  /* becomes the value */
-    uint64_t *number;   /* becomes the value, from `low` to `high` */
-    option_setter *set; /* is called */
+    char letter;               /* or 0 */
+    bool *flag;                /* becomes true, */
+    bool clears;               /* ... or false */
+    const char **text;         /* becomes the value */
+    const char *const **words; /* beside `text`, with OPERANDS_WORDS: becomes the words */
+    uint64_t *number;          /* becomes the value, from `low` to `high` */
+    option_setter *set;        /* is called */
     enum option_value value;
     void *target;       /* for `set` */
     uint64_t low, high; /* for `number`, and for `set` if it wants them */
@@ -43,6 +44,8 @@ enum operands {
     OPERANDS_NONE,
     OPERANDS_ANY,     /* they may stand among the options */
     OPERANDS_COMMAND, /* options end before the first */
+    OPERANDS_WORDS,   /* they may stand among the options; behind one of them, "--" begins the words
+                         of a row. A NULL ends both: see options_count_operands() */
 };
 
 /*
@@ -57,6 +60,9 @@ bool options_read(int argc, char **argv, const char *usage, const struct option_
 bool options_read_help(int argc, char **argv, void (*print)(const void *context),
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status);
+
+/* How many operands there are, after OPERANDS_WORDS. */
+int options_count_operands(char *const *argv);
 
 /* The setter of --color[=WHEN], as a row of several commands has it. */
 option_setter options_set_color;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Which packets of a capture count: by a filter, by time, by number. */
+#ifndef CARRY_TOOLS_SELECTION_H
+#define CARRY_TOOLS_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <carry/capture.h>
+
+#include "common/filter.h"
+#include "common/options.h"
+
+#define SELECTION_RANGES_MAX 64
+
+/* What a command line asks for; zeros ask for nothing. */
+struct selection_options {
+    const char *filter;
+    const char *const *words; /* of a filter, behind "--", up to a NULL; or NULL */
+    uint64_t after, before;   /* nanoseconds since 1970; 0: no limit */
+    struct {
+        uint64_t first, last; /* numbers of packets, from 1 */
+    } ranges[SELECTION_RANGES_MAX];
+    size_t ranges_count;
+};
+
+/* The options of every command that selects packets; `options` points to selection_options. */
+#define SELECTION_ROWS(options)                                                                    \
+    {"filter", 'f', .text = &(options)->filter, .words = &(options)->words},                       \
+        {"after", 'A', .set = selection_set_after, .target = (options)},                           \
+        {"before", 'B', .set = selection_set_before, .target = (options)}, {                       \
+        "frames", .set = selection_set_frames, .target = (options)                                 \
+    }
+
+option_setter selection_set_after, selection_set_before, selection_set_frames;
+
+struct selection {
+    const struct selection_options *options;
+    struct filter *filter; /* NULL: none */
+    uint64_t timeless;     /* packets without a time that were left out for that */
+};
+
+/* STATUS_CLEAN, or STATUS_ERROR after a message: the options contradict, or the filter is wrong. */
+int selection_open(struct selection *selection, const char *command,
+                   const struct selection_options *options);
+void selection_close(struct selection *selection);
+
+/* False if all packets count. */
+bool selection_is_wanted(const struct selection *selection);
+
+bool selection_has(struct selection *selection, const struct carry_capture_packet *packet);
+
+/* Says on standard error which packets of a capture could not be judged, and forgets them. */
+void selection_report(struct selection *selection, const char *path);
+
+#endif

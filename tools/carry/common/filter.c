@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "common/filter.h"
+
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct link {
+    uint32_t linktype;
+    bool is_compiled;
+    struct bpf_program program;
+    char problem[FILTER_PROBLEM_SIZE]; /* unless it is compiled */
+    uint64_t refused;                  /* packets, since they were taken */
+};
+
+struct filter {
+    char *expression;
+    struct link links[FILTER_LINKS_MAX];
+    unsigned used;
+    uint64_t others; /* packets of link types beyond these, likewise */
+};
+
+/*
+ * Opens a capture without packets. So libpcap finds its own number for the link type (LINKTYPE_RAW
+ * is 101, its DLT_RAW 12 or 14), and refuses what only a live interface knows, such as "inbound":
+ * for the handle of pcap_open_dead(), it makes a program that loads what no file has.
+ */
+static pcap_t *open_empty(uint32_t linktype, char problem[PCAP_ERRBUF_SIZE]) {
+    struct {
+        uint32_t magic;
+        uint16_t major, minor;
+        uint32_t zone, accuracy, snaplen, linktype;
+    } head = {0xa1b2c3d4, 2, 4, 0, 0, 262144, linktype};
+    FILE *stream = fmemopen(&head, sizeof head, "r");
+    pcap_t *pcap = stream ? pcap_fopen_offline(stream, problem) : NULL;
+    if (!stream)
+        snprintf(problem, PCAP_ERRBUF_SIZE, "%s", strerror(errno));
+    else if (!pcap)
+        fclose(stream);
+    return pcap;
+}
+
+/* What libpcap says, in one line. */
+static void set_problem(struct link *link, const char *problem) {
+    snprintf(link->problem, sizeof link->problem, "%.*s", (int)strcspn(problem, "\n"), problem);
+}
+
+static void compile(struct link *link, const char *expression, uint32_t linktype) {
+    char problem[PCAP_ERRBUF_SIZE] = "";
+    pcap_t *pcap = open_empty(linktype, problem);
+    *link = (struct link){.linktype = linktype};
+    link->is_compiled =
+        pcap && pcap_compile(pcap, &link->program, expression, 1, PCAP_NETMASK_UNKNOWN) == 0;
+    if (!link->is_compiled)
+        set_problem(link, pcap ? pcap_geterr(pcap) : problem);
+    if (pcap)
+        pcap_close(pcap);
+}
+
+/* NULL if there are too many. */
+static struct link *find_link(struct filter *filter, uint32_t linktype) {
+    for (unsigned i = 0; i < filter->used; i++)
+        if (filter->links[i].linktype == linktype)
+            return &filter->links[i];
+    if (filter->used == FILTER_LINKS_MAX)
+        return NULL;
+    struct link *link = &filter->links[filter->used++];
+    compile(link, filter->expression, linktype);
+    return link;
+}
+
+/*
+ * Is the expression one of any link type? Most are of Ethernet; the others here have words of their
+ * own: 802.11, packets without a link header, PF's log, SunATM, SS7.
+ */
+static bool has_meaning(struct filter *filter) {
+    static const uint32_t linktypes[] = {1, 105, 101, 117, 123, 140};
+    for (size_t i = 0; i < sizeof linktypes / sizeof *linktypes; i++)
+        if (filter_program(filter, linktypes[i]))
+            return true;
+    return false;
+}
+
+struct filter *filter_create(const char *expression, char problem[FILTER_PROBLEM_SIZE]) {
+    struct filter *filter = calloc(1, sizeof *filter);
+    char *copy = strdup(expression);
+    snprintf(problem, FILTER_PROBLEM_SIZE, "%s", strerror(ENOMEM));
+    if (filter && copy) {
+        filter->expression = copy;
+        if (has_meaning(filter))
+            return filter;
+        snprintf(problem, FILTER_PROBLEM_SIZE, "%s", filter->links[0].problem);
+        copy = NULL;
+    }
+    free(copy);
+    filter_free(filter);
+    return NULL;
+}
+
+void filter_free(struct filter *filter) {
+    if (!filter)
+        return;
+    for (unsigned i = 0; i < filter->used; i++)
+        if (filter->links[i].is_compiled)
+            pcap_freecode(&filter->links[i].program);
+    free(filter->expression);
+    free(filter);
+}
+
+const struct bpf_program *filter_program(struct filter *filter, uint32_t linktype) {
+    const struct link *link = find_link(filter, linktype);
+    return link && link->is_compiled ? &link->program : NULL;
+}
+
+bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
+                    uint32_t wire) {
+    const struct pcap_pkthdr sizes = {.caplen = captured, .len = wire};
+    struct link *link = find_link(filter, linktype);
+    if (link && link->is_compiled)
+        return pcap_offline_filter(&link->program, &sizes, data);
+    ++*(link ? &link->refused : &filter->others);
+    return false;
+}
+
+bool filter_take_refused(struct filter *filter, struct filter_refused *refused) {
+    for (unsigned i = 0; i < filter->used; i++) {
+        struct link *link = &filter->links[i];
+        if (!link->refused)
+            continue;
+        *refused = (struct filter_refused){link->refused, link->linktype, link->problem};
+        link->refused = 0;
+        return true;
+    }
+    *refused = (struct filter_refused){filter->others, UINT32_MAX, "there are too many link types"};
+    filter->others = 0;
+    return refused->packets;
+}

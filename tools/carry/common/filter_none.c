@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters where there is no libpcap: there are none. */
+#include "common/filter.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct filter *filter_create(const char *expression, char problem[FILTER_PROBLEM_SIZE]) {
+    (void)expression;
+    snprintf(problem, FILTER_PROBLEM_SIZE, "this carry was built without libpcap");
+    return NULL;
+}
+
+void filter_free(struct filter *filter) {
+    (void)filter;
+}
+
+const struct bpf_program *filter_program(struct filter *filter, uint32_t linktype) {
+    (void)filter, (void)linktype;
+    return NULL;
+}
+
+bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
+                    uint32_t wire) {
+    (void)filter, (void)linktype, (void)data, (void)captured, (void)wire;
+    return false;
+}
+
+bool filter_take_refused(struct filter *filter, struct filter_refused *refused) {
+    (void)filter, (void)refused;
+    return false;
+}
