@@ -46,6 +46,20 @@ static void add_sums(struct batch *batch, uint32_t index, const struct carry_fra
             carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
 }
 
+/* Is the verdict final? Reassembly may verify what is unverifiable; finish_sum() has headers of 0.
+ */
+static bool is_settled(const struct carry_packet_sum *sum) {
+    return sum->verdict != CARRY_VERDICT_UNVERIFIABLE && !carry_header_senders_is_alone(sum);
+}
+
+static void add_times(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_settled(&sums[i]))
+            carry_timeline_add(&batch->tally.timeline, batch->packets[index].time_ns,
+                               sums[i].verdict);
+}
+
 /* carry_packet_check_fragment(), by the judge's state if there is one that knows the frame. */
 static size_t check_frame(const struct carry_capture_checker *checker, void *state,
                           const struct carry_frame *frame, struct carry_packet_sum *sums,
@@ -78,6 +92,8 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
     if (checker->selects)
         count = select_sums(checker, sums, count);
     add_sums(batch, index, &frame, sums, count);
+    if (checker->options.timeline)
+        add_times(batch, index, sums, count);
     if (__builtin_expect(fragment.version && !checker->options.no_reassembly, 0))
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
 }
@@ -138,6 +154,11 @@ static void add_finding(struct carry_capture_checker *checker, const struct plac
         checker->cancelled = !options->finding(options->user, &finding);
 }
 
+static void add_time(struct carry_capture_checker *checker,
+                     const struct carry_capture_packet *packet, unsigned verdict) {
+    carry_timeline_add(&checker->summary->tally.timeline, packet->time_ns, verdict);
+}
+
 /* Reports a sum by what is known so far. */
 static void finish_sum(struct carry_capture_checker *checker, const struct place *place,
                        const struct carry_packet_sum *sum) {
@@ -145,6 +166,8 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
     struct carry_packet_sum known = *sum;
     if (carry_summary_add_sender(checker->summary, &frame, sum) != sum->verdict)
         carry_cause_leave(&known);
+    if (checker->options.timeline && carry_header_senders_is_alone(sum))
+        add_time(checker, place->packet, known.verdict);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
     if (is_listed(&checker->options, &known))
         add_finding(checker, place, &known);
@@ -156,6 +179,8 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
                           const struct carry_packet_sum *sum) {
     const struct place place = {&datagram->packet, packet, datagram->located};
     struct carry_frame last = carry_capture_frame(packet);
+    if (checker->options.timeline && is_settled(sum))
+        add_time(checker, packet, sum->verdict);
     if (!carry_tally_add(&checker->summary->tally, &last, sum) && verdict_is_finding(sum->verdict))
         finish_sum(checker, &place, sum);
 }

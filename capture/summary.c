@@ -88,6 +88,7 @@ static void merge_totals(struct carry_capture_totals *into,
 
 void carry_tally_merge(struct tally *into, const struct tally *from) {
     merge_totals(&into->totals, &from->totals);
+    carry_timeline_merge(&into->timeline, &from->timeline);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         for (unsigned cause = 0; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
             into->causes[protocol][cause] += from->causes[protocol][cause];
@@ -262,6 +263,25 @@ uint64_t carry_capture_cause_count(const struct carry_capture_summary *summary, 
 uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,
                                         unsigned reassembly) {
     return reassembly < CARRY_CAPTURE_REASSEMBLY_COUNT ? summary->reassembly[reassembly] : 0;
+}
+
+bool carry_capture_span(const struct carry_capture_summary *summary, size_t index,
+                        uint64_t *from_ns, uint64_t *to_ns) {
+    const struct timeline *timeline = &summary->tally.timeline;
+    if (index >= timeline->used)
+        return false;
+    const uint64_t width = UINT64_C(1) << timeline->shift;
+    *from_ns = (timeline->first + index) << timeline->shift;
+    *to_ns = *from_ns + width < *from_ns ? UINT64_MAX : *from_ns + width;
+    return true;
+}
+
+uint64_t carry_capture_span_count(const struct carry_capture_summary *summary, size_t index,
+                                  unsigned verdict) {
+    const struct timeline *timeline = &summary->tally.timeline;
+    return index < timeline->used && verdict < CARRY_VERDICT_COUNT
+               ? timeline->counts[index][verdict]
+               : 0;
 }
 
 size_t carry_capture_senders(const struct carry_capture_summary *summary, unsigned protocol,

@@ -12,6 +12,7 @@
 #include "findings.h"
 #include "header_senders.h"
 #include "senders.h"
+#include "timeline.h"
 #include "verdict.h"
 
 /* What adds up in any order. Totals that it does not count are 0. */
@@ -20,6 +21,7 @@ struct tally {
     uint64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
     uint64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
     uint64_t causes[CARRY_PROTOCOL_COUNT][CARRY_CAPTURE_CAUSE_COUNT];
+    struct timeline timeline; /* empty unless it was asked for */
 };
 
 /* Packets of a link type that the walk does not know. */

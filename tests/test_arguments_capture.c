@@ -52,8 +52,11 @@ static void test_summaries(void) {
     tap_ok(!carry_capture_senders(summary, NO_ENUMERATOR, 0, true, senders, 1, NULL) &&
                !carry_capture_senders(summary, 0, NO_ENUMERATOR, true, NULL, 0, NULL) &&
                !carry_capture_unknown_link(summary, SIZE_MAX, &linktype, &packets) &&
-               !carry_capture_kept(summary, SIZE_MAX),
-           "senders, link types and findings that are none");
+               !carry_capture_kept(summary, SIZE_MAX) &&
+               !carry_capture_span(summary, SIZE_MAX, &packets, &packets) &&
+               !carry_capture_span_count(summary, SIZE_MAX, 0) &&
+               !carry_capture_span_count(summary, 0, NO_ENUMERATOR),
+           "senders, link types, findings and spans of time that are none");
     carry_capture_summary_free(summary);
     carry_capture_summary_free(NULL);
 }

@@ -237,6 +237,44 @@ static void test_selection(const struct bytes *bytes) {
     carry_capture_summary_free(summary);
 }
 
+/* --- Time --- */
+
+/* Are the spans without gaps, no longer than needed, and do they add up to the counts? */
+static bool adds_up(const struct carry_capture_summary *summary) {
+    uint64_t from, to, end = 0, sums[CARRY_VERDICT_COUNT] = {0};
+    bool ok = true;
+    size_t count = 0;
+    for (; carry_capture_span(summary, count, &from, &to); count++) {
+        ok &= from < to && (!count || from == end);
+        end = to;
+        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+            sums[verdict] += carry_capture_span_count(summary, count, verdict);
+    }
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_UNVERIFIABLE; verdict++)
+        ok &= sums[verdict] == carry_capture_total(summary, 1u << verdict);
+    return ok && count && count <= CARRY_CAPTURE_SPANS_MAX && !sums[CARRY_VERDICT_UNVERIFIABLE] &&
+           !carry_capture_span_count(summary, count, CARRY_VERDICT_GOOD);
+}
+
+static void test_timeline(const struct bytes *bytes, const struct bytes *long_one) {
+    const struct bytes *captures[] = {bytes, long_one};
+    struct carry_capture_summary *merged = carry_capture_summary_create();
+    uint64_t from, to;
+    bool ok = true;
+    for (uint32_t i = 0; i < 6 && ok; i++) {
+        const struct carry_capture_check_options options = {.threads = 1 + i, .timeline = true};
+        struct carry_capture_summary *summary;
+        ok = check(captures[i % 2], &options, &summary) == CARRY_OK && adds_up(summary);
+        carry_capture_summary_merge(merged, summary);
+        carry_capture_summary_free(summary);
+    }
+    tap_ok(ok && adds_up(merged), "spans of time add up to the counts");
+    carry_capture_summary_free(merged);
+    check(bytes, NULL, &merged);
+    tap_ok(!carry_capture_span(merged, 0, &from, &to), "there are none that were not asked for");
+    carry_capture_summary_free(merged);
+}
+
 /* --- Threads, pieces, cuts --- */
 
 static bool is_same(const struct carry_capture_summary *a, const struct carry_capture_summary *b) {
@@ -561,6 +599,7 @@ int main(void) {
     test_findings(&bytes);
     test_early();
     test_selection(&bytes);
+    test_timeline(&bytes, &long_one);
     test_threads(&long_one, copies);
     test_pieces(&bytes, effort->stride);
     test_cuts(&bytes, effort->stride);

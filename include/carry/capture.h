@@ -324,6 +324,7 @@ struct carry_capture_check_options {
     size_t protocol_count;
     const struct carry_capture_judge *judge; /* NULL: none */
     bool no_reassembly;                      /* do not reassemble fragmented datagrams */
+    bool timeline;                           /* count verdicts over time: carry_capture_span() */
     carry_capture_finding_fn *finding;       /* NULL: not called */
     carry_capture_progress_fn *progress;     /* NULL: not called */
     void *user;                              /* for the callbacks */
@@ -466,6 +467,25 @@ CARRY_API uint64_t carry_capture_cause_count(const struct carry_capture_summary 
 /* Counts fragmented datagrams by enum carry_capture_reassembly. */
 CARRY_API uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,
                                                   unsigned reassembly);
+
+/* The most spans of time that are kept. May grow later. */
+#define CARRY_CAPTURE_SPANS_MAX 64
+
+/*
+ * Gets span `index` of the time of the packets, from 0: from *from_ns on, and earlier than *to_ns.
+ * Spans follow each other without a gap and are equally long; they are as short as
+ * CARRY_CAPTURE_SPANS_MAX allows. False if there are fewer: none unless options->timeline was set.
+ */
+CARRY_API bool carry_capture_span(const struct carry_capture_summary *summary, size_t index,
+                                  uint64_t *from_ns, uint64_t *to_ns);
+
+/*
+ * Counts the checksums of packets of known time in span `index`, by verdict. Unverifiable ones are
+ * not counted, since reassembly may verify them later. An IPv4 header's sum of 0 has the verdict
+ * that was known when its packet came.
+ */
+CARRY_API uint64_t carry_capture_span_count(const struct carry_capture_summary *summary,
+                                            size_t index, unsigned verdict);
 
 /*
  * Writes at most `capacity` senders of bad, partial or illegal checksums, the most frequent first,

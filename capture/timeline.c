@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "timeline.h"
+
+#include <string.h>
+
+static void add_counts(uint64_t *into, const uint64_t *from) {
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        into[verdict] += from[verdict];
+}
+
+/* Doubles the width of all spans. None moves behind its place, so none is met twice. */
+static void widen(struct timeline *timeline) {
+    const uint64_t first = timeline->first >> 1;
+    uint64_t last = 0;
+    for (unsigned i = 0; i < timeline->used; i++) {
+        uint64_t counts[CARRY_VERDICT_COUNT];
+        memcpy(counts, timeline->counts[i], sizeof counts);
+        memset(timeline->counts[i], 0, sizeof counts);
+        last = ((timeline->first + i) >> 1) - first;
+        add_counts(timeline->counts[last], counts);
+    }
+    timeline->first = first;
+    timeline->used = (unsigned)last + 1;
+    timeline->shift++;
+}
+
+/* Has spans from `first` on, and up to `end`, if there are not too many. */
+static bool stretch(struct timeline *timeline, uint64_t first, uint64_t end) {
+    if (end - first > CARRY_CAPTURE_SPANS_MAX)
+        return false;
+    const size_t moved = (size_t)(timeline->first - first), size = sizeof *timeline->counts;
+    memmove(timeline->counts + moved, timeline->counts, timeline->used * size);
+    memset(timeline->counts, 0, moved * size);
+    timeline->first = first;
+    timeline->used = (unsigned)(end - first);
+    return true;
+}
+
+/* At the least width, the number of a span and the one behind it fit 64 bits. */
+static void begin(struct timeline *timeline, uint64_t time_ns) {
+    timeline->shift += !timeline->shift;
+    timeline->first = time_ns >> timeline->shift;
+}
+
+/* The counts of the span that a time is in. */
+static uint64_t *find(struct timeline *timeline, uint64_t time_ns) {
+    if (!timeline->used)
+        begin(timeline, time_ns);
+    for (;; widen(timeline)) {
+        const uint64_t place = time_ns >> timeline->shift;
+        const uint64_t end = timeline->first + timeline->used;
+        const uint64_t first = place < timeline->first ? place : timeline->first;
+        if (stretch(timeline, first, place < end ? end : place + 1))
+            return timeline->counts[place - first];
+    }
+}
+
+void carry_timeline_add(struct timeline *timeline, uint64_t time_ns, unsigned verdict) {
+    if (time_ns)
+        find(timeline, time_ns)[verdict]++;
+}
+
+void carry_timeline_merge(struct timeline *into, const struct timeline *from) {
+    if (!into->used)
+        into->shift = from->shift;
+    while (from->used && into->shift < from->shift)
+        widen(into);
+    for (unsigned i = 0; i < from->used; i++)
+        add_counts(find(into, (from->first + i) << from->shift), from->counts[i]);
+}
