@@ -35,7 +35,7 @@ struct run {
     struct carry_capture_checker *checker;
     struct check_jit *jit;     /* NULL: not wanted */
     struct bad_file *bad_file; /* NULL: not wanted */
-    bool spares_input;         /* the bad file is given up: it would replace a capture */
+    bool spares_input;         /* outputs are given up: one would replace a capture */
     bool spares_metrics;       /* the same of the file of metrics */
     struct check_print print;
     uint64_t skipped; /* files of folders that are no captures */
@@ -75,6 +75,8 @@ static bool take_finding(void *user, const struct carry_capture_finding *finding
         check_print_finding(&run->print, run->path, finding);
     if (run->bad_file && verdict_is_in(finding->sum.verdict, run->options.wrong))
         write_bad(run, finding->packet);
+    if (run->print.page)
+        page_add_finding(run->print.page, finding);
     return !command_output_failed();
 }
 
@@ -161,11 +163,22 @@ static bool is_other(struct carry_capture *capture, const char *path) {
            !file_name_is_capture(path);
 }
 
-/* Gives the file of bad packets up if it would replace this capture. */
-static bool spares(struct run *run, const struct stat *status) {
-    bool replaces = run->bad_file && bad_file_replaces(run->bad_file, status);
-    run->spares_input |= replaces;
-    return replaces;
+/* The option whose output would replace this capture, and is given up for that; or NULL. */
+static const char *spares(struct run *run, const struct stat *status) {
+    const char *option = NULL;
+    if (run->bad_file && bad_file_replaces(run->bad_file, status))
+        option = "--write-bad";
+    else if (run->print.page && page_replaces(run->print.page, status))
+        option = "--html";
+    run->spares_input |= option != NULL;
+    return option;
+}
+
+static void report_spared(struct run *run, const char *path, const char *option) {
+    char text[128];
+    snprintf(text, sizeof text, "not checked: %s would replace it; neither file is changed",
+             option);
+    report_unopened(run, path, text);
 }
 
 /* The file of metrics is written at the end. */
@@ -180,26 +193,30 @@ static void check_readable(struct run *run, const char *path, struct carry_captu
                            const struct stat *status) {
     if (run->bad_file && S_ISREG(status->st_mode))
         bad_file_restrict(run->bad_file, status->st_mode);
+    if (run->print.page && S_ISREG(status->st_mode))
+        page_restrict(run->print.page, status->st_mode);
     spare_metrics(run, status);
     check_capture(run, path, capture);
 }
 
 /* In a folder that is checked again, what the run before wrote there. */
-static bool is_earlier_output(const struct run *run, const struct stat *status, const char *path) {
-    return run->bad_file && bad_file_is_earlier(run->bad_file, status, path);
+static bool is_earlier_output(const struct run *run, const struct stat *status,
+                              struct carry_capture *capture, const char *path) {
+    return (run->bad_file && bad_file_is_earlier(run->bad_file, status, path)) ||
+           (run->print.page && page_replaces(run->print.page, status) && is_other(capture, path));
 }
 
 /* What this command writes into a folder is not even one of the other files there. */
 static void check_opened(struct run *run, const char *path, struct carry_capture *capture,
                          const struct stat *status, bool in_folder) {
+    const char *option;
     if (output_is_own(status)) {
         if (!in_folder)
             report_unopened(run, path, "is an output of this command");
-    } else if (in_folder && is_earlier_output(run, status, path)) {
+    } else if (in_folder && is_earlier_output(run, status, capture, path)) {
         return;
-    } else if (spares(run, status)) {
-        report_unopened(run, path,
-                        "not checked: --write-bad would replace it; neither file is changed");
+    } else if ((option = spares(run, status))) {
+        report_spared(run, path, option);
     } else if (in_folder && (output_is_unfinished(path) || is_other(capture, path))) {
         run->skipped++;
     } else {
@@ -261,18 +278,19 @@ static void check_files(struct run *run, char **paths, int count) {
 static bool open_run(struct run *run, bool many) {
     const struct check_options *options = &run->options;
     const struct carry_capture_judge judge = check_jit_judge(run->jit);
-    const bool looks = options->bad_only || options->write_bad;
+    const bool looks = options->bad_only || options->write_bad || options->html;
     const struct carry_capture_check_options own = {
         .packet = options->packet,
         .threads = (unsigned)options->threads,
         .wrong = options->wrong,
         .listed = options->listed,
-        .kept = options->bad_only ? 0 : (uint32_t)options->show,
+        .kept = options->bad_only && !options->html ? 0 : (uint32_t)options->show,
         .packets = options->packets,
         .protocols = options->protocol_count ? options->protocols : NULL,
         .protocol_count = options->protocol_count,
         .judge = run->jit ? &judge : NULL,
         .no_reassembly = !options->reassemble,
+        .timeline = options->html,
         .finding = looks ? take_finding : NULL,
         .progress = take_progress,
         .user = run,
@@ -291,13 +309,32 @@ static void close_run(struct run *run) {
     check_print_close(&run->print);
 }
 
-static void close_bad_file(struct run *run) {
-    bool keep = !run->no_memory && !run->spares_input && !command_output_failed();
-    if (run->bad_file && command_output_failed())
-        file_error(run, run->options.write_bad,
-                   "is not written: writing to standard output failed");
+/* False, after a message, if a file cannot be written. */
+static bool open_outputs(struct run *run) {
+    const struct check_options *options = &run->options;
+    if (options->write_bad && !(run->bad_file = bad_file_open(options->write_bad))) {
+        file_error(run, options->write_bad, output_problem(errno));
+        return false;
+    }
+    if (options->html && !(run->print.page = page_open(options->html, run->print.many))) {
+        file_error(run, options->html, output_problem(errno));
+        return false;
+    }
+    return true;
+}
+
+static void close_outputs(struct run *run, bool whole) {
+    const struct check_options *options = &run->options;
+    const struct report_total total = check_print_sum(&run->print, run->skipped);
+    bool keep = whole && !run->no_memory && !run->spares_input && !command_output_failed();
+    const char *paths[] = {options->write_bad, options->html};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i] && command_output_failed())
+            file_error(run, paths[i], "is not written: writing to standard output failed");
     if (run->bad_file && !bad_file_close(run->bad_file, keep))
-        file_error(run, run->options.write_bad, output_problem(errno));
+        file_error(run, options->write_bad, output_problem(errno));
+    if (run->print.page && !page_close(run->print.page, &total, keep))
+        file_error(run, options->html, output_problem(errno));
 }
 
 static void write_metrics(struct run *run) {
@@ -315,20 +352,12 @@ static bool shows_progress(const struct check_options *options) {
 }
 
 static void check_all(struct run *run, char **paths, int count) {
-    if (run->options.write_bad) {
-        run->bad_file = bad_file_open(run->options.write_bad);
-        if (!run->bad_file) {
-            file_error(run, run->options.write_bad, output_problem(errno));
-            return;
-        }
-    }
     check_print_header(&run->print);
     if (shows_progress(&run->options))
         progress_begin(0);
     check_files(run, paths, count);
     progress_end();
     check_print_total(&run->print, run->skipped);
-    close_bad_file(run);
     write_metrics(run);
 }
 
@@ -343,8 +372,12 @@ int command_check(int argc, char **argv) {
         run.status = check_jit_open(run.options.jit, &run.jit);
     if (run.status == STATUS_CLEAN && !open_run(&run, many))
         run.status = command_error("%s", strerror(ENOMEM));
-    if (run.status == STATUS_CLEAN)
-        check_all(&run, argv + optind, count);
+    if (run.status == STATUS_CLEAN) {
+        const bool open = open_outputs(&run);
+        if (open)
+            check_all(&run, argv + optind, count);
+        close_outputs(&run, open);
+    }
     close_run(&run);
     return run.status;
 }

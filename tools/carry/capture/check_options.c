@@ -60,6 +60,7 @@ static const char usage[] =
     "                          have in common; .gz and .zst are compressed\n"
     "      --metrics-file=FILE write counts over all captures to FILE, for\n"
     "                          node_exporter's textfile collector\n"
+    "      --html=FILE         write all results as a page for browsers to FILE\n"
     "\n"
     "Selection:\n"
     "      --files0-from=LIST  check the files whose names are in LIST, each ended by\n"
@@ -204,6 +205,7 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"quiet", 'q', .flag = &options->quiet},
         {"write-bad", 'w', .text = &options->write_bad},
         {"metrics-file", .text = &options->metrics_file},
+        {"html", .text = &options->html},
         {"files0-from", .text = &options->files0},
         {"count", 'c', .number = &options->packets, OPTION_RANGE(1, UINT64_MAX)},
         SELECTION_ROWS(&options->selection),
@@ -222,13 +224,17 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
     return options_read_help(argc, argv, print_usage, usage, rows, OPERANDS_WORDS, status);
 }
 
+static int check_output(const char *option, const char *path) {
+    if (path && strcmp(path, "-") == 0)
+        return command_usage("check", "--%s must name a file, not standard output", option);
+    return output_check_name("check", option, path);
+}
+
 /* What the options contradict, and what they imply. */
 static int complete(struct check_options *options) {
-    if (options->write_bad && strcmp(options->write_bad, "-") == 0)
-        return command_usage("check", "--write-bad must name a file, not standard output");
-    int status = output_check_name("check", "write-bad", options->write_bad);
-    if (status != STATUS_CLEAN)
-        return status;
+    if (check_output("write-bad", options->write_bad) != STATUS_CLEAN ||
+        check_output("html", options->html) != STATUS_CLEAN)
+        return STATUS_ERROR;
     if (options->list_bad && options->bad_only)
         return command_usage("check", "--list-bad and --bad-only exclude each other");
     if (options->null && !(options->list_bad && options->format == CHECK_TEXT))

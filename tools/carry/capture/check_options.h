@@ -31,6 +31,7 @@ struct check_options {
     unsigned listed;          /* verdicts of which each sum is listed */
     const char *write_bad;    /* NULL: nowhere */
     const char *metrics_file; /* the same */
+    const char *html;         /* the same */
     const char *files0;       /* the file that names the captures; NULL: the operands do */
     enum carry_protocol protocols[CARRY_PROTOCOL_COUNT]; /* that are looked at */
     size_t protocol_count;                               /* 0: all */

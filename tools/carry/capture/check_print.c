@@ -152,6 +152,8 @@ static void print_problem(const struct check_options *options, const struct repo
 int check_print_capture(struct check_print *print, const struct report *report) {
     const struct check_options *options = print->options;
     int status = count(print, report);
+    if (print->page)
+        page_add_capture(print->page, report);
     print_problem(options, report);
     if (!options->quiet && !options->bad_only && !(options->list_bad && status == STATUS_CLEAN))
         print_report(print, report);
@@ -168,6 +170,8 @@ int check_print_unopened(struct check_print *print, const char *path, const char
     snprintf(report.error.text, sizeof report.error.text, "%s", reason);
     if (options->format != CHECK_TEXT || options->list_bad)
         return check_print_capture(print, &report);
+    if (print->page)
+        page_add_capture(print->page, &report);
     print_problem(options, &report);
     return count(print, &report);
 }
@@ -182,18 +186,23 @@ static bool has_total(const struct check_print *print) {
            !options->list_bad;
 }
 
+struct report_total check_print_sum(const struct check_print *print, uint64_t skipped) {
+    return (struct report_total){
+        .summary = print->total,
+        .wrong = print->options->wrong,
+        .captures = print->captures,
+        .damaged = print->damaged,
+        .failed = print->failed,
+        .skipped = skipped,
+        .unchecked = print->unchecked,
+        .not_clean = print->not_clean,
+        .named = (const char *const *)print->named,
+        .named_count = print->named_count,
+    };
+}
+
 void check_print_total(const struct check_print *print, uint64_t skipped) {
+    const struct report_total total = check_print_sum(print, skipped);
     if (has_total(print))
-        report_total(&(struct report_total){
-            .summary = print->total,
-            .wrong = print->options->wrong,
-            .captures = print->captures,
-            .damaged = print->damaged,
-            .failed = print->failed,
-            .skipped = skipped,
-            .unchecked = print->unchecked,
-            .not_clean = print->not_clean,
-            .named = (const char *const *)print->named,
-            .named_count = print->named_count,
-        });
+        report_total(&total);
 }

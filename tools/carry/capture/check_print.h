@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "capture/check_options.h"
+#include "capture/page.h"
 #include "capture/report.h"
 
 /* So many captures that are not clean are named in the last line. */
@@ -15,6 +16,7 @@
 
 struct check_print {
     const struct check_options *options;
+    struct page *page;                   /* which takes each capture too; NULL: none */
     bool many;                           /* there may be more than one capture */
     struct carry_capture_summary *total; /* of all captures so far */
     struct carry_capture_summary *empty; /* of a capture that could not be opened */
@@ -37,6 +39,9 @@ void check_print_finding(const struct check_print *print, const char *path,
 /* A capture that was read, and one that could not be opened; returns its exit status. */
 int check_print_capture(struct check_print *print, const struct report *report);
 int check_print_unopened(struct check_print *print, const char *path, const char *reason);
+
+/* What all captures come to, of folders in which so many other files were `skipped`. */
+struct report_total check_print_sum(const struct check_print *print, uint64_t skipped);
 
 /* All captures, of folders in which so many other files were `skipped`. */
 void check_print_total(const struct check_print *print, uint64_t skipped);

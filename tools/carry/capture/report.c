@@ -61,7 +61,7 @@ static void print_unchecked(FILE *out, const struct carry_capture_summary *summa
             text_colour(COLOUR_NONE), why_unchecked(summary));
 }
 
-static void print_outcome(FILE *out, const struct carry_capture_summary *summary, unsigned wrong) {
+void report_write_outcome(FILE *out, const struct carry_capture_summary *summary, unsigned wrong) {
     switch (carry_capture_outcome(summary, wrong)) {
     case CARRY_CAPTURE_CLEAN:
         print_clean(out, summary);
@@ -91,7 +91,7 @@ static void print_verdict(FILE *out, const struct report *report, const char *be
         fprintf(out, "%s%s", between,
                 source_is_damaged(report->error.code) ? "before the damage: " : "packets read: ");
     if (whole || carry_capture_totals(report->summary)->packets)
-        print_outcome(out, report->summary, report->wrong);
+        report_write_outcome(out, report->summary, report->wrong);
     fputc('\n', out);
 }
 
@@ -144,7 +144,7 @@ static void print_sum(FILE *out, const struct report_total *total) {
             text_plural(total->captures),
             report_packets(packets, totals->packets, totals->unselected),
             clean_so_far ? "; packets read: " : ": ");
-    print_outcome(out, summary, total->wrong);
+    report_write_outcome(out, summary, total->wrong);
     if (carry_capture_outcome(summary, total->wrong) != CARRY_CAPTURE_UNCHECKED)
         print_remainder(out, total->unchecked, "in which nothing was checked");
     print_remainder(out, total->damaged, "damaged");

@@ -184,21 +184,25 @@ static void print_reassembly(FILE *out, const struct carry_capture_summary *summ
         fputc('\n', out);
 }
 
-void report_causes(const struct carry_capture_summary *summary) {
+void report_write_causes(FILE *out, const struct carry_capture_summary *summary) {
     const struct carry_capture_totals *totals = carry_capture_totals(summary);
-    struct text_block block;
-    text_block_begin(&block);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         for (unsigned verdict = CARRY_VERDICT_GOOD + 1; verdict < CARRY_VERDICT_COUNT; verdict++)
             if (carry_capture_count(summary, protocol, verdict))
-                print_cause(block.out, summary, protocol, verdict);
-    print_reassembly(block.out, summary);
+                print_cause(out, summary, protocol, verdict);
+    print_reassembly(out, summary);
     if (totals->unknown_links)
-        print_unknown_links(block.out, summary);
+        print_unknown_links(out, summary);
     if (totals->deeper)
-        print_deeper(block.out, totals->deeper);
+        print_deeper(out, totals->deeper);
     if (totals->without)
-        print_without(block.out, totals->without);
+        print_without(out, totals->without);
+}
+
+void report_causes(const struct carry_capture_summary *summary) {
+    struct text_block block;
+    text_block_begin(&block);
+    report_write_causes(block.out, summary);
     fflush(block.out);
     if (block.size)
         putchar('\n');

@@ -19,13 +19,11 @@ char *report_time(char *buffer, uint64_t time_ns) {
     return buffer;
 }
 
-/* "10.0.0.5:443 -> 10.0.0.9:51200"; room for two addresses and an arrow. */
-#define ROUTE_SIZE (2 * ADDRESS_SIZE + 8)
-
-static char *route_text(char *buffer, const struct carry_capture_finding *finding) {
+char *report_route(char *buffer, const struct carry_capture_finding *finding) {
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
-    snprintf(buffer, ROUTE_SIZE, "%s %s %s", address_text(from, &finding->from, finding->from_port),
-             text_arrow(), address_text(to, &finding->to, finding->to_port));
+    snprintf(buffer, REPORT_ROUTE_SIZE, "%s %s %s",
+             address_text(from, &finding->from, finding->from_port), text_arrow(),
+             address_text(to, &finding->to, finding->to_port));
     return buffer;
 }
 
@@ -34,7 +32,11 @@ static char *value_text(char *buffer, const struct carry_capture_finding *findin
     return buffer;
 }
 
-static char *expected_text(char *buffer, const struct carry_capture_finding *finding) {
+char *report_stored(char *buffer, const struct carry_capture_finding *finding) {
+    return value_text(buffer, finding, finding->sum.stored);
+}
+
+char *report_expected(char *buffer, const struct carry_capture_finding *finding) {
     if (!carry_capture_has_expected(
             &finding->sum)) /* an illegal one: what is wrong with it is the 0 */
         return strcpy(buffer, "not 0");
@@ -55,9 +57,8 @@ static const char *remark(const struct carry_capture_finding *finding) {
 static void print_finding(const struct carry_capture_finding *finding, int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->number),
-           carry_packet_protocol_name(finding->sum.protocol), width,
-           value_text(stored, finding, finding->sum.stored), width + 2,
-           expected_text(expected, finding),
+           carry_packet_protocol_name(finding->sum.protocol), width, report_stored(stored, finding),
+           width + 2, report_expected(expected, finding),
            finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
@@ -66,21 +67,20 @@ static void print_plain(const struct carry_capture_finding *finding, int width) 
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);
     printf("%7llu  %-7s  %-*s  %-*s  %11s  %-30s", (unsigned long long)finding->number,
-           carry_packet_protocol_name(finding->sum.protocol), width,
-           value_text(stored, finding, finding->sum.stored), width + 2,
-           expected_text(expected, finding),
+           carry_packet_protocol_name(finding->sum.protocol), width, report_stored(stored, finding),
+           width + 2, report_expected(expected, finding),
            finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : offset,
            report_time(time, finding->time_ns) ? time : "-");
 }
 
 void report_finding_text(const char *path, const struct carry_capture_finding *finding) {
-    char route[ROUTE_SIZE];
+    char route[REPORT_ROUTE_SIZE];
     if (path) {
         text_print_name(stdout, path);
         fputs(": ", stdout);
     }
     print_plain(finding, value_width(finding));
-    printf("  %s%s\n", route_text(route, finding), remark(finding));
+    printf("  %s%s\n", report_route(route, finding), remark(finding));
 }
 
 /* --- The first of a summary --- */
@@ -96,11 +96,11 @@ struct layout {
 };
 
 static int longest_route(const struct report *report) {
-    char route[ROUTE_SIZE];
+    char route[REPORT_ROUTE_SIZE];
     int longest = 0;
     const struct carry_capture_finding *finding;
     for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++) {
-        route_text(route, finding);
+        report_route(route, finding);
         int width = text_width(route, strlen(route)) + (int)strlen(remark(finding));
         longest = width > longest ? width : longest;
     }
@@ -129,27 +129,27 @@ static void print_titles(const struct layout *layout) {
 }
 
 static void print_row(const struct carry_capture_finding *finding, const struct layout *layout) {
-    char route[ROUTE_SIZE];
+    char route[REPORT_ROUTE_SIZE];
     print_finding(finding, layout->value_width);
     if (layout->beside)
         fputs("  ", stdout);
     else
         printf("\n%*s", ROW_INDENT, "");
-    printf("%s%s\n", route_text(route, finding), remark(finding));
+    printf("%s%s\n", report_route(route, finding), remark(finding));
 }
 
 /* Where a row is too wide for the terminal. */
 static void print_sentence(const struct carry_capture_finding *finding) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
-    char route[ROUTE_SIZE];
+    char route[REPORT_ROUTE_SIZE];
     struct text_block block;
     text_block_begin(&block);
     fprintf(block.out, "frame %s, %s: stored %s, expected %s,", text_count(frame, finding->number),
-            carry_packet_protocol_name(finding->sum.protocol),
-            value_text(stored, finding, finding->sum.stored), expected_text(expected, finding));
+            carry_packet_protocol_name(finding->sum.protocol), report_stored(stored, finding),
+            report_expected(expected, finding));
     if (finding->offset != CARRY_CAPTURE_NOWHERE)
         fprintf(block.out, " at offset %s,", text_count(offset, finding->offset));
-    fprintf(block.out, " %s%s\n", route_text(route, finding), remark(finding));
+    fprintf(block.out, " %s%s\n", report_route(route, finding), remark(finding));
     text_block_end(&block, 2);
 }
 
