@@ -115,12 +115,23 @@ const struct bpf_program *filter_program(struct filter *filter, uint32_t linktyp
     return link && link->is_compiled ? &link->program : NULL;
 }
 
+bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
+                            const void *data, uint32_t captured, uint32_t wire) {
+    const struct pcap_pkthdr sizes = {.caplen = captured, .len = wire};
+    (void)filter;
+    return pcap_offline_filter(program, &sizes, data);
+}
+
+size_t filter_instructions(const struct bpf_program *program, const void **instructions) {
+    *instructions = program->bf_insns;
+    return program->bf_len;
+}
+
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire) {
-    const struct pcap_pkthdr sizes = {.caplen = captured, .len = wire};
     struct link *link = find_link(filter, linktype);
     if (link && link->is_compiled)
-        return pcap_offline_filter(&link->program, &sizes, data);
+        return filter_program_matches(filter, &link->program, data, captured, wire);
     ++*(link ? &link->refused : &filter->others);
     return false;
 }

@@ -17,6 +17,7 @@
 #define CARRY_TOOLS_FILTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* So many link types are compiled for; packets of any other do not match. */
@@ -43,6 +44,13 @@ const struct bpf_program *filter_program(struct filter *filter, uint32_t linktyp
 /* Is it a packet of the filter? `wire` bytes were on the wire, `captured` of them are at `data`. */
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire);
+
+/* The same for one program of the filter. Threads may ask at once. */
+bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
+                            const void *data, uint32_t captured, uint32_t wire);
+
+/* How many instructions a program has; *instructions are those, as the kernel takes them. */
+size_t filter_instructions(const struct bpf_program *program, const void **instructions);
 
 /* Packets that did not match because the expression has no meaning for their link type. */
 struct filter_refused {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters as tcpdump takes them, compiled by libpcap. The kernel applies one to spare what does not
- * pass, where it sees frames as files hold them; what it lets through is looked at once more.
+ * The filter of all rings. The kernel applies it to spare what does not pass, where it sees frames
+ * as files hold them; what it lets through is looked at once more.
  */
 #ifndef CARRY_TOOLS_LIVE_FILTER_H
 #define CARRY_TOOLS_LIVE_FILTER_H
@@ -10,17 +10,18 @@
 
 #include <carry/capture.h>
 
-struct filter;
+struct live_filter;
 struct sock_fprog;
 
 /* NULL after a message. */
-struct filter *filter_open(const char *expression);
-void filter_close(struct filter *filter);
+struct live_filter *live_filter_open(const char *expression);
+void live_filter_close(struct live_filter *filter);
 
 /* What the kernel applies; NULL for no filter. */
-const struct sock_fprog *filter_of_kernel(const struct filter *filter);
+const struct sock_fprog *live_filter_of_kernel(const struct live_filter *filter);
 
-/* Does the packet pass? All pass no filter. */
-bool filter_passes(const struct filter *filter, const struct carry_capture_packet *packet);
+/* Does the packet pass? All pass no filter. Several threads may ask at once. */
+bool live_filter_passes(const struct live_filter *filter,
+                        const struct carry_capture_packet *packet);
 
 #endif

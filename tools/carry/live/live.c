@@ -25,7 +25,7 @@
 /* What the main thread has. Times are those of clock_ns(). */
 struct run {
     struct live live;
-    struct filter *filter;
+    struct live_filter *filter;
     struct watch *watches; /* one a thread */
     unsigned watches_count;
     int64_t start, next_report;
@@ -210,7 +210,7 @@ static int open_run(struct run *run) {
     live->stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     live->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&live->interfaces.lock, NULL);
-    if (options->filter && !(live->filter = run->filter = filter_open(options->filter)))
+    if (options->filter && !(live->filter = run->filter = live_filter_open(options->filter)))
         return STATUS_ERROR;
     if (!open_watches(run))
         return STATUS_ERROR;
@@ -253,7 +253,7 @@ static void close_run(struct run *run) {
     counts_free(&run->since);
     counts_free(&run->metrics);
     server_close(run->server);
-    filter_close(run->filter);
+    live_filter_close(run->filter);
     free(run->watches);
     free(live->options.filter);
     close(live->stop_event);

@@ -30,9 +30,6 @@
 #define TAG_SIZE       4
 #define ADDRESSES_SIZE 12
 
-#define LINKTYPE_ETHERNET 1
-#define LINKTYPE_RAW      101
-
 #ifndef TP_STATUS_GSO_TCP /* Linux 5.10 */
 #define TP_STATUS_GSO_TCP (1 << 8)
 #endif
@@ -242,7 +239,7 @@ static bool is_ethernet(const struct sockaddr_ll *address) {
 static void skip_link_header(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     uint32_t size = (uint32_t)head->tp_net - head->tp_mac;
     size = size < packet->captured ? size : packet->captured;
-    packet->linktype = LINKTYPE_RAW;
+    packet->linktype = RING_LINKTYPE_RAW;
     grow_in_front(packet, (uint32_t)0 - size);
 }
 
@@ -253,7 +250,7 @@ static void describe(const struct ring *ring, const struct tpacket3_hdr *head,
         .data = (const uint8_t *)head + head->tp_mac,
         .captured = head->tp_snaplen,
         .wire = head->tp_len,
-        .linktype = LINKTYPE_ETHERNET,
+        .linktype = RING_LINKTYPE_ETHERNET,
         .flags = flags_of(head, address->sll_pkttype == PACKET_OUTGOING),
         .time_ns = head->tp_sec * UINT64_C(1000000000) + head->tp_nsec,
     };

@@ -21,6 +21,10 @@
 /* Stands for all interfaces of the network namespace, also those that come later. */
 #define RING_ANY "any"
 
+/* The link types of packets: of Ethernet and loopback, and of all other interfaces. */
+#define RING_LINKTYPE_ETHERNET 1
+#define RING_LINKTYPE_RAW      101
+
 struct sock_fprog;
 
 struct ring_options {

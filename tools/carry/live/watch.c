@@ -140,7 +140,7 @@ static bool judge(struct watch *watch, size_t gathered) {
 static size_t gather(struct watch *watch, struct ring *ring) {
     size_t count = 0;
     while (count < WATCH_BATCH && ring_next(ring, &watch->packets[count]))
-        count += filter_passes(watch->live->filter, &watch->packets[count].packet);
+        count += live_filter_passes(watch->live->filter, &watch->packets[count].packet);
     return count;
 }
 
@@ -243,7 +243,7 @@ bool watch_open(struct watch *watch, struct live *live, int fanout) {
         const struct ring_options own = {
             .size = (size_t)(options->ring_kib << 10) / options->threads,
             .promiscuous = options->promiscuous,
-            .filter = filter_of_kernel(live->filter),
+            .filter = live_filter_of_kernel(live->filter),
             .fanout = fanout ? fanout + (int)i : 0,
         };
         watch->rings_count++;

@@ -21,7 +21,7 @@
 #define WATCH_BATCH 512u
 
 struct packet_file;
-struct filter;
+struct live_filter;
 
 /* Either direction of each interface. */
 #define WATCH_SIDES_MAX (2 * INTERFACES_MAX)
@@ -42,8 +42,8 @@ struct side {
 struct live {
     struct live_options options;
     struct interfaces interfaces;
-    struct packet_file *file;    /* NULL: not wanted */
-    const struct filter *filter; /* NULL: none */
+    struct packet_file *file;         /* NULL: not wanted */
+    const struct live_filter *filter; /* NULL: none */
     atomic_uint_least64_t packets;
     atomic_bool stops; /* the threads are to end */
     atomic_int error;  /* CARRY_ERROR_ of the thread that failed first */
