@@ -48,8 +48,8 @@ def mixed(tmp_path: Path) -> Path:
 def filters(carry: Run) -> None:
     """Skips a test where the tool has no filters."""
     done = carry("check", "-f", "tcp", BROKEN)
-    if "built without libpcap" in done.stderr:
-        pytest.skip("the tool was built without libpcap")
+    if "libpcap" in done.stderr:
+        pytest.skip(done.stderr.strip())
 
 
 def selected(carry: Run, path: Path, *arguments: str) -> list[int]:

@@ -2,11 +2,28 @@
 #define _GNU_SOURCE
 #include "common/filter.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * libpcap is loaded when there is a filter: with the libraries that it brings along, every command
+ * would take a third longer to start (on Debian 12, among them libdbus and libsystemd).
+ */
+static const char *const libraries[] = {"libpcap.so.0.8", "libpcap.so.1"}; /* Debian; elsewhere */
+
+#define PCAP_FUNCTIONS(F)                                                                          \
+    F(pcap_fopen_offline)                                                                          \
+    F(pcap_compile) F(pcap_geterr) F(pcap_close) F(pcap_freecode) F(pcap_offline_filter)
+
+struct library {
+#define MEMBER(name) __typeof__(name) *name;
+    PCAP_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
 
 struct link {
     uint32_t linktype;
@@ -17,25 +34,41 @@ struct link {
 };
 
 struct filter {
+    struct library library;
     char *expression;
     struct link links[FILTER_LINKS_MAX];
     unsigned used;
     uint64_t others; /* packets of link types beyond these, likewise */
 };
 
+/* False, with what is wrong in dlerror(). */
+static bool load(struct library *library) {
+    void *handle = NULL;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !handle; i++)
+        handle = dlopen(libraries[i], RTLD_NOW);
+    bool all = handle;
+#define FIND(name)                                                                                 \
+    library->name = all ? (__typeof__(name) *)(uintptr_t)dlsym(handle, #name) : NULL;              \
+    all &= library->name != NULL;
+    PCAP_FUNCTIONS(FIND)
+#undef FIND
+    return all;
+}
+
 /*
  * Opens a capture without packets. So libpcap finds its own number for the link type (LINKTYPE_RAW
  * is 101, its DLT_RAW 12 or 14), and refuses what only a live interface knows, such as "inbound":
  * for the handle of pcap_open_dead(), it makes a program that loads what no file has.
  */
-static pcap_t *open_empty(uint32_t linktype, char problem[PCAP_ERRBUF_SIZE]) {
+static pcap_t *open_empty(const struct library *library, uint32_t linktype,
+                          char problem[PCAP_ERRBUF_SIZE]) {
     struct {
         uint32_t magic;
         uint16_t major, minor;
         uint32_t zone, accuracy, snaplen, linktype;
     } head = {0xa1b2c3d4, 2, 4, 0, 0, 262144, linktype};
     FILE *stream = fmemopen(&head, sizeof head, "r");
-    pcap_t *pcap = stream ? pcap_fopen_offline(stream, problem) : NULL;
+    pcap_t *pcap = stream ? library->pcap_fopen_offline(stream, problem) : NULL;
     if (!stream)
         snprintf(problem, PCAP_ERRBUF_SIZE, "%s", strerror(errno));
     else if (!pcap)
@@ -48,16 +81,17 @@ static void set_problem(struct link *link, const char *problem) {
     snprintf(link->problem, sizeof link->problem, "%.*s", (int)strcspn(problem, "\n"), problem);
 }
 
-static void compile(struct link *link, const char *expression, uint32_t linktype) {
+static void compile(const struct filter *filter, struct link *link, uint32_t linktype) {
+    const struct library *library = &filter->library;
     char problem[PCAP_ERRBUF_SIZE] = "";
-    pcap_t *pcap = open_empty(linktype, problem);
+    pcap_t *pcap = open_empty(library, linktype, problem);
     *link = (struct link){.linktype = linktype};
-    link->is_compiled =
-        pcap && pcap_compile(pcap, &link->program, expression, 1, PCAP_NETMASK_UNKNOWN) == 0;
+    link->is_compiled = pcap && library->pcap_compile(pcap, &link->program, filter->expression, 1,
+                                                      PCAP_NETMASK_UNKNOWN) == 0;
     if (!link->is_compiled)
-        set_problem(link, pcap ? pcap_geterr(pcap) : problem);
+        set_problem(link, pcap ? library->pcap_geterr(pcap) : problem);
     if (pcap)
-        pcap_close(pcap);
+        library->pcap_close(pcap);
 }
 
 /* NULL if there are too many. */
@@ -68,7 +102,7 @@ static struct link *find_link(struct filter *filter, uint32_t linktype) {
     if (filter->used == FILTER_LINKS_MAX)
         return NULL;
     struct link *link = &filter->links[filter->used++];
-    compile(link, filter->expression, linktype);
+    compile(filter, link, linktype);
     return link;
 }
 
@@ -84,18 +118,28 @@ static bool has_meaning(struct filter *filter) {
     return false;
 }
 
+static bool open_filter(struct filter *filter, const char *expression,
+                        char problem[FILTER_PROBLEM_SIZE]) {
+    filter->expression = strdup(expression);
+    snprintf(problem, FILTER_PROBLEM_SIZE, "%s", strerror(ENOMEM));
+    if (!filter->expression)
+        return false;
+    if (!load(&filter->library)) {
+        snprintf(problem, FILTER_PROBLEM_SIZE, "libpcap cannot be loaded: %s", dlerror());
+        return false;
+    }
+    if (has_meaning(filter))
+        return true;
+    snprintf(problem, FILTER_PROBLEM_SIZE, "%s", filter->links[0].problem);
+    return false;
+}
+
 struct filter *filter_create(const char *expression, char problem[FILTER_PROBLEM_SIZE]) {
     struct filter *filter = calloc(1, sizeof *filter);
-    char *copy = strdup(expression);
-    snprintf(problem, FILTER_PROBLEM_SIZE, "%s", strerror(ENOMEM));
-    if (filter && copy) {
-        filter->expression = copy;
-        if (has_meaning(filter))
-            return filter;
-        snprintf(problem, FILTER_PROBLEM_SIZE, "%s", filter->links[0].problem);
-        copy = NULL;
-    }
-    free(copy);
+    if (!filter)
+        snprintf(problem, FILTER_PROBLEM_SIZE, "%s", strerror(ENOMEM));
+    else if (open_filter(filter, expression, problem))
+        return filter;
     filter_free(filter);
     return NULL;
 }
@@ -105,7 +149,7 @@ void filter_free(struct filter *filter) {
         return;
     for (unsigned i = 0; i < filter->used; i++)
         if (filter->links[i].is_compiled)
-            pcap_freecode(&filter->links[i].program);
+            filter->library.pcap_freecode(&filter->links[i].program);
     free(filter->expression);
     free(filter);
 }
@@ -118,8 +162,7 @@ const struct bpf_program *filter_program(struct filter *filter, uint32_t linktyp
 bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
                             const void *data, uint32_t captured, uint32_t wire) {
     const struct pcap_pkthdr sizes = {.caplen = captured, .len = wire};
-    (void)filter;
-    return pcap_offline_filter(program, &sizes, data);
+    return filter->library.pcap_offline_filter(program, &sizes, data);
 }
 
 size_t filter_instructions(const struct bpf_program *program, const void **instructions) {

@@ -29,8 +29,8 @@ struct filter;
 struct bpf_program;
 
 /*
- * NULL, with `problem` set to one line, if the expression is wrong for every link type, or if the
- * tool was built without libpcap.
+ * NULL, with `problem` set to one line, if the expression is wrong for every link type, or if there
+ * is no libpcap, here or when the tool was built.
  */
 struct filter *filter_create(const char *expression, char problem[FILTER_PROBLEM_SIZE]);
 void filter_free(struct filter *filter);
