@@ -82,7 +82,7 @@ static void test_check(const struct bytes *bytes) {
         struct selection selection = {.set = set};
         const struct carry_capture_check_options options = {
             .threads = 1, .select = choose, .user = &selection};
-        struct carry_capture_summary *selected, *alone;
+        struct carry_capture_summary *selected, *alone = NULL;
         struct bytes picked = pick(bytes, set);
         ok = check(bytes, &options, &selected) == CARRY_OK &&
              check(&picked, NULL, &alone) == CARRY_OK && is_same(selected, alone) &&
@@ -179,7 +179,7 @@ static void test_fix(const struct bytes *bytes, uint32_t verdicts, const char *n
         struct selection selection = {.set = set};
         const struct carry_capture_fix_options alone = {.packet.fix = verdicts};
         struct carry_capture_fix_options options = alone;
-        struct carry_capture_repairs *repairs[2];
+        struct carry_capture_repairs *repairs[2] = {NULL, NULL};
         struct bowl copies[2] = {{.calls = 0}};
         struct bytes picked = pick(bytes, set);
         options.select = choose;

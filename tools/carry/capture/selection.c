@@ -39,7 +39,7 @@ static bool parse_zone(const char *text, long *east) {
     if ((*text != '+' && *text != '-') ||
         (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &size) != 2 &&
          sscanf(text + 1, "%2d%2d%n", &hours, &minutes, &size) != 2) ||
-        text[1 + size] || hours > 23 || minutes > 59)
+        text[1 + size] || hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
         return false;
     *east = (hours * 60L + minutes) * 60 * (*text == '-' ? -1 : 1);
     return true;
