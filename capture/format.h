@@ -47,6 +47,7 @@ struct pcapng {
     struct interface *interfaces; /* of this section */
     uint32_t count;
     uint32_t capacity;
+    uint8_t *flags; /* of the packet that was read last, in the window; NULL: it has none */
 };
 
 /* Bytes in memory. */
@@ -123,6 +124,12 @@ format_recognise_fn carry_pcap_recognise, carry_pcapng_recognise, carry_snoop_re
     carry_erf_recognise;
 
 void carry_pcapng_close(struct carry_capture *capture);
+
+/*
+ * Takes SUM_LEFT from the flags of the packet that was read last, where the file holds it. As with
+ * the packet's bytes, this is for what is handed to the sink of carry_reader_pass_to().
+ */
+void carry_pcapng_clear_left(struct carry_capture *capture);
 
 /* --- For what reads --- */
 

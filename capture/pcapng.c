@@ -159,7 +159,7 @@ static uint32_t flags_of(uint32_t bits) {
     return (flags & both) == both ? flags & ~both : flags;
 }
 
-static void read_packet_options(const struct carry_capture *capture, const struct block *block,
+static void read_packet_options(struct carry_capture *capture, const struct block *block,
                                 struct carry_capture_packet *packet) {
     const uint8_t *end = block->body + block->body_size;
     const size_t padded = ((size_t)packet->captured + 3) & ~(size_t)3;
@@ -171,6 +171,7 @@ static void read_packet_options(const struct carry_capture *capture, const struc
         const uint32_t bits = load32(option.value, capture->swap);
         const uint32_t fcs = bits >> PCAPNG_FLAGS_FCS_SHIFT & PCAPNG_FLAGS_FCS_MASK;
         packet->flags = flags_of(bits);
+        capture->pcapng.flags = (uint8_t *)option.value;
         packet->fcs = fcs && fcs <= PCAPNG_FCS_MAX ? fcs : packet->fcs;
     }
 }
@@ -319,6 +320,7 @@ static int next_block(struct carry_capture *capture, struct carry_capture_packet
 
 static int next_packet(struct carry_capture *capture, struct carry_capture_packet *packet) {
     int result;
+    capture->pcapng.flags = NULL;
     do
         result = next_block(capture, packet);
     while (result == BLOCK_DONE);
@@ -327,6 +329,24 @@ static int next_packet(struct carry_capture *capture, struct carry_capture_packe
 
 format_next_fn *carry_pcapng_recognise(struct carry_capture *capture, const uint8_t *magic) {
     return load32(magic, capture->swap) == PCAPNG_BLOCK_SECTION ? next_packet : NULL;
+}
+
+uint32_t carry_pcapng_bits_of(uint32_t flags) {
+    uint32_t bits = 0;
+#define CARRY_PCAPNG_FLAG(bit, flag) bits |= flags & CARRY_CAPTURE_PACKET_##flag ? 1u << bit : 0;
+#include "pcapng_flags.def"
+#undef CARRY_PCAPNG_FLAG
+    return bits;
+}
+
+void carry_pcapng_clear_left(struct carry_capture *capture) {
+    uint8_t *at = capture->pcapng.flags;
+    if (!at)
+        return;
+    const uint32_t bits =
+        load32(at, capture->swap) & ~carry_pcapng_bits_of(CARRY_CAPTURE_PACKET_SUM_LEFT);
+    const uint32_t stored = capture->swap ? __builtin_bswap32(bits) : bits;
+    memcpy(at, &stored, sizeof stored);
 }
 
 void carry_pcapng_close(struct carry_capture *capture) {

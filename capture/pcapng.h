@@ -3,6 +3,8 @@
 #ifndef CARRY_CAPTURE_SRC_PCAPNG_H
 #define CARRY_CAPTURE_SRC_PCAPNG_H
 
+#include <stdint.h>
+
 enum pcapng_block {
     PCAPNG_BLOCK_INTERFACE = 1,
     PCAPNG_BLOCK_OLD_PACKET = 2,
@@ -26,6 +28,9 @@ enum pcapng_option {
 /* 32 bits on a packet. The bits of enum carry_capture_packet_flag are in pcapng_flags.def. */
 #define PCAPNG_FLAGS_FCS_SHIFT 5 /* bytes of the frame check sequence; 0: not known */
 #define PCAPNG_FLAGS_FCS_MASK  0xfu
+
+/* The bits that mean these flags of enum carry_capture_packet_flag. */
+uint32_t carry_pcapng_bits_of(uint32_t flags);
 
 /* In the byte order of a section: by it that is known. */
 #define PCAPNG_SECTION_MAGIC 0x1a2b3c4du

@@ -222,6 +222,22 @@ static void note_changes(struct repair *repair, const struct carry_capture_packe
     }
 }
 
+static size_t count_partial(const struct carry_packet_sum *sums, size_t count) {
+    size_t partial = 0;
+    for (size_t i = 0; i < count; i++)
+        partial += sums[i].verdict == CARRY_VERDICT_PARTIAL;
+    return partial;
+}
+
+/* Once all that was left is complete, the packet does not say any more that something is. */
+static void settle_flags(struct repair *repair, const struct carry_capture_packet *packet,
+                         const struct carry_packet_sum *changes, size_t changed,
+                         const struct judged *judged) {
+    if (packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT && count_partial(changes, changed) &&
+        !count_partial(judged->sums, judged->count))
+        carry_pcapng_clear_left(repair->capture);
+}
+
 /*
  * What is left is reported as carry check will report it: headers of 0 by what their sender leaves
  * to its network card in the whole copy.
@@ -505,6 +521,7 @@ void carry_repair_packet(struct repair *repair, const struct carry_capture_packe
     repair->repairs->totals.packets++;
     repair->repairs->totals.bytes += packet->captured;
     const struct judged judged = {sums, count, frame.captured < frame.wire};
+    settle_flags(repair, packet, changes, changed, &judged);
     leave_rest(repair, packet, &judged, &fragment);
     if (fragment.version)
         add_fragment(repair, packet, &fragment, &judged, changed);

@@ -128,18 +128,9 @@ static void put_interface(struct carry_capture_writer *writer, const struct link
     put32(writer, size);
 }
 
-static uint32_t flag_bits(const struct carry_capture_packet *packet) {
-    uint32_t bits = 0;
-#define CARRY_PCAPNG_FLAG(bit, flag)                                                               \
-    bits |= packet->flags & CARRY_CAPTURE_PACKET_##flag ? UINT32_C(1) << bit : 0;
-#include "pcapng_flags.def"
-#undef CARRY_PCAPNG_FLAG
-    return bits;
-}
-
 static uint32_t packet_block_size(const struct carry_capture_packet *packet, const char *comment) {
     uint32_t options = comment ? option_size(strlen(comment)) : 0;
-    options += flag_bits(packet) ? option_size(4) : 0;
+    options += carry_pcapng_bits_of(packet->flags) ? option_size(4) : 0;
     return 32 + padded(packet->captured) + options + (options ? option_size(0) : 0);
 }
 
@@ -154,7 +145,7 @@ static void put_packet_block(struct carry_capture_writer *writer, uint32_t inter
     put32(writer, packet->captured);
     put32(writer, packet->wire);
     put_padded(writer, packet->data, packet->captured);
-    const uint32_t bits = flag_bits(packet);
+    const uint32_t bits = carry_pcapng_bits_of(packet->flags);
     if (comment)
         put_option(writer, PCAPNG_OPTION_COMMENT, comment, strlen(comment));
     if (bits)

@@ -608,8 +608,9 @@ struct carry_capture_repairs;
 
 /*
  * Writes all bytes of a capture, from its first byte, to `sink`, and repairs checksums as
- * carry_packet_fix() does. Every other byte is copied as it is, including damage and what follows
- * it. A compressed capture is written uncompressed. No packet may have been read before, unless the
+ * carry_packet_fix() does. Where that completes all partial checksums of a pcapng packet whose flags
+ * say that one was left (SUM_LEFT), bit 9 of these flags is cleared. Every other byte is copied as
+ * it is, including damage and what follows it. A compressed capture is written uncompressed. No packet may have been read before, unless the
  * capture was rewound (otherwise CARRY_ERROR_INVALID). With `sink` NULL nothing is written, and the
  * repairs are those that would be made.
  *

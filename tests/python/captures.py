@@ -214,7 +214,9 @@ class Pcapng:
         ticks: int = 0,
         captured: int | None = None,
         wire: int | None = None,
+        flags: int = 0,
     ) -> Pcapng:
+        """`flags` are those of the packet's option; with 0 it has none."""
         head = struct.pack(
             self.order + "LLLLL",
             interface,
@@ -223,11 +225,15 @@ class Pcapng:
             len(data) if captured is None else captured,
             len(data) if wire is None else wire,
         )
-        return self.block(6, head + pad4(data))
+        return self.block(6, head + pad4(data) + self.flags(flags))
 
-    def old_packet(self, data: bytes, *, interface: int = 0) -> Pcapng:
+    def old_packet(self, data: bytes, *, interface: int = 0, flags: int = 0) -> Pcapng:
         head = struct.pack(self.order + "HHLLLL", interface, 0xFFFF, 0, 0, len(data), len(data))
-        return self.block(2, head + pad4(data))
+        return self.block(2, head + pad4(data) + self.flags(flags))
+
+    def flags(self, flags: int) -> bytes:
+        words = option(self.order, 2, struct.pack(self.order + "L", flags))
+        return words + option(self.order, 0, b"") if flags else b""
 
     def simple_packet(self, data: bytes, wire: int | None = None) -> Pcapng:
         size = len(data) if wire is None else wire
@@ -235,6 +241,20 @@ class Pcapng:
 
     def bytes(self) -> bytes:
         return b"".join(self.parts)
+
+
+# Flags of packets in pcapng.
+RECEIVED, SENT, LEFT, VALID = 1, 2, 1 << 9, 1 << 10
+
+
+def flagged(
+    packets: list[tuple[bytes, int]], order: str = "<", link: int = 1, old: bool = False
+) -> bytes:
+    """A pcapng file of packets with these flags; 0 is no option."""
+    file = Pcapng(order).section().interface(link=link)
+    for data, flags in packets:
+        (file.old_packet if old else file.packet)(data, flags=flags)
+    return file.bytes()
 
 
 # The same packet as it should be, damaged, and as transmit offload leaves it.
