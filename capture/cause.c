@@ -1,42 +1,328 @@
 /* SPDX-License-Identifier: MIT */
 #include "cause.h"
 
-static enum carry_capture_cause cause_of_bad(const struct carry_packet_sum *sum) {
-    if (sum->cause == CARRY_CAUSE_ADLER32)
-        return CARRY_CAPTURE_CAUSE_ADLER32;
-    return sum->stored ? CARRY_CAPTURE_CAUSE_NONE : CARRY_CAPTURE_CAUSE_ZERO;
-}
+#include <string.h>
 
-/* An IPv4 header's sum is partial for no other reason than these two. */
-static enum carry_capture_cause cause_of_partial(const struct carry_packet_sum *sum) {
-    if (sum->protocol != CARRY_PROTOCOL_IP)
-        return CARRY_CAPTURE_CAUSE_NONE;
-    return sum->cause == CARRY_CAUSE_HEADER ? CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL
-                                            : CARRY_CAPTURE_CAUSE_BY_SENDER;
-}
+#include <carry/sum.h>
 
-enum carry_capture_cause carry_cause_of(const struct carry_packet_sum *sum) {
-    switch (sum->verdict) {
-    case CARRY_VERDICT_BAD:
-        return cause_of_bad(sum);
-    case CARRY_VERDICT_PARTIAL:
-        return cause_of_partial(sum);
-    default:
-        return CARRY_CAPTURE_CAUSE_NONE;
-    }
+#include "direction.h"
+#include "ends.h"
+
+/* --- The table --- */
+
+static const struct carry_capture_cause_words words[CARRY_CAPTURE_CAUSE_COUNT] = {
+#define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice)                        \
+    [CARRY_CAPTURE_CAUSE_##id] = {#name, one, many, advice, CARRY_VERDICT_##verdict, {0}},
+#include <carry/capture_causes.def>
+#undef CARRY_CAPTURE_CAUSE
+};
+
+const struct carry_capture_cause_words *carry_capture_describe_cause(unsigned cause) {
+    const bool is_row = cause != CARRY_CAPTURE_CAUSE_NONE && cause < CARRY_CAPTURE_CAUSE_COUNT;
+    return is_row ? &words[cause] : NULL;
 }
 
 const char *carry_capture_cause_name(unsigned cause) {
-    static const char *const names[CARRY_CAPTURE_CAUSE_COUNT] = {
-        [CARRY_CAPTURE_CAUSE_NONE] = "none",
-        [CARRY_CAPTURE_CAUSE_ZERO] = "zero",
-        [CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL] = "beside_partial",
-        [CARRY_CAPTURE_CAUSE_BY_SENDER] = "by_sender",
-        [CARRY_CAPTURE_CAUSE_ADLER32] = "adler32",
-    };
-    return cause < CARRY_CAPTURE_CAUSE_COUNT ? names[cause] : "unknown";
+    if (cause == CARRY_CAPTURE_CAUSE_NONE)
+        return "none";
+    return cause < CARRY_CAPTURE_CAUSE_COUNT ? words[cause].name : "unknown";
 }
+
+/* --- Ones'-complement numbers: 0xffff is 0 --- */
+
+#define MODULUS 65535u
+
+static uint32_t add(uint32_t a, uint32_t b) {
+    return (a % MODULUS + b % MODULUS) % MODULUS;
+}
+
+static uint32_t negative(uint32_t a) {
+    return MODULUS - a % MODULUS;
+}
+
+/* A partial sum as a big-endian number. */
+static uint32_t number_of(uint32_t sum) {
+    const uint16_t folded = carry_sum_fold(sum);
+    uint8_t bytes[2];
+    memcpy(bytes, &folded, sizeof bytes);
+    return (uint32_t)bytes[0] << 8 | bytes[1];
+}
+
+uint32_t carry_cause_difference(const struct carry_packet_sum *sum) {
+    return sum->field_size == 2 ? add(sum->stored, negative(sum->expected)) : UINT32_MAX;
+}
+
+/* --- What the bytes of a frame show --- */
+
+struct suspect {
+    const struct carry_frame *frame;
+    const struct carry_packet_sum *sum;
+    uint32_t difference;
+};
+
+/* Would it be right if the covered bytes, or the pseudo-header, had `more` in their sum? */
+static bool is_right_with(const struct suspect *suspect, uint32_t more) {
+    return suspect->difference == negative(more) % MODULUS;
+}
+
+static bool is_right_without(const struct suspect *suspect, uint32_t less) {
+    return suspect->difference == less % MODULUS;
+}
+
+static bool fits_zero(const struct suspect *suspect) {
+    return suspect->sum->stored == 0;
+}
+
+static bool fits_adler32(const struct suspect *suspect) {
+    return suspect->sum->cause == CARRY_CAUSE_ADLER32;
+}
+
+static bool fits_not_inverted(const struct suspect *suspect) {
+    return is_right_with(suspect, 2 * suspect->sum->expected);
+}
+
+static bool fits_swapped(const struct suspect *suspect) {
+    return suspect->sum->stored == __builtin_bswap16((uint16_t)suspect->sum->expected);
+}
+
+static bool fits_no_pseudo(const struct suspect *suspect) {
+    return suspect->sum->pseudo && is_right_without(suspect, number_of(suspect->sum->pseudo));
+}
+
+/* Bytes between the IP header's start, or the end of the fixed header of IPv6, and the transport
+   header: what is counted too much where the length of IP is taken. */
+static uint32_t headers_before(const struct carry_packet_sum *sum) {
+    const uint32_t fixed = sum->version == 6 ? 40 : 0;
+    return sum->cover_offset - sum->network_offset - fixed;
+}
+
+static bool fits_pseudo_length(const struct suspect *suspect) {
+    const struct carry_packet_sum *sum = suspect->sum;
+    return sum->pseudo && (is_right_without(suspect, sum->pseudo_size) ||
+                           is_right_with(suspect, headers_before(sum)));
+}
+
+/* What follows the packet, by its sum and its number of bytes. All of it must have been captured.
+ */
+static bool find_padding(const struct suspect *suspect, uint32_t *sum, uint32_t *size) {
+    const struct carry_frame *frame = suspect->frame;
+    const uint64_t end = (uint64_t)suspect->sum->cover_offset + suspect->sum->cover_size;
+    if (end >= frame->captured || frame->captured < frame->wire)
+        return false;
+    *size = frame->captured - (uint32_t)end;
+    *sum = number_of(carry_sum_combine(0, carry_sum((const uint8_t *)frame->data + end, *size, 0),
+                                       suspect->sum->cover_size));
+    return true;
+}
+
+static bool fits_padding(const struct suspect *suspect) {
+    uint32_t more, size;
+    return suspect->sum->protocol != CARRY_PROTOCOL_IP && find_padding(suspect, &more, &size) &&
+           (is_right_with(suspect, more) ||
+            (suspect->sum->pseudo && is_right_with(suspect, add(more, size))));
+}
+
+#define TTL_AT  8
+#define TTL_ONE 0x0100u /* of a TTL, in the word that it is the first byte of */
+
+static bool fits_ttl(const struct suspect *suspect) {
+    const uint8_t *header = (const uint8_t *)suspect->frame->data + suspect->sum->cover_offset;
+    return suspect->sum->protocol == CARRY_PROTOCOL_IP && header[TTL_AT] < UINT8_MAX &&
+           is_right_with(suspect, TTL_ONE);
+}
+
+/* The bit that makes this difference where it flips, in the covered bytes or in the field; 16: none
+   does. */
+static uint32_t bit_of(uint32_t difference) {
+    uint32_t bit = 0;
+    while (bit < 16 && difference != 1u << bit && difference != negative(1u << bit))
+        bit++;
+    return bit;
+}
+
+static bool fits_one_bit(const struct suspect *suspect) {
+    return bit_of(suspect->difference) < 16;
+}
+
+/* An IPv4 header's sum is partial for no other reason than these two. */
+static bool fits_beside_partial(const struct suspect *suspect) {
+    return suspect->sum->protocol == CARRY_PROTOCOL_IP && suspect->sum->cause == CARRY_CAUSE_HEADER;
+}
+
+static bool fits_by_sender(const struct suspect *suspect) {
+    return suspect->sum->protocol == CARRY_PROTOCOL_IP;
+}
+
+static bool fits_around_partial(const struct suspect *suspect) {
+    return suspect->sum->expected == suspect->sum->stored;
+}
+
+static bool fits_offload(const struct suspect *suspect) {
+    return suspect->sum->verdict == CARRY_VERDICT_PARTIAL;
+}
+
+static const struct {
+    enum carry_capture_cause cause;
+    enum carry_verdict verdict;
+    bool (*fits)(const struct suspect *suspect);
+} tests[] = {
+#define FROM_FRAME(id, name, verdict) {CARRY_CAPTURE_CAUSE_##id, verdict, fits_##name},
+#define FROM_SAID(id, name, verdict)
+#define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice)                        \
+    FROM_##evidence(id, name, CARRY_VERDICT_##verdict)
+#include <carry/capture_causes.def>
+#undef CARRY_CAPTURE_CAUSE
+};
+
+enum carry_capture_cause carry_cause_of(const struct carry_frame *frame,
+                                        const struct carry_packet_sum *sum) {
+    const struct suspect suspect = {frame, sum, carry_cause_difference(sum)};
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        if (tests[i].verdict == sum->verdict && tests[i].fits(&suspect))
+            return tests[i].cause;
+    return CARRY_CAPTURE_CAUSE_NONE;
+}
+
+/* --- What the capturing machine said --- */
+
+/* Does it hold the sum of its pseudo-header, for a card to complete? */
+static bool is_open(const struct carry_packet_sum *sum) {
+    return sum->verdict == CARRY_VERDICT_PARTIAL && sum->protocol != CARRY_PROTOCOL_IP &&
+           sum->expected != sum->stored && !sum->quoted;
+}
+
+static size_t count_open(const struct carry_packet_sum *sums, size_t count) {
+    size_t open = 0;
+    for (size_t i = 0; i < count; i++)
+        open += is_open(&sums[i]);
+    return open;
+}
+
+/* Without the place of the field, only one open sum can be meant. */
+static bool is_certain(const struct carry_capture_packet *packet,
+                       const struct carry_packet_sum *sums, size_t count,
+                       const struct carry_packet_sum *sum) {
+    if (!(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT) || !is_open(sum))
+        return false;
+    return packet->left_at ? packet->left_at == sum->field_offset : count_open(sums, count) == 1;
+}
+
+static bool is_loopback(const struct carry_capture_address *address) {
+    static const uint8_t loopback6[16] = {[15] = 1};
+    if (address->version == 4)
+        return address->bytes[0] == 127;
+    return address->version == 6 && memcmp(address->bytes, loopback6, sizeof loopback6) == 0;
+}
+
+static bool is_local(const struct carry_capture_packet *packet,
+                     const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const struct ends ends = carry_ends_of(&frame, sum);
+    return is_loopback(&ends.to) ||
+           (ends.to.version && memcmp(&ends.from, &ends.to, sizeof ends.to) == 0);
+}
+
+static enum carry_capture_cause cause_of_open(const struct carry_capture_packet *packet,
+                                              const struct carry_packet_sum *sum) {
+    static const enum carry_capture_cause causes[] = {
+        [DIRECTION_UNKNOWN] = CARRY_CAPTURE_CAUSE_OFFLOAD,
+        [DIRECTION_SENT] = CARRY_CAPTURE_CAUSE_SENT,
+        [DIRECTION_RECEIVED] = CARRY_CAPTURE_CAUSE_RECEIVED,
+        [DIRECTION_LOCAL] = CARRY_CAPTURE_CAUSE_LOCAL,
+    };
+    return is_local(packet, sum) ? CARRY_CAPTURE_CAUSE_LOCAL : causes[carry_direction_of(packet)];
+}
+
+/* The last sum of the frame, except those of IP headers and quotes. */
+static bool is_last(const struct carry_packet_sum *sums, size_t count,
+                    const struct carry_packet_sum *sum) {
+    for (const struct carry_packet_sum *later = sum + 1; later < sums + count; later++)
+        if (later->protocol != CARRY_PROTOCOL_IP && !later->quoted)
+            return false;
+    return sum->protocol != CARRY_PROTOCOL_IP;
+}
+
+static bool any_good(const struct carry_packet_sum *sums, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (sums[i].verdict == CARRY_VERDICT_GOOD && sums[i].protocol != CARRY_PROTOCOL_IP)
+            return true;
+    return false;
+}
+
+/* Was this bad sum said to be left? By its place, or because nothing else of the frame can be. */
+static bool was_said_left(const struct carry_capture_packet *packet,
+                          const struct carry_packet_sum *sums, size_t count,
+                          const struct carry_packet_sum *sum) {
+    if (!(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT))
+        return false;
+    if (packet->left_at)
+        return packet->left_at == sum->field_offset;
+    return !count_open(sums, count) && is_last(sums, count, sum);
+}
+
+/* What was verified is not said: none of the frame is where all are bad. IP headers never count. */
+static bool was_said_valid(const struct carry_capture_packet *packet,
+                           const struct carry_packet_sum *sums, size_t count,
+                           const struct carry_packet_sum *sum) {
+    return packet->flags & CARRY_CAPTURE_PACKET_SUM_VALID && sum->protocol != CARRY_PROTOCOL_IP &&
+           !any_good(sums, count);
+}
+
+bool carry_cause_contradicts(const struct carry_capture_packet *packet,
+                             const struct carry_packet_sum *sums, size_t count) {
+    const unsigned judged = 1u << CARRY_VERDICT_GOOD | 1u << CARRY_VERDICT_BAD;
+    if (!(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!(judged >> sums[i].verdict & 1))
+            return false;
+    return count > 0;
+}
+
+static struct evidence of_bad(const struct carry_capture_packet *packet,
+                              const struct carry_packet_sum *sums, size_t count,
+                              const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    struct evidence evidence = {.cause = carry_cause_of(&frame, sum)};
+    if (was_said_left(packet, sums, count, sum))
+        evidence.cause = CARRY_CAPTURE_CAUSE_SAID_LEFT;
+    else if (was_said_valid(packet, sums, count, sum))
+        evidence.cause = CARRY_CAPTURE_CAUSE_SAID_VALID;
+    if (evidence.cause == CARRY_CAPTURE_CAUSE_ONE_BIT)
+        evidence.bit = bit_of(carry_cause_difference(sum));
+    return evidence;
+}
+
+static struct evidence of_partial(const struct carry_capture_packet *packet,
+                                  const struct carry_packet_sum *sums, size_t count,
+                                  const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    return (struct evidence){
+        .cause = is_open(sum) ? cause_of_open(packet, sum) : carry_cause_of(&frame, sum),
+        .certainty =
+            is_certain(packet, sums, count, sum) ? CARRY_CAPTURE_CERTAIN : CARRY_CAPTURE_INFERRED,
+    };
+}
+
+struct evidence carry_cause_find(const struct carry_capture_packet *packet,
+                                 const struct carry_packet_sum *sums, size_t count, size_t index) {
+    switch (sums[index].verdict) {
+    case CARRY_VERDICT_BAD:
+        return of_bad(packet, sums, count, &sums[index]);
+    case CARRY_VERDICT_PARTIAL:
+        return of_partial(packet, sums, count, &sums[index]);
+    default:
+        return (struct evidence){0};
+    }
+}
+
+/* --- What other frames show --- */
 
 void carry_cause_leave(struct carry_packet_sum *sum) {
     sum->verdict = CARRY_VERDICT_PARTIAL;
+}
+
+struct evidence carry_cause_left(void) {
+    return (struct evidence){.cause = CARRY_CAPTURE_CAUSE_BY_SENDER,
+                             .certainty = CARRY_CAPTURE_INFERRED};
 }

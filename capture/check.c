@@ -29,21 +29,31 @@ struct carry_capture_checker {
 
 /* --- A batch of packets: what any thread does --- */
 
-/* Keeps the sums of the protocols that are asked for. */
-static size_t select_sums(const struct carry_capture_checker *checker,
-                          struct carry_packet_sum *sums, size_t count) {
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (checker->asked[sums[i].protocol])
-            sums[kept++] = sums[i];
-    return kept;
+/* A sum that is not good. Which ones the flags of its packet are about, all sums of the frame tell.
+ */
+static void add_imperfect(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+                          size_t count, size_t at) {
+    const struct carry_capture_packet *packet = &batch->packets[index];
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const struct evidence evidence = carry_cause_find(packet, sums, count, at);
+    carry_tally_add_imperfect(&batch->tally, &frame, &sums[at], &evidence);
+    if (verdict_is_finding(sums[at].verdict))
+        carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[at], evidence});
 }
 
-static void add_sums(struct batch *batch, uint32_t index, const struct carry_frame *frame,
-                     const struct carry_packet_sum *sums, size_t count) {
+static void add_sums(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+                     size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (!carry_tally_add(&batch->tally, frame, &sums[i]) && verdict_is_finding(sums[i].verdict))
-            carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[i]});
+        if (!carry_tally_add(&batch->tally, &sums[i]))
+            add_imperfect(batch, index, sums, count, i);
+}
+
+/* Those of the protocols that are asked for. */
+static void add_selected(const struct carry_capture_checker *checker, struct batch *batch,
+                         uint32_t index, const struct carry_packet_sum *sums, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (checker->asked[sums[i].protocol] && !carry_tally_add(&batch->tally, &sums[i]))
+            add_imperfect(batch, index, sums, count, i);
 }
 
 /* Is the verdict final? Reassembly may verify what is unverifiable; finish_sum() has headers of 0.
@@ -52,10 +62,10 @@ static bool is_settled(const struct carry_packet_sum *sum) {
     return sum->verdict != CARRY_VERDICT_UNVERIFIABLE && !carry_header_senders_is_alone(sum);
 }
 
-static void add_times(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
-                      size_t count) {
+static void add_times(const struct carry_capture_checker *checker, struct batch *batch,
+                      uint32_t index, const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (is_settled(&sums[i]))
+        if (checker->asked[sums[i].protocol] && is_settled(&sums[i]))
             carry_timeline_add(&batch->tally.timeline, batch->packets[index].time_ns,
                                sums[i].verdict);
 }
@@ -89,11 +99,14 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
     totals->bytes += packet->captured;
     totals->without += count == 0;
     totals->deeper += fragment.deeper;
+    if (__builtin_expect(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT, 0))
+        totals->left_without += carry_cause_contradicts(packet, sums, count);
     if (checker->selects)
-        count = select_sums(checker, sums, count);
-    add_sums(batch, index, &frame, sums, count);
+        add_selected(checker, batch, index, sums, count);
+    else
+        add_sums(batch, index, sums, count);
     if (checker->options.timeline)
-        add_times(batch, index, sums, count);
+        add_times(checker, batch, index, sums, count);
     if (__builtin_expect(fragment.version && !checker->options.no_reassembly, 0))
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
 }
@@ -136,14 +149,14 @@ static bool is_listed(const struct carry_capture_check_options *options,
 }
 
 static void add_finding(struct carry_capture_checker *checker, const struct place *place,
-                        const struct carry_packet_sum *sum) {
+                        const struct carry_packet_sum *sum, const struct evidence *evidence) {
     const struct carry_capture_check_options *options = &checker->options;
     const bool reports = options->finding && verdict_is_in(sum->verdict, options->listed);
     struct findings *kept = &checker->summary->findings;
     struct carry_capture_finding finding;
     if (!reports && !carry_findings_want(kept, sum))
         return;
-    carry_finding_describe(&finding, place->whole, sum);
+    carry_finding_describe(&finding, place->whole, sum, evidence);
     finding.packet = place->packet;
     finding.reassembled = place->whole != place->packet;
     if ((uint64_t)sum->field_offset + sum->field_size > place->located)
@@ -161,16 +174,18 @@ static void add_time(struct carry_capture_checker *checker,
 
 /* Reports a sum by what is known so far. */
 static void finish_sum(struct carry_capture_checker *checker, const struct place *place,
-                       const struct carry_packet_sum *sum) {
+                       const struct carry_packet_sum *sum, struct evidence evidence) {
     struct carry_frame frame = carry_capture_frame(place->whole);
     struct carry_packet_sum known = *sum;
-    if (carry_summary_add_sender(checker->summary, &frame, sum) != sum->verdict)
+    if (carry_summary_add_sender(checker->summary, &frame, sum) != sum->verdict) {
         carry_cause_leave(&known);
+        evidence = carry_cause_left();
+    }
     if (checker->options.timeline && carry_header_senders_is_alone(sum))
         add_time(checker, place->packet, known.verdict);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
     if (is_listed(&checker->options, &known))
-        add_finding(checker, place, &known);
+        add_finding(checker, place, &known, &evidence);
 }
 
 /* A sum of the datagram that a packet completed. */
@@ -181,8 +196,12 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
     struct carry_frame last = carry_capture_frame(packet);
     if (checker->options.timeline && is_settled(sum))
         add_time(checker, packet, sum->verdict);
-    if (!carry_tally_add(&checker->summary->tally, &last, sum) && verdict_is_finding(sum->verdict))
-        finish_sum(checker, &place, sum);
+    if (carry_tally_add(&checker->summary->tally, sum))
+        return;
+    const struct evidence evidence = carry_cause_find(&datagram->packet, sum, 1, 0);
+    carry_tally_add_imperfect(&checker->summary->tally, &last, sum, &evidence);
+    if (verdict_is_finding(sum->verdict))
+        finish_sum(checker, &place, sum, evidence);
 }
 
 /* Its sums count in place of what its first fragment could say. */
@@ -216,7 +235,7 @@ static void finish_note(struct carry_capture_checker *checker,
     const struct place place = {packet, packet, packet->captured};
     switch (note->kind) {
     case NOTE_SUM:
-        finish_sum(checker, &place, &note->sum);
+        finish_sum(checker, &place, &note->sum, note->evidence);
         break;
     case NOTE_UNKNOWN_LINK:
         carry_summary_add_unknown(checker->summary, packet);

@@ -58,10 +58,12 @@ static struct carry_capture_explanation explanation_of(const struct carry_captur
     return explanation;
 }
 
+/* Sum `index` of `count`. */
 static void add_finding(struct carry_capture_explanation *explanation, struct parts *parts,
-                        const struct carry_packet_sum *sum) {
+                        const struct carry_packet_sum *sums, size_t count, size_t index) {
+    const struct evidence evidence = carry_cause_find(&explanation->packet, sums, count, index);
     carry_finding_describe(&parts->findings[explanation->findings_count++], &explanation->packet,
-                           sum);
+                           &sums[index], &evidence);
 }
 
 /* --- Datagrams --- */
@@ -99,7 +101,7 @@ static void explain_datagram(struct explain *explain, const struct datagram *dat
         const struct carry_packet_sum *sum = &datagram->sums[i];
         if (sum->field_offset < datagram->header_size)
             continue;
-        add_finding(&explanation, &parts, sum);
+        add_finding(&explanation, &parts, datagram->sums, datagram->count, i);
         struct carry_capture_finding *finding = &parts.findings[explanation.findings_count - 1];
         finding->reassembled = true;
         finding->offset = carry_datagram_offset(datagram, sum->field_offset, sum->field_size);
@@ -165,10 +167,9 @@ static bool settle(const struct explain *explain,
         const uint8_t *header =
             (const uint8_t *)explanation->frame.data + finding->sum.network_offset;
         if (carry_header_senders_leaves(explain->senders, header + 12))
-            carry_cause_leave(&finding->sum);
+            carry_finding_leave(finding);
         else
             open = true;
-        finding->cause = carry_cause_of(&finding->sum);
     }
     return open;
 }
@@ -213,7 +214,7 @@ static void explain_packet(struct explain *explain, const struct carry_capture_p
     struct carry_capture_explanation explanation = explanation_of(&kept, false, &parts);
     size_t count = carry_packet_check(&explanation.frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        add_finding(&explanation, &parts, &sums[i]);
+        add_finding(&explanation, &parts, sums, count, i);
     explain_with_rest(explain, &explanation, &parts);
     free(copy);
 }

@@ -31,13 +31,19 @@ void carry_findings_add(struct findings *findings, const struct carry_capture_fi
     findings->list[findings->count++].packet = NULL;
 }
 
+void carry_finding_leave(struct carry_capture_finding *finding) {
+    const struct evidence left = carry_cause_left();
+    carry_cause_leave(&finding->sum);
+    finding->cause = left.cause;
+    finding->certainty = left.certainty;
+}
+
 /* What the rest of the capture told of a sum. */
 static void settle(struct carry_capture_finding *finding, const struct header_senders *senders) {
     if (!carry_header_senders_is_alone(&finding->sum) ||
         !carry_header_senders_leaves(senders, finding->from.bytes))
         return;
-    carry_cause_leave(&finding->sum);
-    finding->cause = carry_cause_of(&finding->sum);
+    carry_finding_leave(finding);
 }
 
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,

@@ -26,6 +26,9 @@ void carry_findings_close(struct findings *findings);
 bool carry_findings_want(const struct findings *findings, const struct carry_packet_sum *sum);
 void carry_findings_add(struct findings *findings, const struct carry_capture_finding *finding);
 
+/* Turns a finding of a bad IPv4 header's 0 into that of a partial one. */
+void carry_finding_leave(struct carry_capture_finding *finding);
+
 /* Settles what may change by all senders of the capture, and keeps a set of verdicts. */
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,
                            unsigned listed);

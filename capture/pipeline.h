@@ -25,6 +25,7 @@ struct note {
     uint32_t packet; /* its index in the batch */
     uint32_t kind;   /* enum note_kind */
     struct carry_packet_sum sum;
+    struct evidence evidence;
 };
 
 struct batch {

@@ -4,46 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ends.h"
+
 /* --- Findings --- */
-
-/* The addresses of the IP header that a sum belongs to, as far as they were captured. */
-static void find_addresses(const struct carry_frame *frame, const struct carry_packet_sum *sum,
-                           struct carry_capture_address *from, struct carry_capture_address *to) {
-    size_t size = sum->version == 6 ? 16 : 4;
-    size_t offset = sum->network_offset + (sum->version == 6 ? (size_t)8 : 12);
-    const uint8_t *bytes = (const uint8_t *)frame->data + offset;
-    *from = *to = (struct carry_capture_address){0};
-    if (!sum->version || offset + 2 * size > frame->captured)
-        return;
-    from->version = to->version = sum->version;
-    memcpy(from->bytes, bytes, size);
-    memcpy(to->bytes, bytes + size, size);
-}
-
-static bool has_ports(unsigned protocol) {
-    return protocol == CARRY_PROTOCOL_TCP || protocol == CARRY_PROTOCOL_UDP ||
-           protocol == CARRY_PROTOCOL_UDPLITE;
-}
 
 void carry_finding_describe(struct carry_capture_finding *finding,
                             const struct carry_capture_packet *packet,
-                            const struct carry_packet_sum *sum) {
+                            const struct carry_packet_sum *sum, const struct evidence *evidence) {
     const struct carry_frame frame = carry_capture_frame(packet);
+    const struct ends ends = carry_ends_of(&frame, sum);
     *finding = (struct carry_capture_finding){
         .sum = *sum,
-        .cause = carry_cause_of(sum),
+        .cause = evidence->cause,
         .number = packet->number,
         .time_ns = packet->time_ns,
         .offset = packet->offset + sum->field_offset,
-        .from_port = -1,
-        .to_port = -1,
+        .from = ends.from,
+        .to = ends.to,
+        .from_port = ends.from_port,
+        .to_port = ends.to_port,
+        .certainty = evidence->certainty,
+        .bit = evidence->bit,
     };
-    find_addresses(&frame, sum, &finding->from, &finding->to);
-    if (has_ports(sum->protocol) && (uint64_t)sum->cover_offset + 4 <= frame.captured) {
-        const uint8_t *ports = (const uint8_t *)frame.data + sum->cover_offset;
-        finding->from_port = ports[0] << 8 | ports[1];
-        finding->to_port = ports[2] << 8 | ports[3];
-    }
 }
 
 bool carry_capture_has_expected(const struct carry_packet_sum *sum) {
@@ -57,8 +39,10 @@ bool carry_capture_has_expected(const struct carry_packet_sum *sum) {
 /* --- Tallies --- */
 
 void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
-                               const struct carry_packet_sum *sum) {
-    tally->causes[sum->protocol][carry_cause_of(sum)]++;
+                               const struct carry_packet_sum *sum,
+                               const struct evidence *evidence) {
+    tally->causes[sum->protocol][evidence->cause]++;
+    tally->certain[sum->protocol] += evidence->certainty == CARRY_CAPTURE_CERTAIN;
     if (sum->verdict != CARRY_VERDICT_UNVERIFIABLE)
         return;
     tally->reasons[sum->protocol][sum->reason]++;
@@ -80,6 +64,7 @@ static void merge_totals(struct carry_capture_totals *into,
     into->deeper += from->deeper;
     into->unknown_links += from->unknown_links;
     into->early += from->early;
+    into->left_without += from->left_without;
     into->reassembled |= from->reassembled;
     into->unselected += from->unselected;
     if (from->longest_cut > into->longest_cut)
@@ -90,6 +75,7 @@ void carry_tally_merge(struct tally *into, const struct tally *from) {
     merge_totals(&into->totals, &from->totals);
     carry_timeline_merge(&into->timeline, &from->timeline);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        into->certain[protocol] += from->certain[protocol];
         for (unsigned cause = 0; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
             into->causes[protocol][cause] += from->causes[protocol][cause];
         for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
@@ -145,13 +131,12 @@ unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_packet_sum *sum) {
     const struct header_sender *waiting = carry_header_senders_add(summary->headers, frame, sum);
     struct sender who = {.count = 1};
-    struct carry_capture_address to;
     who.key.link = *carry_sender_link(&summary->link, frame, sum->network_offset);
     if (waiting && carry_header_senders_is_alone(sum)) {
         carry_header_senders_add_link(summary->headers, waiting, &who.key.link);
         return waiting->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
     }
-    find_addresses(frame, sum, &who.key.address, &to);
+    who.key.address = carry_ends_of(frame, sum).from;
     carry_senders_add(&summary->senders[sum->protocol][sum->verdict], &who);
     return sum->verdict;
 }
@@ -258,6 +243,11 @@ uint64_t carry_capture_cause_count(const struct carry_capture_summary *summary, 
     if (protocol >= CARRY_PROTOCOL_COUNT || cause >= CARRY_CAPTURE_CAUSE_COUNT)
         return 0;
     return summary->tally.causes[protocol][cause];
+}
+
+uint64_t carry_capture_certain_count(const struct carry_capture_summary *summary,
+                                     unsigned protocol) {
+    return protocol < CARRY_PROTOCOL_COUNT ? summary->tally.certain[protocol] : 0;
 }
 
 uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,

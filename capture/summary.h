@@ -21,6 +21,7 @@ struct tally {
     uint64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
     uint64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
     uint64_t causes[CARRY_PROTOCOL_COUNT][CARRY_CAPTURE_CAUSE_COUNT];
+    uint64_t certain[CARRY_PROTOCOL_COUNT];
     struct timeline timeline; /* empty unless it was asked for */
 };
 
@@ -50,19 +51,16 @@ struct carry_capture_summary {
     struct findings findings;
 };
 
-/* What carry_tally_add() counts of a sum that is not good, beside its verdict. */
-void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
-                               const struct carry_packet_sum *sum);
-
-/* Counts what is said of a sum, which the frame holds, or completed the datagram of. Is it good? */
-static inline bool carry_tally_add(struct tally *tally, const struct carry_frame *frame,
-                                   const struct carry_packet_sum *sum) {
+/* Counts a verdict. Is it good? If not, carry_tally_add_imperfect() is due. */
+static inline bool carry_tally_add(struct tally *tally, const struct carry_packet_sum *sum) {
     tally->counts[sum->protocol][sum->verdict]++;
-    if (__builtin_expect(sum->verdict == CARRY_VERDICT_GOOD, 1))
-        return true;
-    carry_tally_add_imperfect(tally, frame, sum);
-    return false;
+    return __builtin_expect(sum->verdict == CARRY_VERDICT_GOOD, 1);
 }
+
+/* Counts what is said of a sum that is not good, which the frame holds, or completed the datagram
+   of. */
+void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
+                               const struct carry_packet_sum *sum, const struct evidence *evidence);
 
 /* Takes back one that was unverifiable for being in a fragment. */
 void carry_tally_supersede(struct tally *tally, unsigned protocol);
@@ -93,6 +91,6 @@ void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed
 /* Describes a sum of a packet; `finding` then lacks the packet. */
 void carry_finding_describe(struct carry_capture_finding *finding,
                             const struct carry_capture_packet *packet,
-                            const struct carry_packet_sum *sum);
+                            const struct carry_packet_sum *sum, const struct evidence *evidence);
 
 #endif

@@ -56,42 +56,21 @@ static const char *why_unverifiable(const struct carry_frame *frame,
     return sentence ? sentence : carry_packet_reason_name(sum->reason);
 }
 
-static const char *why_bad(const struct carry_packet_sum *sum) {
-    switch (carry_cause_of(sum)) {
-    case CARRY_CAPTURE_CAUSE_ZERO:
-        return "it was never filled in";
-    case CARRY_CAPTURE_CAUSE_ADLER32:
-        return "it verifies as Adler-32, which SCTP had before RFC 3309";
-    default:
-        return "it does not match the bytes that it covers";
-    }
-}
-
-static const char *why_partial(const struct carry_packet_sum *sum) {
-    switch (carry_cause_of(sum)) {
-    case CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL:
-        return "it holds 0, and another checksum of the packet is partial: transmit offload left "
-               "both to the network card";
-    case CARRY_CAPTURE_CAUSE_BY_SENDER:
-        return "it holds 0; other packets of its sender show that transmit offload leaves such "
-               "checksums to the network card";
-    default:
-        break;
-    }
-    if (sum->expected == sum->stored)
-        return "it becomes right once the partial checksums that it covers are complete";
-    return "it holds the sum of the pseudo-header alone: transmit offload left the rest to the "
-           "network card";
-}
+static const char *const sentences[CARRY_CAPTURE_CAUSE_COUNT] = {
+    [CARRY_CAPTURE_CAUSE_NONE] = "it does not match the bytes that it covers",
+#define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice)                        \
+    [CARRY_CAPTURE_CAUSE_##id] = "it " one,
+#include <carry/capture_causes.def>
+#undef CARRY_CAPTURE_CAUSE
+};
 
 const char *carry_capture_why(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     switch (sum->verdict) {
     case CARRY_VERDICT_GOOD:
         return "it matches the bytes that it covers";
     case CARRY_VERDICT_BAD:
-        return why_bad(sum);
     case CARRY_VERDICT_PARTIAL:
-        return why_partial(sum);
+        return sentences[carry_cause_of(frame, sum)];
     case CARRY_VERDICT_ABSENT:
         return sum->stored ? "the header marks it as unused"
                            : "0 says that the sender chose to send none";
@@ -169,4 +148,11 @@ const char *carry_capture_rule(const struct carry_frame *frame,
     default:
         return rule_of_absent(sum);
     }
+}
+
+const char *carry_capture_why_found(const struct carry_frame *frame,
+                                    const struct carry_capture_finding *finding) {
+    return finding->cause && finding->cause < CARRY_CAPTURE_CAUSE_COUNT
+               ? sentences[finding->cause]
+               : carry_capture_why(frame, &finding->sum);
 }

@@ -40,11 +40,11 @@ CAPTURE = ROOT / "capture"
 CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
-    "tables": "bytes link_names pcapng_flags reasons reassembly verdict",
+    "tables": "bytes directions link_names pcapng_flags reasons reassembly verdict",
     "reading": "erf file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
     "unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd unpackers",
     "datagrams": "content fragment_table reassemble",
-    "accounts": "cause findings header_senders repairs senders summary timeline why",
+    "accounts": "cause direction ends findings header_senders repairs senders summary timeline why",
     "work": "check explain fix pipeline repair threads threads_none threads_posix writer",
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}
@@ -54,6 +54,7 @@ HOSTED = "hosted"
 
 # Public files that are not named after their module.
 PUBLIC = {
+    "capture_causes.def": "capture",
     "capture_formats.def": "capture",
     "components.def": "xstate",
     "context.h": "xstate",

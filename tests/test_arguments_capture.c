@@ -47,6 +47,7 @@ static void test_summaries(void) {
                !carry_capture_reason_count(summary, 0, NO_ENUMERATOR) &&
                !carry_capture_cause_count(summary, NO_ENUMERATOR, 0) &&
                !carry_capture_cause_count(summary, 0, NO_ENUMERATOR) &&
+               !carry_capture_certain_count(summary, NO_ENUMERATOR) &&
                !carry_capture_reassembly_count(summary, NO_ENUMERATOR),
            "counts of what is none");
     tap_ok(!carry_capture_senders(summary, NO_ENUMERATOR, 0, true, senders, 1, NULL) &&

@@ -219,16 +219,29 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
 /* The verdicts that findings, repairs and lists of senders are about. */
 #define CARRY_CAPTURE_FINDING_VERDICTS (CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL)
 
-/* What else is known about a checksum, from its frame or from other frames of its sender. */
+/*
+ * Why a checksum is bad or partial, as far as its frame, what the capturing machine said of it, and
+ * other frames show: the rows of <carry/capture_causes.def>. Bad without a cause is damage.
+ *
+ * Causes by the frame alone may be chance: a damaged checksum fits one of them once in 65,536, and
+ * ONE_BIT once in 2,048.
+ */
 enum carry_capture_cause {
     CARRY_CAPTURE_CAUSE_NONE,
-    CARRY_CAPTURE_CAUSE_ZERO,           /* bad: it holds 0 */
-    CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL, /* partial, an IPv4 header's: it holds 0, in a frame with
-                                           other partial sums */
-    CARRY_CAPTURE_CAUSE_BY_SENDER, /* partial, an IPv4 header's: it holds 0, and other frames show
-                                      that its sender leaves such sums to a network card */
-    CARRY_CAPTURE_CAUSE_ADLER32,   /* bad, SCTP's: it verifies as Adler-32 */
+#define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice)                        \
+    CARRY_CAPTURE_CAUSE_##id,
+#include <carry/capture_causes.def>
+#undef CARRY_CAPTURE_CAUSE
     CARRY_CAPTURE_CAUSE_COUNT
+};
+
+/* Whether a verdict follows from the bytes, or from what the capturing machine said of them. */
+enum carry_capture_certainty {
+    CARRY_CAPTURE_COMPUTED, /* any verdict except partial: the bytes decide */
+    CARRY_CAPTURE_INFERRED, /* partial: the bytes look like it */
+    CARRY_CAPTURE_CERTAIN,  /* partial: the packet's flags say that a checksum was left to the card
+                               (SUM_LEFT), and this is it: its field is at left_at, or without
+                               left_at, no other one holds the sum of its pseudo-header */
 };
 
 struct carry_capture_address {
@@ -248,8 +261,11 @@ struct carry_capture_finding {
     struct carry_capture_address from, to;
     int32_t from_port, to_port; /* -1: none */
     const struct carry_capture_packet
-        *packet; /* in carry_capture_finding_fn, the packet of `number`; else NULL */
-    uint64_t reserved[4];
+        *packet;        /* in carry_capture_finding_fn, the packet of `number`; else NULL */
+    uint32_t certainty; /* enum carry_capture_certainty */
+    uint32_t
+        bit; /* with CAUSE_ONE_BIT: which of its 16-bit word, 0 the least significant; else 0 */
+    uint64_t reserved[3];
 };
 
 /* True if sum->expected holds what should be stored. Of an illegal sum it may not be known. */
@@ -257,6 +273,19 @@ CARRY_API bool carry_capture_has_expected(const struct carry_packet_sum *sum);
 
 /* The name of a cause: "zero", "by_sender". */
 CARRY_API const char *carry_capture_cause_name(unsigned cause);
+
+/* What is said of a cause. */
+struct carry_capture_cause_words {
+    const char *name;
+    const char *one;    /* of one checksum, to follow "it": "holds 0: never filled in" */
+    const char *many;   /* of several, to follow a number; NULL: a summary does not mention it */
+    const char *advice; /* what to do about it, to follow "try: "; NULL: nothing */
+    uint32_t verdict;   /* that it explains: BAD or PARTIAL */
+    uint32_t reserved[3];
+};
+
+/* The words of a cause; NULL for none. */
+CARRY_API const struct carry_capture_cause_words *carry_capture_describe_cause(unsigned cause);
 
 /* A reason in words, to follow a count: "in fragments", "cut short by the capture". */
 CARRY_API const char *carry_capture_reason_text(unsigned reason);
@@ -417,6 +446,8 @@ struct carry_capture_totals {
                                (SNAPLEN) */
     bool reassembled;       /* reassembly was asked for */
     uint64_t unselected;    /* packets that options->select left out; not among the others */
+    uint64_t left_without; /* packets whose flags say that a checksum was left (SUM_LEFT), and whose
+                              checksums are all good or bad */
 };
 
 /* The link header before a sender's IP header; in a tunnel, the inner one. */
@@ -463,6 +494,10 @@ CARRY_API uint64_t carry_capture_reason_count(const struct carry_capture_summary
                                               unsigned protocol, unsigned reason);
 CARRY_API uint64_t carry_capture_cause_count(const struct carry_capture_summary *summary,
                                              unsigned protocol, unsigned cause);
+
+/* Counts the partial checksums of a protocol that are CARRY_CAPTURE_CERTAIN. */
+CARRY_API uint64_t carry_capture_certain_count(const struct carry_capture_summary *summary,
+                                               unsigned protocol);
 
 /* Counts fragmented datagrams by enum carry_capture_reassembly. */
 CARRY_API uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,
@@ -608,11 +643,12 @@ struct carry_capture_repairs;
 
 /*
  * Writes all bytes of a capture, from its first byte, to `sink`, and repairs checksums as
- * carry_packet_fix() does. Where that completes all partial checksums of a pcapng packet whose flags
- * say that one was left (SUM_LEFT), bit 9 of these flags is cleared. Every other byte is copied as
- * it is, including damage and what follows it. A compressed capture is written uncompressed. No packet may have been read before, unless the
- * capture was rewound (otherwise CARRY_ERROR_INVALID). With `sink` NULL nothing is written, and the
- * repairs are those that would be made.
+ * carry_packet_fix() does. Where that completes all partial checksums of a pcapng packet whose
+ * flags say that one was left (SUM_LEFT), bit 9 of these flags is cleared. Every other byte is
+ * copied as it is, including damage and what follows it. A compressed capture is written
+ * uncompressed. No packet may have been read before, unless the capture was rewound (otherwise
+ * CARRY_ERROR_INVALID). With `sink` NULL nothing is written, and the repairs are those that would
+ * be made.
  *
  * A stream gets every whole packet that has been read before the library waits for input: before a
  * descriptor blocks, and whenever a source returns -EAGAIN. No packet is held back for a later one.
@@ -718,9 +754,12 @@ CARRY_API int carry_capture_explain(struct carry_capture *capture, uint64_t numb
                                     carry_capture_explain_fn *explain, void *user,
                                     uint64_t *packets);
 
-/* Why a checksum of this frame has its verdict, in one sentence. */
+/* Why a checksum of this frame has its verdict, in one sentence: by the frame alone, and by all
+ * that is known of a finding. */
 CARRY_API const char *carry_capture_why(const struct carry_frame *frame,
                                         const struct carry_packet_sum *sum);
+CARRY_API const char *carry_capture_why_found(const struct carry_frame *frame,
+                                              const struct carry_capture_finding *finding);
 
 /* The rule that decided, in words, where several are in use; NULL if there is only one. */
 CARRY_API const char *carry_capture_rule(const struct carry_frame *frame,

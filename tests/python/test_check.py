@@ -540,7 +540,7 @@ def test_json_shape(carry: Run, tmp_path: Path) -> None:
         "reasons": {"tcp": {"snaplen": 1}},
         "unknown_links": {},
         "reassembly": dict.fromkeys(FATES, 0),
-        "causes": {},
+        "causes": {"tcp": {"offload": 1}},
         "outcome": "clean",
         "without": 0,
         "too_deep": 0,
@@ -558,6 +558,8 @@ def test_json_shape(carry: Run, tmp_path: Path) -> None:
             }
         },
         "unselected": 0,
+        "certain": {"tcp": 0},
+        "left_without": 0,
     }
     assert json.loads(done.stdout) == expected
     assert list(json.loads(done.stdout)) == list(expected)
@@ -719,7 +721,7 @@ def test_bad_only(carry: Run, tmp_path: Path) -> None:
     assert done.returncode == BAD
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["3", "4"]
-    assert all(line.endswith("10.0.0.5:40000 -> 10.0.0.9:443") for line in lines)
+    assert all(line.endswith("10.0.0.5:40000 -> 10.0.0.9:443  -") for line in lines)
     done = carry("check", "--bad-only", path, path)
     assert [line.split(": ")[0] for line in done.stdout.splitlines()] == [str(path)] * 4
 
@@ -742,6 +744,8 @@ def test_bad_only_json(carry: Run) -> None:
         "expected": stored ^ 0x1234,
         "offset": 24 + 16 + len(GOOD) + 16 + 14 + 20 + 16,
         "cause": None,
+        "certain": None,
+        "bit": None,
     }
 
 

@@ -81,6 +81,9 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
         "quoted": False,
         "cause": None,
         "rule": None,
+        "certain": None,
+        "bit": None,
+        "advice": None,
     }
 
 

@@ -69,7 +69,7 @@ def test_a_frame_tells_by_itself(check: Check) -> None:
     status, report = check(pcap([left(CARD)]))
     assert status == CLEAN
     assert header_counts(report) == {"partial": 1}
-    assert report["causes"] == {"ip": {"beside_partial": 1}}
+    assert report["causes"] == {"ip": {"beside_partial": 1}, "tcp": {"offload": 1}}
 
 
 @pytest.mark.parametrize("sums", ["good", "bad", "none"])
@@ -171,7 +171,7 @@ def test_protocols(carry: Run) -> None:
     data = pcap([alone(CARD), left(CARD)])
     assert carry("check", "-q", "--proto=ip", "-", stdin=data).returncode == CLEAN
     done = carry("check", "--json", "--proto=tcp", "-", stdin=data)
-    assert (done.returncode, json.loads(done.stdout)["causes"]) == (CLEAN, {})
+    assert (done.returncode, json.loads(done.stdout)["causes"]) == (CLEAN, {"tcp": {"offload": 1}})
 
 
 def test_damage_ends_the_evidence(check: Check) -> None:
@@ -315,7 +315,7 @@ def test_lines_say_what_is_known_by_then(carry: Run) -> None:
         (1, "bad", "zero"),
         (2, "bad", "zero"),
         (3, "partial", "beside_partial"),
-        (3, "partial", None),
+        (3, "partial", "offload"),
         (4, "partial", "by_sender"),
     ]
     known = carry("check", "-b", "-", stdin=pcap([left(CARD), alone(CARD)]))
@@ -329,8 +329,8 @@ def test_columns_say_the_cause(carry: Run) -> None:
     data = pcap([alone(CARD), left(CARD)])
     done = carry("check", "-bt", "--partial=report", "-", stdin=data)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
-    assert [row[-1] for row in rows] == ["cause", "zero", "beside_partial", ""]
-    assert {len(row) for row in rows} == {13}
+    assert [row[12] for row in rows] == ["cause", "zero", "beside_partial", "offload"]
+    assert {len(row) for row in rows} == {15}
 
 
 def test_packets_are_written_by_what_is_known_by_then(carry: Run, tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_explain(carry: Run) -> None:
         assert why in checksum["why"]
     status, checksum = explained(carry, data, 4)
     assert (status, checksum["verdict"], checksum["cause"]) == (BAD, "bad", "zero")
-    assert checksum["why"] == "it was never filled in"
+    assert checksum["why"] == "it holds 0: never filled in"
 
 
 def test_explain_of_a_cut_frame(carry: Run) -> None:

@@ -119,13 +119,32 @@ static void print_pseudo(FILE *out, const struct carry_capture_explanation *expl
             text_count(size, sum->pseudo_size), pseudo_number(sum));
 }
 
+static const char *advice_on(const struct carry_capture_finding *finding) {
+    const struct carry_capture_cause_words *words = carry_capture_describe_cause(finding->cause);
+    return words ? words->advice : NULL;
+}
+
+static void print_why(FILE *out, const struct carry_capture_explanation *explanation,
+                      const struct carry_capture_finding *finding) {
+    fputs(carry_capture_why_found(&explanation->frame, finding), out);
+    if (finding->cause == CARRY_CAPTURE_CAUSE_ONE_BIT)
+        fprintf(out, ": bit %u of 16, where 0 is the lowest", finding->bit);
+    fputc('\n', out);
+    if (finding->certainty == CARRY_CAPTURE_CERTAIN)
+        fputs("certain: the capture says that it was left to the network card\n", out);
+    if (finding->certainty == CARRY_CAPTURE_INFERRED)
+        fputs("inferred: the capture does not say so\n", out);
+    if (advice_on(finding))
+        fprintf(out, "try: %s\n", advice_on(finding));
+}
+
 static void print_details(FILE *out, const struct carry_capture_explanation *explanation,
                           const struct carry_capture_finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char offset[TEXT_SIZE], size[TEXT_SIZE], in_file[TEXT_SIZE];
     int digits = 2 * sum->field_size;
     const char *rule = carry_capture_rule(&explanation->frame, sum);
-    fprintf(out, "%s\n", carry_capture_why(&explanation->frame, sum));
+    print_why(out, explanation, finding);
     if (rule)
         fprintf(out, "%s\n", rule);
     if (carry_capture_has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
@@ -277,7 +296,8 @@ static json_t *sum_json(const struct carry_capture_explanation *explanation,
     bool located = finding->offset != CARRY_CAPTURE_NOWHERE;
     json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
     json_object_set_new(object, "reason", unverifiable ? json_string(reason) : json_null());
-    json_object_set_new(object, "why", json_string(carry_capture_why(&explanation->frame, sum)));
+    json_object_set_new(object, "why",
+                        json_string(carry_capture_why_found(&explanation->frame, finding)));
     json_object_set_new(object, "stored", json_integer(sum->stored));
     json_object_set_new(object, "expected",
                         carry_capture_has_expected(sum) ? json_integer(sum->expected)
@@ -294,6 +314,9 @@ static json_t *sum_json(const struct carry_capture_explanation *explanation,
                         finding->cause ? json_string(carry_capture_cause_name(finding->cause))
                                        : json_null());
     json_object_set_new(object, "rule", rule ? json_string(rule) : json_null());
+    report_certain_json(object, finding);
+    json_object_set_new(object, "advice",
+                        advice_on(finding) ? json_string(advice_on(finding)) : json_null());
     return object;
 }
 

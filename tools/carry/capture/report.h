@@ -67,6 +67,12 @@ char *report_packets(char *buffer, uint64_t packets, uint64_t unselected);
 /* In which colour a verdict is written. */
 enum colour report_verdict_colour(unsigned verdict);
 
+/* Sets the members that say how a verdict came about. */
+void report_certain_json(json_t *object, const struct carry_capture_finding *finding);
+
+/* For partial checksums: is it certain, "true" or "false"? NULL for others. */
+const char *report_certain(const struct carry_capture_finding *finding);
+
 /* True if a protocol occurred. */
 bool report_has(const struct carry_capture_summary *summary, unsigned protocol);
 

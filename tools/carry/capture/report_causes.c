@@ -60,38 +60,51 @@ static void print_senders(FILE *out, const struct carry_capture_summary *summary
         print_frequent(out, senders, (unsigned)used, total);
 }
 
-/* What some of the bad sums do: "; 2 of them hold", or "; all hold". */
-static void print_share(FILE *out, uint64_t count, uint64_t all, const char *one,
-                        const char *many) {
+/* What some of the sums do: "; 2 of them hold", or "; all hold". */
+static void print_share(FILE *out, uint64_t count, uint64_t all,
+                        const struct carry_capture_cause_words *words) {
     char number[TEXT_SIZE];
     if (count == all)
-        fprintf(out, "; %s %s", all == 1 ? "it" : "all", all == 1 ? one : many);
+        fprintf(out, "; %s %s", all == 1 ? "it" : "all", all == 1 ? words->one : words->many);
     else
-        fprintf(out, "; %s of them %s", text_count(number, count), count == 1 ? one : many);
+        fprintf(out, "; %s of them %s", text_count(number, count),
+                count == 1 ? words->one : words->many);
 }
 
-/* An empty field is a cause of its own: the sender, or who made the capture, left it so. */
-static void print_causes_of_bad(FILE *out, const struct carry_capture_summary *summary,
-                                unsigned protocol) {
-    uint64_t zero = carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_ZERO);
-    uint64_t adler32 = carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_ADLER32);
-    uint64_t all = carry_capture_count(summary, protocol, CARRY_VERDICT_BAD);
-    if (zero)
-        print_share(out, zero, all, "holds 0: never filled in", "hold 0: never filled in");
-    if (adler32)
-        print_share(out, adler32, all, "verifies as Adler-32, which SCTP had before RFC 3309",
-                    "verify as Adler-32, which SCTP had before RFC 3309");
+/* The causes of a verdict that the summary mentions. */
+static void print_shares(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
+                         unsigned verdict) {
+    const uint64_t all = carry_capture_count(summary, protocol, verdict);
+    for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT;
+         cause++) {
+        const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
+        const uint64_t count = carry_capture_cause_count(summary, protocol, cause);
+        if (count && words->verdict == verdict && words->many)
+            print_share(out, count, all, words);
+    }
 }
 
-static void print_causes_of_partial(FILE *out, const struct carry_capture_summary *summary,
-                                    unsigned protocol) {
+/* How many partial sums the capture itself says to be left; nothing if it says that of none. */
+static void print_certain(FILE *out, const struct carry_capture_summary *summary,
+                          unsigned protocol) {
     char number[TEXT_SIZE];
-    uint64_t by_sender =
-        carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_BY_SENDER);
-    fputs("; transmit offload, finished by the network card after the capture", out);
-    if (by_sender)
-        fprintf(out, "; %s of them shown by other packets of the same sender",
-                text_count(number, by_sender));
+    const uint64_t count = carry_capture_certain_count(summary, protocol);
+    const bool all = count == carry_capture_count(summary, protocol, CARRY_VERDICT_PARTIAL);
+    if (count && all)
+        fputs("; certain, as the capture says so", out);
+    else if (count)
+        fprintf(out, "; %s of them certain, as the capture says so", text_count(number, count));
+}
+
+static void print_partial(FILE *out, const struct carry_capture_summary *summary,
+                          unsigned protocol) {
+    const uint64_t received =
+        carry_capture_cause_count(summary, protocol, CARRY_CAPTURE_CAUSE_RECEIVED);
+    fputs("; transmit offload", out);
+    if (!received)
+        fputs(", finished by the network card after the capture", out);
+    print_shares(out, summary, protocol, CARRY_VERDICT_PARTIAL);
+    print_certain(out, summary, protocol);
 }
 
 static void print_reasons(FILE *out, const struct carry_capture_summary *summary,
@@ -124,9 +137,9 @@ static void print_cause(FILE *out, const struct carry_capture_summary *summary, 
     if (has_senders)
         print_senders(out, summary, protocol, verdict);
     if (verdict == CARRY_VERDICT_BAD)
-        print_causes_of_bad(out, summary, protocol);
+        print_shares(out, summary, protocol, verdict);
     if (verdict == CARRY_VERDICT_PARTIAL)
-        print_causes_of_partial(out, summary, protocol);
+        print_partial(out, summary, protocol);
     if (verdict == CARRY_VERDICT_ABSENT)
         fputs(" the sender chose to send none", out);
     if (verdict == CARRY_VERDICT_ILLEGAL)
@@ -168,6 +181,32 @@ static void print_deeper(FILE *out, uint64_t deeper) {
             text_count(number, deeper), text_plural(deeper), CARRY_PACKET_SUMS_MAX);
 }
 
+static void print_left_without(FILE *out, uint64_t packets) {
+    char number[TEXT_SIZE];
+    fprintf(out,
+            "flags: %s packet%s said to hold a checksum that is left to the network card, but none "
+            "is partial\n",
+            text_count(number, packets), text_plural(packets));
+}
+
+/* How many sums of any protocol have a cause. */
+static uint64_t count_cause(const struct carry_capture_summary *summary, unsigned cause) {
+    uint64_t count = 0;
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        count += carry_capture_cause_count(summary, protocol, cause);
+    return count;
+}
+
+/* What to do about each cause that occurs, once. */
+static void print_advice(FILE *out, const struct carry_capture_summary *summary) {
+    for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT;
+         cause++) {
+        const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
+        if (words->advice && count_cause(summary, cause))
+            fprintf(out, "try (%s): %s\n", words->name, words->advice);
+    }
+}
+
 /* What became of fragmented datagrams, if there were any. */
 static void print_reassembly(FILE *out, const struct carry_capture_summary *summary) {
     char number[TEXT_SIZE];
@@ -190,7 +229,10 @@ void report_write_causes(FILE *out, const struct carry_capture_summary *summary)
         for (unsigned verdict = CARRY_VERDICT_GOOD + 1; verdict < CARRY_VERDICT_COUNT; verdict++)
             if (carry_capture_count(summary, protocol, verdict))
                 print_cause(out, summary, protocol, verdict);
+    print_advice(out, summary);
     print_reassembly(out, summary);
+    if (totals->left_without)
+        print_left_without(out, totals->left_without);
     if (totals->unknown_links)
         print_unknown_links(out, summary);
     if (totals->deeper)

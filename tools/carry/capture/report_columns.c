@@ -75,10 +75,11 @@ static void print_names(enum columns columns, const char *const *names, size_t c
 /* --- Captures --- */
 
 void report_columns_header(enum columns columns) {
-    const char *names[2 + CARRY_VERDICT_COUNT + 1] = {"file", "protocol"};
+    const char *names[2 + CARRY_VERDICT_COUNT + 2] = {"file", "protocol"};
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         names[2 + verdict] = carry_packet_verdict_name(verdict);
     names[2 + CARRY_VERDICT_COUNT] = "damage";
+    names[2 + CARRY_VERDICT_COUNT + 1] = "certain";
     print_names(columns, names, sizeof names / sizeof *names);
 }
 
@@ -97,7 +98,15 @@ static void print_row(const struct report *report, enum columns columns, unsigne
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         print_number(&line, carry_capture_count(report->summary, protocol, verdict));
     print_text(&line, "");
+    print_number(&line, carry_capture_certain_count(report->summary, protocol));
     end_line(&line);
+}
+
+static uint64_t count_certain(const struct carry_capture_summary *summary) {
+    uint64_t count = 0;
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        count += carry_capture_certain_count(summary, protocol);
+    return count;
 }
 
 void report_columns(const struct report *report, enum columns columns) {
@@ -107,6 +116,7 @@ void report_columns(const struct report *report, enum columns columns) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         print_number(&line, carry_capture_total(report->summary, 1u << verdict));
     print_damage(&line, &report->error);
+    print_number(&line, count_certain(report->summary));
     end_line(&line);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         if (report_has(report->summary, protocol))
@@ -117,8 +127,8 @@ void report_columns(const struct report *report, enum columns columns) {
 
 void report_finding_columns_header(enum columns columns) {
     static const char *const names[] = {
-        "file", "frame",   "time",   "protocol", "verdict", "from",  "from_port",
-        "to",   "to_port", "stored", "expected", "offset",  "cause",
+        "file",    "frame",  "time",     "protocol", "verdict", "from",    "from_port", "to",
+        "to_port", "stored", "expected", "offset",   "cause",   "certain", "bit",
     };
     print_names(columns, names, sizeof names / sizeof *names);
 }
@@ -154,5 +164,7 @@ void report_finding_columns(const char *path, const struct carry_capture_finding
     print_optional(&line, carry_capture_has_expected(sum), sum->expected);
     print_optional(&line, finding->offset != CARRY_CAPTURE_NOWHERE, finding->offset);
     print_text(&line, finding->cause ? carry_capture_cause_name(finding->cause) : "");
+    print_text(&line, report_certain(finding) ? report_certain(finding) : "");
+    print_optional(&line, finding->cause == CARRY_CAPTURE_CAUSE_ONE_BIT, finding->bit);
     end_line(&line);
 }

@@ -27,6 +27,15 @@ char *report_packets(char *buffer, uint64_t packets, uint64_t unselected) {
     return buffer;
 }
 
+const char *report_certain(const struct carry_capture_finding *finding) {
+    static const char *const words[] = {
+        [CARRY_CAPTURE_COMPUTED] = NULL,
+        [CARRY_CAPTURE_INFERRED] = "false",
+        [CARRY_CAPTURE_CERTAIN] = "true",
+    };
+    return words[finding->certainty];
+}
+
 bool report_has(const struct carry_capture_summary *summary, unsigned protocol) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         if (carry_capture_count(summary, protocol, verdict))

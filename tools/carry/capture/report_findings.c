@@ -50,7 +50,9 @@ static int value_width(const struct carry_capture_finding *finding) {
 
 /* What tells a listed sum from a bad one, where its values do not. */
 static const char *remark(const struct carry_capture_finding *finding) {
-    return finding->sum.verdict == CARRY_VERDICT_PARTIAL ? " (partial)" : "";
+    if (finding->sum.verdict != CARRY_VERDICT_PARTIAL)
+        return "";
+    return finding->certainty == CARRY_CAPTURE_CERTAIN ? " (partial, certain)" : " (partial)";
 }
 
 /* Everything but the route, for people: with commas, and without the time. */
@@ -80,7 +82,8 @@ void report_finding_text(const char *path, const struct carry_capture_finding *f
         fputs(": ", stdout);
     }
     print_plain(finding, value_width(finding));
-    printf("  %s%s\n", report_route(route, finding), remark(finding));
+    printf("  %s%s  %s\n", report_route(route, finding), remark(finding),
+           finding->cause ? carry_capture_cause_name(finding->cause) : "-");
 }
 
 /* --- The first of a summary --- */

@@ -70,6 +70,16 @@ static json_t *causes_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
+/* {"tcp":3}: partial sums that are certain; one member a protocol with partial sums. */
+static json_t *certain_json(const struct carry_capture_summary *summary) {
+    json_t *protocols = json_object();
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        if (carry_capture_count(summary, protocol, CARRY_VERDICT_PARTIAL))
+            set_count(protocols, carry_packet_protocol_name(protocol),
+                      carry_capture_certain_count(summary, protocol));
+    return protocols;
+}
+
 /* {"105":12,"others":3}: packets of link types that were not examined. */
 static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     json_t *links = json_object();
@@ -171,7 +181,19 @@ void report_json(const struct report *report) {
     set_count(object, "too_deep", carry_capture_totals(report->summary)->deeper);
     json_object_set_new(object, "senders", senders_json(report->summary));
     set_count(object, "unselected", carry_capture_totals(report->summary)->unselected);
+    json_object_set_new(object, "certain", certain_json(report->summary));
+    set_count(object, "left_without", carry_capture_totals(report->summary)->left_without);
     json_print(stdout, object);
+}
+
+void report_certain_json(json_t *object, const struct carry_capture_finding *finding) {
+    json_object_set_new(object, "certain",
+                        finding->certainty == CARRY_CAPTURE_COMPUTED
+                            ? json_null()
+                            : json_boolean(finding->certainty == CARRY_CAPTURE_CERTAIN));
+    json_object_set_new(object, "bit",
+                        finding->cause == CARRY_CAPTURE_CAUSE_ONE_BIT ? json_integer(finding->bit)
+                                                                      : json_null());
 }
 
 static void set_endpoint(json_t *object, const char *key, const char *port_key,
@@ -201,6 +223,7 @@ void report_finding_members(json_t *object, const struct carry_capture_finding *
     json_object_set_new(object, "cause",
                         finding->cause ? json_string(carry_capture_cause_name(finding->cause))
                                        : json_null());
+    report_certain_json(object, finding);
 }
 
 void report_finding_json(const char *path, const struct carry_capture_finding *finding) {

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Which way a packet went, as the capturing machine says: in the packet's flags, or in the link
+   header. */
+#ifndef CARRY_CAPTURE_SRC_DIRECTION_H
+#define CARRY_CAPTURE_SRC_DIRECTION_H
+
+#include <carry/capture.h>
+
+enum direction {
+    DIRECTION_UNKNOWN,
+    DIRECTION_SENT,
+    DIRECTION_RECEIVED,
+    DIRECTION_LOCAL, /* through a loopback device */
+};
+
+enum direction carry_direction_of(const struct carry_capture_packet *packet);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "ends.h"
+
+#include <string.h>
+
+static void find_addresses(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                           struct ends *ends) {
+    size_t size = sum->version == 6 ? 16 : 4;
+    size_t offset = sum->network_offset + (sum->version == 6 ? (size_t)8 : 12);
+    const uint8_t *bytes = (const uint8_t *)frame->data + offset;
+    if (!sum->version || offset + 2 * size > frame->captured)
+        return;
+    ends->from.version = ends->to.version = sum->version;
+    memcpy(ends->from.bytes, bytes, size);
+    memcpy(ends->to.bytes, bytes + size, size);
+}
+
+static bool has_ports(unsigned protocol) {
+    return protocol == CARRY_PROTOCOL_TCP || protocol == CARRY_PROTOCOL_UDP ||
+           protocol == CARRY_PROTOCOL_UDPLITE;
+}
+
+struct ends carry_ends_of(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    struct ends ends = {.from_port = -1, .to_port = -1};
+    find_addresses(frame, sum, &ends);
+    if (has_ports(sum->protocol) && (uint64_t)sum->cover_offset + 4 <= frame->captured) {
+        const uint8_t *ports = (const uint8_t *)frame->data + sum->cover_offset;
+        ends.from_port = ports[0] << 8 | ports[1];
+        ends.to_port = ports[2] << 8 | ports[3];
+    }
+    return ends;
+}
