@@ -168,6 +168,7 @@ static const struct {
 } tests[] = {
 #define FROM_FRAME(id, name, verdict) {CARRY_CAPTURE_CAUSE_##id, verdict, fits_##name},
 #define FROM_SAID(id, name, verdict)
+#define FROM_FLOW(id, name, verdict)
 #define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice)                        \
     FROM_##evidence(id, name, CARRY_VERDICT_##verdict)
 #include <carry/capture_causes.def>

@@ -148,8 +148,10 @@ static bool is_listed(const struct carry_capture_check_options *options,
             verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed));
 }
 
+/* `cause` is the one by all that came before. */
 static void add_finding(struct carry_capture_checker *checker, const struct place *place,
-                        const struct carry_packet_sum *sum, const struct evidence *evidence) {
+                        const struct carry_packet_sum *sum, const struct evidence *evidence,
+                        enum carry_capture_cause cause) {
     const struct carry_capture_check_options *options = &checker->options;
     const bool reports = options->finding && verdict_is_in(sum->verdict, options->listed);
     struct findings *kept = &checker->summary->findings;
@@ -163,6 +165,7 @@ static void add_finding(struct carry_capture_checker *checker, const struct plac
         finding.offset = CARRY_CAPTURE_NOWHERE;
     if (carry_findings_want(kept, sum))
         carry_findings_add(kept, &finding);
+    finding.cause = cause;
     if (reports && !checker->cancelled)
         checker->cancelled = !options->finding(options->user, &finding);
 }
@@ -183,9 +186,11 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
     }
     if (checker->options.timeline && carry_header_senders_is_alone(sum))
         add_time(checker, place->packet, known.verdict);
+    const enum carry_capture_cause cause = carry_flows_add(
+        checker->summary->flows, &frame, place->packet->number, &known, evidence.cause);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
     if (is_listed(&checker->options, &known))
-        add_finding(checker, place, &known, &evidence);
+        add_finding(checker, place, &known, &evidence, cause);
 }
 
 /* A sum of the datagram that a packet completed. */
@@ -246,12 +251,39 @@ static void finish_note(struct carry_capture_checker *checker,
     }
 }
 
+/* Looks once more at packets with a good sum that may refute what a flow's bad ones show. */
+static void refute_flows(struct carry_capture_checker *checker,
+                         const struct carry_capture_packet *packet) {
+    struct flows *flows = checker->summary->flows;
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    if (!carry_flows_want(flows, packet))
+        return;
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const size_t count =
+        carry_packet_check(&frame, &checker->options.packet, sums, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (sums[i].verdict == CARRY_VERDICT_GOOD)
+            carry_flows_add(flows, &frame, packet->number, &sums[i], CARRY_CAPTURE_CAUSE_NONE);
+}
+
+/* From packet `from` of the batch to the one before `to`, whose notes are finished. */
+static uint32_t refute_between(struct carry_capture_checker *checker, const struct batch *batch,
+                               uint32_t from, uint32_t to) {
+    if (carry_flows_any(checker->summary->flows))
+        for (uint32_t i = from; i < to; i++)
+            refute_flows(checker, &batch->packets[i]);
+    return to;
+}
+
 static bool finish(void *context, const struct batch *batch) {
     struct carry_capture_checker *checker = context;
+    uint32_t passed = 0;
     for (size_t i = 0; i < batch->notes_count && !checker->cancelled; i++) {
         const struct note *note = &batch->notes[i];
+        passed = refute_between(checker, batch, passed, note->packet);
         finish_note(checker, &batch->packets[note->packet], note);
     }
+    refute_between(checker, batch, passed, batch->count);
     checker->no_memory |= batch->no_memory;
     return !checker->no_memory && !checker->cancelled;
 }

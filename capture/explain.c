@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flows.h"
 #include "format.h"
 #include "reassemble.h"
 #include "summary.h"
@@ -18,6 +19,7 @@ struct explain {
     void *user;
     struct reassembler *reassembler;
     struct header_senders *senders;
+    struct flows *flows;
     unsigned waiting; /* datagrams of the frame that are neither complete nor lost */
     bool cancelled, no_memory;
 };
@@ -147,21 +149,26 @@ static void follow(struct explain *explain, const struct carry_capture_packet *p
 
 /* --- The frame --- */
 
-/* Takes a packet for what it tells of its senders. */
+/* Takes a packet for what it tells of its senders and flows. */
 static void learn(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct carry_frame frame = carry_capture_frame(packet);
     size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         carry_header_senders_add(explain->senders, &frame, &sums[i]);
+        carry_flows_add(explain->flows, &frame, packet->number, &sums[i],
+                        carry_cause_find(packet, sums, count, i).cause);
+    }
 }
 
-/* Turns headers whose senders leave them to the network card into partial ones. Is one left? */
+/* Turns headers whose senders leave them to the network card into partial ones. Is one left, or a
+   flow that is not refuted? */
 static bool settle(const struct explain *explain,
                    const struct carry_capture_explanation *explanation, struct parts *parts) {
     bool open = false;
     for (size_t i = 0; i < explanation->findings_count; i++) {
         struct carry_capture_finding *finding = &parts->findings[i];
+        open |= carry_flows_may_change(explain->flows, finding);
         if (!carry_header_senders_is_alone(&finding->sum))
             continue;
         const uint8_t *header =
@@ -174,9 +181,15 @@ static bool settle(const struct explain *explain,
     return open;
 }
 
+static void settle_flows(const struct explain *explain,
+                         const struct carry_capture_explanation *explanation, struct parts *parts) {
+    for (size_t i = 0; i < explanation->findings_count; i++)
+        parts->findings[i].cause = carry_flows_settle(explain->flows, &parts->findings[i]);
+}
+
 /*
  * Explains the frame, and what its fragments belong to. A header of 0 waits for what other packets
- * tell of its sender: then the frame comes last.
+ * tell of its sender, and damage for what they tell of its flow: then the frame comes last.
  */
 static void explain_with_rest(struct explain *explain,
                               const struct carry_capture_explanation *explanation,
@@ -195,6 +208,7 @@ static void explain_with_rest(struct explain *explain,
     while (open && !explain->cancelled && settle(explain, explanation, parts) &&
            carry_reader_next(explain->capture, &other) == CARRY_CAPTURE_PACKET)
         learn(explain, &other);
+    settle_flows(explain, explanation, parts);
     if (open)
         call(explain, explanation);
 }
@@ -257,14 +271,16 @@ int carry_capture_explain(struct carry_capture *capture, uint64_t number,
     struct explain own = {.capture = capture, .number = number, .call = explain, .user = user};
     own.reassembler = carry_reassembler_create(NULL);
     own.senders = carry_header_senders_create();
+    own.flows = carry_flows_create();
     if (own.reassembler)
         carry_reassembler_watch(own.reassembler, finish_lost, &own);
-    int result = own.reassembler && own.senders
+    int result = own.reassembler && own.senders && own.flows
                      ? run(&own, packets)
                      : carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (own.reassembler)
         carry_reassembler_watch(own.reassembler, NULL, NULL);
     carry_reassembler_free(own.reassembler);
     carry_header_senders_free(own.senders);
+    carry_flows_free(own.flows);
     return result;
 }

@@ -47,11 +47,12 @@ static void settle(struct carry_capture_finding *finding, const struct header_se
 }
 
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,
-                           unsigned listed) {
+                           const struct flows *flows, unsigned listed) {
     size_t kept = 0;
     for (size_t i = 0; i < findings->count && kept < findings->room; i++) {
         struct carry_capture_finding *finding = &findings->list[i];
         settle(finding, senders);
+        finding->cause = carry_flows_settle(flows, finding);
         if (verdict_is_in(finding->sum.verdict, listed))
             findings->list[kept++] = *finding;
     }

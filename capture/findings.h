@@ -9,6 +9,7 @@
 
 #include <carry/capture.h>
 
+#include "flows.h"
 #include "header_senders.h"
 
 struct findings {
@@ -29,8 +30,8 @@ void carry_findings_add(struct findings *findings, const struct carry_capture_fi
 /* Turns a finding of a bad IPv4 header's 0 into that of a partial one. */
 void carry_finding_leave(struct carry_capture_finding *finding);
 
-/* Settles what may change by all senders of the capture, and keeps a set of verdicts. */
+/* Settles what may change by all senders and flows of the capture, and keeps a set of verdicts. */
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,
-                           unsigned listed);
+                           const struct flows *flows, unsigned listed);
 
 #endif

@@ -93,7 +93,8 @@ struct carry_capture_summary *carry_capture_summary_create(void) {
         return NULL;
     summary->senders = calloc(CARRY_PROTOCOL_COUNT, sizeof *summary->senders);
     summary->headers = carry_header_senders_create();
-    if (summary->senders && summary->headers)
+    summary->flows = carry_flows_create();
+    if (summary->senders && summary->headers && summary->flows)
         return summary;
     carry_capture_summary_free(summary);
     return NULL;
@@ -104,6 +105,7 @@ void carry_capture_summary_free(struct carry_capture_summary *summary) {
         return;
     carry_findings_close(&summary->findings);
     carry_header_senders_free(summary->headers);
+    carry_flows_free(summary->flows);
     free(summary->senders);
     free(summary);
 }
@@ -120,8 +122,11 @@ bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings)
             if (has_senders(summary, protocol, verdict))
                 summary->senders[protocol][verdict] = (struct senders){0};
     carry_header_senders_clear(summary->headers);
-    *summary = (struct carry_capture_summary){
-        .senders = summary->senders, .headers = summary->headers, .findings = summary->findings};
+    carry_flows_clear(summary->flows);
+    *summary = (struct carry_capture_summary){.senders = summary->senders,
+                                              .headers = summary->headers,
+                                              .flows = summary->flows,
+                                              .findings = summary->findings};
     return carry_findings_reserve(&summary->findings, findings);
 }
 
@@ -205,7 +210,8 @@ void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed
     tally->counts[CARRY_PROTOCOL_IP][CARRY_VERDICT_PARTIAL] += left;
     tally->causes[CARRY_PROTOCOL_IP][CARRY_CAPTURE_CAUSE_ZERO] -= left;
     tally->causes[CARRY_PROTOCOL_IP][CARRY_CAPTURE_CAUSE_BY_SENDER] += left;
-    carry_findings_settle(&summary->findings, summary->headers, listed);
+    carry_flows_move(summary->flows, tally->causes);
+    carry_findings_settle(&summary->findings, summary->headers, summary->flows, listed);
 }
 
 /* --- What it says --- */

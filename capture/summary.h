@@ -10,6 +10,7 @@
 
 #include "cause.h"
 #include "findings.h"
+#include "flows.h"
 #include "header_senders.h"
 #include "senders.h"
 #include "timeline.h"
@@ -36,8 +37,8 @@ struct unknown_link {
 /*
  * A tally, and what depends on the order of the packets.
  *
- * Headers whose sums hold 0 count by their own frames at first. carry_summary_settle() counts them
- * by what else their senders sent.
+ * Headers whose sums hold 0, and causes, count by their own frames at first. carry_summary_settle()
+ * counts them by what else their senders sent, and by their flows.
  */
 struct carry_capture_summary {
     struct tally tally;
@@ -45,6 +46,7 @@ struct carry_capture_summary {
     /* A row a protocol, a place a verdict; of the verdicts that are findings. */
     struct senders (*senders)[CARRY_VERDICT_COUNT];
     struct header_senders *headers;
+    struct flows *flows;
     struct link_memory link;
     struct unknown_link unknown[UNKNOWN_LINKS];
     unsigned unknown_used; /* packets of still other link types are in totals.unknown_links only */
@@ -84,7 +86,7 @@ void carry_summary_add_unknown(struct carry_capture_summary *summary,
 
 /*
  * At the end of a capture: counts the headers whose senders leave them to their cards as partial,
- * and keeps the findings with a verdict of a set.
+ * and causes by what flows show, and keeps the findings with a verdict of a set.
  */
 void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed);
 

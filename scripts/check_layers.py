@@ -44,7 +44,8 @@ CAPTURE_PARTS = {
     "reading": "erf file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
     "unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd unpackers",
     "datagrams": "content fragment_table reassemble",
-    "accounts": "cause direction ends findings header_senders repairs senders summary timeline why",
+    "accounts": "cause direction ends findings flows header_senders repairs senders summary "
+    "timeline why",
     "work": "check explain fix pipeline repair threads threads_none threads_posix writer",
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}

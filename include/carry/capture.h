@@ -224,7 +224,9 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
  * other frames show: the rows of <carry/capture_causes.def>. Bad without a cause is damage.
  *
  * Causes by the frame alone may be chance: a damaged checksum fits one of them once in 65,536, and
- * ONE_BIT once in 2,048.
+ * ONE_BIT once in 2,048. Causes by flow are named once bad checksums of one flow with
+ * CARRY_CAPTURE_FLOW_AGREES different expected values are off by the same difference. A bad one
+ * with another difference, or a good one behind the first bad one, refutes them for the whole flow.
  */
 enum carry_capture_cause {
     CARRY_CAPTURE_CAUSE_NONE,
@@ -234,6 +236,8 @@ enum carry_capture_cause {
 #undef CARRY_CAPTURE_CAUSE
     CARRY_CAPTURE_CAUSE_COUNT
 };
+
+#define CARRY_CAPTURE_FLOW_AGREES 3
 
 /* Whether a verdict follows from the bytes, or from what the capturing machine said of them. */
 enum carry_capture_certainty {
@@ -371,7 +375,8 @@ struct carry_capture_summary;
  * same for any number of threads.
  *
  * An IPv4 header's sum of 0 that is bad by its own frame may turn out to be partial by other frames
- * of its sender. A summary uses all frames; a reported finding uses only the frames before it.
+ * of its sender, and a bad sum may have a cause that other frames of its flow show. A summary uses
+ * all frames; a reported finding uses only the frames before it.
  */
 CARRY_API int carry_capture_check(struct carry_capture *capture,
                                   const struct carry_capture_check_options *options,
@@ -743,8 +748,8 @@ typedef bool carry_capture_explain_fn(void *user,
  * Explains packet `number`, counted from 1: calls `explain` for its frame, and for each datagram
  * that has a fragment in it. Reads as many later packets as needed. If reading fails after the
  * packet, missing fragments count as never sent, and the result is CARRY_OK. Fragments in packets
- * read before the call are missing too. A frame whose verdicts depend on later frames of its sender
- * is explained last.
+ * read before the call are missing too. A frame whose verdicts or causes depend on later frames is
+ * explained last.
  *
  * CARRY_ERROR_INVALID: the packet was read before, or `number` is 0. CARRY_ERROR_UNKNOWN: the
  * capture has fewer packets. Unless `packets` is NULL, *packets is set to how many were read while

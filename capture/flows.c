@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "flows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ends.h"
+
+#define BUCKETS_LOG2 9
+#define NO_FLOW      UINT16_MAX
+#define LAYOUTS_MAX  8
+
+struct key {
+    struct ends ends;
+    uint32_t protocol;
+};
+
+struct flow {
+    struct key key;
+    uint32_t difference;
+    bool refuted;
+    uint16_t next;        /* of the same bucket */
+    uint64_t last;        /* packet with a bad sum */
+    uint64_t count;       /* bad sums */
+    uint64_t one_bit;     /* of these, those that one flipped bit explains */
+    uint64_t with_header; /* of these, those off by the same as another sum in the same packet */
+    uint32_t seen[CARRY_CAPTURE_FLOW_AGREES]; /* expected values: a packet that comes again is no */
+    unsigned seen_count;                      /* further evidence */
+};
+
+/* Where sums of flows stand in their frames: of a sum, only the members that say that are set. */
+struct layout {
+    uint32_t linktype;
+    struct carry_packet_sum sum;
+};
+
+struct flows {
+    uint64_t seed;
+    size_t count;
+    uint16_t *buckets;
+    struct flow *list;
+    struct layout layouts[LAYOUTS_MAX];
+    unsigned layouts_count;
+    bool has_others;  /* layouts, for which there was no room: any packet may be of a flow */
+    uint16_t header;  /* the flow of the IPv4 header that was taken last, */
+    uint32_t network; /* and where in its packet that stands */
+};
+
+struct flows *carry_flows_create(void) {
+    return calloc(1, sizeof(struct flows));
+}
+
+void carry_flows_free(struct flows *flows) {
+    if (!flows)
+        return;
+    free(flows->buckets);
+    free(flows->list);
+    free(flows);
+}
+
+void carry_flows_clear(struct flows *flows) {
+    if (flows->count)
+        memset(flows->buckets, 0xff, sizeof *flows->buckets << BUCKETS_LOG2);
+    flows->count = 0;
+    flows->layouts_count = 0;
+    flows->has_others = false;
+    flows->header = NO_FLOW;
+}
+
+/* Hardly any capture has such flows, so there is no table before the first one. */
+static bool make_table(struct flows *flows) {
+    const size_t size = sizeof *flows->buckets << BUCKETS_LOG2;
+    if (flows->list)
+        return true;
+    flows->buckets = malloc(size);
+    flows->list = calloc(FLOWS_MAX, sizeof *flows->list);
+    if (flows->buckets && flows->list && getentropy(&flows->seed, sizeof flows->seed) == 0) {
+        memset(flows->buckets, 0xff, size);
+        flows->header = NO_FLOW;
+        return true;
+    }
+    free(flows->buckets);
+    free(flows->list);
+    flows->buckets = NULL;
+    flows->list = NULL;
+    return false;
+}
+
+/* --- Places in the table --- */
+
+static struct key key_of(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+    return (struct key){.ends = carry_ends_of(frame, sum), .protocol = sum->protocol};
+}
+
+/* Multiply-shift hashing with a secret seed, as in header_senders.c. */
+static uint16_t *bucket_of(const struct flows *flows, const struct key *key) {
+    uint32_t words[sizeof *key / 4];
+    _Static_assert(sizeof words == sizeof *key, "no padding to compare");
+    uint64_t hash = 0;
+    memcpy(words, key, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = (hash ^ words[i]) * (flows->seed | 1);
+    return &flows->buckets[hash >> (64 - BUCKETS_LOG2)];
+}
+
+static uint16_t find(const struct flows *flows, const struct key *key) {
+    if (!flows->count)
+        return NO_FLOW;
+    uint16_t place = *bucket_of(flows, key);
+    while (place != NO_FLOW && memcmp(&flows->list[place].key, key, sizeof *key) != 0)
+        place = flows->list[place].next;
+    return place;
+}
+
+static bool is_rarer(const struct flow *a, const struct flow *b) {
+    return a->refuted != b->refuted ? a->refuted : a->count < b->count;
+}
+
+static uint16_t rarest(const struct flows *flows) {
+    uint16_t place = 0;
+    for (uint16_t i = 1; i < flows->count; i++)
+        if (is_rarer(&flows->list[i], &flows->list[place]))
+            place = i;
+    return place;
+}
+
+static void unlink_flow(struct flows *flows, uint16_t place) {
+    uint16_t *link = bucket_of(flows, &flows->list[place].key);
+    while (*link != place)
+        link = &flows->list[*link].next;
+    *link = flows->list[place].next;
+    if (flows->header == place)
+        flows->header = NO_FLOW;
+}
+
+static uint16_t free_place(struct flows *flows) {
+    if (flows->count < FLOWS_MAX)
+        return (uint16_t)flows->count++;
+    const uint16_t place = rarest(flows);
+    unlink_flow(flows, place);
+    return place;
+}
+
+static bool is_same(const struct layout *a, const struct layout *b) {
+    return a->linktype == b->linktype && memcmp(&a->sum, &b->sum, sizeof a->sum) == 0;
+}
+
+static void add_layout(struct flows *flows, uint32_t linktype, const struct carry_packet_sum *sum) {
+    const struct layout layout = {linktype,
+                                  {.protocol = sum->protocol,
+                                   .version = sum->version,
+                                   .network_offset = sum->network_offset,
+                                   .cover_offset = sum->cover_offset}};
+    for (unsigned i = 0; i < flows->layouts_count; i++)
+        if (is_same(&flows->layouts[i], &layout))
+            return;
+    if (flows->layouts_count < LAYOUTS_MAX)
+        flows->layouts[flows->layouts_count++] = layout;
+    else
+        flows->has_others = true;
+}
+
+/* The flow, made if it is new; NULL if there is no memory. */
+static struct flow *use(struct flows *flows, const struct carry_frame *frame,
+                        const struct carry_packet_sum *sum) {
+    const struct key key = key_of(frame, sum);
+    if (!make_table(flows))
+        return NULL;
+    uint16_t place = find(flows, &key);
+    add_layout(flows, frame->linktype, sum);
+    if (place != NO_FLOW)
+        return &flows->list[place];
+    place = free_place(flows);
+    uint16_t *bucket = bucket_of(flows, &key);
+    flows->list[place] =
+        (struct flow){.key = key, .difference = carry_cause_difference(sum), .next = *bucket};
+    *bucket = place;
+    return &flows->list[place];
+}
+
+/* --- Sums --- */
+
+/* Could it have a cause by its flow: is nothing else known, or hardly anything? */
+static bool is_open(unsigned verdict, unsigned cause) {
+    return verdict == CARRY_VERDICT_BAD &&
+           (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT);
+}
+
+static bool is_of_flow(const struct carry_packet_sum *sum, unsigned cause) {
+    return is_open(sum->verdict, cause) && sum->field_size == 2 && sum->version && !sum->quoted;
+}
+
+static enum carry_capture_cause cause_of(const struct flow *flow) {
+    if (flow->refuted || flow->count < CARRY_CAPTURE_FLOW_AGREES ||
+        flow->seen_count < CARRY_CAPTURE_FLOW_AGREES)
+        return CARRY_CAPTURE_CAUSE_NONE;
+    return flow->with_header == flow->count ? CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED
+                                            : CARRY_CAPTURE_CAUSE_REWRITTEN;
+}
+
+static void see(struct flow *flow, uint32_t expected) {
+    for (unsigned i = 0; i < flow->seen_count; i++)
+        if (flow->seen[i] == expected)
+            return;
+    if (flow->seen_count < CARRY_CAPTURE_FLOW_AGREES)
+        flow->seen[flow->seen_count++] = expected;
+}
+
+/* An IPv4 header, and then a sum over its content: are both off by the same, an address is. */
+static void pair(struct flows *flows, struct flow *flow, const struct carry_packet_sum *sum) {
+    struct flow *header = flows->header == NO_FLOW ? NULL : &flows->list[flows->header];
+    if (sum->protocol == CARRY_PROTOCOL_IP) {
+        flows->header = (uint16_t)(flow - flows->list);
+        flows->network = sum->network_offset;
+    } else if (header && header->last == flow->last && flows->network == sum->network_offset &&
+               header->difference == carry_cause_difference(sum)) {
+        header->with_header++;
+        see(header, sum->expected); /* headers of one flow may all be the same */
+        flow->with_header++;
+        flows->header = NO_FLOW;
+    }
+}
+
+static enum carry_capture_cause add_bad(struct flows *flows, const struct carry_frame *frame,
+                                        uint64_t number, const struct carry_packet_sum *sum,
+                                        enum carry_capture_cause cause) {
+    struct flow *flow = use(flows, frame, sum);
+    if (!flow)
+        return cause;
+    flow->last = number;
+    flow->count++;
+    flow->one_bit += cause == CARRY_CAPTURE_CAUSE_ONE_BIT;
+    flow->refuted |= flow->difference != carry_cause_difference(sum);
+    see(flow, sum->expected);
+    pair(flows, flow, sum);
+    return cause_of(flow) ? cause_of(flow) : cause;
+}
+
+static void add_good(struct flows *flows, const struct carry_frame *frame,
+                     const struct carry_packet_sum *sum) {
+    const struct key key = key_of(frame, sum);
+    const uint16_t place = find(flows, &key);
+    if (place != NO_FLOW)
+        flows->list[place].refuted = true;
+}
+
+enum carry_capture_cause carry_flows_add(struct flows *flows, const struct carry_frame *frame,
+                                         uint64_t number, const struct carry_packet_sum *sum,
+                                         enum carry_capture_cause cause) {
+    if (sum->verdict == CARRY_VERDICT_GOOD)
+        add_good(flows, frame, sum);
+    return is_of_flow(sum, cause) ? add_bad(flows, frame, number, sum, cause) : cause;
+}
+
+static bool is_open_to(const struct flows *flows, const struct carry_frame *frame, uint64_t number,
+                       const struct layout *layout) {
+    if (layout->linktype != frame->linktype)
+        return false;
+    const struct key key = key_of(frame, &layout->sum);
+    const uint16_t place = find(flows, &key);
+    return place != NO_FLOW && !flows->list[place].refuted && flows->list[place].last != number;
+}
+
+bool carry_flows_any(const struct flows *flows) {
+    return flows->count;
+}
+
+bool carry_flows_want(const struct flows *flows, const struct carry_capture_packet *packet) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    for (unsigned i = 0; i < flows->layouts_count; i++)
+        if (is_open_to(flows, &frame, packet->number, &flows->layouts[i]))
+            return true;
+    return flows->has_others;
+}
+
+/* --- At the end --- */
+
+static const struct flow *flow_of(const struct flows *flows,
+                                  const struct carry_capture_finding *finding) {
+    const struct key key = {.ends = {.from = finding->from,
+                                     .to = finding->to,
+                                     .from_port = finding->from_port,
+                                     .to_port = finding->to_port},
+                            .protocol = finding->sum.protocol};
+    const uint16_t place = is_of_flow(&finding->sum, finding->cause) ? find(flows, &key) : NO_FLOW;
+    return place == NO_FLOW ? NULL : &flows->list[place];
+}
+
+enum carry_capture_cause carry_flows_settle(const struct flows *flows,
+                                            const struct carry_capture_finding *finding) {
+    const struct flow *flow = flow_of(flows, finding);
+    return flow && cause_of(flow) ? cause_of(flow) : finding->cause;
+}
+
+bool carry_flows_may_change(const struct flows *flows,
+                            const struct carry_capture_finding *finding) {
+    const struct flow *flow = flow_of(flows, finding);
+    return flow && !flow->refuted;
+}
+
+void carry_flows_move(const struct flows *flows, uint64_t (*causes)[CARRY_CAPTURE_CAUSE_COUNT]) {
+    for (size_t i = 0; i < flows->count; i++) {
+        const struct flow *flow = &flows->list[i];
+        if (!cause_of(flow))
+            continue;
+        uint64_t *of = causes[flow->key.protocol];
+        of[CARRY_CAPTURE_CAUSE_NONE] -= flow->count - flow->one_bit;
+        of[CARRY_CAPTURE_CAUSE_ONE_BIT] -= flow->one_bit;
+        of[cause_of(flow)] += flow->count;
+    }
+}
