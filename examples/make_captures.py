@@ -8,6 +8,7 @@ good.erf        the same, as Endace's cards do
 offload.pcapng  10.0.0.5 leaves its TCP sums to the network card: partial, not bad
 broken.pcap     sums that are wrong, and a UDP datagram over IPv6 that lacks its sum
 damaged.pcap    ends in the middle of a packet
+network.pcapng  what 10.0.0.9 received through a network that breaks sums in several ways
 """
 
 from __future__ import annotations
@@ -125,6 +126,36 @@ def damaged() -> bytes:
     return pcap(timed(conversation(six=False) + queries()))[:-40]
 
 
+def off_by(ip: bytes, at: int, difference: int) -> bytes:
+    """An IP packet whose sum at `at` is off by a difference, in ones' complement."""
+    return put16(ip, at, (int.from_bytes(ip[at : at + 2], "big") + difference) % 0xFFFF)
+
+
+def network() -> bytes:
+    """Each kind of sender by its address; flags say that all packets were received."""
+    received, left = 1, 1 << 9
+    frames = []
+    for number in range(4):
+        text = f"GET /{number} HTTP/1.1\r\nHost: example.org\r\n\r\n".encode()
+        machine = packet(TCP, text, src="10.0.0.7", dst=SERVER, ports=(40000, 80), sums="partial")
+        # Its address was 10.0.0.8.
+        router = packet(TCP, text, src="192.0.2.8", dst=SERVER, ports=(40000, 80))
+        meter = packet(UDP, text[:6], src="10.0.0.20", dst=SERVER, ports=(5000, 5000))
+        frames += [
+            (machine, received | left),
+            (off_by(router, 36, 0xB800), received),
+            (put16(meter, 26, int.from_bytes(meter[26:28], "big") ^ 0xFFFF), received),
+            (packet(TCP, text, src=CLIENT, dst=SERVER, ports=(40000, 80)), received),
+        ]
+    old = packet(TCP, b"over an old router", src="198.51.100.3", dst=SERVER, ports=(40000, 80))
+    frames += [(off_by(old, 10, -0x100), received)]
+    frames += [(packet(TCP, b"torn", src=CLIENT, dst=SERVER, sums="bad"), received)]
+    file = Pcapng().section().interface()
+    for number, (ip, flags) in enumerate(frames):
+        file.packet(ethernet(ip), ticks=(START * 10 + number) * 100_000, flags=flags)
+    return file.bytes()
+
+
 CAPTURES = {
     "good.pcap": good,
     "good.snoop": good_snoop,
@@ -132,6 +163,7 @@ CAPTURES = {
     "offload.pcapng": offload,
     "broken.pcap": broken,
     "damaged.pcap": damaged,
+    "network.pcapng": network,
 }
 
 

@@ -1051,6 +1051,7 @@ def test_examples_are_what_their_script_makes(tmp_path: Path) -> None:
         ("offload.pcapng", CLEAN),
         ("broken.pcap", BAD),
         ("damaged.pcap", DAMAGED),
+        ("network.pcapng", BAD),
     ],
 )
 def test_examples(carry: Run, name: str, status: int) -> None:

@@ -73,6 +73,7 @@ def test_the_index_names_what_is_there() -> None:
 # must say for an answer.
 TASKS = [
     ("right, wrong or just offloaded", "README.md", "just offloaded"),
+    ("what breaks checksums", "docs/howto/find-what-breaks-checksums.md", "ethtool -K"),
     ("give a capture to Zeek, Suricata", "docs/howto/feed-an-ids.md", "--only=partial"),
     ("check captures in continuous", "docs/howto/check-captures-in-ci.md", "exit status"),
     ("read the JSON of `carry check`", "docs/schema/check.json", "reassembly"),
