@@ -52,18 +52,15 @@ PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "do
 FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md"]
 # Tests in Python whose results do not depend on how the tool was compiled: they run in one build.
 # They look at scripts, documents and records, or build something of their own.
-OF_ONE_BUILD = """
-    test_abi.py test_bench_languages.py test_bench_report.py test_capture_mutants.py test_circles.py
-    test_documented_commands.py test_documents.py test_howto_add.py test_howto_embed.py
-    test_layers.py test_manual.py test_manual_functions.py test_models.py test_packages.py
-    test_reference_schemas.py test_second_opinion.py test_tutorials.py
-""".split()
+OF_ONE_BUILD = ["test_abi.py", "test_bench_languages.py", "test_bench_report.py"]
+OF_ONE_BUILD += ["test_capture_mutants.py", "test_circles.py", "test_documented_commands.py"]
+OF_ONE_BUILD += ["test_documents.py", "test_howto_add.py", "test_howto_embed.py", "test_layers.py"]
+OF_ONE_BUILD += ["test_manual.py", "test_manual_functions.py", "test_models.py", "test_packages.py"]
+OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tutorials.py"]
 # Those that look at code as a compiler made it. All others run in GCC's build, and in that with
 # sanitizers, which Clang makes.
-OF_COMPILERS = """
-    test_contexts.py test_debugger.py test_faults.py test_jumps.py test_luajit.py test_sandbox.py
-    test_sites.py test_xstate.py
-""".split()
+OF_COMPILERS = ["test_contexts.py", "test_debugger.py", "test_faults.py", "test_jumps.py"]
+OF_COMPILERS += ["test_luajit.py", "test_sandbox.py", "test_sites.py", "test_xstate.py"]
 OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 
 
