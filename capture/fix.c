@@ -41,6 +41,10 @@ static bool has_ended(const struct fix *fix) {
     return fix->is_bomb || fix->repair.sink_error || fix->repair.cancelled || fix->cancelled;
 }
 
+static bool is_stream(const struct fix *fix) {
+    return fix->sink && !fix->sink->rewrite;
+}
+
 static void report_progress(struct fix *fix) {
     const struct carry_capture_fix_options *options = &fix->repair.options;
     fix->progress.position = fix->before + carry_capture_position(fix->capture);
@@ -57,10 +61,16 @@ static int on_full(void *context) {
     return goes_on(context) ? 0 : ECANCELED;
 }
 
+/* While more comes without a wait, fragments stay within reach for the rest of their datagram. */
+static uint64_t keep_fragments(void *context, uint64_t from) {
+    const struct fix *fix = context;
+    return carry_reassembler_earliest(fix->repair.reassembler, from);
+}
+
 /* Who reads a stream is not to wait for what is here until more comes. */
 static bool on_idle(void *context) {
     struct fix *fix = context;
-    if (fix->sink && !fix->sink->rewrite)
+    if (is_stream(fix))
         carry_input_flush(&fix->capture->input);
     return goes_on(fix);
 }
@@ -162,7 +172,12 @@ static int run(struct fix *fix) {
         return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "has been read from already");
     if (!carry_repair_open(&fix->repair))
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
-    capture->input.watcher = (struct input_watcher){on_full, on_idle, fix};
+    capture->input.watcher = (struct input_watcher){
+        .full = on_full,
+        .idle = on_idle,
+        .keep = is_stream(fix) ? keep_fragments : NULL,
+        .context = fix,
+    };
     int result = carry_reader_recognises(capture) ? copy(fix) : refuse(fix);
     capture->input.watcher = (struct input_watcher){0};
     return result;

@@ -56,11 +56,26 @@ static bool grow(struct input *input, size_t size) {
     return true;
 }
 
-void carry_input_flush(struct input *input) {
+static void pass_on(struct input *input, const uint8_t *end) {
     if (input->sink &&
-        !input->sink(input->sink_context, input->passed, (size_t)(input->at - input->passed)))
+        !input->sink(input->sink_context, input->passed, (size_t)(end - input->passed)))
         input->sink_is_full = true;
-    input->passed = input->at;
+    input->passed = end;
+}
+
+void carry_input_flush(struct input *input) {
+    pass_on(input, input->at);
+}
+
+/* What is to stay in a full window: what was not gone over, and what the watcher wants beside it.
+ */
+static const uint8_t *find_kept(const struct input *input) {
+    const uint64_t half = input->end_offset - input->capacity / 2;
+    const uint64_t start = carry_input_start(input), at = carry_input_offset(input);
+    if (!input->watcher.keep)
+        return input->at;
+    const uint64_t kept = input->watcher.keep(input->watcher.context, half > start ? half : start);
+    return kept < at ? input->at - (at - kept) : input->at;
 }
 
 /* Room behind `end`, which has reached the end of the window. */
@@ -69,12 +84,14 @@ static bool make_room(struct input *input, size_t size) {
         input->error = input->watcher.full(input->watcher.context);
     if (input->error)
         return false;
-    carry_input_flush(input);
-    size_t held = carry_input_held(input);
-    memmove(input->window, input->at, held);
-    input->at = input->passed = input->window;
-    input->end = input->window + held;
-    return held < input->capacity || grow(input, size);
+    const uint8_t *kept = find_kept(input);
+    pass_on(input, kept);
+    const size_t behind = (size_t)(input->at - kept), all = (size_t)(input->end - kept);
+    memmove(input->window, kept, all);
+    input->passed = input->window;
+    input->at = input->window + behind;
+    input->end = input->window + all;
+    return all < input->capacity || grow(input, size);
 }
 
 static bool read_more(struct input *input) {

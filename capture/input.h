@@ -34,6 +34,9 @@ struct input_watcher {
     /* Before the read function waits for bytes that are not there yet, and after signals; false if
        they are no longer wanted. */
     bool (*idle)(void *context);
+    /* NULL, or of a full window: where the bytes begin that may still change and so are not handed
+       on yet, of those in its later half, which begins at `from`. UINT64_MAX: there are none. */
+    uint64_t (*keep)(void *context, uint64_t from);
     void *context;
 };
 

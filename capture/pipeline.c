@@ -272,7 +272,8 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
     int result = CARRY_CAPTURE_END;
     pipeline->capture = capture;
     pipeline->ended = false;
-    capture->input.watcher = (struct input_watcher){on_full, on_idle, pipeline};
+    capture->input.watcher =
+        (struct input_watcher){.full = on_full, .idle = on_idle, .context = pipeline};
     for (pipeline->read = 0; limit && !pipeline->ended; pipeline->read++) {
         /* Read where it stays: a copy would load in wide words what was just stored in narrow ones,
            and wait for it (6 % of the time that carry check takes, on Zen 5). */

@@ -404,6 +404,20 @@ const struct datagram *carry_reassembler_next(struct reassembler *reassembler) {
     return datagram->holds_fragment ? add(reassembler, &view) : NULL;
 }
 
+/* Entries are in the order of their last fragments; one that was refused has none. */
+uint64_t carry_reassembler_earliest(const struct reassembler *reassembler, uint64_t from) {
+    uint64_t earliest = UINT64_MAX;
+    for (const struct entry *entry = reassembler->table.newest; entry; entry = entry->older) {
+        if (!entry->sources)
+            continue;
+        if (entry->last_source->offset < from)
+            break;
+        if (entry->sources->offset >= from && entry->sources->offset < earliest)
+            earliest = entry->sources->offset;
+    }
+    return earliest;
+}
+
 void carry_reassembler_end(struct reassembler *reassembler) {
     struct fragment_table *table = &reassembler->table;
     while (table->oldest)

@@ -124,6 +124,12 @@ const struct datagram *carry_reassembler_add(struct reassembler *reassembler,
 /* The same for the datagram just returned, which may hold a fragment of another. */
 const struct datagram *carry_reassembler_next(struct reassembler *reassembler);
 
+/*
+ * Where in the file the first fragment stands of those datagrams that are incomplete, and of which
+ * all fragments came from the offset `from` on; UINT64_MAX if there are none.
+ */
+uint64_t carry_reassembler_earliest(const struct reassembler *reassembler, uint64_t from);
+
 /* Gives up what is incomplete. To be called at the end, before the counts are read. */
 void carry_reassembler_end(struct reassembler *reassembler);
 

@@ -246,6 +246,25 @@ static void test_delay(enum carry_capture_format format) {
     bytes_free(&bytes);
 }
 
+/* The end of a window parts some of them, but they stand close together. */
+static void test_near_fragments(void) {
+    struct bytes bytes = make_long_capture(1000);
+    struct bowl bowl = {0};
+    struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_repairs *repairs;
+    struct carry_capture *capture;
+    sink.rewrite = NULL;
+    carry_capture_open_memory(bytes.data, bytes.size, &capture, NULL);
+    const bool ok = carry_capture_fix(capture, NULL, &sink, &repairs) == CARRY_OK &&
+                    carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD) == 1000;
+    tap_ok(ok && bowl.bytes.size == bytes.size && count_imperfect(&bowl.bytes) == 0,
+           "a stream that need not wait keeps fragments for the rest of their datagram");
+    carry_capture_repairs_free(repairs);
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+    bytes_free(&bytes);
+}
+
 /* The second fragment of the datagram, far in front of the first one. */
 static struct bytes pull_apart(const struct bytes *bytes) {
     struct bowl bowl = {0};
@@ -534,6 +553,7 @@ int main(void) {
     test_only_bad(&bytes);
     test_dry(&bytes);
     test_stream(&bytes, &apart);
+    test_near_fragments();
     test_delay(CARRY_CAPTURE_FORMAT_PCAP);
     test_delay(CARRY_CAPTURE_FORMAT_PCAPNG);
     test_rewritten(&apart);

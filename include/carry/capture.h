@@ -656,7 +656,9 @@ struct carry_capture_repairs;
  * be made.
  *
  * A stream gets every whole packet that has been read before the library waits for input: before a
- * descriptor blocks, and whenever a source returns -EAGAIN. No packet is held back for a later one.
+ * descriptor blocks, and whenever a source returns -EAGAIN. While the library need not wait, it
+ * writes by the window, and keeps fragments of incomplete datagrams back: datagrams whose fragments
+ * stand within 64 KiB of the capture are repaired.
  *
  * A checksum over a fragmented datagram is repaired when the last fragment arrives. If a fragment
  * was already written by then and sink->rewrite is NULL, the checksum is left
