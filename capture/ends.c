@@ -15,7 +15,7 @@ static void find_addresses(const struct carry_frame *frame, const struct carry_p
     memcpy(ends->to.bytes, bytes + size, size);
 }
 
-static bool has_ports(unsigned protocol) {
+bool carry_ends_has_ports(unsigned protocol) {
     return protocol == CARRY_PROTOCOL_TCP || protocol == CARRY_PROTOCOL_UDP ||
            protocol == CARRY_PROTOCOL_UDPLITE;
 }
@@ -23,7 +23,7 @@ static bool has_ports(unsigned protocol) {
 struct ends carry_ends_of(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     struct ends ends = {.from_port = -1, .to_port = -1};
     find_addresses(frame, sum, &ends);
-    if (has_ports(sum->protocol) && (uint64_t)sum->cover_offset + 4 <= frame->captured) {
+    if (carry_ends_has_ports(sum->protocol) && (uint64_t)sum->cover_offset + 4 <= frame->captured) {
         const uint8_t *ports = (const uint8_t *)frame->data + sum->cover_offset;
         ends.from_port = ports[0] << 8 | ports[1];
         ends.to_port = ports[2] << 8 | ports[3];

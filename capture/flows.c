@@ -11,6 +11,8 @@
 #define NO_FLOW      UINT16_MAX
 #define LAYOUTS_MAX  8
 
+#define FLOWS_LOOKED_AT 16 /* for a place, of FLOWS_MAX */
+
 struct key {
     struct ends ends;
     uint32_t protocol;
@@ -38,6 +40,7 @@ struct layout {
 struct flows {
     uint64_t seed;
     size_t count;
+    uint16_t hand; /* where a place is looked for next */
     uint16_t *buckets;
     struct flow *list;
     struct layout layouts[LAYOUTS_MAX];
@@ -63,6 +66,7 @@ void carry_flows_clear(struct flows *flows) {
     if (flows->count)
         memset(flows->buckets, 0xff, sizeof *flows->buckets << BUCKETS_LOG2);
     flows->count = 0;
+    flows->hand = 0;
     flows->layouts_count = 0;
     flows->has_others = false;
     flows->header = NO_FLOW;
@@ -93,18 +97,46 @@ static struct key key_of(const struct carry_frame *frame, const struct carry_pac
     return (struct key){.ends = carry_ends_of(frame, sum), .protocol = sum->protocol};
 }
 
-/* Multiply-shift hashing with a secret seed, as in header_senders.c. */
+/* Multiply-shift hashing with a secret seed, as in header_senders.c, of what tells most flows
+   apart: the last words of the addresses, and the ports, 0 without. */
+static size_t slot_of(const struct flows *flows, uint32_t from, uint32_t to, uint32_t ports) {
+    const uint64_t addresses = ((uint64_t)from << 32 | to) * flows->seed;
+    return (size_t)((addresses >> 32 ^ ports) * flows->seed >> (64 - BUCKETS_LOG2));
+}
+
+static uint32_t word_at(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static uint32_t last_word(const struct carry_capture_address *address) {
+    return word_at(address->bytes + (address->version == 6 ? 12 : 0));
+}
+
 static uint16_t *bucket_of(const struct flows *flows, const struct key *key) {
-    uint32_t words[sizeof *key / 4];
-    _Static_assert(sizeof words == sizeof *key, "no padding to compare");
-    uint64_t hash = 0;
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = (hash ^ words[i]) * (flows->seed | 1);
-    return &flows->buckets[hash >> (64 - BUCKETS_LOG2)];
+    const struct ends *ends = &key->ends;
+    const uint32_t ports =
+        ends->from_port < 0 ? 0 : (uint32_t)ends->from_port << 16 | (uint32_t)ends->to_port;
+    return &flows->buckets[slot_of(flows, last_word(&ends->from), last_word(&ends->to), ports)];
+}
+
+/* Is a flow in the bucket of this frame? By its bytes alone, as this is asked of every packet. */
+static bool may_be_known(const struct flows *flows, const struct carry_frame *frame,
+                         const struct carry_packet_sum *sum) {
+    const uint8_t *data = frame->data;
+    const bool has_ports = carry_ends_has_ports(sum->protocol);
+    const size_t size = sum->version == 6 ? 16 : 4;
+    const size_t end = sum->network_offset + (sum->version == 6 ? (size_t)40 : 20);
+    if (end > frame->captured || (has_ports && (uint64_t)sum->cover_offset + 4 > frame->captured))
+        return false;
+    const uint32_t ports = has_ports ? word_at(data + sum->cover_offset) : 0;
+    const size_t slot =
+        slot_of(flows, word_at(data + end - size - 4), word_at(data + end - 4), ports);
+    return flows->buckets[slot] != NO_FLOW;
 }
 
 static uint16_t find(const struct flows *flows, const struct key *key) {
+    _Static_assert(sizeof *key == sizeof key->ends + 4 && sizeof key->ends == 44,
+                   "no padding to compare");
     if (!flows->count)
         return NO_FLOW;
     uint16_t place = *bucket_of(flows, key);
@@ -117,11 +149,13 @@ static bool is_rarer(const struct flow *a, const struct flow *b) {
     return a->refuted != b->refuted ? a->refuted : a->count < b->count;
 }
 
-static uint16_t rarest(const struct flows *flows) {
-    uint16_t place = 0;
-    for (uint16_t i = 1; i < flows->count; i++)
-        if (is_rarer(&flows->list[i], &flows->list[place]))
-            place = i;
+/* Of the next few in turn: where each packet has a flow of its own, the table changes with each. */
+static uint16_t rarest(struct flows *flows) {
+    uint16_t place = flows->hand;
+    for (uint16_t i = 1; i < FLOWS_LOOKED_AT; i++)
+        if (is_rarer(&flows->list[flows->hand + i], &flows->list[place]))
+            place = (uint16_t)(flows->hand + i);
+    flows->hand = (uint16_t)((flows->hand + FLOWS_LOOKED_AT) % FLOWS_MAX);
     return place;
 }
 
@@ -255,7 +289,7 @@ enum carry_capture_cause carry_flows_add(struct flows *flows, const struct carry
 
 static bool is_open_to(const struct flows *flows, const struct carry_frame *frame, uint64_t number,
                        const struct layout *layout) {
-    if (layout->linktype != frame->linktype)
+    if (layout->linktype != frame->linktype || !may_be_known(flows, frame, &layout->sum))
         return false;
     const struct key key = key_of(frame, &layout->sum);
     const uint16_t place = find(flows, &key);

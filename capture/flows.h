@@ -14,8 +14,8 @@
 
 #include "cause.h"
 
-/* So many flows are told apart. Beyond, a new one takes the place of one that was refuted, or has
-   the fewest bad sums: its sums keep the causes that their frames show. */
+/* So many flows are told apart. A new one then takes the place of one of 16, by turns: of one that
+   was refuted, or else has the fewest bad sums. These keep the causes that their frames show. */
 #define FLOWS_MAX 256
 
 struct flows;
