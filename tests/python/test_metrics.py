@@ -92,7 +92,6 @@ def prometheus(wire: Namespace, tmp_path: Path) -> Iterator[None]:
     program = shutil.which("prometheus")
     if not program:
         pytest.skip("not installed: prometheus")
-    wire.run("ip", "link", "set", "lo", "up")
     (tmp_path / "prometheus.yml").write_text(CONFIGURATION)
     options = [
         f"--config.file={tmp_path / 'prometheus.yml'}",

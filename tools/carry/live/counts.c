@@ -53,7 +53,7 @@ static bool add_watch(struct live_counts *counts, struct watch *watch) {
     }
     pthread_mutex_unlock(&watch->lock);
     for (unsigned i = 0; i < watch->rings_count; i++)
-        counts->drops[i] += watch_drops(watch, i);
+        counts->drops[i] += ring_drops(&watch->rings[i]);
     return ok;
 }
 

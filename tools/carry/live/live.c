@@ -108,6 +108,8 @@ static void report_end(struct run *run) {
     take_counts(run);
     write_metrics(run);
     const struct live_report report = {&run->live, &run->now, &run->since};
+    if (options->bad_only && !options->quiet)
+        report_live_dropped(stderr, &run->now);
     if (!reports(options))
         return;
     report_live_screen_clear();

@@ -23,13 +23,13 @@ static const struct passwd *caller(void) {
     return getpwuid((uid_t)user);
 }
 
-/* In a user namespace that does not have the user, none can be gone over to. */
+/* Where there is no such user, as in a user namespace, or none may be changed to, root goes on. */
 static bool become(const struct passwd *user) {
     if (initgroups(user->pw_name, user->pw_gid) == 0 &&
         setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
         setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0)
         return true;
-    return errno == EINVAL;
+    return errno == EINVAL || errno == EPERM;
 }
 
 static bool drop_capabilities(void) {

@@ -128,10 +128,11 @@ static bool print_side(const struct live *live, const struct watch *watches, uns
     return true;
 }
 
-static void print_drops(uint64_t drops) {
+void report_live_dropped(FILE *out, const struct live_counts *counts) {
     char number[TEXT_SIZE];
-    printf("dropped: %s packet%s%s\n", text_count(number, drops), text_plural(drops),
-           drops ? "; a larger --buffer-size or more --threads may help" : "");
+    const uint64_t drops = counts_drops(counts);
+    fprintf(out, "dropped: %s packet%s%s\n", text_count(number, drops), text_plural(drops),
+            drops ? "; a larger --buffer-size or more --threads may help" : "");
 }
 
 bool report_live_end(const struct live *live, const struct watch *watches, unsigned watches_count,
@@ -147,7 +148,7 @@ bool report_live_end(const struct live *live, const struct watch *watches, unsig
         report_causes(total);
         putchar('\n');
         print_summary("total", total);
-        print_drops(counts_drops(counts));
+        report_live_dropped(stdout, counts);
     }
     carry_capture_summary_free(total);
     return ok;

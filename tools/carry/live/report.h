@@ -3,6 +3,8 @@
 #ifndef CARRY_TOOLS_LIVE_REPORT_H
 #define CARRY_TOOLS_LIVE_REPORT_H
 
+#include <stdio.h>
+
 #include "live/counts.h"
 
 /* A report of an interval. */
@@ -34,6 +36,9 @@ void report_live_json(const struct live_report *report, bool is_final);
 /* A checksum of --bad-only. */
 void report_live_finding_json(const char *interface, bool sent,
                               const struct carry_capture_finding *finding);
+
+/* How many packets were dropped. */
+void report_live_dropped(FILE *out, const struct live_counts *counts);
 
 /* The summary at the end, of all threads; false without memory. */
 bool report_live_end(const struct live *live, const struct watch *watches, unsigned watches_count,

@@ -68,7 +68,8 @@ void ring_end_block(struct ring *ring);
 #define RING_LAST_NS 200000000
 void ring_stop(struct ring *ring);
 
-/* Packets that came while the ring was full, since it was opened. */
+/* Packets that came while the ring was full, since it was opened. Always asked by the same thread,
+   which may be another than the one that reads. */
 uint64_t ring_drops(struct ring *ring);
 
 /* What poll() reported of the socket: the interface may have gone. Says so, once. */

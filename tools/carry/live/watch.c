@@ -229,10 +229,6 @@ void watch_end(struct watch *watch) {
         carry_capture_checker_end(watch->sides[i]->checker);
 }
 
-uint64_t watch_drops(struct watch *watch, unsigned number) {
-    return ring_drops(&watch->rings[number]);
-}
-
 bool watch_open(struct watch *watch, struct live *live, int fanout) {
     const struct live_options *options = &live->options;
     *watch = (struct watch){.live = live, .lock = PTHREAD_MUTEX_INITIALIZER};

@@ -75,9 +75,6 @@ bool watch_start(struct watch *watch);
 /* After live_stop(): waits until the thread has judged what had come, and settles the summaries. */
 void watch_end(struct watch *watch);
 
-/* Packets that came while a ring was full, of ring `number`. The main thread alone asks. */
-uint64_t watch_drops(struct watch *watch, unsigned number);
-
 /* Lets all threads end. */
 void live_stop(struct live *live);
 
