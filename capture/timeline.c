@@ -48,6 +48,8 @@ static uint64_t *find(struct timeline *timeline, uint64_t time_ns) {
         begin(timeline, time_ns);
     for (;; widen(timeline)) {
         const uint64_t place = time_ns >> timeline->shift;
+        if (place - timeline->first < timeline->used)
+            return timeline->counts[place - timeline->first];
         const uint64_t end = timeline->first + timeline->used;
         const uint64_t first = place < timeline->first ? place : timeline->first;
         if (stretch(timeline, first, place < end ? end : place + 1))
