@@ -29,7 +29,7 @@ static uint32_t load(const struct carry_capture_packet *packet, uint32_t at, uin
 }
 
 static bool is_loopback(const struct carry_capture_packet *packet, const struct row *row) {
-    return row && row->device_at + 2u <= packet->captured &&
+    return row && row->loopback && row->device_at + 2u <= packet->captured &&
            load(packet, row->device_at, 2) == row->loopback;
 }
 

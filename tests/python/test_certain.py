@@ -170,3 +170,35 @@ def test_cooked_links_record_the_direction(
     assert [row[1] for row in findings(carry, pcap(frames, link=link))] == causes
     flagged_frames = flagged([(make(0, ip), SENT), (make(4, ip), RECEIVED)], link=link)
     assert [row[1] for row in findings(carry, flagged_frames)] == ["sent", "received"]
+
+
+def serial(head: str) -> Callable[[int, bytes], bytes]:
+    return lambda way, ip: bytes([way]) + bytes.fromhex(head) + ip
+
+
+def ipnet(way: int, ip: bytes) -> bytes:
+    return struct.pack(">BBHL16x", 1, 2, way, len(ip)) + ip
+
+
+@pytest.mark.parametrize(
+    ("link", "make", "ways"),
+    [
+        (8, serial("c0" + 14 * "00"), (0, 1)),
+        (166, serial("03 0021"), (0, 1)),
+        (204, serial("ff03 0021"), (0, 1)),
+        (205, serial("0f00 0800"), (0, 1)),
+        (206, serial("1841 03 cc"), (0, 1)),
+        (226, ipnet, (1, 2)),
+    ],
+)
+def test_other_links_record_the_direction(
+    carry: Run, link: int, make: Callable[[int, bytes], bytes], ways: tuple[int, int]
+) -> None:
+    ip = packet(TCP, sums="partial")
+    frames = [make(way, ip) for way in ways]
+    assert [row[1] for row in findings(carry, pcap(frames, link=link))] == ["received", "sent"]
+
+
+def test_what_stays_on_a_solaris_machine_is_local(carry: Run) -> None:
+    data = pcap([ipnet(3, packet(TCP, sums="partial"))], link=226)
+    assert [row[1] for row in findings(carry, data)] == ["local"]
