@@ -247,8 +247,8 @@ def test_no_packets(wire: Namespace, tool: str) -> None:
 
 
 def test_a_signal_ends_it_with_all_that_came(wire: Namespace, tool: str) -> None:
-    for sent in (signal.SIGINT, signal.SIGTERM):
-        with live(wire, tool, "-J", *ENDS) as process:
+    for sent, threads in ((signal.SIGINT, "1"), (signal.SIGTERM, "3")):
+        with live(wire, tool, "-J", "-j", threads, *ENDS) as process:
             send(wire, *[GOOD_TCP] * 300)
             process.end(sent)
         assert process.status == CLEAN

@@ -15,7 +15,7 @@
 #include "common/pipe.h"
 #include "common/signals.h"
 
-#define OUTPUTS_MAX  2
+#define OUTPUTS_MAX  3
 #define NAMES_TO_TRY 1000
 #define TEMPORARY    ".carry-%ld-%d" /* the process, and a number */
 #define NAME_SIZE    64              /* room for "./", that and the end */

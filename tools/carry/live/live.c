@@ -196,13 +196,14 @@ static int file_error(const char *path) {
 
 static bool open_watches(struct run *run) {
     const struct live_options *options = &run->live.options;
-    const int fanout = options->threads > 1 ? getpid() & 0xff00 : 0;
     run->watches = calloc(options->threads, sizeof *run->watches);
     if (!run->watches)
         return false;
-    while (run->watches_count < options->threads)
-        if (!watch_open(&run->watches[run->watches_count++], &run->live, fanout))
+    while (run->watches_count < options->threads) {
+        const unsigned number = run->watches_count++;
+        if (!watch_open(&run->watches[number], &run->live, number ? run->watches : NULL))
             return false;
+    }
     return true;
 }
 

@@ -120,11 +120,28 @@ static bool find(struct ring *ring, int *index) {
     return *index || is_any(ring) || fail(ring, "");
 }
 
+/* The kernel chooses a number that no other program has; false with errno set. */
+static bool begin_group(struct ring *ring) {
+    const int kind = PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID;
+    socklen_t size = sizeof ring->group;
+    if (!set(ring, PACKET_FANOUT, kind << 16) ||
+        getsockopt(ring->socket, SOL_PACKET, PACKET_FANOUT, &ring->group, &size))
+        return false;
+    ring->group &= 0xffff;
+    return true;
+}
+
 /* Packets of one flow, fragments included, come to one ring. */
-static bool join(struct ring *ring, int group) {
-    ring->is_shared = group;
-    return !group || set(ring, PACKET_FANOUT, group | PACKET_FANOUT_HASH << 16) ||
-           fail(ring, "cannot share packets between threads: ");
+static bool join(struct ring *ring, const struct ring_options *options) {
+    ring->is_shared = options->is_shared;
+    if (!ring->is_shared)
+        return true;
+    if (options->first)
+        ring->group = options->first->group;
+    if (options->first ? set(ring, PACKET_FANOUT, ring->group | PACKET_FANOUT_HASH << 16)
+                       : begin_group(ring))
+        return true;
+    return fail(ring, "cannot share packets between threads: ");
 }
 
 static bool is_up(const struct ring *ring) {
@@ -146,7 +163,7 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
     if (!bind_to(ring, index))
         return fail(ring, "");
     ring_heed_error(ring);
-    return join(ring, options->fanout);
+    return join(ring, options);
 }
 
 void ring_close(struct ring *ring) {

@@ -31,13 +31,15 @@ struct ring_options {
     size_t size; /* of the ring, in bytes */
     bool promiscuous;
     const struct sock_fprog *filter; /* NULL: none */
-    int fanout;                      /* the group that shares the packets; 0: none */
+    bool is_shared;                  /* the packets are, with other rings */
+    const struct ring *first;        /* of these; NULL: this one is */
 };
 
 struct ring {
     const char *name; /* of the interface, or RING_ANY */
     bool promiscuous;
-    bool is_shared; /* with the other rings of a fanout group */
+    bool is_shared; /* with the other rings of a fanout group, */
+    int group;      /* which has this number */
     bool has_vnet;  /* the kernel says where checksums start */
     int socket;     /* -1: not open */
     int index;      /* of the interface; 0: any, or it is gone */

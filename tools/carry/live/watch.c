@@ -229,7 +229,7 @@ void watch_end(struct watch *watch) {
         carry_capture_checker_end(watch->sides[i]->checker);
 }
 
-bool watch_open(struct watch *watch, struct live *live, int fanout) {
+bool watch_open(struct watch *watch, struct live *live, const struct watch *first) {
     const struct live_options *options = &live->options;
     *watch = (struct watch){.live = live, .lock = PTHREAD_MUTEX_INITIALIZER};
     watch->packets = calloc(WATCH_BATCH, sizeof *watch->packets);
@@ -240,7 +240,8 @@ bool watch_open(struct watch *watch, struct live *live, int fanout) {
             .size = (size_t)(options->ring_kib << 10) / options->threads,
             .promiscuous = options->promiscuous,
             .filter = live_filter_of_kernel(live->filter),
-            .fanout = fanout ? fanout + (int)i : 0,
+            .is_shared = options->threads > 1,
+            .first = first ? &first->rings[i] : NULL,
         };
         watch->rings_count++;
         if (!ring_open(&watch->rings[i], options->interfaces[i], &own))

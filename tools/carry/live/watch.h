@@ -65,8 +65,9 @@ struct watch {
     struct side *of[INTERFACES_MAX][2]; /* the same by interface and whether it sent */
 };
 
-/* Opens the rings; false after a message. watch_close() is due all the same. */
-bool watch_open(struct watch *watch, struct live *live, int fanout);
+/* Opens the rings, of which those of `first` (NULL: this one is) have the same packets; false after
+   a message. watch_close() is due all the same. */
+bool watch_open(struct watch *watch, struct live *live, const struct watch *first);
 void watch_close(struct watch *watch);
 
 /* False with errno set. */
