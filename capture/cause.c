@@ -223,12 +223,18 @@ static bool is_local(const struct carry_capture_packet *packet,
            (ends.to.version && memcmp(&ends.from, &ends.to, sizeof ends.to) == 0);
 }
 
+/* No physical link carries the note that a sum is left: who has it trusts the sender. */
+static enum carry_capture_cause cause_of_received(const struct carry_capture_packet *packet) {
+    return packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT ? CARRY_CAPTURE_CAUSE_PASSED_ON
+                                                         : CARRY_CAPTURE_CAUSE_RECEIVED;
+}
+
 static enum carry_capture_cause cause_of_open(const struct carry_capture_packet *packet,
                                               const struct carry_packet_sum *sum) {
-    static const enum carry_capture_cause causes[] = {
+    const enum carry_capture_cause causes[] = {
         [DIRECTION_UNKNOWN] = CARRY_CAPTURE_CAUSE_OFFLOAD,
         [DIRECTION_SENT] = CARRY_CAPTURE_CAUSE_SENT,
-        [DIRECTION_RECEIVED] = CARRY_CAPTURE_CAUSE_RECEIVED,
+        [DIRECTION_RECEIVED] = cause_of_received(packet),
         [DIRECTION_LOCAL] = CARRY_CAPTURE_CAUSE_LOCAL,
     };
     return is_local(packet, sum) ? CARRY_CAPTURE_CAUSE_LOCAL : causes[carry_direction_of(packet)];

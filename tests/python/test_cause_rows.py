@@ -340,7 +340,7 @@ def test_protocols_that_are_asked_for(carry: Run) -> None:
 
 def test_each_row_has_a_test() -> None:
     named = {"adler32", "beside_partial", "by_sender", "around_partial"}  # in other files
-    named |= {"offload", "sent", "local", "received", "said_left", "said_valid"}
+    named |= {"offload", "sent", "local", "passed_on", "received", "said_left", "said_valid"}
     assert named | set(FRAMES) | {"one_bit", "rewritten", "address_changed"} == set(ROWS)
 
 
