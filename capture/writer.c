@@ -280,7 +280,7 @@ static bool reserve_name(struct carry_capture_writer *writer, uint32_t number) {
 
 int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t interface,
                               const char *name) {
-    if (interface >= PCAPNG_INTERFACES_MAX || strlen(name) > COMMENT_MAX ||
+    if (interface >= PCAPNG_INTERFACES_MAX || !name || strlen(name) > COMMENT_MAX ||
         (interface < writer->names_count && writer->names[interface]))
         return CARRY_ERROR_INVALID;
     char *copy = reserve_name(writer, interface) ? strdup(name) : NULL;

@@ -90,6 +90,23 @@ static void test_options(void) {
     carry_capture_checker_free(NULL);
 }
 
+static void test_packets(void) {
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    struct carry_capture_checker *checker;
+    carry_capture_checker_create(NULL, &checker);
+    tap_ok(carry_capture_checker_add(checker, NULL, 0) == CARRY_ERROR_INVALID &&
+               carry_capture_checker_end(checker) == CARRY_ERROR_INVALID,
+           "packets before the first");
+    tap_ok(carry_capture_checker_begin(checker, summary) == CARRY_OK &&
+               carry_capture_checker_begin(checker, summary) == CARRY_ERROR_INVALID &&
+               carry_capture_checker_add(checker, NULL, 0) == CARRY_OK &&
+               carry_capture_checker_end(checker) == CARRY_OK &&
+               carry_capture_totals(summary)->packets == 0,
+           "no packets are added");
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+}
+
 static void test_writer(void) {
     const struct carry_capture_writer_options options = {
         .format = (enum carry_capture_format)NO_ENUMERATOR};
@@ -99,6 +116,10 @@ static void test_writer(void) {
     tap_ok(carry_capture_writer_create(&options, &sink, &writer) == CARRY_ERROR_INVALID && !writer,
            "a format");
     carry_capture_writer_create(NULL, &sink, &writer);
+    tap_ok(carry_capture_writer_name(writer, 0, NULL) == CARRY_ERROR_INVALID &&
+               carry_capture_writer_name(writer, UINT32_MAX, "") == CARRY_ERROR_INVALID &&
+               carry_capture_writer_name(writer, 0, "") == CARRY_OK,
+           "names of interfaces");
     tap_ok(carry_capture_writer_add(writer, &empty, "") == CARRY_OK, "a packet without bytes");
     carry_capture_writer_free(writer);
     carry_capture_writer_free(NULL);
@@ -110,6 +131,12 @@ static void test_sums(void) {
     tap_ok(!carry_capture_describe_link(UINT32_MAX) && *carry_capture_why(&frame, &sum) &&
                !carry_capture_rule(&frame, &sum) && !carry_capture_has_expected(&sum),
            "a link type, and a sum of which nothing is known");
+    const struct carry_capture_finding finding = {.sum = sum, .cause = NO_ENUMERATOR};
+    tap_ok(!carry_capture_describe_cause(NO_ENUMERATOR) &&
+               !carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_NONE) &&
+               strcmp(carry_capture_why_found(&frame, &finding), carry_capture_why(&frame, &sum)) ==
+                   0,
+           "a cause that is none");
 }
 
 int main(void) {
@@ -117,6 +144,7 @@ int main(void) {
     test_summaries();
     test_repairs();
     test_options();
+    test_packets();
     test_writer();
     test_sums();
     return tap_done();
