@@ -812,8 +812,8 @@ CARRY_API int carry_capture_writer_end(struct carry_capture_writer *writer);
 /*
  * Names the interface of the packets that have this number as their `interface`. pcapng gives it a
  * block of its own for each link type, which later packets use; pcap has no such block.
- * CARRY_ERROR_INVALID: the number is 65,536 or more, or has a name; the name is NULL, or longer than
- * 65,535 bytes.
+ * CARRY_ERROR_INVALID: the number is 65,536 or more, or has a name; the name is NULL, or longer
+ * than 65,535 bytes.
  */
 CARRY_API int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t interface,
                                         const char *name);
