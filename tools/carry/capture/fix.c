@@ -9,7 +9,9 @@
 
 #include <carry/capture.h>
 
+#include "capture/fix_folder.h"
 #include "capture/fix_report.h"
+#include "capture/folder.h"
 #include "capture/selection.h"
 #include "capture/source.h"
 #include "capture/verdict.h"
@@ -21,6 +23,7 @@
 
 static const char usage[] =
     "Usage: carry fix [OPTION]... FILE -o OUTPUT [-- FILTER]\n"
+    "       carry fix [OPTION]... FOLDER -o FOLDER [-- FILTER]\n"
     "\n"
     "Copies a capture (pcap, pcapng, snoop or ERF), and repairs its bad, partial and\n"
     "illegal checksums in the copy. All other bytes are copied unchanged: times,\n"
@@ -33,6 +36,9 @@ static const char usage[] =
     "FILE may be a pipe, or - for standard input; it must be a capture. The first\n"
     "Ctrl-C ends input from a pipe; what was read is copied. OUTPUT is written as a\n"
     "whole or not at all, and must not be FILE.\n"
+    "\n"
+    "All captures below a folder are repaired into another folder, under the same\n"
+    "names.\n"
     "\n"
     "OUTPUT may be -, a pipe or a device too. Then each packet leaves as soon as it\n"
     "has come, so a datagram is repaired only if no fragment of it has left before\n"
@@ -70,6 +76,7 @@ static const char usage[] =
     "  carry fix broken.pcapng -o fixed.pcapng --log changes.ndjson\n"
     "  carry fix broken.pcapng -o fixed.pcapng -- host 10.0.0.5\n"
     "  carry fix capture.pcap.gz --dry-run\n"
+    "  carry fix captures/ -o repaired/\n"
     "  tcpdump -U -w - | carry fix - -o - --only partial | zeek -r -\n";
 
 struct options {
@@ -93,6 +100,7 @@ struct run {
     struct carry_capture *capture;
     struct output output; /* the copy */
     bool is_direct;       /* ... which leaves as it is written */
+    bool is_one_of_many;
     bool takes_stops;
     struct output log;
     FILE *log_stream; /* NULL: none is wanted */
@@ -378,6 +386,8 @@ static void print_report(const struct run *run) {
         return;
     if (run->options.json)
         fix_report_json(&report);
+    else if (run->is_one_of_many)
+        fix_report_line(&report);
     else
         fix_report_text(&report);
 }
@@ -432,6 +442,35 @@ static int fix_file(struct run *run) {
     return status;
 }
 
+/* --- Folders --- */
+
+static int fix_file_of_folder(void *context, const char *input, const char *output) {
+    const struct run *all = context;
+    struct run run = {.options = all->options, .selection = all->selection, .is_one_of_many = true};
+    run.options.input = input;
+    run.options.output = output;
+    return fix_file(&run);
+}
+
+static int fix_captures(struct run *run) {
+    const struct options *options = &run->options;
+    struct fix_folder folder = {
+        .input = options->input,
+        .output = options->output,
+        .fix = fix_file_of_folder,
+        .context = run,
+    };
+    if (options->log)
+        return command_usage("fix", "--log takes one capture, not a folder");
+    if (options->output && output_is_direct(options->output))
+        return command_usage("fix", "a folder is repaired into a folder, not into '%s'",
+                             output_name(options->output));
+    int status = fix_folder(&folder);
+    if (folder.captures && !options->quiet && !options->json)
+        fix_report_folder(folder.captures, folder.skipped);
+    return status;
+}
+
 int command_fix(int argc, char **argv) {
     struct run run = {0};
     int status;
@@ -439,7 +478,7 @@ int command_fix(int argc, char **argv) {
         return status;
     status = selection_open(&run.selection, argv[0], &run.options.selection);
     if (status == STATUS_CLEAN)
-        status = fix_file(&run);
+        status = folder_is(run.options.input) ? fix_captures(&run) : fix_file(&run);
     selection_close(&run.selection);
     return status;
 }

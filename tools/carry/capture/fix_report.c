@@ -165,20 +165,38 @@ static void print_damage(const struct fix_report *report) {
                text_colour(COLOUR_NONE), report->output ? "; the rest is copied unchanged" : "");
 }
 
-void fix_report_text(const struct fix_report *report) {
+static void print_head(const struct fix_report *report, const char *end) {
     const struct carry_capture_repair_totals *totals = carry_capture_repair_totals(report->repairs);
     char packets[REPORT_PACKETS_SIZE], bytes[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), stdout);
     text_print_name(stdout, report->input);
-    printf("%s: %s, %s\n", text_colour(COLOUR_NONE),
+    printf("%s: %s, %s%s", text_colour(COLOUR_NONE),
            report_packets(packets, totals->packets, totals->unselected),
-           text_bytes(bytes, totals->bytes));
+           text_bytes(bytes, totals->bytes), end);
+}
+
+void fix_report_text(const struct fix_report *report) {
+    print_head(report, "\n");
     print_table(report, "repaired", carry_capture_repaired);
     print_table(report, "left", carry_capture_left);
     print_groups(report);
     putchar('\n');
     print_damage(report);
     print_outcome(report);
+}
+
+void fix_report_line(const struct fix_report *report) {
+    print_head(report, "; ");
+    print_outcome(report);
+    print_damage(report);
+}
+
+void fix_report_folder(uint64_t captures, uint64_t skipped) {
+    char number[TEXT_SIZE];
+    printf("\n%s capture%s", text_count(number, captures), text_plural(captures));
+    if (skipped)
+        printf(", %s other file%s skipped", text_count(number, skipped), text_plural(skipped));
+    putchar('\n');
 }
 
 /* --- For programs --- */

@@ -15,7 +15,11 @@ struct fix_report {
 };
 
 void fix_report_text(const struct fix_report *report);
+void fix_report_line(const struct fix_report *report); /* for one of many */
 void fix_report_json(const struct fix_report *report);
+
+/* The last line for a folder. */
+void fix_report_folder(uint64_t captures, uint64_t skipped);
 
 /* One line of JSON on a sum that changes, or on one that is left. */
 void fix_log(FILE *log, const struct carry_capture_change *change);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "capture/fix_folder.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <carry/capture.h>
+
+#include "capture/folder.h"
+#include "capture/source.h"
+#include "common/command.h"
+#include "common/file_name.h"
+#include "common/output.h"
+#include "common/pack.h"
+
+struct walk {
+    struct fix_folder *folder;
+    int status;
+};
+
+static void note(struct walk *walk, int status) {
+    walk->status = command_graver(walk->status, status);
+}
+
+/* As carry check has it: by its first bytes, or by a name that claims it. */
+static bool is_capture(const char *path) {
+    struct carry_capture *capture = source_open(path);
+    const bool is = !capture || source_is_capture(capture) || file_name_is_capture(path);
+    carry_capture_close(capture);
+    return is && !output_is_unfinished(path);
+}
+
+/* Makes the folders above a file, which begin behind the first `known` bytes of its path. */
+static bool make_folders(char *path, size_t known) {
+    for (char *slash = strchr(path + known, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        const bool failed = mkdir(path, 0777) && errno != EEXIST;
+        *slash = '/';
+        if (failed)
+            return false;
+    }
+    return true;
+}
+
+/* Without the last part of its name, is a file in the place of another one? */
+static bool has_twin(const char *path) {
+    struct stat status;
+    char *twin = strndup(path, (size_t)(strrchr(path, '.') - path));
+    const bool has = !twin || lstat(twin, &status) == 0;
+    free(twin);
+    return has;
+}
+
+static char *place_of(const struct fix_folder *folder, const char *path) {
+    const char *below = path + strlen(folder->input);
+    char *place;
+    below += strspn(below, "/");
+    if (asprintf(&place, "%s/%s", folder->output, below) < 0)
+        return NULL;
+    if (file_name_is_packed(path) && !pack_knows(path) && !has_twin(path))
+        *strrchr(place, '.') = 0;
+    return place;
+}
+
+static int fix_into(const struct fix_folder *folder, const char *path) {
+    char *place = place_of(folder, path);
+    int status = output_check_name("fix", "output", place);
+    if (status == STATUS_CLEAN && (!place || !make_folders(place, strlen(folder->output) + 1)))
+        status = command_file_error(place ? place : path, strerror(errno));
+    else if (status == STATUS_CLEAN)
+        status = folder->fix(folder->context, path, place);
+    free(place);
+    return status;
+}
+
+static void fix_one(void *context, const char *path) {
+    struct walk *walk = context;
+    struct fix_folder *folder = walk->folder;
+    if (command_output_failed())
+        return;
+    if (!is_capture(path)) {
+        folder->skipped++;
+        return;
+    }
+    folder->captures++;
+    note(walk, folder->output ? fix_into(folder, path) : folder->fix(folder->context, path, NULL));
+}
+
+static void report_unread(void *context, const char *path, int error) {
+    note(context, command_file_error(path, strerror(error)));
+}
+
+/* Is `path`, which exists, the folder `above` or below it? */
+static bool is_below(const char *path, const struct stat *above) {
+    struct stat at, parent;
+    char *climb = realpath(path, NULL);
+    bool is = false;
+    while (climb && !is && stat(climb, &at) == 0) {
+        is = output_is_same(&at, above);
+        char *slash = strrchr(climb, '/');
+        if (slash == climb || stat("/", &parent) || output_is_same(&at, &parent))
+            break;
+        *slash = 0;
+    }
+    free(climb);
+    return is;
+}
+
+/* The same of a path that need not exist yet, if the folder that it is to be in does. */
+static bool would_be_below(const char *path, const struct stat *above) {
+    struct stat status;
+    if (stat(path, &status) == 0)
+        return is_below(path, above);
+    char *copy = strdup(path);
+    const bool is = copy && is_below(dirname(copy), above);
+    free(copy);
+    return is;
+}
+
+/* Copies that land among the captures would be repaired in turn. Makes the folder for them. */
+static int open_output(const struct fix_folder *folder) {
+    struct stat input;
+    if (stat(folder->input, &input))
+        return command_file_error(folder->input, strerror(errno));
+    if (would_be_below(folder->output, &input))
+        return command_file_error(folder->output, "lies in the folder that is to be repaired");
+    if (mkdir(folder->output, 0777) && errno != EEXIST)
+        return command_file_error(folder->output, strerror(errno));
+    if (!folder_is(folder->output))
+        return command_file_error(folder->output, "is no folder, and the input is one");
+    return STATUS_CLEAN;
+}
+
+int fix_folder(struct fix_folder *folder) {
+    struct walk walk = {folder, STATUS_CLEAN};
+    const struct folder_visitor visitor = {fix_one, report_unread, &walk};
+    if (folder->output)
+        walk.status = open_output(folder);
+    if (walk.status != STATUS_CLEAN)
+        return walk.status;
+    folder_walk(folder->input, &visitor);
+    if (!folder->captures)
+        note(&walk, command_file_error(folder->input, "no captures in this folder"));
+    return walk.status;
+}
