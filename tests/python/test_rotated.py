@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import getpass
+import gzip
 import os
 import shutil
 import stat
@@ -70,6 +71,39 @@ def test_what_is_damaged_or_no_capture(environment: dict[str, str], tmp_path: Pa
     assert rotated(tmp_path, environment, "b")[0] == DAMAGED
     assert (tmp_path / "b").read_bytes() == b"hello, world"
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["a.pcap.gz", "a.pcap.zst", "a.xz"])
+def test_what_is_compressed_is_left(environment: dict[str, str], tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(pcap([PARTIAL])))
+    before = (tmp_path / name).read_bytes()
+    status, said = rotated(tmp_path, environment, name)
+    assert status == ERROR
+    assert said.startswith(f"carry-rotated: {name}: is compressed")
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_what_an_earlier_process_left_is_no_copy(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """It had the same number, and was killed."""
+    (tmp_path / "a").write_bytes(b"no capture, but precious")
+    script = "echo stale >.carry-$$-0; exec carry-rotated a"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True)
+    assert done.returncode == DAMAGED
+    assert (tmp_path / "a").read_bytes() == b"no capture, but precious"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o600])
+def test_permissions_stay(environment: dict[str, str], tmp_path: Path, mode: int) -> None:
+    (tmp_path / "a").write_bytes(pcap([PARTIAL]))
+    (tmp_path / "a").chmod(mode)
+    (tmp_path / "link").symlink_to("a")
+    assert rotated(tmp_path, environment, "link") == (CLEAN, "")
+    assert (tmp_path / "a").read_bytes() == pcap([GOOD])
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_failures(environment: dict[str, str], tmp_path: Path) -> None:
