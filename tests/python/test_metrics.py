@@ -55,6 +55,25 @@ def test_check_says_that_it_cannot_write(carry: Run, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (ERROR, "carry: /none/x: No such file or directory\n")
 
 
+def test_counts_that_are_not_whole_are_not_written(tool: str, tmp_path: Path) -> None:
+    path = tmp_path / "check.prom"
+    with open("/dev/full", "w") as full:
+        words = [tool, "check", "-J", "--metrics-file", path, BROKEN, BROKEN]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == ERROR
+    assert f"carry: {path}: is not written: writing to standard output failed\n" in done.stderr
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("-", "must name a file"), ("a.prom.xz", "cannot compress as")]
+)
+def test_names_that_are_refused(carry: Run, name: str, problem: str) -> None:
+    done = carry("check", "-q", "--metrics-file", name, BROKEN)
+    assert done.returncode == ERROR
+    assert problem in done.stderr
+
+
 def test_a_capture_is_not_replaced(carry: Run, tmp_path: Path) -> None:
     capture = tmp_path / "capture.pcap"
     shutil.copy(BROKEN, capture)

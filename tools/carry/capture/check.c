@@ -339,7 +339,9 @@ static void close_outputs(struct run *run, bool whole) {
 
 static void write_metrics(struct run *run) {
     const char *path = run->options.metrics_file;
-    if (path && run->spares_metrics)
+    if (path && command_output_failed())
+        file_error(run, path, "is not written: writing to standard output failed");
+    else if (path && run->spares_metrics)
         file_error(run, path, "is a capture that was checked: not replaced");
     else if (path && !check_metrics_write(path, &run->print))
         file_error(run, path, output_problem(errno));
@@ -358,6 +360,7 @@ static void check_all(struct run *run, char **paths, int count) {
     check_files(run, paths, count);
     progress_end();
     check_print_total(&run->print, run->skipped);
+    fflush(stdout); /* if that fails, no other output appears */
     write_metrics(run);
 }
 

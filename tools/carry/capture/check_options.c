@@ -233,7 +233,8 @@ static int check_output(const char *option, const char *path) {
 /* What the options contradict, and what they imply. */
 static int complete(struct check_options *options) {
     if (check_output("write-bad", options->write_bad) != STATUS_CLEAN ||
-        check_output("html", options->html) != STATUS_CLEAN)
+        check_output("html", options->html) != STATUS_CLEAN ||
+        check_output("metrics-file", options->metrics_file) != STATUS_CLEAN)
         return STATUS_ERROR;
     if (options->list_bad && options->bad_only)
         return command_usage("check", "--list-bad and --bad-only exclude each other");
