@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 from pathlib import Path
@@ -49,6 +50,12 @@ def test_each_capture_is_repaired(carry: Run, folder: Path, tmp_path: Path) -> N
     assert lines[-1] == "2 captures, 1 other file skipped"
 
 
+def test_copies_are_as_hidden_as_captures(carry: Run, folder: Path, tmp_path: Path) -> None:
+    (folder / "deep").chmod(0o700)
+    assert carry("fix", "-q", folder, "-o", tmp_path / "out").returncode == CLEAN
+    assert (tmp_path / "out/deep").stat().st_mode & 0o777 == 0o700
+
+
 def test_json_has_an_object_for_each(carry: Run, folder: Path, tmp_path: Path) -> None:
     done = carry("fix", "-J", folder, "-o", tmp_path / "out")
     found = [conforming("fix", line) for line in done.stdout.splitlines()]
@@ -83,6 +90,10 @@ def test_a_compression_that_cannot_be_written(carry: Run, folder: Path, tmp_path
         pytest.skip("the tool was built without liblzma")
     assert carry("fix", "-q", folder, "-o", tmp_path / "out").returncode == CLEAN
     assert len((tmp_path / "out/x.pcap").read_bytes()) == len(data)
+    (folder / "x.pcap.bz2").write_bytes(bz2.compress(data))
+    done = carry("fix", "-q", folder, "-o", tmp_path / "packed")
+    assert done.returncode == ERROR
+    assert not (tmp_path / "packed/x.pcap").exists()
     (folder / "x.pcap").write_bytes(pcap([GOOD]))
     done = carry("fix", "-q", folder, "-o", tmp_path / "twins")
     assert done.returncode == ERROR

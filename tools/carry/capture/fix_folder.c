@@ -35,31 +35,59 @@ static bool is_capture(const char *path) {
     return is && !output_is_unfinished(path);
 }
 
-/* Makes the folders above a file, which begin behind the first `known` bytes of its path. */
-static bool make_folders(char *path, size_t known) {
-    for (char *slash = strchr(path + known, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        const bool failed = mkdir(path, 0777) && errno != EEXIST;
-        *slash = '/';
-        if (failed)
+/* Makes the folder of copies for one of captures; nobody else may enter it who may not enter that.
+ */
+static bool make_folder(const char *path, const char *from) {
+    struct stat status;
+    const mode_t mode = stat(from, &status) ? 0 : status.st_mode & 0777;
+    return mkdir(path, mode | 0700) == 0 || errno == EEXIST;
+}
+
+/* Makes the first `size` bytes of a path below the folder of copies. */
+static bool make_below(const struct fix_folder *folder, const char *below, size_t size) {
+    char *from = NULL, *to = NULL;
+    const bool ok = asprintf(&from, "%s/%.*s", folder->input, (int)size, below) >= 0 &&
+                    asprintf(&to, "%s/%.*s", folder->output, (int)size, below) >= 0 &&
+                    make_folder(to, from);
+    free(from);
+    free(to);
+    return ok;
+}
+
+static bool make_folders(const struct fix_folder *folder, const char *below) {
+    for (const char *slash = strchr(below, '/'); slash; slash = strchr(slash + 1, '/'))
+        if (!make_below(folder, below, (size_t)(slash - below)))
             return false;
-    }
     return true;
 }
 
-/* Without the last part of its name, is a file in the place of another one? */
-static bool has_twin(const char *path) {
+/* Has another file of the folder this name, whose copy would get it too? */
+static bool has_file(const char *name, const char *path) {
     struct stat status;
-    char *twin = strndup(path, (size_t)(strrchr(path, '.') - path));
-    const bool has = !twin || lstat(twin, &status) == 0;
-    free(twin);
+    return strcmp(name, path) != 0 && !pack_knows(name) && lstat(name, &status) == 0;
+}
+
+static bool has_packed(const char *plain, const char *ending, const char *path) {
+    char *packed;
+    if (asprintf(&packed, "%s.%s", plain, ending) < 0)
+        return true;
+    const bool has = has_file(packed, path);
+    free(packed);
     return has;
 }
 
-static char *place_of(const struct fix_folder *folder, const char *path) {
-    const char *below = path + strlen(folder->input);
+/* Would the copy of another file be called so, too, without the compression that `path` claims? */
+static bool has_twin(const char *path) {
+    char *plain = strndup(path, (size_t)(strrchr(path, '.') - path));
+    bool has = !plain || has_file(plain, path);
+    for (const char *const *ending = file_name_packings; *ending && !has; ending++)
+        has = has_packed(plain, *ending, path);
+    free(plain);
+    return has;
+}
+
+static char *place_of(const struct fix_folder *folder, const char *path, const char *below) {
     char *place;
-    below += strspn(below, "/");
     if (asprintf(&place, "%s/%s", folder->output, below) < 0)
         return NULL;
     if (file_name_is_packed(path) && !pack_knows(path) && !has_twin(path))
@@ -68,9 +96,11 @@ static char *place_of(const struct fix_folder *folder, const char *path) {
 }
 
 static int fix_into(const struct fix_folder *folder, const char *path) {
-    char *place = place_of(folder, path);
+    const char *below = path + strlen(folder->input);
+    below += strspn(below, "/");
+    char *place = place_of(folder, path, below);
     int status = output_check_name("fix", "output", place);
-    if (status == STATUS_CLEAN && (!place || !make_folders(place, strlen(folder->output) + 1)))
+    if (status == STATUS_CLEAN && (!place || !make_folders(folder, below)))
         status = command_file_error(place ? place : path, strerror(errno));
     else if (status == STATUS_CLEAN)
         status = folder->fix(folder->context, path, place);

@@ -9,7 +9,7 @@
 #include "common/text.h"
 
 static const char *const captures[] = {"pcap", "pcapng", "cap", "ntar", "snoop", "erf", NULL};
-static const char *const packed[] = {"gz", "zst", "xz", "bz2", "lz4", NULL};
+const char *const file_name_packings[] = {"gz", "zst", "xz", "bz2", "lz4", NULL};
 
 static bool is_among(const char *const *words, const char *text, size_t size) {
     for (; *words; words++)
@@ -33,7 +33,7 @@ bool file_name_is_capture(const char *path) {
         const size_t size = end - (size_t)(part - name), letters = without_digits(part, size);
         if (is_among(captures, part, letters))
             return true;
-        if (letters && !is_among(packed, part, size))
+        if (letters && !is_among(file_name_packings, part, size))
             return false;
     }
     return false;
@@ -46,5 +46,5 @@ const char *file_name_extension(const char *path) {
 
 bool file_name_is_packed(const char *path) {
     const char *extension = file_name_extension(path);
-    return is_among(packed, extension, strlen(extension));
+    return is_among(file_name_packings, extension, strlen(extension));
 }

@@ -14,6 +14,9 @@ bool file_name_is_capture(const char *path);
 /* What stands behind the last dot; "" if there is none. */
 const char *file_name_extension(const char *path);
 
+/* The extensions of compressed files, up to a NULL. */
+extern const char *const file_name_packings[];
+
 /* Does it end like the name of a compressed file? */
 bool file_name_is_packed(const char *path);
 
