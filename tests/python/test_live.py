@@ -630,6 +630,17 @@ def test_a_ring_that_cannot_be_had(wire: Namespace, tool: str) -> None:
         (["absent"], "carry: absent: No such device\n"),
         ([], "carry live: no interface given; see carry live --help\n"),
         (["v0", "v0"], "carry live: interface 'v0' is given twice; see carry live --help\n"),
+        (["any", "v0"], "carry live: any includes all other interfaces; see carry live --help\n"),
+        (
+            ["-w", "x.gz", "v0"],
+            "carry live: --write does not compress: 'x.gz' is the name of a compressed file; "
+            "see carry live --help\n",
+        ),
+        (
+            ["--metrics-file=-", "v0"],
+            "carry live: --metrics-file must name a file, not standard output; "
+            "see carry live --help\n",
+        ),
         (["-w", "/none/x", "v0"], "carry: /none/x: No such file or directory\n"),
         (
             ["--metrics=host:1", "v0"],

@@ -39,8 +39,10 @@ struct run {
 
 /* --- Reports --- */
 
+/* What reads packets from standard output may print on the same terminal. */
 static bool is_screen(const struct live_options *options) {
-    return !options->json && isatty(STDOUT_FILENO);
+    const bool pipes = options->write && strcmp(options->write, "-") == 0;
+    return !options->json && !pipes && isatty(STDOUT_FILENO);
 }
 
 static bool reports(const struct live_options *options) {
@@ -108,7 +110,7 @@ static void report_end(struct run *run) {
     take_counts(run);
     write_metrics(run);
     const struct live_report report = {&run->live, &run->now, &run->since};
-    if (options->bad_only && !options->quiet)
+    if ((options->bad_only && !options->quiet) || (options->write && counts_drops(&run->now)))
         report_live_dropped(stderr, &run->now);
     if (!reports(options))
         return;
@@ -156,7 +158,12 @@ static void wait_for_end(struct run *run, int stop) {
                                              {.fd = run->live.end_event, .events = POLLIN}};
     while (clock_ns() < end && !run->no_memory && !command_output_failed()) {
         const unsigned count = 2 + server_polls(run->server, waits + 2);
-        const bool any = poll(waits, count, patience_ms(run, end)) > 0;
+        const int ready = poll(waits, count, patience_ms(run, end));
+        const bool any = ready > 0;
+        if (ready < 0 && errno != EINTR) {
+            run->status = command_error("cannot wait for packets: %s", strerror(errno));
+            return;
+        }
         if (any && (waits[0].revents || waits[1].revents))
             return;
         if (any || server_patience_ms(run->server) == 0)
@@ -190,8 +197,11 @@ static void watch(struct run *run) {
 
 /* --- The command --- */
 
+/* Nobody is left to read a stream, and that needs no message. */
 static int file_error(const char *path) {
-    return command_file_error(path, strerror(errno));
+    if (errno == EPIPE && strcmp(path, "-") == 0)
+        return STATUS_ERROR;
+    return command_file_error(output_name(path), strerror(errno));
 }
 
 static bool open_watches(struct run *run) {

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "common/command.h"
+#include "common/file_name.h"
 #include "common/options.h"
+#include "common/output.h"
+#include "live/ring.h"
 
 #define SCREEN_SECONDS 1
 #define LINES_SECONDS  10
@@ -72,6 +75,8 @@ static int add_interface(struct live_options *options, const char *command, cons
     for (unsigned i = 0; i < options->interfaces_count; i++)
         if (strcmp(options->interfaces[i], name) == 0)
             return command_usage(command, "interface '%s' is given twice", name);
+        else if (strcmp(options->interfaces[i], RING_ANY) == 0 || strcmp(name, RING_ANY) == 0)
+            return command_usage(command, RING_ANY " includes all other interfaces");
     options->interfaces[options->interfaces_count++] = name;
     return STATUS_CLEAN;
 }
@@ -127,6 +132,19 @@ static int take_operands(struct live_options *options, int argc, char **argv) {
     return status;
 }
 
+/* Packets are no text, and are not compressed; metrics are read by name. */
+static int check_files(const struct live_options *options) {
+    if (options->write && strcmp(options->write, "-") == 0 && isatty(STDOUT_FILENO))
+        return command_usage("live", "--write - must not lead to a terminal");
+    if (options->write && file_name_is_packed(options->write))
+        return command_usage("live",
+                             "--write does not compress: '%s' is the name of a compressed file",
+                             options->write);
+    if (options->metrics_file && strcmp(options->metrics_file, "-") == 0)
+        return command_usage("live", "--metrics-file must name a file, not standard output");
+    return output_check_name("live", "metrics-file", options->metrics_file);
+}
+
 bool live_options(int argc, char **argv, struct live_options *options, int *status) {
     *options =
         (struct live_options){.packets = UINT64_MAX, .ring_kib = RING_KIB_DEFAULT, .threads = 1};
@@ -136,5 +154,7 @@ bool live_options(int argc, char **argv, struct live_options *options, int *stat
         options->interval =
             isatty(STDOUT_FILENO) && !options->json ? SCREEN_SECONDS : LINES_SECONDS;
     *status = take_operands(options, argc, argv);
+    if (*status == STATUS_CLEAN)
+        *status = check_files(options);
     return *status == STATUS_CLEAN;
 }

@@ -39,7 +39,14 @@ static bool drop_capabilities(void) {
     return syscall(SYS_capset, &head, none) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
+/* A program that belongs to root and runs as root for everybody goes on as who started it. */
+static bool become_real(void) {
+    return (getuid() == geteuid() && getgid() == getegid()) ||
+           (setresgid(getgid(), getgid(), getgid()) == 0 &&
+            setresuid(getuid(), getuid(), getuid()) == 0);
+}
+
 bool privileges_drop(void) {
     const struct passwd *user = caller();
-    return (!user || become(user)) && drop_capabilities();
+    return become_real() && (!user || become(user)) && drop_capabilities();
 }

@@ -65,8 +65,10 @@ static void print_protocol(FILE *out, const struct live_row *row, unsigned proto
 static void print_line(const struct live_report *report, const struct live_row *row) {
     char packets[TEXT_SIZE], bytes[TEXT_SIZE], drops[TEXT_SIZE];
     const double seconds = (double)report->since->time_ns / CLOCK_SECOND;
-    printf(" %s %s: %s packets/s, %s/s, %s dropped", name_of(report->live, row->interface),
-           report_live_direction(row->sent), text_measure(packets, (double)row->packets / seconds),
+    putchar(' ');
+    text_print_clean(stdout, name_of(report->live, row->interface));
+    printf(" %s: %s packets/s, %s/s, %s dropped", report_live_direction(row->sent),
+           text_measure(packets, (double)row->packets / seconds),
            text_bytes(bytes, (uint64_t)((double)row->bytes / seconds)),
            text_count(drops, report_live_drops(report, row)));
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)

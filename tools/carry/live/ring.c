@@ -24,6 +24,9 @@
 #define BLOCK_MOST  ((size_t)1 << 20)
 #define BLOCKS      16
 
+/* One is filled while others wait: with fewer, packets are dropped that would find room. */
+#define BLOCKS_LEAST 4
+
 /* A block that is not full is handed out after so long. */
 #define RETIRE_MS 100
 
@@ -76,11 +79,12 @@ static bool map_ring(struct ring *ring, size_t size) {
     size_t block = BLOCK_LEAST;
     while (block < BLOCK_MOST && block * BLOCKS < size)
         block *= 2;
+    const size_t count = size / block > BLOCKS_LEAST ? size / block : BLOCKS_LEAST;
     const struct tpacket_req3 request = {
         .tp_block_size = (unsigned)block,
-        .tp_block_nr = (unsigned)(size / block),
+        .tp_block_nr = (unsigned)count,
         .tp_frame_size = (unsigned)block,
-        .tp_frame_nr = (unsigned)(size / block),
+        .tp_frame_nr = (unsigned)count,
         .tp_retire_blk_tov = RETIRE_MS,
     };
     ring->block_size = block;
@@ -252,11 +256,17 @@ static bool is_ethernet(const struct sockaddr_ll *address) {
     return address->sll_hatype == ARPHRD_ETHER || address->sll_hatype == ARPHRD_LOOPBACK;
 }
 
-/* Of other links the packet itself is enough: where it begins, the kernel knows. */
+static bool is_ip(const struct sockaddr_ll *address) {
+    return address->sll_protocol == htons(ETH_P_IP) || address->sll_protocol == htons(ETH_P_IPV6);
+}
+
+/* Of other links the packet itself is enough: where it begins, and what it is, the kernel knows. */
 static void skip_link_header(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     uint32_t size = (uint32_t)head->tp_net - head->tp_mac;
+    packet->linktype = is_ip(address_of(head)) ? RING_LINKTYPE_RAW : RING_LINKTYPE_OTHER;
+    if (packet->linktype == RING_LINKTYPE_OTHER)
+        return;
     size = size < packet->captured ? size : packet->captured;
-    packet->linktype = RING_LINKTYPE_RAW;
     grow_in_front(packet, (uint32_t)0 - size);
 }
 

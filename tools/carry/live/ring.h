@@ -21,9 +21,11 @@
 /* Stands for all interfaces of the network namespace, also those that come later. */
 #define RING_ANY "any"
 
-/* The link types of packets: of Ethernet and loopback, and of all other interfaces. */
+/* The link types of packets: of Ethernet and loopback; and of all other interfaces, of IP and of
+   what is not judged (the registry's first number for private use). */
 #define RING_LINKTYPE_ETHERNET 1
 #define RING_LINKTYPE_RAW      101
+#define RING_LINKTYPE_OTHER    147
 
 struct sock_fprog;
 

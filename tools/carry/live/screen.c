@@ -47,8 +47,9 @@ static void print_head(FILE *out, const struct live_report *report) {
 
 static void print_side(FILE *out, const struct live_report *report, const struct live_row *since) {
     char packets[TEXT_SIZE], bytes[TEXT_SIZE], drops[TEXT_SIZE];
-    fprintf(out, "%s%s %s%s  %s packets/s, %s/s, %s dropped/s\n", text_colour(COLOUR_BOLD),
-            report->live->interfaces.names[since->interface], report_live_direction(since->sent),
+    fputs(text_colour(COLOUR_BOLD), out);
+    text_print_clean(out, report->live->interfaces.names[since->interface]);
+    fprintf(out, " %s%s  %s packets/s, %s/s, %s dropped/s\n", report_live_direction(since->sent),
             text_colour(COLOUR_NONE), text_measure(packets, rate(since->packets, report)),
             text_bytes(bytes, (uint64_t)rate(since->bytes, report)),
             text_measure(drops, rate(report_live_drops(report, since), report)));
