@@ -738,6 +738,18 @@ def test_scrapers_that_never_read_are_left(wire: Namespace, tool: str) -> None:
     assert process.status == CLEAN
 
 
+def test_a_reader_that_does_not_read_lets_nobody_wait(wire: Namespace, tool: str) -> None:
+    """Its pipe is full: metrics are served all the same, and a signal ends the watch."""
+    with live(wire, tool, "--bad-only", "--metrics=9099", "v1") as process:
+        send(wire, *[BAD_TCP] * 3000)
+        while True:
+            _, page = fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n").decode().split("\r\n\r\n", 1)
+            if samples(page).get('carry_packets_total{interface="v1",direction="in"}', 0) > 500:
+                break
+        process.process.send_signal(signal.SIGINT)
+        assert process.process.wait(LONG) == CLEAN
+
+
 def test_a_port_that_is_taken(wire: Namespace, tool: str) -> None:
     with wire.socket(socket.AF_INET, socket.SOCK_STREAM) as taken:
         taken.bind(("127.0.0.1", 9098))

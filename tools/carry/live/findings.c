@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/findings.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "capture/report.h"
 #include "common/command.h"
 #include "live/packet_file.h"
 #include "live/report.h"
 #include "live/watch.h"
+
+struct found {
+    struct side *side;
+    struct carry_capture_finding finding;
+};
 
 static void write_packet(struct side *side, const struct carry_capture_packet *packet) {
     struct packet_file *file = side->watch->live->file;
@@ -32,10 +41,46 @@ static void print(const struct side *side, const struct carry_capture_finding *f
     funlockfile(stdout);
 }
 
+/* Waits until a line can be printed; false if the threads are to end before that. */
+static bool await_reader(const struct live *live) {
+    struct pollfd waits[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                             {.fd = live->stop_event, .events = POLLIN}};
+    while (poll(waits, 2, -1) < 0 && errno == EINTR)
+        continue;
+    return waits[0].revents || !waits[1].revents;
+}
+
+static void show(struct side *side, const struct carry_capture_finding *finding) {
+    const struct live *live = side->watch->live;
+    write_packet(side, finding->packet);
+    if (!live->options.quiet && !command_output_failed() && await_reader(live))
+        print(side, finding);
+}
+
+static bool has_room(struct watch *watch) {
+    if (watch->found_count < watch->found_capacity)
+        return true;
+    const size_t capacity = watch->found_capacity ? 2 * watch->found_capacity : WATCH_BATCH;
+    struct found *found = realloc(watch->found, capacity * sizeof *found);
+    if (!found)
+        return false;
+    watch->found = found;
+    watch->found_capacity = capacity;
+    return true;
+}
+
 bool findings_take(void *user, const struct carry_capture_finding *finding) {
     struct side *side = user;
-    write_packet(side, finding->packet);
-    if (!side->watch->live->options.quiet)
-        print(side, finding);
+    struct watch *watch = side->watch;
+    if (has_room(watch))
+        watch->found[watch->found_count++] = (struct found){side, *finding};
+    else
+        show(side, finding);
     return !command_output_failed();
+}
+
+void findings_show(struct watch *watch) {
+    for (size_t i = 0; i < watch->found_count; i++)
+        show(watch->found[i].side, &watch->found[i].finding);
+    watch->found_count = 0;
 }

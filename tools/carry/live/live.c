@@ -45,6 +45,12 @@ static bool is_screen(const struct live_options *options) {
     return !options->json && !pipes && isatty(STDOUT_FILENO);
 }
 
+/* A report is left out rather than waiting for a reader, who would let metrics wait, too. */
+static bool is_read(void) {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) != 0;
+}
+
 static bool reports(const struct live_options *options) {
     return !options->quiet && !options->bad_only;
 }
@@ -62,7 +68,7 @@ static void take_counts(struct run *run) {
 static void print_report(const struct run *run) {
     const struct live_report report = {&run->live, &run->now, &run->since};
     const struct live_options *options = &run->live.options;
-    if (!reports(options))
+    if (!reports(options) || !is_read())
         return;
     if (options->json)
         report_live_json(&report, false);

@@ -130,6 +130,7 @@ static bool judge(struct watch *watch, size_t gathered) {
     pthread_mutex_lock(&watch->lock);
     const int code = sort_into_sides(watch, count, first) ? judge_sides(watch) : CARRY_ERROR_MEMORY;
     pthread_mutex_unlock(&watch->lock);
+    findings_show(watch);
     if (code != CARRY_OK)
         fail(live, code);
     write_packets(watch, count);
@@ -256,4 +257,5 @@ void watch_close(struct watch *watch) {
     for (unsigned i = 0; i < watch->sides_count; i++)
         free_side(watch->sides[i]);
     free(watch->packets);
+    free(watch->found);
 }

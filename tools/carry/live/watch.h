@@ -21,6 +21,7 @@
 #define WATCH_BATCH 512u
 
 struct packet_file;
+struct found;
 struct live_filter;
 
 /* Either direction of each interface. */
@@ -63,6 +64,8 @@ struct watch {
     struct side *sides[WATCH_SIDES_MAX];
     unsigned sides_count;
     struct side *of[INTERFACES_MAX][2]; /* the same by interface and whether it sent */
+    struct found *found;                /* single checksums that are to be shown */
+    size_t found_count, found_capacity;
 };
 
 /* Opens the rings, of which those of `first` (NULL: this one is) have the same packets; false after
