@@ -145,7 +145,7 @@ int pack_add(struct pack *pack, const void *bytes, size_t size) {
 }
 
 int pack_end(struct pack *pack) {
-    struct step step = {.ends = true};
+    struct step step = {.in = pack->out, .ends = true};
     return run(pack, &step);
 }
 
