@@ -29,8 +29,8 @@ struct carry_capture_checker {
 
 /* --- A batch of packets: what any thread does --- */
 
-/* A sum that is not good. Which ones the flags of its packet are about, all sums of the frame tell.
- */
+/* A sum that is not good. All sums of the frame are needed to tell which one the packet's flags
+   mean. */
 static void add_imperfect(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
                           size_t count, size_t at) {
     const struct carry_capture_packet *packet = &batch->packets[index];
@@ -193,6 +193,14 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
         add_finding(checker, place, &known, &evidence, cause);
 }
 
+/* Of a fresh sum among all sums of its datagram. */
+static size_t index_of(const struct datagram *datagram, const struct carry_packet_sum *sum) {
+    size_t index = 0;
+    while (datagram->sums[index].field_offset != sum->field_offset)
+        index++;
+    return index;
+}
+
 /* A sum of the datagram that a packet completed. */
 static void finish_sum_of(struct carry_capture_checker *checker, const struct datagram *datagram,
                           const struct carry_capture_packet *packet,
@@ -203,7 +211,8 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
         add_time(checker, packet, sum->verdict);
     if (carry_tally_add(&checker->summary->tally, sum))
         return;
-    const struct evidence evidence = carry_cause_find(&datagram->packet, sum, 1, 0);
+    const struct evidence evidence = carry_cause_find(&datagram->packet, datagram->sums,
+                                                      datagram->count, index_of(datagram, sum));
     carry_tally_add_imperfect(&checker->summary->tally, &last, sum, &evidence);
     if (verdict_is_finding(sum->verdict))
         finish_sum(checker, &place, sum, evidence);

@@ -201,6 +201,7 @@ static void write_datagram(struct reassembler *reassembler, const struct entry *
     packet->wire = entry->header_size + entry->content.size;
     packet->linktype = LINK_RAW;
     packet->fcs = 0;
+    packet->left_from = packet->left_at = 0; /* offsets in the last frame */
     packet->offset = entry->offset;
     datagram->located = entry->located;
     datagram->header_size = entry->header_size;

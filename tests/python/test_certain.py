@@ -25,6 +25,7 @@ from captures import (
 )
 from conftest import BAD, CLEAN, Check, Run
 from schemas import conforming
+from test_reassemble import fragments
 
 
 def findings(carry: Run, data: bytes) -> list[tuple[Any, ...]]:
@@ -116,6 +117,18 @@ def test_of_two_open_sums_none_is_certain(carry: Run) -> None:
     assert found == [(1, "sent", False), (1, "sent", False)]
     inner = tunnel(PARTIAL)
     assert (1, "sent", True) in findings(carry, flagged([(inner, SENT | LEFT)]))
+
+
+def test_of_two_open_sums_in_fragments_none_is_certain(carry: Run) -> None:
+    """carry explain judges the datagram in the same way."""
+    parts = [ethernet(part) for part in fragments(tunnel(PARTIAL, "partial")[14:])]
+    data = flagged([(part, SENT | LEFT) for part in parts])
+    last = len(parts)
+    assert findings(carry, data) == [(last, "sent", False), (last, "sent", False)]
+    done = carry("explain", "--json", "-", "1", stdin=data)
+    layers = conforming("explain", done.stdout)["datagrams"][0]["layers"]
+    found = [layer["checksum"] for layer in layers if layer["protocol"] in ("udp", "tcp")]
+    assert [(one["cause"], one["certain"]) for one in found] == [("sent", False)] * 2
 
 
 # --- Where it was wrong ---
