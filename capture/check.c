@@ -99,7 +99,7 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
     totals->bytes += packet->captured;
     totals->without += count == 0;
     totals->deeper += fragment.deeper;
-    if (__builtin_expect(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT, 0))
+    if (__builtin_expect(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT && !fragment.version, 0))
         totals->left_without += carry_cause_contradicts(packet, sums, count);
     if (checker->selects)
         add_selected(checker, batch, index, sums, count);

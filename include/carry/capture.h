@@ -452,7 +452,7 @@ struct carry_capture_totals {
     bool reassembled;       /* reassembly was asked for */
     uint64_t unselected;    /* packets that options->select left out; not among the others */
     uint64_t left_without; /* packets whose flags say that a checksum was left (SUM_LEFT), and whose
-                              checksums are all good or bad */
+                              checksums are all good or bad; no fragments */
 };
 
 /* The link header before a sender's IP header; in a tunnel, the inner one. */

@@ -149,6 +149,14 @@ def test_said_to_be_left_and_is_not(carry: Run, check: Check) -> None:
     assert found["why"].startswith("it is bad, though the capture says that it was left")
 
 
+def test_a_fragment_is_not_said_to_hold_what_is_left(carry: Run, check: Check) -> None:
+    """Only the datagram shows whether its checksum is left."""
+    parts = [ethernet(part) for part in fragments(packet(UDP, bytes(100), sums="partial"))]
+    data = flagged([(part, SENT | LEFT) for part in parts])
+    assert findings(carry, data) == [(len(parts), "sent", True)]
+    assert check(data)[1]["left_without"] == 0
+
+
 def test_no_sum_of_a_header_is_what_was_said(carry: Run) -> None:
     header = bytearray(GOOD)
     header[24] ^= 0x55
