@@ -57,7 +57,9 @@ static bool goes_on(struct fix *fix) {
     return !has_ended(fix);
 }
 
+/* One block that is skipped may be all that comes out, so bytes count here too. */
 static int on_full(void *context) {
+    count_bytes(context);
     return goes_on(context) ? 0 : ECANCELED;
 }
 

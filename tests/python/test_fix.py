@@ -325,6 +325,19 @@ def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: by
     assert out.stat().st_size == 24 + len(behind) + 100 * MIB
 
 
+@pytest.mark.parametrize("options", [[], ["--only=bad"]], ids=["once", "twice"])
+def test_a_dry_run_refuses_what_unpacks_to_too_much(
+    carry: Run, tmp_path: Path, options: list[str]
+) -> None:
+    """Though all of it is one block that is skipped."""
+    path = tmp_path / "a.pcapng.gz"
+    file = Pcapng().section().interface().packet(WRONG).block(0xBAD, bytes(100 * MIB))
+    path.write_bytes(gzip.compress(file.bytes()))
+    done = carry("fix", path, "--dry-run", *options)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert "decompresses to far more bytes than captures do" in done.stderr
+
+
 def test_a_full_disk_ends_what_follows_damage(tool: str, tmp_path: Path) -> None:
     """Though the pipe goes on."""
 
