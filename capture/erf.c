@@ -105,6 +105,9 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
  */
 #define RECORDS_EXAMINED 4
 
+/* Records of padding among them are passed over, within so many bytes. */
+#define EXAMINED_BYTES ((size_t)1 << 18)
+
 /* In seconds: such clocks count from 1970 to 2106, and the cards are not older. */
 #define YEAR_1995 788918400u
 
@@ -122,6 +125,10 @@ static bool may_follow(uint32_t before, uint32_t seconds) {
     return seconds - before + SECONDS_BACK <= SECONDS_BACK + SECONDS_AHEAD;
 }
 
+static bool is_padding(const uint8_t *record) {
+    return type_of(record) == TYPE_PADDING && size_of(record) >= HEADER_BYTES;
+}
+
 /* Records in a row, of which the last may be cut, or one that is all there is. */
 format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t *magic) {
     (void)magic;
@@ -129,8 +136,13 @@ format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t
     size_t at = 0, found = 0;
     uint32_t before = 0;
     const uint8_t *bytes;
-    while (found < RECORDS_EXAMINED && (bytes = carry_input_peek(input, at + HEADER_BYTES))) {
+    while (found < RECORDS_EXAMINED && at < EXAMINED_BYTES &&
+           (bytes = carry_input_peek(input, at + HEADER_BYTES))) {
         const uint32_t seconds = seconds_of(bytes + at);
+        if (is_padding(bytes + at)) {
+            at += size_of(bytes + at);
+            continue;
+        }
         if (!is_plausible(bytes + at) || (found && !may_follow(before, seconds)))
             return NULL;
         before = seconds;

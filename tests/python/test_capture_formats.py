@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import calendar
 import gzip
+import itertools
 import json
 import random
 import shutil
@@ -197,6 +198,14 @@ def test_padding_is_no_packet(check: Check) -> None:
     assert (status, report["packets"], report["damage"]) == (CLEAN, 9, None)
 
 
+@pytest.mark.parametrize("places", list(itertools.product((False, True), repeat=4)))
+def test_padding_may_be_anywhere(check: Check, places: tuple[bool, ...]) -> None:
+    """Also among the records by which the format is recognised."""
+    records = [erf(bytes(20), 48, seconds=0) * pad + ONE for pad in places]
+    status, report = check(b"".join(records))
+    assert (status, report["packets"], report["damage"]) == (CLEAN, 4, None)
+
+
 def test_other_types_are_counted(check: Check) -> None:
     status, report = check(erf(GOOD) * 8 + erf(bytes(52), 3) + erf(b"?", 99) + erf(GOOD))
     assert (status, report["packets"], report["without"]) == (CLEAN, 11, 2)
@@ -243,6 +252,8 @@ ONE = erf(GOOD)
         erf(GOOD, wire=0) * 2,
         ONE * 3 + bytes(100),
         bytes(1000),
+        erf(bytes(20), 48, seconds=0) * 4,
+        erf(bytes(20), 48) * 9000 + ONE * 2,
         b"0" * 30000,
         b"\t" * 30000,
     ],
