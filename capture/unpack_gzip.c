@@ -9,8 +9,9 @@
 /* The largest window, and 16 for the format of gzip instead of zlib's own. */
 #define WINDOW_BITS (15 + 16)
 
+/* Of methods of compression, there is only deflate. */
 static bool recognises(const uint8_t *magic) {
-    return magic[0] == 0x1f && magic[1] == 0x8b;
+    return magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == Z_DEFLATED;
 }
 
 static void *open_gzip(void) {

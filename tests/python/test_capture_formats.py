@@ -206,6 +206,12 @@ def test_padding_may_be_anywhere(check: Check, places: tuple[bool, ...]) -> None
     assert (status, report["packets"], report["damage"]) == (CLEAN, 4, None)
 
 
+def test_a_time_that_looks_like_gzip(check: Check) -> None:
+    """The magic number of gzip has a third byte: the method is always deflate."""
+    status, report = check(b"\x1f\x8b\x01\x01" + ONE[4:] + ONE)
+    assert (status, report["packets"], report["damage"]) == (CLEAN, 2, None)
+
+
 def test_other_types_are_counted(check: Check) -> None:
     status, report = check(erf(GOOD) * 8 + erf(bytes(52), 3) + erf(b"?", 99) + erf(GOOD))
     assert (status, report["packets"], report["without"]) == (CLEAN, 11, 2)
