@@ -304,9 +304,12 @@ bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_p
     return !pipeline->ended;
 }
 
+/* What is in a batch's tally was counted with a packet. Of few packets, most batches had none. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
     for (unsigned i = 0; i < pipeline->slot_count; i++) {
         struct batch *batch = &pipeline->slots[i].batch;
+        if (!batch->tally.totals.packets)
+            continue;
         carry_tally_merge(tally, &batch->tally);
         batch->tally = (struct tally){0};
     }
