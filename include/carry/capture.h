@@ -150,8 +150,9 @@ CARRY_API int carry_capture_descriptor(const struct carry_capture *capture);
  * Ends a capture that was opened by path or descriptor once `descriptor` becomes readable. Of a
  * pipe, socket or device the library still reads the bytes that have arrived, and those that arrive
  * within half a second; of a regular file it reads no more. It drops a packet that this end cuts,
- * and reports no damage. `descriptor` may be an eventfd, or a pipe that a signal handler writes to;
- * it is never read. -1 cancels the request. Other captures ignore it.
+ * and reports no damage, unless the end is within a pcapng block that is skipped. `descriptor` may
+ * be an eventfd, or a pipe that a signal handler writes to; it is never read. -1 cancels the
+ * request. Other captures ignore it.
  */
 CARRY_API void carry_capture_stop_on(struct carry_capture *capture, int descriptor);
 
@@ -221,12 +222,14 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
 
 /*
  * Why a checksum is bad or partial, as far as its frame, what the capturing machine said of it, and
- * other frames show: the rows of <carry/capture_causes.def>. Bad without a cause is damage.
+ * other frames show: the rows of <carry/capture_causes.def>. Bad without a cause is probably
+ * damage.
  *
  * Causes by the frame alone may be chance: a damaged checksum fits one of them once in 65,536, and
  * ONE_BIT once in 2,048. Causes by flow are named once bad checksums of one flow with
- * CARRY_CAPTURE_FLOW_AGREES different expected values are off by the same difference. A bad one
- * with another difference, or a good one behind the first bad one, refutes them for the whole flow.
+ * CARRY_CAPTURE_FLOW_AGREES different expected values are off by the same difference. A later bad
+ * one with another difference, or a later good one behind the same headers, refutes them for the
+ * whole flow. At most 256 flows are kept: beyond these, a new one takes the place of another.
  */
 enum carry_capture_cause {
     CARRY_CAPTURE_CAUSE_NONE,
@@ -400,12 +403,13 @@ CARRY_API void carry_capture_checker_free(struct carry_capture_checker *checker)
 /*
  * The same for packets that come from elsewhere, such as a network interface: begin, add any
  * number of times, end. carry_capture_checker_add() judges its packets before it returns, in the
- * calling thread, and keeps none of their bytes. options->progress and options->packets are not
+ * calling thread, and keeps none of their bytes. options->progress, packets and select are not
  * used. The caller numbers the packets.
  *
  * Between two calls, the totals and counts of `summary` are those of all packets added so far, and
  * may be merged into another summary. carry_capture_checker_end() adds what only the end shows:
- * datagrams that are still incomplete, and headers that their senders leave to a network card.
+ * datagrams that are still incomplete, headers that their senders leave to a network card, and
+ * causes by flow.
  *
  * After CARRY_ERROR_CANCELLED and CARRY_ERROR_MEMORY, further packets are not judged.
  * CARRY_ERROR_INVALID: begin while packets are being added, add or end while none are. While
@@ -649,11 +653,11 @@ struct carry_capture_repairs;
 /*
  * Writes all bytes of a capture, from its first byte, to `sink`, and repairs checksums as
  * carry_packet_fix() does. Where that completes all partial checksums of a pcapng packet whose
- * flags say that one was left (SUM_LEFT), bit 9 of these flags is cleared. Every other byte is
- * copied as it is, including damage and what follows it. A compressed capture is written
- * uncompressed. No packet may have been read before, unless the capture was rewound (otherwise
- * CARRY_ERROR_INVALID). With `sink` NULL nothing is written, and the repairs are those that would
- * be made.
+ * flags say that one was left (SUM_LEFT), bit 9 of these flags is cleared. In fragments of a
+ * datagram that has the checksum, the bit stays. Every other byte is copied as it is, including
+ * damage and what follows it. A compressed capture is written uncompressed. No packet may have been
+ * read before, unless the capture was rewound (otherwise CARRY_ERROR_INVALID). With `sink` NULL
+ * nothing is written, and the repairs are those that would be made.
  *
  * A stream gets every whole packet that has been read before the library waits for input: before a
  * descriptor blocks, and whenever a source returns -EAGAIN. While the library need not wait, it

@@ -256,7 +256,7 @@ def test_a_flow_off_by_one_difference_was_rewritten(carry: Run) -> None:
     assert causes(carry, frames) == {"tcp": {"rewritten": 5}}
     assert reported(carry, frames) == [None, None] + ["rewritten"] * 3
     text = " ".join(carry("check", "-", stdin=pcap(frames)).stdout.split())
-    assert "; all off by one difference in all of their flow" in text
+    assert "; all off by the same difference throughout their flow" in text
     assert causes(carry, [OTHER, *frames, OTHER]) == {"tcp": {"rewritten": 5}}
     for number in ("1", "5"):
         done = carry("explain", "--json", "-", number, stdin=pcap(frames))
