@@ -15,7 +15,7 @@ struct evidence {
 struct evidence carry_cause_find(const struct carry_capture_packet *packet,
                                  const struct carry_packet_sum *sums, size_t count, size_t index);
 
-/* Says the packet that a sum was left to the card, and is none of its sums left? */
+/* True if the packet says that a sum was left to the card, but no sum is. */
 bool carry_cause_contradicts(const struct carry_capture_packet *packet,
                              const struct carry_packet_sum *sums, size_t count);
 

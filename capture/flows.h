@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flows whose bad sums are all off by one difference: what a change of an address or a port leaves,
- * where nobody updates the sums.
+ * Flows whose bad sums are all off by the same difference: what a change of an address or a port
+ * leaves, where nobody updates the sums.
  *
  * A flow is known from its first bad sum on. It is then compared with all that follows, so packets
  * without a bad sum have to be taken too, while there are flows to refute. What does that in the

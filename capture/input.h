@@ -34,8 +34,8 @@ struct input_watcher {
     /* Before the read function waits for bytes that are not there yet, and after signals; false if
        they are no longer wanted. */
     bool (*idle)(void *context);
-    /* NULL, or of a full window: where the bytes begin that may still change and so are not handed
-       on yet, of those in its later half, which begins at `from`. UINT64_MAX: there are none. */
+    /* NULL, or asked of a full window, whose later half begins at `from`. Returns the offset, at or
+       after `from`, of the first byte that may still change; UINT64_MAX: none. */
     uint64_t (*keep)(void *context, uint64_t from);
     void *context;
 };
@@ -85,7 +85,8 @@ void carry_input_drop(struct input *input);
 
 /*
  * Writes over bytes that were read: false, and nothing changes, if the sink has got them, or would
- * have if there were one. Bytes that were asked for as one run are handed on as one.
+ * have if there were one. Bytes that were asked for as one run are handed on as one, unless they
+ * are skipped, or watcher.keep divides them.
  */
 bool carry_input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size);
 

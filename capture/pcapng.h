@@ -13,7 +13,7 @@ enum pcapng_block {
     PCAPNG_BLOCK_SECTION = 0x0a0d0d0a, /* the same in either byte order */
 };
 
-/* Each means what it says behind the blocks named. */
+/* The meaning of a code depends on the block. */
 enum pcapng_option {
     PCAPNG_OPTION_END = 0,
     PCAPNG_OPTION_COMMENT = 1,

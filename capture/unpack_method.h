@@ -17,7 +17,8 @@ struct unpack_step {
 
 struct unpack_stream {
     void *state;  /* of the library */
-    size_t wants; /* bytes that are next, or more than that by what follows; at first 1 */
+    size_t wants; /* bytes that the library asks for next; may include some of what follows. At
+                     first 1 */
     bool inside;  /* a stream, of which the end has not come */
     bool more;    /* may come out without more going in */
 };

@@ -381,7 +381,7 @@ CARRY_IN_LINE uint32_t carry_walk_on_ip(uint32_t protocol) {
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number)
 
-/* As large as the largest number of a port: clients have larger ones. */
+/* As large as the largest number of a port: no larger one needs a look. */
 #undef CARRY_PROTOCOL
 #define CARRY_PROTOCOL(id, name, keys) keys
 #undef CARRY_ON_UDP
