@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "ends.h"
 
 #define BUCKETS_LOG2 9
@@ -104,12 +105,8 @@ static size_t slot_of(const struct flows *flows, uint32_t from, uint32_t to, uin
     return (size_t)((addresses >> 32 ^ ports) * flows->seed >> (64 - BUCKETS_LOG2));
 }
 
-static uint32_t word_at(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 static uint32_t last_word(const struct carry_capture_address *address) {
-    return word_at(address->bytes + (address->version == 6 ? 12 : 0));
+    return load32_network(address->bytes + (address->version == 6 ? 12 : 0));
 }
 
 static uint16_t *bucket_of(const struct flows *flows, const struct key *key) {
@@ -128,9 +125,9 @@ static bool may_be_known(const struct flows *flows, const struct carry_frame *fr
     const size_t end = sum->network_offset + (sum->version == 6 ? (size_t)40 : 20);
     if (end > frame->captured || (has_ports && (uint64_t)sum->cover_offset + 4 > frame->captured))
         return false;
-    const uint32_t ports = has_ports ? word_at(data + sum->cover_offset) : 0;
-    const size_t slot =
-        slot_of(flows, word_at(data + end - size - 4), word_at(data + end - 4), ports);
+    const uint32_t ports = has_ports ? load32_network(data + sum->cover_offset) : 0;
+    const size_t slot = slot_of(flows, load32_network(data + end - size - 4),
+                                load32_network(data + end - 4), ports);
     return flows->buckets[slot] != NO_FLOW;
 }
 

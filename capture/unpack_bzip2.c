@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bzip2 by libbz2. */
 #include <bzlib.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +23,6 @@ static void close_bzip2(void *state) {
     free(state);
 }
 
-static unsigned at_most(size_t size) {
-    return size < UINT_MAX ? (unsigned)size : UINT_MAX;
-}
-
 static const char *describe(int result) {
     switch (result) {
     case BZ_DATA_ERROR_MAGIC:
@@ -42,9 +37,9 @@ static const char *describe(int result) {
 static const char *step_bzip2(struct unpack_stream *stream, struct unpack_step *step) {
     bz_stream *bzip2 = stream->state;
     bzip2->next_in = (char *)step->in;
-    bzip2->avail_in = at_most(step->in_size);
+    bzip2->avail_in = unpack_at_most(step->in_size);
     bzip2->next_out = (char *)step->out;
-    bzip2->avail_out = at_most(step->out_size);
+    bzip2->avail_out = unpack_at_most(step->out_size);
     int result = BZ2_bzDecompress(bzip2);
     step->in_used = (size_t)((uint8_t *)bzip2->next_in - step->in);
     step->out_used = (size_t)((uint8_t *)bzip2->next_out - step->out);

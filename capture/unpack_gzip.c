@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* gzip (RFC 1952) by zlib. */
-#include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -27,16 +26,12 @@ static void close_gzip(void *state) {
     free(state);
 }
 
-static uInt at_most(size_t size) {
-    return size < UINT_MAX ? (uInt)size : UINT_MAX;
-}
-
 static const char *step_gzip(struct unpack_stream *stream, struct unpack_step *step) {
     z_stream *gzip = stream->state;
     gzip->next_in = (Bytef *)step->in;
-    gzip->avail_in = at_most(step->in_size);
+    gzip->avail_in = unpack_at_most(step->in_size);
     gzip->next_out = step->out;
-    gzip->avail_out = at_most(step->out_size);
+    gzip->avail_out = unpack_at_most(step->out_size);
     int result = inflate(gzip, Z_NO_FLUSH);
     step->in_used = (size_t)(gzip->next_in - step->in);
     step->out_used = (size_t)(gzip->next_out - step->out);

@@ -3,6 +3,7 @@
 #ifndef CARRY_CAPTURE_SRC_UNPACK_METHOD_H
 #define CARRY_CAPTURE_SRC_UNPACK_METHOD_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,11 @@ struct unpack_method {
     /* Unpacks some; NULL, or what is wrong with the stream. What came out before that counts. */
     const char *(*step)(struct unpack_stream *stream, struct unpack_step *step);
 };
+
+/* For libraries that count in an unsigned. */
+static inline unsigned unpack_at_most(size_t size) {
+    return size < UINT_MAX ? (unsigned)size : UINT_MAX;
+}
 
 #define CARRY_UNPACKER(name, package, library)                                                     \
     extern const struct unpack_method carry_unpack_##name;
