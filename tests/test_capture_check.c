@@ -587,6 +587,37 @@ static void test_order_of_adding(const struct bytes *bytes) {
     carry_capture_summary_free(summary);
 }
 
+static bool is_said_left(const struct heard *heard) {
+    for (unsigned i = 0; i < heard->count; i++)
+        if (heard->findings[i].reassembled)
+            return heard->findings[i].cause == CARRY_CAPTURE_CAUSE_SAID_LEFT;
+    return false;
+}
+
+/* Where a card was to fill in a sum is said of each frame, and not of the datagram. */
+static void test_left_in_fragments(const struct bytes *bytes) {
+    struct heard heard = {0};
+    const struct carry_capture_check_options options = options_for(&heard, 1);
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    struct carry_capture_checker *checker;
+    struct carry_capture *capture;
+    const struct carry_capture_packet *packet;
+    carry_capture_checker_create(&options, &checker);
+    carry_capture_checker_begin(checker, summary);
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET) {
+        struct carry_capture_packet left = *packet;
+        left.flags = CARRY_CAPTURE_PACKET_SUM_LEFT;
+        left.left_from = 34;
+        left.left_at = 40;
+        carry_capture_checker_add(checker, &left, 1);
+    }
+    tap_ok(is_said_left(&heard), "the place of a sum in a frame is none in its datagram");
+    carry_capture_close(capture);
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+}
+
 int main(void) {
     const struct effort *effort = effort_chosen();
     const unsigned copies = effort->dense_size > 1000 ? 4000 : 1500;
@@ -611,6 +642,7 @@ int main(void) {
     test_checker(&bytes, &long_one, copies);
     test_added(&bytes);
     test_order_of_adding(&bytes);
+    test_left_in_fragments(&bytes);
     bytes_free(&bytes);
     bytes_free(&long_one);
     return tap_done();
