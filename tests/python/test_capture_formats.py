@@ -263,6 +263,7 @@ ONE = erf(GOOD)
         b"0" * 30000,
         b"\t" * 30000,
     ],
+    ids=itertools.count(),
 )
 def test_other_files_are_not_taken_for_erf(check: Check, data: bytes) -> None:
     status, report = check(data)
