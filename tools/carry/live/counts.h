@@ -8,7 +8,7 @@
 
 #include "live/watch.h"
 
-/* One direction of an interface; numbers only grow, but for those of sums that are judged anew. */
+/* One direction of an interface; numbers only grow, except those of sums that are judged anew. */
 struct live_row {
     unsigned interface; /* its number */
     bool sent;
