@@ -12,7 +12,7 @@
 
 enum { VERSION_RFC = 2, VERSION_SHOMITI_LAST = 5 };
 
-/* What stands behind packets of version 2 without a trailer is at most 6 bytes. */
+/* At most 6 bytes follow a packet of version 2 that has no trailer. */
 #define SHOMITI_TRAILER_BYTES 16
 
 /* Solaris' own types. */

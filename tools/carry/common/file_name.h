@@ -11,7 +11,7 @@
  */
 bool file_name_is_capture(const char *path);
 
-/* What stands behind the last dot; "" if there is none. */
+/* The part of a name after its last dot; "" if there is none. */
 const char *file_name_extension(const char *path);
 
 /* The extensions of compressed files, up to a NULL. */

@@ -19,7 +19,7 @@ struct step {
     const uint8_t *in;
     size_t in_size, in_used, out_used;
     bool ends; /* nothing follows, */
-    bool done; /* and there is no more to come out for now */
+    bool done; /* and all output that this input gives has come out */
 };
 
 struct pack {
