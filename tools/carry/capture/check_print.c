@@ -111,7 +111,7 @@ static void print_text(const struct check_print *print, const struct report *rep
     } else {
         if (print->captures > 1)
             putchar('\n');
-        report_text(report);
+        report_text(stdout, report);
     }
 }
 
@@ -121,7 +121,7 @@ static void print_report(const struct check_print *print, const struct report *r
         print_text(print, report);
         break;
     case CHECK_JSON:
-        report_json(report);
+        report_json(stdout, report);
         break;
     case CHECK_TSV:
     case CHECK_CSV:

@@ -385,7 +385,7 @@ static void print_report(const struct run *run) {
     if (run->options.quiet || logs_to_output(run))
         return;
     if (run->options.json)
-        fix_report_json(&report);
+        fix_report_json(stdout, &report);
     else if (run->is_one_of_many)
         fix_report_line(&report);
     else

@@ -16,7 +16,7 @@ struct fix_report {
 
 void fix_report_text(const struct fix_report *report);
 void fix_report_line(const struct fix_report *report); /* for one of many */
-void fix_report_json(const struct fix_report *report);
+void fix_report_json(FILE *out, const struct fix_report *report);
 
 /* The last line for a folder. */
 void fix_report_folder(uint64_t captures, uint64_t skipped);

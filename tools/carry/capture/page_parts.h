@@ -22,6 +22,9 @@ struct sample page_sample(const struct carry_capture_finding *finding);
 void page_write_finding(FILE *out, const char *path, const struct carry_capture_finding *finding,
                         const struct sample *sample);
 
+/* The sections on a summary: by protocol, why, by sender; each only if it has something to say. */
+void page_write_sections(FILE *out, const struct carry_capture_summary *summary);
+
 /* Verdicts over time, and those of the set that is wrong; nothing if the times are one. */
 void page_write_timeline(FILE *out, const struct carry_capture_summary *summary, unsigned wrong);
 

@@ -97,31 +97,31 @@ static void print_verdict(FILE *out, const struct report *report, const char *be
 
 /* --- A capture --- */
 
-static void print_head(const struct report *report) {
+static void print_head(FILE *out, const struct report *report) {
     const struct carry_capture_totals *totals = carry_capture_totals(report->summary);
     char packets[REPORT_PACKETS_SIZE], bytes[TEXT_SIZE];
-    fputs(text_colour(COLOUR_BOLD), stdout);
-    text_print_name(stdout, report->path);
-    printf("%s: %s, %s", text_colour(COLOUR_NONE),
-           report_packets(packets, totals->packets, totals->unselected),
-           text_bytes(bytes, totals->bytes));
+    fputs(text_colour(COLOUR_BOLD), out);
+    text_print_name(out, report->path);
+    fprintf(out, "%s: %s, %s", text_colour(COLOUR_NONE),
+            report_packets(packets, totals->packets, totals->unselected),
+            text_bytes(bytes, totals->bytes));
 }
 
-void report_text(const struct report *report) {
+void report_text(FILE *out, const struct report *report) {
     struct text_block verdict;
-    print_head(report);
-    putchar('\n');
-    report_table(report->summary);
-    report_causes(report->summary);
-    report_findings(report);
-    putchar('\n');
-    text_block_begin_line(&verdict);
+    print_head(out, report);
+    fputc('\n', out);
+    report_table(out, report->summary);
+    report_causes(out, report->summary);
+    report_findings(out, report);
+    fputc('\n', out);
+    text_block_begin_line(&verdict, out);
     print_verdict(verdict.out, report, "\n");
     text_block_end(&verdict, 0);
 }
 
 void report_line(const struct report *report) {
-    print_head(report);
+    print_head(stdout, report);
     fputs(": ", stdout);
     print_verdict(stdout, report, "; ");
 }
@@ -169,10 +169,10 @@ static void print_named(const struct report_total *total) {
 
 void report_total(const struct report_total *total) {
     struct text_block sum;
-    report_table(total->summary);
-    report_causes(total->summary);
+    report_table(stdout, total->summary);
+    report_causes(stdout, total->summary);
     putchar('\n');
-    text_block_begin_line(&sum);
+    text_block_begin_line(&sum, stdout);
     print_sum(sum.out, total);
     text_block_end(&sum, 0);
     if (total->not_clean)

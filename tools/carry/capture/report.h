@@ -30,8 +30,8 @@ struct report_total {
 };
 
 /* The summary of one capture. */
-void report_text(const struct report *report);
-void report_json(const struct report *report);
+void report_text(FILE *out, const struct report *report);
+void report_json(FILE *out, const struct report *report);
 
 /* The same as columns: between tabs, or between commas. */
 enum columns { COLUMNS_TSV, COLUMNS_CSV };

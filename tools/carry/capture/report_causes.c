@@ -241,12 +241,12 @@ void report_write_causes(FILE *out, const struct carry_capture_summary *summary)
         print_without(out, totals->without);
 }
 
-void report_causes(const struct carry_capture_summary *summary) {
+void report_causes(FILE *out, const struct carry_capture_summary *summary) {
     struct text_block block;
-    text_block_begin(&block);
+    text_block_begin(&block, out);
     report_write_causes(block.out, summary);
     fflush(block.out);
     if (block.size)
-        putchar('\n');
+        fputc('\n', out);
     text_block_end(&block, 2);
 }

@@ -56,12 +56,12 @@ static const char *remark(const struct carry_capture_finding *finding) {
 }
 
 /* Everything but the route, for people: with commas, and without the time. */
-static void print_finding(const struct carry_capture_finding *finding, int width) {
+static void print_finding(FILE *out, const struct carry_capture_finding *finding, int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
-    printf("%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->number),
-           carry_packet_protocol_name(finding->sum.protocol), width, report_stored(stored, finding),
-           width + 2, report_expected(expected, finding),
-           finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
+    fprintf(out, "%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->number),
+            carry_packet_protocol_name(finding->sum.protocol), width,
+            report_stored(stored, finding), width + 2, report_expected(expected, finding),
+            finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
 /* The same for lines that others read too: without commas, and with the time. */
@@ -123,30 +123,31 @@ static struct layout lay_out(const struct report *report) {
     return layout;
 }
 
-static void print_titles(const struct layout *layout) {
+static void print_titles(FILE *out, const struct layout *layout) {
     char titles[2 * TEXT_COLUMNS];
     snprintf(titles, sizeof titles, "  frame  layer    %-*s  %-*s    at offset",
              layout->value_width, "stored", layout->value_width + 2, "expected");
-    text_print_coloured(COLOUR_FAINT, 0, titles);
-    putchar('\n');
+    text_print_coloured(out, COLOUR_FAINT, 0, titles);
+    fputc('\n', out);
 }
 
-static void print_row(const struct carry_capture_finding *finding, const struct layout *layout) {
+static void print_row(FILE *out, const struct carry_capture_finding *finding,
+                      const struct layout *layout) {
     char route[REPORT_ROUTE_SIZE];
-    print_finding(finding, layout->value_width);
+    print_finding(out, finding, layout->value_width);
     if (layout->beside)
-        fputs("  ", stdout);
+        fputs("  ", out);
     else
-        printf("\n%*s", ROW_INDENT, "");
-    printf("%s%s\n", report_route(route, finding), remark(finding));
+        fprintf(out, "\n%*s", ROW_INDENT, "");
+    fprintf(out, "%s%s\n", report_route(route, finding), remark(finding));
 }
 
 /* Where a row is too wide for the terminal. */
-static void print_sentence(const struct carry_capture_finding *finding) {
+static void print_sentence(FILE *out, const struct carry_capture_finding *finding) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     char route[REPORT_ROUTE_SIZE];
     struct text_block block;
-    text_block_begin(&block);
+    text_block_begin(&block, out);
     fprintf(block.out, "frame %s, %s: stored %s, expected %s,", text_count(frame, finding->number),
             carry_packet_protocol_name(finding->sum.protocol), report_stored(stored, finding),
             report_expected(expected, finding));
@@ -156,22 +157,22 @@ static void print_sentence(const struct carry_capture_finding *finding) {
     text_block_end(&block, 2);
 }
 
-void report_findings(const struct report *report) {
+void report_findings(FILE *out, const struct report *report) {
     const struct carry_capture_finding *finding;
     uint64_t more = carry_capture_total(report->summary, report->listed);
     char number[TEXT_SIZE];
     if (!carry_capture_kept(report->summary, 0))
         return;
     struct layout layout = lay_out(report);
-    putchar('\n');
+    fputc('\n', out);
     if (layout.fits)
-        print_titles(&layout);
+        print_titles(out, &layout);
     for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++, more--) {
         if (layout.fits)
-            print_row(finding, &layout);
+            print_row(out, finding, &layout);
         else
-            print_sentence(finding);
+            print_sentence(out, finding);
     }
     if (more)
-        printf("  and %s more: --bad-only lists them all\n", text_count(number, more));
+        fprintf(out, "  and %s more: --bad-only lists them all\n", text_count(number, more));
 }

@@ -164,7 +164,7 @@ static json_t *senders_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-void report_json(const struct report *report) {
+void report_json(FILE *out, const struct report *report) {
     json_t *object = json_object();
     json_set_name(object, "file", report->path);
     set_count(object, "packets", carry_capture_totals(report->summary)->packets);
@@ -183,7 +183,7 @@ void report_json(const struct report *report) {
     set_count(object, "unselected", carry_capture_totals(report->summary)->unselected);
     json_object_set_new(object, "certain", certain_json(report->summary));
     set_count(object, "left_without", carry_capture_totals(report->summary)->left_without);
-    json_print(stdout, object);
+    json_print(out, object);
 }
 
 void report_certain_json(json_t *object, const struct carry_capture_finding *finding) {

@@ -6,10 +6,10 @@
 #include "capture/report.h"
 
 /* How many sums of each protocol got which verdict; nothing if there are none. */
-void report_table(const struct carry_capture_summary *summary);
+void report_table(FILE *out, const struct carry_capture_summary *summary);
 
 /* Why sums are not good, and what was not looked at. */
-void report_causes(const struct carry_capture_summary *summary);
+void report_causes(FILE *out, const struct carry_capture_summary *summary);
 
 /* The same, a line a sentence; and what the verdicts come to, without the end of its line. */
 void report_write_causes(FILE *out, const struct carry_capture_summary *summary);
@@ -22,6 +22,6 @@ char *report_stored(char *buffer, const struct carry_capture_finding *finding);
 char *report_expected(char *buffer, const struct carry_capture_finding *finding);
 
 /* The first sums that are listed, and how many more there are. */
-void report_findings(const struct report *report);
+void report_findings(FILE *out, const struct report *report);
 
 #endif

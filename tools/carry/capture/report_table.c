@@ -37,31 +37,33 @@ static struct widths measure(const struct carry_capture_summary *summary) {
     return widths;
 }
 
-static void print_header(const struct widths *widths) {
-    printf("%*s", NAME_WIDTH, "");
+static void print_header(FILE *out, const struct widths *widths) {
+    fprintf(out, "%*s", NAME_WIDTH, "");
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-        text_print_coloured(COLOUR_FAINT, widths->of[verdict], carry_packet_verdict_name(verdict));
-    putchar('\n');
+        text_print_coloured(out, COLOUR_FAINT, widths->of[verdict],
+                            carry_packet_verdict_name(verdict));
+    fputc('\n', out);
 }
 
-static void print_row(const struct carry_capture_summary *summary, unsigned protocol,
+static void print_row(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
                       const struct widths *widths) {
     char number[TEXT_SIZE];
-    printf("  %-*s", NAME_WIDTH - 2, carry_packet_protocol_name(protocol));
+    fprintf(out, "  %-*s", NAME_WIDTH - 2, carry_packet_protocol_name(protocol));
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         uint64_t count = carry_capture_count(summary, protocol, verdict);
-        text_print_coloured(count ? report_verdict_colour(verdict) : COLOUR_FAINT,
+        text_print_coloured(out, count ? report_verdict_colour(verdict) : COLOUR_FAINT,
                             widths->of[verdict], count ? text_count(number, count) : "-");
     }
-    putchar('\n');
+    fputc('\n', out);
 }
 
 /* Where a row is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
-static void print_sentence(const struct carry_capture_summary *summary, unsigned protocol) {
+static void print_sentence(FILE *out, const struct carry_capture_summary *summary,
+                           unsigned protocol) {
     struct text_block block;
     const char *separator = ":";
     char number[TEXT_SIZE];
-    text_block_begin(&block);
+    text_block_begin(&block, out);
     fputs(carry_packet_protocol_name(protocol), block.out);
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         uint64_t count = carry_capture_count(summary, protocol, verdict);
@@ -82,18 +84,18 @@ static bool any_sums(const struct carry_capture_summary *summary) {
     return false;
 }
 
-void report_table(const struct carry_capture_summary *summary) {
+void report_table(FILE *out, const struct carry_capture_summary *summary) {
     if (!any_sums(summary))
         return;
     struct widths widths = measure(summary);
     bool fits = widths.all <= text_columns();
-    putchar('\n');
+    fputc('\n', out);
     if (fits)
-        print_header(&widths);
+        print_header(out, &widths);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         if (report_has(summary, protocol) && fits)
-            print_row(summary, protocol, &widths);
+            print_row(out, summary, protocol, &widths);
         else if (report_has(summary, protocol))
-            print_sentence(summary, protocol);
+            print_sentence(out, summary, protocol);
     }
 }

@@ -213,24 +213,24 @@ void text_wrap(FILE *stream, unsigned indent, const char *text) {
         text = wrap_line(stream, indent, text);
 }
 
-void text_block_begin(struct text_block *block) {
-    *block = (struct text_block){0};
+void text_block_begin(struct text_block *block, FILE *to) {
+    *block = (struct text_block){.to = to};
     block->out = open_memstream(&block->text, &block->size);
     if (!block->out)
-        block->out = stdout; /* without memory: not wrapped */
+        block->out = to; /* without memory: not wrapped */
 }
 
-void text_block_begin_line(struct text_block *block) {
-    *block = (struct text_block){.out = stdout};
-    if (isatty(STDOUT_FILENO))
-        text_block_begin(block);
+void text_block_begin_line(struct text_block *block, FILE *to) {
+    *block = (struct text_block){.out = to, .to = to};
+    if (to == stdout && isatty(STDOUT_FILENO))
+        text_block_begin(block, to);
 }
 
 void text_block_end(struct text_block *block, unsigned indent) {
-    if (block->out == stdout)
+    if (block->out == block->to)
         return;
     fclose(block->out);
-    text_wrap(stdout, indent, block->text);
+    text_wrap(block->to, indent, block->text);
     free(block->text);
 }
 
@@ -258,11 +258,11 @@ const char *text_colour(enum colour colour) {
     return colours == COLOURS_ALWAYS ? sequences[colour] : "";
 }
 
-void text_print_coloured(enum colour colour, int width, const char *text) {
+void text_print_coloured(FILE *out, enum colour colour, int width, const char *text) {
     const char *begin = colour ? text_colour(colour) : "";
     int padding = width - (int)strlen(text);
-    printf("%*s%s%s%s", padding > 0 ? padding : 0, "", begin, text,
-           *begin ? text_colour(COLOUR_NONE) : "");
+    fprintf(out, "%*s%s%s%s", padding > 0 ? padding : 0, "", begin, text,
+            *begin ? text_colour(COLOUR_NONE) : "");
 }
 
 void text_print_field(const char *label, const char *text) {

@@ -86,17 +86,17 @@ bool text_is_utf8(const char *text);
  */
 void text_wrap(FILE *stream, unsigned indent, const char *text);
 
-/* Text that is written to `out` first, and then to standard output by text_wrap(). */
+/* Text that is written to `out` first, and then to `to` by text_wrap(). */
 struct text_block {
-    FILE *out;
+    FILE *out, *to;
     char *text;
     size_t size;
 };
 
-void text_block_begin(struct text_block *block);
+void text_block_begin(struct text_block *block, FILE *to);
 
 /* The same for lines that others may look for: they are broken on a terminal alone. */
-void text_block_begin_line(struct text_block *block);
+void text_block_begin_line(struct text_block *block, FILE *to);
 void text_block_end(struct text_block *block, unsigned indent);
 
 /* Whether there are colours on standard output: by default, terminal and environment decide. */
@@ -106,8 +106,8 @@ void text_use_colours(enum colours wanted);
 /* Begins a colour on standard output, or ends it with COLOUR_NONE; "" where there are none. */
 const char *text_colour(enum colour colour);
 
-/* Prints `text` in a colour, at the right of `width` columns. On standard output. */
-void text_print_coloured(enum colour colour, int width, const char *text);
+/* Prints `text` in a colour, at the right of `width` columns. */
+void text_print_coloured(FILE *out, enum colour colour, int width, const char *text);
 
 /* "label    text", the label bold; a bold line with an empty one above it. On standard output. */
 void text_print_field(const char *label, const char *text);

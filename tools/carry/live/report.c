@@ -146,8 +146,8 @@ bool report_live_end(const struct live *live, const struct watch *watches, unsig
         merge_side(total, watches, watches_count, &counts->rows[i]);
     }
     if (ok) {
-        report_table(total);
-        report_causes(total);
+        report_table(stdout, total);
+        report_causes(stdout, total);
         putchar('\n');
         print_summary("total", total);
         report_live_dropped(stdout, counts);
