@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""`python -m libcarry`, `libcarry` and `pipx run libcarry` are the command `carry`."""
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+
+def program() -> str | None:
+    """The command beside this interpreter's others, as pip installs it; else the PATH's."""
+    beside = Path(sysconfig.get_path("scripts")) / "carry"
+    return str(beside) if beside.is_file() else shutil.which("carry")
+
+
+def main() -> int:
+    path = program()
+    if path is None:
+        print("libcarry: the command carry is not installed", file=sys.stderr)
+        return 3
+    os.execv(path, ["carry", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""The part in C: see its files in bindings/python/src."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from ._types import Buffer, Numbers, Progress, Writable
+
+__version__: Final[str]
+PROTOCOLS: Final[tuple[str, ...]]
+VERDICTS: Final[tuple[str, ...]]
+REASONS: Final[tuple[str, ...]]
+CAUSES: Final[tuple[str, ...]]
+
+class CaptureError(ValueError):
+    name: str
+    offset: int
+    reason: str
+    report: Any  # a Report, or None
+
+class CaptureDamaged(CaptureError): ...
+class NotACapture(CaptureError): ...
+
+# --- sums.c ---
+
+def sum(data: Buffer, sum: int = 0, /) -> int: ...
+def checksum(data: Buffer, sum: int = 0, /) -> int: ...
+def crc32c(data: Buffer, crc: int = 0, /) -> int: ...
+def copy_sum(target: Buffer, source: Buffer, sum: int = 0, /) -> int: ...
+def finish(sum: int, /) -> int: ...
+def finish_nonzero(sum: int, /) -> int: ...
+def combine(a: int, b: int, offset_of_b: int, /) -> int: ...
+def update(check: int, old: Buffer, new: Buffer, /) -> int: ...
+def pseudo4(src: object, dst: object, protocol: int, size: int, sum: int = 0, /) -> int: ...
+def pseudo6(src: object, dst: object, next_header: int, size: int, sum: int = 0, /) -> int: ...
+def sum_many(
+    data: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    *,
+    sums: Numbers | None = None,
+    out: Any = None,  # noqa: ANN401
+) -> memoryview: ...
+def checksum_many(
+    data: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    *,
+    sums: Numbers | None = None,
+    out: Any = None,  # noqa: ANN401
+) -> memoryview: ...
+
+# --- packets.c ---
+
+class PacketSum(NamedTuple):
+    protocol: str
+    verdict: str
+    reason: str | None
+    offset: int
+    size: int
+    stored: int
+    expected: int | None
+    cover_offset: int
+    cover_size: int
+    network_offset: int
+    version: int
+    quoted: bool
+
+class PacketSums:
+    @property
+    def frame(self) -> memoryview: ...
+    @property
+    def protocol(self) -> memoryview: ...
+    @property
+    def verdict(self) -> memoryview: ...
+    @property
+    def reason(self) -> memoryview: ...
+    @property
+    def offset(self) -> memoryview: ...
+    @property
+    def stored(self) -> memoryview: ...
+    @property
+    def expected(self) -> memoryview: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> tuple[int, PacketSum]: ...
+
+def knows_link(linktype: int, /) -> bool: ...
+def packet_check(
+    frame: Buffer, linktype: int, wire: int | None, flags: int, fix: int, /
+) -> list[PacketSum]: ...
+def packet_fix(
+    frame: Buffer, linktype: int, wire: int | None, flags: int, fix: int, /
+) -> list[PacketSum]: ...
+def packet_fill(
+    frame: Buffer, linktype: int, wire: int | None, flags: int, fix: int, /
+) -> list[PacketSum]: ...
+def packet_check_many(
+    frames: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    linktype: int,
+    wires: Numbers | None,
+    flags: int,
+    fix: int,
+    /,
+) -> PacketSums: ...
+def packet_fix_many(
+    frames: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    linktype: int,
+    wires: Numbers | None,
+    flags: int,
+    fix: int,
+    /,
+) -> PacketSums: ...
+def packet_fill_many(
+    frames: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    linktype: int,
+    wires: Numbers | None,
+    flags: int,
+    fix: int,
+    /,
+) -> PacketSums: ...
+
+# --- captures.c ---
+
+class Capture:
+    def check(
+        self,
+        threads: int,
+        wrong: int,
+        listed: int,
+        kept: int,
+        packets: int,
+        flags: int,
+        reassemble: bool,
+        protocols: tuple[int, ...],
+        progress: Progress | None,
+        raises: bool,
+        /,
+    ) -> Result: ...
+    def batch(self, packets: int, size: int, /) -> tuple[Any, ...] | None: ...
+    def fix(
+        self,
+        descriptor: int,
+        writer: Writable | None,
+        flags: int,
+        verdicts: int,
+        progress: Progress | None,
+        output: str | None,
+        /,
+    ) -> str: ...
+    def close(self) -> None: ...
+
+def open_path(path: bytes, name: str, /) -> Capture: ...
+def open_bytes(data: Buffer, name: str, /) -> Capture: ...
+def open_object(
+    read: Callable[[int], Buffer], name: str, rewind: Callable[[], object] | None, size: int, /
+) -> Capture: ...
+
+# --- result.c ---
+
+class Result:
+    def text(self) -> str: ...
+    def json(self) -> str: ...
+    def html(self) -> str: ...
+    def outcome(self) -> str: ...
+    def status(self) -> str: ...
+    def complete(self) -> bool: ...
+    def listed(self) -> int: ...
+    def table(self, name: str, /) -> Table: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> Finding: ...
+
+# --- tables.c ---
+
+class Finding(NamedTuple):
+    file: str
+    frame_number: int
+    frame_time: int | None
+    protocol: str
+    verdict: str
+    cause: str | None
+    certain: bool | None
+    src_ip: str | None
+    dst_ip: str | None
+    src_port: int | None
+    dst_port: int | None
+    stored: int
+    expected: int | None
+    file_offset: int | None
+
+class Table:
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+def schema(table: str, /) -> Table: ...

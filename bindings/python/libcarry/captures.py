@@ -1,0 +1,476 @@
+# SPDX-License-Identifier: MIT
+"""Captures: checked, read by frames, repaired."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+from . import _carry
+from ._carry import Finding, PacketSum, PacketSums, Table
+from .packets import flag_bits, packet_check, packet_check_many, verdict_set
+from .sources import open_capture, replacing
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from ._types import Path, Progress, Source, Writable
+
+TableName = Literal["files", "counts", "findings"]
+BATCH_PACKETS = 4096
+BATCH_BYTES = 1 << 20
+
+_STYLE = (
+    "<style>.libcarry .share{display:none}.libcarry .bad{color:#c21c28}.libcarry .good"
+    "{color:#1a7f37}.libcarry .partial{color:#8a5a00}.libcarry td.number{text-align:right}</style>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Where a capture could no longer be read, in bytes of the capture (uncompressed), and why."""
+
+    offset: int
+    reason: str
+
+
+class Findings(Sequence[Finding]):
+    """The checksums that a report lists, in the order of the packets. `total` counts them all,
+    also those beyond the limit up to which they were kept."""
+
+    def __init__(self, result: _carry.Result) -> None:
+        self._result = result
+
+    @property
+    def total(self) -> int:
+        return self._result.listed()
+
+    def __len__(self) -> int:
+        return len(self._result)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Finding]: ...
+    def __getitem__(self, index: int | slice) -> Finding | list[Finding]:
+        if isinstance(index, slice):
+            return [self._result[i] for i in range(*index.indices(len(self)))]
+        return self._result[index]
+
+    def __repr__(self) -> str:
+        kept = "" if len(self) == self.total else f", the first of {self.total:,}"
+        return f"<{len(self):,} findings{kept}>"
+
+
+class Report:
+    """What a check of one capture found.
+
+    `print(report)` shows what `carry check` prints; a notebook shows its tables. `report.findings`
+    are named tuples. Arrow's consumers read the findings without a copy: `pyarrow.table(report)`,
+    `polars.DataFrame(report)`, or DuckDB's `from report`; `report.table(name)` has other tables.
+    A report never changes, and threads may share it.
+    """
+
+    def __init__(self, result: _carry.Result) -> None:
+        self._result = result
+        self._data: dict[str, Any] = json.loads(result.json())
+
+    # --- In short ---
+
+    @property
+    def name(self) -> str:
+        """The name of the capture."""
+        return cast(str, self._data["file"])
+
+    @property
+    def packets(self) -> int:
+        """Packets that were read."""
+        return cast(int, self._data["packets"])
+
+    @property
+    def bytes(self) -> int:
+        """Captured bytes of these packets."""
+        return cast(int, self._data["bytes"])
+
+    @property
+    def ok(self) -> bool:
+        """No checksum is wrong, some were checked, and all of the capture was read."""
+        return self.status == "clean"
+
+    @property
+    def status(self) -> str:
+        """clean, wrong or unchecked; damaged if not all was read."""
+        return self._result.status()
+
+    @property
+    def outcome(self) -> str:
+        """The same in words: '4 bad and 1 illegal checksums'."""
+        return self._result.outcome()
+
+    @property
+    def complete(self) -> bool:
+        """Nothing was left unexamined or unverifiable: what `carry check --strict` asks for."""
+        return self._result.complete()
+
+    @property
+    def damage(self) -> Damage | None:
+        """Where the capture could no longer be read; None if all was read."""
+        damage = self._data["damage"]
+        return Damage(damage["offset"], damage["reason"]) if damage else None
+
+    # --- In detail ---
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Checksums by protocol and verdict."""
+        return cast(dict[str, dict[str, int]], self._data["protocols"])
+
+    @property
+    def reasons(self) -> dict[str, dict[str, int]]:
+        """Unverifiable checksums by protocol and reason."""
+        return cast(dict[str, dict[str, int]], self._data["reasons"])
+
+    @property
+    def causes(self) -> dict[str, dict[str, int]]:
+        """Checksums by protocol and cause, as far as the capture shows one."""
+        return cast(dict[str, dict[str, int]], self._data["causes"])
+
+    @property
+    def senders(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
+        """Who sent most of what is bad, partial or illegal, by protocol and verdict."""
+        return cast(dict[str, dict[str, list[dict[str, Any]]]], self._data["senders"])
+
+    @property
+    def findings(self) -> Findings:
+        """The checksums that are listed: those that count as wrong, or what `listed` named."""
+        return Findings(self._result)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `carry check --json` prints."""
+        return cast(dict[str, Any], json.loads(self._result.json()))
+
+    # --- Tables ---
+
+    def table(self, name: TableName = "findings") -> Table:
+        """A table for whatever reads Arrow's C interface."""
+        return self._result.table(name)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self, table: TableName = "findings") -> pyarrow.Table:
+        """A table as pyarrow has it."""
+        import pyarrow
+
+        return pyarrow.table(self.table(table))
+
+    def to_pandas(self, table: TableName = "findings") -> pandas.DataFrame:
+        """A table as pandas has it; needs pyarrow too."""
+        return self.to_arrow(table).to_pandas()
+
+    def to_polars(self, table: TableName = "findings") -> polars.DataFrame:
+        """A table as Polars has it."""
+        import polars
+
+        return polars.DataFrame(self.table(table))
+
+    # --- For people ---
+
+    def __str__(self) -> str:
+        return self._result.text()
+
+    def __repr__(self) -> str:
+        return self._result.text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return f'<div class="libcarry">{_STYLE}{self._result.html()}</div>'
+
+
+def _protocols(names: Iterable[str] | None) -> tuple[int, ...]:
+    if names is None:
+        return ()
+    numbers = []
+    for name in [names] if isinstance(names, str) else names:
+        if name not in _carry.PROTOCOLS:
+            raise ValueError(f"{name!r} is no protocol: use {', '.join(_carry.PROTOCOLS)}")
+        numbers.append(_carry.PROTOCOLS.index(name))
+    if not numbers:
+        raise ValueError("no protocol is selected")
+    return tuple(numbers)
+
+
+@contextmanager
+def _progress_of(progress: Progress | bool | None, source: object) -> Iterator[Progress | None]:
+    """A function to call; True means tqdm's bar, if there is tqdm."""
+    if not isinstance(progress, bool):
+        yield progress
+        return
+    bar = _bar(source) if progress else None
+    if bar is None:
+        yield None
+        return
+    with bar:
+        yield lambda position, _packets, _wrong: bar.update(position - bar.n)
+
+
+def _bar(source: object) -> Any:  # noqa: ANN401
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+    total = os.path.getsize(cast(str, source)) if is_file else None
+    return tqdm(total=total, unit="B", unit_scale=True, leave=False)
+
+
+def check(
+    source: Source,
+    *,
+    wrong: Iterable[str] = ("bad", "illegal"),
+    listed: Iterable[str] | None = None,
+    protocols: Iterable[str] | None = None,
+    max_findings: int = 100_000,
+    max_packets: int | None = None,
+    threads: int = 0,
+    reassemble: bool = True,
+    tunnels: bool = True,
+    udp6_zero_absent: bool = False,
+    progress: Progress | bool | None = None,
+    on_damage: Literal["raise", "report"] = "raise",
+) -> Report:
+    """Verifies every checksum of a capture.
+
+    `source` is a path, bytes (also a memoryview or mmap), a file object opened for bytes, or a URL
+    that fsspec opens, such as s3://bucket/trace.pcap.zst. Formats and compression are recognised
+    by content.
+
+    Verdicts in `wrong` (of bad, partial and illegal) make the report's status 'wrong'. Those in
+    `listed` (by default the same) are its findings; at most `max_findings` are kept.
+
+    `threads`: 0 takes one for each core. `progress` is called from time to time with bytes of the
+    file, packets, and wrong checksums so far; True shows tqdm's bar, if that is installed.
+    Ctrl-C ends the check.
+
+    A damaged capture raises CaptureDamaged, which has the report on what comes before the damage;
+    with on_damage='report' that report is returned.
+    """
+    if on_damage not in ("raise", "report"):
+        raise ValueError(f"on_damage must be 'raise' or 'report', not {on_damage!r}")
+    wrong_set = verdict_set(wrong)
+    listed_set = wrong_set if listed is None else verdict_set(listed)
+    selected = _protocols(protocols)
+    if max_packets is not None and max_packets < 1:
+        raise ValueError("max_packets must be 1 at least")
+    for name, value in (("max_findings", max_findings), ("threads", threads)):
+        if not 0 <= value <= 0x7FFFFFFF:
+            raise ValueError(f"{name} must be from 0 to 2,147,483,647")
+    flags = flag_bits(tunnels, udp6_zero_absent)
+    raises = on_damage == "raise"
+    with open_capture(source) as capture, _progress_of(progress, source) as function:
+        try:
+            result = capture.check(
+                threads,
+                wrong_set,
+                listed_set,
+                max_findings,
+                max_packets or 0,
+                flags,
+                reassemble,
+                selected,
+                function,
+                raises,
+            )
+        except _carry.CaptureError as error:
+            error.report = None if error.report is None else Report(error.report)
+            raise
+    return Report(result)
+
+
+# --- Frames ---
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A packet of a capture, without its frame check sequence."""
+
+    data: memoryview
+    number: int  # from 1
+    time_ns: int  # since 1970, UTC; 0: not known
+    linktype: int
+    wire: int  # bytes that were on the wire
+
+    def check(self) -> list[PacketSum]:
+        """packet_check() of this frame."""
+        return packet_check(self.data, self.linktype, wire=self.wire)
+
+
+class FrameBatch:
+    """Packets of a capture in one buffer, as sum_many() and packet_check_many() take them.
+
+    `data` is bytes. `offsets`, `sizes`, `wires`, `numbers`, `times_ns` and `linktypes` are
+    memoryviews of integers with one element for each packet.
+    """
+
+    __slots__ = ("data", "linktypes", "numbers", "offsets", "sizes", "times_ns", "wires")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.data: bytes = parts[0]
+        self.offsets: memoryview
+        self.sizes: memoryview
+        self.wires: memoryview
+        self.numbers: memoryview
+        self.times_ns: memoryview
+        self.linktypes: memoryview
+        self.offsets, self.sizes, self.wires, self.numbers, self.times_ns, self.linktypes = parts[
+            1:7
+        ]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def __iter__(self) -> Iterator[Frame]:
+        data = memoryview(self.data)
+        rows = zip(
+            self.offsets,
+            self.sizes,
+            self.numbers,
+            self.times_ns,
+            self.linktypes,
+            self.wires,
+            strict=True,
+        )
+        for offset, size, number, time_ns, linktype, wire in rows:
+            yield Frame(data[offset : offset + size], number, time_ns, linktype, wire)
+
+    def check(self) -> PacketSums:
+        """packet_check_many() of all frames, which must have one link type."""
+        linktypes = set(self.linktypes)
+        if len(linktypes) > 1:
+            raise ValueError(f"the frames have link types {sorted(linktypes)}: check them apart")
+        return packet_check_many(
+            self.data, self.offsets, self.sizes, linktypes.pop(), wires=self.wires
+        )
+
+
+def frame_batches(
+    source: Source, *, packets: int = BATCH_PACKETS, size: int = BATCH_BYTES
+) -> Iterator[FrameBatch]:
+    """The packets of a capture, many at once: at most `packets`, and about `size` bytes.
+
+    What waits for others, such as a pipe, gives each packet as soon as it comes. A damaged capture
+    raises CaptureDamaged after the packets before the damage.
+    """
+    for name, value in (("packets", packets), ("size", size)):
+        if not 1 <= value <= 1 << 30:
+            raise ValueError(f"{name} must be from 1 to {1 << 30:,}")
+    return _batches(source, packets, size)
+
+
+def _batches(source: Source, packets: int, size: int) -> Iterator[FrameBatch]:
+    with open_capture(source) as capture:
+        while (parts := capture.batch(packets, size)) is not None:
+            yield FrameBatch(parts)
+
+
+def frames(source: Source) -> Iterator[Frame]:
+    """The packets of a capture, one by one; see frame_batches() for those in a hurry.
+
+    `source` is what check() takes. The frames stay valid.
+    """
+    return (frame for batch in _batches(source, BATCH_PACKETS, BATCH_BYTES) for frame in batch)
+
+
+# --- Repairing ---
+
+
+class Repairs:
+    """What fix() repaired, and what it left."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+
+    @property
+    def packets(self) -> int:
+        """Packets that were read."""
+        return cast(int, self._data["packets"])
+
+    @property
+    def changed_packets(self) -> int:
+        """Packets in which a checksum was repaired."""
+        return cast(int, self._data["changed_packets"])
+
+    @property
+    def repaired(self) -> dict[str, dict[str, int]]:
+        """Repaired checksums by protocol and by the verdict before."""
+        return cast(dict[str, dict[str, int]], self._data["repaired"])
+
+    @property
+    def left(self) -> dict[str, dict[str, int]]:
+        """Checksums that were left, by protocol and by the verdict in the copy."""
+        return cast(dict[str, dict[str, int]], self._data["left"])
+
+    @property
+    def damage(self) -> Damage | None:
+        """Where the capture was damaged: the copy holds the rest unchanged."""
+        damage = self._data["damage"]
+        return Damage(damage["offset"], damage["reason"]) if damage else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `carry fix --json` prints; `output` is None for a file object."""
+        return self._data
+
+    def __repr__(self) -> str:
+        def total(counts: dict[str, dict[str, int]]) -> int:
+            return sum(sum(verdicts.values()) for verdicts in counts.values())
+
+        return (
+            f"<{total(self.repaired):,} checksums repaired in {self.changed_packets:,} of "
+            f"{self.packets:,} packets, {total(self.left):,} left>"
+        )
+
+
+def _is_same(source: object, target: str) -> bool:
+    if not isinstance(source, str | os.PathLike):
+        return False
+    try:
+        return os.path.samefile(source, target)
+    except OSError:
+        return False
+
+
+def fix(
+    source: Source,
+    target: Path | Writable | None,
+    *,
+    verdicts: Iterable[str] = (),
+    tunnels: bool = True,
+    udp6_zero_absent: bool = False,
+    progress: Progress | bool | None = None,
+) -> Repairs:
+    """Writes a copy of a capture with repaired checksums; every other byte of a packet stays.
+
+    `target` is a path, whose file appears when it is whole; a file object opened to write bytes,
+    which gets them in order; or None: then nothing is written, and the result says what would be.
+    `verdicts` says what to repair (bad, partial and illegal ones by default): ('partial',) does
+    what a network card does, and leaves real damage visible. A compressed capture is written
+    uncompressed.
+    """
+    flags, fix_set = flag_bits(tunnels, udp6_zero_absent), verdict_set(verdicts)
+    with open_capture(source) as capture, _progress_of(progress, source) as function:
+        if target is None or hasattr(target, "write"):
+            return Repairs(json.loads(capture.fix(-1, target, flags, fix_set, function, None)))
+        path = os.fspath(cast("Path", target))
+        if _is_same(source, path):
+            raise ValueError(f"{path}: the target is the source")
+        with replacing(path) as file:
+            text = capture.fix(file.fileno(), None, flags, fix_set, function, path)
+        return Repairs(json.loads(text))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Checksums of frames in memory: checked, repaired, filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import _carry
+from ._carry import PacketSum, PacketSums
+from ._types import Buffer, Numbers
+
+ETHERNET = 1
+RAW_IP = 101
+VERDICT_BITS = {name: 1 << number for number, name in enumerate(_carry.VERDICTS)}
+
+
+def verdict_set(names: Iterable[str]) -> int:
+    """Verdicts by name, as a set of bits."""
+    bits = 0
+    for name in [names] if isinstance(names, str) else names:
+        if name not in VERDICT_BITS:
+            raise ValueError(f"{name!r} is no verdict: use {', '.join(_carry.VERDICTS)}")
+        bits |= VERDICT_BITS[name]
+    return bits
+
+
+def flag_bits(tunnels: bool, udp6_zero_absent: bool, ip_zero_partial: bool = False) -> int:
+    """The options of a walk, as <carry/packet.h> has them."""
+    return (not tunnels) | udp6_zero_absent << 1 | ip_zero_partial << 2
+
+
+def packet_check(
+    frame: Buffer,
+    linktype: int = ETHERNET,
+    *,
+    wire: int | None = None,
+    tunnels: bool = True,
+    udp6_zero_absent: bool = False,
+    ip_zero_partial: bool = False,
+) -> list[PacketSum]:
+    """Finds the checksums of a frame and judges each, from the outermost header inwards.
+
+    `linktype` is the LINKTYPE_ number of the first header: 1 for Ethernet, 101 for raw IP. `wire`
+    is how many bytes were on the wire, if the capture cut the frame. Without `tunnels`, no IP
+    header inside another is examined. `udp6_zero_absent`: 0 of UDP over IPv6 is the sender's
+    choice. `ip_zero_partial`: the sender leaves the sums of IPv4 headers to its network card.
+    """
+    flags = flag_bits(tunnels, udp6_zero_absent, ip_zero_partial)
+    return _carry.packet_check(frame, linktype, wire, flags, 0)
+
+
+def packet_fix(
+    frame: Buffer,
+    linktype: int = ETHERNET,
+    *,
+    wire: int | None = None,
+    verdicts: Iterable[str] = (),
+    tunnels: bool = True,
+) -> list[PacketSum]:
+    """Repairs the checksums of a frame in place; returns those that changed, as they were before.
+
+    `frame` must be writable: a bytearray, a NumPy array. `verdicts` says which to repair (bad,
+    partial and illegal ones by default).
+    """
+    return _carry.packet_fix(frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts))
+
+
+def packet_fill(
+    frame: Buffer,
+    linktype: int = ETHERNET,
+    *,
+    wire: int | None = None,
+    verdicts: Iterable[str] = (),
+    tunnels: bool = True,
+) -> list[PacketSum]:
+    """packet_fix() for a frame that is about to be sent: fills in all checksums, absent ones too."""
+    return _carry.packet_fill(
+        frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
+    )
+
+
+def packet_check_many(
+    frames: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    linktype: int = ETHERNET,
+    *,
+    wires: Numbers | None = None,
+    tunnels: bool = True,
+    udp6_zero_absent: bool = False,
+    ip_zero_partial: bool = False,
+) -> PacketSums:
+    """packet_check() of many frames in one buffer: frame i has sizes[i] bytes, from offsets[i] on.
+
+    The arrays hold integers of 4 or 8 bytes: NumPy's, array.array('Q'), a FrameBatch's.
+    """
+    flags = flag_bits(tunnels, udp6_zero_absent, ip_zero_partial)
+    return _carry.packet_check_many(frames, offsets, sizes, linktype, wires, flags, 0)
+
+
+def packet_fix_many(
+    frames: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    linktype: int = ETHERNET,
+    *,
+    wires: Numbers | None = None,
+    verdicts: Iterable[str] = (),
+    tunnels: bool = True,
+) -> PacketSums:
+    """packet_fix() of many frames in one writable buffer; the sums that changed."""
+    flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
+    return _carry.packet_fix_many(frames, offsets, sizes, linktype, wires, flags, fix)
+
+
+def packet_fill_many(
+    frames: Buffer,
+    offsets: Numbers,
+    sizes: Numbers,
+    linktype: int = ETHERNET,
+    *,
+    wires: Numbers | None = None,
+    verdicts: Iterable[str] = (),
+    tunnels: bool = True,
+) -> PacketSums:
+    """packet_fill() of many frames in one writable buffer; the sums that changed."""
+    flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
+    return _carry.packet_fill_many(frames, offsets, sizes, linktype, wires, flags, fix)

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Captures from paths, bytes and file objects: checked, read by packets, repaired. The functions of
+ * the library run without Python's lock; callbacks take it as long as they call Python.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "errors.h"
+#include "result.h"
+
+#include "capture/fix_report.h"
+#include "capture/source.h"
+
+struct capture {
+    PyObject_HEAD;
+    struct carry_capture *capture; /* NULL: closed */
+    PyObject *name;                /* for messages */
+    Py_buffer bytes;               /* of a capture in memory */
+    PyObject *read;                /* read(size) of a file object, or NULL */
+    PyObject *rewind;              /* to be called to go back, or NULL: it cannot */
+    bool is_busy;                  /* a function of the library runs */
+    PyThreadState *thread;         /* that called it, while it has not Python's lock */
+    PyObject *error[3];            /* what a callback raised */
+    PyObject *progress;            /* to be called, or NULL */
+    PyObject *writer;              /* of repaired bytes, or NULL */
+    int descriptor;                /* of the same, or -1 */
+    uint64_t last;                 /* when progress was last looked at, in ns */
+    bool waits;                    /* reading may wait for whoever writes */
+};
+
+/* --- Python's lock --- */
+
+static void let_go(struct capture *self) {
+    self->thread = PyEval_SaveThread();
+}
+
+static void take(struct capture *self) {
+    PyEval_RestoreThread(self->thread);
+}
+
+/* Keeps what was raised, since the library still has to unwind. */
+static void keep_error(struct capture *self) {
+    if (!self->error[0])
+        PyErr_Fetch(&self->error[0], &self->error[1], &self->error[2]);
+    else
+        PyErr_Clear();
+}
+
+/* True if a callback raised, and this raises it again. */
+static bool raise_kept(struct capture *self) {
+    if (!self->error[0])
+        return false;
+    PyErr_Restore(self->error[0], self->error[1], self->error[2]);
+    memset(self->error, 0, sizeof self->error);
+    return true;
+}
+
+static bool is_free(const struct capture *self) {
+    if (!self->is_busy && self->capture)
+        return true;
+    PyErr_SetString(self->is_busy ? PyExc_RuntimeError : PyExc_ValueError,
+                    self->is_busy ? "the capture is in use by another call"
+                                  : "the capture is closed");
+    return false;
+}
+
+static void begin(struct capture *self) {
+    self->is_busy = true;
+    self->last = 0;
+    let_go(self);
+}
+
+static void end(struct capture *self) {
+    take(self);
+    self->is_busy = false;
+}
+
+/* --- Reading from a file object --- */
+
+/* Copies what read() returned; the number of bytes, or -1 with an exception set. */
+static int64_t take_read(PyObject *read, void *buffer, size_t size) {
+    Py_buffer bytes;
+    if (read == Py_None) {
+        PyErr_SetString(PyExc_BlockingIOError, "the file object has no bytes yet: it must wait");
+        return -1;
+    }
+    if (!argument_bytes(read, &bytes))
+        return -1;
+    const int64_t count = bytes.len;
+    if ((size_t)count <= size)
+        memcpy(buffer, bytes.buf, (size_t)count);
+    else
+        PyErr_Format(PyExc_ValueError, "read(%zu) returned %zd bytes", size, bytes.len);
+    PyBuffer_Release(&bytes);
+    return PyErr_Occurred() ? -1 : count;
+}
+
+static int64_t read_object(void *user, void *buffer, size_t size) {
+    struct capture *self = user;
+    int64_t count = -1;
+    take(self);
+    PyObject *read = PyObject_CallFunction(self->read, "n", (Py_ssize_t)size);
+    if (read)
+        count = take_read(read, buffer, size);
+    Py_XDECREF(read);
+    if (count < 0)
+        keep_error(self);
+    let_go(self);
+    return count < 0 ? -EIO : count;
+}
+
+static int rewind_object(void *user) {
+    struct capture *self = user;
+    take(self);
+    PyObject *at = PyObject_CallNoArgs(self->rewind);
+    if (!at)
+        keep_error(self);
+    const bool done = at;
+    Py_XDECREF(at);
+    let_go(self);
+    return done ? 0 : -EIO;
+}
+
+/* --- Opening --- */
+
+static struct capture *create(struct module_state *state, PyObject *name) {
+    struct capture *self = PyObject_New(struct capture, state->capture);
+    if (!self)
+        return NULL;
+    memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+    Py_INCREF(name);
+    self->name = name;
+    self->descriptor = -1;
+    return self;
+}
+
+static PyObject *opened(struct module_state *state, struct capture *self,
+                        const struct carry_capture_error *error) {
+    if (self->capture) {
+        self->waits = !carry_capture_can_rewind(self->capture);
+        return (PyObject *)self;
+    }
+    errors_raise(state, error, self->name, NULL);
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* open_path(path of a regular file, as bytes, name) */
+static PyObject *open_path(PyObject *module, PyObject *arguments) {
+    struct carry_capture_error error;
+    const char *path;
+    PyObject *name;
+    if (!PyArg_ParseTuple(arguments, "yO", &path, &name))
+        return NULL;
+    struct capture *self = create(module_state(module), name);
+    if (!self)
+        return NULL;
+    carry_capture_open_path(path, &self->capture, &error);
+    return opened(module_state(module), self, &error);
+}
+
+/* open_bytes(bytes, name) */
+static PyObject *open_bytes(PyObject *module, PyObject *arguments) {
+    struct carry_capture_error error;
+    PyObject *bytes, *name;
+    if (!PyArg_ParseTuple(arguments, "OO", &bytes, &name))
+        return NULL;
+    struct capture *self = create(module_state(module), name);
+    if (!self)
+        return NULL;
+    if (!argument_bytes(bytes, &self->bytes)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    carry_capture_open_memory(self->bytes.buf, (size_t)self->bytes.len, &self->capture, &error);
+    return opened(module_state(module), self, &error);
+}
+
+/* open_object(function that reads, name, function that rewinds or None, bytes of the file or 0) */
+static PyObject *open_object(PyObject *module, PyObject *arguments) {
+    struct carry_capture_error error;
+    PyObject *read, *name, *rewind;
+    unsigned long long size;
+    if (!PyArg_ParseTuple(arguments, "OOOK", &read, &name, &rewind, &size))
+        return NULL;
+    struct capture *self = create(module_state(module), name);
+    if (!self)
+        return NULL;
+    self->read = Py_NewRef(read);
+    self->rewind = rewind == Py_None ? NULL : Py_NewRef(rewind);
+    carry_capture_open_source(
+        &(struct carry_capture_source){
+            read_object, rewind == Py_None ? NULL : rewind_object, self, size, {0}},
+        &self->capture, &error);
+    return opened(module_state(module), self, &error);
+}
+
+static void close_capture(struct capture *self) {
+    carry_capture_close(self->capture);
+    self->capture = NULL;
+    PyBuffer_Release(&self->bytes);
+    Py_CLEAR(self->read);
+    Py_CLEAR(self->rewind);
+}
+
+static PyObject *capture_close(PyObject *object, PyObject *none) {
+    struct capture *self = (struct capture *)object;
+    (void)none;
+    if (self->is_busy && !is_free(self))
+        return NULL;
+    close_capture(self);
+    Py_RETURN_NONE;
+}
+
+static void capture_free(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    struct capture *self = (struct capture *)object;
+    close_capture(self);
+    Py_CLEAR(self->name);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+/* --- Progress and signals --- */
+
+#define LOOK_NS 50000000
+
+static uint64_t now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Often enough for Ctrl-C, and seldom enough not to wait for Python's lock all the time. Where a
+   wait for bytes may have been interrupted, every time. */
+static bool is_due(struct capture *self) {
+    const uint64_t now = now_ns();
+    if (!self->waits && now - self->last < LOOK_NS)
+        return false;
+    self->last = now;
+    return true;
+}
+
+static bool call_progress(const struct capture *self,
+                          const struct carry_capture_progress *progress) {
+    if (!self->progress)
+        return true;
+    PyObject *result = PyObject_CallFunction(
+        self->progress, "KKK", (unsigned long long)progress->position,
+        (unsigned long long)progress->packets, (unsigned long long)progress->wrong);
+    Py_XDECREF(result);
+    return result;
+}
+
+static bool take_progress(void *user, const struct carry_capture_progress *progress) {
+    struct capture *self = user;
+    if (!is_due(self))
+        return true;
+    take(self);
+    const bool goes_on = PyErr_CheckSignals() == 0 && call_progress(self, progress);
+    if (!goes_on)
+        keep_error(self);
+    let_go(self);
+    return goes_on;
+}
+
+/* --- Checking --- */
+
+/* Raises for what the library reported; a Result otherwise, or of damage where that is wanted. */
+static PyObject *checked(struct capture *self, struct module_state *state, struct found *found,
+                         int code, bool raises) {
+    if (raise_kept(self)) {
+        found_release(found);
+        return NULL;
+    }
+    if (code != CARRY_OK) {
+        found->error = code == CARRY_ERROR_MEMORY || code == CARRY_ERROR_INVALID
+                           ? (struct carry_capture_error){.code = code}
+                           : source_error(self->capture);
+        if (!source_is_damaged(code))
+            raises = true;
+    }
+    const struct carry_capture_error error = found->error;
+    PyObject *result = result_create(state, found);
+    if (result && code != CARRY_OK && raises) {
+        errors_raise(state, &error, self->name, result);
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* Which protocols count: a tuple of numbers. The number of them, or -1 with an exception set. */
+static Py_ssize_t protocols_of(PyObject *tuple, enum carry_protocol *protocols) {
+    const Py_ssize_t count = PyTuple_Size(tuple);
+    for (Py_ssize_t i = 0; i < count && i < CARRY_PROTOCOL_COUNT; i++) {
+        uint64_t number;
+        if (!argument_number(PyTuple_GetItem(tuple, i), "protocol", CARRY_PROTOCOL_COUNT - 1,
+                             &number))
+            return -1;
+        protocols[i] = (enum carry_protocol)number;
+    }
+    return count < CARRY_PROTOCOL_COUNT ? count : CARRY_PROTOCOL_COUNT;
+}
+
+static struct found *run_check(struct capture *self,
+                               const struct carry_capture_check_options *options, int *code) {
+    struct carry_capture_summary *summary;
+    const uint64_t size = carry_capture_size(self->capture);
+    const char *name = PyUnicode_AsUTF8AndSize(self->name, NULL);
+    if (!name)
+        return NULL;
+    begin(self);
+    *code = carry_capture_check(self->capture, options, &summary);
+    end(self);
+    struct found *found = summary ? found_create(summary, name) : NULL;
+    if (!found) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    found->wrong = options->wrong;
+    found->listed = options->listed;
+    found->size = size;
+    return found;
+}
+
+/* check(threads, wrong, listed, kept, packets, flags, reassemble, protocols, progress, raises) */
+static PyObject *capture_check(PyObject *object, PyObject *arguments) {
+    struct capture *self = (struct capture *)object;
+    struct carry_capture_check_options options = {.progress = take_progress, .user = self};
+    enum carry_protocol protocols[CARRY_PROTOCOL_COUNT];
+    unsigned long long packets;
+    PyObject *selected, *progress;
+    int reassemble, raises, code;
+    if (!PyArg_ParseTuple(arguments, "IIIIKIpO!Op", &options.threads, &options.wrong,
+                          &options.listed, &options.kept, &packets, &options.packet.flags,
+                          &reassemble, &PyTuple_Type, &selected, &progress, &raises) ||
+        !is_free(self))
+        return NULL;
+    const Py_ssize_t count = protocols_of(selected, protocols);
+    if (count < 0)
+        return NULL;
+    options.packets = packets;
+    options.no_reassembly = !reassemble;
+    options.protocols = count ? protocols : NULL;
+    options.protocol_count = (size_t)count;
+    self->progress = progress == Py_None ? NULL : progress;
+    struct found *found = run_check(self, &options, &code);
+    self->progress = NULL;
+    return found ? checked(self, module_state_of(Py_TYPE(object)), found, code, raises) : NULL;
+}
+
+/* --- Packets --- */
+
+/* What a batch holds of each packet, beside its bytes: one array for each. */
+enum { OFFSETS, SIZES, WIRES, NUMBERS, TIMES, LINKTYPES, FLAGS, ARRAYS };
+
+static const char formats[ARRAYS] = {'Q', 'I', 'I', 'Q', 'Q', 'I', 'I'};
+
+struct batch {
+    char *bytes;
+    size_t size, room;
+    uint64_t *values; /* ARRAYS of each packet */
+    size_t count, most;
+    size_t most_bytes;
+};
+
+/* False without memory. */
+static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    if (batch->size + frame.captured > batch->room) {
+        const size_t room = 2 * (batch->size + frame.captured);
+        char *more = realloc(batch->bytes, room);
+        if (!more)
+            return false;
+        batch->bytes = more;
+        batch->room = room;
+    }
+    if (frame.captured)
+        memcpy(batch->bytes + batch->size, frame.data, frame.captured);
+    const uint64_t values[ARRAYS] = {batch->size,    frame.captured,  frame.wire,
+                                     packet->number, packet->time_ns, packet->linktype,
+                                     packet->flags};
+    memcpy(batch->values + ARRAYS * batch->count++, values, sizeof values);
+    batch->size += frame.captured;
+    return true;
+}
+
+/* Reads packets until the batch is full, or the capture's end, or an error; returns the last code.
+   What waits for whoever writes gives a packet as soon as it comes. */
+static int batch_read(struct capture *self, struct batch *batch) {
+    const struct carry_capture_packet *packet;
+    int code = CARRY_CAPTURE_PACKET;
+    while (code == CARRY_CAPTURE_PACKET && batch->count < batch->most &&
+           batch->size < batch->most_bytes && !(self->waits && batch->count)) {
+        code = carry_capture_next(self->capture, &packet);
+        if (code == CARRY_CAPTURE_PACKET && !batch_add(batch, packet))
+            code = CARRY_ERROR_MEMORY;
+    }
+    return code;
+}
+
+static PyObject *array_of(const struct batch *batch, unsigned which) {
+    void *numbers;
+    PyObject *array = numbers_create(formats[which], (Py_ssize_t)batch->count, &numbers);
+    for (size_t i = 0; array && i < batch->count; i++) {
+        const uint64_t value = batch->values[ARRAYS * i + which];
+        if (formats[which] == 'Q')
+            ((uint64_t *)numbers)[i] = value;
+        else
+            ((uint32_t *)numbers)[i] = (uint32_t)value;
+    }
+    return array;
+}
+
+/* (bytes, offsets, sizes, wires, numbers, times, linktypes, flags) */
+static PyObject *batch_tuple(const struct batch *batch) {
+    PyObject *tuple = PyTuple_New(1 + ARRAYS);
+    if (tuple)
+        PyTuple_SetItem(tuple, 0, PyBytes_FromStringAndSize(batch->bytes, (Py_ssize_t)batch->size));
+    for (unsigned i = 0; tuple && i < ARRAYS; i++)
+        PyTuple_SetItem(tuple, 1 + (Py_ssize_t)i, array_of(batch, i));
+    if (PyErr_Occurred())
+        Py_CLEAR(tuple);
+    return tuple;
+}
+
+static PyObject *batch_problem(struct capture *self, int code) {
+    struct carry_capture_error error = {.code = code};
+    if (raise_kept(self))
+        return NULL;
+    if (code != CARRY_ERROR_MEMORY)
+        error = source_error(self->capture);
+    return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &error, self->name, NULL);
+}
+
+/* batch(packets, bytes): at most so many; None at the end. An error waits for the next call, if
+   there are packets before it: the library repeats it. */
+static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
+    struct capture *self = (struct capture *)object;
+    struct batch batch = {0};
+    PyObject *result = NULL;
+    Py_ssize_t packets, bytes;
+    if (!PyArg_ParseTuple(arguments, "nn", &packets, &bytes) || !is_free(self))
+        return NULL;
+    batch.most = (size_t)packets;
+    batch.most_bytes = (size_t)bytes;
+    batch.values = calloc(batch.most, ARRAYS * sizeof *batch.values);
+    if (!batch.values)
+        return PyErr_NoMemory();
+    begin(self);
+    const int code = batch_read(self, &batch);
+    end(self);
+    if (code < 0 && (!batch.count || self->error[0]))
+        result = batch_problem(self, code);
+    else if (batch.count)
+        result = batch_tuple(&batch);
+    else
+        result = Py_NewRef(Py_None);
+    free(batch.values);
+    free(batch.bytes);
+    return result;
+}
+
+/* --- Repairing --- */
+
+static bool write_object(struct capture *self, const void *bytes, size_t size) {
+    PyObject *view = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
+    PyObject *written = view ? PyObject_CallMethod(self->writer, "write", "O", view) : NULL;
+    Py_XDECREF(view);
+    bool whole = written;
+    if (written && written != Py_None && PyLong_AsSize_t(written) != size) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_OSError, "write() took only %S of %zu bytes", written, size);
+        whole = false;
+    }
+    Py_XDECREF(written);
+    return whole;
+}
+
+static int write_to_object(void *user, const void *bytes, size_t size) {
+    struct capture *self = user;
+    take(self);
+    const bool done = write_object(self, bytes, size);
+    if (!done)
+        keep_error(self);
+    let_go(self);
+    return done ? 0 : -EIO;
+}
+
+static int write_to_file(void *user, const void *bytes, size_t size) {
+    const struct capture *self = user;
+    for (size_t done = 0; done < size;) {
+        const ssize_t count = write(self->descriptor, (const char *)bytes + done, size - done);
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return 0;
+}
+
+static int rewrite_file(void *user, uint64_t offset, const void *bytes, size_t size) {
+    const struct capture *self = user;
+    for (size_t done = 0; done < size;) {
+        const ssize_t count = pwrite(self->descriptor, (const char *)bytes + done, size - done,
+                                     (off_t)(offset + done));
+        if (count < 0 && errno != EINTR)
+            return -errno;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return 0;
+}
+
+static PyObject *repairs_json(const struct fix_report *report) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return PyErr_NoMemory();
+    fix_report_json(out, report);
+    const bool whole = fclose(out) == 0;
+    PyObject *json =
+        whole ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace") : PyErr_NoMemory();
+    free(text);
+    return json;
+}
+
+static PyObject *fixed(struct capture *self, const struct carry_capture_repairs *repairs, int code,
+                       const char *output) {
+    struct fix_report report = {NULL, output, repairs, {.code = CARRY_OK}};
+    if (raise_kept(self))
+        return NULL;
+    if (code != CARRY_OK)
+        report.error = code == CARRY_ERROR_MEMORY ? (struct carry_capture_error){.code = code}
+                                                  : source_error(self->capture);
+    if (code != CARRY_OK && code != CARRY_ERROR_DAMAGED)
+        return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &report.error, self->name,
+                            NULL);
+    report.input = PyUnicode_AsUTF8AndSize(self->name, NULL);
+    return report.input ? repairs_json(&report) : NULL;
+}
+
+/* fix(descriptor or -1, file object or None, flags, verdicts, progress, output): JSON, as the tool
+   has it. Without both, nothing is written. */
+static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
+    struct capture *self = (struct capture *)object;
+    struct carry_capture_fix_options options = {.progress = take_progress, .user = self};
+    struct carry_capture_repairs *repairs = NULL;
+    PyObject *writer, *progress;
+    const char *output;
+    int descriptor;
+    if (!PyArg_ParseTuple(arguments, "iOIIOz", &descriptor, &writer, &options.packet.flags,
+                          &options.packet.fix, &progress, &output) ||
+        !is_free(self))
+        return NULL;
+    const struct carry_capture_sink file = {write_to_file, rewrite_file, self, {0}};
+    const struct carry_capture_sink other = {write_to_object, NULL, self, {0}};
+    const struct carry_capture_sink *sink = descriptor >= 0     ? &file
+                                            : writer != Py_None ? &other
+                                                                : NULL;
+    self->descriptor = descriptor;
+    self->writer = writer;
+    self->progress = progress == Py_None ? NULL : progress;
+    begin(self);
+    const int code = carry_capture_fix(self->capture, &options, sink, &repairs);
+    end(self);
+    self->writer = self->progress = NULL;
+    PyObject *json =
+        repairs ? fixed(self, repairs, code, output) : (raise_kept(self) ? NULL : PyErr_NoMemory());
+    carry_capture_repairs_free(repairs);
+    return json;
+}
+
+/* --- The type --- */
+
+static PyMethodDef methods[] = {
+    {"check", capture_check, METH_VARARGS, NULL},
+    {"batch", capture_batch, METH_VARARGS, NULL},
+    {"fix", capture_fix, METH_VARARGS, NULL},
+    {"close", capture_close, METH_NOARGS, NULL},
+    {0},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, capture_free},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "libcarry._carry.Capture",
+    .basicsize = sizeof(struct capture),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};
+
+bool capture_types(PyObject *module, struct module_state *state) {
+    return (state->capture = module_type(module, &spec, "Capture"));
+}
+
+PyMethodDef capture_methods[] = {
+    {"open_path", open_path, METH_VARARGS, NULL},
+    {"open_bytes", open_bytes, METH_VARARGS, NULL},
+    {"open_object", open_object, METH_VARARGS, NULL},
+    {0},
+};

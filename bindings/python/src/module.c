@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "module.h"
+
+#include <carry/carry.h>
+
+#include "common/text.h"
+#include "errors.h"
+
+struct module_state *module_state(PyObject *module) {
+    return PyModule_GetState(module);
+}
+
+struct module_state *module_state_of(PyTypeObject *type) {
+    return PyType_GetModuleState(type);
+}
+
+PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *public_name) {
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type && public_name && PyModule_AddObjectRef(module, public_name, type) < 0)
+        Py_CLEAR(type);
+    return (PyTypeObject *)type;
+}
+
+/* ("good", "bad", ...): the names in the order of their numbers. */
+static PyObject *names(const char *(*name)(unsigned), unsigned count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (unsigned i = 0; tuple && i < count; i++) {
+        PyObject *text = PyUnicode_InternFromString(name(i));
+        if (!text || PyTuple_SetItem(tuple, i, text) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static bool add(PyObject *module, const char *name, PyObject *object) {
+    int result = object ? PyModule_AddObjectRef(module, name, object) : -1;
+    Py_XDECREF(object);
+    return result == 0;
+}
+
+static bool add_names(PyObject *module) {
+    return add(module, "PROTOCOLS", names(carry_packet_protocol_name, CARRY_PROTOCOL_COUNT)) &&
+           add(module, "VERDICTS", names(carry_packet_verdict_name, CARRY_VERDICT_COUNT)) &&
+           add(module, "REASONS", names(carry_packet_reason_name, CARRY_REASON_COUNT)) &&
+           add(module, "CAUSES", names(carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           PyModule_AddStringConstant(module, "__version__", carry_version_text()) == 0;
+}
+
+static int execute(PyObject *module) {
+    struct module_state *state = module_state(module);
+    text_use_colours(COLOURS_NEVER);
+    PyMethodDef *const methods[] = {sum_methods, packet_methods, capture_methods, table_methods};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (PyModule_AddFunctions(module, methods[i]) < 0)
+            return -1;
+    return errors_create(module, state) && packet_types(module, state) &&
+                   capture_types(module, state) && result_types(module, state) &&
+                   table_types(module, state) && add_names(module)
+               ? 0
+               : -1;
+}
+
+/* Each object that a module's state refers to. */
+#define FOR_EACH_OBJECT(state, do)                                                                 \
+    do                                                                                             \
+        ((state)->capture_error);                                                                  \
+    do                                                                                             \
+        ((state)->capture_damaged);                                                                \
+    do                                                                                             \
+        ((state)->not_a_capture);                                                                  \
+    do                                                                                             \
+        ((state)->packet_sum);                                                                     \
+    do                                                                                             \
+        ((state)->packet_sums);                                                                    \
+    do                                                                                             \
+        ((state)->finding);                                                                        \
+    do                                                                                             \
+        ((state)->capture);                                                                        \
+    do                                                                                             \
+        ((state)->result);                                                                         \
+    do                                                                                             \
+    ((state)->table)
+
+static int traverse(PyObject *module, visitproc visit, void *arg) {
+    struct module_state *state = module_state(module);
+    FOR_EACH_OBJECT(state, Py_VISIT);
+    return 0;
+}
+
+static int clear(PyObject *module) {
+    struct module_state *state = module_state(module);
+    FOR_EACH_OBJECT(state, Py_CLEAR);
+    return 0;
+}
+
+static void release(void *module) {
+    clear(module);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "libcarry._carry",
+    .m_doc = "The part of libcarry that is written in C. Use the package, libcarry.",
+    .m_size = sizeof(struct module_state),
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+PyMODINIT_FUNC PyInit__carry(void);
+
+PyMODINIT_FUNC PyInit__carry(void) {
+    return PyModuleDef_Init(&definition);
+}

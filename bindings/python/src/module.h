@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libcarry._carry: what the package needs in C, by Python's stable ABI.
+ *
+ * Contract shared by all functions that Python calls:
+ *  - bytes come by the buffer protocol, and are neither copied nor resized while they are used;
+ *  - whoever sums or reads lets other threads run meanwhile, except for small buffers, where that
+ *    would take longer than the sum;
+ *  - objects of this module may be used by one thread at a time: another one gets RuntimeError.
+ */
+#ifndef CARRY_PYTHON_MODULE_H
+#define CARRY_PYTHON_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <carry/capture.h>
+
+/* What a module object holds; one for each interpreter. */
+struct module_state {
+    PyObject *capture_error; /* exceptions; see errors.c */
+    PyObject *capture_damaged;
+    PyObject *not_a_capture;
+    PyTypeObject *packet_sum; /* types */
+    PyTypeObject *packet_sums;
+    PyTypeObject *finding;
+    PyTypeObject *capture;
+    PyTypeObject *result;
+    PyTypeObject *table;
+};
+
+struct module_state *module_state(PyObject *module);
+struct module_state *module_state_of(PyTypeObject *type);
+
+/* The functions of each file, ended by a row of zeros; added to the module by module.c. */
+extern PyMethodDef sum_methods[], packet_methods[], capture_methods[], table_methods[];
+
+/* Make the types of each file; false with an exception set. */
+bool packet_types(PyObject *module, struct module_state *state);
+bool capture_types(PyObject *module, struct module_state *state);
+bool result_types(PyObject *module, struct module_state *state);
+bool table_types(PyObject *module, struct module_state *state);
+
+/* Makes a type from its description, and gives it to the module unless its name is to stay inside.
+ */
+PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *public_name);
+
+/* --- Arguments --- */
+
+/* Bytes in one piece; false with an exception set. To be released by PyBuffer_Release(). */
+bool argument_bytes(PyObject *object, Py_buffer *bytes);
+bool argument_writable(PyObject *object, Py_buffer *bytes);
+
+/* A number from 0 to `largest`; false with an exception set that names the argument. */
+bool argument_number(PyObject *object, const char *name, uint64_t largest, uint64_t *number);
+
+/* True if there are from `least` to `most` arguments; else false with an exception set. */
+bool argument_count(const char *function, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most);
+
+/* An array of integers, of 4 or 8 bytes each: NumPy's, array.array's, a memoryview's. */
+struct numbers {
+    Py_buffer view;
+    Py_ssize_t count;
+    bool is_wide, is_signed;
+};
+
+bool numbers_open(struct numbers *numbers, PyObject *object, const char *name);
+void numbers_close(struct numbers *numbers);
+
+/* The number at `index`; UINT64_MAX for a negative one. */
+uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index);
+
+/* Many runs of bytes in one buffer. */
+struct runs {
+    Py_buffer bytes;
+    struct numbers offsets, sizes;
+    Py_ssize_t count;
+};
+
+/* Opens them and sees that each lies inside; false with an exception set that names the first one
+   that does not. */
+bool runs_open(struct runs *runs, PyObject *bytes, PyObject *offsets, PyObject *sizes,
+               bool writable);
+void runs_close(struct runs *runs);
+
+static inline const uint8_t *run_data(const struct runs *runs, Py_ssize_t index) {
+    return (const uint8_t *)runs->bytes.buf + numbers_at(&runs->offsets, index);
+}
+
+static inline size_t run_size(const struct runs *runs, Py_ssize_t index) {
+    return (size_t)numbers_at(&runs->sizes, index);
+}
+
+/* A new memoryview of `count` numbers, of a format of the struct module, at *numbers. */
+PyObject *numbers_create(char format, Py_ssize_t count, void **numbers);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/page_parts.h"
+#include "capture/report.h"
+#include "capture/report_parts.h"
+#include "capture/source.h"
+#include "tables.h"
+
+/* --- What was found --- */
+
+struct found *found_create(struct carry_capture_summary *summary, const char *name) {
+    const size_t size = strlen(name) + 1;
+    struct found *found = calloc(1, sizeof *found + size);
+    if (!found) {
+        carry_capture_summary_free(summary);
+        return NULL;
+    }
+    found->users = 1;
+    found->summary = summary;
+    memcpy(found->name, name, size);
+    while (carry_capture_kept(summary, found->kept))
+        found->kept++;
+    return found;
+}
+
+struct found *found_use(struct found *found) {
+    found->users++;
+    return found;
+}
+
+void found_release(struct found *found) {
+    if (!found || --found->users)
+        return;
+    carry_capture_summary_free(found->summary);
+    free(found);
+}
+
+const char *found_status(const struct found *found) {
+    if (found->error.code == CARRY_OK)
+        return carry_capture_outcome_name(carry_capture_outcome(found->summary, found->wrong));
+    return source_is_damaged(found->error.code) ? "damaged" : "failed";
+}
+
+/* --- The object --- */
+
+struct result {
+    PyObject_HEAD;
+    struct found *found;
+};
+
+PyObject *result_create(struct module_state *state, struct found *found) {
+    struct result *result = PyObject_New(struct result, state->result);
+    if (!result) {
+        found_release(found);
+        return NULL;
+    }
+    result->found = found;
+    return (PyObject *)result;
+}
+
+const struct found *result_found(PyObject *result) {
+    return ((const struct result *)result)->found;
+}
+
+static void result_free(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    found_release(((struct result *)self)->found);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* What a writer of the tool's reports writes, as a string. */
+typedef void write_fn(FILE *out, const struct found *found);
+
+static PyObject *written(const struct found *found, write_fn *write) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return PyErr_NoMemory();
+    write(out, found);
+    const bool whole = fclose(out) == 0;
+    PyObject *string =
+        whole ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace") : PyErr_NoMemory();
+    free(text);
+    return string;
+}
+
+static struct report report_of(const struct found *found) {
+    return (struct report){found->name, found->summary, found->wrong, found->listed, found->error};
+}
+
+static void write_text(FILE *out, const struct found *found) {
+    const struct report report = report_of(found);
+    report_text(out, &report);
+}
+
+static void write_json(FILE *out, const struct found *found) {
+    const struct report report = report_of(found);
+    report_json(out, &report);
+}
+
+static void write_html(FILE *out, const struct found *found) {
+    page_write_sections(out, found->summary);
+}
+
+static void write_outcome(FILE *out, const struct found *found) {
+    report_write_outcome(out, found->summary, found->wrong);
+}
+
+#define WRITTEN(name)                                                                              \
+    static PyObject *result_##name(PyObject *self, PyObject *none) {                               \
+        (void)none;                                                                                \
+        return written(result_found(self), write_##name);                                          \
+    }
+
+WRITTEN(text)
+WRITTEN(json)
+WRITTEN(html)
+WRITTEN(outcome)
+#undef WRITTEN
+
+static PyObject *result_status(PyObject *self, PyObject *none) {
+    (void)none;
+    return PyUnicode_InternFromString(found_status(result_found(self)));
+}
+
+static PyObject *result_complete(PyObject *self, PyObject *none) {
+    const struct found *found = result_found(self);
+    (void)none;
+    return PyBool_FromLong(found->error.code == CARRY_OK &&
+                           carry_capture_is_complete(found->summary, found->wrong));
+}
+
+static Py_ssize_t result_length(PyObject *self) {
+    return (Py_ssize_t)result_found(self)->kept;
+}
+
+static PyObject *result_item(PyObject *self, Py_ssize_t index) {
+    return tables_finding(module_state_of(Py_TYPE(self)), result_found(self), index);
+}
+
+static PyObject *result_listed(PyObject *self, PyObject *none) {
+    const struct found *found = result_found(self);
+    (void)none;
+    return PyLong_FromUnsignedLongLong(carry_capture_total(found->summary, found->listed));
+}
+
+static PyObject *result_table(PyObject *self, PyObject *name) {
+    struct result *result = (struct result *)self;
+    return tables_create(module_state_of(Py_TYPE(self)), result->found, name);
+}
+
+static PyMethodDef result_methods[] = {
+    {"text", result_text, METH_NOARGS, NULL},
+    {"json", result_json, METH_NOARGS, NULL},
+    {"html", result_html, METH_NOARGS, NULL},
+    {"outcome", result_outcome, METH_NOARGS, NULL},
+    {"status", result_status, METH_NOARGS, NULL},
+    {"complete", result_complete, METH_NOARGS, NULL},
+    {"listed", result_listed, METH_NOARGS, NULL},
+    {"table", result_table, METH_O, NULL},
+    {0},
+};
+
+static PyType_Slot result_slots[] = {
+    {Py_tp_dealloc, result_free},
+    {Py_tp_methods, result_methods},
+    {Py_sq_length, result_length},
+    {Py_sq_item, result_item},
+    {0, NULL},
+};
+
+static PyType_Spec result_spec = {
+    .name = "libcarry._carry.Result",
+    .basicsize = sizeof(struct result),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = result_slots,
+};
+
+bool result_types(PyObject *module, struct module_state *state) {
+    return (state->result = module_type(module, &result_spec, "Result"));
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums of bytes: <carry/sum.h> and <carry/crc.h>. */
+#include "module.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include <carry/crc.h>
+#include <carry/sum.h>
+
+/*
+ * Bytes from which on other threads run meanwhile. To let them takes about 60 ns here (Zen 1),
+ * which is a sum of so many bytes; hashlib has the same limit.
+ */
+#define SHARE_FROM 2048
+
+/* Runs a statement while other threads may run, if there is enough to do. */
+#define SHARED(size, statement)                                                                    \
+    do {                                                                                           \
+        PyThreadState *thread_ = (size) >= SHARE_FROM ? PyEval_SaveThread() : NULL;                \
+        statement;                                                                                 \
+        if (thread_)                                                                               \
+            PyEval_RestoreThread(thread_);                                                         \
+    } while (0)
+
+/* A checksum as packets show it, a big-endian number, from one in memory order; and back. */
+static uint16_t swapped(uint16_t check) {
+    const union {
+        uint16_t number;
+        uint8_t bytes[2];
+    } memory = {.number = check};
+    return (uint16_t)(memory.bytes[0] << 8 | memory.bytes[1]);
+}
+
+/* The optional argument `index`, a partial sum or a CRC. */
+static bool seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index, uint32_t *sum) {
+    uint64_t number = 0;
+    if (count > index && !argument_number(arguments[index], "sum", UINT32_MAX, &number))
+        return false;
+    *sum = (uint32_t)number;
+    return true;
+}
+
+/* --- Of one buffer --- */
+
+/* carry_sum() or carry_crc32c() of the arguments (data, sum=0); false with an exception set. */
+static bool sum_bytes(const char *name, carry_sum_fn *function, PyObject *const *arguments,
+                      Py_ssize_t count, uint32_t *sum) {
+    Py_buffer bytes;
+    if (!argument_count(name, count, 1, 2) || !seed(arguments, count, 1, sum) ||
+        !argument_bytes(arguments[0], &bytes))
+        return false;
+    SHARED(bytes.len, *sum = function(bytes.buf, (size_t)bytes.len, *sum));
+    PyBuffer_Release(&bytes);
+    return true;
+}
+
+static PyObject *sum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    uint32_t sum;
+    (void)module;
+    return sum_bytes("sum", carry_sum_call, arguments, count, &sum) ? PyLong_FromUnsignedLong(sum)
+                                                                    : NULL;
+}
+
+static PyObject *checksum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    uint32_t sum;
+    (void)module;
+    return sum_bytes("checksum", carry_sum_call, arguments, count, &sum)
+               ? PyLong_FromUnsignedLong(swapped(carry_sum_finish(sum)))
+               : NULL;
+}
+
+static PyObject *crc32c(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    uint32_t crc;
+    (void)module;
+    return sum_bytes("crc32c", carry_crc32c, arguments, count, &crc) ? PyLong_FromUnsignedLong(crc)
+                                                                     : NULL;
+}
+
+static bool overlap(const Py_buffer *a, const Py_buffer *b) {
+    const uintptr_t start_a = (uintptr_t)a->buf, start_b = (uintptr_t)b->buf;
+    return start_a < start_b + (size_t)b->len && start_b < start_a + (size_t)a->len;
+}
+
+static PyObject *copy_buffers(const Py_buffer *to, const Py_buffer *from, uint32_t sum) {
+    if (to->len != from->len)
+        return PyErr_Format(PyExc_ValueError, "the target has %zd bytes, but the source %zd",
+                            to->len, from->len);
+    if (overlap(to, from))
+        return PyErr_Format(PyExc_ValueError, "target and source overlap");
+    SHARED(to->len, sum = carry_sum_copy(to->buf, from->buf, (size_t)to->len, sum));
+    return PyLong_FromUnsignedLong(sum);
+}
+
+static PyObject *copy_sum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    Py_buffer to, from;
+    PyObject *result = NULL;
+    uint32_t sum;
+    (void)module;
+    if (!argument_count("copy_sum", count, 2, 3) || !seed(arguments, count, 2, &sum) ||
+        !argument_writable(arguments[0], &to))
+        return NULL;
+    if (argument_bytes(arguments[1], &from)) {
+        result = copy_buffers(&to, &from, sum);
+        PyBuffer_Release(&from);
+    }
+    PyBuffer_Release(&to);
+    return result;
+}
+
+/* --- Of sums --- */
+
+static PyObject *finish(PyObject *module, PyObject *argument) {
+    uint64_t sum;
+    (void)module;
+    return argument_number(argument, "sum", UINT32_MAX, &sum)
+               ? PyLong_FromUnsignedLong(swapped(carry_sum_finish((uint32_t)sum)))
+               : NULL;
+}
+
+static PyObject *finish_nonzero(PyObject *module, PyObject *argument) {
+    uint64_t sum;
+    (void)module;
+    return argument_number(argument, "sum", UINT32_MAX, &sum)
+               ? PyLong_FromUnsignedLong(swapped(carry_sum_finish_nonzero((uint32_t)sum)))
+               : NULL;
+}
+
+static PyObject *combine(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    uint64_t a, b, offset;
+    (void)module;
+    if (!argument_count("combine", count, 3, 3) ||
+        !argument_number(arguments[0], "a", UINT32_MAX, &a) ||
+        !argument_number(arguments[1], "b", UINT32_MAX, &b) ||
+        !argument_number(arguments[2], "offset_of_b", UINT64_MAX, &offset))
+        return NULL;
+    return PyLong_FromUnsignedLong(
+        carry_sum_combine((uint32_t)a, (uint32_t)b, (size_t)(offset & 1)));
+}
+
+static PyObject *update_by(uint16_t check, const Py_buffer *old, const Py_buffer *new) {
+    if (old->len != new->len || old->len % 2)
+        return PyErr_Format(PyExc_ValueError,
+                            "the bytes before and after must be equally many, and an even number "
+                            "(%zd and %zd given)",
+                            old->len, new->len);
+    return PyLong_FromUnsignedLong(
+        swapped(carry_sum_update(swapped(check), old->buf, new->buf, (size_t)old->len)));
+}
+
+static PyObject *update(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    Py_buffer old, new;
+    uint64_t check;
+    PyObject *result = NULL;
+    (void)module;
+    if (!argument_count("update", count, 3, 3) ||
+        !argument_number(arguments[0], "check", UINT16_MAX, &check) ||
+        !argument_bytes(arguments[1], &old))
+        return NULL;
+    if (argument_bytes(arguments[2], &new)) {
+        result = update_by((uint16_t)check, &old, &new);
+        PyBuffer_Release(&new);
+    }
+    PyBuffer_Release(&old);
+    return result;
+}
+
+/* --- Pseudo-headers --- */
+
+static bool address_problem(PyObject *object, size_t size) {
+    PyErr_Format(PyExc_ValueError,
+                 "%R is no address of IPv%d: give text, %zu bytes, or an object "
+                 "of ipaddress",
+                 object, size == 4 ? 4 : 6, size);
+    return false;
+}
+
+static bool address_text_bytes(PyObject *text, uint8_t *address, size_t size) {
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, NULL);
+    if (!utf8)
+        return false;
+    return inet_pton(size == 4 ? AF_INET : AF_INET6, utf8, address) == 1 ||
+           address_problem(text, size);
+}
+
+static bool address_raw(PyObject *object, uint8_t *address, size_t size) {
+    Py_buffer bytes;
+    if (!argument_bytes(object, &bytes))
+        return false;
+    bool fits = (size_t)bytes.len == size;
+    if (fits)
+        memcpy(address, bytes.buf, size);
+    PyBuffer_Release(&bytes);
+    return fits || address_problem(object, size);
+}
+
+/* An address as text, as bytes, or as ipaddress has it. */
+static bool address_bytes(PyObject *object, uint8_t *address, size_t size) {
+    if (PyUnicode_Check(object))
+        return address_text_bytes(object, address, size);
+    if (PyObject_CheckBuffer(object))
+        return address_raw(object, address, size);
+    PyObject *packed = PyObject_GetAttrString(object, "packed");
+    if (!packed)
+        return address_problem(object, size);
+    bool fits = address_raw(packed, address, size);
+    Py_DECREF(packed);
+    return fits;
+}
+
+typedef uint32_t pseudo_fn(const void *src, const void *dst, uint8_t protocol, uint32_t size,
+                           uint32_t sum);
+
+static PyObject *pseudo(const char *name, pseudo_fn *function, size_t address_size,
+                        PyObject *const *arguments, Py_ssize_t count) {
+    uint8_t src[16], dst[16];
+    uint64_t protocol, size;
+    uint32_t sum;
+    if (!argument_count(name, count, 4, 5) || !address_bytes(arguments[0], src, address_size) ||
+        !address_bytes(arguments[1], dst, address_size) ||
+        !argument_number(arguments[2], "protocol", UINT8_MAX, &protocol) ||
+        !argument_number(arguments[3], "size", UINT32_MAX, &size) ||
+        !seed(arguments, count, 4, &sum))
+        return NULL;
+    return PyLong_FromUnsignedLong(function(src, dst, (uint8_t)protocol, (uint32_t)size, sum));
+}
+
+static PyObject *pseudo4(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    return pseudo("pseudo4", carry_sum_pseudo4, 4, arguments, count);
+}
+
+static PyObject *pseudo6(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    return pseudo("pseudo6", carry_sum_pseudo6, 16, arguments, count);
+}
+
+/* --- Of many buffers --- */
+
+/* Where results go: the caller's array, or a new one. */
+struct results {
+    PyObject *object;
+    Py_buffer view; /* of the caller's */
+    void *numbers;
+};
+
+static bool results_fit(struct results *results, Py_ssize_t count, Py_ssize_t size) {
+    if (results->view.itemsize == size && results->view.len == count * size)
+        return true;
+    PyErr_Format(PyExc_ValueError, "out must be an array of %zd integers of %zd bytes", count,
+                 size);
+    PyBuffer_Release(&results->view);
+    return false;
+}
+
+static bool results_open(struct results *results, PyObject *out, char format, Py_ssize_t count) {
+    *results = (struct results){0};
+    if (out == Py_None) {
+        results->object = numbers_create(format, count, &results->numbers);
+        return results->object;
+    }
+    if (PyObject_GetBuffer(out, &results->view, PyBUF_WRITABLE | PyBUF_ND) < 0 ||
+        !results_fit(results, count, format == 'I' ? 4 : 2))
+        return false;
+    Py_INCREF(out);
+    results->object = out;
+    results->numbers = results->view.buf;
+    return true;
+}
+
+static PyObject *results_close(struct results *results) {
+    PyBuffer_Release(&results->view);
+    return results->object;
+}
+
+/* The loop that a program in C has, with the seeds of the caller, or 0. */
+static void sum_runs(const struct runs *runs, const struct numbers *seeds, bool is_finished,
+                     void *results) {
+    for (Py_ssize_t i = 0; i < runs->count; i++) {
+        const uint32_t start = seeds->count ? (uint32_t)numbers_at(seeds, i) : 0;
+        const uint32_t sum = carry_sum_call(run_data(runs, i), run_size(runs, i), start);
+        if (is_finished)
+            ((uint16_t *)results)[i] = swapped(carry_sum_finish(sum));
+        else
+            ((uint32_t *)results)[i] = sum;
+    }
+}
+
+static bool seeds_open(struct numbers *seeds, PyObject *object, Py_ssize_t count) {
+    *seeds = (struct numbers){0};
+    if (object == Py_None)
+        return true;
+    if (!numbers_open(seeds, object, "sums"))
+        return false;
+    if (seeds->count == count)
+        return true;
+    PyErr_Format(PyExc_ValueError, "there are %zd sums, but %zd offsets", seeds->count, count);
+    numbers_close(seeds);
+    return false;
+}
+
+static PyObject *sum_many_runs(const struct runs *runs, PyObject *sums, PyObject *out,
+                               bool is_finished) {
+    struct numbers seeds;
+    struct results results;
+    PyObject *object = NULL;
+    if (!seeds_open(&seeds, sums, runs->count))
+        return NULL;
+    if (results_open(&results, out, is_finished ? 'H' : 'I', runs->count)) {
+        SHARED(runs->bytes.len, sum_runs(runs, &seeds, is_finished, results.numbers));
+        object = results_close(&results);
+    }
+    numbers_close(&seeds);
+    return object;
+}
+
+static PyObject *sum_many_of(PyObject *arguments, PyObject *keywords, bool is_finished) {
+    static char *const names[] = {"data", "offsets", "sizes", "sums", "out", NULL};
+    PyObject *data, *offsets, *sizes, *sums = Py_None, *out = Py_None, *result;
+    struct runs runs;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OO", (char **)names, &data,
+                                     &offsets, &sizes, &sums, &out) ||
+        !runs_open(&runs, data, offsets, sizes, false))
+        return NULL;
+    result = sum_many_runs(&runs, sums, out, is_finished);
+    runs_close(&runs);
+    return result;
+}
+
+static PyObject *sum_many(PyObject *module, PyObject *arguments, PyObject *keywords) {
+    (void)module;
+    return sum_many_of(arguments, keywords, false);
+}
+
+static PyObject *checksum_many(PyObject *module, PyObject *arguments, PyObject *keywords) {
+    (void)module;
+    return sum_many_of(arguments, keywords, true);
+}
+
+/* --- The functions --- */
+
+#define FAST(name, function, text)                                                                 \
+    { name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL, text }
+#define KEYWORDS(name, function, text)                                                             \
+    { name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, text }
+
+PyMethodDef sum_methods[] = {
+    FAST("sum", sum,
+         "sum(data, sum=0, /)\n--\n\n"
+         "The partial sum (RFC 1071) of the bytes of `data`, added to the partial sum `sum`.\n\n"
+         "Any object with contiguous bytes will do: bytes, bytearray, memoryview, mmap, a NumPy\n"
+         "array. finish() turns a partial sum into a checksum. Sums of chunks of an even size\n"
+         "may be passed on; combine() joins others."),
+    FAST("checksum", checksum,
+         "checksum(data, sum=0, /)\n--\n\n"
+         "finish(sum(data, sum)): the Internet checksum, as the number that packets show.\n\n"
+         "It is 0 if `data` includes its own checksum and that is right."),
+    FAST("crc32c", crc32c,
+         "crc32c(data, crc=0, /)\n--\n\n"
+         "The CRC32c of the bytes that gave `crc`, followed by those of `data`."),
+    FAST("copy_sum", copy_sum,
+         "copy_sum(target, source, sum=0, /)\n--\n\n"
+         "Copies all bytes of `source` to `target`, of the same size, and returns their partial\n"
+         "sum, added to `sum`, in one pass. The two must not overlap."),
+    {"finish", finish, METH_O,
+     "finish(sum, /)\n--\n\n"
+     "The checksum of a partial sum, as the number that packets show: store it big-endian,\n"
+     "as check.to_bytes(2, 'big') or struct's '!H'."},
+    {"finish_nonzero", finish_nonzero, METH_O,
+     "finish_nonzero(sum, /)\n--\n\n"
+     "finish(), with 0xffff for 0: in UDP a stored 0 means that there is no checksum."},
+    FAST("combine", combine,
+         "combine(a, b, offset_of_b, /)\n--\n\n"
+         "Joins the partial sums of two neighbouring runs. `b` starts `offset_of_b` bytes after\n"
+         "the start of `a`; of it only matters whether it is odd."),
+    FAST("update", update,
+         "update(check, old, new, /)\n--\n\n"
+         "The checksum after a change (RFC 1624) of covered bytes from `old` to `new`, at an\n"
+         "even offset. `check` and the result are numbers as packets show them."),
+    FAST("pseudo4", pseudo4,
+         "pseudo4(src, dst, protocol, size, sum=0, /)\n--\n\n"
+         "The partial sum of the pseudo-header of IPv4, added to `sum`. Addresses are text,\n"
+         "4 bytes, or objects of ipaddress. `size` counts the transport header and its data."),
+    FAST("pseudo6", pseudo6,
+         "pseudo6(src, dst, next_header, size, sum=0, /)\n--\n\n"
+         "The same for IPv6, with addresses of 16 bytes."),
+    KEYWORDS(
+        "sum_many", sum_many,
+        "sum_many(data, offsets, sizes, *, sums=None, out=None)\n--\n\n"
+        "The partial sums of many runs of bytes in one buffer: run i has sizes[i] bytes, from\n"
+        "offsets[i] on. Returns `out`, or a new memoryview of uint32. `offsets`, `sizes` and\n"
+        "`sums`, to which the sums are added, are arrays of integers of 4 or 8 bytes."),
+    KEYWORDS(
+        "checksum_many", checksum_many,
+        "checksum_many(data, offsets, sizes, *, sums=None, out=None)\n--\n\n"
+        "sum_many(), finished: checksums as the numbers that packets show, in a memoryview of\n"
+        "uint16."),
+    {0},
+};

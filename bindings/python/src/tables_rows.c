@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables, and the values of their columns. */
+#include "tables.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+/* --- Values --- */
+
+static void put_number(struct cell *cell, uint64_t number) {
+    cell->number = number;
+}
+
+static void put_number_or_null(struct cell *cell, bool is_known, uint64_t number) {
+    cell->is_null = !is_known;
+    cell->number = number;
+}
+
+/* NULL is null. */
+static void put_text(struct cell *cell, const char *text) {
+    cell->is_null = !text;
+    cell->text = text ? text : "";
+    cell->size = strlen(cell->text);
+}
+
+/* inet_ntop() takes ten times as long, for most of what captures hold. */
+static size_t ipv4_text(char *text, const uint8_t *bytes) {
+    char *out = text;
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned byte = bytes[i];
+        if (i)
+            *out++ = '.';
+        if (byte >= 100)
+            *out++ = (char)('0' + byte / 100);
+        if (byte >= 10)
+            *out++ = (char)('0' + byte / 10 % 10);
+        *out++ = (char)('0' + byte % 10);
+    }
+    return (size_t)(out - text);
+}
+
+static void put_address(struct cell *cell, const struct carry_capture_address *address) {
+    cell->is_null = !address->version;
+    cell->text = cell->room;
+    if (address->version == 4)
+        cell->size = ipv4_text(cell->room, address->bytes);
+    else if (address->version)
+        cell->size = strlen(inet_ntop(AF_INET6, address->bytes, cell->room, sizeof cell->room));
+}
+
+/* --- Files --- */
+
+static void put_files_file(struct cell *cell, const struct row *row) {
+    put_text(cell, row->found->name);
+}
+
+static void put_files_size(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->found->size, row->found->size);
+}
+
+static void put_files_packets(struct cell *cell, const struct row *row) {
+    put_number(cell, carry_capture_totals(row->found->summary)->packets);
+}
+
+static void put_files_bytes(struct cell *cell, const struct row *row) {
+    put_number(cell, carry_capture_totals(row->found->summary)->bytes);
+}
+
+static void put_files_status(struct cell *cell, const struct row *row) {
+    put_text(cell, found_status(row->found));
+}
+
+static void put_files_damage_offset(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->found->error.code != CARRY_OK, row->found->error.offset);
+}
+
+static void put_files_damage_reason(struct cell *cell, const struct row *row) {
+    put_text(cell, row->found->error.code != CARRY_OK ? row->found->error.text : NULL);
+}
+
+static void put_files_version(struct cell *cell, const struct row *row) {
+    (void)row;
+    put_text(cell, carry_version_text());
+}
+
+static bool files_row(struct row *row, size_t index) {
+    (void)row;
+    return index == 0;
+}
+
+/* --- Counts --- */
+
+static void put_counts_file(struct cell *cell, const struct row *row) {
+    put_text(cell, row->found->name);
+}
+
+static void put_counts_protocol(struct cell *cell, const struct row *row) {
+    put_text(cell, carry_packet_protocol_name(row->protocol));
+}
+
+static void put_counts_verdict(struct cell *cell, const struct row *row) {
+    put_text(cell, carry_packet_verdict_name(row->verdict));
+}
+
+static void put_counts_reason(struct cell *cell, const struct row *row) {
+    put_text(cell, row->reason ? carry_packet_reason_name(row->reason) : NULL);
+}
+
+static uint64_t count_of(const struct row *row) {
+    return row->reason ? carry_capture_reason_count(row->found->summary, row->protocol, row->reason)
+                       : carry_capture_count(row->found->summary, row->protocol, row->verdict);
+}
+
+static void put_counts_checksums(struct cell *cell, const struct row *row) {
+    put_number(cell, count_of(row));
+}
+
+/* Unverifiable ones are counted by reason, all others by verdict. */
+static bool counts_row(struct row *row, size_t index) {
+    for (row->protocol = 0; row->protocol < CARRY_PROTOCOL_COUNT; row->protocol++)
+        for (row->verdict = 0; row->verdict < CARRY_VERDICT_COUNT; row->verdict++) {
+            const bool has_reasons = row->verdict == CARRY_VERDICT_UNVERIFIABLE;
+            const unsigned end = has_reasons ? CARRY_REASON_COUNT : CARRY_REASON_NONE + 1;
+            for (row->reason = has_reasons; row->reason < end; row->reason++)
+                if (count_of(row) && !index--)
+                    return true;
+        }
+    return false;
+}
+
+/* --- Findings --- */
+
+static void put_findings_file(struct cell *cell, const struct row *row) {
+    put_text(cell, row->found->name);
+}
+
+static void put_findings_frame_number(struct cell *cell, const struct row *row) {
+    put_number(cell, row->finding->number);
+}
+
+static void put_findings_frame_time(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->finding->time_ns && row->finding->time_ns <= INT64_MAX,
+                       row->finding->time_ns);
+}
+
+static void put_findings_protocol(struct cell *cell, const struct row *row) {
+    put_text(cell, carry_packet_protocol_name(row->finding->sum.protocol));
+}
+
+static void put_findings_verdict(struct cell *cell, const struct row *row) {
+    put_text(cell, carry_packet_verdict_name(row->finding->sum.verdict));
+}
+
+static void put_findings_cause(struct cell *cell, const struct row *row) {
+    const unsigned cause = row->finding->cause;
+    put_text(cell, cause ? carry_capture_cause_name(cause) : NULL);
+}
+
+static void put_findings_certain(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->finding->certainty != CARRY_CAPTURE_COMPUTED,
+                       row->finding->certainty == CARRY_CAPTURE_CERTAIN);
+}
+
+static void put_findings_src_ip(struct cell *cell, const struct row *row) {
+    put_address(cell, &row->finding->from);
+}
+
+static void put_findings_dst_ip(struct cell *cell, const struct row *row) {
+    put_address(cell, &row->finding->to);
+}
+
+static void put_findings_src_port(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->finding->from_port >= 0, (uint64_t)row->finding->from_port);
+}
+
+static void put_findings_dst_port(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->finding->to_port >= 0, (uint64_t)row->finding->to_port);
+}
+
+static void put_findings_stored(struct cell *cell, const struct row *row) {
+    put_number(cell, row->finding->sum.stored);
+}
+
+static void put_findings_expected(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, carry_capture_has_expected(&row->finding->sum),
+                       row->finding->sum.expected);
+}
+
+static void put_findings_file_offset(struct cell *cell, const struct row *row) {
+    put_number_or_null(cell, row->finding->offset != CARRY_CAPTURE_NOWHERE, row->finding->offset);
+}
+
+static bool findings_row(struct row *row, size_t index) {
+    return (row->finding = carry_capture_kept(row->found->summary, index));
+}
+
+/* --- The tables --- */
+
+#define COLUMN(table, name, type, is_nullable, text)                                               \
+    {#name, COLUMN_##type, is_nullable, put_##table##_##name, text},
+
+static const struct column files[] = {
+#define FILES(...) COLUMN(files, __VA_ARGS__)
+#include "tables.def"
+};
+
+static const struct column counts[] = {
+#define COUNTS(...) COLUMN(counts, __VA_ARGS__)
+#include "tables.def"
+};
+
+static const struct column findings[] = {
+#define FINDINGS(...) COLUMN(findings, __VA_ARGS__)
+#include "tables.def"
+};
+
+#define TABLE(name)                                                                                \
+    { #name, name, sizeof name / sizeof *name, name##_row }
+
+static const struct table tables[] = {TABLE(files), TABLE(counts), TABLE(findings)};
+
+const struct table *table_at(size_t index) {
+    return index < sizeof tables / sizeof *tables ? &tables[index] : NULL;
+}
+
+const struct table *table_named(const char *name) {
+    const struct table *table;
+    for (size_t i = 0; (table = table_at(i)) && strcmp(table->name, name) != 0; i++)
+        ;
+    return table;
+}
