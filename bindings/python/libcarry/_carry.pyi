@@ -11,6 +11,7 @@ PROTOCOLS: Final[tuple[str, ...]]
 VERDICTS: Final[tuple[str, ...]]
 REASONS: Final[tuple[str, ...]]
 CAUSES: Final[tuple[str, ...]]
+CAUSE_WORDS: Final[tuple[str, ...]]
 
 class CaptureError(ValueError):
     name: str

@@ -246,6 +246,7 @@ def check(
     udp6_zero_absent: bool = False,
     progress: Progress | bool | None = None,
     on_damage: Literal["raise", "report"] = "raise",
+    name: str | None = None,
 ) -> Report:
     """Verifies every checksum of a capture.
 
@@ -261,7 +262,8 @@ def check(
     Ctrl-C ends the check.
 
     A damaged capture raises CaptureDamaged, which has the report on what comes before the damage;
-    with on_damage='report' that report is returned.
+    with on_damage='report' that report is returned. `name` is what the report calls the capture
+    (by default its path or URL).
     """
     if on_damage not in ("raise", "report"):
         raise ValueError(f"on_damage must be 'raise' or 'report', not {on_damage!r}")
@@ -275,7 +277,7 @@ def check(
             raise ValueError(f"{name} must be from 0 to 2,147,483,647")
     flags = flag_bits(tunnels, udp6_zero_absent)
     raises = on_damage == "raise"
-    with open_capture(source) as capture, _progress_of(progress, source) as function:
+    with open_capture(source, name) as capture, _progress_of(progress, source) as function:
         try:
             result = capture.check(
                 threads,
@@ -466,9 +468,9 @@ def fix(
     """
     flags, fix_set = flag_bits(tunnels, udp6_zero_absent), verdict_set(verdicts)
     with open_capture(source) as capture, _progress_of(progress, source) as function:
-        if target is None or hasattr(target, "write"):
+        if target is None or not isinstance(target, str | os.PathLike):
             return Repairs(json.loads(capture.fix(-1, target, flags, fix_set, function, None)))
-        path = os.fspath(cast("Path", target))
+        path = os.fspath(target)
         if _is_same(source, path):
             raise ValueError(f"{path}: the target is the source")
         with replacing(path) as file:

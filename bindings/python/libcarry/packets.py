@@ -62,7 +62,9 @@ def packet_fix(
     `frame` must be writable: a bytearray, a NumPy array. `verdicts` says which to repair (bad,
     partial and illegal ones by default).
     """
-    return _carry.packet_fix(frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts))
+    return _carry.packet_fix(
+        frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
+    )
 
 
 def packet_fill(
@@ -73,7 +75,7 @@ def packet_fill(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> list[PacketSum]:
-    """packet_fix() for a frame that is about to be sent: fills in all checksums, absent ones too."""
+    """packet_fix() for a frame about to be sent: fills in all checksums, absent ones too."""
     return _carry.packet_fill(
         frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from . import _carry
 
 if TYPE_CHECKING:
-    from ._types import Source
+    from ._types import Buffer, Source
 
 
 def is_url(source: object) -> bool:
@@ -24,9 +24,9 @@ def is_url(source: object) -> bool:
 def _size(reader: Any) -> int:  # noqa: ANN401
     """Bytes of a file object from where it stands; it must be able to go back."""
     start = reader.tell()
-    size = reader.seek(0, os.SEEK_END) - start
+    end = reader.seek(0, os.SEEK_END)
     reader.seek(start)
-    return size
+    return cast(int, end - start)
 
 
 def _open_object(reader: Any, name: str) -> _carry.Capture:  # noqa: ANN401
@@ -50,24 +50,25 @@ def _printable(path: str) -> str:
 
 
 @contextmanager
-def _open_path(path: str) -> Iterator[_carry.Capture]:
-    """A regular file is read in C. Whatever waits for others is read in Python, so that Ctrl-C
-    ends the wait."""
+def _open_path(path: str, name: str | None) -> Iterator[_carry.Capture]:
+    """A regular file is read in C. What waits for others is read in Python, so that Ctrl-C ends
+    the wait."""
+    name = name or _printable(path)
     if stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
-        with _closing(_carry.open_path(os.fsencode(path), _printable(path))) as capture:
+        with _closing(_carry.open_path(os.fsencode(path), name)) as capture:
             yield capture
     else:
-        with open(path, "rb") as file, _closing(_open_object(file, _printable(path))) as capture:
+        with open(path, "rb") as file, _closing(_open_object(file, name)) as capture:
             yield capture
 
 
 @contextmanager
-def _open_url(url: str) -> Iterator[_carry.Capture]:
+def _open_url(url: str, name: str | None) -> Iterator[_carry.Capture]:
     try:
         import fsspec
     except ImportError as error:
         raise ModuleNotFoundError(f"{url}: reading URLs needs fsspec") from error
-    with fsspec.open(url, "rb") as file, _closing(_open_object(file, url)) as capture:
+    with fsspec.open(url, "rb") as file, _closing(_open_object(file, name or url)) as capture:
         yield capture
 
 
@@ -80,21 +81,21 @@ def _closing(capture: _carry.Capture) -> Iterator[_carry.Capture]:
 
 
 @contextmanager
-def open_capture(source: Source) -> Iterator[_carry.Capture]:
+def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Capture]:
     """A capture for the time of a `with` block; what the caller opened stays open."""
     if is_url(source):
-        with _open_url(cast(str, source)) as capture:
+        with _open_url(cast(str, source), name) as capture:
             yield capture
     elif isinstance(source, str | os.PathLike):
-        with _open_path(os.fspath(source)) as capture:
+        with _open_path(os.fspath(source), name) as capture:
             yield capture
     elif isinstance(source, io.TextIOBase):
         raise TypeError("the file object was opened for text: open it for bytes ('rb')")
     elif hasattr(source, "read") and not _has_bytes(source):
-        with _closing(_open_object(source, _name_of(source))) as capture:
+        with _closing(_open_object(source, name or _name_of(source))) as capture:
             yield capture
     else:
-        with _closing(_carry.open_bytes(source, "<bytes>")) as capture:
+        with _closing(_carry.open_bytes(cast("Buffer", source), name or "<bytes>")) as capture:
             yield capture
 
 

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Checksums in tests: of captures, of frames, of packets as scapy and dpkt have them.
+
+from libcarry.testing import assert_checksums
+
+def test_reply(stack):
+    assert_checksums(stack.reply(IP() / UDP() / b"ping"))
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _carry
+from .captures import Report, check
+from .packets import ETHERNET, RAW_IP
+
+if TYPE_CHECKING:
+    from ._carry import Finding
+    from ._types import Buffer, Source
+
+SHOWN = 10
+
+# Block types and options of pcapng (draft-ietf-opsawg-pcapng), in this machine's byte order.
+_SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
+_BYTE_ORDER, _ANY_SIZE = 0x1A2B3C4D, 2**64 - 1
+
+# What DLT_ numbers of scapy are as LINKTYPE_ numbers of captures, where the two differ.
+_LINKTYPES_OF_DLT = {12: RAW_IP, 14: RAW_IP}
+
+
+# --- Packets of others ---
+
+
+def _scapy_linktype(packet: Any) -> int:  # noqa: ANN401
+    from scapy.config import conf
+    from scapy.layers.inet import IP
+    from scapy.layers.inet6 import IPv6
+
+    if isinstance(packet, IP | IPv6):
+        return RAW_IP
+    dlt = conf.l2types.layer2num.get(type(packet))
+    if dlt is None:
+        raise ValueError(f"scapy's {type(packet).__name__} begins no frame: give its link type")
+    return _LINKTYPES_OF_DLT.get(dlt, cast(int, dlt))
+
+
+def _dpkt_linktype(packet: Any) -> int:  # noqa: ANN401
+    import dpkt
+
+    if isinstance(packet, dpkt.ip.IP | dpkt.ip6.IP6):
+        return RAW_IP
+    if isinstance(packet, dpkt.sll.SLL):
+        return 113
+    if isinstance(packet, dpkt.sll2.SLL2):
+        return 276
+    if isinstance(packet, dpkt.loopback.Loopback):
+        return 0
+    if isinstance(packet, dpkt.ethernet.Ethernet):
+        return ETHERNET
+    raise ValueError(f"dpkt's {type(packet).__name__} begins no frame: give its link type")
+
+
+def _is_packet(item: object) -> bool:
+    return any("scapy" in c.__module__ or "dpkt" in c.__module__ for c in type(item).__mro__)
+
+
+def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # noqa: ANN401
+    """A packet of scapy or dpkt, or bytes, as the bytes of a frame and its link type.
+
+    scapy fills in the checksums that are None, and so does dpkt for those that are 0: what is
+    judged is what they would send. `linktype` is for bytes (1, Ethernet, by default), and for
+    packets whose first layer does not tell.
+    """
+    if _is_packet(packet) and hasattr(packet, "getlayer"):
+        return bytes(packet), _scapy_linktype(packet) if linktype is None else linktype
+    if _is_packet(packet):
+        return bytes(packet), _dpkt_linktype(packet) if linktype is None else linktype
+    return bytes(memoryview(packet)), ETHERNET if linktype is None else linktype
+
+
+def to_capture(packets: Iterable[Any], linktype: int | None = None) -> bytes:
+    """Packets as a capture in memory (pcapng), for check(), frames() and fix(); see to_frame()."""
+    interfaces: dict[int, int] = {}
+    blocks = [_block(_SECTION, struct.pack("=IHHQ", _BYTE_ORDER, 1, 0, _ANY_SIZE))]
+    for packet in packets:
+        frame, link = to_frame(packet, linktype)
+        if link not in interfaces:
+            interfaces[link] = len(interfaces)
+            blocks.append(_block(_INTERFACE, struct.pack("=HHI", link, 0, 0)))
+        head = struct.pack("=IIIII", interfaces[link], 0, 0, len(frame), len(frame))
+        blocks.append(_block(_PACKET, head + frame))
+    return b"".join(blocks)
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    size = struct.pack("=I", len(body) + 12)
+    return struct.pack("=I", kind) + size + body + size
+
+
+# --- Assertions ---
+
+
+def _endpoint(address: str | None, port: int | None) -> str:
+    if address is None:
+        return "?"
+    if port is None:
+        return address
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _describe(finding: Finding) -> str:
+    digits = 8 if finding.protocol == "sctp" else 4
+    expected = "not 0" if finding.expected is None else f"0x{finding.expected:0{digits}x}"
+    text = (
+        f"frame {finding.frame_number}: {finding.protocol} {finding.verdict}: "
+        f"stored 0x{finding.stored:0{digits}x}, expected {expected}, "
+        f"{_endpoint(finding.src_ip, finding.src_port)} -> "
+        f"{_endpoint(finding.dst_ip, finding.dst_port)}"
+    )
+    if finding.cause:
+        words = _carry.CAUSE_WORDS[_carry.CAUSES.index(finding.cause)]
+        text += f"; {finding.cause}: it {words}"
+    return text
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{report.name}: {report.outcome}"
+    for finding in report.findings[:SHOWN]:
+        yield f"  {_describe(finding)}"
+    if report.findings.total > SHOWN:
+        yield f"  and {report.findings.total - SHOWN:,} more"
+
+
+def _report_of(packets: Any, linktype: int | None, wrong: Iterable[str]) -> Report:  # noqa: ANN401
+    if isinstance(packets, Report):
+        return packets
+    is_source = isinstance(packets, str | os.PathLike) or hasattr(packets, "read")
+    if is_source and not _is_packet(packets):
+        return check(cast("Source", packets), wrong=wrong, max_findings=SHOWN)
+    one = _is_packet(packets) and not isinstance(packets, list)
+    if one or isinstance(packets, bytes | bytearray | memoryview):
+        packets = [packets]
+    capture = to_capture(packets, linktype)
+    return check(capture, wrong=wrong, max_findings=SHOWN, name="<packets>")
+
+
+def assert_checksums(
+    packets: Report | Source | Buffer | Iterable[Any],
+    *,
+    linktype: int | None = None,
+    partial: bool = True,
+    complete: bool = False,
+) -> Report:
+    """Raises AssertionError, which names each frame, layer, value and cause, unless all checksums
+    are right. Returns the report.
+
+    `packets` is a path, a URL or a file object of a capture, a Report, one packet (bytes, or as
+    scapy or dpkt has it), or any number of packets. Without `partial`, a checksum that is left to
+    a network card is wrong too. With `complete`, nothing may be left unverifiable or unexamined.
+    """
+    wrong = ("bad", "illegal") if partial else ("bad", "illegal", "partial")
+    report = _report_of(packets, linktype, wrong)
+    if report.status in ("wrong", "damaged"):
+        raise AssertionError("\n".join(_lines(report)))
+    if complete and not report.complete:
+        raise AssertionError(f"{report.name}: not all checksums could be verified\n{report}")
+    return report

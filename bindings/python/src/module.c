@@ -38,11 +38,18 @@ static bool add(PyObject *module, const char *name, PyObject *object) {
     return result == 0;
 }
 
+/* What is said of a cause, to follow "it". */
+static const char *cause_words(unsigned cause) {
+    const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
+    return words ? words->one : "";
+}
+
 static bool add_names(PyObject *module) {
     return add(module, "PROTOCOLS", names(carry_packet_protocol_name, CARRY_PROTOCOL_COUNT)) &&
            add(module, "VERDICTS", names(carry_packet_verdict_name, CARRY_VERDICT_COUNT)) &&
            add(module, "REASONS", names(carry_packet_reason_name, CARRY_REASON_COUNT)) &&
            add(module, "CAUSES", names(carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add(module, "CAUSE_WORDS", names(cause_words, CARRY_CAPTURE_CAUSE_COUNT)) &&
            PyModule_AddStringConstant(module, "__version__", carry_version_text()) == 0;
 }
 
