@@ -15,6 +15,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -28,6 +29,10 @@ from runner import ROOT, Log, Step, StepError, run_steps
 BUILDS = ROOT / "build-test"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 RUFF = "ruff==0.17.6"
+# What reads the tables of libcarry for Python, and what looks at its types and its notebook.
+BINDING_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "ipykernel==7.4.0", "mypy==2.4.1"]
+BINDING_TOOLS += ["nbclient==0.11.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1"]
+BINDING_TOOLS += ["tqdm==4.64.1", "typing_extensions==4.16.0"]
 JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
 PATIENCE = 5
 FUZZ_SECONDS = 90
@@ -67,8 +72,11 @@ OLD_CPUS = ["Nehalem", "Haswell", "max,-xsave"]
 # --- Builds and test programs ---
 
 
-def build(log: Log, name: str, *options: str, compiler: str = "gcc") -> Path:
-    """Builds everything in build-test/`name`, anew where the options are not those of last time."""
+def build(
+    log: Log, name: str, *options: str, compiler: str = "gcc", targets: Sequence[str] = ()
+) -> Path:
+    """Builds everything, or some targets, in build-test/`name`; anew where the options are others
+    than those of last time."""
     folder = BUILDS / name
     record = folder / "options"
     setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
@@ -76,7 +84,7 @@ def build(log: Log, name: str, *options: str, compiler: str = "gcc") -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         log.run(*setup, env={"CC": compiler, "CXX": COMPILERS[compiler]})
         record.write_text(shlex.join(setup))
-    log.run("ninja", "--quiet", "-C", folder)
+    log.run("ninja", "--quiet", "-C", folder, *targets)
     return folder
 
 
@@ -107,6 +115,7 @@ def python_tests(
     at_once: int = JOBS,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
+    python: str | Path = sys.executable,
 ) -> None:
     """The tests of the tool, as built in `folder`, or others in Python: some files, or all."""
     results = folder / f"{tests}.xml"
@@ -119,7 +128,7 @@ def python_tests(
     }
     try:
         log.run(
-            *(sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
+            *(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
             *("-n", str(at_once), f"--junitxml={results}"),
             *(f"tests/{tests}/{name}" for name in only or [""]),
             *(f"--ignore=tests/{tests}/{name}" for name in without),
@@ -237,6 +246,53 @@ def s390x(log: Log) -> None:
 
 def linkers(log: Log) -> None:
     python_tests(log, build(log, "gcc", "-Dtool=enabled"), tests="linkers")
+
+
+def binding_python(log: Log) -> Path:
+    """A Python with what the tests of the binding use beside Debian's packages. What pip cannot
+    bring, they skip."""
+    folder = BUILDS / "binding-python"
+    record = folder / "packages"
+    if not record.is_file() or record.read_text() != shlex.join(BINDING_TOOLS):
+        venv = [sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder]
+        log.run(*venv)
+        try:
+            log.run(folder / "bin/pip", "--quiet", "install", "--retries=1", *BINDING_TOOLS)
+        except StepError as error:
+            log.skip(1, f"Arrow's consumers, types and notebooks: {error}")
+            return folder / "bin/python"
+        record.write_text(shlex.join(BINDING_TOOLS))
+    return folder / "bin/python"
+
+
+# What AddressSanitizer looks for in the module and in the library inside it.
+SANITIZED_BINDING = ["test_check.py", "test_fix.py", "test_frames.py", "test_packets.py"]
+SANITIZED_BINDING += ["test_sums.py", "test_tables.py", "test_testing.py"]
+
+
+def gcc_library(name: str) -> str:
+    """Where GCC has a library of its own."""
+    command = ["gcc", f"-print-file-name={name}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def binding(log: Log) -> None:
+    """libcarry for Python: with each consumer of its tables, then with sanitizers."""
+    python = binding_python(log)
+    folder = build(log, "gcc", "-Dtool=enabled")
+    env = {"PYTHONPATH": str(folder / "bindings/python")}
+    python_tests(log, folder, env, tests="bindings", python=python)
+    targets = ["bindings/python/libcarry/_carry.abi3.so", "tools/carry/carry", "tests/dump_sums"]
+    options = ["-Dtool=enabled", "-Dpython=enabled", "-Djit=disabled", "-Db_lundef=false"]
+    sanitized = build(log, "binding", *options, "-Db_sanitize=address,undefined", targets=targets)
+    env = {
+        "PYTHONPATH": str(sanitized / "bindings/python"),
+        "CARRY_SANITIZED": "1",
+        "LD_PRELOAD": " ".join(map(gcc_library, ("libasan.so", "libubsan.so"))),
+        "PYTHONMALLOC": "malloc",
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+    python_tests(log, sanitized, env, tests="bindings", python=python, only=SANITIZED_BINDING)
 
 
 def ring0(log: Log) -> None:
@@ -554,6 +610,7 @@ STEPS = [
     Step("aarch64", "aarch64, emulated, -O0 and -O2: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated, -O0 and -O2: C tests", s390x),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
+    Step("binding", "libcarry for Python, with sanitizers too", binding),
     Step("ring0", "the core in a kernel, on emulated CPUs", ring0),
     Step("symbols", "freestanding core, exports, no circles of files", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),

@@ -2,7 +2,7 @@
 """The part in C: see its files in bindings/python/src."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
 
 from ._types import Buffer, Numbers, Progress, Writable
 
@@ -67,6 +67,7 @@ class PacketSum(NamedTuple):
     version: int
     quoted: bool
 
+@final
 class PacketSums:
     @property
     def frame(self) -> memoryview: ...
@@ -83,7 +84,7 @@ class PacketSums:
     @property
     def expected(self) -> memoryview: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> tuple[int, PacketSum]: ...
+    def __getitem__(self, index: int, /) -> tuple[int, PacketSum]: ...
 
 def knows_link(linktype: int, /) -> bool: ...
 def packet_check(
@@ -128,6 +129,7 @@ def packet_fill_many(
 
 # --- captures.c ---
 
+@final
 class Capture:
     def check(
         self,
@@ -164,6 +166,7 @@ def open_object(
 
 # --- result.c ---
 
+@final
 class Result:
     def text(self) -> str: ...
     def json(self) -> str: ...
@@ -174,7 +177,7 @@ class Result:
     def listed(self) -> int: ...
     def table(self, name: str, /) -> Table: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> Finding: ...
+    def __getitem__(self, index: int, /) -> Finding: ...
 
 # --- tables.c ---
 
@@ -194,6 +197,7 @@ class Finding(NamedTuple):
     expected: int | None
     file_offset: int | None
 
+@final
 class Table:
     @property
     def columns(self) -> tuple[tuple[str, str], ...]: ...

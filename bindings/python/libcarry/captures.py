@@ -272,9 +272,10 @@ def check(
     selected = _protocols(protocols)
     if max_packets is not None and max_packets < 1:
         raise ValueError("max_packets must be 1 at least")
-    for name, value in (("max_findings", max_findings), ("threads", threads)):
-        if not 0 <= value <= 0x7FFFFFFF:
-            raise ValueError(f"{name} must be from 0 to 2,147,483,647")
+    limits = {"max_findings": (max_findings, 0x7FFFFFFF), "threads": (threads, 256)}
+    for option, (value, most) in limits.items():
+        if not 0 <= value <= most:
+            raise ValueError(f"{option} must be from 0 to {most:,}")
     flags = flag_bits(tunnels, udp6_zero_absent)
     raises = on_damage == "raise"
     with open_capture(source, name) as capture, _progress_of(progress, source) as function:

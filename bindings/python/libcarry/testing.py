@@ -65,7 +65,9 @@ def _dpkt_linktype(packet: Any) -> int:  # noqa: ANN401
 
 
 def _is_packet(item: object) -> bool:
-    return any("scapy" in c.__module__ or "dpkt" in c.__module__ for c in type(item).__mro__)
+    """A packet of scapy or dpkt, also of a class that a program derived; not a list of them."""
+    modules = {base.__module__.partition(".")[0] for base in type(item).__mro__}
+    return hasattr(type(item), "__bytes__") and not modules.isdisjoint({"scapy", "dpkt"})
 
 
 def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # noqa: ANN401
@@ -142,8 +144,7 @@ def _report_of(packets: Any, linktype: int | None, wrong: Iterable[str]) -> Repo
     is_source = isinstance(packets, str | os.PathLike) or hasattr(packets, "read")
     if is_source and not _is_packet(packets):
         return check(cast("Source", packets), wrong=wrong, max_findings=SHOWN)
-    one = _is_packet(packets) and not isinstance(packets, list)
-    if one or isinstance(packets, bytes | bytearray | memoryview):
+    if _is_packet(packets) or isinstance(packets, bytes | bytearray | memoryview):
         packets = [packets]
     capture = to_capture(packets, linktype)
     return check(capture, wrong=wrong, max_findings=SHOWN, name="<packets>")

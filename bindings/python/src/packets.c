@@ -160,31 +160,45 @@ static bool apply_many(struct packet_sums *all, packet_fn *function, const struc
     return true;
 }
 
-static PyObject *apply_runs(struct module_state *state, packet_fn *function,
-                            const struct runs *runs, const struct request *request) {
-    struct numbers wires = {0};
-    if (request->wire != Py_None && !numbers_open(&wires, request->wire, "wires"))
-        return NULL;
+static struct packet_sums *sums_create(const struct module_state *state) {
     struct packet_sums *all = PyObject_New(struct packet_sums, state->packet_sums);
-    bool done = false;
-    if (all && wires.count && wires.count != runs->count) {
-        PyErr_Format(PyExc_ValueError, "there are %zd offsets, but %zd wires", runs->count,
-                     wires.count);
-        Py_CLEAR(all);
-    }
     if (all) {
         all->sums = NULL;
         all->count = all->room = 0;
-        Py_BEGIN_ALLOW_THREADS;
-        done = apply_many(all, function, runs, &wires, request);
-        Py_END_ALLOW_THREADS;
     }
+    return all;
+}
+
+static bool wires_open(struct numbers *wires, PyObject *object, Py_ssize_t count) {
+    *wires = (struct numbers){0};
+    if (object == Py_None)
+        return true;
+    if (!numbers_open(wires, object, "wires"))
+        return false;
+    if (wires->count == count)
+        return true;
+    PyErr_Format(PyExc_ValueError, "there are %zd offsets, but %zd wires", count, wires->count);
+    numbers_close(wires);
+    return false;
+}
+
+static PyObject *apply_runs(struct module_state *state, packet_fn *function,
+                            const struct runs *runs, const struct request *request) {
+    struct packet_sums *all = sums_create(state);
+    struct numbers wires;
+    bool done = false;
+    if (!all || !wires_open(&wires, request->wire, runs->count)) {
+        Py_XDECREF((PyObject *)all);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    done = apply_many(all, function, runs, &wires, request);
+    Py_END_ALLOW_THREADS;
     numbers_close(&wires);
-    if (all && !done) {
-        Py_CLEAR(all);
-        PyErr_NoMemory();
-    }
-    return (PyObject *)all;
+    if (done)
+        return (PyObject *)all;
+    Py_DECREF((PyObject *)all);
+    return PyErr_NoMemory();
 }
 
 static PyObject *packet_many(PyObject *module, PyObject *arguments, packet_fn *function,

@@ -91,8 +91,16 @@ static PyObject *written(const struct found *found, write_fn *write) {
     return string;
 }
 
+/* As many findings as the command shows. */
+#define SHOWN 5
+
 static struct report report_of(const struct found *found) {
-    return (struct report){found->name, found->summary, found->wrong, found->listed, found->error};
+    return (struct report){.path = found->name,
+                           .summary = found->summary,
+                           .wrong = found->wrong,
+                           .listed = found->listed,
+                           .error = found->error,
+                           .shown = SHOWN};
 }
 
 static void write_text(FILE *out, const struct found *found) {

@@ -17,6 +17,7 @@ struct report {
     const struct carry_capture_summary *summary;
     unsigned wrong, listed;           /* sets of verdicts */
     struct carry_capture_error error; /* its code is CARRY_OK if all was read */
+    size_t shown;                     /* findings at most (0: all that the summary keeps) */
 };
 
 struct report_total {

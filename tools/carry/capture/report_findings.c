@@ -98,11 +98,17 @@ struct layout {
     bool beside;     /* routes stand in the row, else below it */
 };
 
+/* Finding `index` if it is shown; else NULL. */
+static const struct carry_capture_finding *shown(const struct report *report, size_t index) {
+    return report->shown && index >= report->shown ? NULL
+                                                   : carry_capture_kept(report->summary, index);
+}
+
 static int longest_route(const struct report *report) {
     char route[REPORT_ROUTE_SIZE];
     int longest = 0;
     const struct carry_capture_finding *finding;
-    for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++) {
+    for (size_t i = 0; (finding = shown(report, i)); i++) {
         report_route(route, finding);
         int width = text_width(route, strlen(route)) + (int)strlen(remark(finding));
         longest = width > longest ? width : longest;
@@ -113,7 +119,7 @@ static int longest_route(const struct report *report) {
 static struct layout lay_out(const struct report *report) {
     struct layout layout = {0};
     const struct carry_capture_finding *finding;
-    for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++)
+    for (size_t i = 0; (finding = shown(report, i)); i++)
         if (layout.value_width < value_width(finding))
             layout.value_width = value_width(finding);
     layout.row_width = 35 + 2 * layout.value_width;
@@ -167,12 +173,13 @@ void report_findings(FILE *out, const struct report *report) {
     fputc('\n', out);
     if (layout.fits)
         print_titles(out, &layout);
-    for (size_t i = 0; (finding = carry_capture_kept(report->summary, i)); i++, more--) {
+    for (size_t i = 0; (finding = shown(report, i)); i++, more--) {
         if (layout.fits)
             print_row(out, finding, &layout);
         else
             print_sentence(out, finding);
     }
     if (more)
-        fprintf(out, "  and %s more: --bad-only lists them all\n", text_count(number, more));
+        fprintf(out, "  and %s more%s\n", text_count(number, more),
+                report->shown ? "" : ": --bad-only lists them all");
 }

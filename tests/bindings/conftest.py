@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of libcarry for Python share: PYTHONPATH has it, CARRY_TOOL the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+try:
+    import hypothesis
+except ImportError:  # its tests are skipped
+    pass
+else:  # no test depends on how busy the machine is, or leaves something behind
+    hypothesis.settings.register_profile("patient", deadline=None, database=None)
+    hypothesis.settings.load_profile("patient")
+
+SOURCE = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "tests/python"))
+
+# As in a terminal: shells have what they start in the background ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# A capture of more than one window, with a bad sum in each packet.
+def many(count: int) -> bytes:
+    import captures
+
+    capture = captures.pcap([captures.ethernet(captures.packet(captures.UDP, sums="bad"))])
+    return capture[:24] + capture[24:] * count
+
+
+EXAMPLES = sorted((SOURCE / "examples").glob("*.pcap*"))
+CORPUS = Path(os.environ.get("CARRY_CORPUS", SOURCE.parent / "shared/captures"))
+
+Script = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def corpus() -> list[Path]:
+    return sorted(path for path in CORPUS.iterdir() if path.is_file()) if CORPUS.is_dir() else []
+
+
+@pytest.fixture(scope="session")
+def tool() -> str:
+    return os.environ.get("CARRY_TOOL", str(SOURCE / "build/tools/carry/carry"))
+
+
+@pytest.fixture(scope="session")
+def tool_json(tool: str) -> Callable[..., dict[str, Any]]:
+    """What the command says of a capture as JSON."""
+
+    def run(*arguments: str | Path) -> dict[str, Any]:
+        done = subprocess.run([tool, *map(str, arguments)], capture_output=True, timeout=600)
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    """Runs a program in Python of its own, in this environment."""
+
+    def run(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", text, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=tmp_path,
+        )
+
+    return run

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Frames of captures: one by one, and many in one buffer."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import captures
+import libcarry
+import pytest
+from conftest import SOURCE
+
+BROKEN = SOURCE / "examples/broken.pcap"
+OFFLOAD = SOURCE / "examples/offload.pcapng"
+
+
+def test_frames() -> None:
+    frames = list(libcarry.frames(BROKEN))
+    assert [frame.number for frame in frames] == list(range(1, 12))
+    assert sum(len(frame.data) for frame in frames) == 839
+    assert {frame.linktype for frame in frames} == {1}
+    assert frames[2].time_ns == 1_700_000_000_200_000_000
+    dpkt = pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
+    with open(BROKEN, "rb") as file:
+        read = [data for _, data in dpkt.pcap.Reader(file)]
+    assert [bytes(frame.data) for frame in frames] == read
+
+
+def test_frames_stay_valid() -> None:
+    kept = [frame for frame in libcarry.frames(BROKEN.read_bytes())]
+    again = list(libcarry.frames(BROKEN))
+    assert [bytes(frame.data) for frame in kept] == [bytes(frame.data) for frame in again]
+    with pytest.raises(TypeError):
+        kept[0].data[0] = 1
+
+
+@pytest.mark.parametrize(("packets", "size"), [(1, 1 << 20), (3, 1 << 20), (4096, 1), (4096, 200)])
+def test_batches(packets: int, size: int) -> None:
+    batches = list(libcarry.frame_batches(BROKEN, packets=packets, size=size))
+    frames = [frame for batch in batches for frame in batch]
+    assert [f.number for f in frames] == list(range(1, 12))
+    assert all(1 <= len(batch) <= packets for batch in batches)
+    checked = [(batch.numbers[i], s) for batch in batches for i, s in batch.check()]
+    assert checked == [(frame.number, s) for frame in frames for s in frame.check()]
+
+
+def test_numpy() -> None:
+    numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
+    (batch,) = libcarry.frame_batches(BROKEN)
+    sizes = numpy.asarray(batch.sizes)
+    assert (sizes.dtype, int(sizes.sum())) == (numpy.uint32, 839)
+    verdicts = numpy.bincount(numpy.asarray(batch.check().verdict), minlength=6)
+    counts = libcarry.check(BROKEN).counts
+    assert list(verdicts) == [
+        sum(verdicts[name] for verdicts in counts.values()) for name in libcarry.VERDICTS
+    ]
+
+
+def test_frame_check_sequence_is_left_out() -> None:
+    frame = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
+    capture = bytearray(captures.pcap([frame + b"\1\2\3\4"]))
+    capture[20:24] = (1 | 1 << 26 | 2 << 28).to_bytes(4, "little")  # 4 bytes, in words of 16 bits
+    (read,) = libcarry.frames(capture)
+    assert (bytes(read.data), read.wire) == (frame, len(frame))
+
+
+def test_mixed_link_types() -> None:
+    from libcarry.testing import to_capture
+
+    ip = captures.packet(captures.UDP, b"hello, here is carry")
+    scapy = pytest.importorskip("scapy.layers.inet", reason="python3-scapy is not installed")
+    (batch,) = libcarry.frame_batches(to_capture([captures.ethernet(ip), scapy.IP(ip)]))
+    with pytest.raises(ValueError, match=r"link types \[1, 101\]"):
+        batch.check()
+    assert [frame.check()[1].verdict for frame in batch] == ["good", "good"]
+
+
+def test_damage_comes_after_the_frames() -> None:
+    seen = []
+    with pytest.raises(libcarry.CaptureDamaged, match="offset 488"):
+        for frame in libcarry.frames(BROKEN.read_bytes()[:500]):
+            seen.append(frame.number)
+    assert seen == [1, 2, 3, 4, 5]
+    with pytest.raises(libcarry.NotACapture):
+        next(libcarry.frames(b"no capture"))
+
+
+def test_a_pipe_gives_each_frame_as_it_comes() -> None:
+    """The second packet is written only after the first one was seen."""
+    reader, writer = os.pipe()
+    data = BROKEN.read_bytes()
+    first = 24 + 16 + len(next(libcarry.frames(data)).data)
+    seen = threading.Event()
+
+    def write() -> None:
+        os.write(writer, data[:first])
+        assert seen.wait(60)
+        os.write(writer, data[first:])
+        os.close(writer)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with open(reader, "rb") as pipe:
+        frames = libcarry.frames(pipe)
+        assert next(frames).number == 1
+        seen.set()
+        assert [frame.number for frame in frames] == list(range(2, 12))
+    thread.join()
+
+
+def test_a_generator_that_is_left_closes_its_file(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        next(libcarry.frames(BROKEN))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    "options", [{"packets": 0}, {"size": 0}, {"packets": -1}, {"size": 1 << 40}]
+)
+def test_wrong_use(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="must be from 1"):
+        libcarry.frame_batches(BROKEN, **options)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Checksums of frames: as the library's own walk has them in C, one by one and many at once."""
+
+from __future__ import annotations
+
+import array
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+
+import captures
+import libcarry
+import pytest
+from conftest import EXAMPLES, SOURCE, corpus
+
+DUMP_SUMS = os.environ.get("CARRY_DUMP_SUMS", str(SOURCE / "build/tests/dump_sums"))
+FRAME = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
+
+
+def broken(frame: bytes = FRAME) -> bytearray:
+    """The frame with another UDP checksum."""
+    data = bytearray(frame)
+    data[40] ^= 0x12
+    return data
+
+
+def test_check() -> None:
+    ip, udp = libcarry.packet_check(FRAME)
+    assert (ip.protocol, ip.verdict, ip.offset, ip.version) == ("ip", "good", 24, 4)
+    assert (udp.protocol, udp.verdict, udp.stored == udp.expected) == ("udp", "good", True)
+    _, udp = libcarry.packet_check(broken())
+    assert (udp.verdict, udp.stored ^ udp.expected) == ("bad", 0x1200)
+
+
+def test_link_types_and_cuts() -> None:
+    assert libcarry.packet_check(FRAME[14:], 101)[1].verdict == "good"
+    assert libcarry.packet_check(FRAME[:-2])[1].reason == "length"
+    cut = libcarry.packet_check(FRAME[:-2], wire=len(FRAME))[1]
+    assert (cut.verdict, cut.reason) == ("unverifiable", "snaplen")
+    assert libcarry.knows_link(1) and not libcarry.knows_link(147)
+    assert libcarry.packet_check(b"") == []
+
+
+def test_options() -> None:
+    udp6 = captures.ethernet(
+        captures.packet(captures.UDP, b"hello, here is carry", src="::1", dst="::2")
+    )
+    zero = bytearray(udp6)
+    zero[60:62] = bytes(2)
+    assert libcarry.packet_check(zero)[0].verdict == "illegal"
+    assert libcarry.packet_check(zero, udp6_zero_absent=True)[0].verdict == "absent"
+    no_ip_sum = bytearray(FRAME)
+    no_ip_sum[24:26] = bytes(2)
+    assert libcarry.packet_check(no_ip_sum)[0].verdict == "bad"
+    assert libcarry.packet_check(no_ip_sum, ip_zero_partial=True)[0].verdict == "partial"
+
+
+def test_fix_and_fill() -> None:
+    data = broken()
+    (before,) = libcarry.packet_fix(data)
+    assert (before.protocol, before.verdict, data == FRAME) == ("udp", "bad", True)
+    assert libcarry.packet_fix(data) == []
+    blank = bytearray(FRAME)
+    blank[40:42] = bytes(2)
+    assert libcarry.packet_fix(bytearray(blank)) == []
+    assert [s.verdict for s in libcarry.packet_fill(blank)] == ["absent"]
+    assert blank == FRAME
+
+
+def test_fix_only() -> None:
+    data = broken()
+    assert libcarry.packet_fix(data, verdicts=["partial"]) == []
+    assert data == broken()
+
+
+def test_many_is_each() -> None:
+    frames = [FRAME, bytes(broken()), FRAME[:40], b"", FRAME]
+    data = bytearray(b"".join(frames))
+    sizes = array.array("I", map(len, frames))
+    offsets = array.array("Q", [0, *accumulate(sizes)][:-1])
+    wires = array.array("I", [len(FRAME)] * 5)
+    sums = libcarry.packet_check_many(data, offsets, sizes, wires=wires)
+    expected = [
+        (number, found)
+        for number, frame in enumerate(frames)
+        for found in libcarry.packet_check(frame, wire=len(FRAME))
+    ]
+    assert list(sums) == expected
+    assert list(sums.frame) == [number for number, _ in expected]
+    assert [libcarry.VERDICTS[v] for v in sums.verdict] == [s.verdict for _, s in expected]
+    assert [libcarry.PROTOCOLS[p] for p in sums.protocol] == [s.protocol for _, s in expected]
+    assert list(sums.stored) == [s.stored for _, s in expected]
+    assert list(sums.offset) == [s.offset for _, s in expected]
+    changed = libcarry.packet_fix_many(data, offsets, sizes, wires=wires)
+    assert [(number, s.protocol) for number, s in changed] == [(1, "udp")]
+    assert data[len(FRAME) : 2 * len(FRAME)] == FRAME
+
+
+@pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
+def test_captures_as_in_c(path: Path) -> None:
+    """Each checksum of each frame, as a program in C has it."""
+    said = subprocess.run([DUMP_SUMS, path], capture_output=True, text=True, timeout=300)
+    rows = [line.split("\t") for line in said.stdout.splitlines()]
+    in_c = Counter(
+        (int(row[0]), *row[1:3], int(row[4], 16), int(row[6])) for row in rows if len(row) > 3
+    )
+    found: Counter[tuple[int, str, str, int, int]] = Counter()
+    try:
+        for frame in libcarry.frames(path):
+            found.update(
+                (frame.number, s.protocol, s.verdict, s.stored, s.offset) for s in frame.check()
+            )
+    except libcarry.CaptureError as error:
+        assert said.returncode, error
+    assert found == in_c
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: libcarry.packet_fix(FRAME), BufferError, "writable"),
+        (lambda: libcarry.packet_check(FRAME, wire=-1), ValueError, "wire must be"),
+        (lambda: libcarry.packet_check(FRAME, wire=1 << 32), ValueError, "wire must be"),
+        (lambda: libcarry.packet_check(FRAME, "ethernet"), TypeError, "int"),
+        (lambda: libcarry.packet_fix(bytearray(FRAME), verdicts="worst"), ValueError, "no verdict"),
+        (lambda: libcarry.packet_check_many(b"", b"", b""), TypeError, "offsets must be"),
+        (lambda: libcarry.PacketSums(), TypeError, "cannot create"),
+    ],
+)
+def test_wrong_use(call: Callable[[], object], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_wires_must_match() -> None:
+    with pytest.raises(ValueError, match="1 offsets, but 2 wires"):
+        libcarry.packet_check_many(
+            FRAME,
+            array.array("Q", [0]),
+            array.array("Q", [len(FRAME)]),
+            wires=array.array("Q", [1, 2]),
+        )
+
+
+def test_sums_index() -> None:
+    sums = libcarry.packet_check_many(FRAME, array.array("Q", [0]), array.array("Q", [len(FRAME)]))
+    assert (len(sums), sums[-1][1].protocol) == (2, "udp")
+    with pytest.raises(IndexError):
+        sums[2]

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Sums of bytes, against a plain sum, scapy, and the library's own combinations."""
+
+from __future__ import annotations
+
+import array
+import ipaddress
+import mmap
+import struct
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import captures
+import libcarry
+import pytest
+
+pytest.importorskip("hypothesis", reason="python3-hypothesis is not installed")
+from hypothesis import given
+from hypothesis import strategies as st
+
+# An IPv4 header with its checksum, 0xb1e6.
+HEADER = bytes.fromhex("4500003c1c4640004006b1e6ac100a63ac100a0c")
+
+pieces = st.lists(st.binary(max_size=300), max_size=12)
+
+
+def crc32c(data: bytes) -> int:
+    """Bit by bit."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def runs(parts: list[bytes]) -> tuple[bytes, array.array[int], array.array[int]]:
+    """Parts in one buffer, with offsets and sizes."""
+    sizes = [len(part) for part in parts]
+    offsets = [0, *accumulate(sizes)][: len(parts)]
+    return b"".join(parts), array.array("Q", offsets), array.array("I", sizes)
+
+
+# --- One buffer ---
+
+
+def test_header() -> None:
+    assert libcarry.checksum(HEADER) == 0
+    blank = HEADER[:10] + bytes(2) + HEADER[12:]
+    assert libcarry.checksum(blank) == 0xB1E6
+    assert libcarry.finish(libcarry.sum(blank)) == 0xB1E6
+
+
+@given(st.binary(max_size=5000))
+def test_checksum_is_the_plain_one(data: bytes) -> None:
+    assert libcarry.checksum(data) == captures.finish(data)
+
+
+@given(st.binary(max_size=2000))
+def test_checksum_is_scapys(data: bytes) -> None:
+    utils = pytest.importorskip("scapy.utils", reason="python3-scapy is not installed")
+    assert libcarry.checksum(data) == utils.checksum(data)
+
+
+@given(st.binary(max_size=400), st.integers(0, 400))
+def test_combine(data: bytes, at: int) -> None:
+    at = min(at, len(data))
+    joined = libcarry.combine(libcarry.sum(data[:at]), libcarry.sum(data[at:]), at)
+    assert libcarry.finish(joined) == libcarry.checksum(data)
+
+
+@given(st.binary(max_size=400).filter(lambda data: len(data) % 2 == 0), st.binary(max_size=400))
+def test_seed(first: bytes, second: bytes) -> None:
+    sum_of_both = libcarry.sum(second, libcarry.sum(first))
+    assert libcarry.finish(sum_of_both) == captures.finish(first + second)
+
+
+@given(st.binary(max_size=300), st.integers(0, 300))
+def test_crc32c(data: bytes, at: int) -> None:
+    assert libcarry.crc32c(data) == crc32c(data)
+    assert libcarry.crc32c(data[at:], libcarry.crc32c(data[:at])) == libcarry.crc32c(data)
+
+
+@given(st.binary(min_size=20, max_size=60), st.integers(0, 8), st.binary(min_size=4, max_size=4))
+def test_update(data: bytes, at: int, new: bytes) -> None:
+    at *= 2
+    changed = data[:at] + new + data[at + 4 :]
+    updated = libcarry.update(captures.finish(data), data[at : at + 4], new)
+    # 0x0000 and 0xffff stand for the same sum: RFC 1624.
+    assert updated % 0xFFFF == captures.finish(changed) % 0xFFFF
+
+
+@given(st.binary(max_size=3000))
+def test_copy_sum(data: bytes) -> None:
+    target = bytearray(len(data))
+    assert libcarry.finish(libcarry.copy_sum(target, data)) == captures.finish(data)
+    assert target == data
+
+
+def test_nonzero() -> None:
+    assert libcarry.finish(0xFFFF) == 0
+    assert libcarry.finish_nonzero(0xFFFF) == 0xFFFF
+    assert libcarry.finish_nonzero(libcarry.sum(b"\x12\x34")) == 0xEDCB
+
+
+@pytest.mark.parametrize(
+    ("function", "src", "dst"),
+    [(libcarry.pseudo4, "10.0.0.1", "192.0.2.7"), (libcarry.pseudo6, "2001:db8::1", "fe80::2")],
+)
+def test_pseudo_headers(function: Callable[..., int], src: str, dst: str) -> None:
+    expected = captures.finish(captures.pseudo(src, dst, 17, 1234))
+    addresses = ipaddress.ip_address(src), ipaddress.ip_address(dst)
+    assert libcarry.finish(function(src, dst, 17, 1234)) == expected
+    assert libcarry.finish(function(*addresses, 17, 1234)) == expected
+    assert libcarry.finish(function(*(a.packed for a in addresses), 17, 1234)) == expected
+    assert libcarry.finish(function(src, dst, 17, 1234, libcarry.sum(b"ab"))) == captures.finish(
+        captures.pseudo(src, dst, 17, 1234) + b"ab"
+    )
+
+
+def test_objects_with_bytes(tmp_path: Any) -> None:  # noqa: ANN401
+    numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
+    path = tmp_path / "bytes"
+    path.write_bytes(HEADER)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert libcarry.checksum(mapped) == 0
+    for wrap in (bytearray, memoryview, lambda data: array.array("B", data)):
+        assert libcarry.checksum(wrap(HEADER)) == 0
+    numbers = numpy.frombuffer(HEADER, dtype=">u2")
+    numbers.flags.writeable = False
+    assert libcarry.checksum(numbers) == 0
+
+
+# --- Many runs ---
+
+
+@given(pieces)
+def test_many(parts: list[bytes]) -> None:
+    data, offsets, sizes = runs(parts)
+    sums = libcarry.sum_many(data, offsets, sizes)
+    assert sums.format == "I"
+    assert [libcarry.finish(s) for s in sums] == [captures.finish(part) for part in parts]
+    checks = libcarry.checksum_many(data, offsets, sizes)
+    assert (checks.format, list(checks)) == ("H", [captures.finish(part) for part in parts])
+
+
+@given(pieces)
+def test_many_go_on_from_sums(parts: list[bytes]) -> None:
+    data, offsets, sizes = runs(parts)
+    seeds = array.array("I", range(len(parts)))
+    checks = libcarry.checksum_many(data, offsets, sizes, sums=seeds)
+    assert list(checks) == [
+        libcarry.checksum(part, seed) for part, seed in zip(parts, seeds, strict=True)
+    ]
+
+
+def test_many_into_numpy() -> None:
+    numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
+    data = numpy.arange(3000, dtype=numpy.uint8)
+    offsets = numpy.arange(0, 3000, 100, dtype=numpy.int64)
+    sizes = numpy.full(30, 100, dtype=numpy.int32)
+    out = numpy.zeros(30, dtype=numpy.uint16)
+    assert libcarry.checksum_many(data, offsets, sizes, out=out) is out
+    assert list(out) == [captures.finish(bytes(data[at : at + 100])) for at in offsets]
+    assert list(numpy.asarray(libcarry.checksum_many(data, offsets, sizes))) == list(out)
+
+
+# --- Wrong use ---
+
+
+def Q(*numbers: int) -> array.array[int]:  # noqa: N802
+    return array.array("Q", numbers)
+
+
+def I(*numbers: int) -> array.array[int]:  # noqa: E743, N802
+    return array.array("I", numbers)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: libcarry.sum("text"), TypeError, "bytes-like"),
+        (lambda: libcarry.sum(), TypeError, "takes 1 to 2"),
+        (lambda: libcarry.sum(b"", -1), ValueError, "from 0 to 4294967295"),
+        (lambda: libcarry.sum(b"", 1 << 32), ValueError, "from 0 to 4294967295"),
+        (lambda: libcarry.sum(b"", 1 << 99), ValueError, "from 0 to"),
+        (lambda: libcarry.sum(b"", 1.5), TypeError, "integer"),
+        (lambda: libcarry.sum(memoryview(HEADER)[::2]), BufferError, "contiguous"),
+        (lambda: libcarry.copy_sum(bytes(3), b"abc"), BufferError, "writable"),
+        (lambda: libcarry.copy_sum(bytearray(3), b"abcd"), ValueError, "3 bytes, but the source 4"),
+        (lambda: libcarry.update(1, b"a", b"b"), ValueError, "even number"),
+        (lambda: libcarry.update(65536, b"", b""), ValueError, "check must be from 0 to 65535"),
+        (lambda: libcarry.pseudo4("::1", "1.2.3.4", 6, 0), ValueError, "no address of IPv4"),
+        (lambda: libcarry.pseudo6(b"1234", b"1234", 6, 0), ValueError, "no address of IPv6"),
+        (lambda: libcarry.pseudo4(5, 5, 6, 0), ValueError, "no address of IPv4"),
+        (lambda: libcarry.pseudo4("1.2.3.4", "1.2.3.4", 256, 0), ValueError, "protocol"),
+        (lambda: libcarry.sum_many(b"ab", Q(0), I(3)), ValueError, "run 0 lies outside the 2"),
+        (lambda: libcarry.sum_many(b"ab", Q(3), I(0)), ValueError, "run 0 lies outside"),
+        (lambda: libcarry.sum_many(b"ab", Q(2**64 - 1), Q(2)), ValueError, "run 0 lies outside"),
+        (lambda: libcarry.sum_many(b"ab", Q(0, 1), I(1)), ValueError, "2 offsets, but 1 sizes"),
+        (lambda: libcarry.sum_many(b"ab", array.array("q", [-1]), I(1)), ValueError, "run 0"),
+        (lambda: libcarry.sum_many(b"ab", array.array("i", [-1]), I(1)), ValueError, "run 0"),
+        (lambda: libcarry.sum_many(b"ab", b"\0", I(1)), TypeError, "offsets must be"),
+        (lambda: libcarry.sum_many(b"ab", array.array("d", [0]), I(1)), TypeError, "offsets must"),
+        (lambda: libcarry.sum_many(b"ab", [0], I(1)), TypeError, "bytes-like"),
+        (lambda: libcarry.sum_many(b"ab", Q(0), I(1), sums=I()), ValueError, "0 sums, but 1"),
+        (lambda: libcarry.sum_many(b"ab", Q(0), I(1), out=bytearray(3)), ValueError, "out must be"),
+        (lambda: libcarry.sum_many(b"ab", Q(0), I(1), out=bytes(4)), BufferError, "writable"),
+    ],
+)
+def test_wrong_use(call: Callable[[], object], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_overlap() -> None:
+    data = bytearray(HEADER * 2)
+    view = memoryview(data)
+    with pytest.raises(ValueError, match="overlap"):
+        libcarry.copy_sum(view[:20], view[4:24])
+    assert data == HEADER * 2
+
+
+def test_non_contiguous_numpy() -> None:
+    numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
+    with pytest.raises((BufferError, ValueError), match="contiguous"):
+        libcarry.sum(numpy.zeros((8, 8), dtype=numpy.uint8)[:, ::2])
+    with pytest.raises(TypeError, match="offsets must be"):
+        libcarry.sum_many(bytes(9), numpy.zeros((2, 2), dtype=numpy.int64), I(1))
+    swapped = numpy.zeros(1, dtype=numpy.dtype(numpy.int64).newbyteorder())
+    with pytest.raises(TypeError, match="byte order"):
+        libcarry.sum_many(bytes(9), swapped, I(1))
+
+
+def test_bytes_are_held_meanwhile() -> None:
+    """A buffer cannot be resized during a call, and can be after it."""
+
+    class Resizing:
+        """Has Python resize the buffer when the size is asked for: the buffer is held by then."""
+
+        def __index__(self) -> int:
+            data.extend(b"more")
+            return 0
+
+    data = bytearray(HEADER)
+    libcarry.sum(data, Resizing())  # read before the buffer is taken
+    assert libcarry.checksum(data[:20]) == 0
+    data.extend(b"x")
+    struct.pack_into("!H", data, 10, 0)
+    assert libcarry.checksum(data[:20]) == 0xB1E6
