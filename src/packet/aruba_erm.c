@@ -4,14 +4,14 @@
  * perhaps with 4 bytes of a radio header, which the size of the frame tells; PPI; radiotap; or the
  * header of OmniPeek.
  */
-#include "packet/walk.h"
+#include "packet/ieee80211.h"
 
 #define RECORD_SIZE       16
 #define RADIO_SIZE        4
 #define MICROSECONDS      1000000
 #define UDP_PORT_OMNIPEEK 5000
 
-enum linktype { LINKTYPE_IEEE80211 = 105, LINKTYPE_RADIOTAP = 127, LINKTYPE_PPI = 192 };
+enum linktype { LINKTYPE_RADIOTAP = 127, LINKTYPE_PPI = 192 };
 
 /* Of a record's header; 0 if it is none. */
 static uint32_t record_size(const struct carry_walk *walk, const uint8_t *header) {
@@ -29,8 +29,9 @@ uint32_t carry_packet_walk_aruba_erm(struct carry_walk *walk) {
         return CARRY_NEXT_NONE;
     uint32_t size = record_size(walk, header);
     if (size)
-        return carry_walk_take(walk, size) ? CARRY_NEXT(LINK, LINKTYPE_IEEE80211) : CARRY_NEXT_NONE;
-    if (header[0] == 0 && carry_load_le32(header + 4) == LINKTYPE_IEEE80211)
+        return carry_walk_take(walk, size) ? CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211)
+                                           : CARRY_NEXT_NONE;
+    if (header[0] == 0 && carry_load_le32(header + 4) == CARRY_LINKTYPE_IEEE80211)
         return CARRY_NEXT(LINK, LINKTYPE_PPI);
     return carry_load16(header) == 0 ? CARRY_NEXT(LINK, LINKTYPE_RADIOTAP)
                                      : CARRY_NEXT(UDP, UDP_PORT_OMNIPEEK);

@@ -3,12 +3,10 @@
  * Classical IP over ATM (RFC 2225) as Linux records it: with an LLC header, or IP alone. SuSE's
  * kernels had a link type of their own, 18, which OpenBSD uses for what never begins as IP does.
  */
-#include "packet/walk.h"
-
-#define LLC_SNAP 0xaaaa03
+#include "packet/snap.h"
 
 uint32_t carry_packet_walk_atm_clip(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);
-    bool has_llc = header && carry_load32(header) >> 8 == LLC_SNAP;
+    bool has_llc = header && carry_load32(header) >> 8 == CARRY_LLC_SNAP;
     return has_llc ? CARRY_NEXT(ETHERTYPE, 0x0004) : carry_walk_ip_version(walk);
 }

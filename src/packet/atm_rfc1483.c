@@ -5,17 +5,14 @@
  */
 #include "packet/snap.h"
 
-#define LLC_SNAP  0xaaaa03
-#define LLC_NLPID 0xfefe03
-
 #define BRIDGED_PADDING 2
 
 uint32_t carry_packet_walk_atm_rfc1483(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);
     uint32_t llc = header ? carry_load32(header) >> 8 : 0;
-    if (llc != LLC_SNAP && llc != LLC_NLPID)
+    if (llc != CARRY_LLC_SNAP && llc != CARRY_LLC_NLPID)
         return carry_walk_exact_ip(walk);
     walk->offset += 3;
-    return llc == LLC_SNAP ? carry_walk_snap(walk, BRIDGED_PADDING)
-                           : carry_walk_nlpid(walk, BRIDGED_PADDING);
+    return llc == CARRY_LLC_SNAP ? carry_walk_snap(walk, BRIDGED_PADDING)
+                                 : carry_walk_nlpid(walk, BRIDGED_PADDING);
 }

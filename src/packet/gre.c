@@ -3,7 +3,7 @@
  * GRE (RFC 2784, with the key and sequence number of RFC 2890, and the source routes of RFC 1701),
  * and its version 1, which carries PPP in PPTP (RFC 2637).
  */
-#include "packet/walk.h"
+#include "packet/ieee80211.h"
 
 #define CHECKSUM       0x8000
 #define ROUTING        0x4000
@@ -20,8 +20,6 @@ enum type {
     TYPE_ARUBA_FIRST = 0x8200, /* and each 16th up to the last: frames of IEEE 802.11 */
     TYPE_ARUBA_LAST = 0x8370,
 };
-
-#define LINKTYPE_IEEE80211 105
 
 /* Each flag adds a field of 4 bytes. */
 static uint32_t optional_size(uint32_t flags) {
@@ -52,7 +50,8 @@ static uint32_t content(struct carry_walk *walk, uint32_t flags, uint32_t type) 
         return CARRY_NEXT(ETHERTYPE, TYPE_ETHERNET);
     if (type == TYPE_WCCP)
         return redirected(walk);
-    return is_aruba(type) ? CARRY_NEXT(LINK, LINKTYPE_IEEE80211) : CARRY_NEXT(ETHERTYPE, type);
+    return is_aruba(type) ? CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211)
+                          : CARRY_NEXT(ETHERTYPE, type);
 }
 
 /* Routes end with one for no family of addresses, which has no bytes. */

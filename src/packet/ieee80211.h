@@ -5,6 +5,8 @@
 
 #include "packet/walk.h"
 
+#define CARRY_LINKTYPE_IEEE80211 105 /* without any header before the frame */
+
 enum carry_ieee80211_form {
     CARRY_IEEE80211_PLAIN,
     CARRY_IEEE80211_PADDED,  /* what follows the header was moved to a multiple of 4 bytes */

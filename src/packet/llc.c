@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* IEEE 802.2 LLC. Only SNAP says that IP follows; its two encapsulations name an ethertype. */
-#include "packet/walk.h"
+#include "packet/snap.h"
 
 #define RFC_1042      0x000000
 #define BRIDGE_TUNNEL 0x0000f8 /* IEEE 802.1H */
 
 uint32_t carry_packet_walk_llc(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 8);
-    if (!header || carry_load16(header) != 0xaaaa || header[2] != 0x03)
+    if (!header || carry_load32(header) >> 8 != CARRY_LLC_SNAP)
         return CARRY_NEXT_NONE;
     uint32_t organisation = carry_load32(header + 2) & 0xffffff;
     if (organisation != RFC_1042 && organisation != BRIDGE_TUNNEL)

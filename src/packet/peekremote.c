@@ -3,13 +3,11 @@
  * What access points send to OmniPeek: a radio header, then a frame of IEEE 802.11. The newer
  * header has a magic number and its own size; the older is told by the size of the frame.
  */
-#include "packet/walk.h"
+#include "packet/ieee80211.h"
 
 #define MAGIC      0x00ffabcd
 #define SIZE_MIN   9
 #define SIZE_OLDER 20
-
-#define LINKTYPE_IEEE80211 105
 
 /* Of the header; 0 if it is none. */
 static uint32_t header_size(const struct carry_walk *walk) {
@@ -25,5 +23,5 @@ static uint32_t header_size(const struct carry_walk *walk) {
 uint32_t carry_packet_walk_peekremote(struct carry_walk *walk) {
     uint32_t size = header_size(walk);
     bool is_there = size >= SIZE_MIN && carry_walk_take(walk, size);
-    return is_there ? CARRY_NEXT(LINK, LINKTYPE_IEEE80211) : CARRY_NEXT_NONE;
+    return is_there ? CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211) : CARRY_NEXT_NONE;
 }

@@ -3,7 +3,7 @@
  * What wlan-ng drivers put before an 802.11 header: the Prism header, of one size, or that of AVS,
  * which tells its own. Old drivers announce both as the former.
  */
-#include "packet/walk.h"
+#include "packet/ieee80211.h"
 
 #define AVS_COOKIE      0x80211000
 #define AVS_COOKIE_MASK 0xfffff000
@@ -17,5 +17,5 @@ uint32_t carry_packet_walk_prism(struct carry_walk *walk) {
     uint32_t size = avs ? carry_load32(header + 4) : PRISM_SIZE;
     if (!carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
-    return CARRY_NEXT(LINK, 105);
+    return CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211);
 }

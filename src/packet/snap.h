@@ -5,6 +5,10 @@
 
 #include "packet/walk.h"
 
+/* LLC headers that say what follows (IEEE 802.2), as the first three bytes of a frame. */
+#define CARRY_LLC_SNAP  0xaaaa03
+#define CARRY_LLC_NLPID 0xfefe03
+
 #define CARRY_SNAP_ETHERTYPE        0x000000
 #define CARRY_SNAP_BRIDGED          0x0080c2 /* IEEE 802.1's */
 #define CARRY_SNAP_ETHERNET_AND_FCS 0x0001

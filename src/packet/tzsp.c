@@ -3,7 +3,7 @@
  * TaZmen Sniffer Protocol, in which access points and RouterOS mirror: version, type, what the
  * frame is, then fields of a tag, a size and data, two of which are a tag alone.
  */
-#include "packet/walk.h"
+#include "packet/ieee80211.h"
 
 #define VERSION 1
 
@@ -27,7 +27,7 @@ static uint32_t content_of(uint32_t frame) {
     case FRAME_ETHERNET:
         return CARRY_NEXT(LINK, 1);
     case FRAME_IEEE80211:
-        return CARRY_NEXT(LINK, 105);
+        return CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211);
     case FRAME_PRISM:
         return CARRY_NEXT(LINK, 119);
     case FRAME_AVS:
