@@ -356,3 +356,19 @@ def test_damage_behind_the_selection_is_reported(carry: Run, mixed: Path) -> Non
     mixed.write_bytes(mixed.read_bytes()[:-1])
     assert carry("check", "-q", "--frames=1", mixed).returncode == DAMAGED
     assert carry("check", "-q", "-c", "1", mixed).returncode == CLEAN
+
+
+@pytest.mark.parametrize("options", [[], ["--only=partial"]], ids=["once", "twice"])
+def test_fix_counts_what_it_cannot_judge_once(
+    filters: None, carry: Run, tmp_path: Path, options: list[str]
+) -> None:
+    """A capture may be read twice."""
+    path = tmp_path / "a.pcapng"
+    section = Pcapng().section().interface().interface(147).simple_packet(WRONG)
+    time = START * 10**6
+    section = section.packet(PARTIAL, interface=1, ticks=time).packet(PARTIAL, ticks=time)
+    path.write_bytes(section.bytes())
+    done = carry("fix", "--dry-run", *options, "--after=1", "-f", "tcp", path)
+    refused, timeless = done.stderr.splitlines()
+    assert refused.startswith(f"carry: {path}: the filter selects none of 1 packet of link type")
+    assert timeless.endswith(": --after and --before leave out 1 packet without a known time")

@@ -94,9 +94,7 @@ struct options {
 struct run {
     struct options options;
     struct selection selection;
-    struct {
-        uint64_t last, packets; /* the number of the last packet selected, and how many were */
-    } selected;
+    uint64_t selected; /* packets */
     struct carry_capture *capture;
     struct output output; /* the copy */
     bool is_direct;       /* ... which leaves as it is written */
@@ -319,17 +317,21 @@ static bool take_progress(void *user, const struct carry_capture_progress *progr
     return !command_output_failed();
 }
 
-/* A capture that is read twice begins again. */
+/* The first packet comes again if a capture is read twice. */
+static void begin_selection(struct run *run) {
+    run->selected = 0;
+    selection_forget(&run->selection);
+}
+
 static bool take_packet(void *user, const struct carry_capture_packet *packet) {
     struct run *run = user;
-    if (packet->number <= run->selected.last)
-        run->selected.packets = run->selected.last = 0;
-    if (run->options.packets && run->selected.packets == run->options.packets)
+    if (packet->number == 1)
+        begin_selection(run);
+    if (run->options.packets && run->selected == run->options.packets)
         return false;
     if (!selection_has(&run->selection, packet))
         return false;
-    run->selected.packets++;
-    run->selected.last = packet->number;
+    run->selected++;
     return true;
 }
 

@@ -246,5 +246,12 @@ void selection_report(struct selection *selection, const char *path) {
                  text_count(number, selection->timeless), text_plural(selection->timeless));
         command_file_error(path, text);
     }
+    selection_forget(selection);
+}
+
+void selection_forget(struct selection *selection) {
+    struct filter_refused refused;
+    while (selection->filter && filter_take_refused(selection->filter, &refused))
+        continue;
     selection->timeless = 0;
 }

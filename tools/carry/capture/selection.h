@@ -53,5 +53,6 @@ bool selection_has(struct selection *selection, const struct carry_capture_packe
 
 /* Says on standard error which packets of a capture could not be judged, and forgets them. */
 void selection_report(struct selection *selection, const char *path);
+void selection_forget(struct selection *selection);
 
 #endif
