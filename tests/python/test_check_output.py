@@ -46,7 +46,8 @@ def test_colours_when_they_are_asked_for(tool: str, carry: Run, tmp_path: Path) 
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG]))
     refusing = {**os.environ, "NO_COLOR": "1", "TERM": "dumb"}
-    for command in (["check", path], ["fix", "--dry-run", "--only=partial", path]):
+    fix = ["fix", "--dry-run", "--only=partial", path]
+    for command in (["check", path], fix, ["explain", path, "1"]):
         for option in ("--color", "--color=always"):
             assert RED in carry(*command, option, env=refusing).stdout
         for options in ([], ["--color=auto"], ["--color=always", "--color=never"]):
@@ -58,7 +59,7 @@ def test_colours_when_they_are_asked_for(tool: str, carry: Run, tmp_path: Path) 
 
 
 def test_other_colours_are_refused(carry: Run) -> None:
-    for command in ("check", "fix"):
+    for command in ("check", "fix", "explain"):
         done = carry(command, "--color=red", "a.pcap")
         assert (done.returncode, done.stdout) == (ERROR, "")
         assert f"carry {command}: --color takes auto, always or never, not 'red'" in done.stderr

@@ -30,8 +30,10 @@ static const char usage[] =
     "cause, FILE is read to its end, as other packets of the sender or of the flow\n"
     "may explain it.\n"
     "\n"
-    "  -J, --json    print a JSON object\n"
-    "  -h, --help    print this help\n"
+    "  -J, --json          print a JSON object\n"
+    "      --color[=WHEN]  use colours: auto (default), always or never; without\n"
+    "                      WHEN, always\n"
+    "  -h, --help          print this help\n"
     "\n"
     "Exit status:\n"
     "  0  clean             1  a checksum of frame or datagram is bad or illegal\n"
@@ -433,7 +435,11 @@ static int explain(struct run *run) {
 
 int command_explain(int argc, char **argv) {
     struct run run = {0};
-    const struct option_row rows[] = {{"json", 'J', .flag = &run.options.json}, {0}};
+    const struct option_row rows[] = {
+        {"json", 'J', .flag = &run.options.json},
+        OPTION_COLOR,
+        {0},
+    };
     int status;
     if (!options_read(argc, argv, usage, rows, OPERANDS_ANY, &status))
         return status;
