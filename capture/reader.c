@@ -86,10 +86,12 @@ static format_next_fn *recognise(struct carry_capture *capture) {
 }
 
 static int refuse_foreign(struct carry_capture *capture) {
-    const char *lacks = carry_unpack_lacks(formats[capture->format].name);
+    const char *name = formats[capture->format].name;
+    const char *lacks = carry_unpack_lacks(name);
     if (lacks && !capture->unpack)
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED,
-                                 "not a capture but compressed, and this build lacks %s", lacks);
+                                 "not a capture but compressed with %s, and this build lacks %s",
+                                 name, lacks);
     if (capture->format != CARRY_CAPTURE_FORMAT_UNKNOWN)
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "not a capture but %s",
                                  formats[capture->format].text);

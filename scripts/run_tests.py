@@ -580,7 +580,7 @@ def instructions(log: Log) -> None:
 
 
 def without_jit(log: Log) -> None:
-    """Only configured: the steps of other architectures build the rest without libcarry-jit."""
+    """Only configured: the steps of other architectures build the rest without such libraries."""
     folder = BUILDS / "without-jit"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -598,6 +598,21 @@ def without_jit(log: Log) -> None:
         if said != [f"libcarry-jit is left out: {reason}"]:
             raise StepError(f"{option}: the build says {said}")
         log.counts.passed += 1
+    without_compression(log, folder / "build")
+
+
+def without_compression(log: Log, folder: Path) -> None:
+    """The command needs no format of compression, and has those that options ask for."""
+    rows = re.findall(r"^CARRY_UNPACKER\((\w+)", (ROOT / "capture/unpackers.def").read_text(), re.M)
+    wanted = rows[::2]
+    options = ["-Dtool=enabled", "-Djit=disabled", "-Dcompression=disabled"]
+    shutil.rmtree(folder, ignore_errors=True)
+    log.run("meson", "setup", *options, *(f"-D{name}=enabled" for name in wanted), folder)
+    targets = (folder / "meson-info/intro-targets.json").read_text()
+    built = set(re.findall(r"/unpack_(\w+)\.c\"", targets))
+    if built != set(wanted):
+        raise StepError(f"the build unpacks {sorted(built)}, not {sorted(wanted)}")
+    log.counts.passed += 1
 
 
 STEPS = [
@@ -624,7 +639,7 @@ STEPS = [
     Step("style", "formatters, linter, licence lines", style, quick=True),
     Step("commits", "commit messages", commits, quick=True),
     Step("fuzz", f"fuzz targets, {FUZZ_SECONDS} s each", fuzz),
-    Step("no-jit", "configured without what libcarry-jit needs", without_jit),
+    Step("no-jit", "configured without what libcarry-jit, or compression, needs", without_jit),
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("strangers", "programs of strangers, by installed files alone", strangers),
     Step("docs", "the manual's site, in a browser that follows each link", docs),

@@ -318,14 +318,15 @@ static void test_compressions(void) {
         {"BZh9", "bzip2", "bzip2"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char cut[64], lacks[64];
+        char cut[64], lacks[128];
         const struct carry_capture_packet *packet;
         struct carry_capture *capture;
         carry_capture_open_memory(files[i].bytes, 4, &capture, NULL);
         const int result = carry_capture_next(capture, &packet);
         const char *text = carry_capture_last_error(capture)->text;
         snprintf(cut, sizeof cut, "cut %s stream", files[i].name);
-        snprintf(lacks, sizeof lacks, "not a capture but compressed, and this build lacks %s",
+        snprintf(lacks, sizeof lacks,
+                 "not a capture but compressed with %s, and this build lacks %s", files[i].name,
                  files[i].package);
         tap_ok(result == CARRY_ERROR_DAMAGED
                    ? strcmp(text, cut) == 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compresses what is written under names that say so: .gz by zlib, .zst by libzstd. Built without
- * these, it knows no name.
+ * Compresses what is written under names that say so: .gz and .zst, where the build has what
+ * unpacks these.
  */
 #ifndef CARRY_TOOLS_PACK_H
 #define CARRY_TOOLS_PACK_H

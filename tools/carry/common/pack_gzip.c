@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The format of gzip, by zlib. */
+#include <limits.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "common/pack_method.h"
+
+/* The largest window, and 16 for the format of gzip instead of zlib's own. */
+#define WINDOW_BITS (15 + 16)
+#define MEMORY      8 /* zlib's default */
+
+static void *open_gzip(void) {
+    z_stream *gzip = calloc(1, sizeof *gzip);
+    if (gzip && deflateInit2(gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS, MEMORY,
+                             Z_DEFAULT_STRATEGY) == Z_OK)
+        return gzip;
+    free(gzip);
+    return NULL;
+}
+
+static void close_gzip(void *state) {
+    deflateEnd(state);
+    free(state);
+}
+
+static unsigned at_most(size_t size) {
+    return size < UINT_MAX ? (unsigned)size : UINT_MAX;
+}
+
+static bool step_gzip(void *state, struct pack_step *step) {
+    z_stream *gzip = state;
+    gzip->next_in = (Bytef *)step->in;
+    gzip->avail_in = at_most(step->in_size);
+    gzip->next_out = step->out;
+    gzip->avail_out = at_most(step->out_size);
+    const int result = deflate(gzip, step->ends ? Z_FINISH : Z_NO_FLUSH);
+    step->in_used = (size_t)(gzip->next_in - step->in);
+    step->out_used = (size_t)(gzip->next_out - step->out);
+    step->done = step->ends ? result == Z_STREAM_END : step->in_used == step->in_size;
+    return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR;
+}
+
+static size_t head_gzip(const char *path, void *head, size_t size) {
+    gzFile file = gzopen(path, "rbe");
+    const int got = file && !gzdirect(file) ? gzread(file, head, at_most(size)) : 0;
+    if (file)
+        gzclose(file);
+    return got > 0 ? (size_t)got : 0;
+}
+
+const struct pack_method pack_gzip = {open_gzip, close_gzip, step_gzip, head_gzip};
