@@ -193,12 +193,14 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
         add_finding(checker, place, &known, &evidence, cause);
 }
 
-/* Of a fresh sum among all sums of its datagram. */
-static size_t index_of(const struct datagram *datagram, const struct carry_packet_sum *sum) {
-    size_t index = 0;
-    while (datagram->sums[index].field_offset != sum->field_offset)
-        index++;
-    return index;
+/* A good sum may refute what a flow's bad ones show. */
+static void refute_flow(struct carry_capture_checker *checker,
+                        const struct carry_capture_packet *packet,
+                        const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    if (sum->verdict == CARRY_VERDICT_GOOD)
+        carry_flows_add(checker->summary->flows, &frame, packet->number, sum,
+                        CARRY_CAPTURE_CAUSE_NONE);
 }
 
 /* A sum of the datagram that a packet completed. */
@@ -209,10 +211,12 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
     struct carry_frame last = carry_capture_frame(packet);
     if (checker->options.timeline && is_settled(sum))
         add_time(checker, packet, sum->verdict);
-    if (carry_tally_add(&checker->summary->tally, sum))
+    if (carry_tally_add(&checker->summary->tally, sum)) {
+        refute_flow(checker, &datagram->packet, sum);
         return;
-    const struct evidence evidence = carry_cause_find(&datagram->packet, datagram->sums,
-                                                      datagram->count, index_of(datagram, sum));
+    }
+    const struct evidence evidence = carry_cause_find(
+        &datagram->packet, datagram->sums, datagram->count, carry_datagram_index(datagram, sum));
     carry_tally_add_imperfect(&checker->summary->tally, &last, sum, &evidence);
     if (verdict_is_finding(sum->verdict))
         finish_sum(checker, &place, sum, evidence);
@@ -260,19 +264,17 @@ static void finish_note(struct carry_capture_checker *checker,
     }
 }
 
-/* Looks once more at packets with a good sum that may refute what a flow's bad ones show. */
+/* Looks once more at packets with a good sum that may refute a flow. */
 static void refute_flows(struct carry_capture_checker *checker,
                          const struct carry_capture_packet *packet) {
-    struct flows *flows = checker->summary->flows;
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    if (!carry_flows_want(flows, packet))
+    if (!carry_flows_want(checker->summary->flows, packet))
         return;
     const struct carry_frame frame = carry_capture_frame(packet);
     const size_t count =
         carry_packet_check(&frame, &checker->options.packet, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        if (sums[i].verdict == CARRY_VERDICT_GOOD)
-            carry_flows_add(flows, &frame, packet->number, &sums[i], CARRY_CAPTURE_CAUSE_NONE);
+        refute_flow(checker, packet, &sums[i]);
 }
 
 /* From packet `from` of the batch to the one before `to`, whose notes are finished. */

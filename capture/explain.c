@@ -12,6 +12,15 @@
 #include "reassemble.h"
 #include "summary.h"
 
+/* The frame, or a datagram of which it holds a fragment: kept while more of the capture is read. */
+struct kept {
+    struct kept *next;
+    struct carry_capture_explanation explanation;
+    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
+    struct carry_capture_finding findings[CARRY_PACKET_SUMS_MAX];
+    uint64_t frames[]; /* then the bytes of the packet */
+};
+
 struct explain {
     struct carry_capture *capture;
     uint64_t number;
@@ -20,52 +29,127 @@ struct explain {
     struct reassembler *reassembler;
     struct header_senders *senders;
     struct flows *flows;
-    unsigned waiting; /* datagrams of the frame that are neither complete nor lost */
+    struct kept *first, **end; /* what is to be explained, in this order */
+    unsigned waiting;          /* datagrams of the frame that are neither complete nor lost */
     bool cancelled, no_memory;
 };
 
-/* Room for what an explanation points to. */
-struct parts {
-    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
-    struct carry_capture_finding findings[CARRY_PACKET_SUMS_MAX];
-};
-
-static void call(struct explain *explain, const struct carry_capture_explanation *explanation) {
-    if (!explain->cancelled)
-        explain->cancelled = !explain->call(explain->user, explanation);
+static size_t count_frames(const struct source *sources) {
+    size_t count = 0;
+    for (const struct source *source = sources; source; source = source->next)
+        count++;
+    return count;
 }
 
-/* A datagram has no link, though it looks like a frame of raw IP. */
-static size_t list_layers(const struct carry_capture_explanation *explanation,
-                          struct parts *parts) {
-    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
-    size_t kept = 0,
-           count = carry_packet_layers(&explanation->frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
-    for (size_t i = 0; i < count; i++)
-        if (!explanation->is_datagram || layers[i].protocol != CARRY_PROTOCOL_RAW)
-            parts->layers[kept++] = layers[i];
+/* What is to be explained next, by its packet; NULL if there is no memory. A frame has no sources.
+ */
+static struct kept *keep(struct explain *explain, const struct carry_capture_packet *packet,
+                         const struct source *sources) {
+    const size_t count = count_frames(sources);
+    struct kept *kept = calloc(1, sizeof *kept + count * sizeof *kept->frames + packet->captured);
+    explain->no_memory |= !kept;
+    if (!kept)
+        return NULL;
+    struct carry_capture_explanation *explanation = &kept->explanation;
+    *explanation = (struct carry_capture_explanation){.is_datagram = sources,
+                                                      .frames = kept->frames,
+                                                      .packet = *packet,
+                                                      .layers = kept->layers,
+                                                      .findings = kept->findings};
+    for (const struct source *source = sources; source; source = source->next)
+        kept->frames[explanation->frames_count++] = source->frame;
+    explanation->packet.data = (const uint8_t *)(kept->frames + count);
+    if (packet->captured)
+        memcpy(kept->frames + count, packet->data, packet->captured);
+    explanation->frame = carry_capture_frame(&explanation->packet);
+    *explain->end = kept;
+    explain->end = &kept->next;
     return kept;
 }
 
-static struct carry_capture_explanation explanation_of(const struct carry_capture_packet *packet,
-                                                       bool is_datagram, struct parts *parts) {
-    struct carry_capture_explanation explanation = {
-        .is_datagram = is_datagram,
-        .packet = *packet,
-        .frame = carry_capture_frame(packet),
-        .layers = parts->layers,
-        .findings = parts->findings,
-    };
-    explanation.layers_count = list_layers(&explanation, parts);
-    return explanation;
+/* A datagram has no link, though it looks like a frame of raw IP. */
+static void list_layers(struct kept *kept) {
+    struct carry_capture_explanation *explanation = &kept->explanation;
+    struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
+    const size_t count =
+        carry_packet_layers(&explanation->frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (!explanation->is_datagram || layers[i].protocol != CARRY_PROTOCOL_RAW)
+            kept->layers[explanation->layers_count++] = layers[i];
 }
 
 /* Sum `index` of `count`. */
-static void add_finding(struct carry_capture_explanation *explanation, struct parts *parts,
-                        const struct carry_packet_sum *sums, size_t count, size_t index) {
+static struct carry_capture_finding *
+add_finding(struct kept *kept, const struct carry_packet_sum *sums, size_t count, size_t index) {
+    struct carry_capture_explanation *explanation = &kept->explanation;
+    struct carry_capture_finding *finding = &kept->findings[explanation->findings_count++];
     const struct evidence evidence = carry_cause_find(&explanation->packet, sums, count, index);
-    carry_finding_describe(&parts->findings[explanation->findings_count++], &explanation->packet,
-                           &sums[index], &evidence);
+    carry_finding_describe(finding, &explanation->packet, &sums[index], &evidence);
+    return finding;
+}
+
+/* --- What other packets tell of senders and flows --- */
+
+/* Takes sum `index` of `count`. */
+static void learn_sum(struct explain *explain, const struct carry_capture_packet *packet,
+                      const struct carry_packet_sum *sums, size_t count, size_t index) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    carry_header_senders_add(explain->senders, &frame, &sums[index]);
+    carry_flows_add(explain->flows, &frame, packet->number, &sums[index],
+                    carry_cause_find(packet, sums, count, index).cause);
+}
+
+static void learn(struct explain *explain, const struct carry_capture_packet *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        learn_sum(explain, packet, sums, count, i);
+}
+
+/* As carry_capture_check(): from what its first fragment could not tell. */
+static void learn_datagram(struct explain *explain, const struct datagram *datagram) {
+    for (size_t i = 0; i < datagram->fresh_count; i++)
+        learn_sum(explain, &datagram->packet, datagram->sums, datagram->count,
+                  carry_datagram_index(datagram, &datagram->fresh[i]));
+}
+
+/* Turns headers whose senders leave them to the network card into partial ones. May more packets
+   change what is to be said? */
+static bool settle(const struct explain *explain, struct kept *kept) {
+    bool open = false;
+    for (size_t i = 0; i < kept->explanation.findings_count; i++) {
+        struct carry_capture_finding *finding = &kept->findings[i];
+        open |= carry_flows_may_change(explain->flows, finding);
+        if (!carry_header_senders_is_alone(&finding->sum))
+            continue;
+        const uint8_t *header =
+            (const uint8_t *)kept->explanation.frame.data + finding->sum.network_offset;
+        if (carry_header_senders_leaves(explain->senders, header + 12))
+            carry_finding_leave(finding);
+        else
+            open = true;
+    }
+    return open;
+}
+
+static void call(struct explain *explain, struct kept *kept) {
+    for (size_t i = 0; i < kept->explanation.findings_count; i++)
+        kept->findings[i].cause = carry_flows_settle(explain->flows, &kept->findings[i]);
+    if (!explain->cancelled)
+        explain->cancelled = !explain->call(explain->user, &kept->explanation);
+}
+
+/* Explains what more packets cannot change, or `all`, in order. */
+static void call_settled(struct explain *explain, bool all) {
+    struct kept *kept;
+    while ((kept = explain->first) && (!settle(explain, kept) || all)) {
+        call(explain, kept);
+        explain->first = kept->next;
+        free(kept);
+    }
+    if (!explain->first)
+        explain->end = &explain->first;
 }
 
 /* --- Datagrams --- */
@@ -78,41 +162,26 @@ static unsigned count_own(const struct explain *explain, const struct source *so
     return count;
 }
 
-/* Calls back for a datagram of which the frame holds a fragment. */
-static void call_for(struct explain *explain, struct carry_capture_explanation *explanation,
-                     const struct source *sources) {
-    size_t count = 0;
-    for (const struct source *source = sources; source; source = source->next)
-        count++;
-    uint64_t *frames = malloc(count * sizeof *frames);
-    explain->no_memory |= !frames;
-    if (!frames)
-        return;
-    for (const struct source *source = sources; source; source = source->next)
-        frames[explanation->frames_count++] = source->frame;
-    explanation->frames = frames;
-    call(explain, explanation);
-    free(frames);
-}
-
 /* The sum of its IP header, as it stands here, is none of the file's. */
 static void explain_datagram(struct explain *explain, const struct datagram *datagram) {
-    struct parts parts;
-    struct carry_capture_explanation explanation = explanation_of(&datagram->packet, true, &parts);
+    struct kept *kept = keep(explain, &datagram->packet, datagram->sources);
+    if (!kept)
+        return;
+    list_layers(kept);
     for (size_t i = 0; i < datagram->count; i++) {
         const struct carry_packet_sum *sum = &datagram->sums[i];
         if (sum->field_offset < datagram->header_size)
             continue;
-        add_finding(&explanation, &parts, datagram->sums, datagram->count, i);
-        struct carry_capture_finding *finding = &parts.findings[explanation.findings_count - 1];
+        struct carry_capture_finding *finding =
+            add_finding(kept, datagram->sums, datagram->count, i);
         finding->reassembled = true;
         finding->offset = carry_datagram_offset(datagram, sum->field_offset, sum->field_size);
     }
-    call_for(explain, &explanation, datagram->sources);
 }
 
 static void finish_datagram(struct explain *explain, const struct datagram *datagram) {
-    unsigned count = count_own(explain, datagram->sources);
+    const unsigned count = count_own(explain, datagram->sources);
+    learn_datagram(explain, datagram);
     explain->waiting -= count;
     if (count)
         explain_datagram(explain, datagram);
@@ -121,11 +190,11 @@ static void finish_datagram(struct explain *explain, const struct datagram *data
 static void finish_lost(void *context, enum carry_capture_reassembly why,
                         const struct source *sources) {
     struct explain *explain = context;
-    unsigned count = count_own(explain, sources);
-    struct carry_capture_explanation explanation = {.is_datagram = true, .reassembly = why};
+    const unsigned count = count_own(explain, sources);
+    struct kept *kept = count ? keep(explain, &(struct carry_capture_packet){0}, sources) : NULL;
     explain->waiting -= count;
-    if (count)
-        call_for(explain, &explanation, sources);
+    if (kept)
+        kept->explanation.reassembly = why;
 }
 
 static void follow(struct explain *explain, const struct carry_capture_packet *packet) {
@@ -149,88 +218,35 @@ static void follow(struct explain *explain, const struct carry_capture_packet *p
 
 /* --- The frame --- */
 
-/* Takes a packet for what it tells of its senders and flows. */
-static void learn(struct explain *explain, const struct carry_capture_packet *packet) {
+static void keep_frame(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    const struct carry_frame frame = carry_capture_frame(packet);
-    size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        carry_header_senders_add(explain->senders, &frame, &sums[i]);
-        carry_flows_add(explain->flows, &frame, packet->number, &sums[i],
-                        carry_cause_find(packet, sums, count, i).cause);
-    }
-}
-
-/* Turns headers whose senders leave them to the network card into partial ones. Is one left, or a
-   flow that is not refuted? */
-static bool settle(const struct explain *explain,
-                   const struct carry_capture_explanation *explanation, struct parts *parts) {
-    bool open = false;
-    for (size_t i = 0; i < explanation->findings_count; i++) {
-        struct carry_capture_finding *finding = &parts->findings[i];
-        open |= carry_flows_may_change(explain->flows, finding);
-        if (!carry_header_senders_is_alone(&finding->sum))
-            continue;
-        const uint8_t *header =
-            (const uint8_t *)explanation->frame.data + finding->sum.network_offset;
-        if (carry_header_senders_leaves(explain->senders, header + 12))
-            carry_finding_leave(finding);
-        else
-            open = true;
-    }
-    return open;
-}
-
-static void settle_flows(const struct explain *explain,
-                         const struct carry_capture_explanation *explanation, struct parts *parts) {
-    for (size_t i = 0; i < explanation->findings_count; i++)
-        parts->findings[i].cause = carry_flows_settle(explain->flows, &parts->findings[i]);
+    struct kept *kept = keep(explain, packet, NULL);
+    if (!kept)
+        return;
+    list_layers(kept);
+    const size_t count =
+        carry_packet_check(&kept->explanation.frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        add_finding(kept, sums, count, i);
 }
 
 /*
  * Explains the frame, and what its fragments belong to. A header of 0 waits for what other packets
- * tell of its sender, and damage for what they tell of its flow: then the frame comes last.
+ * tell of its sender, and damage for what they tell of its flow.
  */
-static void explain_with_rest(struct explain *explain,
-                              const struct carry_capture_explanation *explanation,
-                              struct parts *parts) {
+static void explain_packet(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_capture_packet other;
-    bool open = settle(explain, explanation, parts);
-    if (!open)
-        call(explain, explanation);
-    follow(explain, &explanation->packet);
-    while (explain->waiting && !explain->cancelled &&
+    keep_frame(explain, packet);
+    follow(explain, packet);
+    call_settled(explain, false);
+    while ((explain->waiting || explain->first) && !explain->cancelled && !explain->no_memory &&
            carry_reader_next(explain->capture, &other) == CARRY_CAPTURE_PACKET) {
         learn(explain, &other);
         follow(explain, &other);
+        call_settled(explain, false);
     }
     carry_reassembler_end(explain->reassembler);
-    while (open && !explain->cancelled && settle(explain, explanation, parts) &&
-           carry_reader_next(explain->capture, &other) == CARRY_CAPTURE_PACKET)
-        learn(explain, &other);
-    settle_flows(explain, explanation, parts);
-    if (open)
-        call(explain, explanation);
-}
-
-/* Of a packet whose bytes must stay while the capture is read on. */
-static void explain_packet(struct explain *explain, const struct carry_capture_packet *packet) {
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    struct carry_capture_packet kept = *packet;
-    struct parts parts;
-    uint8_t *copy = malloc(packet->captured + 1u);
-    explain->no_memory |= !copy;
-    if (!copy)
-        return;
-    if (packet->captured)
-        memcpy(copy, packet->data, packet->captured);
-    kept.data = copy;
-    struct carry_capture_explanation explanation = explanation_of(&kept, false, &parts);
-    size_t count = carry_packet_check(&explanation.frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-    for (size_t i = 0; i < count; i++)
-        add_finding(&explanation, &parts, sums, count, i);
-    explain_with_rest(explain, &explanation, &parts);
-    free(copy);
+    call_settled(explain, true);
 }
 
 /* CARRY_CAPTURE_PACKET if there is such a packet. */
@@ -269,6 +285,7 @@ int carry_capture_explain(struct carry_capture *capture, uint64_t number,
         return carry_format_fail_text(capture, CARRY_ERROR_INVALID,
                                       "that packet has been read already");
     struct explain own = {.capture = capture, .number = number, .call = explain, .user = user};
+    own.end = &own.first;
     own.reassembler = carry_reassembler_create(NULL);
     own.senders = carry_header_senders_create();
     own.flows = carry_flows_create();

@@ -177,15 +177,25 @@ static bool is_same(const struct layout *a, const struct layout *b) {
     return a->linktype == b->linktype && memcmp(&a->sum, &b->sum, sizeof a->sum) == 0;
 }
 
-static void add_layout(struct flows *flows, uint32_t linktype, const struct carry_packet_sum *sum) {
-    const struct layout layout = {linktype,
-                                  {.protocol = sum->protocol,
-                                   .version = sum->version,
-                                   .network_offset = sum->network_offset,
-                                   .cover_offset = sum->cover_offset}};
+static struct layout layout_of(uint32_t linktype, const struct carry_packet_sum *sum) {
+    return (struct layout){linktype,
+                           {.protocol = sum->protocol,
+                            .version = sum->version,
+                            .network_offset = sum->network_offset,
+                            .cover_offset = sum->cover_offset}};
+}
+
+static bool knows(const struct flows *flows, const struct layout *layout) {
     for (unsigned i = 0; i < flows->layouts_count; i++)
-        if (is_same(&flows->layouts[i], &layout))
-            return;
+        if (is_same(&flows->layouts[i], layout))
+            return true;
+    return flows->has_others;
+}
+
+static void add_layout(struct flows *flows, uint32_t linktype, const struct carry_packet_sum *sum) {
+    const struct layout layout = layout_of(linktype, sum);
+    if (knows(flows, &layout))
+        return;
     if (flows->layouts_count < LAYOUTS_MAX)
         flows->layouts[flows->layouts_count++] = layout;
     else
@@ -268,11 +278,13 @@ static enum carry_capture_cause add_bad(struct flows *flows, const struct carry_
     return cause_of(flow) ? cause_of(flow) : cause;
 }
 
+/* Behind headers of no bad sum, it was captured elsewhere on the way and contradicts nothing. */
 static void add_good(struct flows *flows, const struct carry_frame *frame,
                      const struct carry_packet_sum *sum) {
+    const struct layout layout = layout_of(frame->linktype, sum);
     const struct key key = key_of(frame, sum);
     const uint16_t place = find(flows, &key);
-    if (place != NO_FLOW)
+    if (place != NO_FLOW && knows(flows, &layout))
         flows->list[place].refuted = true;
 }
 

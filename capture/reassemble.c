@@ -442,6 +442,13 @@ const struct source *carry_datagram_source(const struct datagram *datagram, uint
     return source;
 }
 
+size_t carry_datagram_index(const struct datagram *datagram, const struct carry_packet_sum *sum) {
+    size_t index = 0;
+    while (datagram->sums[index].field_offset != sum->field_offset)
+        index++;
+    return index;
+}
+
 uint64_t carry_datagram_offset(const struct datagram *datagram, uint32_t at, uint32_t size) {
     if (at + size <= datagram->located)
         return datagram->packet.offset + at;

@@ -146,6 +146,9 @@ bool carry_reassembler_is_inside(const struct carry_packet_fragment *fragment,
 /* The fragment in a frame that brought a byte of a datagram; NULL: none did. */
 const struct source *carry_datagram_source(const struct datagram *datagram, uint32_t at);
 
+/* Of a fresh sum among all sums of its datagram. */
+size_t carry_datagram_index(const struct datagram *datagram, const struct carry_packet_sum *sum);
+
 /* Where `size` bytes of a datagram stand in the file; CARRY_CAPTURE_NOWHERE: not in one piece. */
 uint64_t carry_datagram_offset(const struct datagram *datagram, uint32_t at, uint32_t size);
 

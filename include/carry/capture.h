@@ -751,11 +751,10 @@ typedef bool carry_capture_explain_fn(void *user,
                                       const struct carry_capture_explanation *explanation);
 
 /*
- * Explains packet `number`, counted from 1: calls `explain` for its frame, and for each datagram
- * that has a fragment in it. Reads as many later packets as needed. If reading fails after the
- * packet, missing fragments count as never sent, and the result is CARRY_OK. Fragments in packets
- * read before the call are missing too. A frame whose verdicts or causes depend on later frames is
- * explained last.
+ * Explains packet `number`, counted from 1: calls `explain` for its frame, then for each datagram
+ * that has a fragment in it, each once no later packet can change its verdicts or causes. Reads as
+ * many later packets as needed. If reading fails after the packet, missing fragments count as never
+ * sent, and the result is CARRY_OK. Fragments in packets read before the call are missing too.
  *
  * CARRY_ERROR_INVALID: the packet was read before, or `number` is 0. CARRY_ERROR_UNKNOWN: the
  * capture has fewer packets. Unless `packets` is NULL, *packets is set to how many were read while

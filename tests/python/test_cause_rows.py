@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from captures import (
@@ -220,6 +220,7 @@ def rewritten(
     ports: tuple[int, int] = (40000, 443),
     src: str = A,
     numbered: bool = False,
+    tags: Sequence[int] = (),
 ) -> list[bytes]:
     """Packets of a flow with different content, whose sums are off by `delta`."""
     frames = []
@@ -231,7 +232,19 @@ def rewritten(
         for at in (36, 10) if in_header else (36,):
             right = int.from_bytes(ip[at : at + 2], "big")
             ip[at : at + 2] = plus(right, delta(index)).to_bytes(2, "big")
-        frames.append(ethernet(bytes(ip)))
+        frames.append(ethernet(bytes(ip), tags))
+    return frames
+
+
+def in_fragments(number: int, delta: int = 0x1357) -> list[bytes]:
+    """Two frames with a datagram of a flow, whose sum is off by `delta`."""
+    ip = packet(UDP, bytes([number]) * 30)
+    ip = put16(ip, 26, plus(int.from_bytes(ip[26:28], "big"), delta))
+    frames = []
+    for start, more in ((0, 0x2000), (16, 0)):
+        part = ip[20 + start : 36 + start] if more else ip[20 + start :]
+        head = put16(put16(put16(ip[:20], 2, 20 + len(part)), 4, number), 6, more | start // 8)
+        frames.append(ethernet(put16(head, 10, finish(put16(head, 10, 0))) + part))
     return frames
 
 
@@ -297,6 +310,36 @@ def test_near_misses_are_no_flow(carry: Run, frames: list[bytes]) -> None:
     assert "rewritten" not in found.get("tcp", {})
     done = carry("explain", "--json", "-", "1", stdin=pcap(frames))
     assert conforming("explain", done.stdout)["layers"][-1]["checksum"]["cause"] is None
+
+
+def explained(carry: Run, frames: list[bytes], number: int) -> dict[str, Any]:
+    done = carry("explain", "--json", "-", str(number), stdin=pcap(frames))
+    shown: dict[str, Any] = conforming("explain", done.stdout)
+    return shown
+
+
+@pytest.mark.parametrize("bad", [[], [5]], ids=["tag", "no tag"])
+def test_good_sums_behind_other_headers_refute_nothing(carry: Run, bad: list[int]) -> None:
+    good = ethernet(packet(TCP, b"good"), [] if bad else [5])
+    frames = [*rewritten(4, tags=bad), good]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 4}}
+    assert explained(carry, frames, 1)["layers"][-1]["checksum"]["cause"] == "rewritten"
+
+
+def test_flows_of_datagrams(carry: Run) -> None:
+    frames = [frame for number in range(4) for frame in in_fragments(number)]
+    assert causes(carry, frames) == {"udp": {"rewritten": 4}}
+    for number in (1, 2, 8):
+        (datagram,) = explained(carry, frames, number)["datagrams"]
+        assert datagram["layers"][-1]["checksum"]["cause"] == "rewritten"
+
+
+def test_a_good_datagram_refutes_a_flow(carry: Run) -> None:
+    frames = [frame for number in range(4) for frame in in_fragments(number)]
+    frames += in_fragments(4, delta=0)
+    assert causes(carry, frames) == {}
+    (datagram,) = explained(carry, frames, 1)["datagrams"]
+    assert datagram["layers"][-1]["checksum"]["cause"] is None
 
 
 def test_a_good_sum_takes_back_what_was_reported(carry: Run) -> None:
