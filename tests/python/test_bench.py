@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from captures import TCP, ethernet, packet, pcap
-from conftest import CLEAN, ERROR, Run, wait_until_read
+from conftest import CLEAN, ERROR, MIB, Run, wait_until_read
 from schemas import conforming
 
 REFERENCES = ["floor", "plain", "load"]
@@ -261,6 +261,25 @@ def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
     done = carry("bench", "capture", env=env)
     assert done.returncode == ERROR
     assert f" in {env['TMPDIR']}: No such file or directory\n" in done.stderr
+
+
+def test_capture_in_files_and_pipes(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([ethernet(packet(TCP, sums="bad"))]))
+    names = [f"carry fix {way}" for way in ("FILE -o COPY", "<FILE >COPY", "between pipes")]
+    programs = capture_programs(carry, "--pipes", str(path))
+    assert list(programs) == names
+    for program in programs.values():
+        assert program["task"] == "pass"
+        assert program["bytes"] > MIB and program["cpu_seconds"] >= 0
+        assert 0 < program["q1"] <= program["gb_per_s"] <= program["q3"]
+    env = {**masked(""), "TMPDIR": str(tmp_path)}
+    done = carry("bench", "capture", "--pipes", "--size=1M", env=env)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    for name in names:
+        line = rf"^    {name} +\d+\.\d{{3}} +\S+ +\d+\.\d{{3}} +\S+ +\d.* MB$"
+        assert re.search(line, done.stdout, re.MULTILINE)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def libpcap_loop(carry: Run, path: Path, **env: str) -> subprocess.CompletedProcess[str]:

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bench/benches.h"
+#include "bench/capture_ends.h"
 #include "bench/capture_loop.h"
 #include "bench/capture_make.h"
 #include "common/clock.h"
@@ -48,7 +49,7 @@
     "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
 
 /* What programs do, so that each stands beside its like. */
-enum task { VERIFY, REPAIR, READ, COPY };
+enum task { VERIFY, REPAIR, READ, COPY, PASS };
 
 static const struct {
     const char *name, *heading;
@@ -57,29 +58,43 @@ static const struct {
     [REPAIR] = {"repair", "write a copy with repaired checksums"},
     [READ] = {"read", "only read"},
     [COPY] = {"copy", "only copy"},
+    [PASS] = {"pass", "repair in files and pipes"},
+};
+
+/* How a program gets the capture: by its name, all of it or a part, or at its standard input. */
+enum way { WHOLE, PART, REDIRECTED, PIPED };
+
+static const enum bench_ends_kind ends_kinds[] = {
+    [WHOLE] = BENCH_ENDS_NONE,
+    [PART] = BENCH_ENDS_NONE,
+    [REDIRECTED] = BENCH_ENDS_FILES,
+    [PIPED] = BENCH_ENDS_PIPES,
 };
 
 static const struct subject {
     const char *title;
     enum task task;
-    bool slow;
+    enum way way;
     const char *command[ARGUMENTS];
 } subjects[] = {
-    {"carry check", VERIFY, false, {SELF, "check", "--quiet", FILE_NAME}},
-    {"carry check -j1", VERIFY, false, {SELF, "check", "--quiet", "-j1", FILE_NAME}},
-    {"tcpdump -vv", VERIFY, true, {"tcpdump", "-nn", "-vv", "-r", FILE_NAME}},
+    {"carry check", VERIFY, WHOLE, {SELF, "check", "--quiet", FILE_NAME}},
+    {"carry check -j1", VERIFY, WHOLE, {SELF, "check", "--quiet", "-j1", FILE_NAME}},
+    {"tcpdump -vv", VERIFY, PART, {"tcpdump", "-nn", "-vv", "-r", FILE_NAME}},
     {"tshark",
      VERIFY,
-     true,
+     PART,
      {"tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o",
       "udp.check_checksum:TRUE", "-r", FILE_NAME, "-Y", TSHARK_FILTER}},
-    {"carry fix", REPAIR, false, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
-    {"tcprewrite -C", REPAIR, true, {"tcprewrite", "-C", "-i", FILE_NAME, "-o", COPY_NAME}},
-    {"cat", READ, false, {"cat", FILE_NAME}},
-    {"libpcap, empty loop", READ, false, {SELF, "bench", "capture", "--libpcap-loop", FILE_NAME}},
-    {"tcpdump -w", READ, false, {"tcpdump", "-r", FILE_NAME, "-w", "/dev/null"}},
-    {"capinfos", READ, true, {"capinfos", FILE_NAME}},
-    {"cp", COPY, false, {"cp", "--reflink=never", FILE_NAME, COPY_NAME}},
+    {"carry fix", REPAIR, WHOLE, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
+    {"tcprewrite -C", REPAIR, PART, {"tcprewrite", "-C", "-i", FILE_NAME, "-o", COPY_NAME}},
+    {"cat", READ, WHOLE, {"cat", FILE_NAME}},
+    {"libpcap, empty loop", READ, WHOLE, {SELF, "bench", "capture", "--libpcap-loop", FILE_NAME}},
+    {"tcpdump -w", READ, WHOLE, {"tcpdump", "-r", FILE_NAME, "-w", "/dev/null"}},
+    {"capinfos", READ, PART, {"capinfos", FILE_NAME}},
+    {"cp", COPY, WHOLE, {"cp", "--reflink=never", FILE_NAME, COPY_NAME}},
+    {"carry fix FILE -o COPY", PASS, WHOLE, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
+    {"carry fix <FILE >COPY", PASS, REDIRECTED, {SELF, "fix", "--quiet", "-", "-o", "-"}},
+    {"carry fix between pipes", PASS, PIPED, {SELF, "fix", "--quiet", "-", "-o", "-"}},
 };
 
 #define SUBJECTS (sizeof subjects / sizeof *subjects)
@@ -90,7 +105,7 @@ struct result {
     enum state state;
     int exit_status;
     size_t rounds;
-    double seconds[ROUNDS];
+    double seconds[ROUNDS], cpu_seconds[ROUNDS];
     uint64_t bytes;
     uint64_t peak_bytes;
 };
@@ -98,6 +113,7 @@ struct result {
 struct options {
     uint64_t size;
     bool json;
+    bool pipes;
     bool libpcap_loop;
     const char *source;
 };
@@ -119,6 +135,9 @@ static const char usage[] =
     "\n"
     "  --size=BYTES    make the capture at least this large, as 1G or 200M (1G)\n"
     "  --quick         the same as --size=64M\n"
+    "  --pipes         time only carry fix: from file to file, with input and output\n"
+    "                  redirected, and between pipes from a process that writes the\n"
+    "                  capture and to one that drops the copy\n"
     "  --libpcap-loop  time nothing: only read FILE through libpcap with an empty\n"
     "                  callback, the minimal work of a program that uses libpcap\n"
     "  -J, --json      print everything measured as a JSON object\n"
@@ -161,6 +180,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
     const struct option_row rows[] = {
         {"size", .set = set_size, .target = &options->size},
         {"quick", .set = set_quick, .value = VALUE_NONE, .target = &options->size},
+        {"pipes", .flag = &options->pipes},
         {"libpcap-loop", .flag = &options->libpcap_loop},
         {"json", 'J', .flag = &options->json},
         {0},
@@ -251,13 +271,13 @@ static const char *stand_for(const char *argument, const char *capture) {
     return strcmp(argument, COPY_NAME) == 0 ? copy_path : argument;
 }
 
-static void start(const struct subject *subject, FILE *capture) {
-    char *arguments[ARGUMENTS + 1] = {0}, name[32];
-    snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
+static void start(const struct subject *subject, const char *name, const struct bench_ends *ends) {
+    char *arguments[ARGUMENTS + 1] = {0};
     for (size_t i = 0; i < ARGUMENTS && subject->command[i]; i++)
         arguments[i] = (char *)stand_for(subject->command[i], name);
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
         _exit(BENCH_CAPTURE_MISSING);
+    bench_ends_take(ends);
     if (strcmp(arguments[0], SELF) == 0) {
         arguments[0] = (char *)"carry";
         execv("/proc/self/exe", arguments);
@@ -275,27 +295,52 @@ static enum state state_of(int status) {
     return WEXITSTATUS(status) == BENCH_CAPTURE_MISSING ? MISSING : MEASURED;
 }
 
+static double seconds_of(const struct timeval *time) {
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+/* Runs it from start to end; false if that could not be. */
+static bool run_once(const struct subject *subject, const char *name, int *status,
+                     struct rusage *used) {
+    struct bench_ends ends;
+    const bool opened = bench_ends_open(&ends, ends_kinds[subject->way], name, copy_path);
+    const pid_t child = opened ? fork() : -1;
+    if (child == 0)
+        start(subject, name, &ends);
+    running = child;
+    bench_ends_close(&ends);
+    const bool ended = child > 0 && wait4(child, status, 0, used) == child;
+    running = 0;
+    bench_ends_wait(&ends);
+    return ended;
+}
+
 static void measure_once(const struct subject *subject, FILE *capture, struct result *result) {
     struct rusage used;
+    char name[32];
     int status;
+    snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
     /* Nobody pays for the removal of what another wrote. */
-    bool emptied = truncate(copy_path, 0) == 0;
-    int64_t before = clock_ns();
-    pid_t child = emptied ? fork() : -1;
-    if (child == 0)
-        start(subject, capture);
-    running = child;
-    bool ended = child > 0 && wait4(child, &status, 0, &used) == child;
-    running = 0;
-    if (!ended) {
+    const bool emptied = truncate(copy_path, 0) == 0;
+    const int64_t before = clock_ns();
+    if (!emptied || !run_once(subject, name, &status, &used)) {
         result->state = BROKEN;
         return;
     }
+    result->cpu_seconds[result->rounds] = seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime);
     result->seconds[result->rounds++] = (double)(clock_ns() - before) / CLOCK_SECOND;
     result->state = state_of(status);
     result->exit_status = WEXITSTATUS(status);
     const uint64_t peak = (uint64_t)used.ru_maxrss * 1024;
     result->peak_bytes = peak > result->peak_bytes ? peak : result->peak_bytes;
+}
+
+static bool is_slow(const struct subject *subject) {
+    return subject->way == PART;
+}
+
+static bool is_wanted(const struct bench *bench, size_t subject) {
+    return bench->options.pipes == (subjects[subject].task == PASS);
 }
 
 /* Round by round, so that a slow moment of the machine hits all alike. */
@@ -305,9 +350,11 @@ static void measure(struct bench *bench) {
         for (size_t i = 0; i < SUBJECTS; i++) {
             const struct subject *subject = &subjects[i];
             struct result *result = &bench->results[i];
-            result->bytes = subject->slow ? bench->part_bytes : bench->whole_bytes;
-            if (round == 0 || (!subject->slow && result->state == MEASURED))
-                measure_once(subject, subject->slow ? bench->part : bench->whole, result);
+            if (!is_wanted(bench, i))
+                continue;
+            result->bytes = is_slow(subject) ? bench->part_bytes : bench->whole_bytes;
+            if (round == 0 || (!is_slow(subject) && result->state == MEASURED))
+                measure_once(subject, is_slow(subject) ? bench->part : bench->whole, result);
             if (progress_due)
                 progress_draw(round * SUBJECTS + i);
         }
@@ -327,12 +374,54 @@ static struct bench_stats rates(const struct result *result) {
 
 static void print_result(const struct subject *subject, const struct result *result) {
     char title[TEXT_SIZE], peak[TEXT_SIZE];
-    snprintf(title, sizeof title, "%s%s", subject->title, subject->slow ? " *" : "");
+    snprintf(title, sizeof title, "%s%s", subject->title, is_slow(subject) ? " *" : "");
     if (result->state == MEASURED)
         printf("    %-20s %9.3f %12s\n", title, rates(result).median,
                text_bytes(peak, result->peak_bytes));
     else
         printf("    %-20s %s\n", title, result->state == MISSING ? "not installed" : "failed");
+}
+
+static double median_of(const double *seconds, const struct result *result) {
+    return bench_stats(seconds, result->rounds).median;
+}
+
+/* Beside the first, as a ratio of speeds. */
+static void print_pass(const struct subject *subject, const struct result *result,
+                       const struct result *first) {
+    char peak[TEXT_SIZE];
+    if (result->state != MEASURED || first->state != MEASURED) {
+        printf("    %-24s failed\n", subject->title);
+        return;
+    }
+    const double time = median_of(result->seconds, result);
+    const double cpu = median_of(result->cpu_seconds, result);
+    printf("    %-24s %9.3f %6.2f %9.3f %6.2f %12s\n", subject->title, time,
+           median_of(first->seconds, first) / time, cpu, median_of(first->cpu_seconds, first) / cpu,
+           text_bytes(peak, result->peak_bytes));
+}
+
+static void print_passes(const struct bench *bench) {
+    const struct result *first = NULL;
+    printf("  %-26s %9s %6s %9s %6s %12s\n", tasks[PASS].heading, "time, s", "speed", "CPU, s",
+           "speed", "peak memory");
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        if (!is_wanted(bench, i))
+            continue;
+        first = first ? first : &bench->results[i];
+        print_pass(&subjects[i], &bench->results[i], first);
+    }
+}
+
+static void print_programs(const struct bench *bench) {
+    printf("  %-22s %9s %12s\n", "", "GB/s", "peak memory");
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        if (!is_wanted(bench, i))
+            continue;
+        if (i == 0 || subjects[i].task != subjects[i - 1].task)
+            printf("  %s\n", tasks[subjects[i].task].heading);
+        print_result(&subjects[i], &bench->results[i]);
+    }
 }
 
 static void print_text(const struct bench *bench) {
@@ -341,24 +430,26 @@ static void print_text(const struct bench *bench) {
     bench_machine(&machine);
     printf("%s%s%s, %ld cores\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE),
            sysconf(_SC_NPROCESSORS_ONLN));
-    printf("capture: %s in the page cache; programs with * read %s once,\n"
-           "the others all of it %d times: medians\n"
-           "\n",
-           text_bytes(whole, bench->whole_bytes), text_bytes(part, bench->part_bytes), ROUNDS);
-    printf("  %-22s %9s %12s\n", "", "GB/s", "peak memory");
-    for (size_t i = 0; i < SUBJECTS; i++) {
-        if (i == 0 || subjects[i].task != subjects[i - 1].task)
-            printf("  %s\n", tasks[subjects[i].task].heading);
-        print_result(&subjects[i], &bench->results[i]);
-    }
+    printf("capture: %s in the page cache; ", text_bytes(whole, bench->whole_bytes));
+    if (bench->options.pipes)
+        printf("medians of %d runs, speeds beside the first\n\n", ROUNDS);
+    else
+        printf("programs with * read %s once,\n"
+               "the others all of it %d times: medians\n"
+               "\n",
+               text_bytes(part, bench->part_bytes), ROUNDS);
+    (bench->options.pipes ? print_passes : print_programs)(bench);
 }
 
 static json_t *result_json(const struct subject *subject, const struct result *result) {
     json_t *object = json_pack("{s:s, s:s, s:I}", "program", subject->title, "task",
                                tasks[subject->task].name, "bytes", (json_int_t)result->bytes);
     struct bench_stats rate = {0};
-    if (result->state == MEASURED)
+    double cpu = 0;
+    if (result->state == MEASURED) {
         rate = rates(result);
+        cpu = median_of(result->cpu_seconds, result);
+    }
     const struct {
         const char *key;
         json_t *value;
@@ -367,6 +458,7 @@ static json_t *result_json(const struct subject *subject, const struct result *r
         {"q1", json_real(rate.q1)},
         {"q3", json_real(rate.q3)},
         {"peak_bytes", json_integer((json_int_t)result->peak_bytes)},
+        {"cpu_seconds", json_real(cpu)},
     };
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
         json_object_set(object, measured[i].key,
@@ -379,7 +471,8 @@ static json_t *result_json(const struct subject *subject, const struct result *r
 static void print_json(const struct bench *bench) {
     json_t *programs = json_array();
     for (size_t i = 0; i < SUBJECTS; i++)
-        json_array_append_new(programs, result_json(&subjects[i], &bench->results[i]));
+        if (is_wanted(bench, i))
+            json_array_append_new(programs, result_json(&subjects[i], &bench->results[i]));
     json_t *object =
         json_pack("{s:s, s:o, s:I, s:o}", "bench", "capture", "machine", bench_machine_json(),
                   "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "programs", programs);
@@ -391,8 +484,8 @@ static bool checked(const struct bench *bench) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct result *result = &bench->results[i];
         bool clean = bench->options.source || result->exit_status == STATUS_CLEAN;
-        if (subjects[i].task != READ && strcmp(subjects[i].command[0], SELF) == 0 &&
-            (result->state != MEASURED || !clean))
+        if (is_wanted(bench, i) && subjects[i].task != READ &&
+            strcmp(subjects[i].command[0], SELF) == 0 && (result->state != MEASURED || !clean))
             return false;
     }
     return true;
