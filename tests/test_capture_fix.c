@@ -518,8 +518,10 @@ static bool take(void *user, const struct carry_capture_explanation *explanation
 static int explain(const struct bytes *bytes, uint64_t number, struct explained *explained) {
     struct carry_capture *capture;
     uint64_t packets = 0;
-    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
-    int code = carry_capture_explain(capture, number, take, explained, &packets);
+    int code = carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    if (code != CARRY_OK)
+        return code;
+    code = carry_capture_explain(capture, number, take, explained, &packets);
     if (code == CARRY_ERROR_UNKNOWN && packets != CAPTURE_PACKETS)
         code = 1;
     carry_capture_close(capture);
@@ -541,6 +543,22 @@ static void test_explain(const struct bytes *bytes) {
     tap_ok(explain(bytes, CAPTURE_PACKETS + 1, &none) == CARRY_ERROR_UNKNOWN && !none.frames &&
                explain(bytes, 5, &cancelled) == CARRY_ERROR_CANCELLED && cancelled.frames == 1,
            "no such frame; and cancelled");
+}
+
+/* The frame is explained first: what cannot be said of its datagram comes after it. */
+static void test_explain_allocations(const struct bytes *bytes) {
+    bool ok = true, done = false;
+    const long before = allocations_alive();
+    for (unsigned number = 1; !done && ok; number++) {
+        struct explained explained = {0};
+        allocations_fail_from(number);
+        const int code = explain(bytes, 5, &explained);
+        done = allocations_count() < number;
+        allocations_fail_from(0);
+        ok = code == CARRY_OK ? explained.frames == 1 : !done && code == CARRY_ERROR_MEMORY;
+        ok &= allocations_alive() == before;
+    }
+    tap_ok(ok && done, "every allocation fails once: an error or less, and nothing is kept");
 }
 
 int main(void) {
@@ -569,6 +587,7 @@ int main(void) {
     test_idle(&bytes);
     test_allocations(&bytes);
     test_explain(&bytes);
+    test_explain_allocations(&bytes);
     bytes_free(&apart);
     bytes_free(&bytes);
     return tap_done();
