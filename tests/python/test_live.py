@@ -13,6 +13,7 @@ import os
 import pty
 import random
 import re
+import resource
 import select
 import shutil
 import signal
@@ -21,6 +22,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -716,7 +718,10 @@ def test_metrics_are_served(wire: Namespace, tool: str) -> None:
         assert f"Content-Length: {len(page)}" in head
         found = samples(page)
         assert {name: found[name] for name in EXPECTED} == EXPECTED
-        assert fetch(wire, b"HEAD /metrics HTTP/1.0\r\n\r\n").count(b"\r\n") > 3
+        for path, answer in ((b"/metrics", b"200"), (b"/other", b"404")):
+            head_alone = fetch(wire, b"HEAD " + path + b" HTTP/1.0\r\n\r\n")
+            assert head_alone.startswith(b"HTTP/1.1 " + answer)
+            assert head_alone.index(b"\r\n\r\n") == len(head_alone) - 4
         for request in (b"GET / HTTP/1.1\r\n\r\n", b"POST /metrics HTTP/1.1\r\n\r\n", b"\r\n\r\n"):
             assert fetch(wire, request).startswith(b"HTTP/1.1 404 ")
         with contextlib.suppress(ConnectionResetError):
@@ -725,15 +730,47 @@ def test_metrics_are_served(wire: Namespace, tool: str) -> None:
     assert process.status == CLEAN
 
 
-def test_scrapers_that_never_read_are_left(wire: Namespace, tool: str) -> None:
-    """More of them than there are places: they are given up, and others are served."""
+def test_a_new_scraper_takes_the_place_of_the_one_idle_longest(wire: Namespace, tool: str) -> None:
+    """More of them than there are places: only as many are given up as others need."""
     with live(wire, tool, "--metrics=127.0.0.1:9099", "v1") as process:
         with contextlib.ExitStack() as stack:
-            for _ in range(20):
-                idle = stack.enter_context(wire.socket(socket.AF_INET, socket.SOCK_STREAM))
-                idle.connect(("127.0.0.1", 9099))
-            send(wire, GOOD_TCP, BAD_TCP)
-            fetch_counted(wire)
+            idle = [
+                stack.enter_context(wire.socket(socket.AF_INET, socket.SOCK_STREAM))
+                for _ in range(20)
+            ]
+            for each in idle:
+                each.connect(("127.0.0.1", 9099))
+            fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n")
+            assert [each.recv(1) for each in idle[:5]] == [b""] * 5
+            assert select.select(idle[5:], [], [], 0)[0] == []
+        process.end()
+    assert process.status == CLEAN
+
+
+def waits_of(pid: int) -> int:
+    """How often the main thread has waited."""
+    status = Path(f"/proc/{pid}/task/{pid}/status").read_text()
+    return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
+
+
+def test_without_descriptors_the_server_waits(wire: Namespace, tool: str) -> None:
+    """And goes on once there are some: idle connections give theirs up."""
+    many = ["-j", "32", "-B", "1024"]  # poll() takes no more descriptors than there may be
+    with live(wire, tool, "--metrics=9099", *many, "v1") as process:
+        pid = process.process.pid
+        fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n")
+        used = len(os.listdir(f"/proc/{pid}/fd"))
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, limits[1]))
+        with wire.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+            client.connect(("127.0.0.1", 9099))
+            wanted = waits_of(pid) + 4
+            end = time.monotonic() + LONG / 2
+            while waits_of(pid) < wanted:
+                assert time.monotonic() < end, "it does not wait"
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 1, limits[1]))
+            assert fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200")
+            assert client.recv(1) == b""
         process.end()
     assert process.status == CLEAN
 

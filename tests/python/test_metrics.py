@@ -19,7 +19,7 @@ import pytest
 from captures import TCP, UDP, ethernet, packet
 from conftest import BAD, CLEAN, ERROR, SOURCE, Run
 from namespaces import PATH, Namespace
-from test_live import BAD_TCP, GOOD_TCP, fetch, live, samples, send, wire
+from test_live import BAD_TCP, GOOD_TCP, fetch, lay, live, samples, send, wire
 
 __all__ = ["wire"]  # a fixture
 
@@ -63,6 +63,32 @@ def test_counts_that_are_not_whole_are_not_written(tool: str, tmp_path: Path) ->
     assert done.returncode == ERROR
     assert f"carry: {path}: is not written: writing to standard output failed\n" in done.stderr
     assert not path.exists()
+
+
+# Names of interfaces as Python has them: a byte that is no UTF-8 is a surrogate.
+LABELS = [
+    ("g\xfc", "g\xfc"),
+    ("g\udcfc", "g\\\\xfc"),
+    ("g\udcfd", "g\\\\xfd"),
+    ("g\\xfc", "g\\\\x5cxfc"),
+    ('g"', 'g\\"'),
+]
+
+
+def test_each_interface_has_its_own_label(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """Whatever bytes its name has."""
+    path = tmp_path / "names.prom"
+    for name, _ in LABELS:
+        lay(wire, name, f"{name}2")
+    try:
+        words = [word for name, _ in LABELS for word in ("-i", name)]
+        with live(wire, tool, "--metrics-file", path, *words) as process:
+            process.end()
+    finally:
+        for name, _ in LABELS:
+            wire.run("ip", "link", "delete", name)
+    names = [f'carry_capture_drops_total{{interface="{label}"}}' for _, label in LABELS]
+    assert list(samples(path.read_text())) == names
 
 
 @pytest.mark.parametrize(

@@ -5,21 +5,29 @@
 #include <inttypes.h>
 
 #include "common/output.h"
+#include "common/text.h"
 
 void metrics_begin(FILE *out, const struct metrics_family *family) {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
             family->type);
 }
 
-/* The format demands UTF-8; names of interfaces may hold any byte. */
+/*
+ * The format demands UTF-8; names of interfaces may hold any byte. One that is no UTF-8 is written
+ * as \xff, and so is a backslash: no two values become the same.
+ */
 static void print_value(FILE *out, const char *value) {
-    for (; *value; value++) {
-        if (*value == '\n')
+    while (*value) {
+        const struct text_character character = text_character(value);
+        if (!character.is_utf8 || *value == '\\')
+            fprintf(out, "\\\\x%02x", (unsigned char)*value);
+        else if (*value == '\n')
             fputs("\\n", out);
-        else if (*value == '\\' || *value == '"')
-            fprintf(out, "\\%c", *value);
+        else if (*value == '"')
+            fputs("\\\"", out);
         else
-            fputc((unsigned char)*value < 0x80 ? *value : '?', out);
+            fwrite(value, 1, character.size, out);
+        value += character.size;
     }
 }
 

@@ -172,7 +172,7 @@ static void wait_for_end(struct run *run, int stop) {
         }
         if (any && (waits[0].revents || waits[1].revents))
             return;
-        if (any || server_patience_ms(run->server) == 0)
+        if (any)
             server_serve(run->server, waits + 2);
         report_when_due(run);
     }

@@ -18,13 +18,13 @@
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 #define REQUEST_SIZE 4096
-#define PATIENCE_NS  (5 * CLOCK_SECOND)
+#define RETRY_NS     (CLOCK_SECOND / 10)
 #define ADDRESS_SIZE 64
 #define REFUSED_TEXT "Metrics are at " PATH ".\n"
 
 struct connection {
-    int socket; /* -1: this place is free */
-    int64_t until;
+    int socket;     /* -1: this place is free */
+    int64_t active; /* when it last received or sent, as clock_ns() */
     char request[REQUEST_SIZE];
     size_t got;
     char *answer; /* NULL: the request is not complete */
@@ -35,6 +35,7 @@ struct server {
     int socket;
     server_page *page;
     void *context;
+    int64_t accepts_from; /* no descriptor was left: it accepts again from then on */
     struct connection connections[SERVER_CONNECTIONS];
 };
 
@@ -124,30 +125,55 @@ void server_close(struct server *server) {
     free(server);
 }
 
-static struct connection *free_place(struct server *server) {
+static struct connection *find_free(struct server *server) {
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
         if (server->connections[i].socket < 0)
             return &server->connections[i];
     return NULL;
 }
 
-static void accept_all(struct server *server) {
-    struct connection *place;
-    while ((place = free_place(server))) {
-        place->socket = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (place->socket < 0)
-            return;
-        place->until = clock_ns() + PATIENCE_NS;
+/* NULL if there is no connection. */
+static struct connection *find_idle_longest(struct server *server) {
+    struct connection *found = NULL;
+    for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
+        struct connection *connection = &server->connections[i];
+        if (connection->socket >= 0 && (!found || connection->active < found->active))
+            found = connection;
     }
+    return found;
+}
+
+static bool lacks_descriptors(void) {
+    return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
+/*
+ * One at a time: those that are ready are served before another takes their place. A connection
+ * that has been idle makes room, for its place as for its descriptor.
+ */
+static void accept_one(struct server *server) {
+    struct connection *place = find_free(server), *idle = find_idle_longest(server);
+    const int made = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (made < 0 && !lacks_descriptors())
+        return;
+    if (made < 0)
+        server->accepts_from = clock_ns() + RETRY_NS;
+    if (idle && (made < 0 || !place))
+        end(idle);
+    if (made >= 0)
+        *(place ? place : idle) = (struct connection){.socket = made, .active = clock_ns()};
 }
 
 /* --- Requests and answers --- */
 
-static bool asks(const char *request, const char *method, const char *path) {
-    const size_t size = strlen(method), path_size = strlen(path);
-    return strncmp(request, method, size) == 0 && request[size] == ' ' &&
-           strncmp(request + size + 1, path, path_size) == 0 &&
-           strchr(" ?", request[size + 1 + path_size]);
+/* What a request with this method is for; NULL: it has another one. */
+static const char *target_of(const char *request, const char *method) {
+    const size_t size = strlen(method);
+    return strncmp(request, method, size) == 0 && request[size] == ' ' ? request + size + 1 : NULL;
+}
+
+static bool is_page(const char *target) {
+    return strncmp(target, PATH, sizeof PATH - 1) == 0 && strchr(" ?", target[sizeof PATH - 1]);
 }
 
 /* The head of an answer, and its body unless only the head was asked for. */
@@ -170,19 +196,20 @@ static char *make_page(const struct server *server, size_t *size) {
 }
 
 static void answer(const struct server *server, struct connection *connection) {
-    const bool gets = asks(connection->request, "GET", PATH);
-    const bool heads = asks(connection->request, "HEAD", PATH);
+    const char *got = target_of(connection->request, "GET");
+    const char *head = target_of(connection->request, "HEAD");
+    const bool is_found = (got && is_page(got)) || (head && is_page(head));
     FILE *out = open_memstream(&connection->answer, &connection->answer_size);
     size_t size = 0;
-    char *page = gets || heads ? make_page(server, &size) : NULL;
+    char *page = is_found ? make_page(server, &size) : NULL;
     if (!out) {
         free(page);
         return;
     }
     if (page)
-        print_answer(out, "200 OK", page, size, gets);
+        print_answer(out, "200 OK", page, size, !head);
     else
-        print_answer(out, "404 Not Found", REFUSED_TEXT, sizeof REFUSED_TEXT - 1, true);
+        print_answer(out, "404 Not Found", REFUSED_TEXT, sizeof REFUSED_TEXT - 1, !head);
     free(page);
     fclose(out);
 }
@@ -211,24 +238,22 @@ static bool send_rest(struct connection *connection) {
 }
 
 static bool go_on(const struct server *server, struct connection *connection) {
-    if (clock_ns() >= connection->until)
-        return false;
+    connection->active = clock_ns();
     return connection->answer ? send_rest(connection) : receive(server, connection);
 }
 
 /* --- In the loop --- */
 
 unsigned server_polls(const struct server *server, struct pollfd *polls) {
-    bool has_room = false;
     if (!server)
         return 0;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
         const struct connection *connection = &server->connections[i];
         polls[1 + i] = (struct pollfd){.fd = connection->socket,
                                        .events = connection->answer ? POLLOUT : POLLIN};
-        has_room |= connection->socket < 0;
     }
-    polls[0] = (struct pollfd){.fd = has_room ? server->socket : -1, .events = POLLIN};
+    const bool accepts = clock_ns() >= server->accepts_from;
+    polls[0] = (struct pollfd){.fd = accepts ? server->socket : -1, .events = POLLIN};
     return SERVER_POLLS;
 }
 
@@ -237,22 +262,14 @@ void server_serve(struct server *server, const struct pollfd *polls) {
         return;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
         struct connection *connection = &server->connections[i];
-        const bool due =
-            connection->socket >= 0 && (polls[1 + i].revents || clock_ns() >= connection->until);
-        if (due && !go_on(server, connection))
+        if (connection->socket >= 0 && polls[1 + i].revents && !go_on(server, connection))
             end(connection);
     }
     if (polls[0].revents)
-        accept_all(server);
+        accept_one(server);
 }
 
 int server_patience_ms(const struct server *server) {
-    int64_t first = INT64_MAX;
-    for (unsigned i = 0; server && i < SERVER_CONNECTIONS; i++)
-        if (server->connections[i].socket >= 0 && server->connections[i].until < first)
-            first = server->connections[i].until;
-    if (first == INT64_MAX)
-        return -1;
-    const int64_t rest = first - clock_ns();
-    return rest > 0 ? (int)(rest / 1000000) + 1 : 0;
+    const int64_t rest = server ? server->accepts_from - clock_ns() : 0;
+    return rest > 0 ? (int)(rest / 1000000) + 1 : -1;
 }

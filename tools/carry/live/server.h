@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Serves one page by HTTP to whoever asks, from a loop around poll() that has other things to do.
- * Nobody can make it wait or grow: connections are few, and each has a few seconds.
+ * Nobody can make it wait or grow: connections are few, and a new one takes the place of that which
+ * has been idle longest.
  */
 #ifndef CARRY_TOOLS_LIVE_SERVER_H
 #define CARRY_TOOLS_LIVE_SERVER_H
@@ -28,7 +29,8 @@ unsigned server_polls(const struct server *server, struct pollfd *polls);
 /* After poll(), with what server_polls() filled in. */
 void server_serve(struct server *server, const struct pollfd *polls);
 
-/* As poll() counts: until a connection has had its time; -1: there is none. */
+/* As poll() counts: until it accepts connections again, for which there were no descriptors; -1: it
+   does. */
 int server_patience_ms(const struct server *server);
 
 #endif
