@@ -473,6 +473,60 @@ def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
     assert b"total: 2 packets, 124 bytes: 1 bad checksum\n" in errors
 
 
+@contextlib.contextmanager
+def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A watch that writes packets to a pipe from which nobody reads."""
+    with subprocess.Popen(
+        there.command(tool, "live", "-w", "-", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stderr
+        assert process.stderr.readline().startswith(b"watching ")
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, None], ids=str)
+def test_a_reader_of_packets_who_stops_does_not_delay_the_end(
+    wire: Namespace, tool: str, sent: signal.Signals | None
+) -> None:
+    """The report comes, then how many packets were not written; the others are whole."""
+    with stalled(wire, tool, "v1", *([] if sent else ["--duration=1"])) as process:
+        assert process.stderr and process.stdout
+        send(wire, *[ethernet(packet(UDP, bytes(1000)))] * 3000)
+        if sent:
+            process.send_signal(sent)
+        assert process.wait(LONG) == ERROR
+        said = process.stderr.read().decode()
+        written = len(read_pcapng(process.stdout.read()))
+    found = re.search(
+        r"^total: ([\d,]+) packets, .*^carry: standard output: its reader takes no more: "
+        r"([\d,]+) packets are not written\n\Z",
+        said,
+        re.M | re.S,
+    )
+    assert found, said
+    total, lost = (int(number.replace(",", "")) for number in found.groups())
+    assert written and written + lost == total
+
+
+def test_a_reader_of_packets_who_stops_does_not_delay_the_last_one(
+    wire: Namespace, tool: str
+) -> None:
+    """One that is larger than the pipe, and is the last of --count."""
+    with stalled(wire, tool, "-c", "1", "v0") as process:
+        assert process.stderr
+        frame = ethernet(packet(TCP, bytes(65480), sums="partial"))
+        send(wire, frame, left_at=16, cut=1400)
+        assert process.wait(LONG) == ERROR
+        assert process.stderr.read().endswith(
+            b"carry: standard output: its reader takes no more: 1 packet is not written\n"
+        )
+
+
 def needs_filters(there: Namespace, tool: str) -> None:
     if "libpcap" in there.attempt(tool, "live", "-i", "v0", "no such filter").stderr:
         pytest.skip("built without libpcap")

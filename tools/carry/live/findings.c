@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/findings.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include "capture/report.h"
 #include "common/command.h"
 #include "live/packet_file.h"
+#include "live/reader.h"
 #include "live/report.h"
 #include "live/watch.h"
 
@@ -41,19 +40,11 @@ static void print(const struct side *side, const struct carry_capture_finding *f
     funlockfile(stdout);
 }
 
-/* Waits until a line can be printed; false if the threads are to end before that. */
-static bool await_reader(const struct live *live) {
-    struct pollfd waits[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
-                             {.fd = live->stop_event, .events = POLLIN}};
-    while (poll(waits, 2, -1) < 0 && errno == EINTR)
-        continue;
-    return waits[0].revents || !waits[1].revents;
-}
-
 static void show(struct side *side, const struct carry_capture_finding *finding) {
     const struct live *live = side->watch->live;
     write_packet(side, finding->packet);
-    if (!live->options.quiet && !command_output_failed() && await_reader(live))
+    if (!live->options.quiet && !command_output_failed() &&
+        reader_await(STDOUT_FILENO, live->stop_event, 0))
         print(side, finding);
 }
 

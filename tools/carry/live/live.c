@@ -2,6 +2,7 @@
 /* carry live: watches the checksums of network interfaces. */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +13,7 @@
 #include "common/metrics.h"
 #include "common/output.h"
 #include "common/signals.h"
+#include "common/text.h"
 #include "live/counts.h"
 #include "live/filter.h"
 #include "live/metrics.h"
@@ -210,6 +212,18 @@ static int file_error(const char *path) {
     return command_file_error(output_name(path), strerror(errno));
 }
 
+static int end_file(const struct run *run) {
+    char number[TEXT_SIZE];
+    uint64_t lost;
+    const char *path = run->live.options.write;
+    if (packet_file_close(run->live.file, &lost))
+        return run->status;
+    if (errno)
+        return file_error(path);
+    return command_error("%s: its reader takes no more: %s packet%s not written", output_name(path),
+                         text_count(number, lost), lost == 1 ? " is" : "s are");
+}
+
 static bool open_watches(struct run *run) {
     const struct live_options *options = &run->live.options;
     run->watches = calloc(options->threads, sizeof *run->watches);
@@ -237,7 +251,7 @@ static int open_run(struct run *run) {
         return STATUS_ERROR;
     if (!privileges_drop())
         return command_error("cannot give up privileges: %s", strerror(errno));
-    if (options->write && !(live->file = packet_file_open(options->write, &live->interfaces)))
+    if (options->write && !(live->file = packet_file_open(options->write, live)))
         return file_error(options->write);
     return STATUS_CLEAN;
 }
@@ -253,8 +267,8 @@ static bool any_wrong(const struct run *run) {
 static void conclude(struct run *run) {
     struct live *live = &run->live;
     report_end(run);
-    if (!packet_file_close(live->file))
-        run->status = file_error(live->options.write);
+    fflush(stdout); /* what went wrong is said after it */
+    run->status = end_file(run);
     live->file = NULL;
     if (run->no_memory || live->error == CARRY_ERROR_MEMORY)
         run->status = command_error("%s", strerror(ENOMEM));
@@ -266,7 +280,7 @@ static void close_run(struct run *run) {
     struct live *live = &run->live;
     for (unsigned i = 0; i < run->watches_count; i++)
         watch_close(&run->watches[i]);
-    packet_file_close(live->file);
+    packet_file_close(live->file, NULL);
     counts_free(&run->now);
     counts_free(&run->before);
     counts_free(&run->since);

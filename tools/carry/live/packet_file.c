@@ -2,22 +2,39 @@
 #include "live/packet_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "live/reader.h"
+#include "live/watch.h"
 
 #define WRITER "carry live"
 
+/* What leaves in one write: a pipe that takes bytes takes as many without having it wait. */
+#define PIECE_SIZE      PIPE_BUF
+#define FILE_PIECE_SIZE ((size_t)64 << 10)
+
+/* How long a reader may take nothing when all is to end. */
+#define PATIENCE_MS 1000
+
 struct packet_file {
-    FILE *stream;
+    int descriptor;
+    size_t piece_size;
+    const struct live *live;
     struct carry_capture_writer *writer;
-    const struct interfaces *interfaces;
     bool named[INTERFACES_MAX];
     pthread_mutex_t lock;
-    atomic_int error; /* errno, or 0; then no more is written */
+    uint8_t *bytes; /* that have not left */
+    size_t used, capacity;
+    uint64_t waiting;    /* packets that have not left */
+    bool reader_stopped; /* then no more is written */
+    atomic_int error;    /* errno, or 0; likewise */
 };
 
 static void note(struct packet_file *file, int error) {
@@ -25,42 +42,95 @@ static void note(struct packet_file *file, int error) {
     atomic_compare_exchange_strong(&file->error, &none, error ? error : EIO);
 }
 
-static int write_bytes(void *user, const void *bytes, size_t size) {
-    struct packet_file *file = user;
-    errno = 0;
-    if (fwrite(bytes, 1, size, file->stream) == size)
-        return 0;
-    note(file, errno);
-    return -EIO;
+static bool has_ended(const struct packet_file *file) {
+    return file->error || file->reader_stopped;
 }
 
+/* --- Bytes --- */
+
+static bool has_room(struct packet_file *file, size_t size) {
+    if (size <= file->capacity - file->used)
+        return true;
+    const size_t capacity = 2 * (file->used + size);
+    uint8_t *bytes = realloc(file->bytes, capacity);
+    if (!bytes)
+        return false;
+    file->bytes = bytes;
+    file->capacity = capacity;
+    return true;
+}
+
+static int keep_bytes(void *user, const void *bytes, size_t size) {
+    struct packet_file *file = user;
+    if (!has_room(file, size)) {
+        note(file, ENOMEM);
+        return -ENOMEM;
+    }
+    memcpy(file->bytes + file->used, bytes, size);
+    file->used += size;
+    return 0;
+}
+
+static size_t write_piece(struct packet_file *file, const uint8_t *bytes, size_t size) {
+    const ssize_t written =
+        write(file->descriptor, bytes, size < file->piece_size ? size : file->piece_size);
+    if (written < 0 && errno != EINTR && errno != EAGAIN)
+        note(file, errno);
+    return written < 0 ? 0 : (size_t)written;
+}
+
+/* The first `size` bytes leave, which are so many packets. */
+static void send_off(struct packet_file *file, size_t size, uint64_t packets) {
+    size_t sent = 0;
+    while (sent < size && !has_ended(file))
+        if (reader_await(file->descriptor, file->live->stop_event, PATIENCE_MS))
+            sent += write_piece(file, file->bytes + sent, size - sent);
+        else
+            file->reader_stopped = true;
+    if (!size || has_ended(file))
+        return;
+    file->used -= size;
+    file->waiting -= packets;
+    memmove(file->bytes, file->bytes + size, file->used);
+}
+
+/* --- The file --- */
+
 /* Packets to where standard output went, and what is printed to where messages go. */
-static FILE *take_standard_output(void) {
-    const int copy = dup(STDOUT_FILENO);
-    if (copy < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-        return NULL;
-    return fdopen(copy, "wb");
+static int take_standard_output(void) {
+    const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    return copy < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -1 : copy;
 }
 
 static bool open_writer(struct packet_file *file) {
     const struct carry_capture_writer_options options = {.application = WRITER};
-    const struct carry_capture_sink sink = {.write = write_bytes, .user = file};
+    const struct carry_capture_sink sink = {.write = keep_bytes, .user = file};
     errno = ENOMEM;
     return carry_capture_writer_create(&options, &sink, &file->writer) == CARRY_OK;
 }
 
-struct packet_file *packet_file_open(const char *path, const struct interfaces *interfaces) {
+static bool open_file(struct packet_file *file, const char *path) {
+    struct stat status;
+    file->descriptor = strcmp(path, "-") == 0
+                           ? take_standard_output()
+                           : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file->descriptor < 0 || fstat(file->descriptor, &status))
+        return false;
+    file->piece_size = S_ISREG(status.st_mode) ? FILE_PIECE_SIZE : PIECE_SIZE;
+    return open_writer(file);
+}
+
+struct packet_file *packet_file_open(const char *path, const struct live *live) {
     struct packet_file *file = calloc(1, sizeof *file);
     if (!file)
         return NULL;
-    file->interfaces = interfaces;
+    file->live = live;
     pthread_mutex_init(&file->lock, NULL);
-    file->stream = strcmp(path, "-") == 0 ? take_standard_output() : fopen(path, "wbe");
-    if (file->stream && open_writer(file))
+    if (open_file(file, path))
         return file;
     const int error = errno;
-    if (file->stream)
-        fclose(file->stream);
+    if (file->descriptor >= 0)
+        close(file->descriptor);
     free(file);
     errno = error;
     return NULL;
@@ -74,22 +144,31 @@ void packet_file_unlock(struct packet_file *file) {
     pthread_mutex_unlock(&file->lock);
 }
 
-void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet) {
+static void add(struct packet_file *file, const struct carry_capture_packet *packet) {
     const unsigned number = packet->interface;
-    if (file->error)
-        return;
     if (!file->named[number])
-        carry_capture_writer_name(file->writer, number, file->interfaces->names[number]);
+        carry_capture_writer_name(file->writer, number, file->live->interfaces.names[number]);
     file->named[number] = true;
     if (carry_capture_writer_add(file->writer, packet, NULL) == CARRY_ERROR_MEMORY)
         note(file, ENOMEM);
 }
 
+/* Packets leave whole, unless one is larger than a piece. */
+void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet) {
+    const size_t before = file->used;
+    file->waiting++;
+    if (has_ended(file))
+        return;
+    add(file, packet);
+    if (file->used > file->piece_size)
+        send_off(file, before, file->waiting - 1);
+    if (file->used > file->piece_size)
+        send_off(file, file->used, file->waiting);
+}
+
 void packet_file_flush(struct packet_file *file) {
     packet_file_lock(file);
-    errno = 0;
-    if (!file->error && fflush(file->stream))
-        note(file, errno);
+    send_off(file, file->used, file->waiting);
     packet_file_unlock(file);
 }
 
@@ -97,18 +176,22 @@ bool packet_file_has_failed(const struct packet_file *file) {
     return file->error;
 }
 
-bool packet_file_close(struct packet_file *file) {
+bool packet_file_close(struct packet_file *file, uint64_t *lost) {
     if (!file)
         return true;
-    if (!file->error)
+    if (!has_ended(file))
         carry_capture_writer_end(file->writer);
-    errno = 0;
-    if (fclose(file->stream))
+    send_off(file, file->used, file->waiting);
+    if (close(file->descriptor))
         note(file, errno);
     carry_capture_writer_free(file->writer);
     pthread_mutex_destroy(&file->lock);
+    const bool ok = !has_ended(file);
     const int error = file->error;
+    if (lost)
+        *lost = file->waiting;
+    free(file->bytes);
     free(file);
     errno = error;
-    return !error;
+    return ok;
 }

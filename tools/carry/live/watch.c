@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/command.h"
 #include "live/filter.h"
 #include "live/findings.h"
 #include "live/packet_file.h"
@@ -130,11 +131,14 @@ static bool judge(struct watch *watch, size_t gathered) {
     pthread_mutex_lock(&watch->lock);
     const int code = sort_into_sides(watch, count, first) ? judge_sides(watch) : CARRY_ERROR_MEMORY;
     pthread_mutex_unlock(&watch->lock);
+    const bool is_last = first + count > live->options.packets;
+    if (is_last) /* before readers of the output let it wait */
+        tell(live->end_event);
     findings_show(watch);
     if (code != CARRY_OK)
         fail(live, code);
     write_packets(watch, count);
-    return code == CARRY_OK && first + count <= live->options.packets &&
+    return code == CARRY_OK && !is_last && !command_output_failed() &&
            !(live->file && packet_file_has_failed(live->file));
 }
 

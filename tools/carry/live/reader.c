@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "live/reader.h"
+
+#include <errno.h>
+#include <poll.h>
+
+static bool any_ready(struct pollfd *waits, unsigned count, int patience_ms) {
+    int ready;
+    do
+        ready = poll(waits, count, patience_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+bool reader_await(int descriptor, int stop_event, int patience_ms) {
+    struct pollfd waits[] = {{.fd = descriptor, .events = POLLOUT},
+                             {.fd = stop_event, .events = POLLIN}};
+    any_ready(waits, 2, -1);
+    return waits[0].revents || any_ready(waits, 1, patience_ms);
+}
