@@ -295,6 +295,28 @@ def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
     }
 
 
+def test_an_alternative_name_stands_for_the_name(
+    wire: Namespace, tool: str, tmp_path: Path
+) -> None:
+    """Packets, drops, metrics and files have the one that the kernel uses."""
+    metrics, packets = tmp_path / "carry.prom", tmp_path / "packets.pcapng"
+    added = wire.attempt("ip", "link", "property", "add", "dev", "v1", "altname", "other")
+    if added.returncode:
+        pytest.skip("no alternative names here")
+    try:
+        words = ["-i", "other", "--metrics-file", metrics, "-w", packets]
+        done = watched(wire, tool, [BAD_TCP], "-J", *words)
+        twice = wire.attempt(tool, "live", "--duration=1", "v1", "other")
+    finally:
+        wire.run("ip", "link", "property", "del", "dev", "v1", "altname", "other")
+    assert done.said[0] == "watching v1; Ctrl-C ends\n"
+    report = last_report(done.output)
+    assert {entry["interface"] for entry in report["sides"] + report["dropped"]} == {"v1"}
+    assert set(re.findall('interface="([^"]*)"', metrics.read_text())) == {"v1"}
+    assert [each.interface for each in read_pcapng(packets.read_bytes())] == ["v1"]
+    assert "interface 'v1' is given twice" in twice.stderr
+
+
 TUNNEL = """
 import fcntl, os, struct, sys
 tunnel = os.open("/dev/net/tun", os.O_RDWR)

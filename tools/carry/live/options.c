@@ -69,9 +69,16 @@ static const char usage[] =
     "  carry live -q --metrics=9099 eth0 eth1\n"
     "  carry live --duration=60 -w minute.pcapng eth0\n";
 
-static int add_interface(struct live_options *options, const char *command, const char *name) {
+/* The kernel knows an interface by alternative names too; packets come with the one name. */
+static const char *kernel_name(const char *given, char name[IF_NAMESIZE]) {
+    const bool is_any = strcmp(given, RING_ANY) == 0;
+    return !is_any && if_indextoname(if_nametoindex(given), name) ? name : given;
+}
+
+static int add_interface(struct live_options *options, const char *command, const char *given) {
     if (options->interfaces_count == LIVE_INTERFACES_MAX)
         return command_usage(command, "at most %d interfaces", LIVE_INTERFACES_MAX);
+    const char *name = kernel_name(given, options->names[options->interfaces_count]);
     for (unsigned i = 0; i < options->interfaces_count; i++)
         if (strcmp(options->interfaces[i], name) == 0)
             return command_usage(command, "interface '%s' is given twice", name);

@@ -3,14 +3,17 @@
 #ifndef CARRY_TOOLS_LIVE_OPTIONS_H
 #define CARRY_TOOLS_LIVE_OPTIONS_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define LIVE_INTERFACES_MAX 64
 #define LIVE_THREADS_MAX    64
 
+/* Must not be moved once it is filled in. */
 struct live_options {
-    const char *interfaces[LIVE_INTERFACES_MAX];
+    const char *interfaces[LIVE_INTERFACES_MAX]; /* as the kernel names them, if it knows them */
+    char names[LIVE_INTERFACES_MAX][IF_NAMESIZE];
     unsigned interfaces_count;
     char *filter;      /* to be freed; NULL: none */
     const char *write; /* NULL: not wanted */
