@@ -580,6 +580,25 @@ def test_a_wrong_filter(wire: Namespace, tool: str) -> None:
     assert re.fullmatch(r"carry: filter: .*(syntax error|libpcap).*\n", done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["-i", "v0", "inbound"], r"filter: .*(not supported|on Ethernet).*"),
+        (["-i", "v0", "v1"], r"filter: .*; v1 is an interface: it needs -i, too"),
+        (["-i", "v0", "tcp and (", "lo"], r"filter: .*; lo is an interface: it needs -i, too"),
+        (["v0", "tcp"], "tcp: No such device; a filter needs -i IFACE before it"),
+        (["tcp port 80"], "tcp port 80: No such device; a filter needs -i IFACE before it"),
+    ],
+)
+def test_filters_and_interfaces_that_are_mistaken(
+    wire: Namespace, tool: str, words: list[str], error: str
+) -> None:
+    needs_filters(wire, tool)
+    done = wire.attempt(tool, "live", *words)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert re.fullmatch(f"carry: {error}\n", done.stderr)
+
+
 # --- The screen ---
 
 

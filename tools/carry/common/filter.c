@@ -15,6 +15,8 @@
  */
 static const char *const libraries[] = {"libpcap.so.0.8", "libpcap.so.1"}; /* Debian; elsewhere */
 
+#define TOO_MANY_LINKS "there are too many link types"
+
 #define PCAP_FUNCTIONS(F)                                                                          \
     F(pcap_fopen_offline)                                                                          \
     F(pcap_compile) F(pcap_geterr) F(pcap_close) F(pcap_freecode) F(pcap_offline_filter)
@@ -159,6 +161,11 @@ const struct bpf_program *filter_program(struct filter *filter, uint32_t linktyp
     return link && link->is_compiled ? &link->program : NULL;
 }
 
+const char *filter_problem(struct filter *filter, uint32_t linktype) {
+    const struct link *link = find_link(filter, linktype);
+    return link ? link->problem : TOO_MANY_LINKS;
+}
+
 bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
                             const void *data, uint32_t captured, uint32_t wire) {
     const struct pcap_pkthdr sizes = {.caplen = captured, .len = wire};
@@ -188,7 +195,7 @@ bool filter_take_refused(struct filter *filter, struct filter_refused *refused) 
         link->refused = 0;
         return true;
     }
-    *refused = (struct filter_refused){filter->others, UINT32_MAX, "there are too many link types"};
+    *refused = (struct filter_refused){filter->others, UINT32_MAX, TOO_MANY_LINKS};
     filter->others = 0;
     return refused->packets;
 }

@@ -41,6 +41,9 @@ void filter_free(struct filter *filter);
  */
 const struct bpf_program *filter_program(struct filter *filter, uint32_t linktype);
 
+/* Why there is no such program, as libpcap says it. */
+const char *filter_problem(struct filter *filter, uint32_t linktype);
+
 /* Is it a packet of the filter? `wire` bytes were on the wire, `captured` of them are at `data`. */
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire);

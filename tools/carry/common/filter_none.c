@@ -19,6 +19,11 @@ const struct bpf_program *filter_program(struct filter *filter, uint32_t linktyp
     return NULL;
 }
 
+const char *filter_problem(struct filter *filter, uint32_t linktype) {
+    (void)filter, (void)linktype;
+    return "";
+}
+
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire) {
     (void)filter, (void)linktype, (void)data, (void)captured, (void)wire;

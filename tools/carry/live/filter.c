@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <net/if.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +56,28 @@ static const char *compile(struct live_filter *filter) {
     filter->ethernet = filter_program(filter->filter, RING_LINKTYPE_ETHERNET);
     filter->raw = filter_program(filter->filter, RING_LINKTYPE_RAW);
     if (!filter->ethernet)
-        return "it has no meaning for Ethernet";
+        return filter_problem(filter->filter, RING_LINKTYPE_ETHERNET);
     return make_kernel_program(filter) ? NULL : strerror(ENOMEM);
+}
+
+/* Those who give one interface with -i may give others without it. */
+static bool find_interface(const char *words, char name[IF_NAMESIZE]) {
+    size_t size;
+    for (; *(words += strspn(words, " ")); words += size) {
+        size = strcspn(words, " ");
+        snprintf(name, IF_NAMESIZE, "%.*s", (int)size, words);
+        if (size < IF_NAMESIZE && if_nametoindex(name))
+            return true;
+    }
+    return false;
+}
+
+static void report_problem(const char *expression, const char *problem) {
+    char name[IF_NAMESIZE];
+    if (find_interface(expression, name))
+        command_error("filter: %s; %s is an interface: it needs -i, too", problem, name);
+    else
+        command_error("filter: %s", problem);
 }
 
 struct live_filter *live_filter_open(const char *expression) {
@@ -66,7 +88,7 @@ struct live_filter *live_filter_open(const char *expression) {
         problem = (filter->filter = filter_create(expression, said)) ? compile(filter) : said;
     if (!problem)
         return filter;
-    command_error("filter: %s", problem);
+    report_problem(expression, problem);
     live_filter_close(filter);
     return NULL;
 }

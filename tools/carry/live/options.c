@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,15 +126,24 @@ static bool join_filter(struct live_options *options, char **words, int count) {
     return !count || options->filter;
 }
 
+/* Words of which one is no interface may be meant as a filter. */
+static int check_interfaces(char **words, int count) {
+    for (int i = 0; i < count && (count > 1 || strchr(words[i], ' ')); i++)
+        if (strcmp(words[i], RING_ANY) != 0 && !if_nametoindex(words[i]))
+            return command_error("%s: %s; a filter needs -i IFACE before it", words[i],
+                                 strerror(errno));
+    return STATUS_CLEAN;
+}
+
 /* With --interface, what else is there is a filter. */
 static int take_operands(struct live_options *options, int argc, char **argv) {
-    int status = STATUS_CLEAN;
     if (options->interfaces_count)
         return join_filter(options, argv + optind, argc - optind)
                    ? STATUS_CLEAN
                    : command_error("no memory for the filter");
     if (optind == argc)
         return command_usage(argv[0], "no interface given");
+    int status = check_interfaces(argv + optind, argc - optind);
     for (int i = optind; i < argc && status == STATUS_CLEAN; i++)
         status = add_interface(options, argv[0], argv[i]);
     return status;
