@@ -9,6 +9,7 @@ told to end once they are there.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pty
 import random
@@ -21,6 +22,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,7 +42,8 @@ ENDS = ("v0", "v1")
 LONG = 60  # seconds, for what takes milliseconds
 
 # Linux's numbers, for which Python has no names.
-ETH_P_ALL, SOL_PACKET, PACKET_VNET_HDR = 3, 263, 15
+ETH_P_ALL, SOL_PACKET = 3, 263
+PACKET_VERSION, PACKET_RESERVE, PACKET_VNET_HDR, PACKET_FANOUT = 10, 12, 15, 18
 VNET_HEADER = struct.Struct("=BBHHHH")  # flags, three on segments, where to sum from, field
 NEEDS_CSUM, GSO_TCPV4 = 1, 1
 
@@ -117,11 +120,50 @@ class Live:
         self.wait()
 
 
+REFUSES = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+int setsockopt(int socket, int level, int option, const void *value, socklen_t size) {
+    int (*next)(int, int, int, const void *, socklen_t) =
+        (int (*)(int, int, int, const void *, socklen_t))dlsym(RTLD_NEXT, "setsockopt");
+    if (level != SOL_PACKET || option != atoi(getenv("REFUSED")))
+        return next(socket, level, option, value, size);
+    errno = ENOPROTOOPT;
+    return -1;
+}
+"""
+
+
+@functools.cache
+def refusing() -> tempfile.TemporaryDirectory[str]:
+    """A folder with a library that lets a kernel seem to lack an option of packet sockets."""
+    folder = tempfile.TemporaryDirectory()
+    source, library = Path(folder.name, "refuses.c"), Path(folder.name, "refuses.so")
+    source.write_text(REFUSES)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source, "-ldl"], check=True
+    )
+    return folder
+
+
+def without(option: int) -> list[str]:
+    """What precedes a command for which the kernel lacks this option; 0: it lacks none."""
+    if not option:
+        return []
+    if os.environ.get("CARRY_SANITIZED"):
+        pytest.skip("the sanitizers' library has to be the first that is loaded")
+    return ["env", f"LD_PRELOAD={refusing().name}/refuses.so", f"REFUSED={option}"]
+
+
 @contextlib.contextmanager
-def live(there: Namespace, tool: str, *options: str | Path) -> Iterator[Live]:
+def live(there: Namespace, tool: str, *options: str | Path, refused: int = 0) -> Iterator[Live]:
     """A watch from when it misses no packet."""
     with subprocess.Popen(
-        there.command(tool, "live", *options),
+        there.command(*without(refused), tool, "live", *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -169,6 +211,7 @@ class Written:
     """A packet of a pcapng file."""
 
     interface: str
+    linktype: int
     flags: int
     data: bytes
 
@@ -183,18 +226,19 @@ def options_in(data: bytes) -> dict[int, bytes]:
 
 
 def read_pcapng(data: bytes) -> list[Written]:
-    names: list[str] = []
+    interfaces: list[tuple[str, int]] = []
     packets = []
     while data:
         kind, size = struct.unpack("=LL", data[:8])
         body, data = data[8 : size - 4], data[size:]
         if kind == 1:
-            names.append(options_in(body[8:])[2].decode())
+            (linktype,) = struct.unpack("=H", body[:2])
+            interfaces.append((options_in(body[8:])[2].decode(), linktype))
         if kind == 6:
             interface, _, _, captured, _ = struct.unpack("=LLLLL", body[:20])
             rest = options_in(body[20 + (captured + 3 & ~3) :])
             flags = struct.unpack("=L", rest[2])[0]
-            packets.append(Written(names[interface], flags, body[20 : 20 + captured]))
+            packets.append(Written(*interfaces[interface], flags, body[20 : 20 + captured]))
     return packets
 
 
@@ -651,6 +695,77 @@ def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
     wire.run("ip", "link", "delete", "w0")
     assert process.status == CLEAN
     assert [side["packets"] for side in last_report(process.output)["sides"]] == [3]
+
+
+def test_an_interface_that_comes_back_as_another_link(
+    wire: Namespace, tool: str, tmp_path: Path
+) -> None:
+    """First a wire, then a tunnel: each packet is judged as one of its link, also from the file."""
+    path = tmp_path / "packets.pcapng"
+    lay(wire, "t0", "t1")
+    with live(wire, tool, "-J", "-c", "2", "-w", path, "t0") as process:
+        send(wire, GOOD_TCP, end="t1")
+        wire.run("ip", "link", "delete", "t0")
+        process.expect("carry: t0: is ")
+        with tunnel(wire) as receive:
+            process.expect("carry: t0: is back")
+            receive(packet(UDP, sums="bad"))
+            process.wait()
+    expected = {"ip": {"good": 2}, "tcp": {"good": 1}, "udp": {"bad": 1}}
+    (side,) = last_report(process.output)["sides"]
+    assert (side["interface"], counts(side)) == ("t0", expected)
+    written = [(each.interface, each.linktype) for each in read_pcapng(path.read_bytes())]
+    assert written == [("t0", 1), ("t0", 101)]
+    checked = subprocess.run([tool, "check", "-J", path], capture_output=True, text=True)
+    assert counts(conforming("check", checked.stdout)) == expected
+
+
+# --- Kernels that lack something ---
+
+
+def test_without_the_place_of_what_is_left(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """That a checksum is left is known all the same, and what is less certain is said once."""
+    path = tmp_path / "packets.pcapng"
+    options = ["-J", "-j", "2", "-c", "2", "-w", path, "v1"]
+    with live(wire, tool, *options, refused=PACKET_VNET_HDR) as process:
+        send(wire, PARTIAL_UDP, left_at=6)
+        send(wire, BAD_TCP)
+        process.wait()
+    assert process.said[0] == (
+        "carry: v1: this kernel does not say which checksum of a packet is left to the network "
+        "card: in tunnels, that is inferred\n"
+    )
+    assert process.said[1] == "watching v1; Ctrl-C ends\n"
+    found = counts(last_report(process.output)["sides"][0])
+    assert (found["udp"], found["tcp"]) == ({"partial": 1}, {"bad": 1})
+    written = {(each.data, each.flags) for each in read_pcapng(path.read_bytes())}
+    assert written == {(PARTIAL_UDP, RECEIVED | LEFT), (BAD_TCP, RECEIVED)}
+
+
+def test_without_room_for_tags_they_are_put_back(
+    wire: Namespace, tool: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "packets.pcapng"
+    frames = [ethernet(packet(UDP, sums="bad"), [5]), BAD_TCP]
+    with live(wire, tool, "-c", "2", "-w", path, "v1", refused=PACKET_RESERVE) as process:
+        send(wire, *frames)
+        process.wait()
+    assert [each.data for each in read_pcapng(path.read_bytes())] == frames
+
+
+@pytest.mark.parametrize(
+    ("refused", "problem"),
+    [
+        (PACKET_VERSION, "this kernel has no TPACKET_V3"),
+        (PACKET_FANOUT, "cannot share packets between threads, try --threads=1"),
+    ],
+)
+def test_what_cannot_be_done_without_is_named(
+    wire: Namespace, tool: str, refused: int, problem: str
+) -> None:
+    done = wire.attempt(*without(refused), tool, "live", "-j", "2", "v1")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry: v1: {problem}: Protocol not available\n"
 
 
 def test_a_larger_mtu_is_followed(wire: Namespace, tool: str) -> None:

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void name_of(int index, char name[IF_NAMESIZE]) {
+static const char *name_of(int index, char name[IF_NAMESIZE]) {
     if (!if_indextoname((unsigned)index, name))
         snprintf(name, IF_NAMESIZE, "if%d", index); /* it has gone since */
+    return name;
 }
 
 static unsigned find_name(struct interfaces *interfaces, const char *name) {
@@ -19,11 +20,12 @@ static unsigned find_name(struct interfaces *interfaces, const char *name) {
     return number < INTERFACES_MAX ? number : INTERFACES_MAX - 1;
 }
 
-unsigned interfaces_find(struct interfaces *interfaces, struct interface_cache *cache, int index) {
-    char name[IF_NAMESIZE];
+unsigned interfaces_find(struct interfaces *interfaces, struct interface_cache *cache, int index,
+                         const char *name) {
+    char present[IF_NAMESIZE];
     const unsigned place = (unsigned)index % INTERFACES_MAX;
     if (cache->entries[place].index != index) {
-        name_of(index, name);
+        name = name ? name : name_of(index, present);
         pthread_mutex_lock(&interfaces->lock);
         cache->entries[place].number = find_name(interfaces, name);
         pthread_mutex_unlock(&interfaces->lock);

@@ -27,7 +27,8 @@ struct interface_cache {
     } entries[INTERFACES_MAX];
 };
 
-/* The number of the interface that has this index at present. */
-unsigned interfaces_find(struct interfaces *interfaces, struct interface_cache *cache, int index);
+/* The number of the interface with this index, whose name is asked for if it is NULL. */
+unsigned interfaces_find(struct interfaces *interfaces, struct interface_cache *cache, int index,
+                         const char *name);
 
 #endif

@@ -66,11 +66,15 @@ static bool open_socket(struct ring *ring) {
     return fail(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
 }
 
-/* A kernel without it says less: that a sum is left, but not where. */
-static bool set_version(struct ring *ring) {
+/* A kernel may say less: that a sum is left, but not where. */
+static bool set_version(struct ring *ring, bool is_first) {
     if (!set(ring, PACKET_VERSION, TPACKET_V3))
         return fail(ring, "this kernel has no TPACKET_V3: ");
     ring->has_vnet = set(ring, PACKET_VNET_HDR, 1);
+    if (!ring->has_vnet && is_first)
+        command_file_error(ring->name,
+                           "this kernel does not say which checksum of a packet is left "
+                           "to the network card: in tunnels, that is inferred");
     set(ring, PACKET_RESERVE, TAG_SIZE);
     return true;
 }
@@ -145,7 +149,7 @@ static bool join(struct ring *ring, const struct ring_options *options) {
     if (options->first ? set(ring, PACKET_FANOUT, ring->group | PACKET_FANOUT_HASH << 16)
                        : begin_group(ring))
         return true;
-    return fail(ring, "cannot share packets between threads: ");
+    return fail(ring, "cannot share packets between threads, try --threads=1: ");
 }
 
 static bool is_up(const struct ring *ring) {
@@ -161,7 +165,7 @@ static bool is_up(const struct ring *ring) {
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options) {
     int index;
     *ring = (struct ring){.name = name, .socket = -1, .promiscuous = options->promiscuous};
-    if (!find(ring, &index) || !open_socket(ring) || !set_version(ring) ||
+    if (!find(ring, &index) || !open_socket(ring) || !set_version(ring, !options->first) ||
         !map_ring(ring, options->size) || !attach(ring, options->filter))
         return false;
     if (!bind_to(ring, index))
@@ -303,6 +307,7 @@ bool ring_next(struct ring *ring, struct ring_packet *packet) {
             continue;
         describe(ring, head, &packet->packet);
         packet->interface = address_of(head)->sll_ifindex;
+        packet->name = is_any(ring) ? NULL : ring->name;
         return true;
     }
     return false;

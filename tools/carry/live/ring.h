@@ -57,6 +57,7 @@ struct ring {
 struct ring_packet {
     struct carry_capture_packet packet; /* without a number; its bytes stay until the block ends */
     int interface;                      /* the system's index */
+    const char *name;                   /* of the interface; NULL: the ring is of any */
 };
 
 /* False after a message. ring_close() is due all the same. */

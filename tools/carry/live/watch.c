@@ -72,7 +72,7 @@ static struct side *add_side(struct watch *watch, unsigned interface, bool sent)
 static struct side *find_side(struct watch *watch, const struct ring_packet *packet) {
     const bool sent = packet->packet.flags & CARRY_CAPTURE_PACKET_SENT;
     const unsigned interface =
-        interfaces_find(&watch->live->interfaces, &watch->cache, packet->interface);
+        interfaces_find(&watch->live->interfaces, &watch->cache, packet->interface, packet->name);
     struct side *side = watch->of[interface][sent];
     return side ? side : add_side(watch, interface, sent);
 }
