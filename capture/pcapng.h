@@ -9,6 +9,7 @@ enum pcapng_block {
     PCAPNG_BLOCK_INTERFACE = 1,
     PCAPNG_BLOCK_OLD_PACKET = 2,
     PCAPNG_BLOCK_SIMPLE_PACKET = 3,
+    PCAPNG_BLOCK_STATISTICS = 5, /* of an interface */
     PCAPNG_BLOCK_PACKET = 6,
     PCAPNG_BLOCK_SECTION = 0x0a0d0d0a, /* the same in either byte order */
 };
@@ -20,7 +21,9 @@ enum pcapng_option {
     PCAPNG_OPTION_FLAGS = 2,            /* of a packet */
     PCAPNG_OPTION_INTERFACE_NAME = 2,   /* of an interface */
     PCAPNG_OPTION_USER_APPLICATION = 4, /* of a section */
-    PCAPNG_OPTION_TIME_RESOLUTION = 9,  /* of an interface, as those below */
+    PCAPNG_OPTION_RECEIVED = 4,         /* of statistics, as the one below */
+    PCAPNG_OPTION_DROPPED = 5,
+    PCAPNG_OPTION_TIME_RESOLUTION = 9, /* of an interface, as those below */
     PCAPNG_OPTION_FCS_LENGTH = 13,
     PCAPNG_OPTION_TIME_START = 14,
 };

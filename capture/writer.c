@@ -8,11 +8,12 @@
 #include "pcap.h"
 #include "pcapng.h"
 
-#define SECTION_BYTES 28 /* without options */
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define COMMENT_MAX   65535u
-#define LINKTYPE_MAX  PCAP_LINKTYPE_MASK /* 16 bits in either format */
-#define RESOLUTION_NS 9                  /* as a negative power of ten */
+#define SECTION_BYTES    28 /* without options */
+#define STATISTICS_BYTES 24 /* likewise */
+#define NS_PER_SECOND    UINT64_C(1000000000)
+#define COMMENT_MAX      65535u
+#define LINKTYPE_MAX     PCAP_LINKTYPE_MASK /* 16 bits in either format */
+#define RESOLUTION_NS    9                  /* as a negative power of ten */
 
 struct link {
     uint32_t linktype;
@@ -155,6 +156,30 @@ static void put_packet_block(struct carry_capture_writer *writer, uint32_t inter
     put32(writer, size);
 }
 
+static uint32_t count_size(uint64_t count) {
+    return count == CARRY_CAPTURE_NOT_COUNTED ? 0 : option_size(sizeof count);
+}
+
+static void put_count(struct carry_capture_writer *writer, uint16_t code, uint64_t count) {
+    if (count != CARRY_CAPTURE_NOT_COUNTED)
+        put_option(writer, code, &count, sizeof count);
+}
+
+static void put_statistics(struct carry_capture_writer *writer, uint32_t interface,
+                           const struct carry_capture_statistics *statistics) {
+    const uint32_t size = STATISTICS_BYTES + count_size(statistics->received) +
+                          count_size(statistics->dropped) + option_size(0);
+    put32(writer, PCAPNG_BLOCK_STATISTICS);
+    put32(writer, size);
+    put32(writer, interface);
+    put32(writer, (uint32_t)(statistics->time_ns >> 32));
+    put32(writer, (uint32_t)statistics->time_ns);
+    put_count(writer, PCAPNG_OPTION_RECEIVED, statistics->received);
+    put_count(writer, PCAPNG_OPTION_DROPPED, statistics->dropped);
+    put_option(writer, PCAPNG_OPTION_END, "", 0);
+    put32(writer, size);
+}
+
 /* --- pcap --- */
 
 static void put_pcap_header(struct carry_capture_writer *writer, const struct link *link) {
@@ -288,6 +313,25 @@ int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t inte
         return writer->failed = CARRY_ERROR_MEMORY;
     writer->names[interface] = copy;
     return CARRY_OK;
+}
+
+/* The first block of a named interface, or how many blocks there are if it has none. */
+static uint32_t find_named(const struct carry_capture_writer *writer, uint32_t interface) {
+    const char *name = interface < writer->names_count ? writer->names[interface] : NULL;
+    uint32_t number = 0;
+    while (number < writer->count && (!name || writer->links[number].name != name))
+        number++;
+    return number;
+}
+
+int carry_capture_writer_statistics(struct carry_capture_writer *writer, uint32_t interface,
+                                    const struct carry_capture_statistics *statistics) {
+    const uint32_t number = find_named(writer, interface);
+    if (number == writer->count)
+        return CARRY_ERROR_INVALID;
+    put_statistics(writer, number, statistics);
+    flush(writer);
+    return writer->failed;
 }
 
 int carry_capture_writer_end(struct carry_capture_writer *writer) {

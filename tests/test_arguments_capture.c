@@ -120,6 +120,9 @@ static void test_writer(void) {
                carry_capture_writer_name(writer, UINT32_MAX, "") == CARRY_ERROR_INVALID &&
                carry_capture_writer_name(writer, 0, "") == CARRY_OK,
            "names of interfaces");
+    tap_ok(carry_capture_writer_statistics(
+               writer, UINT32_MAX, &(struct carry_capture_statistics){0}) == CARRY_ERROR_INVALID,
+           "statistics of no interface");
     tap_ok(carry_capture_writer_add(writer, &empty, "") == CARRY_OK, "a packet without bytes");
     carry_capture_writer_free(writer);
     carry_capture_writer_free(NULL);

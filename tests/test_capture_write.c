@@ -255,6 +255,54 @@ static void test_names(void) {
     bytes_free(&bowl.bytes);
 }
 
+/* Interface Statistics Blocks, by the draft. */
+struct count {
+    uint16_t code, size;
+    uint64_t count;
+} __attribute__((packed));
+
+static const struct {
+    uint32_t type, size, interface, high, low;
+    struct count received, dropped;
+    uint32_t end, size_again;
+} __attribute__((packed)) both = {5, 52, 1, 0x01234567, 0x89abcdef, {4, 8, 3}, {5, 8, 7}, 0, 52};
+
+static const struct {
+    uint32_t type, size, interface, high, low;
+    struct count received;
+    uint32_t end, size_again;
+} __attribute__((packed)) received = {5, 40, 1, 0x01234567, 0x89abcdef, {4, 8, 3}, 0, 40};
+
+static bool ends_with(const struct bytes *bytes, const void *block, size_t size) {
+    return bytes->size > size && memcmp(bytes->data + bytes->size - size, block, size) == 0;
+}
+
+static void test_statistics(void) {
+    struct bowl bowl = {0};
+    struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
+    struct carry_capture_packet packet = make_packet();
+    struct carry_capture_statistics statistics = {
+        .time_ns = UINT64_C(0x0123456789abcdef),
+        .received = 3,
+        .dropped = 7,
+    };
+    bool ok = carry_capture_writer_name(writer, 3, "eth3") == CARRY_OK;
+    ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
+    tap_ok(ok && carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_ERROR_INVALID &&
+               carry_capture_writer_statistics(writer, 0, &statistics) == CARRY_ERROR_INVALID,
+           "statistics of an interface without packets, or without a name, are refused");
+    packet.interface = 3;
+    ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK &&
+          carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_OK &&
+          ends_with(&bowl.bytes, &both, sizeof both);
+    statistics.dropped = CARRY_CAPTURE_NOT_COUNTED;
+    ok &= carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_OK &&
+          ends_with(&bowl.bytes, &received, sizeof received);
+    tap_ok(ok, "what was counted of an interface is in a block");
+    carry_capture_writer_free(writer);
+    bytes_free(&bowl.bytes);
+}
+
 static void test_allocations(void) {
     bool ok = true, done = false;
     const long before = allocations_alive();
@@ -287,6 +335,7 @@ int main(void) {
     }
     test_flags();
     test_names();
+    test_statistics();
     test_options();
     test_failing_sink();
     test_allocations();

@@ -821,6 +821,26 @@ CARRY_API int carry_capture_writer_end(struct carry_capture_writer *writer);
 CARRY_API int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t interface,
                                         const char *name);
 
+#define CARRY_CAPTURE_NOT_COUNTED UINT64_MAX
+
+/* What was counted of an interface while it was captured from, or CARRY_CAPTURE_NOT_COUNTED. */
+struct carry_capture_statistics {
+    uint64_t time_ns;  /* when: since 1970 */
+    uint64_t received; /* packets, those that were dropped included */
+    uint64_t dropped;  /* packets for which there was no room */
+    uint64_t reserved[4];
+};
+
+/*
+ * Writes what was counted of the interface with this number, usually just before
+ * carry_capture_writer_end(). If it had packets of several link types, the first of its blocks gets
+ * the statistics. CARRY_ERROR_INVALID: the interface has no name, no packet of it was added, or the
+ * format is pcap, which has no place for them.
+ */
+CARRY_API int carry_capture_writer_statistics(struct carry_capture_writer *writer,
+                                              uint32_t interface,
+                                              const struct carry_capture_statistics *statistics);
+
 /* errno of the sink, after CARRY_ERROR_WRITE; else 0. */
 CARRY_API int carry_capture_writer_errno(const struct carry_capture_writer *writer);
 CARRY_API void carry_capture_writer_free(struct carry_capture_writer *writer);
