@@ -525,6 +525,49 @@ def test_bad_only_as_json(wire: Namespace, tool: str, tmp_path: Path) -> None:
     assert [each.data for each in read_pcapng(path.read_bytes())] == [BAD_TCP, BAD_UDP]
 
 
+def read_statistics(data: bytes) -> dict[str, dict[int, int]]:
+    """What a pcapng file says was counted of its interfaces, by the numbers of the options."""
+    names: list[str] = []
+    found = {}
+    while data:
+        kind, size = struct.unpack("=LL", data[:8])
+        body, data = data[8 : size - 4], data[size:]
+        if kind == 1:
+            names.append(options_in(body[8:])[2].decode())
+        if kind == 5:
+            (interface,) = struct.unpack("=L", body[:4])
+            counted = {code: value for code, value in options_in(body[12:]).items() if code}
+            found[names[interface]] = {
+                code: int.from_bytes(value, sys.byteorder) for code, value in counted.items()
+            }
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("-b", "-i", "v0", "-i", "v1"), {"v0": {4: 2, 5: 0}, "v1": {4: 2, 5: 0}}),
+        (("-i", "any"), {"v0": {4: 2}, "v1": {4: 2}}),
+    ],
+)
+def test_the_file_ends_with_statistics(
+    wire: Namespace,
+    tool: str,
+    tmp_path: Path,
+    given: tuple[str, ...],
+    expected: dict[str, dict[int, int]],
+) -> None:
+    path = tmp_path / "packets.pcapng"
+    done = watched(wire, tool, [GOOD_TCP, BAD_TCP], "-c", "4", "-w", path, *given)
+    assert done.status == CLEAN
+    assert read_statistics(path.read_bytes()) == expected
+    checked = subprocess.run([tool, "check", path], capture_output=True, text=True)
+    assert (checked.returncode, checked.stderr) == (BAD, "")
+    if shutil.which("capinfos"):
+        seen = subprocess.run(["capinfos", path], capture_output=True, text=True, check=True)
+        assert seen.stdout.count("Number of stat entries = 1") == 2
+
+
 def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
     with subprocess.Popen(
         wire.command(tool, "live", "-w", "-", "-c", "2", "v1"),

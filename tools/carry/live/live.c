@@ -212,10 +212,34 @@ static int file_error(const char *path) {
     return command_file_error(output_name(path), strerror(errno));
 }
 
+/* A ring of any interface does not say whose packets it dropped. */
+static struct carry_capture_statistics statistics_of(const struct run *run, unsigned interface) {
+    const struct live_options *options = &run->live.options;
+    const unsigned ring = live_options_find(options, run->live.interfaces.names[interface]);
+    const bool is_known = ring < options->interfaces_count;
+    struct carry_capture_statistics statistics = {
+        .time_ns = clock_day_ns(),
+        .received = is_known ? run->now.drops[ring] : 0,
+        .dropped = is_known ? run->now.drops[ring] : CARRY_CAPTURE_NOT_COUNTED,
+    };
+    for (unsigned i = 0; i < run->now.rows_count; i++)
+        if (run->now.rows[i].interface == interface)
+            statistics.received += run->now.rows[i].packets;
+    return statistics;
+}
+
+static void write_statistics(const struct run *run) {
+    for (unsigned i = 0; run->live.file && i < run->live.interfaces.count; i++) {
+        const struct carry_capture_statistics statistics = statistics_of(run, i);
+        packet_file_count(run->live.file, i, &statistics);
+    }
+}
+
 static int end_file(const struct run *run) {
     char number[TEXT_SIZE];
     uint64_t lost;
     const char *path = run->live.options.write;
+    write_statistics(run);
     if (packet_file_close(run->live.file, &lost))
         return run->status;
     if (errno)

@@ -76,16 +76,23 @@ static const char *kernel_name(const char *given, char name[IF_NAMESIZE]) {
     return !is_any && if_indextoname(if_nametoindex(given), name) ? name : given;
 }
 
+unsigned live_options_find(const struct live_options *options, const char *name) {
+    unsigned place = 0;
+    while (place < options->interfaces_count && strcmp(options->interfaces[place], name) != 0)
+        place++;
+    return place;
+}
+
 static int add_interface(struct live_options *options, const char *command, const char *given) {
     if (options->interfaces_count == LIVE_INTERFACES_MAX)
         return command_usage(command, "at most %d interfaces", LIVE_INTERFACES_MAX);
     const char *name = kernel_name(given, options->names[options->interfaces_count]);
-    for (unsigned i = 0; i < options->interfaces_count; i++)
-        if (strcmp(options->interfaces[i], name) == 0)
-            return command_usage(command, "interface '%s' is given twice", name);
-        else if (strcmp(options->interfaces[i], RING_ANY) == 0 || strcmp(name, RING_ANY) == 0)
-            return command_usage(command, RING_ANY " includes all other interfaces");
+    if (live_options_find(options, name) < options->interfaces_count)
+        return command_usage(command, "interface '%s' is given twice", name);
     options->interfaces[options->interfaces_count++] = name;
+    if (options->interfaces_count > 1 &&
+        live_options_find(options, RING_ANY) < options->interfaces_count)
+        return command_usage(command, RING_ANY " includes all other interfaces");
     return STATUS_CLEAN;
 }
 

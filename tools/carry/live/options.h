@@ -26,6 +26,9 @@ struct live_options {
     uint64_t threads;
 };
 
+/* The place of an interface among those given; `interfaces_count` if it is not one of them. */
+unsigned live_options_find(const struct live_options *options, const char *name);
+
 /* True if the command is to run; otherwise *status is what to exit with. */
 bool live_options(int argc, char **argv, struct live_options *options, int *status);
 

@@ -166,6 +166,12 @@ void packet_file_add(struct packet_file *file, const struct carry_capture_packet
         send_off(file, file->used, file->waiting);
 }
 
+void packet_file_count(struct packet_file *file, unsigned interface,
+                       const struct carry_capture_statistics *statistics) {
+    if (!has_ended(file) && file->named[interface])
+        carry_capture_writer_statistics(file->writer, interface, statistics);
+}
+
 void packet_file_flush(struct packet_file *file) {
     packet_file_lock(file);
     send_off(file, file->used, file->waiting);

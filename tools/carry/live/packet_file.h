@@ -19,6 +19,10 @@ void packet_file_lock(struct packet_file *file);
 void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet);
 void packet_file_unlock(struct packet_file *file);
 
+/* What was counted of an interface, by its number, if it had any packets. */
+void packet_file_count(struct packet_file *file, unsigned interface,
+                       const struct carry_capture_statistics *statistics);
+
 /* Lets readers have what was added. */
 void packet_file_flush(struct packet_file *file);
 

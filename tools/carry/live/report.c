@@ -23,15 +23,10 @@ static const char *name_of(const struct live *live, unsigned interface) {
 /* Rings are few. The one for any interface is asked where an interface has none of its own. */
 uint64_t report_live_drops(const struct live_report *report, const struct live_row *row) {
     const struct live_options *options = &report->live->options;
-    const char *name = name_of(report->live, row->interface);
-    uint64_t drops = 0;
-    for (unsigned i = 0; i < options->interfaces_count; i++) {
-        if (strcmp(options->interfaces[i], name) == 0)
-            return report->since->drops[i];
-        if (strcmp(options->interfaces[i], RING_ANY) == 0)
-            drops = report->since->drops[i];
-    }
-    return drops;
+    unsigned ring = live_options_find(options, name_of(report->live, row->interface));
+    if (ring == options->interfaces_count)
+        ring = live_options_find(options, RING_ANY);
+    return ring < options->interfaces_count ? report->since->drops[ring] : 0;
 }
 
 void report_live_start(const struct live *live) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The JSON of `carry live`: one object a line. Keys are only ever added at the end. */
-#include <time.h>
-
 #include "capture/report.h"
 #include "common/clock.h"
 #include "common/json.h"
@@ -9,10 +7,7 @@
 
 static json_t *time_json(void) {
     char text[REPORT_TIME_SIZE];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return json_string(
-        report_time(text, (uint64_t)now.tv_sec * CLOCK_SECOND + (uint64_t)now.tv_nsec));
+    return json_string(report_time(text, clock_day_ns()));
 }
 
 static json_t *verdicts_json(const struct live_row *row, unsigned protocol) {
