@@ -909,6 +909,15 @@ def test_wrong_usage(wire: Namespace, tool: str, words: list[str], error: str) -
     assert (done.returncode, done.stdout, done.stderr) == (ERROR, "", error)
 
 
+def test_packets_and_metrics_need_two_files(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    path, other = tmp_path / "file", tmp_path / "other"
+    other.symlink_to(path)
+    words = ["--duration=1", "-w", path, "--metrics-file", other, "v0"]
+    done = wire.attempt(tool, "live", *words)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == f"carry: {path}: --write and --metrics-file must name two files\n"
+
+
 def test_a_full_disk_ends_it_with_its_report(wire: Namespace, tool: str) -> None:
     frames = [ethernet(packet(UDP, bytes(1000)))] * 2000
     with live(wire, tool, "-J", "-w", "/dev/full", "v1") as process:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -242,7 +243,10 @@ static int end_file(const struct run *run) {
     write_statistics(run);
     if (packet_file_close(run->live.file, &lost))
         return run->status;
-    if (errno)
+    const int error = errno;
+    fflush(stdout); /* the report comes first */
+    errno = error;
+    if (error)
         return file_error(path);
     return command_error("%s: its reader takes no more: %s packet%s not written", output_name(path),
                          text_count(number, lost), lost == 1 ? " is" : "s are");
@@ -261,6 +265,13 @@ static bool open_watches(struct run *run) {
     return true;
 }
 
+/* The metrics would replace the packets. */
+static bool names_one_file(const struct live_options *options) {
+    struct stat packets, metrics;
+    return options->write && options->metrics_file && stat(options->write, &packets) == 0 &&
+           stat(options->metrics_file, &metrics) == 0 && output_is_same(&packets, &metrics);
+}
+
 static int open_run(struct run *run) {
     struct live *live = &run->live;
     const struct live_options *options = &live->options;
@@ -277,6 +288,8 @@ static int open_run(struct run *run) {
         return command_error("cannot give up privileges: %s", strerror(errno));
     if (options->write && !(live->file = packet_file_open(options->write, live)))
         return file_error(options->write);
+    if (names_one_file(options))
+        return command_error("%s: --write and --metrics-file must name two files", options->write);
     return STATUS_CLEAN;
 }
 
@@ -291,7 +304,6 @@ static bool any_wrong(const struct run *run) {
 static void conclude(struct run *run) {
     struct live *live = &run->live;
     report_end(run);
-    fflush(stdout); /* what went wrong is said after it */
     run->status = end_file(run);
     live->file = NULL;
     if (run->no_memory || live->error == CARRY_ERROR_MEMORY)
