@@ -740,6 +740,20 @@ def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
     assert [side["packets"] for side in last_report(process.output)["sides"]] == [3]
 
 
+def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
+    lay(wire, "w0", "w1")
+    try:
+        wire.run("ip", "link", "set", "w1", "down")
+        with live(wire, tool, "-j", "3", "w1") as process:
+            wire.run("ip", "link", "set", "w1", "up")
+            process.expect("carry: w1: is back")
+            process.end()
+    finally:
+        wire.run("ip", "link", "delete", "w0")
+    said = "".join(process.said).splitlines()
+    assert said == ["carry: w1: is down", "watching w1; Ctrl-C ends", "carry: w1: is back"]
+
+
 def test_an_interface_that_comes_back_as_another_link(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:

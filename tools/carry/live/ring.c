@@ -46,6 +46,12 @@ static bool fail(const struct ring *ring, const char *what) {
     return false;
 }
 
+/* What is no failure, once for all rings of an interface. */
+static void tell(const struct ring *ring, const char *what) {
+    if (ring->is_first)
+        command_file_error(ring->name, what);
+}
+
 static bool set(const struct ring *ring, int option, int value) {
     return setsockopt(ring->socket, SOL_PACKET, option, &value, sizeof value) == 0;
 }
@@ -67,14 +73,14 @@ static bool open_socket(struct ring *ring) {
 }
 
 /* A kernel may say less: that a sum is left, but not where. */
-static bool set_version(struct ring *ring, bool is_first) {
+static bool set_version(struct ring *ring) {
     if (!set(ring, PACKET_VERSION, TPACKET_V3))
         return fail(ring, "this kernel has no TPACKET_V3: ");
     ring->has_vnet = set(ring, PACKET_VNET_HDR, 1);
-    if (!ring->has_vnet && is_first)
-        command_file_error(ring->name,
-                           "this kernel does not say which checksum of a packet is left "
-                           "to the network card: in tunnels, that is inferred");
+    if (!ring->has_vnet)
+        tell(ring,
+             "this kernel does not say which checksum of a packet is left to the network card: "
+             "in tunnels, that is inferred");
     set(ring, PACKET_RESERVE, TAG_SIZE);
     return true;
 }
@@ -164,8 +170,13 @@ static bool is_up(const struct ring *ring) {
 
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options) {
     int index;
-    *ring = (struct ring){.name = name, .socket = -1, .promiscuous = options->promiscuous};
-    if (!find(ring, &index) || !open_socket(ring) || !set_version(ring, !options->first) ||
+    *ring = (struct ring){
+        .name = name,
+        .socket = -1,
+        .promiscuous = options->promiscuous,
+        .is_first = !options->first,
+    };
+    if (!find(ring, &index) || !open_socket(ring) || !set_version(ring) ||
         !map_ring(ring, options->size) || !attach(ring, options->filter))
         return false;
     if (!bind_to(ring, index))
@@ -337,7 +348,7 @@ void ring_heed_error(struct ring *ring) {
     ring->is_down = true;
     if ((int)if_nametoindex(ring->name) != ring->index)
         ring->index = 0;
-    command_file_error(ring->name, ring->index ? "is down" : "is gone");
+    tell(ring, ring->index ? "is down" : "is gone");
 }
 
 /* A socket that is bound comes up with its interface; to a new one of that name it must be bound. A
@@ -353,5 +364,5 @@ void ring_look_again(struct ring *ring) {
     if (!ring->is_down || !is_back(ring))
         return;
     ring->is_down = false;
-    command_file_error(ring->name, "is back");
+    tell(ring, "is back");
 }

@@ -42,6 +42,7 @@ struct ring {
     bool promiscuous;
     bool is_shared; /* with the other rings of a fanout group, */
     int group;      /* which has this number */
+    bool is_first;  /* of these: it alone prints messages */
     bool has_vnet;  /* the kernel says where checksums start */
     int socket;     /* -1: not open */
     int index;      /* of the interface; 0: any, or it is gone */
