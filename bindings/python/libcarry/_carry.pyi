@@ -6,18 +6,18 @@ from typing import Any, Final, NamedTuple, final
 
 from ._types import Buffer, Numbers, Progress, Writable
 
-__version__: Final[str]
-PROTOCOLS: Final[tuple[str, ...]]
-VERDICTS: Final[tuple[str, ...]]
-REASONS: Final[tuple[str, ...]]
-CAUSES: Final[tuple[str, ...]]
-CAUSE_WORDS: Final[tuple[str, ...]]
+__version__: Final[str]  # of libcarry
+PROTOCOLS: Final[tuple[str, ...]]  # of headers, such as "tcp"
+VERDICTS: Final[tuple[str, ...]]  # of checksums, such as "good"
+REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first is none
+CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first is none
+CAUSE_WORDS: Final[tuple[str, ...]]  # what is said of each cause, behind "it"
 
 class CaptureError(ValueError):
-    name: str
-    offset: int
-    reason: str
-    report: Any  # a Report, or None
+    name: str  # of the capture
+    offset: int  # bytes of the capture, uncompressed, before what cannot be read
+    reason: str  # one line
+    report: Any  # a Report on what comes before, or None
 
 class CaptureDamaged(CaptureError): ...
 class NotACapture(CaptureError): ...

@@ -34,7 +34,9 @@ class Writable(Protocol):
     def write(self, data: bytes, /) -> Any: ...  # noqa: ANN401
 
 
+# The name of a file.
 Path: TypeAlias = str | PathLike[str]
+# A capture: a path or a URL, a file object, or bytes.
 Source: TypeAlias = Path | Readable | Buffer
 # Called with bytes of the file, packets, and wrong checksums so far.
 Progress: TypeAlias = Callable[[int, int, int], object]

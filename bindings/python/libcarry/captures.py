@@ -36,8 +36,8 @@ _STYLE = (
 class Damage:
     """Where a capture could no longer be read, in bytes of the capture (uncompressed), and why."""
 
-    offset: int
-    reason: str
+    offset: int  # bytes of the capture, uncompressed, before it
+    reason: str  # one line
 
 
 class Findings(Sequence[Finding]):
@@ -49,6 +49,7 @@ class Findings(Sequence[Finding]):
 
     @property
     def total(self) -> int:
+        """How many there are, with those that were not kept."""
         return self._result.listed()
 
     def __len__(self) -> int:
@@ -72,8 +73,9 @@ class Report:
     """What a check of one capture found.
 
     `print(report)` shows what `carry check` prints; a notebook shows its tables. `report.findings`
-    are named tuples. Arrow's consumers read the findings without a copy: `pyarrow.table(report)`,
-    `polars.DataFrame(report)`, or DuckDB's `from report`; `report.table(name)` has other tables.
+    are named tuples. Arrow's consumers read the findings without an object of Python for each:
+    `pyarrow.table(report)`, `polars.DataFrame(report)`, or DuckDB's `from report`;
+    `report.table(name)` has other tables.
     A report never changes, and threads may share it.
     """
 
@@ -305,10 +307,10 @@ def check(
 class Frame:
     """A packet of a capture, without its frame check sequence."""
 
-    data: memoryview
+    data: memoryview  # the bytes that were captured
     number: int  # from 1
     time_ns: int  # since 1970, UTC; 0: not known
-    linktype: int
+    linktype: int  # LINKTYPE_ number of the first header
     wire: int  # bytes that were on the wire
 
     def check(self) -> list[PacketSum]:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Checksums in tests: of captures, of frames, of packets as scapy and dpkt have them.
 
-from libcarry.testing import assert_checksums
+    from libcarry.testing import assert_checksums
 
-def test_reply(stack):
-    assert_checksums(stack.reply(IP() / UDP() / b"ping"))
+    def test_reply(stack):
+        assert_checksums(stack.reply(IP() / UDP() / b"ping"))
+
+A failure names frame, layer, values and cause.
 """
 
 from __future__ import annotations
