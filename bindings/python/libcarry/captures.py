@@ -145,7 +145,7 @@ class Report:
 
     @property
     def senders(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
-        """Who sent most of what is bad, partial or illegal, by protocol and verdict."""
+        """The most frequent senders of what is bad, partial or illegal, by protocol and verdict."""
         return cast(dict[str, dict[str, list[dict[str, Any]]]], self._data["senders"])
 
     @property
