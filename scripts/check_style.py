@@ -14,9 +14,9 @@ README_LINES_MAX = 250
 SPDX = "SPDX-License-Identifier: MIT"
 
 # Files without a licence line of their own: prose, and what has no comments.
-NO_SPDX = {".abi", ".md", ".json", ".txt", ".clang-format", ".gitignore"}
+NO_SPDX = {".abi", ".ipynb", ".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
-LONG_LINES = {".1", ".abi", ".def", ".json", ".md"}
+LONG_LINES = {".1", ".abi", ".def", ".ipynb", ".json", ".md"}
 TABS = {"Kbuild", "Makefile", ".go"}  # as make and gofmt have it
 
 # Phrases that public prose and messages must not use, and the standard word for each. Comments of

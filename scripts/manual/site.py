@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The pages of the manual's site, and where they are in it.
 
-Documents keep their places, so that their links work in the site as in the repository. A link to a
-header, a schema, a manual page or other text leads to a page that is made of the file; links that
-lead to folders, to what the folder holds.
+Documents keep their places, so that their links work in the site as in the repository. Notebooks
+are documents: their pages show what is stored in them. A link to a header, a schema, a manual page
+or other text leads to a page that is made of the file; links that lead to folders, to what the
+folder holds.
 """
 
 import os
@@ -14,10 +15,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from . import markdown, schemas
+from . import markdown, notebook, schemas
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 INDEX = "docs/index.md"
+NOTEBOOK = ".ipynb"
 REFERENCE = "docs/reference/index.md"
 MANDOC_SECONDS = 60
 
@@ -126,6 +128,8 @@ def page_of(source: str) -> str:
     path = ROOT / source
     if path.is_dir():
         return f"{source}/index.md"
+    if path.suffix == NOTEBOOK:
+        return str(PurePosixPath(source).with_suffix(".md"))
     if path.suffix == ".md" or text_of(path) is None:
         return source
     return f"{source}.md"
@@ -211,9 +215,10 @@ class Stage:
         if kind:
             self.write(page, kind.make(path))
             return []
-        if path.suffix == ".md":
+        if path.suffix in (".md", NOTEBOOK):
             links = Links(source)
-            self.write(page, links.rewrite(path.read_text()))
+            text = notebook.text(path) if path.suffix == NOTEBOOK else path.read_text()
+            self.write(page, links.rewrite(text))
             return links.wanted
         if path.is_dir():
             links = Links(f"{source}/index")
@@ -265,6 +270,12 @@ def modules() -> list[str]:
     return list(dict.fromkeys(targets("README.md", table)))
 
 
+def tutorials() -> list[str]:
+    """Their pages; some are notebooks."""
+    sources = [*matches("docs/tutorial/*.md"), *matches(f"docs/tutorial/*{NOTEBOOK}")]
+    return [page_of(source) for source in by_index(sources)]
+
+
 def of_kind(kind: Kind) -> list[str]:
     return [page_of(source) for source in matches(kind.pattern)]
 
@@ -275,12 +286,13 @@ def navigation() -> list[dict[str, object]]:
     return [
         {"Home": "README.md"},
         {"Start here": INDEX},
-        {"Tutorials": by_index(matches("docs/tutorial/*.md"))},
+        {"Tutorials": tutorials()},
         {"How-tos": by_index(matches("docs/howto/*.md"))},
         {"Modules": own},
         {
             "Reference": [
                 {"Overview": REFERENCE},
+                "docs/reference/python.md",
                 "docs/reference/link-types.md",
                 "docs/reference/glossary.md",
             ]

@@ -42,10 +42,11 @@ def folder(tmp_path: Path) -> Path:
 
 WITH_COMMANDS = [page for page in PAGES if CONSOLE.search(page.read_text())]
 WITH_PROGRAM = [page for page in PAGES if "```c\n" in page.read_text()]
+IN_PYTHON = [page for page in PAGES if "```python\n" in page.read_text()]  # see tests/bindings
 
 
 def test_every_page_shows_something() -> None:
-    assert {*WITH_COMMANDS, *WITH_PROGRAM} == set(PAGES)
+    assert {*WITH_COMMANDS, *WITH_PROGRAM, *IN_PYTHON} == set(PAGES)
     assert len(WITH_COMMANDS) > 1
     assert len(WITH_PROGRAM) > 1
 

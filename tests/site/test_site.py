@@ -32,6 +32,22 @@ def test_links_to_sources_lead_to_pages_made_of_them() -> None:
     assert len(links.wanted) == 8
 
 
+def test_notebooks_are_documents(tmp_path: Path) -> None:
+    """Their text, code and stored output; the links in them, and to them."""
+    name = "docs/tutorial/captures-in-python"
+    links = site.Links("docs/index.md")
+    assert links.rewrite("[a](tutorial/captures-in-python.ipynb)") == (
+        "[a](tutorial/captures-in-python.md)"
+    )
+    assert links.wanted == [f"{name}.ipynb"]
+    assert "docs/reference/python.md" in site.Stage(tmp_path).put(f"{name}.ipynb")
+    page = (tmp_path / f"{name}.md").read_text()
+    assert page.startswith("# Captures in Python\n")
+    assert "```python\nimport libcarry\n" in page
+    assert "```text\nbroken.pcap: 11 packets, 839 bytes\n" in page
+    assert f"{name}.md" in names(site.navigation())
+
+
 def test_a_dead_link_is_an_error() -> None:
     for target in ("no.md", "../../outside"):
         with pytest.raises(site.SiteError, match=r"docs/index\.md"):
