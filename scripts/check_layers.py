@@ -5,7 +5,8 @@
 A module may include its own files, those of modules in layers below its own, and their public
 headers; modules of one layer see each other's public headers only. The core includes nothing of a
 C library. Tools include public headers and their own files, by folders in layers of their own; so
-do capture/, a library of its own whose files are in layers, and jit/, another one in C++.
+do capture/, a library of its own whose files are in layers, and jit/, another one in C++. Bindings
+include public headers, their own files, and what the command has for reports on captures.
 """
 
 import re
@@ -28,12 +29,15 @@ LAYERS = [
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
 
 # What uses the library as strangers do, each in a folder of its own.
-OUTSIDE = ["capture", "jit", "tools"]
+OUTSIDE = ["bindings", "capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
 TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["live"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
+
+# Folders of the command whose reports bindings show, too.
+FOR_BINDINGS = ["capture", "common"]
 
 # The files of libcarry-capture, by what they are for, from the bottom up: work stands above all.
 CAPTURE = ROOT / "capture"
@@ -147,9 +151,16 @@ def why_not_of_capture(path: Path, name: str) -> str | None:
     return None
 
 
+def is_report(name: str) -> bool:
+    """Is it a header of the command that bindings may include?"""
+    return name.split("/")[0] in FOR_BINDINGS and (TOOL / name).is_file()
+
+
 def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
     """For what stands outside of the core, in a folder of its own."""
     top = path.relative_to(ROOT).parts[0]
+    if top == "bindings" and quoted and is_report(name):
+        return None
     if path.is_relative_to(TOOL) and (quoted or (TOOL / name).is_file()):
         return why_not_of_tool(path, name)
     file = (path.parent / name).resolve()

@@ -145,7 +145,7 @@ def python_tests(
 def files(*suffixes: str) -> list[str]:
     """The project's files of these kinds."""
     tops = ("include", "src", "capture", "jit", "tools", "tests", "fuzz", "examples", "scripts")
-    tops += ("ports", "bench")
+    tops += ("ports", "bench", "bindings")
     return [
         str(path.relative_to(ROOT))
         for top in tops
