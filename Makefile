@@ -60,6 +60,10 @@ bench-compare:
 	@$(peers)
 	@$(PYTHON) bench/compare.py $(if $(QUICK),--quick) $(or $(BASE),$(error Set BASE=revision))
 
+.PHONY: bench-python
+bench-python: all
+	@$(PYTHON) bench/python.py --build $(BUILD) $(if $(QUICK),--quick)
+
 .PHONY: docs
 docs: packages-docs
 	@mkdir -p $(BUILD)
@@ -104,6 +108,7 @@ help:
 	@echo "make bench     installs what is missing, measures the library and its peers, fifteen"
 	@echo "               minutes at most (QUICK=1 two)"
 	@echo "make bench-compare BASE=revision compares the library with that of another revision"
+	@echo "make bench-python measures libcarry for Python among what else is installed there"
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
 	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
