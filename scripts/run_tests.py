@@ -283,7 +283,7 @@ def binding(log: Log) -> None:
     folder = build(log, "gcc", "-Dtool=enabled")
     env = {"PYTHONPATH": str(folder / "bindings/python")}
     python_tests(log, folder, env, tests="bindings", python=python)
-    targets = ["bindings/python/libcarry/_carry.abi3.so", "tools/carry/carry", "tests/dump_sums"]
+    targets = ["bindings/python/libcarry/_carry.abi3.so"]
     options = ["-Dtool=enabled", "-Dpython=enabled", "-Djit=disabled", "-Db_lundef=false"]
     sanitized = build(log, "binding", *options, "-Db_sanitize=address,undefined", targets=targets)
     env = {
@@ -293,7 +293,7 @@ def binding(log: Log) -> None:
         "PYTHONMALLOC": "malloc",
         "ASAN_OPTIONS": "detect_leaks=0",
     }
-    python_tests(log, sanitized, env, tests="bindings", python=python, only=SANITIZED_BINDING)
+    python_tests(log, folder, env, tests="bindings", python=python, only=SANITIZED_BINDING)
 
 
 def ring0(log: Log) -> None:
@@ -476,7 +476,8 @@ def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
 
 def fuzz(log: Log) -> None:
     """All targets at once; what is found stays, and the next run goes on from it."""
-    folder = build(log, "fuzz", "-Dfuzz=true", "-Dtool=enabled", compiler="clang")
+    options = ["-Dfuzz=true", "-Dtool=enabled"]
+    folder = build(log, "fuzz", *options, compiler="clang", targets=["fuzzers"])
     seeds = fuzz_seeds(log, folder)
     commands = []
     for target in filter(Path.is_file, sorted((folder / "fuzz").glob("fuzz_*"))):
