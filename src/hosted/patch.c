@@ -16,8 +16,9 @@
 
 #include "base/hook_host.h"
 
-/* Where the C library does not tell that there is one thread, there may be more. */
-#if defined(__has_include) && __has_include(<sys/single_threaded.h>)
+/* Where the C library does not tell that there is one thread, there may be more. glibc does since
+ * 2.32: its header may be there for a program that is to run with an older one. */
+#if defined(__GLIBC__) && 100 * __GLIBC__ + __GLIBC_MINOR__ >= 232
 #include <sys/single_threaded.h>
 #else
 static const char __libc_single_threaded;
