@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* As seen from the tool. */
-static const char *const folders[] = {"", "../" CARRY_LIBDIR "/carry/"};
+static const char *const folders[] = {"", "../" CARRY_OWN_DIR "/"};
 
 bool own_file_find(const char *name, char path[PATH_MAX]) {
     char tool[PATH_MAX], candidate[2 * PATH_MAX];
