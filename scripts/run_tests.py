@@ -561,6 +561,44 @@ def strangers(log: Log) -> None:
     python_tests(log, folder, own, tests="strangers")
 
 
+# Systems that use the wheels: the options of scripts/fetch_foreign. The oldest has no Python for
+# which the wheels are.
+WHEEL_SYSTEMS = {
+    "this-debian": ["amd64", "python3"],
+    "newer-debian": ["--release", "trixie", "amd64", "python3"],
+    "older-debian": ["--release", "bullseye", "amd64", "libc6"],
+    "aarch64-debian": ["arm64", "python3"],
+}
+
+
+def fetch_system(log: Log, folder: Path, name: str) -> None:
+    if (folder / name).is_dir():
+        return
+    part = folder / "part"
+    shutil.rmtree(part, ignore_errors=True)
+    *options, architecture, package = WHEEL_SYSTEMS[name]
+    try:
+        log.run("scripts/fetch_foreign", "--whole", *options, architecture, part, package)
+        part.rename(folder / name)
+    except (OSError, StepError) as error:
+        log.write(f"{name}: {error}")  # its tests say that they are skipped
+
+
+def wheel(log: Log) -> None:
+    """Wheels for Python, as `make wheel` makes them, used where there is little else."""
+    folder = BUILDS / "wheel"
+    make = [sys.executable, "scripts/make_wheel.py", folder]
+    try:
+        log.run(*make, "--fetch")
+    except (OSError, StepError) as error:
+        log.skip(1, f"wheels: {error}")
+        return
+    for name in WHEEL_SYSTEMS:
+        fetch_system(log, folder, name)
+    log.run(*make)
+    python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
+
+
 def docs(log: Log) -> None:
     """The manual as a site, and each link of it in a browser."""
     folder = BUILDS / "docs"
@@ -644,6 +682,7 @@ STEPS = [
     Step("no-jit", "configured without what libcarry-jit, or compression, needs", without_jit),
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("strangers", "programs of strangers, by installed files alone", strangers),
+    Step("wheel", "wheels for Python, in systems with little else", wheel),
     Step("docs", "the manual's site, in a browser that follows each link", docs),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
