@@ -181,7 +181,8 @@ def test_aarch64_works(wheels: Wheels, unpacked: dict[str, Path], captures: list
 
 
 def test_pip_installs_a_clone(wheels: Wheels, tmp_path: Path, captures: list[Path]) -> None:
-    """By this system's compiler and libraries, without any test program."""
+    """By this system's compiler and libraries, without any test program. The command finds what
+    is beside it."""
     pip = ["-m", "pip", "--isolated", "install", "--no-index", "--no-deps", "--no-build-isolation"]
     build = wheels.folder / "build-clone"
     tools = {"PATH": f"{wheels.tools.parent}:/usr/bin:/bin"}
@@ -194,6 +195,8 @@ def test_pip_installs_a_clone(wheels: Wheels, tmp_path: Path, captures: list[Pat
     said = say(wheels.tools, "-c", CHECK, *captures, env=own)
     assert said.strip() == str([True] * len(captures))
     assert VERDICT in say(tmp_path / "bin/libcarry", "check", CAPTURE, env=own)
+    leavers = ask(tmp_path / "bin/carry", "xstate", "leavers", "--", "/bin/true")
+    assert "cannot find" not in leavers.stdout
 
 
 def test_only_known_architectures() -> None:
