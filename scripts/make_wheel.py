@@ -39,6 +39,7 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # as Debian names them
 # What needs a C++ library or libraries that Debian has no static form of.
 LEFT_OUT = ["jit", "prof", "sites"]
 OPTIONS = ["-Dcompression=enabled", "-Dfilter=enabled", *(f"-D{x}=disabled" for x in LEFT_OUT)]
+OPTIONS += ["-Db_pie=true"]  # as Debian's compiler does unasked
 
 MACHINE = """\
 [constants]

@@ -109,6 +109,12 @@ def test_nothing_of_the_build_is_left(unpacked: dict[str, Path], wheels: Wheels,
         assert str(SOURCE).encode() not in path.read_bytes(), path
 
 
+@pytest.mark.parametrize("cpu", CPUS)
+def test_code_runs_at_any_address(unpacked: dict[str, Path], cpu: str) -> None:
+    for path in objects(unpacked[cpu]):
+        assert re.search(r"Type: +DYN ", say("readelf", "--file-header", path)), path
+
+
 def installed(wheels: Wheels, system: System) -> str:
     """The folder of commands of a virtual environment, where pip has installed the wheel."""
     for name in ("venv", "pip"):
