@@ -14,10 +14,14 @@ from pathlib import Path
 import captures
 import libcarry
 import pytest
-from conftest import EXAMPLES, SOURCE, corpus
+from conftest import EXAMPLES, SOURCE, Script, corpus
 
 DUMP_SUMS = os.environ.get("CARRY_DUMP_SUMS", str(SOURCE / "build/tests/dump_sums"))
 FRAME = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
+
+
+def Q(*numbers: int) -> array.array[int]:  # noqa: N802
+    return array.array("Q", numbers)
 
 
 def broken(frame: bytes = FRAME) -> bytearray:
@@ -125,6 +129,16 @@ def test_captures_as_in_c(path: Path) -> None:
         (lambda: libcarry.packet_check(FRAME, wire=-1), ValueError, "wire must be"),
         (lambda: libcarry.packet_check(FRAME, wire=1 << 32), ValueError, "wire must be"),
         (lambda: libcarry.packet_check(FRAME, "ethernet"), TypeError, "int"),
+        (lambda: libcarry.packet_check(FRAME, (1 << 32) + 1), ValueError, "linktype must be"),
+        (lambda: libcarry.packet_check(FRAME, 1 - (1 << 32)), ValueError, "linktype must be"),
+        (
+            lambda: libcarry.packet_check_many(FRAME, Q(0), Q(9), wires=array.array("q", [-1])),
+            *(ValueError, r"wires\[0\] must be"),
+        ),
+        (
+            lambda: libcarry.packet_check_many(FRAME, Q(0), Q(9), (1 << 32) + 1),
+            *(ValueError, "linktype must be"),
+        ),
         (lambda: libcarry.packet_fix(bytearray(FRAME), verdicts="worst"), ValueError, "no verdict"),
         (lambda: libcarry.packet_check_many(b"", b"", b""), TypeError, "offsets must be"),
         (lambda: libcarry.PacketSums(), TypeError, "cannot create"),
@@ -143,6 +157,18 @@ def test_wires_must_match() -> None:
             array.array("Q", [len(FRAME)]),
             wires=array.array("Q", [1, 2]),
         )
+
+
+def test_offsets_in_the_frames(script: Script) -> None:
+    """Offsets that a repair overwrites are looked at again: no byte outside the buffer is used."""
+    done = script(
+        "import array, libcarry\n"
+        "data = bytearray.fromhex('45000014 00000000 00000000 0a000005 0a000009')\n"
+        "offsets = memoryview(data)[4:12].cast('I')  # the second one ends with the checksum\n"
+        "sums = libcarry.packet_fix_many(data, offsets, array.array('I', [20, 20]), 101)\n"
+        "print([(frame, s.protocol) for frame, s in sums], offsets[1] > 20)\n"
+    )
+    assert (done.returncode, done.stdout) == (0, "[(0, 'ip')] True\n"), done.stderr
 
 
 def test_sums_index() -> None:

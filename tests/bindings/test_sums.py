@@ -17,7 +17,7 @@ from typing import Any
 import captures
 import libcarry
 import pytest
-from conftest import SOURCE, many
+from conftest import SOURCE, Script, many
 
 pytest.importorskip("hypothesis", reason="python3-hypothesis is not installed")
 from hypothesis import given
@@ -214,6 +214,10 @@ def I(*numbers: int) -> array.array[int]:  # noqa: E743, N802
     return array.array("I", numbers)
 
 
+def F(*numbers: float) -> array.array[float]:  # noqa: N802
+    return array.array("f", numbers)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -231,6 +235,7 @@ def I(*numbers: int) -> array.array[int]:  # noqa: E743, N802
         (lambda: libcarry.pseudo4("::1", "1.2.3.4", 6, 0), ValueError, "no address of IPv4"),
         (lambda: libcarry.pseudo6(b"1234", b"1234", 6, 0), ValueError, "no address of IPv6"),
         (lambda: libcarry.pseudo4(5, 5, 6, 0), ValueError, "no address of IPv4"),
+        (lambda: libcarry.pseudo4("1.2.3.4\0", "1.2.3.4", 6, 0), ValueError, "embedded null"),
         (lambda: libcarry.pseudo4("1.2.3.4", "1.2.3.4", 256, 0), ValueError, "protocol"),
         (lambda: libcarry.sum_many(b"ab", Q(0), I(3)), ValueError, "run 0 lies outside the 2"),
         (lambda: libcarry.sum_many(b"ab", Q(3), I(0)), ValueError, "run 0 lies outside"),
@@ -241,7 +246,16 @@ def I(*numbers: int) -> array.array[int]:  # noqa: E743, N802
         (lambda: libcarry.sum_many(b"ab", b"\0", I(1)), TypeError, "offsets must be"),
         (lambda: libcarry.sum_many(b"ab", array.array("d", [0]), I(1)), TypeError, "offsets must"),
         (lambda: libcarry.sum_many(b"ab", [0], I(1)), TypeError, "bytes-like"),
-        (lambda: libcarry.sum_many(b"ab", Q(0), I(1), sums=I()), ValueError, "0 sums, but 1"),
+        (
+            lambda: libcarry.sum_many(b"ab", Q(0), I(1), sums=I()),
+            ValueError,
+            "1 offsets, but 0 sums",
+        ),
+        (
+            lambda: libcarry.sum_many(b"ab", Q(0), I(1), sums=Q(1 << 32)),
+            *(ValueError, r"sums\[0\] must be"),
+        ),
+        (lambda: libcarry.sum_many(b"ab", Q(0), I(1), out=F(0)), ValueError, "out must be"),
         (lambda: libcarry.sum_many(b"ab", Q(0), I(1), out=bytearray(3)), ValueError, "out must be"),
         (lambda: libcarry.sum_many(b"ab", Q(0), I(1), out=bytes(4)), BufferError, "writable"),
     ],
@@ -249,6 +263,31 @@ def I(*numbers: int) -> array.array[int]:  # noqa: E743, N802
 def test_wrong_use(call: Callable[[], object], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_results_over_the_offsets(script: Script) -> None:
+    """Offsets that results overwrite are looked at again: no byte outside the buffer is read."""
+    done = script(
+        "import libcarry\n"
+        "memory = memoryview(bytearray(8 * 4096))\n"
+        "offsets, sizes = memory[:-8].cast('Q'), memoryview(bytearray(8 * 4095)).cast('Q')\n"
+        "for i in range(4095): sizes[i] = 4\n"
+        "out = memory[12:12 + 4 * 4095].cast('I')\n"
+        "print(len(libcarry.sum_many(b'\\xff\\xfe\\xfd\\xfc', offsets, sizes, out=out)))\n"
+    )
+    assert (done.returncode, done.stdout) == (0, "4095\n"), done.stderr
+
+
+def test_beyond_4_gib() -> None:
+    size = (4 << 30) + 4096
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as data:
+        data[-4:] = b"\x12\x34\x56\x78"
+        checks = libcarry.checksum_many(data, Q(0, size - 4, size - 2), Q(4, 4, 2))
+        assert list(checks) == [0xFFFF, 0xFFFF - 0x68AC, 0xFFFF - 0x5678]
+        with pytest.raises(ValueError, match="at most 4294967295 bytes"):
+            libcarry.packet_check(data)
+        with pytest.raises(ValueError, match="at most 4294967295 bytes"):
+            libcarry.packet_check_many(data, Q(0), Q(4))
 
 
 def test_overlap() -> None:
@@ -268,6 +307,9 @@ def test_non_contiguous_numpy() -> None:
     swapped = numpy.zeros(1, dtype=numpy.dtype(numpy.int64).newbyteorder())
     with pytest.raises(TypeError, match="byte order"):
         libcarry.sum_many(bytes(9), swapped, I(1))
+    for kind in (numpy.dtype(numpy.uint32).newbyteorder(), numpy.float32):
+        with pytest.raises(ValueError, match="byte order"):
+            libcarry.sum_many(bytes(9), Q(0), I(1), out=numpy.zeros(1, dtype=kind))
 
 
 def test_bytes_are_held_meanwhile() -> None:

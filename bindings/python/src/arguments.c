@@ -20,6 +20,15 @@ bool argument_count(const char *function, Py_ssize_t count, Py_ssize_t least, Py
     return false;
 }
 
+const char *argument_text(PyObject *object) {
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (!text || strlen(text) == (size_t)size)
+        return text;
+    PyErr_SetString(PyExc_ValueError, "embedded null character");
+    return NULL;
+}
+
 bool argument_number(PyObject *object, const char *name, uint64_t largest, uint64_t *number) {
     PyObject *index = PyNumber_Index(object);
     if (!index)
@@ -36,10 +45,17 @@ bool argument_number(PyObject *object, const char *name, uint64_t largest, uint6
 
 /* --- Arrays of numbers --- */
 
+/* How the struct module marks the byte order of this machine. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define OWN_ORDERS "@=<"
+#else
+#define OWN_ORDERS "@=>!"
+#endif
+
 /* The type of an element, by the codes of the struct module; NULL of a buffer means bytes. */
-static bool is_integer(const Py_buffer *view, bool *is_signed) {
+bool numbers_are_integers(const Py_buffer *view, bool *is_signed) {
     const char *format = view->format ? view->format : "B";
-    format += strchr("@=<", *format) && *format;
+    format += strchr(OWN_ORDERS, *format) && *format;
     *is_signed = strchr("bhilqn", *format);
     return *format && !format[1] && strchr("bBhHiIlLqQnN", *format);
 }
@@ -57,7 +73,7 @@ bool numbers_open(struct numbers *numbers, PyObject *object, const char *name) {
     if (PyObject_GetBuffer(object, &numbers->view, PyBUF_FORMAT | PyBUF_ND) < 0)
         return false;
     const Py_buffer *view = &numbers->view;
-    if (view->ndim != 1 || !is_integer(view, &numbers->is_signed) ||
+    if (view->ndim != 1 || !numbers_are_integers(view, &numbers->is_signed) ||
         (view->itemsize != 4 && view->itemsize != 8))
         return numbers_problem(numbers, name);
     numbers->is_wide = view->itemsize == 8;
@@ -81,6 +97,34 @@ uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index) {
     return numbers->is_signed && narrow >> 31 ? UINT64_MAX : narrow;
 }
 
+/* False with an exception set. */
+static bool are_for_each(const struct numbers *numbers, const char *name, Py_ssize_t count) {
+    if (numbers->count != count) {
+        PyErr_Format(PyExc_ValueError, "there are %zd offsets, but %zd %s", count, numbers->count,
+                     name);
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (numbers_at(numbers, i) > UINT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "%s[%zd] must be from 0 to %u", name, i, UINT32_MAX);
+            return false;
+        }
+    return true;
+}
+
+bool numbers_open_for_each(struct numbers *numbers, PyObject *object, const char *name,
+                           Py_ssize_t count) {
+    *numbers = (struct numbers){0};
+    if (object == Py_None)
+        return true;
+    if (!numbers_open(numbers, object, name))
+        return false;
+    if (are_for_each(numbers, name, count))
+        return true;
+    numbers_close(numbers);
+    return false;
+}
+
 PyObject *numbers_create(char format, Py_ssize_t count, void **numbers) {
     const char code[] = {format, '\0'};
     const Py_ssize_t size = strchr("BH", format) ? (format == 'B' ? 1 : 2) : format == 'I' ? 4 : 8;
@@ -96,16 +140,24 @@ PyObject *numbers_create(char format, Py_ssize_t count, void **numbers) {
 
 /* --- Runs --- */
 
-static bool runs_are_inside(const struct runs *runs) {
+bool run_at(const struct runs *runs, Py_ssize_t index, struct run *run) {
     const uint64_t all = (uint64_t)runs->bytes.len;
-    for (Py_ssize_t i = 0; i < runs->count; i++) {
-        const uint64_t offset = numbers_at(&runs->offsets, i), size = numbers_at(&runs->sizes, i);
-        if (offset > all || size > all - offset) {
+    const uint64_t offset = numbers_at(&runs->offsets, index);
+    const uint64_t size = numbers_at(&runs->sizes, index);
+    const bool is_inside = offset <= all && size <= all - offset;
+    run->data = (const uint8_t *)runs->bytes.buf + (is_inside ? offset : 0);
+    run->size = is_inside ? (size_t)size : 0;
+    return is_inside;
+}
+
+static bool runs_are_inside(const struct runs *runs) {
+    struct run run;
+    for (Py_ssize_t i = 0; i < runs->count; i++)
+        if (!run_at(runs, i, &run)) {
             PyErr_Format(PyExc_ValueError, "run %zd lies outside the %zd bytes of the buffer", i,
                          runs->bytes.len);
             return false;
         }
-    }
     return true;
 }
 

@@ -54,6 +54,10 @@ PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *publi
 bool argument_bytes(PyObject *object, Py_buffer *bytes);
 bool argument_writable(PyObject *object, Py_buffer *bytes);
 
+/* Text in UTF-8 that holds no zero byte; NULL with an exception set. It lives as long as `object`.
+ */
+const char *argument_text(PyObject *object);
+
 /* A number from 0 to `largest`; false with an exception set that names the argument. */
 bool argument_number(PyObject *object, const char *name, uint64_t largest, uint64_t *number);
 
@@ -69,6 +73,13 @@ struct numbers {
 
 bool numbers_open(struct numbers *numbers, PyObject *object, const char *name);
 void numbers_close(struct numbers *numbers);
+
+/* True if the elements are integers in the byte order of this machine; *is_signed says which. */
+bool numbers_are_integers(const Py_buffer *view, bool *is_signed);
+
+/* Opens `count` numbers of at most 32 bits each, or none if `object` is None. */
+bool numbers_open_for_each(struct numbers *numbers, PyObject *object, const char *name,
+                           Py_ssize_t count);
 
 /* The number at `index`; UINT64_MAX for a negative one. */
 uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index);
@@ -86,12 +97,24 @@ bool runs_open(struct runs *runs, PyObject *bytes, PyObject *offsets, PyObject *
                bool writable);
 void runs_close(struct runs *runs);
 
-static inline const uint8_t *run_data(const struct runs *runs, Py_ssize_t index) {
-    return (const uint8_t *)runs->bytes.buf + numbers_at(&runs->offsets, index);
-}
+struct run {
+    const uint8_t *data;
+    size_t size;
+};
 
-static inline size_t run_size(const struct runs *runs, Py_ssize_t index) {
-    return (size_t)numbers_at(&runs->sizes, index);
+/*
+ * Gets run `index`. False, with an empty run, if it lies outside the buffer. That can happen after
+ * runs_open() too: what is written to the buffer, or to an array of results, may change offsets and
+ * sizes in the same memory.
+ */
+bool run_at(const struct runs *runs, Py_ssize_t index, struct run *run);
+
+/* --- Results --- */
+
+/* Sets a member of a named tuple, and takes the value over; false if that is NULL. */
+static inline bool member_set(PyObject *tuple, Py_ssize_t index, PyObject *value) {
+    PyStructSequence_SetItem(tuple, index, value);
+    return value;
 }
 
 /* A new memoryview of `count` numbers, of a format of the struct module, at *numbers. */

@@ -43,10 +43,12 @@ PyObject *packet_sum_create(const struct module_state *state, const struct carry
     Py_ssize_t i = 0;
     if (!tuple)
         return NULL;
-#define SUM_FIELD(name, value, text) PyStructSequence_SetItem(tuple, i++, value);
+    const bool is_whole = true
+#define SUM_FIELD(name, value, text) &&member_set(tuple, i++, value)
 #include "packet_sum.def"
 #undef SUM_FIELD
-    if (PyErr_Occurred())
+        ;
+    if (!is_whole)
         Py_CLEAR(tuple);
     return tuple;
 }
@@ -71,7 +73,7 @@ typedef size_t packet_fn(const struct carry_frame *frame,
 
 /* What the functions here take beside bytes. */
 struct request {
-    unsigned linktype;
+    uint32_t linktype;
     PyObject *wire; /* of one frame, or of each */
     unsigned flags, fix;
 };
@@ -90,12 +92,21 @@ static PyObject *apply(struct module_state *state, packet_fn *function, const Py
     return list_of(state, sums, function(&frame, &options, sums, CARRY_PACKET_SUMS_MAX));
 }
 
+/* "O&" of PyArg_ParseTuple(), whose "I" would cut other numbers to 32 bits. */
+static int take_linktype(PyObject *object, void *linktype) {
+    uint64_t number;
+    if (!argument_number(object, "linktype", UINT32_MAX, &number))
+        return 0;
+    *(uint32_t *)linktype = (uint32_t)number;
+    return 1;
+}
+
 static PyObject *packet(PyObject *module, PyObject *arguments, packet_fn *function, bool writes) {
     struct request request = {0};
     PyObject *data, *result;
     Py_buffer bytes;
-    if (!PyArg_ParseTuple(arguments, "OIOII", &data, &request.linktype, &request.wire,
-                          &request.flags, &request.fix) ||
+    if (!PyArg_ParseTuple(arguments, "OO&OII", &data, take_linktype, &request.linktype,
+                          &request.wire, &request.flags, &request.fix) ||
         !(writes ? argument_writable : argument_bytes)(data, &bytes))
         return NULL;
     result = apply(module_state(module), function, &bytes, &request);
@@ -147,11 +158,11 @@ static bool apply_many(struct packet_sums *all, packet_fn *function, const struc
                        const struct numbers *wires, const struct request *request) {
     const struct carry_packet_options options = {.flags = request->flags, .fix = request->fix};
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct run run;
     for (Py_ssize_t i = 0; i < runs->count; i++) {
-        const uint32_t size = (uint32_t)run_size(runs, i);
-        const uint64_t wire = wires->count ? numbers_at(wires, i) : size;
-        const struct carry_frame frame = {run_data(runs, i), size,
-                                          wire > UINT32_MAX ? size : (uint32_t)wire,
+        run_at(runs, i, &run);
+        const uint64_t wire = wires->count ? numbers_at(wires, i) : run.size;
+        const struct carry_frame frame = {run.data, (uint32_t)run.size, (uint32_t)wire,
                                           request->linktype, 0};
         const size_t count = function(&frame, &options, sums, CARRY_PACKET_SUMS_MAX);
         if (!add_sums(all, sums, count, (uint64_t)i))
@@ -169,25 +180,12 @@ static struct packet_sums *sums_create(const struct module_state *state) {
     return all;
 }
 
-static bool wires_open(struct numbers *wires, PyObject *object, Py_ssize_t count) {
-    *wires = (struct numbers){0};
-    if (object == Py_None)
-        return true;
-    if (!numbers_open(wires, object, "wires"))
-        return false;
-    if (wires->count == count)
-        return true;
-    PyErr_Format(PyExc_ValueError, "there are %zd offsets, but %zd wires", count, wires->count);
-    numbers_close(wires);
-    return false;
-}
-
 static PyObject *apply_runs(struct module_state *state, packet_fn *function,
                             const struct runs *runs, const struct request *request) {
     struct packet_sums *all = sums_create(state);
     struct numbers wires;
     bool done = false;
-    if (!all || !wires_open(&wires, request->wire, runs->count)) {
+    if (!all || !numbers_open_for_each(&wires, request->wire, "wires", runs->count)) {
         Py_XDECREF((PyObject *)all);
         return NULL;
     }
@@ -206,8 +204,8 @@ static PyObject *packet_many(PyObject *module, PyObject *arguments, packet_fn *f
     struct request request = {0};
     PyObject *data, *offsets, *sizes, *result;
     struct runs runs;
-    if (!PyArg_ParseTuple(arguments, "OOOIOII", &data, &offsets, &sizes, &request.linktype,
-                          &request.wire, &request.flags, &request.fix) ||
+    if (!PyArg_ParseTuple(arguments, "OOOO&OII", &data, &offsets, &sizes, take_linktype,
+                          &request.linktype, &request.wire, &request.flags, &request.fix) ||
         !runs_open(&runs, data, offsets, sizes, writes))
         return NULL;
     if (runs.bytes.len > UINT32_MAX)

@@ -176,7 +176,7 @@ static bool address_problem(PyObject *object, size_t size) {
 }
 
 static bool address_text_bytes(PyObject *text, uint8_t *address, size_t size) {
-    const char *utf8 = PyUnicode_AsUTF8AndSize(text, NULL);
+    const char *utf8 = argument_text(text);
     if (!utf8)
         return false;
     return inet_pton(size == 4 ? AF_INET : AF_INET6, utf8, address) == 1 ||
@@ -245,10 +245,14 @@ struct results {
 };
 
 static bool results_fit(struct results *results, Py_ssize_t count, Py_ssize_t size) {
-    if (results->view.itemsize == size && results->view.len == count * size)
+    bool is_signed;
+    if (numbers_are_integers(&results->view, &is_signed) && results->view.itemsize == size &&
+        results->view.len == count * size)
         return true;
-    PyErr_Format(PyExc_ValueError, "out must be an array of %zd integers of %zd bytes", count,
-                 size);
+    PyErr_Format(PyExc_ValueError,
+                 "out must be an array of %zd integers of %zd bytes in the byte order of this "
+                 "machine",
+                 count, size);
     PyBuffer_Release(&results->view);
     return false;
 }
@@ -259,7 +263,7 @@ static bool results_open(struct results *results, PyObject *out, char format, Py
         results->object = numbers_create(format, count, &results->numbers);
         return results->object;
     }
-    if (PyObject_GetBuffer(out, &results->view, PyBUF_WRITABLE | PyBUF_ND) < 0 ||
+    if (PyObject_GetBuffer(out, &results->view, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_ND) < 0 ||
         !results_fit(results, count, format == 'I' ? 4 : 2))
         return false;
     Py_INCREF(out);
@@ -276,9 +280,11 @@ static PyObject *results_close(struct results *results) {
 /* The loop that a program in C has, with the seeds of the caller, or 0. */
 static void sum_runs(const struct runs *runs, const struct numbers *seeds, bool is_finished,
                      void *results) {
+    struct run run;
     for (Py_ssize_t i = 0; i < runs->count; i++) {
         const uint32_t start = seeds->count ? (uint32_t)numbers_at(seeds, i) : 0;
-        const uint32_t sum = carry_sum_call(run_data(runs, i), run_size(runs, i), start);
+        run_at(runs, i, &run);
+        const uint32_t sum = carry_sum_call(run.data, run.size, start);
         if (is_finished)
             ((uint16_t *)results)[i] = swapped(carry_sum_finish(sum));
         else
@@ -286,25 +292,12 @@ static void sum_runs(const struct runs *runs, const struct numbers *seeds, bool 
     }
 }
 
-static bool seeds_open(struct numbers *seeds, PyObject *object, Py_ssize_t count) {
-    *seeds = (struct numbers){0};
-    if (object == Py_None)
-        return true;
-    if (!numbers_open(seeds, object, "sums"))
-        return false;
-    if (seeds->count == count)
-        return true;
-    PyErr_Format(PyExc_ValueError, "there are %zd sums, but %zd offsets", seeds->count, count);
-    numbers_close(seeds);
-    return false;
-}
-
 static PyObject *sum_many_runs(const struct runs *runs, PyObject *sums, PyObject *out,
                                bool is_finished) {
     struct numbers seeds;
     struct results results;
     PyObject *object = NULL;
-    if (!seeds_open(&seeds, sums, runs->count))
+    if (!numbers_open_for_each(&seeds, sums, "sums", runs->count))
         return NULL;
     if (results_open(&results, out, is_finished ? 'H' : 'I', runs->count)) {
         SHARED(runs->bytes.len, sum_runs(runs, &seeds, is_finished, results.numbers));

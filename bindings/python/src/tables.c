@@ -44,10 +44,9 @@ PyObject *tables_finding(const struct module_state *state, const struct found *f
     for (size_t i = 0; tuple && i < table->columns_count; i++) {
         struct cell cell = {.is_null = false};
         table->columns[i].put(&cell, &row);
-        PyStructSequence_SetItem(tuple, (Py_ssize_t)i, object_of(&cell, table->columns[i].type));
+        if (!member_set(tuple, (Py_ssize_t)i, object_of(&cell, table->columns[i].type)))
+            Py_CLEAR(tuple);
     }
-    if (tuple && PyErr_Occurred())
-        Py_CLEAR(tuple);
     return tuple;
 }
 
@@ -61,9 +60,9 @@ struct table_object {
 };
 
 static PyObject *create(struct module_state *state, PyObject *name, struct found *found) {
-    const char *utf8 = PyUnicode_AsUTF8AndSize(name, NULL);
-    const struct table *table = utf8 ? table_named(utf8) : NULL;
-    if (utf8 && !table)
+    const char *text = argument_text(name);
+    const struct table *table = text ? table_named(text) : NULL;
+    if (text && !table)
         PyErr_SetObject(PyExc_KeyError, name);
     if (!table)
         return NULL;
@@ -86,11 +85,14 @@ static void table_free(PyObject *object) {
     Py_DECREF(type);
 }
 
-static void free_schema(PyObject *capsule) {
-    struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
-    if (schema && schema->release)
+static void schema_free(struct ArrowSchema *schema) {
+    if (schema->release)
         schema->release(schema);
     free(schema);
+}
+
+static void free_schema(PyObject *capsule) {
+    schema_free(PyCapsule_GetPointer(capsule, "arrow_schema"));
 }
 
 static PyObject *table_schema(PyObject *self, PyObject *none) {
@@ -100,14 +102,20 @@ static PyObject *table_schema(PyObject *self, PyObject *none) {
         free(schema);
         return PyErr_NoMemory();
     }
-    return PyCapsule_New(schema, "arrow_schema", free_schema);
+    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", free_schema);
+    if (!capsule)
+        schema_free(schema);
+    return capsule;
+}
+
+static void stream_free(struct ArrowArrayStream *stream) {
+    if (stream->release)
+        stream->release(stream);
+    free(stream);
 }
 
 static void free_stream(PyObject *capsule) {
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
-    if (stream && stream->release)
-        stream->release(stream);
-    free(stream);
+    stream_free(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
 }
 
 static PyObject *table_stream(PyObject *self, PyObject *arguments, PyObject *keywords) {
@@ -123,7 +131,10 @@ static PyObject *table_stream(PyObject *self, PyObject *arguments, PyObject *key
         free(stream);
         return PyErr_NoMemory();
     }
-    return PyCapsule_New(stream, "arrow_array_stream", free_stream);
+    PyObject *capsule = PyCapsule_New(stream, "arrow_array_stream", free_stream);
+    if (!capsule)
+        stream_free(stream);
+    return capsule;
 }
 
 static PyObject *table_columns(PyObject *self, void *closure) {
