@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import threading
+import weakref
 from pathlib import Path
 
 import captures
@@ -36,7 +39,9 @@ def test_frames_stay_valid() -> None:
         kept[0].data[0] = 1
 
 
-@pytest.mark.parametrize(("packets", "size"), [(1, 1 << 20), (3, 1 << 20), (4096, 1), (4096, 200)])
+@pytest.mark.parametrize(
+    ("packets", "size"), [(1, 1 << 20), (3, 1 << 20), (4096, 1), (4096, 200), (1 << 30, 200)]
+)
 def test_batches(packets: int, size: int) -> None:
     batches = list(libcarry.frame_batches(BROKEN, packets=packets, size=size))
     frames = [frame for batch in batches for frame in batch]
@@ -115,6 +120,23 @@ def test_a_generator_that_is_left_closes_its_file(tmp_path: Path) -> None:
     for _ in range(20):
         next(libcarry.frames(BROKEN))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_file_object_may_hold_its_frames() -> None:
+    """The circle is found by Python's collector."""
+
+    class Holder(io.BytesIO):
+        frames: object = None
+
+    def hold() -> weakref.ref[Holder]:
+        file = Holder(BROKEN.read_bytes())
+        file.frames = libcarry.frames(file)
+        next(file.frames)  # type: ignore[call-overload]
+        return weakref.ref(file)
+
+    held = hold()
+    gc.collect()
+    assert held() is None
 
 
 @pytest.mark.parametrize(

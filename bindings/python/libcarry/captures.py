@@ -335,9 +335,7 @@ class FrameBatch:
         self.numbers: memoryview
         self.times_ns: memoryview
         self.linktypes: memoryview
-        self.offsets, self.sizes, self.wires, self.numbers, self.times_ns, self.linktypes = parts[
-            1:7
-        ]
+        _, self.offsets, self.sizes, self.wires, self.numbers, self.times_ns, self.linktypes = parts
 
     def __len__(self) -> int:
         return len(self.offsets)

@@ -15,6 +15,9 @@
 #include "capture/fix_report.h"
 #include "capture/source.h"
 
+/* An exception, as PyErr_Fetch() has it. */
+#define KEPT 3
+
 struct capture {
     PyObject_HEAD;
     struct carry_capture *capture; /* NULL: closed */
@@ -24,7 +27,7 @@ struct capture {
     PyObject *rewind;              /* to be called to go back, or NULL: it cannot */
     bool is_busy;                  /* a function of the library runs */
     PyThreadState *thread;         /* that called it, while it has not Python's lock */
-    PyObject *error[3];            /* what a callback raised */
+    PyObject *error[KEPT];         /* what a callback raised */
     PyObject *progress;            /* to be called, or NULL */
     PyObject *writer;              /* of repaired bytes, or NULL */
     int descriptor;                /* of the same, or -1 */
@@ -128,13 +131,14 @@ static int rewind_object(void *user) {
 /* --- Opening --- */
 
 static struct capture *create(struct module_state *state, PyObject *name) {
-    struct capture *self = PyObject_New(struct capture, state->capture);
+    struct capture *self = PyObject_GC_New(struct capture, state->capture);
     if (!self)
         return NULL;
     memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
     Py_INCREF(name);
     self->name = name;
     self->descriptor = -1;
+    PyObject_GC_Track((PyObject *)self);
     return self;
 }
 
@@ -205,6 +209,8 @@ static void close_capture(struct capture *self) {
     PyBuffer_Release(&self->bytes);
     Py_CLEAR(self->read);
     Py_CLEAR(self->rewind);
+    for (size_t i = 0; i < KEPT; i++)
+        Py_CLEAR(self->error[i]);
 }
 
 static PyObject *capture_close(PyObject *object, PyObject *none) {
@@ -216,12 +222,31 @@ static PyObject *capture_close(PyObject *object, PyObject *none) {
     Py_RETURN_NONE;
 }
 
+/* A file object may refer to the frames that are read from it, and so to its capture. */
+static int capture_traverse(PyObject *object, visitproc visit, void *arg) {
+    const struct capture *self = (const struct capture *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->name);
+    Py_VISIT(self->bytes.obj);
+    Py_VISIT(self->read);
+    Py_VISIT(self->rewind);
+    for (size_t i = 0; i < KEPT; i++)
+        Py_VISIT(self->error[i]);
+    return 0;
+}
+
+static int capture_clear(PyObject *object) {
+    close_capture((struct capture *)object);
+    return 0;
+}
+
 static void capture_free(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     struct capture *self = (struct capture *)object;
+    PyObject_GC_UnTrack(object);
     close_capture(self);
     Py_CLEAR(self->name);
-    PyObject_Free(object);
+    PyObject_GC_Del(object);
     Py_DECREF(type);
 }
 
@@ -310,7 +335,7 @@ static struct found *run_check(struct capture *self,
                                const struct carry_capture_check_options *options, int *code) {
     struct carry_capture_summary *summary;
     const uint64_t size = carry_capture_size(self->capture);
-    const char *name = PyUnicode_AsUTF8AndSize(self->name, NULL);
+    const char *name = argument_text(self->name);
     if (!name)
         return NULL;
     begin(self);
@@ -356,36 +381,48 @@ static PyObject *capture_check(PyObject *object, PyObject *arguments) {
 /* --- Packets --- */
 
 /* What a batch holds of each packet, beside its bytes: one array for each. */
-enum { OFFSETS, SIZES, WIRES, NUMBERS, TIMES, LINKTYPES, FLAGS, ARRAYS };
+enum { OFFSETS, SIZES, WIRES, NUMBERS, TIMES, LINKTYPES, ARRAYS };
 
-static const char formats[ARRAYS] = {'Q', 'I', 'I', 'Q', 'Q', 'I', 'I'};
+static const char formats[ARRAYS] = {'Q', 'I', 'I', 'Q', 'Q', 'I'};
+
+/* Memory that grows at its end. */
+struct heap {
+    void *data;
+    size_t size, room;
+};
 
 struct batch {
-    char *bytes;
-    size_t size, room;
-    uint64_t *values; /* ARRAYS of each packet */
+    struct heap bytes;
+    struct heap values; /* uint64_t, ARRAYS of each packet */
     size_t count, most;
     size_t most_bytes;
 };
 
 /* False without memory. */
-static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
-    const struct carry_frame frame = carry_capture_frame(packet);
-    if (batch->size + frame.captured > batch->room) {
-        const size_t room = 2 * (batch->size + frame.captured);
-        char *more = realloc(batch->bytes, room);
+static bool append(struct heap *heap, const void *bytes, size_t size) {
+    if (size > heap->room - heap->size) {
+        const size_t room = 2 * (heap->size + size);
+        void *more = realloc(heap->data, room);
         if (!more)
             return false;
-        batch->bytes = more;
-        batch->room = room;
+        heap->data = more;
+        heap->room = room;
     }
-    if (frame.captured)
-        memcpy(batch->bytes + batch->size, frame.data, frame.captured);
-    const uint64_t values[ARRAYS] = {batch->size,    frame.captured,  frame.wire,
-                                     packet->number, packet->time_ns, packet->linktype,
-                                     packet->flags};
-    memcpy(batch->values + ARRAYS * batch->count++, values, sizeof values);
-    batch->size += frame.captured;
+    if (size)
+        memcpy((char *)heap->data + heap->size, bytes, size);
+    heap->size += size;
+    return true;
+}
+
+/* False without memory. */
+static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const uint64_t values[ARRAYS] = {batch->bytes.size, frame.captured,  frame.wire,
+                                     packet->number,    packet->time_ns, packet->linktype};
+    if (!append(&batch->bytes, frame.data, frame.captured) ||
+        !append(&batch->values, values, sizeof values))
+        return false;
+    batch->count++;
     return true;
 }
 
@@ -395,7 +432,7 @@ static int batch_read(struct capture *self, struct batch *batch) {
     const struct carry_capture_packet *packet;
     int code = CARRY_CAPTURE_PACKET;
     while (code == CARRY_CAPTURE_PACKET && batch->count < batch->most &&
-           batch->size < batch->most_bytes && !(self->waits && batch->count)) {
+           batch->bytes.size < batch->most_bytes && !(self->waits && batch->count)) {
         code = carry_capture_next(self->capture, &packet);
         if (code == CARRY_CAPTURE_PACKET && !batch_add(batch, packet))
             code = CARRY_ERROR_MEMORY;
@@ -404,10 +441,11 @@ static int batch_read(struct capture *self, struct batch *batch) {
 }
 
 static PyObject *array_of(const struct batch *batch, unsigned which) {
+    const uint64_t *values = batch->values.data;
     void *numbers;
     PyObject *array = numbers_create(formats[which], (Py_ssize_t)batch->count, &numbers);
     for (size_t i = 0; array && i < batch->count; i++) {
-        const uint64_t value = batch->values[ARRAYS * i + which];
+        const uint64_t value = values[ARRAYS * i + which];
         if (formats[which] == 'Q')
             ((uint64_t *)numbers)[i] = value;
         else
@@ -416,15 +454,20 @@ static PyObject *array_of(const struct batch *batch, unsigned which) {
     return array;
 }
 
-/* (bytes, offsets, sizes, wires, numbers, times, linktypes, flags) */
+/* The bytes, or an array. */
+static PyObject *part_of(const struct batch *batch, unsigned which) {
+    return which ? array_of(batch, which - 1)
+                 : PyBytes_FromStringAndSize(batch->bytes.data, (Py_ssize_t)batch->bytes.size);
+}
+
+/* (bytes, offsets, sizes, wires, numbers, times, linktypes) */
 static PyObject *batch_tuple(const struct batch *batch) {
     PyObject *tuple = PyTuple_New(1 + ARRAYS);
-    if (tuple)
-        PyTuple_SetItem(tuple, 0, PyBytes_FromStringAndSize(batch->bytes, (Py_ssize_t)batch->size));
-    for (unsigned i = 0; tuple && i < ARRAYS; i++)
-        PyTuple_SetItem(tuple, 1 + (Py_ssize_t)i, array_of(batch, i));
-    if (PyErr_Occurred())
-        Py_CLEAR(tuple);
+    for (unsigned i = 0; tuple && i < 1 + ARRAYS; i++) {
+        PyObject *part = part_of(batch, i);
+        if (!part || PyTuple_SetItem(tuple, i, part) < 0)
+            Py_CLEAR(tuple);
+    }
     return tuple;
 }
 
@@ -437,8 +480,13 @@ static PyObject *batch_problem(struct capture *self, int code) {
     return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &error, self->name, NULL);
 }
 
-/* batch(packets, bytes): at most so many; None at the end. An error waits for the next call, if
-   there are packets before it: the library repeats it. */
+/* True if an error is to be raised now. One of the library waits for the next call, if there are
+   packets before it: the library repeats it. Without memory, a packet was lost. */
+static bool is_problem(const struct capture *self, const struct batch *batch, int code) {
+    return code < 0 && (!batch->count || code == CARRY_ERROR_MEMORY || self->error[0]);
+}
+
+/* batch(packets, bytes): at most so many; None at the end. */
 static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct batch batch = {0};
@@ -448,20 +496,17 @@ static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
         return NULL;
     batch.most = (size_t)packets;
     batch.most_bytes = (size_t)bytes;
-    batch.values = calloc(batch.most, ARRAYS * sizeof *batch.values);
-    if (!batch.values)
-        return PyErr_NoMemory();
     begin(self);
     const int code = batch_read(self, &batch);
     end(self);
-    if (code < 0 && (!batch.count || self->error[0]))
+    if (is_problem(self, &batch, code))
         result = batch_problem(self, code);
     else if (batch.count)
         result = batch_tuple(&batch);
     else
         result = Py_NewRef(Py_None);
-    free(batch.values);
-    free(batch.bytes);
+    free(batch.values.data);
+    free(batch.bytes.data);
     return result;
 }
 
@@ -539,7 +584,7 @@ static PyObject *fixed(struct capture *self, const struct carry_capture_repairs 
     if (code != CARRY_OK && code != CARRY_ERROR_DAMAGED)
         return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &report.error, self->name,
                             NULL);
-    report.input = PyUnicode_AsUTF8AndSize(self->name, NULL);
+    report.input = argument_text(self->name);
     return report.input ? repairs_json(&report) : NULL;
 }
 
@@ -586,6 +631,8 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, capture_free},
+    {Py_tp_traverse, capture_traverse},
+    {Py_tp_clear, capture_clear},
     {Py_tp_methods, methods},
     {0, NULL},
 };
@@ -593,7 +640,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     .name = "libcarry._carry.Capture",
     .basicsize = sizeof(struct capture),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
 
