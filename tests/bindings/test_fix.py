@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,11 +60,28 @@ def test_damage(tmp_path: Path) -> None:
     assert len((tmp_path / "copy").read_bytes()) == 500
 
 
-def test_mode_is_the_umasks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("of_source", "of_copy"), [(0o644, 0o640), (0o600, 0o600)])
+def test_permissions_are_the_sources(of_source: int, of_copy: int, tmp_path: Path) -> None:
+    """As far as the umask allows; whatever a file that is replaced had."""
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    source.write_bytes(BROKEN.read_bytes())
+    source.chmod(of_source)
+    copy.touch(0o666)
     before = os.umask(0o027)
-    libcarry.fix(BROKEN, tmp_path / "copy")
-    os.umask(before)
-    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o640
+    try:
+        libcarry.fix(source, copy)
+        with open(source, "rb") as file:
+            libcarry.fix(file, tmp_path / "another")
+        libcarry.fix(b"" + BROKEN.read_bytes(), tmp_path / "of bytes")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {
+        "source": of_source,
+        "copy": of_copy,
+        "another": of_copy,
+        "of bytes": 0o640,
+    }
 
 
 def test_nothing_is_left_of_failures(tmp_path: Path) -> None:
@@ -76,27 +95,80 @@ def test_nothing_is_left_of_failures(tmp_path: Path) -> None:
     assert (target.read_bytes(), os.listdir(tmp_path)) == (b"as it was", ["copy"])
 
 
+def test_names_of_targets(tmp_path: Path) -> None:
+    """Of any bytes, and as long as names may be."""
+    strange = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for target in (strange, str(tmp_path / ("x" * 255))):
+        said = libcarry.fix(BROKEN, target).to_dict()["output"]
+        assert said == os.fsencode(target).decode("utf-8", "replace")
+        assert libcarry.check(target).ok
+
+
+def test_the_command_passes_over_unfinished_copies(tool: str, tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+    libcarry.fix(
+        many(5000), tmp_path / "copy", progress=lambda *_: seen.append(os.listdir(tmp_path))
+    )
+    (name,) = seen[0]
+    (tmp_path / name).write_bytes(BROKEN.read_bytes())
+    said = subprocess.run([tool, "check", tmp_path], capture_output=True, text=True)
+    assert "5000 packets" in said.stdout.replace(",", "") and name not in said.stdout + said.stderr
+
+
+def test_pipes_and_devices_are_written_to(tmp_path: Path) -> None:
+    fifo, read = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
+    reader.start()
+    assert libcarry.fix(BROKEN, fifo).to_dict()["output"] == str(fifo)
+    reader.join()
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert libcarry.check(read[0]).ok
+    null = tmp_path / "null"
+    try:
+        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        null.open("wb").close()
+    except PermissionError:
+        pytest.skip("only root makes devices, and not everywhere")
+    libcarry.fix(BROKEN, null)
+    assert stat.S_ISCHR(null.stat().st_mode)
+
+
 def test_targets_that_are_refused(tmp_path: Path) -> None:
     copy = tmp_path / "capture"
     copy.write_bytes(BROKEN.read_bytes())
     (tmp_path / "link").symlink_to(copy)
-    for target in (copy, tmp_path / "link"):
-        with pytest.raises(ValueError, match="the target is the source"):
-            libcarry.fix(copy, target)
-    with pytest.raises((IsADirectoryError, PermissionError, FileNotFoundError, NotADirectoryError)):
-        libcarry.fix(copy, tmp_path / "missing/copy")
+    with open(copy, "r+b") as file:
+        for source, target in ((copy, copy), (copy, tmp_path / "link"), (file, copy), (copy, file)):
+            with pytest.raises(ValueError, match="the target is the source"):
+                libcarry.fix(source, target)
+    missing = tmp_path / "missing/copy"
+    with pytest.raises(FileNotFoundError, match=f"'{missing}'$"):
+        libcarry.fix(copy, missing)
     with pytest.raises(IsADirectoryError):
         libcarry.fix(copy, tmp_path)
+    protected = tmp_path / "protected"
+    protected.touch(0o444)
+    with pytest.raises(PermissionError, match="write-protected"):
+        libcarry.fix(copy, protected)
+    with pytest.raises(TypeError, match="path, a file object or None, not bytes"):
+        libcarry.fix(copy, b"path")  # type: ignore[arg-type]
     assert copy.read_bytes() == BROKEN.read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["capture", "link"]
+    assert sorted(os.listdir(tmp_path)) == ["capture", "link", "protected"]
 
 
-class Short(io.RawIOBase):
+class Raw(io.RawIOBase):
+    """Takes 7 bytes at a time, and then says what it is told to."""
+
+    def __init__(self, says: object = 7) -> None:
+        self.data, self.says = b"", says
+
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:  # noqa: ANN401
-        return 1
+    def write(self, data: Any) -> Any:  # noqa: ANN401
+        self.data += data[:7]
+        return min(7, len(data)) if self.says == 7 else self.says
 
 
 class Full(io.RawIOBase):
@@ -104,9 +176,20 @@ class Full(io.RawIOBase):
         raise OSError(28, "No space left on device")
 
 
+def test_writers_that_take_less() -> None:
+    target = Raw()
+    libcarry.fix(BROKEN, target)
+    assert libcarry.check(target.data).ok
+
+
 def test_writers_that_fail() -> None:
-    with pytest.raises(OSError, match=r"write\(\) took only 1 of \d+ bytes"):
-        libcarry.fix(BROKEN, Short())
+    for said in (0, 1 << 40):
+        with pytest.raises(OSError, match=rf"write\(\) took {said} of \d+ bytes"):
+            libcarry.fix(BROKEN, Raw(said))
+    with pytest.raises(BlockingIOError, match="must wait"):
+        libcarry.fix(BROKEN, Raw(None))
+    with pytest.raises(TypeError):
+        libcarry.fix(BROKEN, Raw("7"))
     with pytest.raises(OSError, match="No space"):
         libcarry.fix(BROKEN, Full())
     with pytest.raises(OSError, match="No space"), open("/dev/full", "wb", buffering=0) as full:

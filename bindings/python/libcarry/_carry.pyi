@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
 
-from ._types import Buffer, Numbers, Progress, Writable
+from ._types import Buffer, Numbers, Progress
 
 __version__: Final[str]  # of libcarry
 PROTOCOLS: Final[tuple[str, ...]]  # of headers, such as "tcp"
@@ -149,7 +149,7 @@ class Capture:
     def fix(
         self,
         descriptor: int,
-        writer: Writable | None,
+        write: Callable[[bytes], Any] | None,
         flags: int,
         verdicts: int,
         progress: Progress | None,

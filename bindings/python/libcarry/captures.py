@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from . import _carry
 from ._carry import Finding, PacketSum, PacketSums, Table
 from .packets import flag_bits, packet_check, packet_check_many, verdict_set
-from .sources import open_capture, replacing
+from .sources import open_capture, open_target, printable, status_of, writer_of
 
 if TYPE_CHECKING:
     import pandas
@@ -441,13 +442,19 @@ class Repairs:
         )
 
 
-def _is_same(source: object, target: str) -> bool:
-    if not isinstance(source, str | os.PathLike):
+def _is_same(source: os.stat_result | None, target: object) -> bool:
+    """The same file, or a pipe to itself; a socket has two ways."""
+    there = status_of(target)
+    if source is None or there is None or not os.path.samestat(source, there):
         return False
-    try:
-        return os.path.samefile(source, target)
-    except OSError:
-        return False
+    return stat.S_ISREG(source.st_mode) or stat.S_ISFIFO(source.st_mode)
+
+
+def _permissions(source: os.stat_result | None) -> int:
+    """Those of a copy, which are the source's, if that is a file."""
+    if source is None or not stat.S_ISREG(source.st_mode):
+        return 0o666
+    return source.st_mode & 0o666
 
 
 def fix(
@@ -468,12 +475,15 @@ def fix(
     uncompressed.
     """
     flags, fix_set = flag_bits(tunnels, udp6_zero_absent), verdict_set(verdicts)
+    is_path = isinstance(target, str | os.PathLike)
+    write = None if target is None or is_path else writer_of(target)
+    status = status_of(source)
     with open_capture(source) as capture, _progress_of(progress, source) as function:
-        if target is None or not isinstance(target, str | os.PathLike):
-            return Repairs(json.loads(capture.fix(-1, target, flags, fix_set, function, None)))
-        path = os.fspath(target)
-        if _is_same(source, path):
-            raise ValueError(f"{path}: the target is the source")
-        with replacing(path) as file:
-            text = capture.fix(file.fileno(), None, flags, fix_set, function, path)
+        if target is not None and _is_same(status, target):
+            raise ValueError(f"{target}: the target is the source")
+        if not is_path:
+            return Repairs(json.loads(capture.fix(-1, write, flags, fix_set, function, None)))
+        path = os.fsdecode(cast("Path", target))
+        with open_target(path, _permissions(status)) as to:
+            text = capture.fix(*to, flags, fix_set, function, printable(path))
         return Repairs(json.loads(text))

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import random
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _carry
 
@@ -21,39 +23,49 @@ def is_url(source: object) -> bool:
     return isinstance(source, str) and "://" in source
 
 
-def _size(reader: Any) -> int:  # noqa: ANN401
-    """Bytes of a file object from where it stands; it must be able to go back."""
-    start = reader.tell()
-    end = reader.seek(0, os.SEEK_END)
+def printable(name: str | bytes) -> str:
+    """The name of a file as text that UTF-8 can hold: other bytes of it as U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+# --- Reading ---
+
+
+def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
+    """Where a file object stands, and how many bytes follow; None if it cannot go back. Some say
+    that they can, and raise."""
+    if not getattr(reader, "seekable", lambda: False)():
+        return None
+    try:
+        start = reader.tell()
+        reader.seek(0, os.SEEK_END)
+    except (OSError, ValueError):
+        return None
+    end = reader.tell()
     reader.seek(start)
-    return cast(int, end - start)
+    return start, max(0, end - start)
 
 
 def _open_object(reader: Any, name: str) -> _carry.Capture:  # noqa: ANN401
     """A file object: read once if it cannot seek, and as bytes come if it can tell them so."""
     read = getattr(reader, "read1", reader.read)
-    seekable = getattr(reader, "seekable", lambda: False)
-    if not seekable():
+    extent = _extent(reader)
+    if extent is None:
         return _carry.open_object(read, name, None, 0)
-    start = reader.tell()
-    return _carry.open_object(read, name, lambda: reader.seek(start), _size(reader))
+    start, size = extent
+    return _carry.open_object(read, name, lambda: reader.seek(start), size)
 
 
 def _name_of(source: Any) -> str:  # noqa: ANN401
     name = getattr(source, "name", None)
-    return os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else "<file object>"
-
-
-def _printable(path: str) -> str:
-    """A path as text that UTF-8 can hold: other bytes of it as U+FFFD."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    return printable(name) if isinstance(name, str | bytes) else "<file object>"
 
 
 @contextmanager
 def _open_path(path: str, name: str | None) -> Iterator[_carry.Capture]:
     """A regular file is read in C. What waits for others is read in Python, so that Ctrl-C ends
     the wait."""
-    name = name or _printable(path)
+    name = name or printable(path)
     if stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
         with _closing(_carry.open_path(os.fsencode(path), name)) as capture:
             yield capture
@@ -68,7 +80,10 @@ def _open_url(url: str, name: str | None) -> Iterator[_carry.Capture]:
         import fsspec
     except ImportError as error:
         raise ModuleNotFoundError(f"{url}: reading URLs needs fsspec") from error
-    with fsspec.open(url, "rb") as file, _closing(_open_object(file, name or url)) as capture:
+    with (
+        fsspec.open(url, "rb") as file,
+        _closing(_open_object(file, name or printable(url))) as capture,
+    ):
         yield capture
 
 
@@ -83,6 +98,7 @@ def _closing(capture: _carry.Capture) -> Iterator[_carry.Capture]:
 @contextmanager
 def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Capture]:
     """A capture for the time of a `with` block; what the caller opened stays open."""
+    name = name and printable(name)
     if is_url(source):
         with _open_url(cast(str, source), name) as capture:
             yield capture
@@ -91,7 +107,7 @@ def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Cap
             yield capture
     elif isinstance(source, io.TextIOBase):
         raise TypeError("the file object was opened for text: open it for bytes ('rb')")
-    elif hasattr(source, "read") and not _has_bytes(source):
+    elif hasattr(source, "read") and not has_bytes(source):
         with _closing(_open_object(source, name or _name_of(source))) as capture:
             yield capture
     else:
@@ -99,8 +115,8 @@ def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Cap
             yield capture
 
 
-def _has_bytes(source: object) -> bool:
-    """mmap objects have both: they are taken as bytes."""
+def has_bytes(source: object) -> bool:
+    """True for what has bytes in memory. An mmap object, which can also read, is taken as bytes."""
     try:
         memoryview(cast(Any, source)).release()
     except TypeError:
@@ -108,15 +124,82 @@ def _has_bytes(source: object) -> bool:
     return True
 
 
+def status_of(file: object) -> os.stat_result | None:
+    """Of the file that a path names, or that a file object has open."""
+    try:
+        if isinstance(file, str | os.PathLike):
+            return os.stat(file)
+        return os.fstat(cast(Any, file).fileno())
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
+
+
+# --- Writing ---
+
+
+def _is_stream(path: str) -> bool:
+    """True for a pipe or a device, which is written to itself; raises what can be no target."""
+    present = status_of(path)
+    if present is None:
+        return False
+    mode = present.st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+        return True
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(errno.EEXIST, "not a regular file", path)
+    if not (mode & 0o222 and os.access(path, os.W_OK)):
+        raise PermissionError(errno.EACCES, "write-protected", path)
+    return False
+
+
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
+def _replacing(path: str, mode: int) -> Iterator[int]:
     """A new file that takes the place of `path` once it is whole; nothing is left of a failure."""
-    folder, name = os.path.split(os.path.abspath(os.path.realpath(path)))
-    temporary = Path(folder) / f".{name}.{os.getpid()}.{os.urandom(4).hex()}.unfinished"
-    with open(temporary, "xb", buffering=0) as file:
-        try:
-            yield cast(BinaryIO, file)
-            os.replace(temporary, os.path.join(folder, name))
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+    target = os.path.realpath(path)
+    # As the command names its files, and passes over those that it finds.
+    number = random.randrange(1 << 31)
+    temporary = os.path.join(os.path.dirname(target), f".carry-{os.getpid()}-{number}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except OSError as error:
+        error.filename = path
+        raise
+    try:
+        with open(descriptor, "wb", 0) as file:
+            yield file.fileno()
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], Any] | None]]:
+    """The descriptor of a file, which gets `mode`; or -1, and the function that writes to a pipe or
+    device."""
+    if _is_stream(path):
+        with open(path, "wb", 0) as file:
+            yield -1, writer_of(file)
+    else:
+        with _replacing(path, mode) as descriptor:
+            yield descriptor, None
+
+
+def writer_of(target: Any) -> Callable[[bytes], Any]:  # noqa: ANN401
+    """The function that writes to a file object: it returns how many bytes were taken, or None for
+    all of them. Raw streams mean none by None."""
+    write = getattr(target, "write", None)
+    if write is None:
+        raise TypeError(f"a target is a path, a file object or None, not {type(target).__name__}")
+    if not isinstance(target, io.RawIOBase):
+        return cast("Callable[[bytes], Any]", write)
+
+    def write_raw(data: bytes) -> Any:  # noqa: ANN401
+        count = write(data)
+        if count is None:
+            raise BlockingIOError("the file object takes no bytes now: it must wait")
+        return count
+
+    return write_raw

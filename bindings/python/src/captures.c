@@ -29,7 +29,7 @@ struct capture {
     PyThreadState *thread;         /* that called it, while it has not Python's lock */
     PyObject *error[KEPT];         /* what a callback raised */
     PyObject *progress;            /* to be called, or NULL */
-    PyObject *writer;              /* of repaired bytes, or NULL */
+    PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
     int descriptor;                /* of the same, or -1 */
     uint64_t last;                 /* when progress was last looked at, in ns */
     bool waits;                    /* reading may wait for whoever writes */
@@ -512,18 +512,30 @@ static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
 
 /* --- Repairing --- */
 
-static bool write_object(struct capture *self, const void *bytes, size_t size) {
-    PyObject *view = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
-    PyObject *written = view ? PyObject_CallMethod(self->writer, "write", "O", view) : NULL;
-    Py_XDECREF(view);
-    bool whole = written;
-    if (written && written != Py_None && PyLong_AsSize_t(written) != size) {
-        if (!PyErr_Occurred())
-            PyErr_Format(PyExc_OSError, "write() took only %S of %zu bytes", written, size);
-        whole = false;
-    }
+/* How many of the bytes write() took; 0 with an exception set if it took none. None is all. */
+static size_t count_written(PyObject *written, size_t size) {
+    const size_t count = written == Py_None ? size : PyLong_AsSize_t(written);
+    if (PyErr_Occurred())
+        return 0;
+    if (count && count <= size)
+        return count;
+    PyErr_Format(PyExc_OSError, "write() took %zu of %zu bytes", count, size);
+    return 0;
+}
+
+static size_t write_some(struct capture *self, const char *bytes, size_t size) {
+    PyObject *written = PyObject_CallFunction(self->write, "y#", bytes, (Py_ssize_t)size);
+    const size_t count = written ? count_written(written, size) : 0;
     Py_XDECREF(written);
-    return whole;
+    return count;
+}
+
+/* Raw streams may take less at once than they are given. */
+static bool write_object(struct capture *self, const char *bytes, size_t size) {
+    size_t done = 0, count;
+    while (done < size && (count = write_some(self, bytes + done, size - done)))
+        done += count;
+    return done == size;
 }
 
 static int write_to_object(void *user, const void *bytes, size_t size) {
@@ -588,31 +600,31 @@ static PyObject *fixed(struct capture *self, const struct carry_capture_repairs 
     return report.input ? repairs_json(&report) : NULL;
 }
 
-/* fix(descriptor or -1, file object or None, flags, verdicts, progress, output): JSON, as the tool
-   has it. Without both, nothing is written. */
+/* fix(descriptor or -1, function that writes or None, flags, verdicts, progress, output): JSON, as
+   the tool has it. Without both, nothing is written. */
 static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_fix_options options = {.progress = take_progress, .user = self};
     struct carry_capture_repairs *repairs = NULL;
-    PyObject *writer, *progress;
+    PyObject *write, *progress;
     const char *output;
     int descriptor;
-    if (!PyArg_ParseTuple(arguments, "iOIIOz", &descriptor, &writer, &options.packet.flags,
+    if (!PyArg_ParseTuple(arguments, "iOIIOz", &descriptor, &write, &options.packet.flags,
                           &options.packet.fix, &progress, &output) ||
         !is_free(self))
         return NULL;
     const struct carry_capture_sink file = {write_to_file, rewrite_file, self, {0}};
     const struct carry_capture_sink other = {write_to_object, NULL, self, {0}};
-    const struct carry_capture_sink *sink = descriptor >= 0     ? &file
-                                            : writer != Py_None ? &other
-                                                                : NULL;
+    const struct carry_capture_sink *sink = descriptor >= 0    ? &file
+                                            : write != Py_None ? &other
+                                                               : NULL;
     self->descriptor = descriptor;
-    self->writer = writer;
+    self->write = write;
     self->progress = progress == Py_None ? NULL : progress;
     begin(self);
     const int code = carry_capture_fix(self->capture, &options, sink, &repairs);
     end(self);
-    self->writer = self->progress = NULL;
+    self->write = self->progress = NULL;
     PyObject *json =
         repairs ? fixed(self, repairs, code, output) : (raise_kept(self) ? NULL : PyErr_NoMemory());
     carry_capture_repairs_free(repairs);
