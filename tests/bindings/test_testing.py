@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import array
 import io
 
 import captures
@@ -63,6 +64,18 @@ def test_bytes() -> None:
     assert assert_checksums(FRAME[14:], linktype=101).ok
 
 
+def test_arrays() -> None:
+    numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
+    frame = numpy.frombuffer(WRONG, dtype=numpy.uint8)
+    for packets in (frame, [frame], array.array("B", WRONG)):
+        with pytest.raises(AssertionError, match="udp bad"):
+            assert_checksums(packets)
+    with pytest.raises(TypeError, match="one dimension, not 2"):
+        assert_checksums(numpy.stack([frame, frame]))
+    with pytest.raises(ValueError, match="linktype must be"):
+        assert_checksums(frame, linktype=1 << 16)
+
+
 def test_scapy() -> None:
     inet = pytest.importorskip("scapy.layers.inet", reason="python3-scapy is not installed")
     from scapy.layers.inet6 import IPv6
@@ -86,6 +99,7 @@ def test_scapy() -> None:
     with pytest.raises(ValueError, match="begins no frame"):
         assert_checksums(inet.UDP())
     assert to_frame(Loopback() / ip)[1] == 108
+    assert to_frame(type("Own", (Ether,), {})() / ip)[1] == 1
 
 
 def test_dpkt() -> None:

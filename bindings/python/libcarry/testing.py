@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from . import _carry
 from .captures import Report, check
 from .packets import ETHERNET, RAW_IP
+from .sources import has_bytes
 
 if TYPE_CHECKING:
     from ._carry import Finding
@@ -44,7 +45,8 @@ def _scapy_linktype(packet: Any) -> int:  # noqa: ANN401
 
     if isinstance(packet, IP | IPv6):
         return RAW_IP
-    dlt = conf.l2types.layer2num.get(type(packet))
+    numbers = conf.l2types.layer2num
+    dlt = next((numbers[base] for base in type(packet).__mro__ if base in numbers), None)
     if dlt is None:
         raise ValueError(f"scapy's {type(packet).__name__} begins no frame: give its link type")
     return _LINKTYPES_OF_DLT.get(dlt, cast(int, dlt))
@@ -83,7 +85,10 @@ def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # 
         return bytes(packet), _scapy_linktype(packet) if linktype is None else linktype
     if _is_packet(packet):
         return bytes(packet), _dpkt_linktype(packet) if linktype is None else linktype
-    return bytes(memoryview(packet)), ETHERNET if linktype is None else linktype
+    view = memoryview(packet)
+    if view.ndim != 1:
+        raise TypeError(f"a frame has one dimension, not {view.ndim}")
+    return bytes(view), ETHERNET if linktype is None else linktype
 
 
 def to_capture(packets: Iterable[Any], linktype: int | None = None) -> bytes:
@@ -92,6 +97,8 @@ def to_capture(packets: Iterable[Any], linktype: int | None = None) -> bytes:
     blocks = [_block(_SECTION, struct.pack("=IHHQ", _BYTE_ORDER, 1, 0, _ANY_SIZE))]
     for packet in packets:
         frame, link = to_frame(packet, linktype)
+        if not 0 <= link <= 0xFFFF:
+            raise ValueError(f"linktype must be from 0 to {0xFFFF:,}")
         if link not in interfaces:
             interfaces[link] = len(interfaces)
             blocks.append(_block(_INTERFACE, struct.pack("=HHI", link, 0, 0)))
@@ -146,7 +153,7 @@ def _report_of(packets: Any, linktype: int | None, wrong: Iterable[str]) -> Repo
     is_source = isinstance(packets, str | os.PathLike) or hasattr(packets, "read")
     if is_source and not _is_packet(packets):
         return check(cast("Source", packets), wrong=wrong, max_findings=SHOWN)
-    if _is_packet(packets) or isinstance(packets, bytes | bytearray | memoryview):
+    if _is_packet(packets) or has_bytes(packets):
         packets = [packets]
     capture = to_capture(packets, linktype)
     return check(capture, wrong=wrong, max_findings=SHOWN, name="<packets>")
