@@ -7,6 +7,7 @@ import gzip
 import io
 import mmap
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -146,6 +147,35 @@ def test_file_object_from_where_it_stands() -> None:
     assert libcarry.check(data).packets == 11
 
 
+class NoWayBack(io.BytesIO):
+    """Says that it can seek, as fsspec's streams by HTTP do, and cannot."""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        raise ValueError("cannot seek")
+
+
+class Silent(io.BytesIO):
+    """Does not return where it is."""
+
+    def seek(self, offset: int, whence: int = 0) -> None:  # type: ignore[override]
+        super().seek(offset, whence)
+
+
+@pytest.mark.parametrize("kind", [NoWayBack, Silent])
+def test_file_objects_that_seek_badly(kind: type[io.BytesIO]) -> None:
+    assert libcarry.check(kind(BROKEN.read_bytes())).packets == 11
+
+
+def test_file_object_beyond_its_end() -> None:
+    data = io.BytesIO(BROKEN.read_bytes())
+    data.seek(5000)
+    with pytest.raises(libcarry.NotACapture) as caught:
+        libcarry.check(data)
+    assert caught.value.report.table("files").columns
+    (row,) = caught.value.report.to_arrow("files").to_pylist()
+    assert row["size"] is None
+
+
 def test_pipe() -> None:
     reader, writer = os.pipe()
     thread = threading.Thread(
@@ -178,6 +208,9 @@ def test_name_that_is_no_utf8(tmp_path: Path) -> None:
     Path(os.fsdecode(path)).write_bytes(BROKEN.read_bytes())
     report = libcarry.check(os.fsdecode(path))
     assert (report.packets, report.name[-6:]) == (11, "\ufffd.pcap")
+    with open(path, "rb") as file:
+        assert libcarry.check(file).name == report.name
+    assert libcarry.check(BROKEN, name=os.fsdecode(path)).name == report.name
 
 
 # --- Failures ---
@@ -194,6 +227,19 @@ def test_damage(tmp_path: Path) -> None:
     report = libcarry.check(cut, on_damage="report")
     assert report.damage == libcarry.Damage(error.offset, error.reason)
     assert (report.status, report.ok, report.complete) == ("damaged", False, False)
+
+
+def test_errors_are_pickled() -> None:
+    """As multiprocessing brings them from other processes; the report stays there."""
+    for data in (BROKEN.read_bytes()[:500], b"no capture"):
+        with pytest.raises(libcarry.CaptureError) as caught:
+            libcarry.check(data)
+        error = pickle.loads(pickle.dumps(caught.value))
+        assert type(error) is type(caught.value)
+        assert (str(error), vars(error)) == (
+            str(caught.value),
+            vars(caught.value) | {"report": None},
+        )
 
 
 def test_not_a_capture() -> None:
@@ -215,6 +261,8 @@ def test_system_errors(tmp_path: Path) -> None:
     [
         ({"wrong": ["worst"]}, "no verdict"),
         ({"wrong": ["good"]}, "out of its range"),
+        ({"wrong": []}, "no verdict is selected"),
+        ({"listed": []}, "no verdict is selected"),
         ({"protocols": ["telnet"]}, "no protocol"),
         ({"protocols": []}, "no protocol is selected"),
         ({"threads": 257}, "threads must be from 0 to 256"),
@@ -222,6 +270,8 @@ def test_system_errors(tmp_path: Path) -> None:
         ({"max_findings": -1}, "max_findings must be"),
         ({"max_findings": 1 << 40}, "max_findings must be"),
         ({"max_packets": 0}, "max_packets must be"),
+        ({"max_packets": (1 << 64) + 1}, "max_packets must be"),
+        ({"name": "a\0b"}, "embedded null"),
         ({"on_damage": "ignore"}, "on_damage must be"),
     ],
 )
@@ -330,7 +380,11 @@ def test_interrupt(what: str, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     text = (
-        "import os, sys; from libcarry import *\n"
+        "import os, signal, sys; from libcarry import *\n"
+        "def once(*_):\n"
+        "    signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "    raise KeyboardInterrupt\n"
+        "signal.signal(signal.SIGINT, once)\n"
         "reader, writer = os.pipe(); pipe = open(reader, 'rb')\n"
         "hold = os.open(sys.argv[1], os.O_RDWR)\n"
         f"try:\n    print('waits', flush=True)\n    {what}\n"
@@ -402,6 +456,51 @@ def test_subinterpreter(script: Script) -> None:
 
 
 # --- Memory ---
+
+# Every allocation of Python fails once, in calls of the module itself.
+NO_MEMORY = """
+import array, io, sys, _testcapi
+from libcarry import _carry
+
+data = open(sys.argv[1], "rb").read()
+result = _carry.open_bytes(data, "x").check(1, 6, 6, 9, 0, 0, True, (), None, True)
+frame = data[40:100]
+offsets, sizes = array.array("I", [0]), array.array("I", [len(frame)])
+sums = _carry.packet_check_many(frame, offsets, sizes, 1, None, 0, 0)
+
+calls = [
+    lambda: result[0], result.json, result.text, result.html, result.outcome,
+    lambda: result.table("files").columns, result.table("findings").__arrow_c_stream__,
+    lambda: _carry.schema("counts").__arrow_c_schema__(),
+    lambda: _carry.packet_check(frame, 1, None, 0, 0), lambda: sums[0], lambda: sums.verdict,
+    lambda: _carry.sum_many(frame, offsets, sizes),
+    lambda: _carry.open_bytes(data, "x").batch(4, 1000),
+    lambda: _carry.open_bytes(data, "x").fix(-1, io.BytesIO().write, 0, 0, None, None),
+    lambda: _carry.open_object(io.BytesIO(data).read, "x", None, 0).check(
+        1, 6, 6, 9, 0, 0, True, (), None, True),
+    lambda: _carry.open_bytes(data[:500], "x").check(1, 6, 6, 9, 0, 0, True, (), None, True),
+]
+for number, call in enumerate(calls):
+    for allocation in range(1, 200):
+        _testcapi.set_nomemory(allocation, allocation + 1)
+        try:
+            call()
+        except (MemoryError, _carry.CaptureDamaged):
+            pass
+        except BaseException as error:
+            _testcapi.remove_mem_hooks()
+            print(number, allocation, repr(error))
+        finally:
+            _testcapi.remove_mem_hooks()
+print("all came back")
+"""
+
+
+@pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers have their own memory")
+def test_without_memory(script: Script) -> None:
+    pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
+    assert script(NO_MEMORY, str(BROKEN)).stdout == "all came back\n"
+
 
 LEAKS = """
 import array, ctypes, gc, io, sys

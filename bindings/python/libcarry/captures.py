@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 import os
 import stat
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from . import _carry
 from ._carry import Finding, PacketSum, PacketSums, Table
-from .packets import flag_bits, packet_check, packet_check_many, verdict_set
+from .packets import flag_bits, packet_check, packet_check_many, selected_verdicts, verdict_set
 from .sources import open_capture, open_target, printable, status_of, writer_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,15 @@ class Damage:
 
     offset: int  # bytes of the capture, uncompressed, before it
     reason: str  # one line
+
+
+def _reduce(error: _carry.CaptureError) -> tuple[Any, ...]:
+    """For pickle, which brings exceptions from other processes: reports stay where they are."""
+    return type(error), error.args, vars(error) | {"report": None}
+
+
+for _class in (_carry.CaptureError, _carry.CaptureDamaged, _carry.NotACapture):
+    copyreg.pickle(_class, _reduce)
 
 
 class Findings(Sequence[Finding]):
@@ -270,11 +280,11 @@ def check(
     """
     if on_damage not in ("raise", "report"):
         raise ValueError(f"on_damage must be 'raise' or 'report', not {on_damage!r}")
-    wrong_set = verdict_set(wrong)
-    listed_set = wrong_set if listed is None else verdict_set(listed)
+    wrong_set = selected_verdicts(wrong)
+    listed_set = wrong_set if listed is None else selected_verdicts(listed)
     selected = _protocols(protocols)
-    if max_packets is not None and max_packets < 1:
-        raise ValueError("max_packets must be 1 at least")
+    if max_packets is not None and not 1 <= max_packets < 1 << 64:
+        raise ValueError(f"max_packets must be from 1 to {(1 << 64) - 1:,}")
     limits = {"max_findings": (max_findings, 0x7FFFFFFF), "threads": (threads, 256)}
     for option, (value, most) in limits.items():
         if not 0 <= value <= most:

@@ -24,6 +24,14 @@ def verdict_set(names: Iterable[str]) -> int:
     return bits
 
 
+def selected_verdicts(names: Iterable[str]) -> int:
+    """The same, of one verdict at least: no bit would be the library's default."""
+    bits = verdict_set(names)
+    if not bits:
+        raise ValueError("no verdict is selected")
+    return bits
+
+
 def flag_bits(tunnels: bool, udp6_zero_absent: bool, ip_zero_partial: bool = False) -> int:
     """The options of a walk, as <carry/packet.h> has them."""
     return (not tunnels) | udp6_zero_absent << 1 | ip_zero_partial << 2
