@@ -4,9 +4,9 @@
 
 usage: bench/python.py --build BUILD [--quick] [--json]
 
-Contenders take turns; each figure is the median of many rounds, with its ratio to the first. What
-is not installed is left out. The capture for whole files is made in the folder for temporary files:
-1 GiB, or 64 MiB with --quick.
+Contenders take turns; each figure is the median of many rounds, with its ratio to the first.
+Contenders that are not installed are left out. The capture for whole files is made in the folder
+for temporary files: 1 GiB, or 64 MiB with --quick.
 """
 
 from __future__ import annotations

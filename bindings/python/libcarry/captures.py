@@ -174,7 +174,7 @@ class Report:
     # --- Tables ---
 
     def table(self, name: TableName = "findings") -> Table:
-        """A table for whatever reads Arrow's C interface."""
+        """A table for consumers of Arrow's C interface."""
         return self._result.table(name)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -263,9 +263,9 @@ def check(
 ) -> Report:
     """Verifies every checksum of a capture.
 
-    `source` is a path, bytes (also a memoryview or mmap), a file object opened for bytes, or a URL
-    that fsspec opens, such as s3://bucket/trace.pcap.zst. Formats and compression are recognised
-    by content.
+    `source` is a path, a file object opened for bytes, a URL that fsspec opens, such as
+    s3://bucket/trace.pcap.zst, or the capture itself as bytes (also a memoryview or mmap): bytes
+    are never a path. Formats and compression are recognised by content.
 
     Verdicts in `wrong` (of bad, partial and illegal) make the report's status 'wrong'. Those in
     `listed` (by default the same) are its findings; at most `max_findings` are kept.
@@ -396,7 +396,7 @@ def _batches(source: Source, packets: int, size: int) -> Iterator[FrameBatch]:
 
 
 def frames(source: Source) -> Iterator[Frame]:
-    """The packets of a capture, one by one; see frame_batches() for those in a hurry.
+    """The packets of a capture, one by one; frame_batches() is faster.
 
     `source` is what check() takes. The frames stay valid.
     """
@@ -478,8 +478,9 @@ def fix(
 ) -> Repairs:
     """Writes a copy of a capture with repaired checksums; every other byte of a packet stays.
 
-    `target` is a path, whose file appears when it is whole; a file object opened to write bytes,
-    which gets them in order; or None: then nothing is written, and the result says what would be.
+    `target` is a path, whose file appears when it is whole, with the permissions of a source that
+    is a file (a pipe or device is written to itself); a file object opened to write bytes, which
+    gets them in order; or None: then nothing is written, and the result says what would be.
     `verdicts` says what to repair (bad, partial and illegal ones by default): ('partial',) does
     what a network card does, and leaves real damage visible. A compressed capture is written
     uncompressed.

@@ -118,7 +118,7 @@ def packet_fix_many(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> PacketSums:
-    """packet_fix() of many frames in one writable buffer; the sums that changed."""
+    """packet_fix() of many frames in one writable buffer; returns the sums that changed."""
     flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
     return _carry.packet_fix_many(frames, offsets, sizes, linktype, wires, flags, fix)
 
@@ -133,6 +133,6 @@ def packet_fill_many(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> PacketSums:
-    """packet_fill() of many frames in one writable buffer; the sums that changed."""
+    """packet_fill() of many frames in one writable buffer; returns the sums that changed."""
     flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
     return _carry.packet_fill_many(frames, offsets, sizes, linktype, wires, flags, fix)

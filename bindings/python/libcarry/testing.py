@@ -170,8 +170,10 @@ def assert_checksums(
     are right. Returns the report.
 
     `packets` is a path, a URL or a file object of a capture, a Report, one packet (bytes, or as
-    scapy or dpkt has it), or any number of packets. Without `partial`, a checksum that is left to
-    a network card is wrong too. With `complete`, nothing may be left unverifiable or unexamined.
+    scapy or dpkt has it), or any number of packets. Bytes are a frame here, never a capture: pass
+    check(data) for that. Without `partial`, a checksum that is left to a network card is wrong
+    too. With `complete`, nothing may be left unverifiable or unexamined; otherwise, packets
+    without any checksum pass.
     """
     wrong = ("bad", "illegal") if partial else ("bad", "illegal", "partial")
     report = _report_of(packets, linktype, wrong)

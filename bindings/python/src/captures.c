@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Captures from paths, bytes and file objects: checked, read by packets, repaired. The functions of
- * the library run without Python's lock; callbacks take it as long as they call Python.
+ * the library run without the GIL; callbacks take it while they call Python.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,16 +26,16 @@ struct capture {
     PyObject *read;                /* read(size) of a file object, or NULL */
     PyObject *rewind;              /* to be called to go back, or NULL: it cannot */
     bool is_busy;                  /* a function of the library runs */
-    PyThreadState *thread;         /* that called it, while it has not Python's lock */
+    PyThreadState *thread;         /* that called it, while it has no GIL */
     PyObject *error[KEPT];         /* what a callback raised */
     PyObject *progress;            /* to be called, or NULL */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
     int descriptor;                /* of the same, or -1 */
     uint64_t last;                 /* when progress was last looked at, in ns */
-    bool waits;                    /* reading may wait for whoever writes */
+    bool waits;                    /* reading may wait for a writer */
 };
 
-/* --- Python's lock --- */
+/* --- The GIL --- */
 
 static void let_go(struct capture *self) {
     self->thread = PyEval_SaveThread();
@@ -260,8 +260,8 @@ static uint64_t now_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Often enough for Ctrl-C, and seldom enough not to wait for Python's lock all the time. Where a
-   wait for bytes may have been interrupted, every time. */
+/* Often enough for Ctrl-C, and rarely enough not to wait for the GIL all the time. Every time where
+   a signal may have interrupted a wait for bytes. */
 static bool is_due(struct capture *self) {
     const uint64_t now = now_ns();
     if (!self->waits && now - self->last < LOOK_NS)
@@ -427,7 +427,7 @@ static bool batch_add(struct batch *batch, const struct carry_capture_packet *pa
 }
 
 /* Reads packets until the batch is full, or the capture's end, or an error; returns the last code.
-   What waits for whoever writes gives a packet as soon as it comes. */
+   Of a source that waits for a writer, a packet is returned as soon as it comes. */
 static int batch_read(struct capture *self, struct batch *batch) {
     const struct carry_capture_packet *packet;
     int code = CARRY_CAPTURE_PACKET;

@@ -3,10 +3,12 @@
  * libcarry._carry: what the package needs in C, by Python's stable ABI.
  *
  * Contract shared by all functions that Python calls:
- *  - bytes come by the buffer protocol, and are neither copied nor resized while they are used;
- *  - whoever sums or reads lets other threads run meanwhile, except for small buffers, where that
- *    would take longer than the sum;
- *  - objects of this module may be used by one thread at a time: another one gets RuntimeError.
+ *  - bytes come by the buffer protocol. They are not copied, and cannot be resized while they are
+ *    used;
+ *  - functions that sum or read release the GIL, except for small buffers, where that would cost
+ *    more than the sum;
+ *  - a Capture must be used by one thread at a time: another one gets RuntimeError. Other objects
+ *    never change, and threads may share them.
  */
 #ifndef CARRY_PYTHON_MODULE_H
 #define CARRY_PYTHON_MODULE_H

@@ -20,7 +20,7 @@ struct found {
     char name[];
 };
 
-/* Takes the summary over, whatever happens; NULL without memory. */
+/* Takes the summary over, also on failure; NULL without memory. */
 struct found *found_create(struct carry_capture_summary *summary, const char *name);
 struct found *found_use(struct found *found);
 void found_release(struct found *found);

@@ -9,12 +9,12 @@
 #include <carry/sum.h>
 
 /*
- * Bytes from which on other threads run meanwhile. To let them takes about 60 ns here (Zen 1),
- * which is a sum of so many bytes; hashlib has the same limit.
+ * From this many bytes on, sums release the GIL. Releasing it takes about 60 ns here (Zen 1), as
+ * long as a sum of so many bytes; hashlib has the same limit.
  */
 #define SHARE_FROM 2048
 
-/* Runs a statement while other threads may run, if there is enough to do. */
+/* Runs a statement, without the GIL if there is enough to do. */
 #define SHARED(size, statement)                                                                    \
     do {                                                                                           \
         PyThreadState *thread_ = (size) >= SHARE_FROM ? PyEval_SaveThread() : NULL;                \
@@ -365,7 +365,7 @@ PyMethodDef sum_methods[] = {
     FAST("combine", combine,
          "combine(a, b, offset_of_b, /)\n--\n\n"
          "Joins the partial sums of two neighbouring runs. `b` starts `offset_of_b` bytes after\n"
-         "the start of `a`; of it only matters whether it is odd."),
+         "the start of `a`; only whether that is odd matters."),
     FAST("update", update,
          "update(check, old, new, /)\n--\n\n"
          "The checksum after a change (RFC 1624) of covered bytes from `old` to `new`, at an\n"
@@ -382,7 +382,8 @@ PyMethodDef sum_methods[] = {
         "sum_many(data, offsets, sizes, *, sums=None, out=None)\n--\n\n"
         "The partial sums of many runs of bytes in one buffer: run i has sizes[i] bytes, from\n"
         "offsets[i] on. Returns `out`, or a new memoryview of uint32. `offsets`, `sizes` and\n"
-        "`sums`, to which the sums are added, are arrays of integers of 4 or 8 bytes."),
+        "`sums`, to which the sums are added, are arrays of integers of 4 or 8 bytes. `out` must\n"
+        "not overlap the other arrays: the sums would be wrong."),
     KEYWORDS(
         "checksum_many", checksum_many,
         "checksum_many(data, offsets, sizes, *, sums=None, out=None)\n--\n\n"

@@ -168,7 +168,7 @@ static PyGetSetDef columns[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "A table, for whatever reads Arrow's C interface: pyarrow, Polars, DuckDB."},
+    {Py_tp_doc, "A table for consumers of Arrow's C interface: pyarrow, Polars, DuckDB."},
     {Py_tp_dealloc, table_free},
     {Py_tp_methods, methods},
     {Py_tp_getset, columns},
@@ -197,6 +197,6 @@ static PyObject *schema(PyObject *module, PyObject *name) {
 PyMethodDef table_methods[] = {
     {"schema", schema, METH_O,
      "schema(table, /)\n--\n\n"
-     "The columns of the table 'files', 'counts' or 'findings': for pyarrow.schema(), say."},
+     "The columns of the table 'files', 'counts' or 'findings', for example for pyarrow.schema()."},
     {0},
 };
