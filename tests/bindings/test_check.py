@@ -17,9 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import captures
 import libcarry
 import pytest
-from conftest import EXAMPLES, SOURCE, Script, corpus
+from conftest import EXAMPLES, SOURCE, Script, corpus, many
+from libcarry import _carry
 
 BROKEN = SOURCE / "examples/broken.pcap"
 OFFLOAD = SOURCE / "examples/offload.pcapng"
@@ -84,6 +86,33 @@ def test_options(tool_json: ToolJson) -> None:
         assert libcarry.check(BROKEN, threads=threads).to_dict() == tool_json(
             "check", "--json", BROKEN
         )
+
+
+def fragments() -> list[bytes]:
+    """Of a UDP datagram with a bad sum."""
+    whole, frames = captures.packet(captures.UDP, bytes(24), sums="bad"), []
+    for start, place in ((20, 0x2000), (36, 2)):
+        ip = captures.network("10.0.0.5", "10.0.0.9", captures.UDP, whole[start : start + 16])
+        ip = captures.put16(captures.put16(ip, 6, place), 10, 0)
+        frames.append(captures.ethernet(captures.put16(ip, 10, captures.finish(ip[:20]))))
+    return frames
+
+
+def test_options_of_the_walk() -> None:
+    inner = captures.packet(captures.UDP, sums="bad")
+    tunnel = captures.pcap([captures.ethernet(captures.network("10.0.0.1", "10.0.0.2", 4, inner))])
+    assert libcarry.check(tunnel).status == "wrong"
+    assert libcarry.check(tunnel, tunnels=False).status == "clean"
+    assert libcarry.fix(tunnel, None).changed_packets == 1
+    assert libcarry.fix(tunnel, None, tunnels=False).changed_packets == 0
+    no_sum = captures.packet(captures.UDP, src="::1", dst="::2", sums="none")
+    udp6 = captures.pcap([captures.ethernet(no_sum)])
+    assert libcarry.check(udp6).counts["udp"]["illegal"] == 1
+    assert libcarry.check(udp6, udp6_zero_absent=True).counts["udp"]["absent"] == 1
+    assert libcarry.fix(udp6, None, udp6_zero_absent=True).changed_packets == 0
+    datagram = captures.pcap(fragments())
+    assert libcarry.check(datagram).counts["udp"]["bad"] == 1
+    assert libcarry.check(datagram, reassemble=False).reasons["udp"]["fragment"] == 1
 
 
 # --- Sources ---
@@ -321,7 +350,7 @@ def test_reader_that_raises_late() -> None:
 
 
 def test_reader_that_uses_its_own_capture() -> None:
-    """A capture that a callback tries to use again, and a source that checks another one."""
+    """A source that checks another capture, and one that tries to use its own again."""
 
     class Nested(Plain):
         def read(self, size: int) -> bytes:
@@ -329,6 +358,19 @@ def test_reader_that_uses_its_own_capture() -> None:
             return super().read(size)
 
     assert libcarry.check(Nested(BROKEN.read_bytes(), 4096)).packets == 11
+
+    def read(size: int) -> bytes:
+        for use in (capture.close, lambda: capture.batch(1, 1)):
+            with pytest.raises(RuntimeError, match="in use by another call"):
+                use()
+        return stream.read(size)
+
+    stream = io.BytesIO(BROKEN.read_bytes())
+    capture = _carry.open_object(read, "nested", None, 0)
+    assert capture.batch(1, 1)
+    capture.close()
+    with pytest.raises(ValueError, match="closed"):
+        capture.batch(1, 1)
 
 
 # --- Progress, threads, signals ---
@@ -340,6 +382,32 @@ def test_progress() -> None:
     assert calls and calls[-1] == (BROKEN.stat().st_size, 11, 5)
     with pytest.raises(KeyError):
         libcarry.check(BROKEN, progress=lambda *numbers: {}[1])
+
+
+def test_progress_of_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """True means tqdm's bar, which counts bytes of the file."""
+
+    class Bar:
+        def __init__(self, total: int | None, **_: object) -> None:
+            self.total, self.n = total, 0
+            bars.append(self)
+
+        def update(self, count: int) -> None:
+            self.n += count
+
+        def __enter__(self) -> None: ...
+        def __exit__(self, *_: object) -> None: ...
+
+    bars: list[Bar] = []
+    modules = {"tqdm": type(sys)("tqdm"), "tqdm.auto": type(sys)("tqdm.auto")}
+    modules["tqdm.auto"].tqdm = Bar
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    data = many(10_000)
+    libcarry.check(Plain(data, 1 << 16), progress=True)
+    libcarry.check(BROKEN, progress=True)
+    assert [bar.total for bar in bars] == [None, BROKEN.stat().st_size]
+    assert bars[0].n == len(data)
 
 
 def test_progress_bar() -> None:
@@ -373,12 +441,22 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["check(pipe)", "check(sys.argv[1])", "fix(pipe, None)", "next(frames(pipe))"]
+    "what",
+    [
+        "check(pipe)",
+        "check(sys.argv[1])",
+        "fix(pipe, None)",
+        "next(frames(pipe))",
+        "check(sys.argv[2])",
+        "fix(sys.argv[2], None)",
+    ],
 )
 def test_interrupt(what: str, tmp_path: Path) -> None:
-    """Ctrl-C ends a check that waits for bytes that never come."""
-    fifo = tmp_path / "fifo"
+    """Ctrl-C ends a check that waits for bytes that never come, or that has very many."""
+    fifo, long = tmp_path / "fifo", tmp_path / "long"
     os.mkfifo(fifo)
+    long.write_bytes(captures.pcap([]))
+    os.truncate(long, 1 << 40)  # of packets without bytes, which take no room
     text = (
         "import os, signal, sys; from libcarry import *\n"
         "def once(*_):\n"
@@ -391,15 +469,18 @@ def test_interrupt(what: str, tmp_path: Path) -> None:
         "except KeyboardInterrupt: print('ended')\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", text, str(fifo)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", text, str(fifo), str(long)], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout and process.stdout.readline() == "waits\n"
-        while process.poll() is None:  # the call may not have begun
+        for _ in range(600):  # the call may not have begun
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(0.2)
+                break
             except subprocess.TimeoutExpired:
                 continue
+        else:
+            process.kill()
         assert (process.stdout.read(), process.returncode) == ("ended\n", 0)
 
 
@@ -529,6 +610,7 @@ def once():
     report.__arrow_c_stream__()
     report.table("counts").__arrow_c_schema__()
     libcarry.sum_many(data, sizes, sizes)
+    libcarry.check(sys.argv[1], threads=1)
     for batch in libcarry.frame_batches(data, packets=2):
         list(batch.check()), [frame.check() for frame in batch]
     libcarry.fix(data, io.BytesIO())

@@ -36,6 +36,9 @@ def test_copy_is_the_commands(
     stream = io.BytesIO()
     assert libcarry.fix(path, stream, verdicts=only).to_dict() == said | {"output": None}
     assert stream.getvalue() == its.read_bytes()
+    from_stream = io.BytesIO()  # with one verdict, the source is read twice
+    libcarry.fix(io.BytesIO(path.read_bytes()), from_stream, verdicts=only)
+    assert from_stream.getvalue() == its.read_bytes()
 
 
 def test_in_short(tmp_path: Path) -> None:

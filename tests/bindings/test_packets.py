@@ -74,6 +74,33 @@ def test_fix_and_fill() -> None:
     assert blank == FRAME
 
 
+def test_tunnels() -> None:
+    inner = captures.packet(captures.UDP, sums="bad")
+    tunnel = captures.network("10.0.0.1", "10.0.0.2", 4, inner)
+    offsets, sizes = Q(0), Q(len(tunnel))
+    assert len(libcarry.packet_check(tunnel, 101)) == 3
+    assert len(libcarry.packet_check(tunnel, 101, tunnels=False)) == 1
+    assert len(libcarry.packet_check_many(tunnel, offsets, sizes, 101, tunnels=False)) == 1
+    for one, many in (
+        (libcarry.packet_fix, libcarry.packet_fix_many),
+        (libcarry.packet_fill, libcarry.packet_fill_many),
+    ):
+        data = bytearray(tunnel)
+        assert one(data, 101, tunnels=False) == []
+        assert not len(many(data, offsets, sizes, 101, tunnels=False))
+        assert [s.protocol for s in one(data, 101)] == ["udp"]
+
+
+def test_fill_many() -> None:
+    blank = bytearray(FRAME)
+    blank[40:42] = bytes(2)
+    arguments = (blank, Q(0), Q(len(blank)))
+    assert not len(libcarry.packet_fix_many(*arguments))
+    assert not len(libcarry.packet_fill_many(*arguments, verdicts=["bad"]))
+    assert [s.verdict for _, s in libcarry.packet_fill_many(*arguments)] == ["absent"]
+    assert blank == FRAME
+
+
 def test_fix_only() -> None:
     data = broken()
     assert libcarry.packet_fix(data, verdicts=["partial"]) == []

@@ -35,6 +35,17 @@ def test_findings(report: libcarry.Report) -> None:
     table.validate(full=True)
 
 
+def test_nulls() -> None:
+    """Of a column that has some, in several bytes of bits."""
+    udp = captures.ethernet(captures.packet(captures.UDP, sums="bad"))
+    ip = captures.put16(captures.ethernet(captures.packet(captures.UDP)), 24, 0x1234)
+    report = libcarry.check(captures.pcap([udp if i % 3 else ip for i in range(30)]))
+    ports = pyarrow.table(report).column("src_port")
+    assert ports.to_pylist() == [40000 if i % 3 else None for i in range(30)]
+    assert ports.to_pylist() == [finding.src_port for finding in report]
+    assert ports.null_count == 10
+
+
 def test_types(report: libcarry.Report) -> None:
     schema = pyarrow.schema(libcarry.schema("findings"))
     types = {field.name: (str(field.type), field.nullable) for field in schema}

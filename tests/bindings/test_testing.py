@@ -93,6 +93,9 @@ def test_scapy() -> None:
     assert to_frame(CookedLinux() / ip)[1] == 113
     assert to_frame(ip) == (bytes(ip), 101)
     assert to_frame(ip, 228) == (bytes(ip), 228)
+    ip6[inet.TCP].chksum = 0x1234
+    with pytest.raises(AssertionError, match=r"\[::1\]:20 -> \[::2\]:80"):
+        assert_checksums(ip6)
     ip[inet.UDP].chksum = 0x1234
     with pytest.raises(AssertionError, match="udp bad: stored 0x1234"):
         assert_checksums(ip)

@@ -31,9 +31,6 @@ SHOWN = 10
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _BYTE_ORDER, _ANY_SIZE = 0x1A2B3C4D, 2**64 - 1
 
-# What DLT_ numbers of scapy are as LINKTYPE_ numbers of captures, where the two differ.
-_LINKTYPES_OF_DLT = {12: RAW_IP, 14: RAW_IP}
-
 
 # --- Packets of others ---
 
@@ -49,7 +46,7 @@ def _scapy_linktype(packet: Any) -> int:  # noqa: ANN401
     dlt = next((numbers[base] for base in type(packet).__mro__ if base in numbers), None)
     if dlt is None:
         raise ValueError(f"scapy's {type(packet).__name__} begins no frame: give its link type")
-    return _LINKTYPES_OF_DLT.get(dlt, cast(int, dlt))
+    return cast(int, dlt)
 
 
 def _dpkt_linktype(packet: Any) -> int:  # noqa: ANN401
