@@ -216,6 +216,21 @@ def test_pipe() -> None:
     thread.join()
 
 
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_pipe_that_does_not_block(buffering: int) -> None:
+    """The end of the bytes that have come is not the end of the capture."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    data = BROKEN.read_bytes()
+    os.write(writer, data)
+    with (
+        open(reader, "rb", buffering=buffering) as pipe,
+        pytest.raises(BlockingIOError, match="must wait"),
+    ):
+        libcarry.check(pipe)
+    os.close(writer)
+
+
 def test_urls() -> None:
     fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
     with fsspec.open("memory://captures/broken.pcap", "wb") as file:

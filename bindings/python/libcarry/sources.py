@@ -46,9 +46,18 @@ def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
     return start, max(0, end - start)
 
 
+def _reading(reader: Any) -> Callable[[int], Any]:  # noqa: ANN401
+    """The function that reads what has come, without waiting for more."""
+    if not hasattr(reader, "read1"):
+        return cast("Callable[[int], Any]", reader.read)
+    # Of a descriptor that does not block, read1() returns no bytes also before the end; read(1)
+    # returns None.
+    return lambda size: reader.read1(size) or reader.read(1)
+
+
 def _open_object(reader: Any, name: str) -> _carry.Capture:  # noqa: ANN401
     """A file object: read once if it cannot seek, and as bytes come if it can tell them so."""
-    read = getattr(reader, "read1", reader.read)
+    read = _reading(reader)
     extent = _extent(reader)
     if extent is None:
         return _carry.open_object(read, name, None, 0)
