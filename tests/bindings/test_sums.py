@@ -123,6 +123,16 @@ def test_pseudo_headers(function: Callable[..., int], src: str, dst: str) -> Non
     )
 
 
+def test_addresses_that_raise() -> None:
+    class Address:
+        @property
+        def packed(self) -> bytes:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        libcarry.pseudo4(Address(), "10.0.0.1", 17, 0)
+
+
 def test_objects_with_bytes(tmp_path: Any) -> None:  # noqa: ANN401
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     path = tmp_path / "bytes"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import random
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,7 +124,7 @@ def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Cap
 
 
 def has_bytes(source: object) -> bool:
-    """True for what has bytes in memory. An mmap object, which can also read, is taken as bytes."""
+    """True if an object has bytes in memory. So has mmap, which can also read."""
     try:
         memoryview(cast(Any, source)).release()
     except TypeError:
@@ -168,7 +167,7 @@ def _replacing(path: str, mode: int) -> Iterator[int]:
     """A new file that takes the place of `path` once it is whole; nothing is left of a failure."""
     target = os.path.realpath(path)
     # As the command names its files, and passes over those that it finds.
-    number = random.randrange(1 << 31)
+    number = int.from_bytes(os.urandom(3), "big")
     temporary = os.path.join(os.path.dirname(target), f".carry-{os.getpid()}-{number}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

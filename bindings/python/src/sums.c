@@ -202,7 +202,7 @@ static bool address_bytes(PyObject *object, uint8_t *address, size_t size) {
         return address_raw(object, address, size);
     PyObject *packed = PyObject_GetAttrString(object, "packed");
     if (!packed)
-        return address_problem(object, size);
+        return PyErr_ExceptionMatches(PyExc_AttributeError) && address_problem(object, size);
     bool fits = address_raw(packed, address, size);
     Py_DECREF(packed);
     return fits;
