@@ -53,7 +53,13 @@ def test_in_short() -> None:
     assert (report.damage, report.name, len(report.findings)) == (None, str(BROKEN), 5)
     offload = libcarry.check(OFFLOAD)
     assert (offload.ok, offload.complete, offload.status) == (True, True, "clean")
-    assert "illegal" in repr(report) and "<table>" in report._repr_html_()
+    assert "illegal" in repr(report)
+
+
+def test_notebooks_show_tables() -> None:
+    page = libcarry.check(BROKEN.read_bytes(), name="<b>mine</b>")._repr_html_()
+    assert "<b>&lt;b&gt;mine&lt;/b&gt;</b>: 4 bad and 1 illegal checksums" in page
+    assert page.count("<table>") == 2
 
 
 def test_findings() -> None:

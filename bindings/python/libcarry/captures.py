@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copyreg
+import html
 import json
 import os
 import stat
@@ -28,10 +29,16 @@ TableName = Literal["files", "counts", "findings"]
 BATCH_PACKETS = 4096
 BATCH_BYTES = 1 << 20
 
-_STYLE = (
-    "<style>.libcarry .share{display:none}.libcarry .bad{color:#c21c28}.libcarry .good"
-    "{color:#1a7f37}.libcarry .partial{color:#8a5a00}.libcarry td.number{text-align:right}</style>"
-)
+# What a notebook's own styles lack. The page's bars and captions need more than these.
+_STYLE = """<style>
+.libcarry .share, .libcarry caption { display: none }
+.libcarry h2 { font-size: 1em; margin: 1em 0 .3em }
+.libcarry th[scope=row] { text-align: left }
+.libcarry td.number { text-align: right }
+.libcarry .good { color: #1a7f37 }
+.libcarry .partial { color: #8a5a00 }
+.libcarry .bad { color: #c21c28 }
+</style>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +212,8 @@ class Report:
         return self._result.text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return f'<div class="libcarry">{_STYLE}{self._result.html()}</div>'
+        head = f"<p><b>{html.escape(self.name)}</b>: {html.escape(self.outcome)}</p>"
+        return f'<div class="libcarry">{_STYLE}{head}{self._result.html()}</div>'
 
 
 def _protocols(names: Iterable[str] | None) -> tuple[int, ...]:
