@@ -32,7 +32,7 @@ struct cell {
 struct row {
     const struct found *found;
     const struct carry_capture_finding *finding; /* of findings */
-    unsigned protocol, verdict, reason;          /* of counts */
+    unsigned protocol, verdict, reason, cause;   /* of counts */
 };
 
 struct column {

@@ -106,25 +106,62 @@ static void put_counts_reason(struct cell *cell, const struct row *row) {
     put_text(cell, row->reason ? carry_packet_reason_name(row->reason) : NULL);
 }
 
+static void put_counts_cause(struct cell *cell, const struct row *row) {
+    put_text(cell, row->cause ? carry_capture_cause_name(row->cause) : NULL);
+}
+
+/* Does this cause explain checksums of the row's verdict? */
+static bool explains(unsigned cause, const struct row *row) {
+    const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
+    return words && words->verdict == row->verdict;
+}
+
+/* How many checksums of the row's verdict have no cause. */
+static uint64_t count_without_cause(const struct row *row) {
+    const struct carry_capture_summary *summary = row->found->summary;
+    uint64_t count = carry_capture_count(summary, row->protocol, row->verdict);
+    for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
+        if (explains(cause, row))
+            count -= carry_capture_cause_count(summary, row->protocol, cause);
+    return count;
+}
+
 static uint64_t count_of(const struct row *row) {
-    return row->reason ? carry_capture_reason_count(row->found->summary, row->protocol, row->reason)
-                       : carry_capture_count(row->found->summary, row->protocol, row->verdict);
+    const struct carry_capture_summary *summary = row->found->summary;
+    if (row->reason)
+        return carry_capture_reason_count(summary, row->protocol, row->reason);
+    if (row->cause)
+        return explains(row->cause, row)
+                   ? carry_capture_cause_count(summary, row->protocol, row->cause)
+                   : 0;
+    return row->verdict == CARRY_VERDICT_UNVERIFIABLE ? 0 : count_without_cause(row);
 }
 
 static void put_counts_checksums(struct cell *cell, const struct row *row) {
     put_number(cell, count_of(row));
 }
 
-/* Unverifiable ones are counted by reason, all others by verdict. */
+/* Row `index` of those of a protocol and a verdict; takes off *index how many there are. */
+static bool counts_row_of(struct row *row, size_t *index) {
+    row->cause = CARRY_CAPTURE_CAUSE_NONE;
+    for (row->reason = 0; row->reason < CARRY_REASON_COUNT; row->reason++)
+        if ((!row->reason || row->verdict == CARRY_VERDICT_UNVERIFIABLE) && count_of(row) &&
+            !(*index)--)
+            return true;
+    row->reason = CARRY_REASON_NONE;
+    for (row->cause = 1; row->cause < CARRY_CAPTURE_CAUSE_COUNT; row->cause++)
+        if (count_of(row) && !(*index)--)
+            return true;
+    return false;
+}
+
+/* Unverifiable ones are counted by reason, bad and partial ones by cause, all others as one. */
 static bool counts_row(struct row *row, size_t index) {
     for (row->protocol = 0; row->protocol < CARRY_PROTOCOL_COUNT; row->protocol++)
-        for (row->verdict = 0; row->verdict < CARRY_VERDICT_COUNT; row->verdict++) {
-            const bool has_reasons = row->verdict == CARRY_VERDICT_UNVERIFIABLE;
-            const unsigned end = has_reasons ? CARRY_REASON_COUNT : CARRY_REASON_NONE + 1;
-            for (row->reason = has_reasons; row->reason < end; row->reason++)
-                if (count_of(row) && !index--)
-                    return true;
-        }
+        for (row->verdict = 0; row->verdict < CARRY_VERDICT_COUNT; row->verdict++)
+            if (carry_capture_count(row->found->summary, row->protocol, row->verdict) &&
+                counts_row_of(row, &index))
+                return true;
     return false;
 }
 
