@@ -60,10 +60,10 @@ class Row:
 
 
 def plain_sums(data: bytes) -> Contenders:
-    """One checksum, as scapy, dpkt and NumPy have it."""
+    """One checksum, as scapy, dpkt and NumPy have it; and the time of measuring alone."""
     import libcarry
 
-    ways: Contenders = {"libcarry": lambda: libcarry.checksum(data)}
+    ways: Contenders = {"libcarry": lambda: libcarry.checksum(data), "no call": lambda: None}
     with contextlib.suppress(ImportError):
         from scapy.utils import checksum
 
