@@ -63,8 +63,9 @@ OF_ONE_BUILD += ["test_documents.py", "test_howto_add.py", "test_howto_embed.py"
 OF_ONE_BUILD += ["test_manual.py", "test_manual_functions.py", "test_models.py", "test_packages.py"]
 OF_ONE_BUILD += ["test_python_reference.py"]
 OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tutorials.py"]
-# What times code, which sanitizers slow down several times, or boots what they cannot look into.
-OF_BENCH = ["test_bench.py", "test_bench_copy.py", "test_bench_ring0.py"]
+# What sanitizers see nothing new in: tests that time code or boot kernels, and those of sites. The
+# reader of objects is under them in a fuzz target.
+NOT_SANITIZED = ["test_bench.py", "test_bench_copy.py", "test_bench_ring0.py", "test_sites.py"]
 # Those that look at code as a compiler made it. All others run in GCC's build, and in that with
 # sanitizers, which Clang makes.
 OF_COMPILERS = ["test_contexts.py", "test_debugger.py", "test_faults.py", "test_jumps.py"]
@@ -198,7 +199,7 @@ def sanitize(log: Log) -> None:
         compiler="clang",
     )
     meson_tests(log, folder, "medium", slower=4)
-    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, without=[*OF_ONE_BUILD, *OF_BENCH])
+    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, without=[*OF_ONE_BUILD, *NOT_SANITIZED])
 
 
 # Tests that start a checker of their own, which no emulator or other checker runs.
