@@ -541,19 +541,21 @@ def test_end_in_the_middle(script: Script) -> None:
 
 
 def test_subinterpreter(script: Script) -> None:
-    """One that shares the lock works; one with a lock of its own refuses the module."""
+    """One that shares the GIL works; test_versions.py has those with a GIL of their own."""
     done = script(
-        "import sys, _xxsubinterpreters as interpreters\n"
-        "import libcarry\n"
-        "own = interpreters.create()\n"
+        "import sys, libcarry\n"
+        "try:\n"
+        "    import _interpreters as interpreters\n"
+        "    own = interpreters.create('legacy')\n"
+        "except ImportError:\n"
+        "    import _xxsubinterpreters as interpreters\n"
+        "    own = interpreters.create()\n"
         'interpreters.run_string(own, \'import libcarry; assert libcarry.checksum(b"ab") == '
         "0x9e9d; libcarry.check(' + repr(sys.argv[1]) + ')')\n"
         "interpreters.destroy(own)\n"
         "print(libcarry.check(sys.argv[1]).packets)\n",
         str(BROKEN),
     )
-    if "No module named '_xxsubinterpreters'" in done.stderr:
-        pytest.skip("this Python has another module for interpreters")
     assert (done.stdout, done.stderr) == ("11\n", "")
 
 

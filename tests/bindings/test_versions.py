@@ -22,7 +22,7 @@ assert libcarry.checksum(b"ab") == 0x9e9d
 report.__arrow_c_stream__()
 """
 
-OWN_LOCK = """
+OWN_GIL = """
 import sys
 import libcarry
 try:
@@ -50,7 +50,7 @@ def python(request: pytest.FixtureRequest) -> str:
     """Another CPython, of a version that the package is for."""
     said = run(request.param, "-c", "import sys; print(sys.version_info >= (3, 11))").stdout
     if said != "True\n":
-        pytest.skip(f"{request.param} is no CPython from 3.11 on that starts")
+        pytest.skip(f"{request.param} does not start, or is older than CPython 3.11")
     return str(request.param)
 
 
@@ -59,8 +59,10 @@ def test_use(python: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_an_interpreter_with_a_lock_of_its_own_is_refused(python: str) -> None:
+def test_an_interpreter_with_its_own_gil_is_refused(python: str) -> None:
     if run(python, "-c", "import sys; assert sys.version_info >= (3, 12)").returncode:
-        pytest.skip(f"{python} has one lock for all")
-    done = run(python, "-c", OWN_LOCK)
+        pytest.skip(
+            f"{python} is older than CPython 3.12, where interpreters may have a GIL of their own"
+        )
+    done = run(python, "-c", OWN_GIL)
     assert (done.returncode, done.stderr) == (0, "")

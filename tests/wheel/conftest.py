@@ -50,7 +50,7 @@ class System:
         enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--root"]
         done = ask(*enter, self.root, *command)
         if done.returncode == 1 and done.stdout.startswith("unshare: "):
-            pytest.skip(done.stdout.strip())
+            pytest.skip(f"no user namespace may be made here: {done.stdout.strip()}")
         return done
 
     def say(self, *command: str | Path) -> str:

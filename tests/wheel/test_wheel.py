@@ -21,6 +21,10 @@ VERDICT = "clean, 4 left to transmit offload"
 CHECK = "import libcarry, sys; print([libcarry.check(path).ok for path in sys.argv[1:]])"
 LIBRARIES = ["libbz2", "libjansson", "liblz4", "liblzma", "libzstd", "zlib1g"]
 PROGRAMS = {"zst": ["zstd", "-q", "-c"], "lz4": ["lz4", "-q", "-c"]}
+OWN_GIL = """
+import _interpreters, libcarry
+print(_interpreters.run_string(_interpreters.create("isolated"), "import libcarry").msg)
+"""
 
 
 def commands() -> list[str]:
@@ -143,6 +147,13 @@ def test_works_beside_python_alone(wheels: Wheels, captures: list[Path], name: s
         for capture in names:
             assert VERDICT in system.say(*command, "check", capture), command
     assert system.say(f"{folder}/libcarry", "--version") == f"carry {VERSION}\n"
+
+
+def test_an_interpreter_with_its_own_gil_is_refused(wheels: Wheels) -> None:
+    """By CPython itself, from 3.12 on: this Debian's is older."""
+    system = wheels.system("newer-debian")
+    said = system.say(f"{installed(wheels, system)}/python", "-c", OWN_GIL)
+    assert "does not support loading in subinterpreters" in said
 
 
 def test_what_was_left_out_says_so(wheels: Wheels) -> None:

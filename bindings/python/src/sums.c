@@ -9,8 +9,8 @@
 #include <carry/sum.h>
 
 /*
- * From this many bytes on, sums release the GIL. Releasing it takes about 60 ns here (Zen 1), as
- * long as a sum of so many bytes; hashlib has the same limit.
+ * From this many bytes on, sums release the GIL. Releasing it takes 37 ns, and a call that sums one
+ * byte less without it 91 ns (Zen 1). hashlib has the same limit.
  */
 #define SHARE_FROM 2048
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands at the standard input and output of a program: files, or pipes to other processes. */
+/* Connects the standard input and output of a program to files, or to other processes by pipes. */
 #ifndef CARRY_TOOLS_BENCH_CAPTURE_ENDS_H
 #define CARRY_TOOLS_BENCH_CAPTURE_ENDS_H
 
@@ -13,21 +13,22 @@ enum bench_ends_kind {
 };
 
 struct bench_ends {
-    int input, output;    /* for the program; -1: none */
-    pid_t writer, reader; /* at the other ends of the pipes; 0: none */
+    int input, output;    /* descriptors for the program; -1: none */
+    pid_t writer, reader; /* the processes at the other ends of the pipes; 0: none */
 };
 
-/* False if they cannot be opened. To be closed all the same. */
+/* Returns false if one cannot be opened. The caller must call bench_ends_close() either way. */
 bool bench_ends_open(struct bench_ends *ends, enum bench_ends_kind kind, const char *input,
                      const char *output);
 
-/* In the program's process, before it is executed. */
+/* Makes them standard input and output. The new process must call this before it executes the
+ * program. */
 void bench_ends_take(const struct bench_ends *ends);
 
-/* The program alone has them from now on. */
+/* Closes the descriptors in the calling process. The program keeps its own. */
 void bench_ends_close(struct bench_ends *ends);
 
-/* Once the program has ended, the others do. */
+/* Waits for the other processes, which end after the program. */
 void bench_ends_wait(const struct bench_ends *ends);
 
 #endif
