@@ -549,7 +549,7 @@ def test_subinterpreter(script: Script) -> None:
         "    own = interpreters.create('legacy')\n"
         "except ImportError:\n"
         "    import _xxsubinterpreters as interpreters\n"
-        "    own = interpreters.create()\n"
+        "    own = interpreters.create(isolated=False)\n"
         'interpreters.run_string(own, \'import libcarry; assert libcarry.checksum(b"ab") == '
         "0x9e9d; libcarry.check(' + repr(sys.argv[1]) + ')')\n"
         "interpreters.destroy(own)\n"

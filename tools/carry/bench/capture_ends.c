@@ -11,7 +11,7 @@
 
 static uint8_t piece[PIECE_BYTES];
 
-/* SIGPIPE ends it if the program ends first. */
+/* SIGPIPE ends this process if the program ends first. */
 static void write_file(int descriptor, const char *path) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size, written = 0;
@@ -26,8 +26,8 @@ static void drop_all(int descriptor, const char *path) {
         continue;
 }
 
-/* A pipe of which a new process has end `theirs`, 0 to read or 1 to write. Returns the other end;
-   -1: there is none. */
+/* Makes a pipe, and a process that has its end `theirs` (0: to read, 1: to write). Returns the
+   other end, or -1 if it fails. */
 static int connect_process(struct bench_ends *ends, int theirs, pid_t *process,
                            void (*work)(int descriptor, const char *path), const char *path) {
     int both[2];

@@ -20,7 +20,7 @@ struct pack {
     uint8_t out[OUT_BYTES];
 };
 
-/* The build compiles those of which it can unpack the format, too. */
+/* The build compiles a method only if it can also unpack the format. */
 static const struct {
     const char *extension;
     const struct pack_method *method; /* NULL: not in this build */

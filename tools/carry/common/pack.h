@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compresses what is written under names that say so: .gz and .zst, where the build has what
- * unpacks these.
+ * Compresses outputs whose names end in .gz or .zst, if the build can also unpack that format.
  */
 #ifndef CARRY_TOOLS_PACK_H
 #define CARRY_TOOLS_PACK_H

@@ -16,7 +16,7 @@
 
 #define WRITER "carry live"
 
-/* What leaves in one write: a pipe that takes bytes takes as many without having it wait. */
+/* Bytes of one write: a pipe that poll() reports as writable accepts them without blocking. */
 #define PIECE_SIZE      PIPE_BUF
 #define FILE_PIECE_SIZE ((size_t)64 << 10)
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of an output, who may let it wait. */
+/* Waits for the reader of an output. */
 #ifndef CARRY_TOOLS_LIVE_READER_H
 #define CARRY_TOOLS_LIVE_READER_H
 
 #include <stdbool.h>
 
 /*
- * Waits until the descriptor takes bytes. Once `stop_event` is readable it waits no longer than
- * that, and returns false if the reader has taken nothing.
+ * Waits until the descriptor accepts bytes. Once `stop_event` is readable, waits at most
+ * `patience_ms` longer, and returns false if the reader has read nothing by then.
  */
 bool reader_await(int descriptor, int stop_event, int patience_ms);
 
