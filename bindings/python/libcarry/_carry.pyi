@@ -11,6 +11,7 @@ PROTOCOLS: Final[tuple[str, ...]]  # of headers, such as "tcp"
 VERDICTS: Final[tuple[str, ...]]  # of checksums, such as "good"
 REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first is none
 CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first is none
+AUDIT_USAGE: Final[str]  # what carry audit --help prints
 CAUSE_WORDS: Final[tuple[str, ...]]  # what is said of each cause, behind "it"
 
 class CaptureError(ValueError):
@@ -163,6 +164,7 @@ def open_bytes(data: Buffer, name: str, /) -> Capture: ...
 def open_object(
     read: Callable[[int], Buffer], name: str, rewind: Callable[[], object] | None, size: int, /
 ) -> Capture: ...
+def is_capture_name(name: str, /) -> bool: ...
 
 # --- result.c ---
 

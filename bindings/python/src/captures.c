@@ -14,6 +14,7 @@
 
 #include "capture/fix_report.h"
 #include "capture/source.h"
+#include "common/file_name.h"
 
 /* An exception, as PyErr_Fetch() has it. */
 #define KEPT 3
@@ -660,9 +661,16 @@ bool capture_types(PyObject *module, struct module_state *state) {
     return (state->capture = module_type(module, &spec, "Capture"));
 }
 
+static PyObject *is_capture_name(PyObject *module, PyObject *name) {
+    const char *text = argument_text(name);
+    (void)module;
+    return text ? PyBool_FromLong(file_name_is_capture(text)) : NULL;
+}
+
 PyMethodDef capture_methods[] = {
     {"open_path", open_path, METH_VARARGS, NULL},
     {"open_bytes", open_bytes, METH_VARARGS, NULL},
     {"open_object", open_object, METH_VARARGS, NULL},
+    {"is_capture_name", is_capture_name, METH_O, NULL},
     {0},
 };

@@ -3,6 +3,7 @@
 
 #include <carry/carry.h>
 
+#include "audit/usage.h"
 #include "common/text.h"
 #include "errors.h"
 
@@ -50,6 +51,7 @@ static bool add_names(PyObject *module) {
            add(module, "REASONS", names(carry_packet_reason_name, CARRY_REASON_COUNT)) &&
            add(module, "CAUSES", names(carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT)) &&
            add(module, "CAUSE_WORDS", names(cause_words, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           PyModule_AddStringConstant(module, "AUDIT_USAGE", audit_usage) == 0 &&
            PyModule_AddStringConstant(module, "__version__", carry_version_text()) == 0;
 }
 

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pyarrow
 
 from .. import _carry
+
+if TYPE_CHECKING:
+    from .worker import Rows
 
 # Columns are only ever added behind the others; any other change is a new version.
 VERSION = "1"
@@ -24,15 +29,69 @@ EXTRA_FILES = (
     ("error", pyarrow.string(), True, "why the capture was not read to its end: one line"),
     ("attempts", pyarrow.uint32(), False, "how often it was opened"),
     ("pieces", pyarrow.uint32(), False, "in how many pieces it was read"),
-    ("seconds", pyarrow.float64(), False, "that workers took for it"),
+    ("read_seconds", pyarrow.float64(), False, "seconds that workers took for it"),
 )
 
 
+# What an archive's tables can be partitioned by, and whose column that is already.
+PARTITIONS = {"day": (), "folder": ("files",)}
+
+
 @cache
-def schema(name: str) -> pyarrow.Schema:
-    """The columns of a table. Its metadata has the versions of both parts."""
-    own = pyarrow.schema(_carry.schema(name))
+def own_schema(name: str) -> pyarrow.Schema:
+    """The columns of the table of a check."""
+    return pyarrow.schema(_carry.schema(name))
+
+
+@cache
+def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
+    """The columns of a table, with that of its partition at the end unless it has it anyway. The
+    metadata has the versions of both parts."""
+    own = own_schema(name)
     if name == "files":
         for column, kind, nullable, _text in EXTRA_FILES:
             own = own.append(pyarrow.field(column, kind, nullable))
+    if partition and name not in PARTITIONS[partition]:
+        own = own.append(pyarrow.field(partition, pyarrow.string(), False))
     return own.with_metadata({**(own.metadata or {}), "libcarry.audit_version": VERSION})
+
+
+# --- Rows of several captures ---
+
+
+def _day(rows: Rows) -> str:
+    """When the capture began, or else was changed."""
+    for column in ("first_time", "modified"):
+        if (time := rows.value(column)) is not None:
+            seconds = pyarrow.scalar(time, _TIME).cast(pyarrow.timestamp("s", "UTC"))
+            return str(seconds.as_py().date())
+    return "unknown"
+
+
+def _partition(rows: Rows, by: str) -> str:
+    return _day(rows) if by == "day" else str(rows.value("folder"))
+
+
+def collected(name: str, captures: Sequence[Rows], partition: str | None = None) -> pyarrow.Table:
+    """A table of the rows of some captures."""
+    target = schema(name, partition)
+    having = [rows for rows in captures if name in rows.own]
+    if not having:
+        return target.empty_table()
+    columns = dict(_columns(pyarrow.concat_tables([rows.own[name] for rows in having])))
+    if name == "files":
+        for column in having[0].extra:
+            values = [rows.extra[column] for rows in having]
+            columns[column] = pyarrow.array(values, target.field(column).type)
+    if partition and partition not in columns:
+        values = [
+            value
+            for rows in having
+            for value in [_partition(rows, partition)] * len(rows.own[name])
+        ]
+        columns[partition] = pyarrow.array(values, pyarrow.string())
+    return pyarrow.table([columns[column] for column in target.names], schema=target)
+
+
+def _columns(table: pyarrow.Table) -> list[tuple[str, pyarrow.ChunkedArray]]:
+    return list(zip(table.column_names, table.columns, strict=True))

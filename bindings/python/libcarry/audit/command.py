@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""`carry audit`, from the words on its line to its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, NoReturn
+
+from .. import _carry
+
+if TYPE_CHECKING:
+    from .job import Settings
+
+_ERROR = 3
+_INTERRUPTED = 130
+_NEEDED = ("fsspec", "pyarrow", "ray")
+
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class _UsageError(Exception):
+    """What a user typed is no command of ours."""
+
+
+# --- Words ---
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message)
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d+)([KMGT]?)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size: use a number, or 512M, 4G")
+    return int(found[1]) * _SIZES[found[2]]
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 0 to 999999999")
+    return int(text)
+
+
+def _findings(text: str) -> int | None:
+    return None if text == "all" else _count(text)
+
+
+def _threads(text: str) -> int:
+    if not 1 <= (count := _count(text)) <= 1024:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to 1024")
+    return count
+
+
+def _storage(text: str) -> dict[str, dict[str, object]]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"no JSON: {error}") from error
+    if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
+        raise argparse.ArgumentTypeError('an object of objects, such as {"s3": {"anon": true}}')
+    return value
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="carry audit", add_help=False, allow_abbrev=True)
+    add = parser.add_argument
+    add("sources", nargs="*")
+    add("-o", "--out")
+    add("--files-from")
+    add("--files0-from")
+    add("--partition", choices=("day", "folder"))
+    add("--findings", type=_findings, default=1000)
+    add("--html")
+    add("-J", "--json", action="store_true")
+    add("-q", "--quiet", action="store_true")
+    add("-v", "--verbose", action="store_true")
+    add("--address")
+    add("-j", "--threads", type=_threads)
+    add("--storage", type=_storage, default={})
+    add("--split", type=_size, default=4 << 30)
+    add("--retries", type=_count, default=4)
+    add("--max-errors", type=_count)
+    add("--unpack-limit", type=_count, default=1000)
+    add("-h", "--help", action="store_true")
+    return parser
+
+
+@contextmanager
+def _list(path: str) -> Iterator[IO[bytes]]:
+    if path == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(path, "rb") as file:
+            yield file
+
+
+def _listed(path: str | None, end: bytes) -> list[str]:
+    """The names in a list."""
+    if path is None:
+        return []
+    with _list(path) as file:
+        names = file.read().split(end)
+    return [name.decode("utf-8", "surrogateescape") for name in names if name]
+
+
+def _settings(words: argparse.Namespace) -> Settings:
+    from . import worker
+    from .job import Settings
+
+    sources = [
+        *words.sources,
+        *_listed(words.files_from, b"\n"),
+        *_listed(words.files0_from, b"\0"),
+    ]
+    if not words.out:
+        raise _UsageError("no --out")
+    if not sources:
+        raise _UsageError("no SOURCE")
+    return Settings(
+        sources=sources,
+        out=words.out,
+        address=words.address,
+        threads=words.threads,
+        partition=words.partition,
+        split=words.split,
+        max_errors=words.max_errors,
+        verbose=words.verbose,
+        storage=words.storage,
+        read=worker.Options(
+            findings=words.findings, retries=words.retries, unpack_limit=words.unpack_limit
+        ),
+    )
+
+
+# --- Running ---
+
+
+def _audit(words: argparse.Namespace) -> int:
+    from . import engine
+    from .job import Job
+    from .progress import Progress
+
+    settings = _settings(words)
+    with engine.quiet(not words.verbose) as stream, Progress(stream, words.quiet) as progress:
+        job = Job(settings, progress)
+        job.run()
+    return max(job.worst, _report(job.store.url, words))
+
+
+def _report(out: str, words: argparse.Namespace) -> int:
+    """Prints the summary, writes the page; the exit status is by all captures in the tables."""
+    return 0
+
+
+def _missing() -> str | None:
+    return next((name for name in _NEEDED if importlib.util.find_spec(name) is None), None)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    is_report = arguments[:1] == ["report"]
+    words = _parser().parse_intermixed_args(list(arguments)[is_report:])
+    if words.help:
+        print(_carry.AUDIT_USAGE, end="")
+        return 0
+    if missing := _missing():
+        raise _UsageError(f"{missing} is not installed: pip install 'libcarry[audit]'")
+    if not is_report:
+        return _audit(words)
+    if len(words.sources) != 1:
+        raise _UsageError("report takes one DEST")
+    return _report(words.sources[0], words)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns its exit status."""
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except _UsageError as error:
+        print(f"carry audit: {error}; see carry audit --help", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("carry audit: interrupted; the same command goes on", file=sys.stderr)
+        return _INTERRUPTED
+    except Exception as error:
+        from .listing import one_line
+        from .store import AuditError
+
+        if not isinstance(error, AuditError | OSError):
+            raise
+        print(f"carry audit: {one_line(error)}", file=sys.stderr)
+    return _ERROR
+
+
+if __name__ == "__main__":
+    sys.exit(main())

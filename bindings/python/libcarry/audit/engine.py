@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Ray Data, as far as an audit needs it: calls of one function, on any number of machines."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import pyarrow
+import ray
+
+# The result of a call, and which one it was.
+_SCHEMA = pyarrow.schema([("call", pyarrow.int64()), ("result", pyarrow.binary())])
+# How often the engine repeats a call whose worker or machine ended. An audit then repeats it alone.
+_RETRIES = 2
+
+
+@contextmanager
+def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
+    """Joins a cluster for the time of a `with` block; without an address, starts one of this
+    machine, or takes the one that this process has joined."""
+    owns = not ray.is_initialized()
+    if owns:
+        cpus = None if address else threads
+        ray.init(
+            address=address or "local",
+            num_cpus=cpus,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    try:
+        yield
+    finally:
+        if owns:
+            ray.shutdown()
+
+
+@contextmanager
+def quiet(is_quiet: bool) -> Iterator[TextIO]:
+    """Drops what the engine prints of workers that end: an audit tells itself what became of
+    them."""
+    stream = sys.stderr
+    if is_quiet:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    try:
+        yield stream
+    finally:
+        if is_quiet:
+            sys.stderr.close()
+        sys.stderr = stream
+
+
+def describe() -> str:
+    """The machines and cores that there are."""
+    nodes = sum(node["Alive"] for node in ray.nodes())
+    return f"{nodes} machine{'s' * (nodes != 1)}, {cores()} core{'s' * (cores() != 1)}"
+
+
+def cores() -> int:
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def ask(function: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """Calls a function on some machine. Raises what it raises."""
+    return ray.get(ray.remote(function).options(num_cpus=1, max_retries=_RETRIES).remote())
+
+
+def _configure() -> None:
+    """Whatever a block does, the others go on; the audit calls again what has no result."""
+    context = ray.data.DataContext.get_current()
+    context.max_errored_blocks = -1
+    context.enable_progress_bars = False
+    context.enable_operator_progress_bars = False
+    context.execution_options.preserve_order = False
+    context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+
+
+def run(
+    function: Callable[..., Any], calls: Sequence[Any], shared: object
+) -> Iterator[tuple[int, Any]]:
+    """Calls function(call, shared) for each of `calls`, in about their order, on all cores. Yields
+    the index and the result of each as they come. A call that ended its worker, again and again, or
+    raised, has no result."""
+    if not calls:
+        return
+    _configure()
+    common = ray.put(shared)
+
+    def apply(block: pyarrow.Table) -> pyarrow.Table:
+        own = ray.get(common)
+        indices = block["call"].to_pylist()
+        results = [
+            pickle.dumps(function(pickle.loads(c), own)) for c in block["result"].to_pylist()
+        ]
+        return pyarrow.table({"call": indices, "result": results}, _SCHEMA)
+
+    blocks = [
+        pyarrow.table({"call": [i], "result": [pickle.dumps(c)]}, _SCHEMA)
+        for i, c in enumerate(calls)
+    ]
+    results = ray.data.from_arrow(blocks).map_batches(
+        apply,
+        batch_size=None,
+        batch_format="pyarrow",
+        num_cpus=1,
+        zero_copy_batch=True,
+        ray_remote_args_fn=lambda: {"max_retries": _RETRIES},
+    )
+    for batch in results.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+        for index, result in zip(
+            batch["call"].to_pylist(), batch["result"].to_pylist(), strict=True
+        ):
+            yield index, pickle.loads(result)

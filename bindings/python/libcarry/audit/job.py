@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""A job: lists captures, has them checked, and commits the tables. It goes on where one ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, Protocol
+
+import fsspec.config
+import pyarrow
+import pyarrow.parquet
+
+from .. import _carry
+from . import engine, merge, plan, store, tables, tasks, worker
+from .listing import Capture, find, with_digest
+from .store import OWN, AuditError, Store
+from .tasks import Batch, Outcome
+
+# How often a capture may end its worker before it is left.
+_TRIES = 2
+_KEY = ("file", "size", "modified", "digest")
+_AGAIN = ("failed", "changed")  # statuses that the next run tries again
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user asks for."""
+
+    sources: Sequence[str] = ()
+    out: str = ""
+    address: str | None = None
+    threads: int | None = None
+    partition: str | None = None
+    split: int = 4 << 30  # bytes from which a capture is read in pieces; 0: never
+    max_errors: int | None = None
+    verbose: bool = False
+    storage: dict[str, dict[str, object]] = field(default_factory=dict)
+    read: worker.Options = field(default_factory=worker.Options)
+
+
+class Watcher(Protocol):
+    """Who is told how a job goes."""
+
+    def say(self, text: str) -> None:
+        """A line about the job."""
+
+    def expect(self, captures: int, size: int) -> None:
+        """More captures were found."""
+
+    def done(self, outcome: Outcome) -> None:
+        """A call has ended."""
+
+
+# --- What earlier runs did ---
+
+
+class Done:
+    """Captures that need not be read again, and those whose rows would be replaced."""
+
+    def __init__(self) -> None:
+        self._keys: set[int] = set()
+        self._names: set[int] = set()
+        self.redone: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, rows: pyarrow.Table) -> None:
+        times = rows["modified"].cast(pyarrow.int64())
+        columns = [rows["file"], rows["size"], times, rows["digest"], rows["status"]]
+        for name, size, modified, digest, status in zip(
+            *(column.to_pylist() for column in columns), strict=True
+        ):
+            self._names.add(hash(name))
+            if status not in _AGAIN:
+                self._keys.add(hash((name, size, modified, digest)))
+
+    def has(self, capture: Capture) -> bool:
+        """True for a capture that is as it was. Others replace what was found before."""
+        if hash(capture.label) not in self._names:
+            return False
+        known = _with_digest(capture)
+        if hash((known.label, known.size, known.modified_ns, known.digest)) in self._keys:
+            return True
+        self.redone.add(capture.label)
+        return False
+
+
+def _with_digest(capture: Capture) -> Capture:
+    try:
+        return capture if capture.error else with_digest(capture)
+    except OSError:
+        return capture
+
+
+def _earlier(folder: Store, paths: Iterable[str]) -> Done:
+    done = Done()
+    for path in paths:
+        with folder.fs.open(path, "rb") as file:
+            done.add(pyarrow.parquet.read_table(file, columns=[*_KEY, "status"]))
+    return done
+
+
+def _parquet(folder: Store, table: str) -> list[str]:
+    return [path for path in folder.files(table) if path.endswith(".parquet")]
+
+
+# --- The job ---
+
+
+class Job:
+    """One run over sources."""
+
+    def __init__(self, settings: Settings, watcher: Watcher) -> None:
+        self.settings = settings
+        self.watcher = watcher
+        self.store = Store(_absolute(settings.out))
+        self.attempt = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        self.worst = tasks.CLEAN
+        self.errors = 0
+        self.passed_over = 0  # done before
+        self._parts: list[str] = []
+        self._number = 0
+        self._shared = tasks.Shared(
+            self.store.url, self.attempt, settings.partition, settings.read, settings.storage
+        )
+
+    def run(self) -> None:
+        """Raises AuditError if the job cannot go on; what was done until then is kept."""
+        fsspec.config.conf.update(self.settings.storage)
+        with store.lock(self.store):
+            store.commit(self.store)
+            self._agree()
+            earlier = store.parts(self.store)
+            present = _parquet(self.store, "files")
+            done = _earlier(self.store, [*present, *(f"{part}.files.parquet" for part in earlier)])
+            if earlier:
+                self.watcher.say(f"goes on: {len(done):,} captures were done before")
+            waves = plan.waves(self._fresh(done))
+            first = next(waves, None)
+            if first or earlier or not present:
+                with self._engine():
+                    for wave in chain([first or []], waves):
+                        self._check(wave)
+                    self._merge(earlier, done)
+            if self.passed_over:
+                self.watcher.say(f"{self.passed_over:,} captures are as they were")
+
+    @contextmanager
+    def _engine(self) -> Iterator[None]:
+        began = time.monotonic()
+        with engine.joined(self.settings.address, self.settings.threads):
+            _probe()
+            seconds = time.monotonic() - began
+            self.watcher.say(f"{engine.describe()}; Ray took {seconds:.1f} s to start")
+            yield
+
+    def _agree(self) -> None:
+        """Tables of one folder are made alike."""
+        own = {
+            "version": tables.VERSION,
+            "findings": self.settings.read.findings,
+            "partition": self.settings.partition,
+        }
+        held = self.store.read_json(OWN, "audit.json")
+        if held is None:
+            if self.store.files():
+                self._only_lock()
+            self.store.write_json(own, OWN, "audit.json")
+            return
+        for name, value in own.items():
+            if held.get(name) != value:
+                raise AuditError(
+                    f"{self.store.url} was made with {name} {held.get(name)}, not {value}: "
+                    "give the same, or another folder"
+                )
+
+    def _only_lock(self) -> None:
+        others = [p for p in self.store.files() if not p.endswith(f"/{OWN}/lock.json")]
+        if others:
+            raise AuditError(f"{self.store.url} holds other files: give an empty or a new folder")
+
+    def _fresh(self, done: Done) -> Iterator[Capture]:
+        for capture in find(self.settings.sources):
+            if done.has(capture):
+                self.passed_over += 1
+            else:
+                yield capture
+
+    # --- Checking ---
+
+    def _check(self, wave: list[Capture]) -> None:
+        self.watcher.expect(len(wave), sum(capture.size or 0 for capture in wave))
+        calls = [Batch(self._part(), b) for b in plan.batches(wave, engine.cores())]
+        while calls:
+            results = engine.run(tasks.check, calls, self._shared)
+            finished = set()
+            for index, outcome in results:
+                finished.add(index)
+                self._take(outcome)
+            calls = self._again([c for i, c in enumerate(calls) if i not in finished])
+
+    def _part(self) -> str:
+        self._number += 1
+        return f"{self._number:08}"
+
+    def _take(self, outcome: Outcome) -> None:
+        part = self.store.path(OWN, "parts", self.attempt, outcome.part)
+        if not self.store.fs.exists(f"{part}.files.parquet"):
+            raise AuditError(
+                f"{self.store.url}: the workers wrote elsewhere: "
+                "a cluster needs a folder that all its machines share, or a store"
+            )
+        self._parts.append(part)
+        self.worst = max(self.worst, outcome.worst)
+        self.errors += outcome.failed
+        self.watcher.done(outcome)
+        limit = self.settings.max_errors
+        if limit is not None and self.errors > limit:
+            raise AuditError(
+                f"{self.errors:,} captures could not be read, more than {limit:,} (--max-errors); "
+                "what was done is kept: run the same command to go on"
+            )
+
+    def _again(self, lost: list[Batch]) -> list[Batch]:
+        """Calls without a result: each of their captures alone, until it is the one to blame."""
+        calls = []
+        for batch in lost:
+            for table in tables.NAMES:
+                self.store.remove(OWN, "parts", self.attempt, f"{batch.part}.{table}.parquet")
+            if len(batch.captures) > 1:
+                calls += [Batch(self._part(), (capture,)) for capture in batch.captures]
+            elif batch.tries + 1 < _TRIES:
+                calls.append(replace(batch, part=self._part(), tries=batch.tries + 1))
+            else:
+                self._give_up(batch.captures[0])
+        return calls
+
+    def _give_up(self, capture: Capture) -> None:
+        reason = "the worker ended, each time that it read this capture"
+        rows = worker.unread(capture, "failed", reason)
+        self._take(tasks.write(self._part(), self._shared, [(capture, rows)]))
+
+    # --- Committing ---
+
+    def _merge(self, earlier: Sequence[str], done: Done) -> None:
+        self.watcher.say("writes the tables")
+        self.store.remove(OWN, "next")
+        shared = merge.Shared(self.store.url, self.settings.partition, frozenset(done.redone))
+        calls: list[Any] = []
+        for table in tables.NAMES:
+            ending = f".{table}.parquet"
+            old = [*_parquet(self.store, table), *(part + ending for part in earlier)]
+            calls += merge.plan(self.store, table, old, [part + ending for part in self._parts])
+        for _ in range(_TRIES + 1):
+            finished = {index for index, _ in engine.run(merge.run, calls, shared)}
+            calls = [call for i, call in enumerate(calls) if i not in finished]
+            if not calls:
+                break
+        else:
+            raise AuditError(f"{self.store.url}: the tables could not be written: see --verbose")
+        for table in tables.NAMES:
+            if not self.store.files(OWN, "next", table):
+                merge.write_empty(self.store, table, self.settings.partition)
+        store.prepare(self.store)
+        store.commit(self.store)
+
+
+def _absolute(out: str) -> str:
+    return out if "://" in out else os.path.abspath(out)
+
+
+def _probe() -> None:
+    """Workers must have this version of the package."""
+    try:
+        version = engine.ask(_version)
+    except Exception as error:
+        raise AuditError(f"the cluster's workers cannot use libcarry: {error}") from error
+    if version != _carry.__version__:
+        raise AuditError(f"the cluster's workers have libcarry {version}, not {_carry.__version__}")
+
+
+def _version() -> str:
+    return _carry.__version__

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""The captures that sources name: paths, folders, globs, and URLs of stores that fsspec knows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import fsspec
+
+from ..sources import is_url
+
+# What stores call the time of the last change and the digest of a content, best first.
+_TIMES = ("LastModified", "last_modified", "mtime", "updated", "modificationTime", "Last-Modified")
+_DIGESTS = ("md5Hash", "content_md5", "Content-MD5", "ETag", "etag", "checksum", "Digest")
+_END_BYTES = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A file that may be a capture, as its store described it."""
+
+    name: str  # an absolute path, or a URL; file names that are not UTF-8 hold surrogates
+    size: int | None = None
+    modified_ns: int | None = None  # since 1970, UTC
+    digest: str | None = None  # None: the store has none, and the file was not opened yet
+    named: bool = False  # by a source itself: no folder or glob that it was found in
+    error: str | None = None  # why it cannot be read, or listed: one line
+
+    @property
+    def label(self) -> str:
+        """The name as text that UTF-8 can hold: other bytes as in \\xff."""
+        return os.fsencode(self.name).decode("utf-8", "backslashreplace")
+
+    @property
+    def folder(self) -> str:
+        """What stands before the last slash of the name."""
+        return self.label.rpartition("/")[0]
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line, without the name of a file."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+# --- What stores say ---
+
+
+def _nanoseconds(value: object) -> int | None:
+    if isinstance(value, str):
+        parse = parsedate_to_datetime if value[:1].isalpha() else datetime.fromisoformat
+        try:
+            value = parse(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        known = value if value.tzinfo else value.replace(tzinfo=UTC)
+        microseconds = (known - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
+        return microseconds * 1000
+    if isinstance(value, int | float):
+        return int(value * (1_000_000 if value > 1e11 else 1_000_000_000))  # HDFS: milliseconds
+    return None
+
+
+_MICROSECOND = datetime.resolution
+
+
+def _first(info: Mapping[str, Any], keys: Iterable[str]) -> Any:  # noqa: ANN401
+    return next((info[key] for key in keys if info.get(key) is not None), None)
+
+
+def described(name: str, info: Mapping[str, Any], named: bool = False) -> Capture:
+    """A capture by what fsspec says of it."""
+    digest = _first(info, _DIGESTS)
+    text = None if digest is None else str(digest).strip('"')
+    return Capture(name, info.get("size"), _nanoseconds(_first(info, _TIMES)), text, named)
+
+
+def _local(path: str, status: os.stat_result, named: bool) -> Capture:
+    return Capture(path, status.st_size, status.st_mtime_ns, None, named)
+
+
+def ends_digest(path: str) -> str:
+    """A digest of the first and last bytes of a local file: its store keeps none of the whole."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        digest = hashlib.sha256(size.to_bytes(8, "big"))
+        digest.update(file.read(_END_BYTES))
+        file.seek(max(_END_BYTES, size - _END_BYTES))
+        digest.update(file.read(_END_BYTES))
+    return "ends-sha256:" + digest.hexdigest()[:32]
+
+
+def with_digest(capture: Capture) -> Capture:
+    """With a digest, also of a local file."""
+    if capture.digest or is_url(capture.name):
+        return capture
+    return replace(capture, digest=ends_digest(capture.name))
+
+
+def refreshed(capture: Capture) -> Capture:
+    """The capture as its store describes it now. Raises what the store does. The digest of a local
+    file stays."""
+    if is_url(capture.name):
+        fs, path = fsspec.core.url_to_fs(capture.name)
+        fs.invalidate_cache(fs._parent(path))
+        return described(capture.name, fs.info(path), capture.named)
+    now = _local(capture.name, os.stat(capture.name), capture.named)
+    return replace(now, digest=capture.digest)
+
+
+# --- Finding them ---
+
+
+def _walk_local(folder: str) -> Iterator[Capture]:
+    """The regular files below a folder, in the order of their names. Links are followed to files,
+    not to folders."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: os.fsencode(entry.name))
+    except OSError as error:
+        yield Capture(folder, error=one_line(error), named=True)
+        return
+    for entry in entries:
+        try:
+            status = entry.stat()
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk_local(entry.path)
+            elif stat.S_ISREG(status.st_mode):
+                yield _local(entry.path, status, False)
+        except OSError as error:
+            yield Capture(entry.path, error=one_line(error), named=True)
+
+
+def _is_glob(source: str) -> bool:
+    return any(character in source for character in "*?[")
+
+
+def _find_local(source: str) -> Iterator[Capture]:
+    path = os.path.abspath(source)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        yield from (
+            _glob_local(path)
+            if _is_glob(path)
+            else [Capture(path, error=one_line(error), named=True)]
+        )
+        return
+    if stat.S_ISDIR(status.st_mode):
+        yield from _walk_local(path)
+    elif stat.S_ISREG(status.st_mode):
+        yield _local(path, status, True)
+    else:
+        yield Capture(path, error="not a regular file", named=True)
+
+
+def _glob_local(pattern: str) -> Iterator[Capture]:
+    """Folders that match are walked; `**` means any number of them."""
+    import glob
+
+    found = False
+    for path in sorted(glob.iglob(pattern, recursive=True), key=os.fsencode):
+        found = True
+        if os.path.isfile(path):
+            yield _local(path, os.stat(path), False)
+        elif os.path.isdir(path) and "**" not in pattern:
+            yield from _walk_local(path)
+    if not found:
+        yield Capture(pattern, error="no file matches", named=True)
+
+
+def _entries(fs: Any, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Capture]:  # noqa: ANN401
+    for path, info in sorted(found.items()):
+        if info.get("type") == "file":
+            yield described(fs.unstrip_protocol(path), info)
+
+
+def _walk_url(fs: Any, root: str) -> Iterator[Capture]:  # noqa: ANN401
+    """Folder by folder, so that no store's whole listing is in memory at once."""
+    for _folder, _folders, files in fs.walk(root, detail=True, on_error="raise"):
+        yield from _entries(fs, {info["name"]: info for info in files.values() if info["name"]})
+
+
+def _find_url(url: str) -> Iterator[Capture]:
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+        if _is_glob(path):
+            found = fs.glob(path, detail=True)
+            if not found:
+                yield Capture(url, error="no object matches", named=True)
+            yield from _entries(fs, found)
+            return
+        info = fs.info(path)
+        if info.get("type") == "directory":
+            yield from _walk_url(fs, path)
+        else:
+            yield described(fs.unstrip_protocol(path), info, named=True)
+    except Exception as error:  # stores raise what they like; each source ends in a row
+        yield Capture(url, error=one_line(error), named=True)
+
+
+def find(sources: Iterable[str]) -> Iterator[Capture]:
+    """What sources name, each capture once: paths of files and folders, globs, URLs. What cannot be
+    found or listed is a Capture with an `error`."""
+    seen: set[int] = set()
+    for source in sources:
+        for capture in _find_url(source) if is_url(source) else _find_local(source):
+            key = hash(capture.name)
+            if key not in seen:
+                seen.add(key)
+                yield capture

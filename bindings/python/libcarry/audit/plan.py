@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""What workers are given: captures in batches, the largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from .listing import Capture
+
+# Captures whose order is decided together: more of them take the driver's memory.
+WAVE = 100_000
+# A batch is small enough to keep all cores busy to the end, and large enough to be worth a call.
+_BATCHES_FOR_A_CORE = 16
+_BATCH_BYTES = (16 << 20, 1 << 30)
+_BATCH_CAPTURES = 500
+_UNKNOWN_BYTES = 1 << 20
+
+
+def waves(captures: Iterable[Capture]) -> Iterator[list[Capture]]:
+    """Captures, so many at once, the largest of these first."""
+    rest = iter(captures)
+    while wave := list(islice(rest, WAVE)):
+        wave.sort(key=weight, reverse=True)
+        yield wave
+
+
+def weight(capture: Capture) -> int:
+    return _UNKNOWN_BYTES if capture.size is None else capture.size
+
+
+def batches(captures: Sequence[Capture], cores: int) -> Iterator[tuple[Capture, ...]]:
+    """Captures for one call each, in the order given."""
+    least, most = _BATCH_BYTES
+    total = sum(map(weight, captures))
+    target = min(most, max(least, total // (cores * _BATCHES_FOR_A_CORE)))
+    batch: list[Capture] = []
+    size = 0
+    for capture in captures:
+        if batch and (size + weight(capture) > target or len(batch) == _BATCH_CAPTURES):
+            yield tuple(batch)
+            batch, size = [], 0
+        batch.append(capture)
+        size += weight(capture)
+    if batch:
+        yield tuple(batch)

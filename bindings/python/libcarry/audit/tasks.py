@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""What a worker does in one call: checks a batch of captures, and writes a part of the tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import fsspec.config
+
+from .. import _carry
+from . import worker
+from .listing import Capture
+from .store import Store, part_writer
+
+# What the status of a capture means for the exit status, as `carry check` has it.
+CLEAN, WRONG, DAMAGED, FAILED = range(4)
+GRAVITY = {
+    "clean": CLEAN,
+    "unchecked": CLEAN,
+    "wrong": WRONG,
+    "damaged": DAMAGED,
+    "limit": DAMAGED,
+    "changed": FAILED,
+    "failed": FAILED,
+}
+
+
+def gravity(file: str, status: str, named: bool = False) -> int:
+    """What is no capture counts if it has the name of one, or was named itself."""
+    if status == "not_capture":
+        return DAMAGED if named or _carry.is_capture_name(file) else CLEAN
+    return GRAVITY[status]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all workers are told."""
+
+    out: str
+    folder: str  # of the parts of this attempt
+    partition: str | None
+    options: worker.Options
+    storage: dict[str, dict[str, object]]  # options of stores, by protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Captures for one call."""
+
+    part: str
+    captures: tuple[Capture, ...]
+    tries: int = 0  # that ended the worker, or raised
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the captures of a call."""
+
+    part: str
+    captures: int = 0
+    bytes: int = 0  # of files, as compressed
+    packets: int = 0
+    findings: int = 0
+    failed: int = 0
+    worst: int = CLEAN
+    seconds: float = 0.0
+    errors: list[str] = field(default_factory=list)  # a line for each that failed
+
+    def add(self, capture: Capture, rows: worker.Rows) -> None:
+        status = rows.value("status")
+        self.captures += 1
+        self.bytes += capture.size or 0
+        self.packets += rows.value("packets")
+        self.findings += rows.value("findings")
+        self.worst = max(self.worst, gravity(capture.label, status, capture.named))
+        if GRAVITY.get(status) == FAILED:
+            self.failed += 1
+            self.errors.append(f"{capture.label}: {rows.value('error')}")
+
+
+def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]]) -> Outcome:
+    """Writes the rows of captures as a part."""
+    began = time.monotonic()
+    outcome = Outcome(part)
+    with part_writer(Store(shared.out), shared.folder, part, shared.partition) as writer:
+        for capture, rows in found:
+            writer.add(rows)
+            outcome.add(capture, rows)
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def check(batch: Batch, shared: Shared) -> Outcome:
+    """Checks the captures of a batch, one after the other."""
+    fsspec.config.conf.update(shared.storage)
+    found = ((capture, worker.read(capture, shared.options)) for capture in batch.captures)
+    return write(batch.part, shared, found)
