@@ -24,6 +24,7 @@ struct carry_capture_checker {
     struct carry_capture_summary *summary;
     struct reassembler *reassembler; /* NULL: not wanted */
     struct carry_capture_progress progress;
+    uint64_t related; /* the packet that options.related was called for last */
     bool no_memory, cancelled;
 };
 
@@ -95,8 +96,7 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_UNKNOWN_LINK});
         return;
     }
-    totals->packets++;
-    totals->bytes += packet->captured;
+    carry_totals_add(totals, packet);
     totals->without += count == 0;
     totals->deeper += fragment.deeper;
     if (__builtin_expect(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT && !fragment.version, 0))
@@ -156,7 +156,7 @@ static void add_finding(struct carry_capture_checker *checker, const struct plac
     const bool reports = options->finding && verdict_is_in(sum->verdict, options->listed);
     struct findings *kept = &checker->summary->findings;
     struct carry_capture_finding finding;
-    if (!reports && !carry_findings_want(kept, sum))
+    if ((!reports && !carry_findings_want(kept, sum)) || place->packet->number == checker->related)
         return;
     carry_finding_describe(&finding, place->whole, sum, evidence);
     finding.packet = place->packet;
@@ -180,14 +180,17 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
                        const struct carry_packet_sum *sum, struct evidence evidence) {
     struct carry_frame frame = carry_capture_frame(place->whole);
     struct carry_packet_sum known = *sum;
-    if (carry_summary_add_sender(checker->summary, &frame, sum) != sum->verdict) {
+    const bool alone = checker->options.alone;
+    if (carry_summary_add_sender(checker->summary, &frame, sum, alone) != sum->verdict) {
         carry_cause_leave(&known);
         evidence = carry_cause_left();
     }
     if (checker->options.timeline && carry_header_senders_is_alone(sum))
         add_time(checker, place->packet, known.verdict);
-    const enum carry_capture_cause cause = carry_flows_add(
-        checker->summary->flows, &frame, place->packet->number, &known, evidence.cause);
+    enum carry_capture_cause cause = evidence.cause;
+    if (!alone)
+        cause =
+            carry_flows_add(checker->summary->flows, &frame, place->packet->number, &known, cause);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
     if (is_listed(&checker->options, &known))
         add_finding(checker, place, &known, &evidence, cause);
@@ -259,7 +262,8 @@ static void finish_note(struct carry_capture_checker *checker,
         carry_summary_add_unknown(checker->summary, packet);
         break;
     case NOTE_FRAGMENT:
-        finish_fragment(checker, packet);
+        if (checker->reassembler)
+            finish_fragment(checker, packet);
         break;
     }
 }
@@ -286,12 +290,40 @@ static uint32_t refute_between(struct carry_capture_checker *checker, const stru
     return to;
 }
 
+/* --- A batch of packets that are judged alone --- */
+
+static bool is_related(const struct carry_capture_checker *checker,
+                       const struct carry_capture_packet *packet, const struct note *note) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    if (note->kind != NOTE_SUM)
+        return note->kind == NOTE_FRAGMENT;
+    return carry_flows_keeps(&note->sum, note->evidence.cause) ||
+           carry_header_senders_are_concerned(checker->summary->headers, &frame, &note->sum);
+}
+
+/* Before the first note of a packet: does any of its notes relate it to other packets? */
+static void relate(struct carry_capture_checker *checker, const struct batch *batch, size_t first) {
+    const struct note *notes = batch->notes;
+    const struct carry_capture_packet *packet = &batch->packets[notes[first].packet];
+    bool related = false;
+    if (first && notes[first - 1].packet == notes[first].packet)
+        return;
+    for (size_t i = first; i < batch->notes_count && notes[i].packet == notes[first].packet; i++)
+        related |= is_related(checker, packet, &notes[i]);
+    if (!related)
+        return;
+    checker->related = packet->number;
+    checker->cancelled = !checker->options.related(checker->options.user, packet);
+}
+
 static bool finish(void *context, const struct batch *batch) {
     struct carry_capture_checker *checker = context;
     uint32_t passed = 0;
     for (size_t i = 0; i < batch->notes_count && !checker->cancelled; i++) {
         const struct note *note = &batch->notes[i];
         passed = refute_between(checker, batch, passed, note->packet);
+        if (checker->options.related)
+            relate(checker, batch, i);
         finish_note(checker, &batch->packets[note->packet], note);
     }
     refute_between(checker, batch, passed, batch->count);
@@ -320,10 +352,11 @@ static bool watch(void *context, uint64_t packets) {
 
 static bool begin(struct carry_capture_checker *checker, struct carry_capture *capture,
                   struct carry_capture_summary *summary) {
-    const bool reassembles = !checker->options.no_reassembly;
+    const bool reassembles = !checker->options.no_reassembly && !checker->options.alone;
     checker->capture = capture;
     checker->summary = summary;
     checker->progress = (struct carry_capture_progress){0};
+    checker->related = 0;
     checker->no_memory = checker->cancelled = false;
     checker->reassembler = reassembles ? carry_reassembler_create(&checker->options.packet) : NULL;
     if (carry_summary_clear(summary, checker->options.kept) &&
@@ -343,6 +376,8 @@ static void settle(struct carry_capture_checker *checker) {
         memcpy(summary->reassembly, carry_reassembler_counts(checker->reassembler),
                sizeof summary->reassembly);
     }
+    if (checker->options.alone) /* what relate() remembers decides nothing here */
+        carry_header_senders_clear(summary->headers);
     carry_summary_settle(summary, checker->options.listed);
 }
 
@@ -413,6 +448,7 @@ static void set_options(struct carry_capture_checker *checker,
     own->wrong = own->wrong ? own->wrong : CARRY_CAPTURE_WRONG_VERDICTS;
     own->listed = own->listed ? own->listed : own->wrong;
     own->packets = own->packets ? own->packets : UINT64_MAX;
+    own->related = own->alone ? own->related : NULL;
     checker->selects = own->protocols;
     memset(checker->asked, !checker->selects, sizeof checker->asked);
     for (size_t i = 0; checker->selects && i < own->protocol_count; i++)

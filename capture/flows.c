@@ -228,7 +228,7 @@ static bool is_open(unsigned verdict, unsigned cause) {
            (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT);
 }
 
-static bool is_of_flow(const struct carry_packet_sum *sum, unsigned cause) {
+bool carry_flows_keeps(const struct carry_packet_sum *sum, unsigned cause) {
     return is_open(sum->verdict, cause) && sum->field_size == 2 && sum->version && !sum->quoted;
 }
 
@@ -293,7 +293,7 @@ enum carry_capture_cause carry_flows_add(struct flows *flows, const struct carry
                                          enum carry_capture_cause cause) {
     if (sum->verdict == CARRY_VERDICT_GOOD)
         add_good(flows, frame, sum);
-    return is_of_flow(sum, cause) ? add_bad(flows, frame, number, sum, cause) : cause;
+    return carry_flows_keeps(sum, cause) ? add_bad(flows, frame, number, sum, cause) : cause;
 }
 
 static bool is_open_to(const struct flows *flows, const struct carry_frame *frame, uint64_t number,
@@ -326,7 +326,8 @@ static const struct flow *flow_of(const struct flows *flows,
                                      .from_port = finding->from_port,
                                      .to_port = finding->to_port},
                             .protocol = finding->sum.protocol};
-    const uint16_t place = is_of_flow(&finding->sum, finding->cause) ? find(flows, &key) : NO_FLOW;
+    const uint16_t place =
+        carry_flows_keeps(&finding->sum, finding->cause) ? find(flows, &key) : NO_FLOW;
     return place == NO_FLOW ? NULL : &flows->list[place];
 }
 

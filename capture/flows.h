@@ -36,6 +36,9 @@ enum carry_capture_cause carry_flows_add(struct flows *flows, const struct carry
                                          uint64_t number, const struct carry_packet_sum *sum,
                                          enum carry_capture_cause cause);
 
+/* Does carry_flows_add() keep a sum with this cause: is it a bad one of the flow kind? */
+bool carry_flows_keeps(const struct carry_packet_sum *sum, unsigned cause);
+
 /* Are there any? */
 bool carry_flows_any(const struct flows *flows);
 

@@ -47,7 +47,8 @@ struct pcapng {
     struct interface *interfaces; /* of this section */
     uint32_t count;
     uint32_t capacity;
-    uint8_t *flags; /* of the packet that was read last, in the window; NULL: it has none */
+    uint64_t descriptions; /* sections and interfaces of the capture so far */
+    uint8_t *flags;        /* of the packet that was read last, in the window; NULL: it has none */
 };
 
 /* Bytes in memory. */

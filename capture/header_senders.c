@@ -89,21 +89,39 @@ bool carry_header_senders_is_alone(const struct carry_packet_sum *sum) {
     return sum->protocol == CARRY_PROTOCOL_IP && sum->verdict == CARRY_VERDICT_BAD && !sum->stored;
 }
 
+static bool is_left(const struct carry_packet_sum *sum) {
+    return sum->verdict == CARRY_VERDICT_PARTIAL && sum->cause == CARRY_CAUSE_HEADER;
+}
+
+static const uint8_t *address_of(const struct carry_frame *frame,
+                                 const struct carry_packet_sum *sum) {
+    return (const uint8_t *)frame->data + sum->network_offset + 12;
+}
+
 const struct header_sender *carry_header_senders_add(struct header_senders *senders,
                                                      const struct carry_frame *frame,
                                                      const struct carry_packet_sum *sum) {
-    bool alone = carry_header_senders_is_alone(sum);
-    bool left = sum->verdict == CARRY_VERDICT_PARTIAL && sum->cause == CARRY_CAUSE_HEADER;
+    const bool alone = carry_header_senders_is_alone(sum), left = is_left(sum);
     if (!alone && !left)
         return NULL;
-    struct header_sender *sender =
-        use(senders, (const uint8_t *)frame->data + sum->network_offset + 12);
+    struct header_sender *sender = use(senders, address_of(frame, sum));
     if (!sender)
         return NULL;
     sender->leaves |= left;
     sender->alone += alone;
     sender->early += alone && !sender->leaves;
     return sender;
+}
+
+bool carry_header_senders_are_concerned(struct header_senders *senders,
+                                        const struct carry_frame *frame,
+                                        const struct carry_packet_sum *sum) {
+    if (carry_header_senders_is_alone(sum))
+        return true;
+    if (!is_left(sum) || carry_header_senders_leaves(senders, address_of(frame, sum)))
+        return false;
+    carry_header_senders_add(senders, frame, sum);
+    return true;
 }
 
 void carry_header_senders_add_link(struct header_senders *senders,

@@ -46,6 +46,14 @@ const struct header_sender *carry_header_senders_add(struct header_senders *send
                                                      const struct carry_frame *frame,
                                                      const struct carry_packet_sum *sum);
 
+/*
+ * Does a sum of a frame depend on what other frames of its sender tell, or tell something new for
+ * theirs? Remembers the latter.
+ */
+bool carry_header_senders_are_concerned(struct header_senders *senders,
+                                        const struct carry_frame *frame,
+                                        const struct carry_packet_sum *sum);
+
 /* The link headers in front of the lone header of this sender that was added last. */
 void carry_header_senders_add_link(struct header_senders *senders,
                                    const struct header_sender *sender,

@@ -102,6 +102,7 @@ static int add_interface(struct carry_capture *capture, const struct block *bloc
         capture->input.error = ENOMEM;
         return carry_format_cut(capture, "interface block", block->size);
     }
+    capture->pcapng.descriptions++;
     *interface = (struct interface){
         .linktype = load16(block->body, capture->swap),
         .snaplen = load32(block->body + 4, capture->swap),
@@ -291,6 +292,7 @@ static bool begin_section(struct carry_capture *capture, uint32_t magic) {
     else if (magic != PCAPNG_SECTION_MAGIC)
         return false;
     capture->pcapng.count = 0;
+    capture->pcapng.descriptions++;
     return true;
 }
 

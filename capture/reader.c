@@ -237,6 +237,7 @@ int carry_capture_rewind(struct carry_capture *capture) {
     capture->swap = false;
     capture->record = capture->packets = 0;
     capture->pcapng.count = 0;
+    capture->pcapng.descriptions = 0;
     capture->error = (struct carry_capture_error){0};
     return CARRY_OK;
 }
@@ -285,6 +286,14 @@ uint64_t carry_capture_size(const struct carry_capture *capture) {
 
 uint64_t carry_capture_position(const struct carry_capture *capture) {
     return carry_input_offset(capture->unpack ? &capture->packed : &capture->input);
+}
+
+uint64_t carry_capture_offset(const struct carry_capture *capture) {
+    return carry_input_offset(&capture->input);
+}
+
+uint64_t carry_capture_descriptions(const struct carry_capture *capture) {
+    return capture->pcapng.descriptions;
 }
 
 int carry_capture_descriptor(const struct carry_capture *capture) {

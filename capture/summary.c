@@ -69,6 +69,10 @@ static void merge_totals(struct carry_capture_totals *into,
     into->unselected += from->unselected;
     if (from->longest_cut > into->longest_cut)
         into->longest_cut = from->longest_cut;
+    if (from->first_ns - 1 < into->first_ns - 1) /* 0: not known */
+        into->first_ns = from->first_ns;
+    if (from->last_ns > into->last_ns)
+        into->last_ns = from->last_ns;
 }
 
 void carry_tally_merge(struct tally *into, const struct tally *from) {
@@ -133,8 +137,9 @@ bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings)
 /* A header that stands alone waits for the end of the capture, unless there is no room for that. */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_frame *frame,
-                                  const struct carry_packet_sum *sum) {
-    const struct header_sender *waiting = carry_header_senders_add(summary->headers, frame, sum);
+                                  const struct carry_packet_sum *sum, bool alone) {
+    const struct header_sender *waiting =
+        alone ? NULL : carry_header_senders_add(summary->headers, frame, sum);
     struct sender who = {.count = 1};
     who.key.link = *carry_sender_link(&summary->link, frame, sum->network_offset);
     if (waiting && carry_header_senders_is_alone(sum)) {
@@ -165,8 +170,7 @@ static void add_unknown(struct carry_capture_summary *summary, uint32_t linktype
 void carry_summary_add_unknown(struct carry_capture_summary *summary,
                                const struct carry_capture_packet *packet) {
     struct carry_capture_totals *totals = &summary->tally.totals;
-    totals->packets++;
-    totals->bytes += packet->captured;
+    carry_totals_add(totals, packet);
     totals->unknown_links++;
     add_unknown(summary, packet->linktype, 1);
 }

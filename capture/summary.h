@@ -59,6 +59,17 @@ static inline bool carry_tally_add(struct tally *tally, const struct carry_packe
     return __builtin_expect(sum->verdict == CARRY_VERDICT_GOOD, 1);
 }
 
+/* Counts a packet, except what it holds. A time of 0, which is not known, is never the earliest. */
+static inline void carry_totals_add(struct carry_capture_totals *totals,
+                                    const struct carry_capture_packet *packet) {
+    totals->packets++;
+    totals->bytes += packet->captured;
+    if (packet->time_ns - 1 < totals->first_ns - 1)
+        totals->first_ns = packet->time_ns;
+    if (packet->time_ns > totals->last_ns)
+        totals->last_ns = packet->time_ns;
+}
+
 /* Counts what is said of a sum that is not good, which the frame holds, or completed the datagram
    of. */
 void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
@@ -74,11 +85,12 @@ bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings)
 
 /*
  * Remembers the sender of a sum with verdict_is_finding(). Returns the verdict by all that was
- * seen so far: it differs from the sum's own where a header is left to its sender's network card.
+ * seen so far: it differs from the sum's own where a header is left to its sender's network card,
+ * unless frames are judged `alone`.
  */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_frame *frame,
-                                  const struct carry_packet_sum *sum);
+                                  const struct carry_packet_sum *sum, bool alone);
 
 /* Counts one packet of a link type that the walk does not know. */
 void carry_summary_add_unknown(struct carry_capture_summary *summary,

@@ -275,6 +275,202 @@ static void test_timeline(const struct bytes *bytes, const struct bytes *long_on
     carry_capture_summary_free(merged);
 }
 
+static void test_times(const struct bytes *long_one, unsigned copies) {
+    const uint64_t first = UINT64_C(1700000000000000001), packets = copies * CAPTURE_PACKETS;
+    const struct carry_capture_packet unknown = {.data = (const uint8_t *)"", .number = 1};
+    const struct carry_capture_totals *totals;
+    struct carry_capture_checker *checker;
+    struct carry_capture_summary *summary, *merged = carry_capture_summary_create();
+    bool ok = true;
+    carry_capture_checker_create(NULL, &checker);
+    carry_capture_checker_begin(checker, merged);
+    carry_capture_checker_add(checker, &unknown, 1);
+    carry_capture_checker_end(checker);
+    carry_capture_checker_free(checker);
+    totals = carry_capture_totals(merged);
+    tap_ok(totals->packets == 1 && !totals->first_ns && !totals->last_ns, "a time is not known");
+    for (uint32_t threads = 1; threads <= 4 && ok; threads++) {
+        const struct carry_capture_check_options options = {.threads = threads};
+        ok = check(long_one, &options, &summary) == CARRY_OK;
+        totals = carry_capture_totals(summary);
+        ok &= totals->first_ns == first && totals->last_ns == first + packets - 1 &&
+              totals->packets == packets;
+        carry_capture_summary_merge(merged, summary);
+        carry_capture_summary_free(summary);
+    }
+    totals = carry_capture_totals(merged);
+    tap_ok(ok && totals->first_ns == first && totals->last_ns == first + packets - 1,
+           "the earliest and the latest time, merged too");
+    carry_capture_summary_free(merged);
+}
+
+/* --- Packets that are judged alone --- */
+
+/* Packets that are related to others, kept. */
+struct relatives {
+    struct carry_capture_packet packets[CAPTURE_PACKETS];
+    uint8_t data[CAPTURE_PACKETS][256];
+    unsigned count;
+    unsigned cancels_at; /* the packet, from 1, at which to cancel; 0: none */
+};
+
+static bool relate(void *user, const struct carry_capture_packet *packet) {
+    struct relatives *relatives = user;
+    struct carry_capture_packet *kept = &relatives->packets[relatives->count];
+    *kept = *packet;
+    kept->data = memcpy(relatives->data[relatives->count++], packet->data, packet->captured);
+    return relatives->count != relatives->cancels_at;
+}
+
+/* What adds up: every count of a summary. */
+struct sums {
+    int64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
+    int64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
+    int64_t causes[CARRY_PROTOCOL_COUNT][CARRY_CAPTURE_CAUSE_COUNT];
+    int64_t packets, bytes, without;
+};
+
+static void add_up(struct sums *sums, const struct carry_capture_summary *summary, int sign) {
+    const struct carry_capture_totals *totals = carry_capture_totals(summary);
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        for (unsigned i = 0; i < CARRY_VERDICT_COUNT; i++)
+            sums->counts[protocol][i] += sign * (int64_t)carry_capture_count(summary, protocol, i);
+        for (unsigned i = 0; i < CARRY_REASON_COUNT; i++)
+            sums->reasons[protocol][i] +=
+                sign * (int64_t)carry_capture_reason_count(summary, protocol, i);
+        for (unsigned i = 0; i < CARRY_CAPTURE_CAUSE_COUNT; i++)
+            sums->causes[protocol][i] +=
+                sign * (int64_t)carry_capture_cause_count(summary, protocol, i);
+    }
+    sums->packets += sign * (int64_t)totals->packets;
+    sums->bytes += sign * (int64_t)totals->bytes;
+    sums->without += sign * (int64_t)totals->without;
+}
+
+/* Checks packets from number `from` on, and before number `to`, of those that a capture has. */
+static void add_part(struct sums *sums, const struct bytes *bytes, struct relatives *relatives,
+                     uint64_t from, uint64_t to) {
+    const struct carry_capture_check_options options = {
+        .alone = true, .related = relate, .user = relatives};
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    struct carry_capture_checker *checker;
+    const struct carry_capture_packet *packet;
+    struct feed feed = feed_of(bytes);
+    struct carry_capture *capture = open_feed(&feed);
+    carry_capture_checker_create(&options, &checker);
+    carry_capture_checker_begin(checker, summary);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET)
+        if (packet->number >= from && packet->number < to)
+            carry_capture_checker_add(checker, packet, 1);
+    carry_capture_checker_end(checker);
+    add_up(sums, summary, 1);
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+    carry_capture_close(capture);
+}
+
+static void add_relatives(struct sums *sums, const struct relatives *relatives, bool alone,
+                          int sign) {
+    const struct carry_capture_check_options options = {.alone = alone};
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    struct carry_capture_checker *checker;
+    carry_capture_checker_create(&options, &checker);
+    carry_capture_checker_begin(checker, summary);
+    carry_capture_checker_add(checker, relatives->packets, relatives->count);
+    carry_capture_checker_end(checker);
+    add_up(sums, summary, sign);
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+}
+
+static void test_parts(const struct bytes *bytes) {
+    struct carry_capture_summary *summary;
+    struct sums whole = {0};
+    bool ok = check(bytes, NULL, &summary) == CARRY_OK;
+    add_up(&whole, summary, 1);
+    carry_capture_summary_free(summary);
+    for (uint64_t cut = 1; cut <= CAPTURE_PACKETS + 1 && ok; cut++) {
+        struct relatives relatives = {.count = 0};
+        struct sums sums = {0};
+        add_part(&sums, bytes, &relatives, 1, cut);
+        add_part(&sums, bytes, &relatives, cut, CAPTURE_PACKETS + 1);
+        add_relatives(&sums, &relatives, true, -1);
+        add_relatives(&sums, &relatives, false, 1);
+        ok = memcmp(&sums, &whole, sizeof sums) == 0;
+    }
+    tap_ok(ok, "parts add up to the whole, once what is related was judged together");
+}
+
+static void test_alone(const struct bytes *bytes) {
+    static const uint64_t related[] = {2, 3, 5, 6, 7, 9};
+    struct relatives relatives = {.count = 0};
+    struct carry_capture_check_options options = {
+        .alone = true, .related = relate, .kept = 9, .threads = 2, .user = &relatives};
+    struct carry_capture_summary *summary;
+    bool ok = check(bytes, &options, &summary) == CARRY_OK &&
+              relatives.count == sizeof related / sizeof *related;
+    for (unsigned i = 0; i < relatives.count && ok; i++)
+        ok = relatives.packets[i].number == related[i];
+    tap_ok(ok, "packets that are related to others");
+    tap_ok(carry_capture_kept(summary, 0)->number == 4 && !carry_capture_kept(summary, 1),
+           "their findings are left out");
+    carry_capture_summary_free(summary);
+    options.related = NULL;
+    check(bytes, &options, &summary);
+    tap_ok(carry_capture_count(summary, IP, CARRY_VERDICT_BAD) == 1 &&
+               carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_ZERO) == 1 &&
+               carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE) == 2 &&
+               !carry_capture_totals(summary)->reassembled &&
+               carry_capture_kept(summary, 0)->number == 2 &&
+               carry_capture_kept(summary, 2)->number == 6,
+           "packets that are judged alone");
+    carry_capture_summary_free(summary);
+    relatives = (struct relatives){.cancels_at = 3};
+    options.related = relate;
+    ok = check(bytes, &options, &summary) == CARRY_ERROR_CANCELLED && relatives.count == 3;
+    carry_capture_summary_free(summary);
+    options.alone = false;
+    relatives.count = 0;
+    ok &= check(bytes, &options, &summary) == CARRY_OK && !relatives.count;
+    carry_capture_summary_free(summary);
+    tap_ok(ok, "cancelled at a related packet; without `alone` there is none");
+}
+
+/* --- How far it was read --- */
+
+struct reader {
+    const struct carry_capture *capture;
+    uint64_t offset, descriptions;
+};
+
+static bool read_on(void *user, const struct carry_capture_progress *progress) {
+    struct reader *reader = user;
+    (void)progress;
+    reader->offset = carry_capture_offset(reader->capture);
+    reader->descriptions = carry_capture_descriptions(reader->capture);
+    return true;
+}
+
+static void test_offset(const struct bytes *bytes) {
+    struct bytes packed = make_gzip(bytes);
+    struct feed feed = feed_of(&packed);
+    struct carry_capture *capture = open_feed(&feed);
+    struct reader reader = {.capture = capture};
+    const struct carry_capture_check_options options = {.progress = read_on, .user = &reader};
+    struct carry_capture_summary *summary;
+    bool ok = !carry_capture_offset(capture) && !carry_capture_descriptions(capture);
+    ok &= carry_capture_check(capture, &options, &summary) == CARRY_OK &&
+          reader.offset == bytes->size && carry_capture_position(capture) == packed.size;
+    tap_ok(ok, "bytes that were unpacked");
+    tap_ok(reader.descriptions == 3, "a section and two interfaces: %llu",
+           (unsigned long long)reader.descriptions);
+    carry_capture_rewind(capture);
+    tap_ok(!carry_capture_offset(capture) && !carry_capture_descriptions(capture), "rewound");
+    carry_capture_summary_free(summary);
+    carry_capture_close(capture);
+    bytes_free(&packed);
+}
+
 /* --- Threads, pieces, cuts --- */
 
 static bool is_same(const struct carry_capture_summary *a, const struct carry_capture_summary *b) {
@@ -631,6 +827,10 @@ int main(void) {
     test_early();
     test_selection(&bytes);
     test_timeline(&bytes, &long_one);
+    test_times(&long_one, copies);
+    test_parts(&bytes);
+    test_alone(&bytes);
+    test_offset(&bytes);
     test_threads(&long_one, copies);
     test_pieces(&bytes, effort->stride);
     test_cuts(&bytes, effort->stride);

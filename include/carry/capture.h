@@ -143,6 +143,16 @@ CARRY_API uint64_t carry_capture_size(const struct carry_capture *capture);
 /* Bytes of the file that were read so far. */
 CARRY_API uint64_t carry_capture_position(const struct carry_capture *capture);
 
+/*
+ * Bytes of the capture, uncompressed, that were read so far: what bounds how much is unpacked. This
+ * function and carry_capture_descriptions() may be called by callbacks too.
+ */
+CARRY_API uint64_t carry_capture_offset(const struct carry_capture *capture);
+
+/* pcapng blocks read so far that say how to read others: sections and interfaces. Other formats: 0.
+ */
+CARRY_API uint64_t carry_capture_descriptions(const struct carry_capture *capture);
+
 /* The descriptor of a capture that was opened by path or descriptor; -1 for others. */
 CARRY_API int carry_capture_descriptor(const struct carry_capture *capture);
 
@@ -327,6 +337,16 @@ typedef bool carry_capture_finding_fn(void *user, const struct carry_capture_fin
 typedef bool carry_capture_select_fn(void *user, const struct carry_capture_packet *packet);
 
 /*
+ * Called, with options->alone, for each packet whose results depend on other packets, or on which
+ * those of others depend: it holds a fragment, or a bad checksum that may have a cause by flow, or
+ * an IPv4 header's sum of 0 that is bad by its own frame, or it is the first packet that shows that
+ * its sender leaves such sums to a network card. Its findings are neither reported nor kept. To be
+ * checked again, with those of other parts of the capture. Good checksums of flows are not
+ * reported. Returns false to cancel.
+ */
+typedef bool carry_capture_related_fn(void *user, const struct carry_capture_packet *packet);
+
+/*
  * A faster replacement for carry_packet_check_fragment(): functions made at run time, or a device.
  * Each worker, the calling thread included, has its own state. All functions must be given.
  */
@@ -361,11 +381,15 @@ struct carry_capture_check_options {
     const struct carry_capture_judge *judge; /* NULL: none */
     bool no_reassembly;                      /* do not reassemble fragmented datagrams */
     bool timeline;                           /* count verdicts over time: carry_capture_span() */
+    bool alone;                              /* judge each packet by itself: no reassembly, no cause
+                                                by flow, no IPv4 header's 0 by its sender. Then the
+                                                counts of parts of a capture add up */
     carry_capture_finding_fn *finding;       /* NULL: not called */
     carry_capture_progress_fn *progress;     /* NULL: not called */
     void *user;                              /* for the callbacks */
     carry_capture_select_fn *select;         /* NULL: all packets are selected */
-    uint64_t reserved[7];
+    carry_capture_related_fn *related;       /* NULL: not called */
+    uint64_t reserved[6];
 };
 
 #define CARRY_CAPTURE_THREADS_MAX 256u
@@ -457,6 +481,8 @@ struct carry_capture_totals {
     uint64_t unselected;    /* packets that options->select left out; not among the others */
     uint64_t left_without; /* packets whose flags say that a checksum was left (SUM_LEFT), and whose
                               checksums are all good or bad; no fragments */
+    uint64_t first_ns;     /* the earliest time of a packet, */
+    uint64_t last_ns;      /* and the latest; 0: no packet has one that is known */
 };
 
 /* The link header before a sender's IP header; in a tunnel, the inner one. */
