@@ -38,6 +38,18 @@ def many(count: int) -> bytes:
     return capture[:24] + capture[24:] * count
 
 
+def fragments() -> list[bytes]:
+    """Of a UDP datagram with a bad sum."""
+    import captures
+
+    whole, frames = captures.packet(captures.UDP, bytes(24), sums="bad"), []
+    for start, place in ((20, 0x2000), (36, 2)):
+        ip = captures.network("10.0.0.5", "10.0.0.9", captures.UDP, whole[start : start + 16])
+        ip = captures.put16(captures.put16(ip, 6, place), 10, 0)
+        frames.append(captures.ethernet(captures.put16(ip, 10, captures.finish(ip[:20]))))
+    return frames
+
+
 EXAMPLES = sorted((SOURCE / "examples").glob("*.pcap*"))
 CORPUS = Path(os.environ.get("CARRY_CORPUS", SOURCE.parent / "shared/captures"))
 

@@ -20,7 +20,7 @@ from typing import Any
 import captures
 import libcarry
 import pytest
-from conftest import EXAMPLES, SOURCE, Script, corpus, many
+from conftest import EXAMPLES, SOURCE, Script, corpus, fragments, many
 from libcarry import _carry
 
 BROKEN = SOURCE / "examples/broken.pcap"
@@ -92,16 +92,6 @@ def test_options(tool_json: ToolJson) -> None:
         assert libcarry.check(BROKEN, threads=threads).to_dict() == tool_json(
             "check", "--json", BROKEN
         )
-
-
-def fragments() -> list[bytes]:
-    """Of a UDP datagram with a bad sum."""
-    whole, frames = captures.packet(captures.UDP, bytes(24), sums="bad"), []
-    for start, place in ((20, 0x2000), (36, 2)):
-        ip = captures.network("10.0.0.5", "10.0.0.9", captures.UDP, whole[start : start + 16])
-        ip = captures.put16(captures.put16(ip, 6, place), 10, 0)
-        frames.append(captures.ethernet(captures.put16(ip, 10, captures.finish(ip[:20]))))
-    return frames
 
 
 def test_options_of_the_walk() -> None:

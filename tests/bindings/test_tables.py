@@ -86,11 +86,24 @@ def test_files_and_counts(report: libcarry.Report) -> None:
         "damage_offset": None,
         "damage_reason": None,
         "version": libcarry.__version__,
+        "first_time": row["first_time"],
+        "last_time": row["last_time"],
     }
     cut = libcarry.check(BROKEN.read_bytes()[:500], on_damage="report")
     (row,) = cut.to_arrow("files").to_pylist()
     assert (row["status"], row["damage_offset"], row["size"]) == ("damaged", 488, 500)
     assert row["damage_reason"] == cut.damage.reason
+
+
+def test_times() -> None:
+    frame = captures.ethernet(captures.packet(captures.UDP))
+    seconds = (1_700_000_005, 0, 1_700_000_001, 1_700_000_003)
+    records = [captures.Record(frame, seconds=second) for second in seconds]
+    table = libcarry.check(captures.pcap(records)).to_arrow("files")
+    first, last = (table[name].cast("int64")[0].as_py() for name in ("first_time", "last_time"))
+    assert (first, last) == (1_700_000_001 * 10**9, 1_700_000_005 * 10**9)
+    (row,) = libcarry.check(captures.pcap(records[1:2])).to_arrow("files").to_pylist()
+    assert (row["packets"], row["first_time"], row["last_time"]) == (1, None, None)
 
 
 def add_up(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, int]]:

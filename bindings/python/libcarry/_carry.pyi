@@ -146,6 +146,18 @@ class Capture:
         raises: bool,
         /,
     ) -> Result: ...
+    def check_part(
+        self,
+        wrong: int,
+        listed: int,
+        kept: int,
+        flags: int,
+        most: int,
+        progress: Progress | None,
+        /,
+    ) -> tuple[Result, bytes | None]: ...
+    def offset(self) -> int: ...
+    def descriptions(self) -> int: ...
     def batch(self, packets: int, size: int, /) -> tuple[Any, ...] | None: ...
     def fix(
         self,
@@ -165,6 +177,19 @@ def open_object(
     read: Callable[[int], Buffer], name: str, rewind: Callable[[], object] | None, size: int, /
 ) -> Capture: ...
 def is_capture_name(name: str, /) -> bool: ...
+
+# --- parts.c ---
+
+def check_related(
+    parts: list[tuple[Buffer, int, int]],
+    wrong: int,
+    listed: int,
+    kept: int,
+    flags: int,
+    alone: bool,
+    name: str,
+    /,
+) -> Result: ...
 
 # --- result.c ---
 

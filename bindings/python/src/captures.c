@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "errors.h"
+#include "heap.h"
+#include "parts.h"
 #include "result.h"
 
 #include "capture/fix_report.h"
@@ -30,6 +32,7 @@ struct capture {
     PyThreadState *thread;         /* that called it, while it has no GIL */
     PyObject *error[KEPT];         /* what a callback raised */
     PyObject *progress;            /* to be called, or NULL */
+    struct relatives *relatives;   /* to be added to by take_related() */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
     int descriptor;                /* of the same, or -1 */
     uint64_t last;                 /* when progress was last looked at, in ns */
@@ -379,18 +382,83 @@ static PyObject *capture_check(PyObject *object, PyObject *arguments) {
     return found ? checked(self, module_state_of(Py_TYPE(object)), found, code, raises) : NULL;
 }
 
+/* --- Checking a part of a capture --- */
+
+static bool take_related(void *user, const struct carry_capture_packet *packet) {
+    return relatives_add(((struct capture *)user)->relatives, packet);
+}
+
+/* What was found, and the related packets; None: there was no room for them. */
+static PyObject *part_tuple(PyObject *result, const struct relatives *relatives) {
+    if (!result)
+        return NULL;
+    if (relatives->is_full)
+        return Py_BuildValue("(NO)", result, Py_None);
+    return Py_BuildValue("(Ny#)", result, relatives->heap.size ? relatives->heap.data : "",
+                         (Py_ssize_t)relatives->heap.size);
+}
+
+/* check_part(wrong, listed, kept, flags, most bytes of related packets, progress): each packet
+   alone, in this thread. */
+static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
+    struct capture *self = (struct capture *)object;
+    struct carry_capture_check_options options = {.threads = 1,
+                                                  .alone = true,
+                                                  .progress = take_progress,
+                                                  .related = take_related,
+                                                  .user = self};
+    struct relatives relatives = {0};
+    PyObject *progress;
+    Py_ssize_t most;
+    int code;
+    if (!PyArg_ParseTuple(arguments, "IIIInO", &options.wrong, &options.listed, &options.kept,
+                          &options.packet.flags, &most, &progress) ||
+        !is_free(self))
+        return NULL;
+    relatives.most = (size_t)most;
+    self->progress = progress == Py_None ? NULL : progress;
+    self->relatives = &relatives;
+    struct found *found = run_check(self, &options, &code);
+    self->progress = NULL;
+    self->relatives = NULL;
+    if (relatives.is_full && !self->error[0])
+        code = CARRY_OK; /* not CANCELLED */
+    PyObject *result =
+        found ? checked(self, module_state_of(Py_TYPE(object)), found, code, false) : NULL;
+    PyObject *tuple = part_tuple(result, &relatives);
+    free(relatives.heap.data);
+    return tuple;
+}
+
+/* --- How far it was read: also while a callback runs --- */
+
+typedef uint64_t count_fn(const struct carry_capture *capture);
+
+static PyObject *count_read(PyObject *object, count_fn *count) {
+    const struct capture *self = (const struct capture *)object;
+    if (!self->capture) {
+        is_free(self);
+        return NULL;
+    }
+    return PyLong_FromUnsignedLongLong(count(self->capture));
+}
+
+static PyObject *capture_offset(PyObject *self, PyObject *none) {
+    (void)none;
+    return count_read(self, carry_capture_offset);
+}
+
+static PyObject *capture_descriptions(PyObject *self, PyObject *none) {
+    (void)none;
+    return count_read(self, carry_capture_descriptions);
+}
+
 /* --- Packets --- */
 
 /* What a batch holds of each packet, beside its bytes: one array for each. */
 enum { OFFSETS, SIZES, WIRES, NUMBERS, TIMES, LINKTYPES, ARRAYS };
 
 static const char formats[ARRAYS] = {'Q', 'I', 'I', 'Q', 'Q', 'I'};
-
-/* Memory that grows at its end. */
-struct heap {
-    void *data;
-    size_t size, room;
-};
 
 struct batch {
     struct heap bytes;
@@ -400,28 +468,12 @@ struct batch {
 };
 
 /* False without memory. */
-static bool append(struct heap *heap, const void *bytes, size_t size) {
-    if (size > heap->room - heap->size) {
-        const size_t room = 2 * (heap->size + size);
-        void *more = realloc(heap->data, room);
-        if (!more)
-            return false;
-        heap->data = more;
-        heap->room = room;
-    }
-    if (size)
-        memcpy((char *)heap->data + heap->size, bytes, size);
-    heap->size += size;
-    return true;
-}
-
-/* False without memory. */
 static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
     const struct carry_frame frame = carry_capture_frame(packet);
     const uint64_t values[ARRAYS] = {batch->bytes.size, frame.captured,  frame.wire,
                                      packet->number,    packet->time_ns, packet->linktype};
-    if (!append(&batch->bytes, frame.data, frame.captured) ||
-        !append(&batch->values, values, sizeof values))
+    if (!heap_append(&batch->bytes, frame.data, frame.captured) ||
+        !heap_append(&batch->values, values, sizeof values))
         return false;
     batch->count++;
     return true;
@@ -636,6 +688,9 @@ static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
 
 static PyMethodDef methods[] = {
     {"check", capture_check, METH_VARARGS, NULL},
+    {"check_part", capture_check_part, METH_VARARGS, NULL},
+    {"offset", capture_offset, METH_NOARGS, NULL},
+    {"descriptions", capture_descriptions, METH_NOARGS, NULL},
     {"batch", capture_batch, METH_VARARGS, NULL},
     {"fix", capture_fix, METH_VARARGS, NULL},
     {"close", capture_close, METH_NOARGS, NULL},

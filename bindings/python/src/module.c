@@ -58,7 +58,8 @@ static bool add_names(PyObject *module) {
 static int execute(PyObject *module) {
     struct module_state *state = module_state(module);
     text_use_colours(COLOURS_NEVER);
-    PyMethodDef *const methods[] = {sum_methods, packet_methods, capture_methods, table_methods};
+    PyMethodDef *const methods[] = {sum_methods, packet_methods, capture_methods, part_methods,
+                                    table_methods};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (PyModule_AddFunctions(module, methods[i]) < 0)
             return -1;

@@ -38,7 +38,8 @@ struct module_state *module_state(PyObject *module);
 struct module_state *module_state_of(PyTypeObject *type);
 
 /* The functions of each file, ended by a row of zeros; added to the module by module.c. */
-extern PyMethodDef sum_methods[], packet_methods[], capture_methods[], table_methods[];
+extern PyMethodDef sum_methods[], packet_methods[], capture_methods[], part_methods[],
+    table_methods[];
 
 /* Make the types of each file; false with an exception set. */
 bool packet_types(PyObject *module, struct module_state *state);

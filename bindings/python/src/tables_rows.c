@@ -16,6 +16,11 @@ static void put_number_or_null(struct cell *cell, bool is_known, uint64_t number
     cell->number = number;
 }
 
+/* 0 is not known; Arrow's times are signed. */
+static void put_time(struct cell *cell, uint64_t time_ns) {
+    put_number_or_null(cell, time_ns && time_ns <= INT64_MAX, time_ns);
+}
+
 /* NULL is null. */
 static void put_text(struct cell *cell, const char *text) {
     cell->is_null = !text;
@@ -81,6 +86,14 @@ static void put_files_damage_reason(struct cell *cell, const struct row *row) {
 static void put_files_version(struct cell *cell, const struct row *row) {
     (void)row;
     put_text(cell, carry_version_text());
+}
+
+static void put_files_first_time(struct cell *cell, const struct row *row) {
+    put_time(cell, carry_capture_totals(row->found->summary)->first_ns);
+}
+
+static void put_files_last_time(struct cell *cell, const struct row *row) {
+    put_time(cell, carry_capture_totals(row->found->summary)->last_ns);
 }
 
 static bool files_row(struct row *row, size_t index) {
@@ -176,8 +189,7 @@ static void put_findings_frame_number(struct cell *cell, const struct row *row) 
 }
 
 static void put_findings_frame_time(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->finding->time_ns && row->finding->time_ns <= INT64_MAX,
-                       row->finding->time_ns);
+    put_time(cell, row->finding->time_ns);
 }
 
 static void put_findings_protocol(struct cell *cell, const struct row *row) {
