@@ -335,6 +335,19 @@ static Py_ssize_t protocols_of(PyObject *tuple, enum carry_protocol *protocols) 
     return count < CARRY_PROTOCOL_COUNT ? count : CARRY_PROTOCOL_COUNT;
 }
 
+/* carry_capture_check(), with the summary of an earlier one. */
+static int check_again(struct carry_capture *capture,
+                       const struct carry_capture_check_options *options,
+                       struct carry_capture_summary **summary) {
+    struct carry_capture_checker *checker;
+    int code = carry_capture_checker_create(options, &checker);
+    *summary = checker ? found_summary() : carry_capture_summary_create();
+    if (checker && *summary)
+        code = carry_capture_checker_run(checker, capture, *summary);
+    carry_capture_checker_free(checker);
+    return code;
+}
+
 static struct found *run_check(struct capture *self,
                                const struct carry_capture_check_options *options, int *code) {
     struct carry_capture_summary *summary;
@@ -343,7 +356,7 @@ static struct found *run_check(struct capture *self,
     if (!name)
         return NULL;
     begin(self);
-    *code = carry_capture_check(self->capture, options, &summary);
+    *code = check_again(self->capture, options, &summary);
     end(self);
     struct found *found = summary ? found_create(summary, name) : NULL;
     if (!found) {

@@ -20,6 +20,9 @@ struct found {
     char name[];
 };
 
+/* A summary for carry_capture_checker_run(), which clears it; NULL without memory. */
+struct carry_capture_summary *found_summary(void);
+
 /* Takes the summary over, also on failure; NULL without memory. */
 struct found *found_create(struct carry_capture_summary *summary, const char *name);
 struct found *found_use(struct found *found);

@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -18,6 +19,8 @@ import ray
 _SCHEMA = pyarrow.schema([("call", pyarrow.int64()), ("result", pyarrow.binary())])
 # How often the engine repeats a call whose worker or machine ended. An audit then repeats it alone.
 _RETRIES = 2
+_ASKS = 10
+_ASK_SECONDS = 0.2
 
 
 @contextmanager
@@ -65,9 +68,27 @@ def cores() -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-def ask(function: Callable[[], Any]) -> Any:  # noqa: ANN401
-    """Calls a function on some machine. Raises what it raises."""
-    return ray.get(ray.remote(function).options(num_cpus=1, max_retries=_RETRIES).remote())
+def _asked(function: Callable[[], Any]) -> tuple[Any, int]:
+    import ray.data  # noqa: F401  as calls need it
+
+    time.sleep(_ASK_SECONDS)  # so that others start, too
+    return function(), os.getpid()
+
+
+def ask(function: Callable[[], Any]) -> set[Any]:
+    """Calls a function in workers, until those of this machine have all started, or in some worker of
+    a cluster. Returns what it returned. Raises what it raises."""
+    remote = ray.remote(_asked).options(num_cpus=1, max_retries=_RETRIES)
+    wanted = min(cores(), os.cpu_count() or 1)
+    answers: set[Any] = set()
+    workers: set[int] = set()
+    for _ in range(_ASKS):
+        for answer, worker in ray.get([remote.remote(function) for _ in range(wanted)]):
+            answers.add(answer)
+            workers.add(worker)
+        if len(workers) >= wanted:
+            break
+    return answers
 
 
 def _configure() -> None:
@@ -78,6 +99,7 @@ def _configure() -> None:
     context.enable_operator_progress_bars = False
     context.execution_options.preserve_order = False
     context.print_on_execution_start = False
+    context.op_resource_reservation_enabled = False  # for other operators: there are none
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 

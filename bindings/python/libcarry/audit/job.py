@@ -278,11 +278,12 @@ def _absolute(out: str) -> str:
 def _probe() -> None:
     """Workers must have this version of the package."""
     try:
-        version = engine.ask(_version)
+        versions = engine.ask(_version)
     except Exception as error:
         raise AuditError(f"the cluster's workers cannot use libcarry: {error}") from error
-    if version != _carry.__version__:
-        raise AuditError(f"the cluster's workers have libcarry {version}, not {_carry.__version__}")
+    if versions != {_carry.__version__}:
+        found = ", ".join(sorted(versions))
+        raise AuditError(f"the cluster's workers have libcarry {found}, not {_carry.__version__}")
 
 
 def _version() -> str:

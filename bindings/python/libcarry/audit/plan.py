@@ -10,9 +10,10 @@ from .listing import Capture
 
 # Captures whose order is decided together: more of them take the driver's memory.
 WAVE = 100_000
-# A batch is small enough to keep all cores busy to the end, and large enough to be worth a call.
-_BATCHES_FOR_A_CORE = 16
-_BATCH_BYTES = (16 << 20, 1 << 30)
+# Batches become smaller towards the end, which keeps all cores busy until then: each is a part of
+# what is left for a core. But a call takes time of its own, and what is in one call can be lost.
+_PART_OF_REST = 3
+_BATCH_BYTES = (32 << 20, 1 << 30)
 _BATCH_CAPTURES = 500
 _UNKNOWN_BYTES = 1 << 20
 
@@ -31,14 +32,15 @@ def weight(capture: Capture) -> int:
 
 def batches(captures: Sequence[Capture], cores: int) -> Iterator[tuple[Capture, ...]]:
     """Captures for one call each, in the order given."""
-    least, most = _BATCH_BYTES
-    total = sum(map(weight, captures))
-    target = min(most, max(least, total // (cores * _BATCHES_FOR_A_CORE)))
+    rest = sum(map(weight, captures))
     batch: list[Capture] = []
     size = 0
     for capture in captures:
+        least, most = _BATCH_BYTES
+        target = min(most, max(least, rest // (cores * _PART_OF_REST)))
         if batch and (size + weight(capture) > target or len(batch) == _BATCH_CAPTURES):
             yield tuple(batch)
+            rest -= size
             batch, size = [], 0
         batch.append(capture)
         size += weight(capture)
