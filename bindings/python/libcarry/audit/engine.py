@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -48,14 +49,15 @@ def quiet(is_quiet: bool) -> Iterator[TextIO]:
     """Drops what the engine prints of workers that end: an audit tells itself what became of
     them."""
     stream = sys.stderr
-    if is_quiet:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    try:
+    if not is_quiet:
         yield stream
-    finally:
-        if is_quiet:
-            sys.stderr.close()
-        sys.stderr = stream
+        return
+    with open(os.devnull, "w") as nothing:
+        sys.stderr = nothing
+        try:
+            yield stream
+        finally:
+            sys.stderr = stream
 
 
 def describe() -> str:
@@ -76,8 +78,8 @@ def _asked(function: Callable[[], Any]) -> tuple[Any, int]:
 
 
 def ask(function: Callable[[], Any]) -> set[Any]:
-    """Calls a function in workers, until those of this machine have all started, or in some worker of
-    a cluster. Returns what it returned. Raises what it raises."""
+    """Calls a function in workers, until those of this machine have all started, or in some of a
+    cluster. Returns what it returned. Raises what it raises."""
     remote = ray.remote(_asked).options(num_cpus=1, max_retries=_RETRIES)
     wanted = min(cores(), os.cpu_count() or 1)
     answers: set[Any] = set()
@@ -126,14 +128,16 @@ def run(
         pyarrow.table({"call": [i], "result": [pickle.dumps(c)]}, _SCHEMA)
         for i, c in enumerate(calls)
     ]
-    results = ray.data.from_arrow(blocks).map_batches(
-        apply,
-        batch_size=None,
-        batch_format="pyarrow",
-        num_cpus=1,
-        zero_copy_batch=True,
-        ray_remote_args_fn=lambda: {"max_retries": _RETRIES},
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ray is to name max_retries among its own parameters
+        results = ray.data.from_arrow(blocks).map_batches(
+            apply,
+            batch_size=None,
+            batch_format="pyarrow",
+            num_cpus=1,
+            zero_copy_batch=True,
+            ray_remote_args_fn=lambda: {"max_retries": _RETRIES},
+        )
     for batch in results.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
         for index, result in zip(
             batch["call"].to_pylist(), batch["result"].to_pylist(), strict=True

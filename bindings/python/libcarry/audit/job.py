@@ -120,7 +120,7 @@ class Job:
         self.settings = settings
         self.watcher = watcher
         self.store = Store(_absolute(settings.out))
-        self.attempt = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        self.attempt = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(4).hex()}"
         self.worst = tasks.CLEAN
         self.errors = 0
         self.passed_over = 0  # done before

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -61,11 +62,11 @@ def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
 
 def _day(rows: Rows) -> str:
     """When the capture began, or else was changed."""
-    for column in ("first_time", "modified"):
-        if (time := rows.value(column)) is not None:
-            seconds = pyarrow.scalar(time, _TIME).cast(pyarrow.timestamp("s", "UTC"))
-            return str(seconds.as_py().date())
-    return "unknown"
+    first = rows.own["files"]["first_time"].cast(pyarrow.int64())[0].as_py()
+    nanoseconds = rows.extra["modified"] if first is None else first
+    if nanoseconds is None:
+        return "unknown"
+    return str(datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).date())
 
 
 def _partition(rows: Rows, by: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ class Outcome:
     failed: int = 0
     worst: int = CLEAN
     seconds: float = 0.0
+    peak: int = 0  # bytes of memory that the worker has had at most
     errors: list[str] = field(default_factory=list)  # a line for each that failed
 
     def add(self, capture: Capture, rows: worker.Rows) -> None:
@@ -89,6 +91,7 @@ def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]
             writer.add(rows)
             outcome.add(capture, rows)
     outcome.seconds = time.monotonic() - began
+    outcome.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     return outcome
 
 

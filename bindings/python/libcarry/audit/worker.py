@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import fsspec
 import pyarrow
@@ -22,8 +22,8 @@ from . import tables
 from .listing import Capture, one_line, refreshed, with_digest
 
 # Blocks of a remote capture that are in memory: the present one, and those that come next.
-_BLOCK_BYTES = 8 << 20
-_BLOCKS = 3
+_BLOCK_BYTES = 4 << 20
+_BLOCKS = 2
 _WRONG = selected_verdicts(("bad", "illegal"))
 _FINDINGS_AT_FIRST = 10_000
 
@@ -119,10 +119,18 @@ def _watch(opened: _carry.Capture, capture: Capture, options: Options) -> Callab
     return look
 
 
+def _result(opened: _carry.Capture, capture: Capture, options: Options, kept: int) -> _carry.Result:
+    """Of a damaged capture, that of what comes before the damage."""
+    watch = _watch(opened, capture, options)
+    try:
+        return opened.check(1, _WRONG, _WRONG, kept, 0, 0, True, (), watch, True)
+    except _carry.CaptureDamaged as error:
+        return cast(_carry.Result, error.report)
+
+
 def _run(capture: Capture, options: Options, kept: int) -> _carry.Result:
     with _opened(capture) as (opened, counted):
-        watch = _watch(opened, capture, options)
-        result = opened.check(1, _WRONG, _WRONG, kept, 0, 0, True, (), watch, False)
+        result = _result(opened, capture, options, kept)
         is_short = counted and capture.size is not None and counted.count < capture.size
         if result.status() == "damaged" and counted and is_short:
             raise _CutError(f"the store sent {counted.count:,} of {capture.size:,} bytes")
