@@ -33,6 +33,10 @@ RUFF = "ruff==0.17.6"
 BINDING_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "ipykernel==7.4.0", "mypy==2.4.1"]
 BINDING_TOOLS += ["nbclient==0.11.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1"]
 BINDING_TOOLS += ["tqdm==4.64.1", "typing_extensions==4.16.0"]
+# Engines that audit archives, what reads their tables, and a store for them to read.
+AUDIT_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "moto[server]==5.2.5", "pandas==3.1.1"]
+AUDIT_TOOLS += ["polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[data]==2.60.0"]
+AUDIT_TOOLS += ["s3fs==2026.9.0"]
 JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
 PATIENCE = 5
 FUZZ_SECONDS = 90
@@ -120,6 +124,7 @@ def python_tests(
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     python: str | Path = sys.executable,
+    options: Sequence[str] = (),
 ) -> None:
     """The tests of the tool, as built in `folder`, or others in Python: some files, or all."""
     results = folder / f"{tests}.xml"
@@ -133,7 +138,7 @@ def python_tests(
     try:
         log.run(
             *(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
-            *("-n", str(at_once), f"--junitxml={results}"),
+            *("-n", str(at_once), f"--junitxml={results}", *options),
             *(f"tests/{tests}/{name}" for name in only or [""]),
             *(f"--ignore=tests/{tests}/{name}" for name in without),
             env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
@@ -262,20 +267,22 @@ def linkers(log: Log) -> None:
     python_tests(log, build(log, "gcc", "-Dtool=enabled"), tests="linkers")
 
 
-def binding_python(log: Log) -> Path:
-    """A Python with what the tests of the binding use beside Debian's packages. What pip cannot
-    bring, they skip."""
-    folder = BUILDS / "binding-python"
+def python_with(log: Log, name: str, packages: Sequence[str], what: str) -> Path:
+    """A Python in build-test/`name` that has packages of pip beside Debian's. Tests skip `what` pip
+    cannot bring."""
+    folder = BUILDS / name
     record = folder / "packages"
-    if not record.is_file() or record.read_text() != shlex.join(BINDING_TOOLS):
+    if not record.is_file() or record.read_text() != shlex.join(packages):
         venv = [sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder]
         log.run(*venv)
+        # Wheels of those that are sources are built in a place apart, which brings what they need.
+        options = ["--quiet", "--retries=1", "--use-pep517"]
         try:
-            log.run(folder / "bin/pip", "--quiet", "install", "--retries=1", *BINDING_TOOLS)
+            log.run(folder / "bin/pip", "install", *options, *packages)
         except StepError as error:
-            log.skip(1, f"Arrow's consumers, types and notebooks: {error}")
+            log.skip(1, f"{what}: {error}")
             return folder / "bin/python"
-        record.write_text(shlex.join(BINDING_TOOLS))
+        record.write_text(shlex.join(packages))
     return folder / "bin/python"
 
 
@@ -292,7 +299,8 @@ def gcc_library(name: str) -> str:
 
 def binding(log: Log) -> None:
     """libcarry for Python: with each consumer of its tables, then with sanitizers."""
-    python = binding_python(log)
+    consumers = "Arrow's consumers, types and notebooks"
+    python = python_with(log, "binding-python", BINDING_TOOLS, consumers)
     folder = build(log, "gcc", "-Dtool=enabled")
     env = {"PYTHONPATH": str(folder / "bindings/python")}
     python_tests(log, folder, env, tests="bindings", python=python)
@@ -307,6 +315,15 @@ def binding(log: Log) -> None:
         "ASAN_OPTIONS": "detect_leaks=0",
     }
     python_tests(log, folder, env, tests="bindings", python=python, only=SANITIZED_BINDING)
+
+
+def audit(log: Log) -> None:
+    """A file of tests runs in one process, so that each engine starts once."""
+    engines = "audits of archives, and what reads their tables"
+    python = python_with(log, "audit-python", AUDIT_TOOLS, engines)
+    folder = build(log, "gcc", "-Dtool=enabled")
+    env = {"PYTHONPATH": str(folder / "bindings/python")}
+    python_tests(log, folder, env, tests="audit", python=python, options=["--dist=loadfile"])
 
 
 def ring0(log: Log) -> None:
@@ -679,6 +696,7 @@ STEPS = [
     Step("s390x", "s390x, big-endian, emulated, -O0 and -O2: C tests", s390x),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
     Step("binding", "libcarry for Python, with sanitizers too", binding),
+    Step("audit", "archives of captures, on engines and stores", audit),
     Step("ring0", "the core in a kernel, on emulated CPUs", ring0),
     Step("symbols", "freestanding core, exports, no circles of files", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),

@@ -28,9 +28,13 @@ HEADINGS = {
     "packets": "Packets in memory",
     "sums": "Sums of bytes",
     "testing": "libcarry.testing",
+    "audit": "libcarry.audit",
     "tables": "Tables",
     "": "Constants and exceptions",
 }
+
+# Modules that users import by themselves, by their headings.
+MODULES = {"testing": "testing.py", "audit": "audit/__init__.py"}
 
 # What Arrow calls the types of columns.
 ARROW = {
@@ -233,21 +237,27 @@ class Reader:
                 yield module.section(node) if is_stub else module.name, entry
 
 
-def public(package: Module) -> set[str]:
-    """What `from libcarry import *` imports."""
-    return set(ast.literal_eval(package.values["__all__"]))
+def public(module: Module) -> set[str]:
+    """What `from module import *` imports of its own."""
+    if "__all__" in module.values:
+        return set(ast.literal_eval(module.values["__all__"]))
+    names = {each.name for each in module.body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    return {name for name in names if not name.startswith("_")}
 
 
 def read() -> dict[str, list[Entry]]:
     """All public names, by HEADINGS: functions, then classes, then values."""
     reader, names = Reader(), public(Module(PACKAGE / "__init__.py"))
     found: dict[str, dict[str, Entry]] = {place: {} for place in HEADINGS}
-    for file in ("captures.py", "packets.py", "_carry.pyi", "testing.py"):
+    for file in ("captures.py", "packets.py", "_carry.pyi"):
         for place, entry in reader.entries(Module(PACKAGE / file)):
             known = any(entry.name in entries for entries in found.values())
-            own = entry.name in names or file == "testing.py"
-            if own and not known and not (file == "testing.py" and entry.name.startswith("_")):
+            if entry.name in names and not known:
                 found[place][entry.name] = entry
+    for place, file in MODULES.items():
+        module = Module(PACKAGE / file)
+        entries = [entry for _, entry in reader.entries(module)]
+        found[place] = {each.name: each for each in entries if each.name in public(module)}
     order = ("function", "class", "value")
     return {
         place: sorted(entries.values(), key=lambda entry: order.index(entry.kind))
@@ -308,8 +318,8 @@ and the limits. `scripts/make_python_reference.py` makes this page of the source
 
 def section(place: str, entries: list[Entry]) -> Iterator[str]:
     yield f"## {HEADINGS[place]}\n"
-    if place == "testing":
-        yield Module(PACKAGE / "testing.py").text + "\n"
+    if place in MODULES:
+        yield Module(PACKAGE / MODULES[place]).text + "\n"
     if values := [entry for entry in entries if entry.kind == "value"]:
         yield rows("name", values)
     yield from (described(entry) for entry in entries if entry.kind != "value")

@@ -23,10 +23,11 @@ def test_the_page_is_made_of_the_sources() -> None:
 
 def test_all_public_names_are_there() -> None:
     names = python.public(python.Module(python.PACKAGE / "__init__.py"))
-    testing = {entry.name for entry in SECTIONS["testing"]}
+    modules = {place: {entry.name for entry in SECTIONS[place]} for place in python.MODULES}
     assert len(names) > 30
-    assert {"assert_checksums", "to_capture"} <= testing
-    assert {*ENTRIES} == names | testing
+    assert {"assert_checksums", "to_capture"} <= modules["testing"]
+    assert "scan" in modules["audit"]
+    assert {*ENTRIES} == names.union(*modules.values())
     assert all(SECTIONS.values())
 
 

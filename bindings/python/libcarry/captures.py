@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TableName = Literal["files", "counts", "findings"]
 BATCH_PACKETS = 4096
 BATCH_BYTES = 1 << 20
+MOST_FINDINGS = 0x7FFFFFFF
+MOST_THREADS = 256
 
 # What a notebook's own styles lack. The page's bars and captions need more than these.
 _STYLE = """<style>
@@ -229,6 +231,11 @@ def _protocols(names: Iterable[str] | None) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+def within(option: str, value: int, most: int) -> None:
+    if not 0 <= value <= most:
+        raise ValueError(f"{option} must be from 0 to {most:,}")
+
+
 @contextmanager
 def _progress_of(progress: Progress | bool | None, source: object) -> Iterator[Progress | None]:
     """A function to call; True means tqdm's bar, if there is tqdm."""
@@ -293,10 +300,8 @@ def check(
     selected = _protocols(protocols)
     if max_packets is not None and not 1 <= max_packets < 1 << 64:
         raise ValueError(f"max_packets must be from 1 to {(1 << 64) - 1:,}")
-    limits = {"max_findings": (max_findings, 0x7FFFFFFF), "threads": (threads, 256)}
-    for option, (value, most) in limits.items():
-        if not 0 <= value <= most:
-            raise ValueError(f"{option} must be from 0 to {most:,}")
+    within("max_findings", max_findings, MOST_FINDINGS)
+    within("threads", threads, MOST_THREADS)
     flags = flag_bits(tunnels, udp6_zero_absent)
     raises = on_damage == "raise"
     with open_capture(source, name) as capture, _progress_of(progress, source) as function:

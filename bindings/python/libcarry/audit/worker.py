@@ -43,6 +43,7 @@ class Options:
     """How captures are read."""
 
     findings: int | None = 1000  # rows of *findings* for a capture at most; None: all
+    threads: int = 1  # that check one capture; 0: one for each core
     retries: int = 4  # after a store's failure
     backoff: float = 0.5  # seconds before the first of them, doubled for each that follows
     unpack_limit: int = 1000  # a compressed capture may unpack to so many times its size; 0: any
@@ -123,7 +124,7 @@ def _result(opened: _carry.Capture, capture: Capture, options: Options, kept: in
     """Of a damaged capture, that of what comes before the damage."""
     watch = _watch(opened, capture, options)
     try:
-        return opened.check(1, _WRONG, _WRONG, kept, 0, 0, True, (), watch, True)
+        return opened.check(options.threads, _WRONG, _WRONG, kept, 0, 0, True, (), watch, True)
     except _carry.CaptureDamaged as error:
         return cast(_carry.Result, error.report)
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What rows an audit must have: those of libcarry.check(), capture by capture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import libcarry
+import pyarrow
+
+
+def captures_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def checked(
+    folder: Path,
+    table: str,
+    files: Iterable[Path] | None = None,
+    named: Callable[[str], str] | None = None,
+) -> pyarrow.Table:
+    """Of all captures in a folder, or of some; `named` makes other names of those below it."""
+    reports = (
+        libcarry.check(
+            path,
+            on_damage="report",
+            name=named(str(path.relative_to(folder))) if named else None,
+        )
+        for path in files or captures_in(folder)
+    )
+    return pyarrow.concat_tables(pyarrow.table(report.table(table)) for report in reports)
+
+
+def ordered(table: pyarrow.Table) -> list[tuple[Any, ...]]:
+    """Rows in an order of their own: engines have none."""
+    return sorted((tuple(row.values()) for row in table.to_pylist()), key=str)
