@@ -29,12 +29,13 @@ HEADINGS = {
     "sums": "Sums of bytes",
     "testing": "libcarry.testing",
     "audit": "libcarry.audit",
+    "spark": "libcarry.spark",
     "tables": "Tables",
     "": "Constants and exceptions",
 }
 
 # Modules that users import by themselves, by their headings.
-MODULES = {"testing": "testing.py", "audit": "audit/__init__.py"}
+MODULES = {"testing": "testing.py", "audit": "audit/__init__.py", "spark": "spark.py"}
 
 # What Arrow calls the types of columns.
 ARROW = {

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of archives share: captures, and a store that holds them."""
+"""What the tests of archives share: captures, a store that holds them, a session of Spark."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "tests/python"))
@@ -105,3 +109,47 @@ def bucket(s3: Any) -> str:  # noqa: ANN401
     for name, data in ARCHIVE.items():
         s3.put_object(Bucket=BUCKET, Key=name, Body=data)
     return f"s3://{BUCKET}"
+
+
+# --- Spark ---
+
+
+@pytest.fixture(scope="session")
+def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Spark is started, and leaves what it leaves."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN401
+    """A session on this machine, which knows carry. It and what it starts inherit the store."""
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    if not shutil.which("java"):
+        pytest.skip("no java")
+    from libcarry.spark import register
+
+    settings = {
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
+        # Quickly started, not quick for long.
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={spark_folder} -XX:TieredStopAtLevel=1",
+        "spark.local.dir": spark_folder,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.sql.warehouse.dir": spark_folder / "warehouse",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = sql.SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, str(value))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", LOOPBACK)
+        patch.delenv("SPARK_HOME", raising=False)
+        patch.chdir(spark_folder)
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    register(session)
+    yield session
+    session.stop()

@@ -27,6 +27,7 @@ def test_all_public_names_are_there() -> None:
     assert len(names) > 30
     assert {"assert_checksums", "to_capture"} <= modules["testing"]
     assert "scan" in modules["audit"]
+    assert modules["spark"] == {"register"}
     assert {*ENTRIES} == names.union(*modules.values())
     assert all(SECTIONS.values())
 
