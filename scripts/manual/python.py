@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from .headers import ROOT, wrapped
 
@@ -266,6 +267,17 @@ def read() -> dict[str, list[Entry]]:
     }
 
 
+def audit_columns() -> Iterator[Entry]:
+    """What audits add to the table of files."""
+    module = Module(PACKAGE / "audit/tables.py")
+    for row in cast(ast.Tuple, module.values["EXTRA_FILES"]).elts:
+        name, kind, is_nullable, text = cast(ast.Tuple, row).elts
+        shown = module.shown(kind).removeprefix("pyarrow.").removesuffix("()")
+        null = ", or null" if ast.literal_eval(is_nullable) else ""
+        code = re.sub(r"(\w+)\(\"(\w+)\", \"(\w+)\"\)", r"\1[\2, \3]", shown) + null
+        yield Entry(ast.literal_eval(name), code, ast.literal_eval(text))
+
+
 def aliases() -> Iterator[Entry]:
     """The names for what functions take."""
     module = Module(PACKAGE / "_types.py")
@@ -329,6 +341,9 @@ def section(place: str, entries: list[Entry]) -> Iterator[str]:
             yield f"### The table {table.name}\n"
             yield f"{table.text}\n"
             yield rows("column", table.columns)
+        yield "### What audits add to the table files\n"
+        yield "In tables of `libcarry.audit` and of Spark these columns follow.\n"
+        yield rows("column", list(audit_columns()))
 
 
 def page() -> str:

@@ -53,6 +53,14 @@ def test_columns_are_rows_of_the_table() -> None:
     assert all(column.text for table in python.TABLES for column in table.columns)
 
 
+def test_columns_of_audits() -> None:
+    columns = {column.name: column for column in python.audit_columns()}
+    assert columns["folder"].code == "string"
+    assert columns["modified"].code == "timestamp[ns, UTC], or null"
+    assert all(column.text for column in columns.values())
+    assert f"| `{'` | `'.join(['pieces', 'uint32'])}` |" in python.page()
+
+
 # --- Reading ---
 
 
