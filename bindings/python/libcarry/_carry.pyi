@@ -13,6 +13,11 @@ REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first is 
 CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first is none
 AUDIT_USAGE: Final[str]  # what carry audit --help prints
 CAUSE_WORDS: Final[tuple[str, ...]]  # what is said of each cause, behind "it"
+CAUSE_MANY: Final[tuple[str, ...]]  # the same of several, behind a number; "" for none
+CAUSE_ADVICE: Final[tuple[str, ...]]  # what to do about each cause, behind "try: "; "" for nothing
+REASON_WORDS: Final[tuple[str, ...]]  # what is said of each reason, behind a number
+PAGE_HEAD: Final[str]  # what stands before the title of a page
+PAGE_STYLE: Final[str]  # its styles, which follow the title
 
 class CaptureError(ValueError):
     name: str  # of the capture

@@ -4,6 +4,7 @@
 #include <carry/carry.h>
 
 #include "audit/usage.h"
+#include "capture/page_parts.h"
 #include "common/text.h"
 #include "errors.h"
 
@@ -45,6 +46,17 @@ static const char *cause_words(unsigned cause) {
     return words ? words->one : "";
 }
 
+/* The same of several, to follow a number. */
+static const char *cause_many(unsigned cause) {
+    const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
+    return words && words->many ? words->many : "";
+}
+
+static const char *cause_advice(unsigned cause) {
+    const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
+    return words && words->advice ? words->advice : "";
+}
+
 static bool add_names(PyObject *module) {
     return add(module, "PROTOCOLS", names(carry_packet_protocol_name, CARRY_PROTOCOL_COUNT)) &&
            add(module, "VERDICTS", names(carry_packet_verdict_name, CARRY_VERDICT_COUNT)) &&
@@ -52,6 +64,11 @@ static bool add_names(PyObject *module) {
            add(module, "CAUSES", names(carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT)) &&
            add(module, "CAUSE_WORDS", names(cause_words, CARRY_CAPTURE_CAUSE_COUNT)) &&
            PyModule_AddStringConstant(module, "AUDIT_USAGE", audit_usage) == 0 &&
+           add(module, "CAUSE_MANY", names(cause_many, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add(module, "CAUSE_ADVICE", names(cause_advice, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add(module, "REASON_WORDS", names(carry_capture_reason_text, CARRY_REASON_COUNT)) &&
+           PyModule_AddStringConstant(module, "PAGE_HEAD", page_head) == 0 &&
+           PyModule_AddStringConstant(module, "PAGE_STYLE", page_style) == 0 &&
            PyModule_AddStringConstant(module, "__version__", carry_version_text()) == 0;
 }
 

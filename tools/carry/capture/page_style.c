@@ -3,7 +3,7 @@
 #include "capture/page_parts.h"
 #include "common/html.h"
 
-static const char head[] =
+const char page_head[] =
     "<!doctype html>\n"
     "<html lang=\"en\">\n"
     "<head>\n"
@@ -14,7 +14,7 @@ static const char head[] =
     "<meta name=\"color-scheme\" content=\"light dark\">\n"
     "<link rel=\"icon\" href=\"data:,\">\n";
 
-static const char style[] =
+const char page_style[] =
     "<style>\n"
     ":root { color-scheme: light dark; --back: #fff; --card: #f6f8fa; --text: #1f2328;\n"
     "  --faint: #59636e; --line: #d1d9e0; --good: #1a7f37; --partial: #8a5a00; --bad: #c21c28;\n"
@@ -71,9 +71,9 @@ static const char style[] =
     "</style>\n";
 
 void page_write_head(FILE *out, const char *title) {
-    fprintf(out, "%s<title>", head);
+    fprintf(out, "%s<title>", page_head);
     html_text(out, title);
-    fprintf(out, "</title>\n%s</head>\n<body>\n", style);
+    fprintf(out, "</title>\n%s</head>\n<body>\n", page_style);
 }
 
 const char *page_verdict_class(unsigned verdict) {
