@@ -16,6 +16,7 @@ CAUSE_WORDS: Final[tuple[str, ...]]  # what is said of each cause, behind "it"
 CAUSE_MANY: Final[tuple[str, ...]]  # the same of several, behind a number; "" for none
 CAUSE_ADVICE: Final[tuple[str, ...]]  # what to do about each cause, behind "try: "; "" for nothing
 REASON_WORDS: Final[tuple[str, ...]]  # what is said of each reason, behind a number
+VERDICT_CLASSES: Final[tuple[str, ...]]  # the class of styles that each verdict has on a page
 PAGE_HEAD: Final[str]  # what stands before the title of a page
 PAGE_STYLE: Final[str]  # its styles, which follow the title
 

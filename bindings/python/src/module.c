@@ -66,6 +66,7 @@ static bool add_names(PyObject *module) {
            PyModule_AddStringConstant(module, "AUDIT_USAGE", audit_usage) == 0 &&
            add(module, "CAUSE_MANY", names(cause_many, CARRY_CAPTURE_CAUSE_COUNT)) &&
            add(module, "CAUSE_ADVICE", names(cause_advice, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add(module, "VERDICT_CLASSES", names(page_verdict_class, CARRY_VERDICT_COUNT)) &&
            add(module, "REASON_WORDS", names(carry_capture_reason_text, CARRY_REASON_COUNT)) &&
            PyModule_AddStringConstant(module, "PAGE_HEAD", page_head) == 0 &&
            PyModule_AddStringConstant(module, "PAGE_STYLE", page_style) == 0 &&

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Pieces of HTML that the page of an audit is made of."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from .. import _carry
+from . import words
+
+CLASSES = dict(zip(_carry.VERDICTS, _carry.VERDICT_CLASSES, strict=True))
+
+# What the page of captures has no need for.
+STYLE = """<style>
+bdi { white-space: pre-wrap } bdi mark { padding: 0 .1em; margin: 0 .05em }
+a { color: inherit; text-underline-offset: .15em }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-top: 1rem }
+section > article { margin: 1rem 0 } article:target { border-color: var(--text) }
+.deep { padding-left: calc(var(--depth) * 1.1rem) }
+.short th, .rows th, .rows td { white-space: nowrap } .rows bdi { white-space: pre }
+.tree th[scope=col] { white-space: normal }
+details { margin: .5rem 0 } pre { white-space: pre-wrap }
+.tree th[scope=row], .names th[scope=row] { min-width: 9rem }
+@media (max-width: 40rem) { .tree th[scope=row] { min-width: 7.5rem } }
+@media print { details, nav { display: none } a { text-decoration: none } }
+</style>
+"""
+
+
+def text(value: object) -> str:
+    return html.escape(str(value))
+
+
+def name(value: str | None) -> str:
+    """A name that others chose: it can neither be markup, nor pass for another one."""
+    return part_of_name(words.without_secrets(value or ""))
+
+
+def part_of_name(value: str) -> str:
+    """The same for a part of a name that has no secrets any more."""
+    if not value:
+        return '<span class="faint">(none)</span>'
+    parts = words.pieces(value)
+    return f"<bdi>{''.join(mark(part) if stands else text(part) for part, stands in parts)}</bdi>"
+
+
+def mark(value: str) -> str:
+    return f"<mark>{text(value)}</mark>"
+
+
+def link(anchor: str | None, content: str) -> str:
+    return f'<a href="#{anchor}">{content}</a>' if anchor else content
+
+
+def paragraph(content: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{content}</p>\n' if kind else f"<p>{content}</p>\n"
+
+
+def faint(content: str) -> str:
+    return paragraph(content, "faint")
+
+
+def section(anchor: str, title: str, *content: str, kind: str = "") -> str:
+    of_kind = f' class="{kind}"' if kind else ""
+    return f'<section id="{anchor}"{of_kind}>\n<h2>{title}</h2>\n{"".join(content)}</section>\n'
+
+
+def items(contents: Iterable[str]) -> str:
+    return "<ul>\n" + "".join(f"<li>{content}</li>\n" for content in contents) + "</ul>\n"
+
+
+def terms(pairs: Iterable[tuple[str, str]]) -> str:
+    return "<dl>\n" + "".join(f"<dt>{a}</dt><dd>{b}</dd>\n" for a, b in pairs) + "</dl>\n"
+
+
+def sql(question: str, query: str) -> str:
+    return (
+        f"<details>\n<summary>{question}</summary>\n"
+        f"<pre><code>{text(query)}</code></pre>\n</details>\n"
+    )
+
+
+# --- Tables ---
+
+
+def head(content: str, depth: int = 0, anchor: str | None = None) -> str:
+    """The first cell of a row."""
+    deep = f' class="deep" style="--depth:{depth}"' if depth else ""
+    own = f' id="{anchor}"' if anchor else ""
+    return f'<th scope="row"{own}{deep}>{content}</th>'
+
+
+def cell(content: str, kind: str = "") -> str:
+    return f'<td class="{kind}">{content}</td>' if kind else f"<td>{content}</td>"
+
+
+def number(value: int, kind: str = "") -> str:
+    """A count; one of 0 is faint."""
+    return cell(f"{value:,}" if value else "-", f"number {kind if value else 'faint'}".rstrip())
+
+
+def share(verdicts: Counter[str]) -> str:
+    """A bar of all verdicts, whose numbers stand beside it."""
+    total, x, bars = sum(verdicts.values()), 0.0, ""
+    for verdict, kind in CLASSES.items():
+        width = 100 * verdicts[verdict] / total if total else 0
+        if width:
+            bars += f'<rect class="fill-{kind}" x="{x:.2f}" y="0" width="{width:.2f}" height="1"/>'
+        x += width
+    return (
+        '<td class="share" aria-hidden="true"><svg viewBox="0 0 100 1" '
+        f'preserveAspectRatio="none">{bars}</svg></td>'
+    )
+
+
+SHARE_HEAD = '<td class="share" aria-hidden="true"></td>'
+
+
+def table(
+    caption: str, heads: Sequence[str], rows: Iterable[str], *, kind: str = "", bars: bool = False
+) -> str:
+    """Rows of cells. A head that begins with # is of numbers."""
+    cells = "".join(
+        f'<th scope="col" class="number">{title[1:]}</th>'
+        if title.startswith("#")
+        else f'<th scope="col">{title}</th>'
+        for title in heads
+    )
+    of_kind = f' class="{kind}"' if kind else ""
+    body = "".join(f"<tr>{row}</tr>\n" for row in rows)
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">\n'
+        f"<table{of_kind}>\n<caption>{caption}</caption>\n"
+        f"<thead><tr>{cells}{SHARE_HEAD if bars else ''}</tr></thead>\n"
+        f"<tbody>\n{body}</tbody>\n</table>\n</div>\n"
+    )

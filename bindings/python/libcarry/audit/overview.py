@@ -1,0 +1,534 @@
+# SPDX-License-Identifier: MIT
+"""What there is to say of an audit: made from its tables, in memory that its size bounds not.
+
+Tables are read in batches, and each batch becomes sums at once. What is kept has a bound: so many
+folders, senders and captures are told apart.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import fsspec
+import pyarrow
+import pyarrow.compute as compute
+import pyarrow.dataset
+import pyarrow.fs
+
+from . import tables
+from .words import WRONG
+
+# Of files.status, the most serious first.
+STATUSES = ("wrong", "damaged", "failed", "changed", "limit", "not_capture", "unchecked", "clean")
+NOT_READ = ("failed", "changed", "limit", "not_capture")
+
+FOLDERS_MAX = 20_000  # that are told apart while tables are read
+FOLDERS_DETAILED = 30  # whose captures are listed
+CAPTURES_IN_FOLDER = 10
+CAPTURES_DETAILED = 100
+FINDINGS_SHOWN = 5  # of each capture
+SENDERS_MAX = 50_000  # that are told apart while tables are read
+SENDERS_SHOWN = 20
+TROUBLES_SHOWN = 50
+SPANS_MAX = 100
+VERSIONS_MAX = 10
+
+_BATCH_ROWS = 65_536
+# Captures whose times are in memory at once: of more, counts are read several times.
+_TIMES_MAX = 250_000
+_SAMPLES_MAX = 4_096
+
+# From the shortest: the first that makes few spans is taken.
+_UNITS = {"minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746, "year": 31_556_952}
+
+_TIME = pyarrow.timestamp("ns", "UTC")
+_PARTITIONS = pyarrow.dataset.partitioning(
+    pyarrow.schema([("day", pyarrow.string()), ("folder", pyarrow.string())]), flavor="hive"
+)
+
+# pyarrow says nothing of types.
+Batch: TypeAlias = Any  # a table of some rows
+Column: TypeAlias = Any
+Filter: TypeAlias = Any
+Row: TypeAlias = dict[str, Any]
+Verdicts: TypeAlias = Counter[str]
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Folder:
+    """The captures that lie in a folder."""
+
+    captures: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    verdicts: Verdicts = field(default_factory=Counter)
+
+    def add(self, other: Folder) -> None:
+        self.captures += other.captures
+        self.statuses.update(other.statuses)
+        self.verdicts.update(other.verdicts)
+
+    @property
+    def wrong(self) -> int:
+        return sum(self.verdicts[verdict] for verdict in WRONG)
+
+
+@dataclass(slots=True)
+class Sender:
+    """Of bad and illegal checksums, as far as findings list them."""
+
+    address: str | None
+    checksums: int = 0
+    captures: int = 0
+    causes: Counter[tuple[str, str, str | None]] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Capture:
+    """A row of *files*, with its rows of *counts* and the first of *findings*."""
+
+    row: Row
+    counts: list[Row] = field(default_factory=list)
+    findings: list[Row] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Overview:
+    """What the text and the page of an audit are made of."""
+
+    destination: str
+    captures: int = 0
+    packets: int = 0
+    bytes: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    versions: set[str] = field(default_factory=set)
+    counts: Counter[tuple[str, str, str | None, str | None]] = field(default_factory=Counter)
+    begin: datetime.datetime | None = None  # when the first capture begins
+    end: datetime.datetime | None = None  # when the last one does
+    unit: str = "day"
+    spans: dict[datetime.datetime, Verdicts] = field(default_factory=dict)
+    timeless: Verdicts = field(default_factory=Counter)
+    timeless_captures: int = 0
+    folders: dict[str, Folder] = field(default_factory=dict)
+    depth: int | None = None  # slashes in a folder: those further down count as the folders above
+    detailed: dict[str, list[Row]] = field(default_factory=dict)  # folders with their captures
+    shown: dict[str, Capture] = field(default_factory=dict)
+    damaged: list[Row] = field(default_factory=list)
+    not_read: list[Row] = field(default_factory=list)
+    worst: list[Row] = field(default_factory=list)  # captures that are not clean
+    senders: list[Sender] = field(default_factory=list)
+    senders_more: int = 0
+    senders_exact: bool = True
+    findings: int = 0  # rows of the table
+
+    @property
+    def verdicts(self) -> Verdicts:
+        return _sum_by(self.counts, lambda key: key[1])
+
+    @property
+    def wrong(self) -> int:
+        return sum(self.verdicts[verdict] for verdict in WRONG)
+
+
+def rate(verdicts: Verdicts) -> float | None:
+    """The rate of corruption: bad ones of those that are good or bad. What is left to offload, not
+    sent or unverifiable says nothing of corruption. None if there are neither."""
+    judged = verdicts["good"] + verdicts["bad"]
+    return verdicts["bad"] / judged if judged else None
+
+
+def _sum_by(counts: Counter[Any], key: Callable[[Any], Any]) -> Counter[Any]:
+    sums: Counter[Any] = Counter()
+    for each, count in counts.items():
+        sums[key(each)] += count
+    return sums
+
+
+class _First(Generic[T]):
+    """The first few of many, in an order."""
+
+    def __init__(self, most: int, key: Callable[[T], Any]) -> None:
+        self.most = most
+        self.key = key
+        self._kept: list[T] = []
+
+    def add(self, items: Iterable[T]) -> None:
+        for item in items:
+            self._kept.append(item)
+            if len(self._kept) > 8 * self.most:
+                self._cut()
+
+    def _cut(self) -> None:
+        self._kept = sorted(self._kept, key=self.key)[: self.most]
+
+    def get(self) -> list[T]:
+        self._cut()
+        return self._kept
+
+
+# --- Tables ---
+
+
+class _Tables:
+    """The datasets of an audit, wherever fsspec finds them."""
+
+    def __init__(self, destination: str) -> None:
+        store, root = fsspec.core.url_to_fs(destination)
+        self._root = root.rstrip("/")
+        if store.protocol == "file" or "file" in store.protocol:
+            self._store = pyarrow.fs.LocalFileSystem()
+        else:
+            self._store = pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(store))
+        if not self._exists("files"):
+            raise FileNotFoundError(f"{destination}: no audit: it has no table files")
+
+    def _exists(self, name: str) -> bool:
+        info = self._store.get_file_info(f"{self._root}/{name}")
+        return bool(info.type == pyarrow.fs.FileType.Directory)
+
+    def _dataset(self, name: str) -> Batch:
+        schema = tables.schema(name)
+        for column in ("first_time", "last_time"):
+            if name == "files" and column not in schema.names:
+                schema = schema.append(pyarrow.field(column, _TIME))
+        if not self._exists(name):  # a store without folders has none that is empty
+            return pyarrow.dataset.dataset(schema.empty_table())
+        return pyarrow.dataset.dataset(
+            f"{self._root}/{name}",
+            schema=schema,
+            filesystem=self._store,
+            format="parquet",
+            partitioning=_PARTITIONS,
+        )
+
+    def batches(self, name: str, columns: Sequence[str], only: Filter = None) -> Iterator[Batch]:
+        """A table, a piece at a time."""
+        scanned = self._dataset(name).to_batches(
+            columns=list(columns),
+            filter=only,
+            batch_size=_BATCH_ROWS,
+            batch_readahead=2,
+            fragment_readahead=1,
+        )
+        for batch in scanned:
+            if batch.num_rows:
+                yield _in_microseconds(pyarrow.Table.from_batches([batch]))
+
+
+def _in_microseconds(table: Batch) -> Batch:
+    """Python's times have no nanoseconds."""
+    for place, column in enumerate(table.schema):
+        if column.type == _TIME:
+            times = table[column.name].cast(pyarrow.timestamp("us", "UTC"), safe=False)
+            table = table.set_column(place, column.name, times)
+    return table
+
+
+def _sums(table: Batch, keys: Sequence[str], column: str) -> Iterator[tuple[Any, ...]]:
+    """Each combination of keys, with the sum of a column."""
+    summed = table.group_by(list(keys)).aggregate([(column, "sum")])
+    yield from zip(*(summed[name].to_pylist() for name in [*keys, f"{column}_sum"]), strict=True)
+
+
+def _counted(table: Batch, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Each combination of keys, with the number of rows."""
+    counted = table.group_by(list(keys)).aggregate([([], "count_all")])
+    yield from zip(*(counted[name].to_pylist() for name in [*keys, "count_all"]), strict=True)
+
+
+def _folders_of(names: Column) -> Column:
+    """What stands before the last slash of each name."""
+    cut = compute.replace_substring_regex(names, pattern="/[^/]*$", replacement="")
+    return compute.if_else(compute.match_substring(names, "/"), cut, "")
+
+
+# --- Files ---
+
+_FILES = ["file", "folder", "status", "packets", "bytes", "first_time", "findings"]
+_FILES += ["damage_offset", "damage_reason", "error", "version"]
+
+
+def _rank(row: Row) -> tuple[int, int, str]:
+    """The order of captures, worst first."""
+    status = row["status"]
+    place = STATUSES.index(status) if status in STATUSES else 0
+    return -(row["findings"] or 0), place, row["file"]
+
+
+def _worst_rows(table: Batch, most: int) -> list[Row]:
+    """Of a batch, in the order of _rank()."""
+    place = compute.index_in(table["status"], value_set=pyarrow.array(STATUSES))
+    ranked = table.append_column("place", compute.fill_null(place, 0))
+    order = [("findings", "descending"), ("place", "ascending"), ("file", "ascending")]
+    first = compute.select_k_unstable(ranked, k=min(most, len(ranked)), sort_keys=order)
+    return table.take(first).to_pylist()  # type: ignore[no-any-return]
+
+
+class _Files:
+    """One pass over *files*."""
+
+    def __init__(self, overview: Overview) -> None:
+        self.overview = overview
+        self._damaged: _First[Row] = _First(TROUBLES_SHOWN, lambda row: row["file"])
+        self._not_read: _First[Row] = _First(
+            TROUBLES_SHOWN, lambda row: (STATUSES.index(row["status"]), row["file"])
+        )
+        self._worst: _First[Row] = _First(CAPTURES_DETAILED, _rank)
+        self.samples: list[str] = []  # names, evenly spread over the rows
+        self._stride = 1
+        self._until_sample = 0
+
+    def add(self, table: Batch) -> None:
+        to = self.overview
+        to.captures += len(table)
+        to.packets += compute.sum(table["packets"]).as_py() or 0
+        to.bytes += compute.sum(table["bytes"]).as_py() or 0
+        if len(to.versions) < VERSIONS_MAX:
+            to.versions.update(compute.unique(table["version"]).to_pylist())
+        to.timeless_captures += table["first_time"].null_count
+        self._add_times(table["first_time"])
+        for folder, status, count in _counted(table, ("folder", "status")):
+            to.statuses[status] += count
+            place = to.folders.setdefault(_kept(to, folder), Folder())
+            place.captures += count
+            place.statuses[status] += count
+        _join_folders(to)
+        self._keep(self._damaged, table, ("damaged",))
+        self._keep(self._not_read, table, NOT_READ)
+        unclean = table.filter(compute.not_equal(table["status"], "clean"))
+        if len(unclean):
+            self._worst.add(_worst_rows(unclean, CAPTURES_DETAILED))
+        self._sample(table["file"])
+
+    def _add_times(self, times: Column) -> None:
+        ends, to = compute.min_max(times).as_py(), self.overview
+        if ends["min"] is not None:
+            to.begin = min(to.begin or ends["min"], ends["min"])
+            to.end = max(to.end or ends["max"], ends["max"])
+
+    @staticmethod
+    def _keep(kept: _First[Row], table: Batch, statuses: Sequence[str]) -> None:
+        found = table.filter(compute.is_in(table["status"], value_set=pyarrow.array(statuses)))
+        kept.add(found.take(compute.sort_indices(found["file"])[: kept.most]).to_pylist())
+
+    def _sample(self, names: Column) -> None:
+        chosen = range(self._until_sample, len(names), self._stride)
+        self.samples += names.take(pyarrow.array(chosen, pyarrow.int64())).to_pylist()
+        self._until_sample += len(chosen) * self._stride - len(names)
+        if len(self.samples) > _SAMPLES_MAX:
+            self.samples = self.samples[::2]
+            self._stride *= 2
+
+    def finish(self) -> None:
+        self.overview.damaged = self._damaged.get()
+        self.overview.not_read = self._not_read.get()
+        self.overview.worst = self._worst.get()
+
+
+def _parent(folder: str) -> str:
+    """The folder above; the same for a root, such as "s3://bucket" or "/data"."""
+    above = folder.rpartition("/")[0]
+    return folder if not above or above.endswith("/") else above
+
+
+def _kept(overview: Overview, folder: str) -> str:
+    """The folder that a folder is counted as."""
+    if overview.depth is None:
+        return folder
+    while folder.count("/") > overview.depth and _parent(folder) != folder:
+        folder = _parent(folder)
+    return folder if overview.depth >= 0 else ""
+
+
+def _join_folders(overview: Overview) -> None:
+    """Counts folders as those above, the deepest first, until few enough are told apart."""
+    while len(overview.folders) > max(1, FOLDERS_MAX):
+        depths = (name.count("/") for name in overview.folders if _parent(name) != name)
+        overview.depth = max(depths, default=0) - 1
+        folders: dict[str, Folder] = {}
+        for name, folder in overview.folders.items():
+            folders.setdefault(_kept(overview, name), Folder()).add(folder)
+        overview.folders = folders
+
+
+# --- Counts ---
+
+
+def _count(overview: Overview, table: Batch) -> None:
+    keys = ("protocol", "verdict", "reason", "cause")
+    for *key, checksums in _sums(table, keys, "checksums"):
+        protocol, verdict, reason, cause = key
+        overview.counts[protocol, verdict, reason, cause] += checksums
+    table = table.append_column("folder", _folders_of(table["file"]))
+    for folder, verdict, checksums in _sums(table, ("folder", "verdict"), "checksums"):
+        place = overview.folders.setdefault(_kept(overview, folder), Folder())
+        place.verdicts[verdict] += checksums
+
+
+# --- Over time ---
+
+
+def _unit(first: datetime.datetime, last: datetime.datetime) -> str:
+    seconds = (last - first).total_seconds()
+    fits = (unit for unit, length in _UNITS.items() if seconds / length < SPANS_MAX - 1)
+    return next(fits, "year")
+
+
+def _ranges(samples: list[str], captures: int) -> Iterator[Filter]:
+    """Filters that part names into ranges of about as many captures."""
+    names, parts = sorted(samples), -(-captures // _TIMES_MAX)
+    cuts = sorted({names[len(names) * part // parts] for part in range(1, parts)})
+    file = compute.field("file")
+    if not cuts:
+        yield None
+        return
+    yield file < cuts[0]
+    for low, high in pairwise(cuts):
+        yield (file >= low) & (file < high)
+    yield file >= cuts[-1]
+
+
+def _spread(overview: Overview, source: _Tables, samples: list[str]) -> None:
+    """Sums the verdicts of the captures that begin in each span of time."""
+    if overview.begin is None or overview.end is None:
+        overview.timeless = overview.verdicts
+        return
+    overview.unit = _unit(overview.begin, overview.end)
+    for only in _ranges(samples, overview.captures):
+        begun = [*source.batches("files", ("file", "first_time"), only)]
+        if not begun:
+            continue
+        files = pyarrow.concat_tables(begun)
+        times = compute.floor_temporal(files["first_time"], unit=overview.unit).combine_chunks()
+        names = files["file"].combine_chunks()
+        for table in source.batches("counts", ("file", "verdict", "checksums"), only):
+            found = times.take(compute.index_in(table["file"], value_set=names).combine_chunks())
+            table = table.append_column("time", found)
+            for time, verdict, checksums in _sums(table, ("time", "verdict"), "checksums"):
+                if time is None:
+                    overview.timeless[verdict] += checksums
+                else:
+                    overview.spans.setdefault(time, Counter())[verdict] += checksums
+
+
+# --- Senders ---
+
+
+class _Senders:
+    """Those of findings. The rows of a capture follow each other."""
+
+    def __init__(self) -> None:
+        self.senders: dict[str | None, Sender] = {}
+        self.exact = True
+        self.rows = 0
+        self._file: str | None = None
+        self._of_file: set[str | None] = set()  # senders of the capture that may go on
+
+    def add(self, table: Batch) -> None:
+        self.rows += len(table)
+        table = table.filter(compute.is_in(table["verdict"], value_set=pyarrow.array(WRONG)))
+        if not len(table):
+            return
+        keys = ("src_ip", "protocol", "verdict", "cause")
+        for address, protocol, verdict, cause, count in _counted(table, keys):
+            sender = self.senders.setdefault(address, Sender(address))
+            sender.checksums += count
+            sender.causes[protocol, verdict, cause] += count
+        last = table["file"][len(table) - 1].as_py()
+        of_last: set[str | None] = set()
+        for address, file, _ in _counted(table, ("src_ip", "file")):
+            known = file == self._file and address in self._of_file
+            self.senders[address].captures += not known
+            if file == last:
+                of_last.add(address)
+        self._of_file = of_last | self._of_file if last == self._file else of_last
+        self._file = last
+        if len(self.senders) > SENDERS_MAX:
+            self._drop()
+
+    def order(self) -> list[Sender]:
+        by_count = lambda sender: (-sender.checksums, str(sender.address))  # noqa: E731
+        return sorted(self.senders.values(), key=by_count)
+
+    def _drop(self) -> None:
+        """The half of the senders that sent least: if they come again, they count from 0."""
+        self.exact = False
+        self.senders = {each.address: each for each in self.order()[: SENDERS_MAX // 2]}
+        self._of_file &= self.senders.keys()
+
+
+# --- Captures in detail ---
+
+
+def _is_any(column: str, names: list[str]) -> Filter:
+    return compute.field(column).isin(pyarrow.array(names, pyarrow.string()))
+
+
+def worst_folders(overview: Overview) -> list[str]:
+    """All folders: those with the most wrong checksums first, then those with trouble."""
+
+    def key(item: tuple[str, Folder]) -> tuple[int, int, str]:
+        name, folder = item
+        return -folder.wrong, folder.statuses["clean"] - folder.captures, name
+
+    return [name for name, _ in sorted(overview.folders.items(), key=key)]
+
+
+def _detail_folders(overview: Overview, source: _Tables) -> None:
+    names = worst_folders(overview)[:FOLDERS_DETAILED]
+    kept: dict[str, _First[Row]] = {name: _First(CAPTURES_IN_FOLDER, _rank) for name in names}
+    only = _is_any("folder", names)
+    for table in source.batches("files", _FILES, only):
+        for name in compute.unique(table["folder"]).to_pylist():
+            inside = table.filter(compute.equal(table["folder"], name))
+            kept[name].add(_worst_rows(inside, CAPTURES_IN_FOLDER))
+    overview.detailed = {name: each.get() for name, each in kept.items()}
+
+
+def _detail_captures(overview: Overview, source: _Tables) -> None:
+    listed = [row for rows in overview.detailed.values() for row in rows]
+    listed += overview.damaged + overview.not_read + overview.worst
+    unclean = {row["file"]: row for row in listed if row["status"] != "clean"}
+    for row in sorted(unclean.values(), key=_rank)[:CAPTURES_DETAILED]:
+        overview.shown[row["file"]] = Capture(row)
+    if not overview.shown:
+        return
+    only = _is_any("file", [*overview.shown])
+    for table in source.batches("counts", tables.schema("counts").names, only):
+        for row in table.to_pylist():
+            overview.shown[row["file"]].counts.append(row)
+    first: dict[str, _First[Row]] = {
+        name: _First(FINDINGS_SHOWN, lambda row: row["frame_number"]) for name in overview.shown
+    }
+    for table in source.batches("findings", tables.schema("findings").names, only):
+        for name in compute.unique(table["file"]).to_pylist():
+            rows = table.filter(compute.equal(table["file"], name))
+            first[name].add(rows.slice(0, FINDINGS_SHOWN).to_pylist())
+    for name, kept in first.items():
+        overview.shown[name].findings = kept.get()
+
+
+def read(destination: str) -> Overview:
+    """The overview of the audit in a folder, or at a URL of fsspec."""
+    source, overview = _Tables(destination), Overview(destination)
+    files, senders = _Files(overview), _Senders()
+    for table in source.batches("files", _FILES):
+        files.add(table)
+    files.finish()
+    for table in source.batches("counts", tables.schema("counts").names):
+        _count(overview, table)
+    _spread(overview, source, files.samples)
+    for table in source.batches("findings", ("file", "protocol", "verdict", "cause", "src_ip")):
+        senders.add(table)
+    ordered = senders.order()
+    overview.senders, overview.findings = ordered[:SENDERS_SHOWN], senders.rows
+    overview.senders_more = len(ordered) - len(overview.senders)
+    overview.senders_exact = senders.exact
+    _detail_folders(overview, source)
+    _detail_captures(overview, source)
+    return overview

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""What an audit says in a few lines at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import words
+from .overview import Overview, rate, worst_folders
+
+CAUSES_SHOWN = 3
+NAMES_SHOWN = 3
+
+
+def headline(overview: Overview) -> str:
+    """What became of all captures."""
+    parts = [words.outcome(overview.verdicts, overview.packets)]
+    return "; ".join([*parts, *words.remainders(overview.statuses)])
+
+
+def _first_line(overview: Overview) -> str:
+    captures = words.counted(overview.captures, "capture")
+    packets = words.counted(overview.packets, "packet")
+    return f"{captures}, {packets}, {words.size(overview.bytes)}: {headline(overview)}"
+
+
+def _rate(overview: Overview) -> Iterator[str]:
+    share = rate(overview.verdicts)
+    if share is not None:
+        yield f"corruption rate: {words.percent(share)} of checksums that are good or bad are bad"
+
+
+def causes(overview: Overview) -> list[tuple[str, str | None, int]]:
+    """Verdict, cause and number of bad and partial checksums: bad ones and the most first."""
+    sums: dict[tuple[str, str | None], int] = {}
+    for (_, verdict, _, cause), number in overview.counts.items():
+        if verdict in ("bad", "partial") and number:
+            sums[verdict, cause] = sums.get((verdict, cause), 0) + number
+    found = [(verdict, cause, number) for (verdict, cause), number in sums.items()]
+    return sorted(found, key=lambda each: (each[0], each[1] is None, -each[2], each[1] or ""))
+
+
+def _causes(overview: Overview) -> Iterator[str]:
+    shown = [each for each in causes(overview) if each[0] == "bad" and each[1]][:CAUSES_SHOWN]
+    if shown:
+        parts = (
+            f"{number:,} {words.cause_words(cause or '', number)}" for _, cause, number in shown
+        )
+        yield f"why: {'; '.join(parts)}"
+
+
+def _worst(overview: Overview) -> Iterator[str]:
+    """The worst folder and sender, if there are several."""
+    if overview.wrong and len(overview.folders) > 1:
+        name = worst_folders(overview)[0]
+        wrong = words.counted(overview.folders[name].wrong, "wrong checksum")
+        yield f"worst folder: {words.plain(name) or '(none)'}, {wrong}"
+    if overview.senders:
+        sender = overview.senders[0]
+        captures = words.counted(sender.captures, "capture")
+        address = words.plain(sender.address or "(no address)")
+        yield f"worst sender: {address}, {sender.checksums:,} in findings of {captures}"
+
+
+def _unverifiable(overview: Overview) -> Iterator[str]:
+    reasons: dict[str, int] = {}
+    for (_, verdict, reason, _), number in overview.counts.items():
+        if verdict == "unverifiable":
+            text = words.REASON_WORDS.get(reason or "", reason or "")
+            reasons[text] = reasons.get(text, 0) + number
+    if reasons:
+        ordered = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+        parts = ", ".join(f"{number:,} {text}" for text, number in ordered)
+        yield f"could not be verified: {parts}"
+
+
+def _not_clean(overview: Overview) -> Iterator[str]:
+    number = overview.captures - overview.statuses["clean"]
+    names = [words.plain(row["file"]) for row in overview.worst[:NAMES_SHOWN]]
+    if names:
+        more = f" and {number - len(names):,} more" if number > len(names) else ""
+        yield f"not clean: {', '.join(names)}{more}"
+
+
+def text(overview: Overview) -> str:
+    lines = [_first_line(overview), *_rate(overview), *_causes(overview), *_worst(overview)]
+    return "\n".join([*lines, *_unverifiable(overview), *_not_clean(overview), ""])
