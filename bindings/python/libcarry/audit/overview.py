@@ -27,12 +27,12 @@ from .words import WRONG
 STATUSES = ("wrong", "damaged", "failed", "changed", "limit", "not_capture", "unchecked", "clean")
 NOT_READ = ("failed", "changed", "limit", "not_capture")
 
-FOLDERS_MAX = 20_000  # that are told apart while tables are read
+FOLDERS_MAX = 10_000  # that are told apart while tables are read
 FOLDERS_DETAILED = 30  # whose captures are listed
 CAPTURES_IN_FOLDER = 10
 CAPTURES_DETAILED = 100
 FINDINGS_SHOWN = 5  # of each capture
-SENDERS_MAX = 50_000  # that are told apart while tables are read
+SENDERS_MAX = 20_000  # that are told apart while tables are read
 SENDERS_SHOWN = 20
 TROUBLES_SHOWN = 50
 SPANS_MAX = 100
@@ -40,7 +40,7 @@ VERSIONS_MAX = 10
 
 _BATCH_ROWS = 65_536
 # Captures whose times are in memory at once: of more, counts are read several times.
-_TIMES_MAX = 250_000
+_TIMES_MAX = 500_000
 _SAMPLES_MAX = 4_096
 
 # From the shortest: the first that makes few spans is taken.
@@ -207,17 +207,20 @@ class _Tables:
         )
 
     def batches(self, name: str, columns: Sequence[str], only: Filter = None) -> Iterator[Batch]:
-        """A table, a piece at a time."""
-        scanned = self._dataset(name).to_batches(
-            columns=list(columns),
-            filter=only,
-            batch_size=_BATCH_ROWS,
-            batch_readahead=2,
-            fragment_readahead=1,
-        )
-        for batch in scanned:
-            if batch.num_rows:
-                yield _in_microseconds(pyarrow.Table.from_batches([batch]))
+        """A table, a piece at a time. A scan of all files at once would read ahead up to 1 GiB."""
+        dataset = self._dataset(name)
+        for fragment in dataset.get_fragments(only):
+            scanned = fragment.to_batches(
+                schema=dataset.schema,
+                columns=list(columns),
+                filter=only,
+                batch_size=_BATCH_ROWS,
+                batch_readahead=2,
+                cache_metadata=False,
+            )
+            for batch in scanned:
+                if batch.num_rows:
+                    yield _in_microseconds(pyarrow.Table.from_batches([batch]))
 
 
 def _in_microseconds(table: Batch) -> Batch:
@@ -294,7 +297,7 @@ class _Files:
         self._add_times(table["first_time"])
         for folder, status, count in _counted(table, ("folder", "status")):
             to.statuses[status] += count
-            place = to.folders.setdefault(_kept(to, folder), Folder())
+            place = _folder(to, folder)
             place.captures += count
             place.statuses[status] += count
         _join_folders(to)
@@ -345,6 +348,14 @@ def _kept(overview: Overview, folder: str) -> str:
     return folder if overview.depth >= 0 else ""
 
 
+def _folder(overview: Overview, name: str) -> Folder:
+    """The folder that one is counted as, which it may be the first to be."""
+    name = _kept(overview, name)
+    if name not in overview.folders:
+        overview.folders[name] = Folder()
+    return overview.folders[name]
+
+
 def _join_folders(overview: Overview) -> None:
     """Counts folders as those above, the deepest first, until few enough are told apart."""
     while len(overview.folders) > max(1, FOLDERS_MAX):
@@ -366,8 +377,7 @@ def _count(overview: Overview, table: Batch) -> None:
         overview.counts[protocol, verdict, reason, cause] += checksums
     table = table.append_column("folder", _folders_of(table["file"]))
     for folder, verdict, checksums in _sums(table, ("folder", "verdict"), "checksums"):
-        place = overview.folders.setdefault(_kept(overview, folder), Folder())
-        place.verdicts[verdict] += checksums
+        _folder(overview, folder).verdicts[verdict] += checksums
 
 
 # --- Over time ---
@@ -400,20 +410,44 @@ def _spread(overview: Overview, source: _Tables, samples: list[str]) -> None:
         return
     overview.unit = _unit(overview.begin, overview.end)
     for only in _ranges(samples, overview.captures):
-        begun = [*source.batches("files", ("file", "first_time"), only)]
-        if not begun:
-            continue
-        files = pyarrow.concat_tables(begun)
-        times = compute.floor_temporal(files["first_time"], unit=overview.unit).combine_chunks()
-        names = files["file"].combine_chunks()
+        spans = _Spans(overview.unit)
+        for table in source.batches("files", ("file", "first_time"), only):
+            spans.learn(table)
         for table in source.batches("counts", ("file", "verdict", "checksums"), only):
-            found = times.take(compute.index_in(table["file"], value_set=names).combine_chunks())
-            table = table.append_column("time", found)
-            for time, verdict, checksums in _sums(table, ("time", "verdict"), "checksums"):
+            for time, verdict, checksums in spans.count(table):
                 if time is None:
                     overview.timeless[verdict] += checksums
                 else:
                     overview.spans.setdefault(time, Counter())[verdict] += checksums
+
+
+class _Spans:
+    """In which span of time captures begin. Of a name, its hash is kept: some hundred bytes."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._spans: dict[datetime.datetime, int] = {}
+        self._span_of: dict[int, int] = {}
+
+    def learn(self, table: Batch) -> None:
+        times = compute.floor_temporal(table["first_time"], unit=self._unit)
+        times = times.combine_chunks().dictionary_encode()
+        places = [
+            self._spans.setdefault(time, len(self._spans)) for time in times.dictionary.to_pylist()
+        ]
+        for name, code in zip(table["file"].to_pylist(), times.indices.to_pylist(), strict=True):
+            if code is not None:
+                self._span_of[hash(name)] = places[code]
+
+    def count(self, table: Batch) -> Iterator[tuple[datetime.datetime | None, str, int]]:
+        """Each span and verdict, with the number of checksums."""
+        names = table["file"].combine_chunks().dictionary_encode()
+        known = [self._span_of.get(hash(name)) for name in names.dictionary.to_pylist()]
+        places = pyarrow.array(known, pyarrow.int32()).take(names.indices)
+        times = [*self._spans]
+        table = table.append_column("place", places)
+        for place, verdict, checksums in _sums(table, ("place", "verdict"), "checksums"):
+            yield None if place is None else times[place], verdict, checksums
 
 
 # --- Senders ---
@@ -436,7 +470,9 @@ class _Senders:
             return
         keys = ("src_ip", "protocol", "verdict", "cause")
         for address, protocol, verdict, cause, count in _counted(table, keys):
-            sender = self.senders.setdefault(address, Sender(address))
+            sender = self.senders.get(address)
+            if sender is None:
+                sender = self.senders[address] = Sender(address)
             sender.checksums += count
             sender.causes[protocol, verdict, cause] += count
         last = table["file"][len(table) - 1].as_py()
