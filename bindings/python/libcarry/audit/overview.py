@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What there is to say of an audit: made from its tables, in memory that its size bounds not.
+"""What there is to say of an audit: made of its tables, in memory that does not grow with it.
 
 Tables are read in batches, and each batch becomes sums at once. What is kept has a bound: so many
 folders, senders and captures are told apart.
@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-import fsspec
 import pyarrow
 import pyarrow.compute as compute
-import pyarrow.dataset
-import pyarrow.fs
 
 from . import tables
+from .dataset import Batch, Column, Filter, First, Row, Tables, counted, folders_of, sums
 from .words import WRONG
 
 # Of files.status, the most serious first.
@@ -38,7 +36,6 @@ TROUBLES_SHOWN = 50
 SPANS_MAX = 100
 VERSIONS_MAX = 10
 
-_BATCH_ROWS = 65_536
 # Captures whose times are in memory at once: of more, counts are read several times.
 _TIMES_MAX = 500_000
 _SAMPLES_MAX = 4_096
@@ -46,18 +43,7 @@ _SAMPLES_MAX = 4_096
 # From the shortest: the first that makes few spans is taken.
 _UNITS = {"minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746, "year": 31_556_952}
 
-_TIME = pyarrow.timestamp("ns", "UTC")
-_PARTITIONS = pyarrow.dataset.partitioning(
-    pyarrow.schema([("day", pyarrow.string()), ("folder", pyarrow.string())]), flavor="hive"
-)
-
-# pyarrow says nothing of types.
-Batch: TypeAlias = Any  # a table of some rows
-Column: TypeAlias = Any
-Filter: TypeAlias = Any
-Row: TypeAlias = dict[str, Any]
 Verdicts: TypeAlias = Counter[str]
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -143,111 +129,10 @@ def rate(verdicts: Verdicts) -> float | None:
 
 
 def _sum_by(counts: Counter[Any], key: Callable[[Any], Any]) -> Counter[Any]:
-    sums: Counter[Any] = Counter()
+    summed: Counter[Any] = Counter()
     for each, count in counts.items():
-        sums[key(each)] += count
-    return sums
-
-
-class _First(Generic[T]):
-    """The first few of many, in an order."""
-
-    def __init__(self, most: int, key: Callable[[T], Any]) -> None:
-        self.most = most
-        self.key = key
-        self._kept: list[T] = []
-
-    def add(self, items: Iterable[T]) -> None:
-        for item in items:
-            self._kept.append(item)
-            if len(self._kept) > 8 * self.most:
-                self._cut()
-
-    def _cut(self) -> None:
-        self._kept = sorted(self._kept, key=self.key)[: self.most]
-
-    def get(self) -> list[T]:
-        self._cut()
-        return self._kept
-
-
-# --- Tables ---
-
-
-class _Tables:
-    """The datasets of an audit, wherever fsspec finds them."""
-
-    def __init__(self, destination: str) -> None:
-        store, root = fsspec.core.url_to_fs(destination)
-        self._root = root.rstrip("/")
-        if store.protocol == "file" or "file" in store.protocol:
-            self._store = pyarrow.fs.LocalFileSystem()
-        else:
-            self._store = pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(store))
-        if not self._exists("files"):
-            raise FileNotFoundError(f"{destination}: no audit: it has no table files")
-
-    def _exists(self, name: str) -> bool:
-        info = self._store.get_file_info(f"{self._root}/{name}")
-        return bool(info.type == pyarrow.fs.FileType.Directory)
-
-    def _dataset(self, name: str) -> Batch:
-        schema = tables.schema(name)
-        for column in ("first_time", "last_time"):
-            if name == "files" and column not in schema.names:
-                schema = schema.append(pyarrow.field(column, _TIME))
-        if not self._exists(name):  # a store without folders has none that is empty
-            return pyarrow.dataset.dataset(schema.empty_table())
-        return pyarrow.dataset.dataset(
-            f"{self._root}/{name}",
-            schema=schema,
-            filesystem=self._store,
-            format="parquet",
-            partitioning=_PARTITIONS,
-        )
-
-    def batches(self, name: str, columns: Sequence[str], only: Filter = None) -> Iterator[Batch]:
-        """A table, a piece at a time. A scan of all files at once would read ahead up to 1 GiB."""
-        dataset = self._dataset(name)
-        for fragment in dataset.get_fragments(only):
-            scanned = fragment.to_batches(
-                schema=dataset.schema,
-                columns=list(columns),
-                filter=only,
-                batch_size=_BATCH_ROWS,
-                batch_readahead=2,
-                cache_metadata=False,
-            )
-            for batch in scanned:
-                if batch.num_rows:
-                    yield _in_microseconds(pyarrow.Table.from_batches([batch]))
-
-
-def _in_microseconds(table: Batch) -> Batch:
-    """Python's times have no nanoseconds."""
-    for place, column in enumerate(table.schema):
-        if column.type == _TIME:
-            times = table[column.name].cast(pyarrow.timestamp("us", "UTC"), safe=False)
-            table = table.set_column(place, column.name, times)
-    return table
-
-
-def _sums(table: Batch, keys: Sequence[str], column: str) -> Iterator[tuple[Any, ...]]:
-    """Each combination of keys, with the sum of a column."""
-    summed = table.group_by(list(keys)).aggregate([(column, "sum")])
-    yield from zip(*(summed[name].to_pylist() for name in [*keys, f"{column}_sum"]), strict=True)
-
-
-def _counted(table: Batch, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Each combination of keys, with the number of rows."""
-    counted = table.group_by(list(keys)).aggregate([([], "count_all")])
-    yield from zip(*(counted[name].to_pylist() for name in [*keys, "count_all"]), strict=True)
-
-
-def _folders_of(names: Column) -> Column:
-    """What stands before the last slash of each name."""
-    cut = compute.replace_substring_regex(names, pattern="/[^/]*$", replacement="")
-    return compute.if_else(compute.match_substring(names, "/"), cut, "")
+        summed[key(each)] += count
+    return summed
 
 
 # --- Files ---
@@ -277,11 +162,11 @@ class _Files:
 
     def __init__(self, overview: Overview) -> None:
         self.overview = overview
-        self._damaged: _First[Row] = _First(TROUBLES_SHOWN, lambda row: row["file"])
-        self._not_read: _First[Row] = _First(
+        self._damaged: First[Row] = First(TROUBLES_SHOWN, lambda row: row["file"])
+        self._not_read: First[Row] = First(
             TROUBLES_SHOWN, lambda row: (STATUSES.index(row["status"]), row["file"])
         )
-        self._worst: _First[Row] = _First(CAPTURES_DETAILED, _rank)
+        self._worst: First[Row] = First(CAPTURES_DETAILED, _rank)
         self.samples: list[str] = []  # names, evenly spread over the rows
         self._stride = 1
         self._until_sample = 0
@@ -295,7 +180,7 @@ class _Files:
             to.versions.update(compute.unique(table["version"]).to_pylist())
         to.timeless_captures += table["first_time"].null_count
         self._add_times(table["first_time"])
-        for folder, status, count in _counted(table, ("folder", "status")):
+        for folder, status, count in counted(table, ("folder", "status")):
             to.statuses[status] += count
             place = _folder(to, folder)
             place.captures += count
@@ -315,7 +200,7 @@ class _Files:
             to.end = max(to.end or ends["max"], ends["max"])
 
     @staticmethod
-    def _keep(kept: _First[Row], table: Batch, statuses: Sequence[str]) -> None:
+    def _keep(kept: First[Row], table: Batch, statuses: Sequence[str]) -> None:
         found = table.filter(compute.is_in(table["status"], value_set=pyarrow.array(statuses)))
         kept.add(found.take(compute.sort_indices(found["file"])[: kept.most]).to_pylist())
 
@@ -372,11 +257,11 @@ def _join_folders(overview: Overview) -> None:
 
 def _count(overview: Overview, table: Batch) -> None:
     keys = ("protocol", "verdict", "reason", "cause")
-    for *key, checksums in _sums(table, keys, "checksums"):
+    for *key, checksums in sums(table, keys, "checksums"):
         protocol, verdict, reason, cause = key
         overview.counts[protocol, verdict, reason, cause] += checksums
-    table = table.append_column("folder", _folders_of(table["file"]))
-    for folder, verdict, checksums in _sums(table, ("folder", "verdict"), "checksums"):
+    table = table.append_column("folder", folders_of(table["file"]))
+    for folder, verdict, checksums in sums(table, ("folder", "verdict"), "checksums"):
         _folder(overview, folder).verdicts[verdict] += checksums
 
 
@@ -403,7 +288,7 @@ def _ranges(samples: list[str], captures: int) -> Iterator[Filter]:
     yield file >= cuts[-1]
 
 
-def _spread(overview: Overview, source: _Tables, samples: list[str]) -> None:
+def _spread(overview: Overview, source: Tables, samples: list[str]) -> None:
     """Sums the verdicts of the captures that begin in each span of time."""
     if overview.begin is None or overview.end is None:
         overview.timeless = overview.verdicts
@@ -446,7 +331,7 @@ class _Spans:
         places = pyarrow.array(known, pyarrow.int32()).take(names.indices)
         times = [*self._spans]
         table = table.append_column("place", places)
-        for place, verdict, checksums in _sums(table, ("place", "verdict"), "checksums"):
+        for place, verdict, checksums in sums(table, ("place", "verdict"), "checksums"):
             yield None if place is None else times[place], verdict, checksums
 
 
@@ -469,7 +354,7 @@ class _Senders:
         if not len(table):
             return
         keys = ("src_ip", "protocol", "verdict", "cause")
-        for address, protocol, verdict, cause, count in _counted(table, keys):
+        for address, protocol, verdict, cause, count in counted(table, keys):
             sender = self.senders.get(address)
             if sender is None:
                 sender = self.senders[address] = Sender(address)
@@ -477,7 +362,7 @@ class _Senders:
             sender.causes[protocol, verdict, cause] += count
         last = table["file"][len(table) - 1].as_py()
         of_last: set[str | None] = set()
-        for address, file, _ in _counted(table, ("src_ip", "file")):
+        for address, file, _ in counted(table, ("src_ip", "file")):
             known = file == self._file and address in self._of_file
             self.senders[address].captures += not known
             if file == last:
@@ -488,8 +373,8 @@ class _Senders:
             self._drop()
 
     def order(self) -> list[Sender]:
-        by_count = lambda sender: (-sender.checksums, str(sender.address))  # noqa: E731
-        return sorted(self.senders.values(), key=by_count)
+        """Those of the most checksums first."""
+        return sorted(self.senders.values(), key=lambda each: (-each.checksums, str(each.address)))
 
     def _drop(self) -> None:
         """The half of the senders that sent least: if they come again, they count from 0."""
@@ -515,9 +400,9 @@ def worst_folders(overview: Overview) -> list[str]:
     return [name for name, _ in sorted(overview.folders.items(), key=key)]
 
 
-def _detail_folders(overview: Overview, source: _Tables) -> None:
+def _detail_folders(overview: Overview, source: Tables) -> None:
     names = worst_folders(overview)[:FOLDERS_DETAILED]
-    kept: dict[str, _First[Row]] = {name: _First(CAPTURES_IN_FOLDER, _rank) for name in names}
+    kept: dict[str, First[Row]] = {name: First(CAPTURES_IN_FOLDER, _rank) for name in names}
     only = _is_any("folder", names)
     for table in source.batches("files", _FILES, only):
         for name in compute.unique(table["folder"]).to_pylist():
@@ -526,7 +411,7 @@ def _detail_folders(overview: Overview, source: _Tables) -> None:
     overview.detailed = {name: each.get() for name, each in kept.items()}
 
 
-def _detail_captures(overview: Overview, source: _Tables) -> None:
+def _detail_captures(overview: Overview, source: Tables) -> None:
     listed = [row for rows in overview.detailed.values() for row in rows]
     listed += overview.damaged + overview.not_read + overview.worst
     unclean = {row["file"]: row for row in listed if row["status"] != "clean"}
@@ -538,8 +423,8 @@ def _detail_captures(overview: Overview, source: _Tables) -> None:
     for table in source.batches("counts", tables.schema("counts").names, only):
         for row in table.to_pylist():
             overview.shown[row["file"]].counts.append(row)
-    first: dict[str, _First[Row]] = {
-        name: _First(FINDINGS_SHOWN, lambda row: row["frame_number"]) for name in overview.shown
+    first: dict[str, First[Row]] = {
+        name: First(FINDINGS_SHOWN, lambda row: row["frame_number"]) for name in overview.shown
     }
     for table in source.batches("findings", tables.schema("findings").names, only):
         for name in compute.unique(table["file"]).to_pylist():
@@ -551,7 +436,7 @@ def _detail_captures(overview: Overview, source: _Tables) -> None:
 
 def read(destination: str) -> Overview:
     """The overview of the audit in a folder, or at a URL of fsspec."""
-    source, overview = _Tables(destination), Overview(destination)
+    source, overview = Tables(destination), Overview(destination)
     files, senders = _Files(overview), _Senders()
     for table in source.batches("files", _FILES):
         files.add(table)

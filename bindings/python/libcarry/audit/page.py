@@ -192,7 +192,7 @@ def _senders(overview: Overview) -> str:
         f"from {words.sql_from(overview.destination, 'findings')}\n"
         "where verdict in ('bad', 'illegal') group by src_ip order by checksums desc"
     )
-    table = markup.table(caption, heads, rows, kind="names")
+    table = markup.table(caption, heads, rows, kind="senders")
     return _section("senders", table, markup.faint(notes), markup.sql("All senders, in SQL", query))
 
 
@@ -217,8 +217,8 @@ def _coverage(overview: Overview) -> str:
         else ""
     )
     note = (
-        "No corruption rate counts these, nor those that are partial (left to transmit offload), "
-        "absent (not sent) or illegal: they may be right or wrong."
+        "These may be right or wrong. No corruption rate counts them, nor those that are partial "
+        "(left to transmit offload), absent (not sent) or illegal."
     )
     unread = sum(overview.statuses[status] for status in ("unchecked", "damaged", *NOT_READ))
     captures = (

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from .. import _carry
 from . import markup, words
-from .overview import FINDINGS_SHOWN, Capture, Overview, Row
+from .dataset import Row
+from .overview import FINDINGS_SHOWN, Capture, Overview
 
 
 def anchors(kind: str, names: Iterable[str]) -> dict[str, str]:

@@ -61,9 +61,10 @@ def _chart(
     if not most:
         return ""
     size = "many" if len(shown) > len(words.WRONG) else "few"
+    article = "an" if overview.unit == "hour" else "a"
     bars = "".join(_bar(each, place, shown, most) for place, each in enumerate(counts))
     return (
-        markup.faint(f"{what}: at most {most:,} in a {overview.unit}")
+        markup.faint(f"{what}: at most {most:,} in {article} {overview.unit}")
         + f'<svg role="img" aria-label="{what} over time; the numbers are in the table below" '
         + f'class="{size}" viewBox="0 0 {len(spans)} 100" preserveAspectRatio="none">\n'
         + f"{bars}</svg>\n"

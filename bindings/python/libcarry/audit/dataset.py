@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""The tables of an audit, read a piece at a time wherever fsspec finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import fsspec
+import pyarrow
+import pyarrow.compute as compute
+import pyarrow.dataset
+import pyarrow.fs
+from fsspec.implementations.local import LocalFileSystem
+
+from . import tables
+
+_BATCH_ROWS = 65_536
+
+_TIME = pyarrow.timestamp("ns", "UTC")
+_PARTITIONS = pyarrow.dataset.partitioning(
+    pyarrow.schema([("day", pyarrow.string()), ("folder", pyarrow.string())]), flavor="hive"
+)
+
+# pyarrow says nothing of types.
+Batch: TypeAlias = Any  # a table of some rows
+Column: TypeAlias = Any
+Filter: TypeAlias = Any
+Row: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+
+class Tables:
+    """Those of one audit."""
+
+    def __init__(self, destination: str) -> None:
+        store, root = fsspec.core.url_to_fs(destination)
+        self._root = root.rstrip("/")
+        if isinstance(store, LocalFileSystem):
+            self._store = pyarrow.fs.LocalFileSystem()
+        else:
+            self._store = pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(store))
+        if not self._exists("files"):
+            raise FileNotFoundError(f"{destination}: no audit: it has no table files")
+
+    def _exists(self, name: str) -> bool:
+        info = self._store.get_file_info(f"{self._root}/{name}")
+        return bool(info.type == pyarrow.fs.FileType.Directory)
+
+    def _dataset(self, name: str) -> Batch:
+        schema = tables.schema(name)
+        for column in ("first_time", "last_time"):
+            if name == "files" and column not in schema.names:
+                schema = schema.append(pyarrow.field(column, _TIME))
+        if not self._exists(name):  # a store without folders has none that is empty
+            return pyarrow.dataset.dataset(schema.empty_table())
+        return pyarrow.dataset.dataset(
+            f"{self._root}/{name}",
+            schema=schema,
+            filesystem=self._store,
+            format="parquet",
+            partitioning=_PARTITIONS,
+        )
+
+    def batches(self, name: str, columns: Sequence[str], only: Filter = None) -> Iterator[Batch]:
+        """A table, a piece at a time. A scan of all files at once would read ahead up to 1 GiB."""
+        dataset = self._dataset(name)
+        for fragment in dataset.get_fragments(only):
+            scanned = fragment.to_batches(
+                schema=dataset.schema,
+                columns=list(columns),
+                filter=only,
+                batch_size=_BATCH_ROWS,
+                batch_readahead=2,
+                cache_metadata=False,
+            )
+            for batch in scanned:
+                if batch.num_rows:
+                    yield _in_microseconds(pyarrow.Table.from_batches([batch]))
+
+
+def _in_microseconds(table: Batch) -> Batch:
+    """Python's times have no nanoseconds."""
+    for place, column in enumerate(table.schema):
+        if column.type == _TIME:
+            times = table[column.name].cast(pyarrow.timestamp("us", "UTC"), safe=False)
+            table = table.set_column(place, column.name, times)
+    return table
+
+
+def sums(table: Batch, keys: Sequence[str], column: str) -> Iterator[tuple[Any, ...]]:
+    """Each combination of keys, with the sum of a column."""
+    summed = table.group_by(list(keys)).aggregate([(column, "sum")])
+    yield from zip(*(summed[name].to_pylist() for name in [*keys, f"{column}_sum"]), strict=True)
+
+
+def counted(table: Batch, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Each combination of keys, with the number of rows."""
+    counted = table.group_by(list(keys)).aggregate([([], "count_all")])
+    yield from zip(*(counted[name].to_pylist() for name in [*keys, "count_all"]), strict=True)
+
+
+def folders_of(names: Column) -> Column:
+    """What stands before the last slash of each name."""
+    cut = compute.replace_substring_regex(names, pattern="/[^/]*$", replacement="")
+    return compute.if_else(compute.match_substring(names, "/"), cut, "")
+
+
+class First(Generic[T]):
+    """The first few of many, in an order."""
+
+    def __init__(self, most: int, key: Callable[[T], Any]) -> None:
+        self.most = most
+        self.key = key
+        self._kept: list[T] = []
+
+    def add(self, items: Iterable[T]) -> None:
+        for item in items:
+            self._kept.append(item)
+            if len(self._kept) > 8 * self.most:
+                self._cut()
+
+    def _cut(self) -> None:
+        self._kept = sorted(self._kept, key=self.key)[: self.most]
+
+    def get(self) -> list[T]:
+        self._cut()
+        return self._kept
