@@ -34,10 +34,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:  # noqa: ANN401
         """Nothing is printed."""
 
-    def do_HEAD(self) -> None:  # noqa: N802
+    def do_HEAD(self) -> None:
         self._answer(with_body=False)
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self._answer(with_body=True)
 
     def _answer(self, with_body: bool) -> None:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import re
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from .job import Settings
 
 _ERROR = 3
-_INTERRUPTED = 130
 _NEEDED = ("fsspec", "pyarrow", "ray")
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -156,8 +157,23 @@ def _audit(words: argparse.Namespace) -> int:
 
 
 def _report(out: str, words: argparse.Namespace) -> int:
-    """Prints the summary, writes the page; the exit status is by all captures in the tables."""
-    return 0
+    """Prints the summary and writes the page; the exit status is by all captures in the tables."""
+    from . import overview, page, report
+    from .dataset import Tables
+    from .tasks import gravity
+
+    found = overview.read(out)
+    if words.html:
+        page.write(out, words.html, found)
+    if words.json:
+        print(json.dumps(report.to_dict(found)))
+    elif not words.quiet:
+        print(report.text(found), end="")
+    worst = 0
+    for batch in Tables(out).batches("files", ("file", "status")):
+        for row in batch.to_pylist():
+            worst = max(worst, gravity(row["file"], row["status"]))
+    return worst
 
 
 def _missing() -> str | None:
@@ -186,8 +202,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _UsageError as error:
         print(f"carry audit: {error}; see carry audit --help", file=sys.stderr)
     except KeyboardInterrupt:
-        print("carry audit: interrupted; the same command goes on", file=sys.stderr)
-        return _INTERRUPTED
+        print("carry audit: interrupted: the same command goes on", file=sys.stderr)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     except Exception as error:
         from .listing import one_line
         from .store import AuditError

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from .. import _carry
 from . import words
 from .overview import Overview, rate, worst_folders
 
@@ -85,3 +87,23 @@ def _not_clean(overview: Overview) -> Iterator[str]:
 def text(overview: Overview) -> str:
     lines = [_first_line(overview), *_rate(overview), *_causes(overview), *_worst(overview)]
     return "\n".join([*lines, *_unverifiable(overview), *_not_clean(overview), ""])
+
+
+def to_dict(overview: Overview) -> dict[str, Any]:
+    """The object that `carry audit --json` prints."""
+    verdicts = overview.verdicts
+    return {
+        "schema": 1,
+        "tables": words.plain(words.without_secrets(overview.destination)),
+        "captures": overview.captures,
+        "packets": overview.packets,
+        "bytes": overview.bytes,
+        "statuses": {name: number for name, number in sorted(overview.statuses.items()) if number},
+        "verdicts": {name: verdicts[name] for name in _carry.VERDICTS},
+        "corruption_rate": rate(verdicts),
+        "causes": [
+            {"verdict": verdict, "cause": cause, "checksums": number}
+            for verdict, cause, number in causes(overview)
+        ],
+        "outcome": headline(overview),
+    }
