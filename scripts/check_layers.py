@@ -33,11 +33,11 @@ OUTSIDE = ["bindings", "capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
-TOOL_LAYERS = [["common"], ["capture", "sites", "xstate"], ["live"], ["bench"]]
+TOOL_LAYERS = [["common"], ["audit", "capture", "sites", "xstate"], ["live"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
 # Folders of the command whose reports bindings show, too.
-FOR_BINDINGS = ["capture", "common"]
+FOR_BINDINGS = ["audit", "capture", "common"]
 
 # The files of libcarry-capture, by what they are for, from the bottom up: work stands above all.
 CAPTURE = ROOT / "capture"

@@ -18,6 +18,8 @@ COMMANDS = [
 ]
 
 GROUPS = ("bench", "xstate")
+# Their options are read elsewhere: tests/audit.
+STARTERS = ("audit",)
 
 # As "  -o, --output=FILE  where", "  --size BYTES  only", "  --json  all"; what may lack its value,
 # as "--jit[=COUNT]" and "--against [NAME]", is left out.
@@ -52,7 +54,7 @@ def test_all_commands_are_here(carry: Run) -> None:
     for group in GROUPS:
         commands.remove(group)
         commands |= {f"{group} {name}" for name in ROW.findall(carry(group, "--help").stdout)}
-    assert commands == set(COMMANDS)
+    assert commands == {*COMMANDS, *STARTERS}
 
 
 def check_help(carry: Run, words: list[str]) -> None:
@@ -70,7 +72,7 @@ def test_help(carry: Run, command: list[str]) -> None:
     check_help(carry, command)
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [*GROUPS, *STARTERS])
 def test_help_of_groups(carry: Run, group: str) -> None:
     check_help(carry, [group])
 

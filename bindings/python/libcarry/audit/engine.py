@@ -29,6 +29,7 @@ def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
     """Joins a cluster for the time of a `with` block; without an address, starts one of this
     machine, or takes the one that this process has joined."""
     owns = not ray.is_initialized()
+    address = address or os.environ.get("RAY_ADDRESS")
     if owns:
         cpus = None if address else threads
         ray.init(
