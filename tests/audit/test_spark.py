@@ -85,8 +85,8 @@ def test_a_store(spark: SparkSession, bucket: str, archive: Path) -> None:
     assert rows(load(spark, bucket), own.column_names) == ordered(own)
 
 
-def test_paths(spark: SparkSession, archive: Path) -> None:
-    """One, several, globs; none."""
+def test_paths(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
+    """One, several, globs; none, and an empty folder."""
     lan = archive / "lan"
     for paths, files in (
         ([lan / "bad.pcap"], [lan / "bad.pcap"]),
@@ -95,7 +95,8 @@ def test_paths(spark: SparkSession, archive: Path) -> None:
     ):
         own = checked(archive, "counts", files)
         assert rows(load(spark, *paths), own.column_names) == ordered(own)
-    assert load(spark, lan / "*.erf").count() == 0
+    for nothing in (lan / "*.erf", tmp_path):
+        assert load(spark, nothing).count() == 0
 
 
 def test_what_cannot_be_read_is_a_row(spark: SparkSession, tmp_path: Path) -> None:
