@@ -12,6 +12,7 @@ VERDICTS: Final[tuple[str, ...]]  # of checksums, such as "good"
 REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first is none
 CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first is none
 AUDIT_USAGE: Final[str]  # what carry audit --help prints
+FLOW_CAUSES: Final[str]  # those that other packets of a flow show, behind spaces
 CAUSE_WORDS: Final[tuple[str, ...]]  # what is said of each cause, behind "it"
 CAUSE_MANY: Final[tuple[str, ...]]  # the same of several, behind a number; "" for none
 CAUSE_ADVICE: Final[tuple[str, ...]]  # what to do about each cause, behind "try: "; "" for nothing
@@ -187,7 +188,7 @@ def is_capture_name(name: str, /) -> bool: ...
 # --- parts.c ---
 
 def check_related(
-    parts: list[tuple[Buffer, int, int]],
+    parts: list[tuple[bytes, int, int]],
     wrong: int,
     listed: int,
     kept: int,

@@ -57,6 +57,16 @@ static const char *cause_advice(unsigned cause) {
     return words && words->advice ? words->advice : "";
 }
 
+/* Names of causes that other packets of a flow show, each behind a space. */
+#define OF_FLOW(name)  " " #name
+#define OF_FRAME(name) ""
+#define OF_SAID(name)  ""
+static const char flow_causes[] =
+#define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice) OF_##evidence(name)
+#include <carry/capture_causes.def>
+#undef CARRY_CAPTURE_CAUSE
+    ;
+
 static bool add_names(PyObject *module) {
     return add(module, "PROTOCOLS", names(carry_packet_protocol_name, CARRY_PROTOCOL_COUNT)) &&
            add(module, "VERDICTS", names(carry_packet_verdict_name, CARRY_VERDICT_COUNT)) &&
@@ -70,6 +80,7 @@ static bool add_names(PyObject *module) {
            add(module, "REASON_WORDS", names(carry_capture_reason_text, CARRY_REASON_COUNT)) &&
            PyModule_AddStringConstant(module, "PAGE_HEAD", page_head) == 0 &&
            PyModule_AddStringConstant(module, "PAGE_STYLE", page_style) == 0 &&
+           PyModule_AddStringConstant(module, "FLOW_CAUSES", flow_causes) == 0 &&
            PyModule_AddStringConstant(module, "__version__", carry_version_text()) == 0;
 }
 

@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: MIT
+"""A large capture, checked in pieces by several workers, with the rows that one worker finds.
+
+    pieces = plan(name, size, open_file, piece_size)
+    results = [check_piece(piece, open_file, findings) for piece in pieces]  # anywhere
+    whole = merge(results, findings)
+
+Nobody reads all record headers first. Where a piece begins is guessed from the bytes around that
+place. A wrong guess cannot stay hidden: then some piece does not end where its last record does.
+What packets tell of each other is judged once, by who adds the pieces up. docs/explanation/scale.md
+says why the rows are the same.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import pyarrow
+import pyarrow.compute
+
+from .. import _carry
+from ..packets import selected_verdicts
+
+if TYPE_CHECKING:
+    from .._types import Progress
+
+# Bytes that are read to find the place of a boundary, in whose first half it must be; and records
+# that must follow each other there, to the end of these bytes. A capture inside a packet has such
+# records only where it ends as the packet does.
+WINDOW_BYTES = 1 << 20
+CHAIN_RECORDS = 16
+HEAD_BYTES = 1 << 20  # before the first packet
+
+# What records of pcap have in common where one begins. At any other place, a chain of records that
+# have all of it is unlikely; where a capture has packets without it, fewer pieces are found.
+SNAPLEN_BYTES = 256 << 10  # the most that tcpdump and Wireshark ask for
+SECONDS_APART = 10 * 366 * 86_400  # from the first packet
+
+# What capture/ takes: CARRY_CAPTURE_PACKET_MAX, and the flows that are surely told apart.
+PACKET_BYTES = 16 << 20
+FLOWS = 256
+FLOW_AGREES = 3
+
+# A piece with more packets that have to be judged with others of the capture is not worth it.
+RELATED_BYTES = 32 << 20
+
+_WRONG = selected_verdicts(("bad", "illegal"))
+_FINDINGS_AT_FIRST = 10_000  # of those who want all
+
+
+class File(Protocol):
+    """What is asked of a capture's file."""
+
+    def seek(self, offset: int, /) -> int: ...
+    def read(self, size: int, /) -> bytes: ...
+
+
+OpenFile = Callable[[], AbstractContextManager[File]]
+
+
+class IndivisibleError(Exception):
+    """The pieces do not show what the whole does: one worker must read the capture. Says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a capture, from one record's start to another's."""
+
+    name: str  # of the capture
+    index: int
+    count: int
+    start: int
+    end: int
+    prefix: bytes  # what its records need to be read; empty for the first one, which has it
+    descriptions: int  # of sections and interfaces in that
+
+    @property
+    def is_last(self) -> bool:
+        return self.index == self.count - 1
+
+    @property
+    def shift(self) -> int:
+        """From offsets in what is read to those in the capture."""
+        return self.start - len(self.prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceResult:
+    """What one worker found in a piece."""
+
+    piece: Piece
+    own: dict[str, pyarrow.Table]  # of each packet by itself; findings: without the related ones
+    related: bytes | None  # packets that have to be judged with those of other pieces; None: many
+    descriptions: int
+
+    def of_file(self, column: str) -> Any:  # noqa: ANN401
+        """A value of the row of *files*."""
+        return self.own["files"][column][0].as_py()
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The rows of a capture, as one worker finds them."""
+
+    own: dict[str, pyarrow.Table]
+    listed: int  # findings, with those that are not kept
+
+
+# --- Records ---
+
+# More than any record has: the rest of it is not known.
+_CUT = 1 << 62
+
+
+class _Format(Protocol):
+    prefix: bytes
+    descriptions: int
+    first: int  # where packets begin
+    step: int  # of which the places of records are multiples
+
+    def begins(self, data: bytes, at: int) -> bool:
+        """Is this the place of a packet, as far as its first bytes show?"""
+        ...
+
+    def size(self, data: bytes, at: int) -> int:
+        """Of the record at a place: 0 if there can be none, _CUT if too little of it is there."""
+        ...
+
+
+# As in capture/magic.c. By magic number: bytes of a record's header, and ticks of a second.
+_PCAP = {0xA1B2C3D4: (16, 10**6), 0xA1B23C4D: (16, 10**9), 0xA1B2CD34: (24, 10**6)}
+
+
+class _Pcap:
+    step = 1
+    descriptions = 0
+
+    def __init__(self, head: bytes) -> None:
+        self.prefix = head[:24]
+        self.first = 24
+        order = "<" if struct.unpack_from("<L", head)[0] in _PCAP else ">"
+        magic, *version = struct.unpack_from(f"{order}LHH", head)
+        self._header, self._ticks = _PCAP[magic]
+        self._swaps = version < [2, 3] or version[0] == 543  # lengths stood in the other order
+        self._words = struct.Struct(f"{order}LLLL")
+        self._seconds: int = self._words.unpack_from(head, self.first)[0]  # of the first packet
+
+    @staticmethod
+    def knows(head: bytes) -> bool:
+        return any(struct.unpack_from(f"{order}L", head)[0] in _PCAP for order in "<>")
+
+    def begins(self, data: bytes, at: int) -> bool:
+        return self.size(data, at) > 0
+
+    def size(self, data: bytes, at: int) -> int:
+        if len(data) - at < self._header:
+            return _CUT
+        seconds, fraction, captured, wire = self._words.unpack_from(data, at)
+        if self._swaps:
+            captured, wire = wire, captured
+        if fraction >= self._ticks or not 0 < captured <= wire <= SNAPLEN_BYTES:
+            return 0
+        return self._header + captured if abs(seconds - self._seconds) <= SECONDS_APART else 0
+
+
+_SECTION, _INTERFACE, _PACKETS = 0x0A0D0D0A, 1, (2, 3, 6)
+_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+
+
+class _Pcapng:
+    step = 4
+
+    def __init__(self, head: bytes) -> None:
+        self._order = _ORDERS[head[8:12]]
+        self.prefix = b""
+        self.descriptions = 0
+        self.first = 0
+        while not self.begins(head, self.first) and self._describe(head):
+            pass
+
+    @staticmethod
+    def knows(head: bytes) -> bool:
+        return head[:4] == b"\x0a\x0d\x0d\x0a" and head[8:12] in _ORDERS
+
+    def _describe(self, head: bytes) -> bool:
+        """Goes over a block before the first packet; false if there can be none."""
+        at, size = self.first, self.size(head, self.first)
+        if size in (0, _CUT):
+            return False
+        if self._words(head, at, 1)[0] in (_SECTION, _INTERFACE):
+            self.prefix += head[at : at + size]
+            self.descriptions += 1
+        self.first += size
+        return True
+
+    def _words(self, data: bytes, at: int, count: int) -> tuple[int, ...]:
+        return struct.unpack_from(f"{self._order}{count}L", data, at)
+
+    def begins(self, data: bytes, at: int) -> bool:
+        return len(data) - at >= 12 and self._words(data, at, 1)[0] in _PACKETS
+
+    def size(self, data: bytes, at: int) -> int:
+        if len(data) - at < 12:
+            return _CUT
+        _, size = self._words(data, at, 2)
+        if size % 4 or not 12 <= size <= PACKET_BYTES:
+            return 0
+        if len(data) - at < size:
+            return _CUT
+        return size if self._words(data, at + size - 4, 1)[0] == size else 0
+
+
+def _format(head: bytes) -> _Format | None:
+    """Of a capture that can be split: it begins with these bytes, and has packets in them."""
+    if len(head) < 48:
+        return None
+    if _Pcap.knows(head):
+        return _Pcap(head)
+    pcapng = _Pcapng(head) if _Pcapng.knows(head) else None
+    return pcapng if pcapng and pcapng.begins(head, pcapng.first) else None
+
+
+# --- Boundaries ---
+
+
+def _read(file: File, start: int, size: int) -> bytes:
+    """These bytes, or fewer at the end of the file."""
+    file.seek(start)
+    parts: list[bytes] = []
+    while size and (data := file.read(size)):
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def _is_chain(data: bytes, at: int, form: _Format, is_end: bool, broken: set[int]) -> bool:
+    """Do records follow each other from here to the end of the bytes? The last one may be cut, if
+    there are enough before it. Places from which they do not are `broken`."""
+    chain = []
+    while at < len(data) and at not in broken and (size := form.size(data, at)):
+        chain.append(at)
+        at += size
+    if at == len(data) and is_end:
+        return True
+    broken.update(chain)
+    return at >= len(data) and len(chain) > CHAIN_RECORDS
+
+
+def boundary(file: File, target: int, size: int, form: _Format) -> int | None:
+    """The first place at or behind `target` where a packet seems to begin."""
+    start = target + -target % form.step
+    data = _read(file, start, WINDOW_BYTES)
+    is_end = start + len(data) >= size
+    broken: set[int] = set()
+    for at in range(0, min(len(data), WINDOW_BYTES // 2), form.step):
+        if form.begins(data, at) and _is_chain(data, at, form, is_end, broken):
+            return start + at
+    return None
+
+
+def _starts(file: File, size: int, form: _Format, piece_size: int) -> Iterator[int]:
+    last = form.first
+    yield 0
+    for target in range(piece_size, size - piece_size // 2, piece_size):
+        found = boundary(file, target, size, form)
+        if found is not None and found > last:
+            last = found
+            yield found
+
+
+def plan(name: str, size: int, open_file: OpenFile, piece_size: int) -> list[Piece]:
+    """The pieces of a capture; none if it is small, compressed, or in a format without them."""
+    if size < 2 * piece_size:
+        return []
+    with open_file() as file:
+        form = _format(_read(file, 0, HEAD_BYTES))
+        starts = list(_starts(file, size, form, piece_size)) if form else []
+    if form is None or len(starts) < 2:
+        return []
+    ends = [*starts[1:], size]
+    return [
+        Piece(
+            name,
+            index,
+            len(starts),
+            start,
+            end,
+            form.prefix if index else b"",
+            form.descriptions,
+        )
+        for index, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
+
+
+# --- A piece ---
+
+
+class _Reader:
+    """The bytes of a piece, behind its prefix."""
+
+    def __init__(self, piece: Piece, file: File) -> None:
+        self._piece = piece
+        self._file = file
+        self.rewind()
+
+    def rewind(self) -> None:
+        self._file.seek(self._piece.start)
+        self._prefix = self._piece.prefix
+        self._left = self._piece.end - self._piece.start
+
+    def read(self, size: int) -> bytes:
+        if self._prefix:
+            data, self._prefix = self._prefix[:size], self._prefix[size:]
+            return data
+        data = self._file.read(min(size, self._left))
+        if self._left and not data:
+            raise OSError(f"the file ended {self._left:,} bytes before a piece of it")
+        self._left -= len(data)
+        return data
+
+
+def _check(
+    piece: Piece, open_file: OpenFile, kept: int, progress: Progress | None
+) -> tuple[_carry.Result, PieceResult]:
+    with open_file() as file:
+        reader = _Reader(piece, file)
+        capture = _carry.open_object(reader.read, piece.name, reader.rewind, 0)
+        try:
+            result, related = capture.check_part(_WRONG, _WRONG, kept, 0, RELATED_BYTES, progress)
+            descriptions = capture.descriptions()
+        finally:
+            capture.close()
+    return result, PieceResult(piece, _tables(result), related, descriptions)
+
+
+def check_piece(
+    piece: Piece, open_file: OpenFile, findings: int | None, progress: Progress | None = None
+) -> PieceResult:
+    """Checks each packet of a piece by itself. Keeps at most so many findings; None: all, for which
+    it may be read twice. Raises what the file raises, and OSError if that is too short."""
+    kept = _FINDINGS_AT_FIRST if findings is None else findings
+    result, found = _check(piece, open_file, kept, progress)
+    if findings is None and len(result) == kept:
+        result, found = _check(piece, open_file, result.listed(), progress)
+    return found
+
+
+def _tables(result: _carry.Result) -> dict[str, pyarrow.Table]:
+    names = ("files", "counts", "findings")
+    return {name: pyarrow.table(result.table(name)) for name in names}
+
+
+# --- Counts ---
+
+_Key = tuple[int, int, int, int]  # places in _carry's lists: protocol, verdict, cause, reason
+
+
+def _counts(table: pyarrow.Table) -> Counter[_Key]:
+    lists = (_carry.PROTOCOLS, _carry.VERDICTS, _carry.CAUSES, _carry.REASONS)
+    columns = ("protocol", "verdict", "cause", "reason")
+    counts: Counter[_Key] = Counter()
+    for row in table.to_pylist():
+        key = (
+            0 if row[column] is None else names.index(row[column])
+            for names, column in zip(lists, columns, strict=True)
+        )
+        counts[cast(_Key, tuple(key))] += row["checksums"]
+    return counts
+
+
+def _counts_table(name: str, counts: Counter[_Key]) -> pyarrow.Table:
+    """In the order of the numbers, as _carry has them."""
+    rows = [
+        {
+            "file": name,
+            "protocol": _carry.PROTOCOLS[protocol],
+            "verdict": _carry.VERDICTS[verdict],
+            "reason": _carry.REASONS[reason] if reason else None,
+            "cause": _carry.CAUSES[cause] if cause else None,
+            "checksums": count,
+        }
+        for (protocol, verdict, cause, reason), count in sorted(counts.items())
+        if count
+    ]
+    return pyarrow.Table.from_pylist(rows, pyarrow.schema(_carry.schema("counts")))
+
+
+def _outcome(verdicts: Counter[str]) -> str:
+    if _listed(verdicts):
+        return "wrong"
+    return "clean" if verdicts["good"] + verdicts["partial"] else "unchecked"
+
+
+def _listed(verdicts: Counter[str]) -> int:
+    return verdicts["bad"] + verdicts["illegal"]
+
+
+# --- What packets tell of each other ---
+
+
+class _Related:
+    """The related packets of all pieces: what they count together, and what each by itself."""
+
+    def __init__(self, results: Sequence[PieceResult]) -> None:
+        self._name = results[0].piece.name
+        self._parts = [
+            (cast(bytes, result.related), packets, result.piece.shift)
+            for result, packets in zip(results, _packets_before(results), strict=True)
+        ]
+        self._alone = self._check(0, alone=True)
+        together = self._check(0)
+        self._together = pyarrow.table(together.table("counts"))
+        if _has_flow_causes(self._together):
+            raise IndivisibleError("bad checksums of a flow may have one cause")
+        if together.listed() > FLOWS and _may_show_flows(self.findings(together.listed())):
+            raise IndivisibleError(f"more than {FLOWS} flows have bad checksums")
+
+    def _check(self, kept: int, *, alone: bool = False) -> _carry.Result:
+        return _carry.check_related(self._parts, _WRONG, _WRONG, kept, 0, alone, self._name)
+
+    def change(self, counts: Counter[_Key]) -> None:
+        """Has them count together, in place of alone."""
+        counts.update(_counts(self._together))
+        counts.subtract(_counts(pyarrow.table(self._alone.table("counts"))))
+
+    def findings(self, kept: int) -> pyarrow.Table:
+        return pyarrow.table(self._check(kept).table("findings"))
+
+
+def _has_flow_causes(counts: pyarrow.Table) -> bool:
+    causes = pyarrow.array(_carry.FLOW_CAUSES.split(), pyarrow.string())
+    shown = pyarrow.compute.is_in(counts["cause"], value_set=causes)
+    return bool(pyarrow.compute.any(shown).as_py())
+
+
+def _may_show_flows(findings: pyarrow.Table) -> bool:
+    """Are there more flows than are told apart, of which one might show a cause to who forgot
+    others?"""
+    compute = pyarrow.compute
+    causes = pyarrow.array([None, "one_bit"], pyarrow.string())
+    bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))
+    flow = ["protocol", "src_ip", "dst_ip", "src_port", "dst_port"]
+    if len(bad.group_by(flow).aggregate([])) <= FLOWS:
+        return False
+    off = compute.subtract(bad["stored"].cast("int64"), bad["expected"].cast("int64"))
+    off = compute.if_else(compute.less(off, 0), compute.add(off, 0xFFFF), off)
+    agreeing = bad.append_column("off", off).group_by([*flow, "off"]).aggregate([([], "count_all")])
+    return bool(compute.max(agreeing["count_all"]).as_py() >= FLOW_AGREES)
+
+
+# --- All pieces ---
+
+
+def _packets_before(results: Sequence[PieceResult]) -> list[int]:
+    """The packets of the capture before each piece."""
+    packets = (result.of_file("packets") for result in results[:-1])
+    return list(accumulate(packets, initial=0))
+
+
+def contradiction(result: PieceResult) -> str | None:
+    """Why a piece does not show what the capture does: then the others need not be checked."""
+    if result.related is None:
+        return f"more than {RELATED_BYTES >> 20} MiB of packets are related to others"
+    if result.descriptions != result.piece.descriptions:
+        return "it describes sections or interfaces"
+    if not result.piece.is_last and result.of_file("status") == "damaged":
+        return f"damaged: {result.of_file('damage_reason')}"
+    return None
+
+
+def _see_that_all_fit(results: Sequence[PieceResult]) -> None:
+    """If a piece begins where a record does, and holds whole records, so does the next."""
+    places = [result.piece.index for result in results]
+    if places != list(range(results[0].piece.count)):
+        raise ValueError(f"pieces {places} are not all of {results[0].piece.count}")
+    for result in results:
+        if reason := contradiction(result):
+            piece = result.piece
+            raise IndivisibleError(f"piece {piece.index + 1} of {piece.count}: {reason}")
+
+
+def _moved(result: PieceResult, packets: int) -> pyarrow.Table:
+    """The findings of a piece, with the numbers and places of the capture."""
+    table = result.own["findings"]
+    for name, more in (("frame_number", packets), ("file_offset", result.piece.shift)):
+        moved = pyarrow.compute.add(table[name], pyarrow.scalar(more, pyarrow.uint64()))
+        table = _with(table, name, moved)
+    return table
+
+
+def _with(table: pyarrow.Table, name: str, column: Any) -> pyarrow.Table:  # noqa: ANN401
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), column)
+
+
+def _findings(
+    results: Sequence[PieceResult], related: pyarrow.Table, findings: int | None
+) -> pyarrow.Table:
+    """The related packets have all of their findings among those of `related`."""
+    pieces = [
+        _moved(result, packets)
+        for result, packets in zip(results, _packets_before(results), strict=True)
+    ]
+    table = pyarrow.concat_tables([*pieces, related]).sort_by("frame_number")
+    return table.slice(0, findings).combine_chunks()
+
+
+def _files(results: Sequence[PieceResult], status: str) -> pyarrow.Table:
+    compute = pyarrow.compute
+    last = results[-1]
+    table = last.own["files"]
+    all_rows = pyarrow.concat_tables([result.own["files"] for result in results])
+    values: dict[str, Any] = {"size": last.piece.end}
+    if last.of_file("status") == "damaged":
+        values["damage_offset"] = last.of_file("damage_offset") + last.piece.shift
+    else:
+        values["status"] = status
+    for name in ("packets", "bytes"):
+        values[name] = compute.sum(all_rows[name]).as_py()
+    for name, value in values.items():
+        table = _with(table, name, pyarrow.array([value], table.schema.field(name).type))
+    for name, which in (("first_time", "min"), ("last_time", "max")):
+        time = compute.min_max(all_rows[name].cast("int64"))[which].as_py()
+        table = _with(table, name, pyarrow.array([time], table.schema.field(name).type))
+    return table
+
+
+def merge(results: Sequence[PieceResult], findings: int | None) -> Whole:
+    """The rows of a capture, of which all pieces were checked with this limit of findings. Raises
+    IndivisibleError."""
+    results = sorted(results, key=lambda result: result.piece.index)
+    _see_that_all_fit(results)
+    related = _Related(results)
+    counts: Counter[_Key] = Counter()
+    for result in results:
+        counts.update(_counts(result.own["counts"]))
+    related.change(counts)
+    verdicts = Counter[str]()
+    for (_, verdict, _, _), count in counts.items():
+        verdicts[_carry.VERDICTS[verdict]] += count
+    listed = _listed(verdicts)
+    kept = max(_FINDINGS_AT_FIRST, listed) if findings is None else findings
+    own = {
+        "files": _files(results, _outcome(verdicts)),
+        "counts": _counts_table(results[0].piece.name, counts),
+        "findings": _findings(results, related.findings(kept), findings),
+    }
+    return Whole(own, listed)
