@@ -288,7 +288,7 @@ def python_with(log: Log, name: str, packages: Sequence[str], what: str) -> Path
 
 # What AddressSanitizer looks for in the module and in the library inside it.
 SANITIZED_BINDING = ["test_check.py", "test_fix.py", "test_frames.py", "test_packets.py"]
-SANITIZED_BINDING += ["test_sums.py", "test_tables.py", "test_testing.py"]
+SANITIZED_BINDING += ["test_parts.py", "test_sums.py", "test_tables.py", "test_testing.py"]
 
 
 def gcc_library(name: str) -> str:
