@@ -48,9 +48,6 @@ class Audit:
             "last_time": time,
             "digest": f"{len(self.files):04x}",
             "findings": wrong,
-            "attempts": 1,
-            "pieces": 1,
-            "seconds": 0.25,
             "version": "0.1.0",
         }
         self.files.append(row | columns)
@@ -89,14 +86,8 @@ class Audit:
 COUNTS = ("protocol", "verdict", "checksums", "reason", "cause")
 
 
-def schema(name: str) -> pyarrow.Schema:
-    """Of a table, with times of packets."""
-    columns = tables.schema(name)
-    for column in ("first_time", "last_time"):
-        if name == "files" and column not in columns.names:
-            columns = columns.append(pyarrow.field(column, pyarrow.timestamp("ns", "UTC")))
-    return columns
-
-
 def table(name: str, rows: list[Row]) -> pyarrow.Table:
-    return pyarrow.Table.from_pylist(rows, schema=schema(name))
+    """Rows with all columns; those that say nothing here, and may not be null, are 0."""
+    columns = tables.schema(name)
+    zeros = {each.name: 0 for each in columns if not each.nullable}
+    return pyarrow.Table.from_pylist([zeros | row for row in rows], schema=columns)

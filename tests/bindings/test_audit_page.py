@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import html.parser
 import io
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +22,16 @@ datasets = pytest.importorskip("pyarrow.dataset", reason="pyarrow is not install
 pytest.importorskip("fsspec", reason="fsspec is not installed")
 
 from audits import UTC, Audit, table  # noqa: E402
-from libcarry.audit import markup, overview, page, report, timeline, tree, words  # noqa: E402
+from libcarry.audit import (  # noqa: E402
+    command,
+    markup,
+    overview,
+    page,
+    report,
+    timeline,
+    tree,
+    words,
+)
 
 sys.path.insert(0, str(SOURCE / "scripts"))
 import check_site  # noqa: E402
@@ -169,6 +179,41 @@ def test_the_text(audit: Path) -> None:
     )
 
 
+def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:
+    found = overview.read(str(audit))
+    said = report.to_dict(found)
+    assert said["tables"] == str(audit)
+    assert said["statuses"]["wrong"] == 2 and said["verdicts"]["partial"] == 3
+    assert said["corruption_rate"] == 6 / 34
+    assert said["causes"][0] == {"verdict": "bad", "cause": "zero", "checksums": 4}
+    assert report.exit_status(found) == 3
+    for number, (name, status) in enumerate(
+        [("a", "clean"), ("a.pdf", "not_capture"), ("a", "wrong"), ("a.pcap", "not_capture")]
+    ):
+        one = Audit()
+        one.capture(name, status=status)
+        found = overview.read(str(one.write(tmp_path / str(number))))
+        assert report.exit_status(found) == max(0, number - 1)
+
+
+def test_the_command(
+    audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes text, page and JSON of tables again, and needs no engine for that."""
+    monkeypatch.setattr(command, "_missing", lambda: None)
+    target = tmp_path / "page.html"
+    assert command.main(["report", f"--html={target}", str(audit)]) == 3
+    assert capsys.readouterr().out == report.text(overview.read(str(audit)))
+    assert target.read_text() == page_of(audit)
+    assert command.main(["report", "--json", str(audit)]) == 3
+    assert json.loads(capsys.readouterr().out) == report.to_dict(overview.read(str(audit)))
+    assert command.main(["report", "--quiet", str(audit)]) == 3
+    assert command.main(["report", str(tmp_path)]) == 3
+    said = capsys.readouterr()
+    assert not said.out
+    assert said.err == f"carry audit: {tmp_path}: no audit: it has no table files\n"
+
+
 def test_tables(audit: Path) -> None:
     seen = read(page_of(audit))
     assert seen.row("wrong") == ["wrong", "with wrong checksums", "2", "33.33 %"]
@@ -180,7 +225,7 @@ def test_tables(audit: Path) -> None:
         "10.0.0.1",
         "4",
         "2",
-        "1 tcp bad: zero; 1 tcp bad: unknown cause; 1 udp illegal: no checksum; and 1 more",
+        "1 ip bad: unknown cause; 1 tcp bad: zero; 1 tcp bad: unknown cause; and 1 more",
     ]
     assert seen.row("b/gone.pcap") == ["b/gone.pcap", "could not be read", "status 503"]
     assert "b/torn.pcap: damaged at offset 1,234: a record is longer than the limit" in seen.text
@@ -231,6 +276,15 @@ def test_details(audit: Path) -> None:
     assert seen.row("1") == first
     assert "and 2 more, as far as the audit kept findings" in seen.text
     assert "where file = 'a/bad.pcap'" in seen.text
+
+
+def test_the_order_of_captures_shows_nowhere(audit: Path, tmp_path: Path) -> None:
+    other = small()
+    other.files.reverse()
+    other.counts.sort(key=lambda row: row["file"], reverse=True)
+    other.findings.sort(key=lambda row: row["file"], reverse=True)
+    folder = other.write(tmp_path / "other", pieces=3)
+    assert page_of(folder).replace(str(folder), str(audit)) == page_of(audit)
 
 
 def test_an_empty_audit(tmp_path: Path) -> None:
@@ -284,13 +338,11 @@ def test_any_store(audit: Path) -> None:
     for path in audit.rglob("*.parquet"):
         memory.pipe(f"/kept/{path.relative_to(audit)}", path.read_bytes())
     try:
-        assert page_of_url("memory://kept") == page_of(audit).replace(str(audit), "memory://kept")
+        page.write("memory://kept", "memory://kept/page.html")
+        expected = page_of(audit).replace(str(audit), "memory://kept")
+        assert memory.cat("/kept/page.html").decode() == expected
     finally:
         memory.rm("/kept", recursive=True)
-
-
-def page_of_url(url: str) -> str:
-    return page.html(overview.read(url))
 
 
 def test_targets(audit: Path, tmp_path: Path) -> None:

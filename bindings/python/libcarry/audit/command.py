@@ -159,8 +159,6 @@ def _audit(words: argparse.Namespace) -> int:
 def _report(out: str, words: argparse.Namespace) -> int:
     """Prints the summary and writes the page; the exit status is by all captures in the tables."""
     from . import overview, page, report
-    from .dataset import Tables
-    from .tasks import gravity
 
     found = overview.read(out)
     if words.html:
@@ -169,11 +167,7 @@ def _report(out: str, words: argparse.Namespace) -> int:
         print(json.dumps(report.to_dict(found)))
     elif not words.quiet:
         print(report.text(found), end="")
-    worst = 0
-    for batch in Tables(out).batches("files", ("file", "status")):
-        for row in batch.to_pylist():
-            worst = max(worst, gravity(row["file"], row["status"]))
-    return worst
+    return report.exit_status(found)
 
 
 def _missing() -> str | None:

@@ -49,9 +49,6 @@ class Tables:
 
     def _dataset(self, name: str) -> Batch:
         schema = tables.schema(name)
-        for column in ("first_time", "last_time"):
-            if name == "files" and column not in schema.names:
-                schema = schema.append(pyarrow.field(column, _TIME))
         if not self._exists(name):  # a store without folders has none that is empty
             return pyarrow.dataset.dataset(schema.empty_table())
         return pyarrow.dataset.dataset(

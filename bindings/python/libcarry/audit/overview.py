@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import pyarrow
 import pyarrow.compute as compute
 
+from .. import _carry
 from . import tables
 from .dataset import Batch, Column, Filter, First, Row, Tables, counted, folders_of, sums
 from .words import WRONG
@@ -92,6 +93,7 @@ class Overview:
     packets: int = 0
     bytes: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
+    misnamed: int = 0  # no captures, though they have names of captures
     versions: set[str] = field(default_factory=set)
     counts: Counter[tuple[str, str, str | None, str | None]] = field(default_factory=Counter)
     begin: datetime.datetime | None = None  # when the first capture begins
@@ -188,6 +190,8 @@ class _Files:
         _join_folders(to)
         self._keep(self._damaged, table, ("damaged",))
         self._keep(self._not_read, table, NOT_READ)
+        others = table.filter(compute.equal(table["status"], "not_capture"))["file"].to_pylist()
+        to.misnamed += sum(map(_carry.is_capture_name, others))
         unclean = table.filter(compute.not_equal(table["status"], "clean"))
         if len(unclean):
             self._worst.add(_worst_rows(unclean, CAPTURES_DETAILED))

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import fsspec
+
 from .. import _carry, sources
 from . import markup, page_details, report, timeline, tree, words
 from .overview import NOT_READ, STATUSES, Overview, rate, read
@@ -121,13 +123,17 @@ def _protocols(overview: Overview) -> str:
     return _section("protocols", markup.table(caption, heads, rows, bars=True))
 
 
+def _shares(protocols: Counter[str]) -> str:
+    """ "tcp 913, udp 739"."""
+    return ", ".join(f"{markup.text(name)} {count:,}" for name, count in words.ranked(protocols))
+
+
 def _cause(verdict: str, cause: str | None, number: int, protocols: Counter[str]) -> str:
     """A card."""
-    shares = ", ".join(f"{markup.text(name)} {count:,}" for name, count in protocols.most_common())
     said = words.CAUSE_WORDS.get(cause or "")
     parts = [
         markup.paragraph(f'{number:,} <span class="{markup.CLASSES[verdict]}">{verdict}</span>'),
-        markup.faint(shares),
+        markup.faint(_shares(protocols)),
         markup.paragraph(
             f"A checksum {markup.text(said)}." if said else "The captures show no cause."
         ),
@@ -159,7 +165,7 @@ def _causes(overview: Overview) -> str:
 
 def _sender_causes(causes: Counter[tuple[str, str, str | None]], linked: set[str]) -> str:
     parts = []
-    for (protocol, verdict, cause), number in causes.most_common(CAUSES_OF_SENDER):
+    for (protocol, verdict, cause), number in words.ranked(causes)[:CAUSES_OF_SENDER]:
         shown = markup.text(cause) if cause else "unknown cause"
         shown = shown if verdict == "bad" else "no checksum"
         anchor = f"cause-{cause}" if cause in linked else None
@@ -202,13 +208,14 @@ def _coverage(overview: Overview) -> str:
         if verdict == "unverifiable":
             reasons.setdefault(reason or "unknown", Counter())[protocol] += number
     total = sum(overview.verdicts.values())
+    sums = Counter({reason: sum(protocols.values()) for reason, protocols in reasons.items()})
     rows = (
         markup.head(markup.text(reason))
         + markup.cell(markup.text(words.REASON_WORDS.get(reason, "")))
-        + markup.number(sum(protocols.values()))
-        + markup.cell(words.percent(sum(protocols.values()) / total), "number")
-        + markup.cell(", ".join(f"{markup.text(p)} {n:,}" for p, n in protocols.most_common()))
-        for reason, protocols in sorted(reasons.items(), key=lambda each: -sum(each[1].values()))
+        + markup.number(number)
+        + markup.cell(words.percent(number / total), "number")
+        + markup.cell(_shares(reasons[reason]))
+        for reason, number in words.ranked(sums)
     )
     heads = ("reason", "checksums", "#number", "#share of all", "protocols")
     table = (
@@ -310,16 +317,23 @@ def html(overview: Overview) -> str:
 
 def write(destination: str, target: Path | Writable, overview: Overview | None = None) -> Overview:
     """Writes the page of the audit at `destination`: to a path, whose file it replaces once it is
-    whole, or to a file object. Returns what the page was made of."""
+    whole, to a URL, or to a file object. Returns what the page was made of."""
     overview = overview or read(destination)
-    page = html(overview).encode()
-    if not isinstance(target, str | os.PathLike):
-        sources.writer_of(target)(page)
-        return overview
-    with sources.open_target(os.fspath(target), 0o666) as (descriptor, writer):
-        if writer:
-            writer(page)
+    text = html(overview).encode()
+    if sources.is_url(target):
+        with fsspec.open(target, "wb") as file:
+            file.write(text)
+    elif isinstance(target, str | os.PathLike):
+        _replace(os.fspath(target), text)
+    else:
+        sources.writer_of(target)(text)
+    return overview
+
+
+def _replace(path: str, text: bytes) -> None:
+    with sources.open_target(path, 0o666) as (descriptor, write_stream):
+        if write_stream:
+            write_stream(text)
         else:
             with open(descriptor, "wb", closefd=False) as file:
-                file.write(page)
-    return overview
+                file.write(text)

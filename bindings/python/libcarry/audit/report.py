@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an audit says in a few lines at its end."""
+"""What an audit says at its end: in a few lines, as JSON, and by its exit status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _carry
-from . import words
+from . import tasks, words
 from .overview import Overview, rate, worst_folders
 
 CAUSES_SHOWN = 3
@@ -64,16 +64,22 @@ def _worst(overview: Overview) -> Iterator[str]:
         yield f"worst sender: {address}, {sender.checksums:,} in findings of {captures}"
 
 
-def _unverifiable(overview: Overview) -> Iterator[str]:
-    reasons: dict[str, int] = {}
+def reasons(overview: Overview) -> dict[str, int]:
+    """Why checksums are unverifiable: the most frequent reason first."""
+    sums: dict[str, int] = {}
     for (_, verdict, reason, _), number in overview.counts.items():
-        if verdict == "unverifiable":
-            text = words.REASON_WORDS.get(reason or "", reason or "")
-            reasons[text] = reasons.get(text, 0) + number
-    if reasons:
-        ordered = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
-        parts = ", ".join(f"{number:,} {text}" for text, number in ordered)
-        yield f"could not be verified: {parts}"
+        if verdict == "unverifiable" and reason:
+            sums[reason] = sums.get(reason, 0) + number
+    return dict(sorted(sums.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _unverifiable(overview: Overview) -> Iterator[str]:
+    parts = [
+        f"{number:,} {words.REASON_WORDS.get(reason, reason)}"
+        for reason, number in reasons(overview).items()
+    ]
+    if parts:
+        yield f"could not be verified: {', '.join(parts)}"
 
 
 def _not_clean(overview: Overview) -> Iterator[str]:
@@ -94,7 +100,7 @@ def to_dict(overview: Overview) -> dict[str, Any]:
     verdicts = overview.verdicts
     return {
         "schema": 1,
-        "tables": words.plain(words.without_secrets(overview.destination)),
+        "tables": words.public(overview.destination),
         "captures": overview.captures,
         "packets": overview.packets,
         "bytes": overview.bytes,
@@ -107,3 +113,9 @@ def to_dict(overview: Overview) -> dict[str, Any]:
         ],
         "outcome": headline(overview),
     }
+
+
+def exit_status(overview: Overview) -> int:
+    """That of the worst capture. What is no capture counts where its name says that it is one."""
+    found = [tasks.GRAVITY[status] for status in overview.statuses if status in tasks.GRAVITY]
+    return max([*found, tasks.DAMAGED if overview.misnamed else tasks.CLEAN])

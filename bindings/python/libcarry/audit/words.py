@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 from .. import _carry
 
@@ -25,6 +26,8 @@ STATUS_WORDS = {
 # Of these, the outcome of all captures says how many there are.
 REMAINDERS = ("unchecked", "damaged", "failed", "changed", "limit", "not_capture")
 WRONG = ("bad", "illegal")
+
+T = TypeVar("T")
 
 CAUSE_MANY = dict(zip(_carry.CAUSES, _carry.CAUSE_MANY, strict=True))
 CAUSE_WORDS = dict(zip(_carry.CAUSES, _carry.CAUSE_WORDS, strict=True))
@@ -75,6 +78,11 @@ def percent(share: float | None) -> str:
 def joined(parts: Sequence[str]) -> str:
     """ "a, b and c"."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def ranked(counts: Counter[T]) -> list[tuple[T, int]]:
+    """The most frequent first; equals by name, so that the order of rows shows nowhere."""
+    return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
 
 
 # --- Outcome ---
@@ -133,6 +141,11 @@ def without_secrets(name: str) -> str:
     if "://" not in name:
         return name
     return _SECRET.sub(rf"\1{LEFT_OUT}", _USER.sub(f"{LEFT_OUT}@", name))
+
+
+def public(name: str) -> str:
+    """The same with a sign that can be read."""
+    return without_secrets(name).replace(LEFT_OUT, "…")
 
 
 def _is_plain(character: str) -> bool:
@@ -198,5 +211,5 @@ def sql_is(column: str, name: str) -> str:
 
 def sql_from(destination: str, table: str) -> str:
     """A table as DuckDB reads it."""
-    path = without_secrets(destination).rstrip("/").replace(LEFT_OUT, "…")
-    return f"read_parquet({sql_text(f'{path}/{table}/**/*.parquet')})"
+    path = f"{public(destination).rstrip('/')}/{table}/**/*.parquet"
+    return f"read_parquet({sql_text(path)})"
