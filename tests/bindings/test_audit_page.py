@@ -161,7 +161,7 @@ def read(text: str) -> Reader:
 def test_the_outcome(audit: Path) -> None:
     said = read(page_of(audit)).text
     assert "Checksums of 6 captures\n6 bad and 2 illegal checksums; 1 damaged;" in said
-    assert "1 could not be read; 1 no captures" in said
+    assert "1 could not be read; 1 not a capture" in said
     assert "Corruption rate: 17.65 %: 6 bad of 34 checksums that are good or bad" in said
     assert "44 packets, 5.4 kB; checked by carry 0.1.0" in said
 
@@ -169,7 +169,7 @@ def test_the_outcome(audit: Path) -> None:
 def test_the_text(audit: Path) -> None:
     assert report.text(overview.read(str(audit))) == (
         "6 captures, 44 packets, 5.4 kB: 6 bad and 2 illegal checksums; 1 damaged; 1 could not be "
-        "read; 1 no captures\n"
+        "read; 1 not a capture\n"
         "corruption rate: 17.65 % of checksums that are good or bad are bad\n"
         "why: 4 hold 0: never filled in\n"
         "worst folder: a, 7 wrong checksums\n"
@@ -177,6 +177,23 @@ def test_the_text(audit: Path) -> None:
         "could not be verified: 5 cut short by the capture\n"
         "not clean: a/bad.pcap, b/late.pcap, b/torn.pcap and 2 more\n"
     )
+
+
+def test_words_of_one_and_of_many() -> None:
+    one = Counter(dict.fromkeys(words.REMAINDERS, 1))
+    assert [*words.remainders(one)] == [
+        "1 in which nothing was checked",
+        "1 damaged",
+        "1 could not be read",
+        "1 changed while it was read",
+        "1 unpacks to too much",
+        "1 not a capture",
+    ]
+    assert [*words.remainders({"changed": 1_200})] == ["1,200 changed while they were read"]
+    shares = {None: "-", 0: "0 %", 1: "100 %", 1e-6: "< 0.01 %", 0.99999: "> 99.99 %"}
+    assert {share: words.percent(share) for share in shares} == shares
+    sizes = {1: "1 byte", 999: "999 bytes", 1_000: "1.0 kB", 99_960: "100 kB", 10**15: "1.0 PB"}
+    assert {number: words.size(number) for number in sizes} == sizes
 
 
 def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:

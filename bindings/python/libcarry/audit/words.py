@@ -19,7 +19,7 @@ STATUS_WORDS = {
     "failed": ("could not be read", "could not be read"),
     "changed": ("changed while it was read", "changed while they were read"),
     "limit": ("unpacks to too much", "unpack to too much"),
-    "not_capture": ("no capture", "no captures"),
+    "not_capture": ("not a capture", "not captures"),
     "unchecked": ("nothing was checked", "in which nothing was checked"),
     "clean": ("clean", "clean"),
 }
@@ -124,7 +124,8 @@ def remainders(statuses: Mapping[str, int]) -> Iterator[str]:
     """ "2 damaged": what else became of captures."""
     for status in REMAINDERS:
         if number := statuses.get(status, 0):
-            yield f"{number:,} {STATUS_WORDS[status][1]}"
+            one, many = STATUS_WORDS[status]
+            yield f"{number:,} {one if number == 1 and status != 'unchecked' else many}"
 
 
 def cause_words(cause: str, number: int) -> str:
