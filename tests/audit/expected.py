@@ -30,7 +30,19 @@ def checked(
         )
         for path in files or captures_in(folder)
     )
-    return pyarrow.concat_tables(pyarrow.table(report.table(table)) for report in reports)
+    found = pyarrow.concat_tables(pyarrow.table(report.table(table)) for report in reports)
+    return in_microseconds(found)
+
+
+def in_microseconds(table: pyarrow.Table) -> pyarrow.Table:
+    """As audits have times."""
+    fields = [
+        field.with_type(pyarrow.timestamp("us", "UTC"))
+        if pyarrow.types.is_timestamp(field.type)
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pyarrow.schema(fields), safe=False)
 
 
 def ordered(table: pyarrow.Table) -> list[tuple[Any, ...]]:

@@ -26,7 +26,7 @@ NAMES = {
     "bool": "boolean",
     "double": "double",
     "string": "string",
-    "timestamp[ns, tz=UTC]": "timestamp",
+    "timestamp[us, tz=UTC]": "timestamp",
     "uint16": "int",
     "uint32": "bigint",
     "uint64": "bigint",

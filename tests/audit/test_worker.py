@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import pcap
+from expected import in_microseconds
 from servers import Served, web
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -36,8 +37,8 @@ def test_rows_are_those_of_a_check(archive: Path) -> None:
         tables = worker.check(Capture(str(path)), QUICK)
         report = libcarry.check(path, on_damage="report")
         for name in ("counts", "findings"):
-            assert tables[name].to_pylist() == report.to_arrow(name).to_pylist()
-        (own,) = report.to_arrow("files").to_pylist()
+            assert tables[name].to_pylist() == in_microseconds(report.to_arrow(name)).to_pylist()
+        (own,) = in_microseconds(report.to_arrow("files")).to_pylist()
         (files,) = tables["files"].to_pylist()
         assert own == {name: files[name] for name in own}
         assert files["folder"] == str(path.parent)

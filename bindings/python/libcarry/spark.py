@@ -38,8 +38,8 @@ OPENING_BYTES = 4 << 20
 THREADS = 1
 DEFAULT_TABLE = "counts"
 
-# Spark has no unsigned numbers, and times of microseconds. What Arrow calls the type of a column;
-# what Spark calls it; and the Arrow type that Spark takes for it.
+# Spark has no unsigned numbers. What Arrow calls the type of a column; what Spark calls it; and the
+# Arrow type that Spark takes for it.
 _TIME = pyarrow.timestamp("us", "UTC")
 _TYPES = {
     pyarrow.string(): (types.StringType(), pyarrow.string()),
@@ -48,7 +48,7 @@ _TYPES = {
     pyarrow.uint32(): (types.LongType(), pyarrow.int64()),
     pyarrow.uint64(): (types.LongType(), pyarrow.int64()),
     pyarrow.float64(): (types.DoubleType(), pyarrow.float64()),
-    pyarrow.timestamp("ns", "UTC"): (types.TimestampType(), _TIME),
+    _TIME: (types.TimestampType(), _TIME),
 }
 
 

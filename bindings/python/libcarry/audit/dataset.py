@@ -17,7 +17,6 @@ from . import tables
 
 _BATCH_ROWS = 65_536
 
-_TIME = pyarrow.timestamp("ns", "UTC")
 _PARTITIONS = pyarrow.dataset.partitioning(
     pyarrow.schema([("day", pyarrow.string()), ("folder", pyarrow.string())]), flavor="hive"
 )
@@ -73,16 +72,7 @@ class Tables:
             )
             for batch in scanned:
                 if batch.num_rows:
-                    yield _in_microseconds(pyarrow.Table.from_batches([batch]))
-
-
-def _in_microseconds(table: Batch) -> Batch:
-    """Python's times have no nanoseconds."""
-    for place, column in enumerate(table.schema):
-        if column.type == _TIME:
-            times = table[column.name].cast(pyarrow.timestamp("us", "UTC"), safe=False)
-            table = table.set_column(place, column.name, times)
-    return table
+                    yield pyarrow.Table.from_batches([batch])
 
 
 def sums(table: Batch, keys: Sequence[str], column: str) -> Iterator[tuple[Any, ...]]:

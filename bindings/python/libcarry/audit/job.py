@@ -16,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 
 from .. import _carry
-from . import engine, merge, plan, store, tables, tasks, worker
+from . import engine, merge, pieces, plan, store, tables, tasks, worker
 from .listing import Capture, find, with_digest
 from .store import OWN, AuditError, Store
 from .tasks import Batch, Outcome
@@ -85,7 +85,8 @@ class Done:
         if hash(capture.label) not in self._names:
             return False
         known = _with_digest(capture)
-        if hash((known.label, known.size, known.modified_ns, known.digest)) in self._keys:
+        modified = tables.microseconds(known.modified_ns)
+        if hash((known.label, known.size, modified, known.digest)) in self._keys:
             return True
         self.redone.add(capture.label)
         return False
@@ -127,7 +128,12 @@ class Job:
         self._parts: list[str] = []
         self._number = 0
         self._shared = tasks.Shared(
-            self.store.url, self.attempt, settings.partition, settings.read, settings.storage
+            self.store.url,
+            self.attempt,
+            settings.partition,
+            settings.read,
+            settings.split,
+            settings.storage,
         )
 
     def run(self) -> None:
@@ -196,7 +202,8 @@ class Job:
 
     def _check(self, wave: list[Capture]) -> None:
         self.watcher.expect(len(wave), sum(capture.size or 0 for capture in wave))
-        calls = [Batch(self._part(), b) for b in plan.batches(wave, engine.cores())]
+        rest = self._check_pieces(wave)
+        calls = [Batch(self._part(), b) for b in plan.batches(rest, engine.cores())]
         while calls:
             results = engine.run(tasks.check, calls, self._shared)
             finished = set()
@@ -204,6 +211,30 @@ class Job:
                 finished.add(index)
                 self._take(outcome)
             calls = self._again([c for i, c in enumerate(calls) if i not in finished])
+
+    def _check_pieces(self, wave: list[Capture]) -> list[Capture]:
+        """Checks large captures in pieces. Returns what is left to be read by one worker each."""
+        least = self.settings.split
+        large = [capture for capture in wave if least and (capture.size or 0) >= least]
+        plans = [made for _, made in engine.run(pieces.plan, large, self._shared)]
+        gathered = {
+            capture.name: pieces.Gathered(capture, len(parts)) for capture, parts in plans if parts
+        }
+        done: set[str] = set()
+        calls = pieces.planned(plans)
+        for index, (result, seconds) in engine.run(pieces.check, calls, self._shared):
+            capture = gathered[calls[index].capture.name]
+            capture.add(result, seconds)
+            if capture.is_whole and self._add_up(capture):
+                done.add(capture.capture.name)
+        return [capture for capture in wave if capture.name not in done]
+
+    def _add_up(self, capture: pieces.Gathered) -> bool:
+        rows = capture.rows(self.settings.read.findings)
+        capture.results = []
+        if rows:
+            self._take(tasks.write(self._part(), self._shared, [(capture.capture, rows)]))
+        return rows is not None
 
     def _part(self) -> str:
         self._number += 1

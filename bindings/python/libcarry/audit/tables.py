@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 VERSION = "1"
 NAMES = ("files", "counts", "findings")
 
-_TIME = pyarrow.timestamp("ns", "UTC")
+# Spark reads no Parquet with nanoseconds.
+_TIME = pyarrow.timestamp("us", "UTC")
 
 # Columns of *files* that follow libcarry's own: name, type, may be null, what it is.
 EXTRA_FILES = (
@@ -49,6 +50,9 @@ def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
     """The columns of a table, with that of its partition at the end unless it has it anyway. The
     metadata has the versions of both parts."""
     own = own_schema(name)
+    for place, field in enumerate(own):
+        if pyarrow.types.is_timestamp(field.type):
+            own = own.set(place, field.with_type(_TIME))
     if name == "files":
         for column, kind, nullable, _text in EXTRA_FILES:
             own = own.append(pyarrow.field(column, kind, nullable))
@@ -57,16 +61,21 @@ def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
     return own.with_metadata({**(own.metadata or {}), "libcarry.audit_version": VERSION})
 
 
+def microseconds(nanoseconds: int | None) -> int | None:
+    """A time as the tables have it."""
+    return None if nanoseconds is None else nanoseconds // 1000
+
+
 # --- Rows of several captures ---
 
 
 def _day(rows: Rows) -> str:
     """When the capture began, or else was changed."""
     first = rows.own["files"]["first_time"].cast(pyarrow.int64())[0].as_py()
-    nanoseconds = rows.extra["modified"] if first is None else first
-    if nanoseconds is None:
+    time = rows.extra["modified"] if first is None else microseconds(first)
+    if time is None:
         return "unknown"
-    return str(datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).date())
+    return str(datetime.fromtimestamp(time // 1_000_000, UTC).date())
 
 
 def _partition(rows: Rows, by: str) -> str:
@@ -91,7 +100,9 @@ def collected(name: str, captures: Sequence[Rows], partition: str | None = None)
             for value in [_partition(rows, partition)] * len(rows.own[name])
         ]
         columns[partition] = pyarrow.array(values, pyarrow.string())
-    return pyarrow.table([columns[column] for column in target.names], schema=target)
+    # Of times, nanoseconds are cut off.
+    cast = [columns[field.name].cast(field.type, safe=False) for field in target]
+    return pyarrow.table(cast, schema=target)
 
 
 def _columns(table: pyarrow.Table) -> list[tuple[str, pyarrow.ChunkedArray]]:

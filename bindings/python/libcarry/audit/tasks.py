@@ -43,6 +43,7 @@ class Shared:
     folder: str  # of the parts of this attempt
     partition: str | None
     options: worker.Options
+    split: int  # bytes of a capture from which it is read in pieces; 0: never
     storage: dict[str, dict[str, object]]  # options of stores, by protocol
 
 

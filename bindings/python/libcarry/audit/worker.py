@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import fsspec
 import pyarrow
@@ -20,6 +20,9 @@ from ..packets import selected_verdicts
 from ..sources import is_url, open_capture
 from . import tables
 from .listing import Capture, one_line, refreshed, with_digest
+
+if TYPE_CHECKING:
+    from .split import Whole
 
 # Blocks of a remote capture that are in memory: the present one, and those that come next.
 _BLOCK_BYTES = 4 << 20
@@ -178,7 +181,7 @@ class _Work:
         return {
             "size": self.capture.size,  # what the store says; a stream does not know it
             "folder": self.capture.folder,
-            "modified": self.capture.modified_ns,
+            "modified": tables.microseconds(self.capture.modified_ns),
             "digest": self.capture.digest,
             "findings": findings,
             "error": error,
@@ -195,6 +198,14 @@ def _of_result(result: _carry.Result, work: _Work) -> Rows:
     damaged = result.status() == "damaged"
     error = own["files"]["damage_reason"][0].as_py() if damaged else None
     return Rows(own, work.extra(result.listed(), error))
+
+
+def of_pieces(capture: Capture, whole: Whole, pieces: int, seconds: float) -> Rows:
+    """The rows of a capture that was read in pieces."""
+    work = _Work(capture, time.monotonic() - seconds, 1)
+    damaged = whole.own["files"]["status"][0].as_py() == "damaged"
+    error = whole.own["files"]["damage_reason"][0].as_py() if damaged else None
+    return Rows(whole.own, work.extra(whole.listed, error, pieces))
 
 
 def unread(capture: Capture, status: str, error: str, work: _Work | None = None) -> Rows:
@@ -247,6 +258,11 @@ def _attempt(work: _Work, options: Options) -> Rows:
     return rows
 
 
+def pause(options: Options, attempt: int) -> None:
+    """Before another attempt: longer each time, and not as long as others that wait."""
+    time.sleep(options.backoff * 2**attempt * random.uniform(0.5, 1.5))
+
+
 _FINAL = (FileNotFoundError, IsADirectoryError, MemoryError, NotADirectoryError, PermissionError)
 
 
@@ -265,7 +281,7 @@ def read(capture: Capture, options: Options) -> Rows:
         except Exception as error:  # stores raise what they like
             status, reason = "failed", one_line(error)
         if left:
-            time.sleep(options.backoff * 2 ** (work.attempts - 1) * random.uniform(0.5, 1.5))
+            pause(options, work.attempts - 1)
     return unread(replace(work.capture), status, reason, work)
 
 

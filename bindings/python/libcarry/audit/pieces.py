@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Large captures in pieces: the calls for them, and the rows of those whose pieces add up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec.config
+
+from ..sources import is_url
+from . import split, tasks, worker
+from .listing import Capture, refreshed, with_digest
+from .split import Piece, PieceResult
+
+# All pieces of a capture: packets that have to be judged together, which one process holds.
+_RELATED_BYTES = 64 << 20
+# A capture that is worth to be split makes so many pieces.
+_PIECES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A piece of a capture to check."""
+
+    capture: Capture
+    piece: Piece
+
+
+@contextmanager
+def _file(name: str) -> Iterator[Any]:
+    with worker.open_remote(name) if is_url(name) else open(name, "rb") as file:
+        yield file
+
+
+def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
+    """The pieces of a capture; none if one worker should read it. With its present description."""
+    fsspec.config.conf.update(shared.storage)
+    now = with_digest(refreshed(capture))
+    size = max(1, shared.split // _PIECES)
+    pieces = split.plan(now.label, now.size or 0, lambda: _file(now.name), size)
+    return now, pieces if len(pieces) > 1 else []
+
+
+def check(call: Call, shared: tasks.Shared) -> tuple[PieceResult, float]:
+    """What is in a piece, and the seconds that it took. A store that fails is asked again."""
+    fsspec.config.conf.update(shared.storage)
+    began = time.monotonic()
+    options = shared.options
+    for attempt in range(options.retries + 1):
+        try:
+            result = split.check_piece(
+                call.piece, lambda: _file(call.capture.name), options.findings
+            )
+            return result, time.monotonic() - began
+        except Exception:  # stores raise what they like
+            if attempt == options.retries:
+                raise
+            worker.pause(options, attempt)
+    raise AssertionError
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The pieces of one capture that have come so far."""
+
+    capture: Capture
+    count: int
+    results: list[PieceResult] = field(default_factory=list)
+    seconds: float = 0.0
+    related: int = 0
+    problem: str | None = None  # why one worker has to read the capture
+
+    def add(self, result: PieceResult, seconds: float) -> None:
+        self.seconds += seconds
+        self.related += len(result.related or b"")
+        self.problem = self.problem or split.contradiction(result)
+        if self.related > _RELATED_BYTES:
+            self.problem = "too many packets are related to those of other pieces"
+        self.results = [] if self.problem else [*self.results, result]
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.results) == self.count
+
+    def rows(self, findings: int | None) -> worker.Rows | None:
+        """Those of the capture; None if they do not add up, or it changed meanwhile."""
+        try:
+            whole = split.merge(self.results, findings)
+            if refreshed(self.capture) != self.capture:
+                return None
+        except (split.IndivisibleError, OSError):
+            return None
+        return worker.of_pieces(self.capture, whole, self.count, self.seconds)
+
+
+def planned(plans: Sequence[tuple[Capture, list[Piece]]]) -> list[Call]:
+    """The calls for captures, piece by piece."""
+    return [Call(capture, piece) for capture, pieces in plans for piece in pieces]
