@@ -22,7 +22,7 @@ section > article { margin: 1rem 0 } article:target { border-color: var(--text) 
 .short th, .rows th, .rows td { white-space: nowrap } .rows bdi { white-space: pre }
 .tree th[scope=col] { white-space: normal }
 details { margin: .5rem 0 } pre { white-space: pre-wrap }
-.tree th[scope=row], .names th[scope=row] { min-width: 9rem }
+.tree th[scope=row], .names th[scope=row], .senders th[scope=row] { min-width: 9rem }
 .senders td:last-child { min-width: 11rem }
 @media (max-width: 40rem) { .tree th[scope=row] { min-width: 7.5rem } }
 @media print { details, nav { display: none } a { text-decoration: none } }
