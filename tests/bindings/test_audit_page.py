@@ -244,6 +244,7 @@ def test_tables(audit: Path) -> None:
         "2",
         "1 ip bad: unknown cause; 1 tcp bad: zero; 1 tcp bad: unknown cause; and 1 more",
     ]
+    assert "Counted in the 7 findings that the audit kept, of 8 wrong checksums." in seen.text
     assert seen.row("b/gone.pcap") == ["b/gone.pcap", "could not be read", "status 503"]
     assert "b/torn.pcap: damaged at offset 1,234: a record is longer than the limit" in seen.text
     assert "A checksum holds 0: never filled in." in seen.text

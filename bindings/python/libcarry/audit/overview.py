@@ -112,7 +112,7 @@ class Overview:
     senders: list[Sender] = field(default_factory=list)
     senders_more: int = 0
     senders_exact: bool = True
-    findings: int = 0  # rows of the table
+    findings: int = 0  # of wrong checksums, that the audit kept
 
     @property
     def verdicts(self) -> Verdicts:
@@ -353,8 +353,8 @@ class _Senders:
         self._of_file: set[str | None] = set()  # senders of the capture that may go on
 
     def add(self, table: Batch) -> None:
-        self.rows += len(table)
         table = table.filter(compute.is_in(table["verdict"], value_set=pyarrow.array(WRONG)))
+        self.rows += len(table)
         if not len(table):
             return
         keys = ("src_ip", "protocol", "verdict", "cause")

@@ -189,7 +189,8 @@ def _senders(overview: Overview) -> str:
     )
     heads = ("sender", "#checksums", "#captures", "most frequent causes")
     caption = "Senders of bad and illegal checksums, those of the most first"
-    notes = "Counted in the findings, of which an audit may keep only the first of each capture."
+    kept = words.counted(overview.findings, "finding")
+    notes = f"Counted in the {kept} that the audit kept, of {overview.wrong:,} wrong checksums."
     if overview.senders_more:
         more = f"{overview.senders_more:,}" if overview.senders_exact else "many"
         notes += f" {more[0].upper()}{more[1:]} more are not shown."
