@@ -71,6 +71,10 @@ bench-compare:
 bench-python: all
 	@$(PYTHON) bench/python.py --build $(BUILD) $(if $(QUICK),--quick)
 
+.PHONY: bench-audit
+bench-audit: all
+	@$(PYTHON) bench/audit.py --build $(BUILD) $(if $(QUICK),--quick)
+
 .PHONY: docs
 docs: packages-docs
 	@mkdir -p $(BUILD)
@@ -117,6 +121,7 @@ help:
 	@echo "               minutes at most (QUICK=1 two)"
 	@echo "make bench-compare BASE=revision compares the library with that of another revision"
 	@echo "make bench-python measures libcarry for Python among what else is installed there"
+	@echo "make bench-audit measures carry audit beside carry check; needs Ray in that Python"
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
 	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
 	@echo "make wheel     installs what is missing, makes wheels for Python, in dist/"

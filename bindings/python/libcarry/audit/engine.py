@@ -125,13 +125,10 @@ def run(
         ]
         return pyarrow.table({"call": indices, "result": results}, _SCHEMA)
 
-    blocks = [
-        pyarrow.table({"call": [i], "result": [pickle.dumps(c)]}, _SCHEMA)
-        for i, c in enumerate(calls)
-    ]
+    items = [{"call": i, "result": pickle.dumps(c)} for i, c in enumerate(calls)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray is to name max_retries among its own parameters
-        results = ray.data.from_arrow(blocks).map_batches(
+        results = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
             apply,
             batch_size=None,
             batch_format="pyarrow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -125,6 +125,7 @@ class Job:
         self.worst = tasks.CLEAN
         self.errors = 0
         self.passed_over = 0  # done before
+        self.engine_seconds = 0.0  # until it had started
         self._parts: list[str] = []
         self._number = 0
         self._shared = tasks.Shared(
@@ -162,8 +163,8 @@ class Job:
         began = time.monotonic()
         with engine.joined(self.settings.address, self.settings.threads):
             _probe()
-            seconds = time.monotonic() - began
-            self.watcher.say(f"{engine.describe()}; Ray took {seconds:.1f} s to start")
+            self.engine_seconds = time.monotonic() - began
+            self.watcher.say(f"{engine.describe()}; Ray took {self.engine_seconds:.1f} s to start")
             yield
 
     def _agree(self) -> None:
@@ -279,6 +280,15 @@ class Job:
 
     # --- Committing ---
 
+    @staticmethod
+    def _each(
+        function: Callable[[Any, Any], Any], calls: Sequence[Any], shared: object
+    ) -> Iterator[tuple[int, Any]]:
+        """engine.run(), unless that takes longer than the calls: for one file of each table."""
+        if len(calls) > len(tables.NAMES):
+            return engine.run(function, calls, shared)
+        return ((index, function(call, shared)) for index, call in enumerate(calls))
+
     def _merge(self, earlier: Sequence[str], done: Done) -> None:
         self.watcher.say("writes the tables")
         self.store.remove(OWN, "next")
@@ -289,7 +299,7 @@ class Job:
             old = [*_parquet(self.store, table), *(part + ending for part in earlier)]
             calls += merge.plan(self.store, table, old, [part + ending for part in self._parts])
         for _ in range(_TRIES + 1):
-            finished = {index for index, _ in engine.run(merge.run, calls, shared)}
+            finished = {index for index, _ in self._each(merge.run, calls, shared)}
             calls = [call for i, call in enumerate(calls) if i not in finished]
             if not calls:
                 break

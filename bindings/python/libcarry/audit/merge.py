@@ -11,7 +11,6 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.dataset
 import pyarrow.parquet
-from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from . import tables
 from .store import OWN, Store
@@ -59,15 +58,13 @@ def plan(store: Store, table: str, earlier: Sequence[str], parts: Sequence[str])
 def _read(
     store: Store, paths: Sequence[str], schema: pyarrow.Schema, by: object = None
 ) -> Iterator[pyarrow.Table]:
-    filesystem = PyFileSystem(FSSpecHandler(store.fs))
-    for path in paths:
-        source = pyarrow.dataset.dataset(
-            path, schema=schema, filesystem=filesystem, partitioning=by, format="parquet"
-        )
-        for batch in source.to_batches(
-            batch_size=_BATCH_ROWS, use_threads=False, batch_readahead=0
-        ):
-            yield pyarrow.Table.from_batches([batch])
+    source = pyarrow.dataset.dataset(
+        list(paths), schema=schema, filesystem=store.arrow, partitioning=by, format="parquet"
+    )
+    for batch in source.to_batches(
+        batch_size=_BATCH_ROWS, use_threads=False, batch_readahead=0, fragment_readahead=1
+    ):
+        yield pyarrow.Table.from_batches([batch])
 
 
 def write_empty(store: Store, table: str, partition: str | None) -> None:
@@ -103,7 +100,7 @@ def run(merge: Merge, shared: Shared) -> None:
         folder,
         format="parquet",
         file_options=pyarrow.dataset.ParquetFileFormat().make_write_options(compression="zstd"),
-        filesystem=PyFileSystem(FSSpecHandler(store.fs)),
+        filesystem=store.arrow,
         partitioning=_partitioning(shared.partition),
         basename_template=f"part-{merge.number:06}-{{i}}.parquet",
         existing_data_behavior="overwrite_or_ignore",

@@ -9,10 +9,12 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 import fsspec
 import pyarrow
+import pyarrow.fs
 import pyarrow.parquet
 
 from . import tables
@@ -39,6 +41,13 @@ class Store:
         self.fs, self.root = fsspec.core.url_to_fs(url)
         self.is_local = "file" in self.fs.protocol
         self.root = self.root.rstrip("/")
+
+    @cached_property
+    def arrow(self) -> pyarrow.fs.FileSystem:
+        """The same for Arrow."""
+        if self.is_local:
+            return pyarrow.fs.LocalFileSystem()
+        return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(self.fs))
 
     def path(self, *parts: str) -> str:
         return "/".join((self.root, *parts))
