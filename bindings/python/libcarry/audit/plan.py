@@ -12,8 +12,8 @@ from .listing import Capture
 WAVE = 100_000
 # Batches become smaller towards the end, which keeps all cores busy until then: each is a part of
 # what is left for a core. But a call takes time of its own, and what is in one call can be lost.
-_PART_OF_REST = 3
-_BATCH_BYTES = (32 << 20, 1 << 30)
+_PART_OF_REST = 2
+_BATCH_BYTES = (64 << 20, 1 << 30)
 _BATCH_CAPTURES = 500
 _UNKNOWN_BYTES = 1 << 20
 
