@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,6 +24,7 @@ from .tasks import Batch, Outcome
 
 # How often a capture may end its worker before it is left.
 _TRIES = 2
+_READERS = 16
 _KEY = ("file", "size", "modified", "digest")
 _AGAIN = ("failed", "changed")  # statuses that the next run tries again
 
@@ -100,15 +102,19 @@ def _with_digest(capture: Capture) -> Capture:
 
 
 def _earlier(folder: Store, paths: Iterable[str]) -> Done:
-    done = Done()
-    for path in paths:
+    def read(path: str) -> pyarrow.Table:
         with folder.fs.open(path, "rb") as file:
-            done.add(pyarrow.parquet.read_table(file, columns=[*_KEY, "status"]))
+            return pyarrow.parquet.read_table(file, columns=[*_KEY, "status"], use_threads=False)
+
+    done = Done()
+    with ThreadPoolExecutor(_READERS) as readers:  # a store answers each one late
+        for rows in readers.map(read, paths):
+            done.add(rows)
     return done
 
 
-def _parquet(folder: Store, table: str) -> list[str]:
-    return [path for path in folder.files(table) if path.endswith(".parquet")]
+def _tables(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if path.endswith(".parquet")]
 
 
 # --- The job ---
@@ -144,7 +150,7 @@ class Job:
             store.commit(self.store)
             self._agree()
             earlier = store.parts(self.store)
-            present = _parquet(self.store, "files")
+            present = _tables(self.store.files("files"))
             done = _earlier(self.store, [*present, *(f"{part}.files.parquet" for part in earlier)])
             if earlier:
                 self.watcher.say(f"goes on: {len(done):,} captures were done before")
@@ -243,7 +249,7 @@ class Job:
 
     def _take(self, outcome: Outcome) -> None:
         part = self.store.path(OWN, "parts", self.attempt, outcome.part)
-        if not self.store.fs.exists(f"{part}.files.parquet"):
+        if self.store.is_local and not os.path.exists(f"{part}.files.parquet"):
             raise AuditError(
                 f"{self.store.url}: the workers wrote elsewhere: "
                 "a cluster needs a folder that all its machines share, or a store"
@@ -294,10 +300,13 @@ class Job:
         self.store.remove(OWN, "next")
         shared = merge.Shared(self.store.url, self.settings.partition, frozenset(done.redone))
         calls: list[Any] = []
+        sizes = self.store.sizes(OWN, "parts")
         for table in tables.NAMES:
             ending = f".{table}.parquet"
-            old = [*_parquet(self.store, table), *(part + ending for part in earlier)]
-            calls += merge.plan(self.store, table, old, [part + ending for part in self._parts])
+            present = self.store.sizes(table)
+            old = [*_tables(present), *(part + ending for part in earlier)]
+            new = [part + ending for part in self._parts]
+            calls += merge.plan(sizes | present, table, old, new)
         for _ in range(_TRIES + 1):
             finished = {index for index, _ in self._each(merge.run, calls, shared)}
             calls = [call for i, call in enumerate(calls) if i not in finished]

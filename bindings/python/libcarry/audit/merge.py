@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow
 import pyarrow.compute
@@ -17,7 +20,10 @@ from .store import OWN, Store
 
 _FILE_BYTES = 128 << 20
 _FILES = 500
-_BATCH_ROWS = 16_384
+_BATCH_ROWS = 2_048
+_GROUP_ROWS = 4 * _BATCH_ROWS  # that are in memory at once
+_PARTITIONED_ROWS = 2 * _GROUP_ROWS
+_OPEN_FILES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,9 @@ class Shared:
     redone: frozenset[str]  # captures that were read again
 
 
-def plan(store: Store, table: str, earlier: Sequence[str], parts: Sequence[str]) -> Iterator[Merge]:
+def plan(
+    sizes: Mapping[str, int], table: str, earlier: Sequence[str], parts: Sequence[str]
+) -> Iterator[Merge]:
     """Merges that make about equally large files."""
     number = 0
     batch: tuple[list[str], list[str]] = ([], [])
@@ -47,7 +55,7 @@ def plan(store: Store, table: str, earlier: Sequence[str], parts: Sequence[str])
     for kind, paths in enumerate((earlier, parts)):
         for path in paths:
             batch[kind].append(path)
-            size += store.fs.size(path)
+            size += sizes[path]
             if size >= _FILE_BYTES or len(batch[0]) + len(batch[1]) >= _FILES:
                 yield Merge(table, number, tuple(batch[0]), tuple(batch[1]))
                 number, size, batch = number + 1, 0, ([], [])
@@ -56,15 +64,25 @@ def plan(store: Store, table: str, earlier: Sequence[str], parts: Sequence[str])
 
 
 def _read(
-    store: Store, paths: Sequence[str], schema: pyarrow.Schema, by: object = None
+    store: Store, paths: Sequence[str], schema: pyarrow.Schema, partition: str | None = None
 ) -> Iterator[pyarrow.Table]:
-    source = pyarrow.dataset.dataset(
-        list(paths), schema=schema, filesystem=store.arrow, partitioning=by, format="parquet"
-    )
-    for batch in source.to_batches(
-        batch_size=_BATCH_ROWS, use_threads=False, batch_readahead=0, fragment_readahead=1
-    ):
-        yield pyarrow.Table.from_batches([batch])
+    """The rows of files, a few at a time: a scan of a dataset would read ahead."""
+    for path in paths:
+        with (
+            store.arrow.open_input_file(path) as file,
+            pyarrow.parquet.ParquetFile(file) as parquet,
+        ):
+            for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
+                rows = pyarrow.Table.from_batches([batch])
+                if partition and partition not in rows.column_names:
+                    rows = rows.append_column(partition, [[_value(path, partition)] * len(rows)])
+                yield rows.select(schema.names).cast(schema)
+
+
+def _value(path: str, partition: str) -> str:
+    """Of the partition, as the name of a folder says it."""
+    found = re.search(rf"/{partition}=([^/]*)/[^/]*$", path)
+    return unquote(found[1]) if found else ""
 
 
 def write_empty(store: Store, table: str, partition: str | None) -> None:
@@ -73,14 +91,13 @@ def write_empty(store: Store, table: str, partition: str | None) -> None:
         pyarrow.parquet.write_table(tables.schema(table, partition).empty_table(), file)
 
 
-def _rows(store: Store, merge: Merge, shared: Shared) -> Iterator[pyarrow.RecordBatch]:
+def _rows(store: Store, merge: Merge, shared: Shared) -> Iterator[pyarrow.Table]:
     schema = tables.schema(merge.table, shared.partition)
     redone = pyarrow.array(sorted(shared.redone), pyarrow.string())
-    for table in _read(store, merge.earlier, schema, _partitioning(shared.partition)):
+    for table in _read(store, merge.earlier, schema, shared.partition):
         again = pyarrow.compute.is_in(table["file"], value_set=redone)
-        yield from table.filter(pyarrow.compute.invert(again)).to_batches()
-    for table in _read(store, merge.parts, schema):
-        yield from table.to_batches()
+        yield table.filter(pyarrow.compute.invert(again))
+    yield from _read(store, merge.parts, schema)
 
 
 def _partitioning(partition: str | None) -> Any:  # noqa: ANN401
@@ -90,20 +107,53 @@ def _partitioning(partition: str | None) -> Any:  # noqa: ANN401
     return pyarrow.dataset.partitioning(column, flavor="hive")
 
 
+def _together(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Table]:
+    """Tables of about as many rows: no more are in memory at once."""
+    held: list[pyarrow.Table] = []
+    rows = 0
+    for part in parts:
+        held.append(part)
+        rows += len(part)
+        if rows >= most:
+            yield pyarrow.concat_tables(held)
+            held, rows = [], 0
+    if rows:
+        yield pyarrow.concat_tables(held)
+
+
+def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
+    """One file, unless there are no rows."""
+    groups = _together(_rows(store, merge, shared), _GROUP_ROWS)
+    if (first := next(groups, None)) is None:
+        return
+    name = f"part-{merge.number:06}.parquet"
+    with (
+        store.create(store.path(OWN, "next", merge.table, name)) as file,
+        pyarrow.parquet.ParquetWriter(file, first.schema, compression="zstd") as writer,
+    ):
+        for group in chain([first], groups):
+            writer.write_table(group)
+
+
+def _write_partitions(store: Store, merge: Merge, shared: Shared) -> None:
+    """A file in each partition, for each so many rows."""
+    for number, group in enumerate(_together(_rows(store, merge, shared), _PARTITIONED_ROWS)):
+        pyarrow.dataset.write_dataset(
+            group,
+            store.path(OWN, "next", merge.table),
+            format="parquet",
+            file_options=pyarrow.dataset.ParquetFileFormat().make_write_options(compression="zstd"),
+            filesystem=store.arrow,
+            partitioning=_partitioning(shared.partition),
+            basename_template=f"part-{merge.number:06}-{number:03}-{{i}}.parquet",
+            existing_data_behavior="overwrite_or_ignore",
+            use_threads=False,
+            max_partitions=_PARTITIONED_ROWS,
+            max_open_files=_OPEN_FILES,
+        )
+
+
 def run(merge: Merge, shared: Shared) -> None:
     """Writes the rows of a merge among the next tables."""
-    store = Store(shared.out)
-    schema = tables.schema(merge.table, shared.partition)
-    folder = store.path(OWN, "next", merge.table)
-    pyarrow.dataset.write_dataset(
-        pyarrow.dataset.Scanner.from_batches(_rows(store, merge, shared), schema=schema),
-        folder,
-        format="parquet",
-        file_options=pyarrow.dataset.ParquetFileFormat().make_write_options(compression="zstd"),
-        filesystem=store.arrow,
-        partitioning=_partitioning(shared.partition),
-        basename_template=f"part-{merge.number:06}-{{i}}.parquet",
-        existing_data_behavior="overwrite_or_ignore",
-        use_threads=False,
-        max_partitions=100_000,
-    )
+    write = _write_partitions if shared.partition else _write_file
+    write(Store(shared.out), merge, shared)

@@ -13,7 +13,7 @@ WAVE = 100_000
 # Batches become smaller towards the end, which keeps all cores busy until then: each is a part of
 # what is left for a core. But a call takes time of its own, and what is in one call can be lost.
 _PART_OF_REST = 2
-_BATCH_BYTES = (64 << 20, 1 << 30)
+_BATCH_BYTES = (64 << 20, 4 << 30)
 _BATCH_CAPTURES = 500
 _UNKNOWN_BYTES = 1 << 20
 
