@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Models `carry audit` on an archive that no machine here holds, from what was measured here.
+
+usage: bench/archive.py
+
+Prints the tables of docs/explanation/scale.md, which a test compares with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+# Measured on an AMD EPYC of family 23, model 1 (Zen 1), two cores; Ray 2.60, Python 3.11.
+CAPTURE_BYTES = 364  # of the driver's memory for a capture of the present wave
+SEEN_BYTES = 80  # for each name that was listed, so that none is read twice
+DONE_BYTES = 190  # for each capture that an earlier run has done
+ASK_SECONDS = 2e-6  # of the driver to look whether a capture was done
+CALL_SECONDS = 0.015  # of the driver for each call, Ray Data included
+CALL_BYTES = 60_000  # of its memory for each call of the present wave
+CHECK_BYTES = 3.7e9  # a second, of one core, from memory
+CAPTURE_SECONDS = 0.5e-3  # of a worker for each capture, beside its bytes
+FILES_ROW_BYTES, COUNTS_ROW_BYTES = 58, 4.1  # in Parquet
+FILES_ROWS, COUNTS_ROWS = 370e3, 1.37e6  # a second, merged by one core
+
+# Of the program: plan.py and merge.py.
+WAVE = 100_000
+BATCH_BYTES, BATCH_CAPTURES = 4 << 30, 500
+MERGED_FILES = 500
+
+# Assumed, since no store of this size is at hand.
+UNPACK_BYTES = 1e9  # a second, of one core: zstd
+LISTED = 1000  # names in one answer of a store
+LIST_SECONDS = 0.1  # for one
+OPEN_SECONDS = 0.03  # until an object's first byte
+MACHINES, CORES, NETWORK_BYTES = 100, 16, 1.25e9  # a second, of one machine: 10 Gbit/s
+COUNTS_OF_CAPTURE = 6
+
+
+@dataclass(frozen=True)
+class Archive:
+    captures: int
+    bytes: float
+
+    @property
+    def calls(self) -> float:
+        return max(self.bytes / BATCH_BYTES, self.captures / BATCH_CAPTURES)
+
+    @property
+    def calls_of_wave(self) -> float:
+        return self.calls * min(1, WAVE / self.captures)
+
+
+def seconds(archive: Archive) -> list[tuple[str, float, str]]:
+    """What each part of a cluster is busy for, and why."""
+    cores = MACHINES * CORES
+    n, size = archive.captures, archive.bytes
+    opening = n * OPEN_SECONDS / cores
+    merged = n / FILES_ROWS + n * COUNTS_OF_CAPTURE / COUNTS_ROWS
+    merges = 3 * archive.calls / MERGED_FILES
+    return [
+        ("network of the workers", size / (MACHINES * NETWORK_BYTES), "the bytes of the captures"),
+        ("cores: unpacking", size / UNPACK_BYTES / cores, "zstd"),
+        ("cores: checksums", size / CHECK_BYTES / cores, "as from memory"),
+        ("cores: opening and rows", n * CAPTURE_SECONDS / cores + opening, "for each capture"),
+        ("driver: listing", n / LISTED * LIST_SECONDS, "while workers are busy"),
+        ("driver: calls", archive.calls * CALL_SECONDS, f"{archive.calls:,.0f} calls"),
+        ("driver: was it done?", n * ASK_SECONDS, "if a run goes on"),
+        ("merging", merged + merges * MERGED_FILES * OPEN_SECONDS / cores, "one core"),
+    ]
+
+
+def memory(archive: Archive) -> list[tuple[str, float]]:
+    """What the driver holds."""
+    wave = min(WAVE, archive.captures)
+    return [
+        ("captures of the present wave", wave * CAPTURE_BYTES),
+        ("calls of the present wave", archive.calls_of_wave * CALL_BYTES),
+        ("names that were listed", archive.captures * SEEN_BYTES),
+        ("captures that were done before", archive.captures * DONE_BYTES),
+    ]
+
+
+def time_text(duration: float) -> str:
+    return f"{duration:,.0f} s" if duration >= 1 else f"{duration:.1f} s"
+
+
+def main() -> int:
+    archive = Archive(10_000_000, 1e15)
+    print(f"{archive.captures:,} captures, 1 PB; {MACHINES} machines of {CORES} cores, 10 Gbit/s\n")
+    print("| part | busy for | because of |\n|---|---|---|")
+    for name, duration, reason in seconds(archive):
+        print(f"| {name} | {time_text(duration)} | {reason} |")
+    print("\n| the driver holds | MB |\n|---|---|")
+    for name, size in memory(archive):
+        print(f"| {name} | {size / 1e6:,.0f} |")
+    tables = archive.captures * (FILES_ROW_BYTES + COUNTS_OF_CAPTURE * COUNTS_ROW_BYTES)
+    print(f"| (on disk: *files* and *counts*) | {tables / 1e6:,.0f} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
