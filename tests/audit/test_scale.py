@@ -31,6 +31,6 @@ def test_the_page_shows_what_the_model_computes() -> None:
 
 def test_the_model_knows_the_program() -> None:
     assert archive.WAVE == plan.WAVE
-    assert archive.BATCH_BYTES == plan._BATCH_BYTES[1]
+    assert plan._BATCH_BYTES[1] == archive.BATCH_BYTES
     assert archive.BATCH_CAPTURES == plan._BATCH_CAPTURES
     assert archive.MERGED_FILES == merge._FILES

@@ -56,7 +56,7 @@ def test_columns_are_rows_of_the_table() -> None:
 def test_columns_of_audits() -> None:
     columns = {column.name: column for column in python.audit_columns()}
     assert columns["folder"].code == "string"
-    assert columns["modified"].code == "timestamp[ns, UTC], or null"
+    assert columns["modified"].code == "timestamp[us, UTC], or null"
     assert all(column.text for column in columns.values())
     assert f"| `{'` | `'.join(['pieces', 'uint32'])}` |" in python.page()
 
