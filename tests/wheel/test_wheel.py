@@ -36,7 +36,11 @@ def contents(cpu: str) -> set[str]:
     """All files that a wheel has."""
     data, info = f"libcarry-{VERSION}.data", f"libcarry-{VERSION}.dist-info"
     source = SOURCE / "bindings/python/libcarry"
-    package = {path.name for path in source.iterdir() if path.suffix in (".py", ".pyi", ".typed")}
+    package = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*")
+        if path.suffix in (".py", ".pyi", ".typed")
+    }
     pages = ["carry.1", "carry-rotated.1", *(f"carry-{name}.1" for name in commands())]
     found = {f"libcarry/{name}" for name in package} | {"libcarry/_carry.abi3.so"}
     found |= {f"{data}/scripts/{name}" for name in ("carry", "carry-rotated")}
