@@ -35,7 +35,7 @@ BINDING_TOOLS += ["nbclient==0.11.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow
 BINDING_TOOLS += ["tqdm==4.64.1", "typing_extensions==4.16.0"]
 # Engines that audit archives, what reads their tables, and a store for them to read.
 AUDIT_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "moto[server]==5.2.5", "pandas==3.1.1"]
-AUDIT_TOOLS += ["polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[data]==2.60.0"]
+AUDIT_TOOLS += ["polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[client,data]==2.60.0"]
 AUDIT_TOOLS += ["s3fs==2026.9.0"]
 JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
 PATIENCE = 5

@@ -145,15 +145,14 @@ def _settings(words: argparse.Namespace) -> Settings:
 
 
 def _audit(words: argparse.Namespace) -> int:
-    from . import engine
-    from .job import Job
+    from . import client, engine, job
     from .progress import Progress
 
     settings = _settings(words)
+    run = client.run if (settings.address or "").startswith(client.SCHEME) else job.run
     with engine.quiet(not words.verbose) as stream, Progress(stream, words.quiet) as progress:
-        job = Job(settings, progress)
-        job.run()
-    return max(job.worst, _report(job.store.url, words))
+        worst = run(settings, progress)
+    return max(worst, _report(job.absolute(settings.out), words))
 
 
 def _report(out: str, words: argparse.Namespace) -> int:

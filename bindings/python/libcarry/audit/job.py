@@ -126,7 +126,7 @@ class Job:
     def __init__(self, settings: Settings, watcher: Watcher) -> None:
         self.settings = settings
         self.watcher = watcher
-        self.store = Store(_absolute(settings.out))
+        self.store = Store(absolute(settings.out))
         self.attempt = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(4).hex()}"
         self.worst = tasks.CLEAN
         self.errors = 0
@@ -321,7 +321,14 @@ class Job:
         store.commit(self.store)
 
 
-def _absolute(out: str) -> str:
+def run(settings: Settings, watcher: Watcher) -> int:
+    """Job.run(); returns the worst status of what this run has read. Raises AuditError."""
+    job = Job(settings, watcher)
+    job.run()
+    return job.worst
+
+
+def absolute(out: str) -> str:
     return out if "://" in out else os.path.abspath(out)
 
 

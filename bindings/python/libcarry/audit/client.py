@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""A job of a cluster that is reached through Ray's client (ray://): Ray Data does not run through
+it, so the whole job runs on the cluster, and says here how it goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import ray
+
+from . import engine
+from .job import Job, Settings, Watcher
+from .store import AuditError
+from .tasks import Outcome
+
+SCHEME = "ray://"
+_LOOK_SECONDS = 0.5
+
+
+class _Events:
+    """What a job has said that was not passed on yet: an actor, for two processes."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[str, tuple[Any, ...]]] = []
+
+    def add(self, name: str, *words: object) -> None:
+        self._events.append((name, words))
+
+    def take(self) -> list[tuple[str, tuple[Any, ...]]]:
+        events, self._events = self._events, []
+        return events
+
+
+class _Relay:
+    """A watcher of a job that passes on what it is told."""
+
+    def __init__(self, events: Any) -> None:  # noqa: ANN401
+        self._events = events
+
+    def say(self, text: str) -> None:
+        self._events.add.remote("say", text)
+
+    def expect(self, captures: int, size: int) -> None:
+        self._events.add.remote("expect", captures, size)
+
+    def done(self, outcome: Outcome) -> None:
+        self._events.add.remote("done", outcome)
+
+
+def _run(settings: Settings, events: Any) -> tuple[int, str | None]:  # noqa: ANN401
+    """On the cluster: the worst status, and why the job ended early."""
+    job = Job(settings, _Relay(events))
+    try:
+        job.run()
+    except (AuditError, OSError) as error:
+        return job.worst, str(error)
+    return job.worst, None
+
+
+def _pass_on(events: Any, watcher: Watcher) -> None:  # noqa: ANN401
+    for name, words in ray.get(events.take.remote()):
+        getattr(watcher, name)(*words)
+
+
+def run(settings: Settings, watcher: Watcher) -> int:
+    """Job.run() on the cluster; returns the worst status. Raises AuditError."""
+    with engine.joined(settings.address):
+        events = ray.remote(_Events).options(num_cpus=0).remote()
+        there = replace(settings, address=None)
+        job = ray.remote(_run).options(num_cpus=0, max_retries=0).remote(there, events)
+        while not ray.wait([job], timeout=_LOOK_SECONDS)[0]:
+            _pass_on(events, watcher)
+        worst, problem = ray.get(job)
+        _pass_on(events, watcher)
+    if problem:
+        raise AuditError(problem)
+    return int(worst)
