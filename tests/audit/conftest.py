@@ -30,7 +30,7 @@ AWS = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
-BUCKET = "captures"
+BUCKET = "traces"
 LOOPBACK = "127.0.0.1"
 
 # --- Captures ---

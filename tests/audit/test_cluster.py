@@ -20,7 +20,7 @@ import ray
 from libcarry.audit import engine, plan, tasks
 from libcarry.audit.tasks import Batch, Outcome
 from ray.cluster_utils import Cluster
-from test_job import Watcher, all_rows, run
+from test_job import Watcher, all_rows, run, wait_for
 
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -45,9 +45,10 @@ def cluster() -> Iterator[Cluster]:
 
 
 def noted(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """tasks.check(), which leaves a note of the machine that it ran on."""
+    """tasks.check(), once each machine has left a note that it has such a call."""
     folder = Path(str(shared.storage["notes"]["folder"]))
     (folder / ray.get_runtime_context().get_node_id()).touch()
+    wait_for(lambda: len(os.listdir(folder)) >= MACHINES)
     return tasks.check(batch, replace(shared, storage={}))
 
 
