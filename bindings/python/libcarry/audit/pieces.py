@@ -18,8 +18,8 @@ from .split import Piece, PieceResult
 
 # All pieces of a capture: packets that have to be judged together, which one process holds.
 _RELATED_BYTES = 64 << 20
-# A capture that is worth to be split makes so many pieces.
-_PIECES = 4
+# So many pieces, at least and at most: each is a call.
+_PIECES = (4, 256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
     """The pieces of a capture; none if one worker should read it. With its present description."""
     fsspec.config.conf.update(shared.storage)
     now = with_digest(refreshed(capture))
-    size = max(1, shared.split // _PIECES)
+    least, most = _PIECES
+    size = max(1, shared.split // least, (now.size or 0) // most)
     pieces = split.plan(now.label, now.size or 0, lambda: _file(now.name), size)
     return now, pieces if len(pieces) > 1 else []
 
