@@ -177,6 +177,37 @@ def test_rows_of_a_capture_that_changed_are_replaced(tmp_path: Path) -> None:
     assert all_rows(tmp_path / "out") == expected(captures)
 
 
+def test_the_last_rows_of_a_capture_count(tmp_path: Path) -> None:
+    """Whichever of the runs that read it ended early."""
+    captures = tmp_path / "captures"
+    write_files(captures, {"a.pcap": pcap("bad"), "b.pcap": pcap("bad", "bad")})
+    run(tmp_path / "out", captures)
+    for sums in (["bad", "good"], ["good"], ["bad", "bad", "bad"]):
+        (captures / "a.pcap").write_bytes(pcap(*sums))
+        with pytest.raises(AuditError, match="1 captures could not be read"):
+            run(tmp_path / "out", captures, tmp_path / "missing.pcap", max_errors=0)
+    assert run(tmp_path / "out", captures).passed_over == 2
+    found = all_rows(tmp_path / "out")
+    missing = str(tmp_path / "missing.pcap")
+    assert [row["file"] for row in found["files"] if row["status"] == "failed"] == [missing]
+    found["files"] = [row for row in found["files"] if row["file"] != missing]
+    assert found == expected(captures)
+
+
+def test_partitions_are_below_the_folder_alone(tmp_path: Path) -> None:
+    """Whatever its own name is like."""
+    out, captures = tmp_path / "day=2020-02-02/out", tmp_path / "captures"
+    write_files(captures, {"a.pcap": pcap("bad"), "b.pcap": pcap("bad", first=1_800_000_000)})
+    with pytest.raises(AuditError):
+        run(out, captures, tmp_path / "missing.pcap", partition="day", max_errors=0)
+    for more in ("c.pcap", "d.pcap"):
+        write_files(captures, {more: pcap("bad")})
+        run(out, captures, partition="day")
+    days = [path.parent.name for path in sorted(out.glob("findings/*/*"))]
+    assert days == ["day=2023-11-14", "day=2027-01-15"]
+    assert len(all_rows(out)["findings"]) == 4
+
+
 def test_a_change_that_keeps_size_and_time_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "captures/a.pcap"
     write_files(path.parent, {path.name: pcap("bad", "good")})

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Protocol
 
@@ -62,35 +63,39 @@ class Watcher(Protocol):
 
 
 class Done:
-    """Captures that need not be read again, and those whose rows would be replaced."""
+    """Captures that need not be read again, and whose rows replace those of earlier runs."""
 
     def __init__(self) -> None:
-        self._keys: set[int] = set()
-        self._names: set[int] = set()
-        self.redone: set[str] = set()
+        # By name: what its last row is of; None: to be read again.
+        self._keys: dict[int, int | None] = {}
+        # Of captures with several rows: the part that has the last one; None: this run makes it.
+        self.last: dict[str, str | None] = {}
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return sum(key is not None for key in self._keys.values())
 
-    def add(self, rows: pyarrow.Table) -> None:
+    def add(self, rows: pyarrow.Table, part: str | None = None) -> None:
+        """The rows of a table, or else of a part that was written after those added before."""
         times = rows["modified"].cast(pyarrow.int64())
         columns = [rows["file"], rows["size"], times, rows["digest"], rows["status"]]
         for name, size, modified, digest, status in zip(
             *(column.to_pylist() for column in columns), strict=True
         ):
-            self._names.add(hash(name))
-            if status not in _AGAIN:
-                self._keys.add(hash((name, size, modified, digest)))
+            if part and hash(name) in self._keys:
+                self.last[name] = part
+            key = None if status in _AGAIN else hash((name, size, modified, digest))
+            self._keys[hash(name)] = key
 
     def has(self, capture: Capture) -> bool:
         """True for a capture that is as it was. Others replace what was found before."""
-        if hash(capture.label) not in self._names:
+        name = hash(capture.label)
+        if name not in self._keys:
             return False
         known = _with_digest(capture)
         modified = tables.microseconds(known.modified_ns)
-        if hash((known.label, known.size, modified, known.digest)) in self._keys:
+        if hash((known.label, known.size, modified, known.digest)) == self._keys[name]:
             return True
-        self.redone.add(capture.label)
+        self.last[capture.label] = None
         return False
 
 
@@ -101,15 +106,18 @@ def _with_digest(capture: Capture) -> Capture:
         return capture
 
 
-def _earlier(folder: Store, paths: Iterable[str]) -> Done:
+def _earlier(folder: Store, present: Sequence[str], parts: Sequence[str]) -> Done:
     def read(path: str) -> pyarrow.Table:
         with folder.fs.open(path, "rb") as file:
             return pyarrow.parquet.read_table(file, columns=[*_KEY, "status"], use_threads=False)
 
     done = Done()
+    paths = [*present, *(f"{part}.files.parquet" for part in parts)]
     with ThreadPoolExecutor(_READERS) as readers:  # a store answers each one late
-        for rows in readers.map(read, paths):
-            done.add(rows)
+        for part, rows in zip(
+            [*[None] * len(present), *parts], readers.map(read, paths), strict=True
+        ):
+            done.add(rows, part)
     return done
 
 
@@ -127,7 +135,8 @@ class Job:
         self.settings = settings
         self.watcher = watcher
         self.store = Store(absolute(settings.out))
-        self.attempt = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(4).hex()}"
+        now = datetime.now(UTC)  # by which attempts are in order
+        self.attempt = f"{now:%Y%m%dT%H%M%S.%f}-{os.urandom(4).hex()}"
         self.worst = tasks.CLEAN
         self.errors = 0
         self.passed_over = 0  # done before
@@ -151,7 +160,7 @@ class Job:
             self._agree()
             earlier = store.parts(self.store)
             present = _tables(self.store.files("files"))
-            done = _earlier(self.store, [*present, *(f"{part}.files.parquet" for part in earlier)])
+            done = _earlier(self.store, present, earlier)
             if earlier:
                 self.watcher.say(f"goes on: {len(done):,} captures were done before")
             waves = plan.waves(self._fresh(done))
@@ -298,7 +307,7 @@ class Job:
     def _merge(self, earlier: Sequence[str], done: Done) -> None:
         self.watcher.say("writes the tables")
         self.store.remove(OWN, "next")
-        shared = merge.Shared(self.store.url, self.settings.partition, frozenset(done.redone))
+        shared = merge.Shared(self.store.url, self.settings.partition, done.last)
         calls: list[Any] = []
         sizes = self.store.sizes(OWN, "parts")
         for table in tables.NAMES:

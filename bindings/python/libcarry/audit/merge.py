@@ -42,7 +42,7 @@ class Shared:
 
     out: str
     partition: str | None
-    redone: frozenset[str]  # captures that were read again
+    last: dict[str, str | None]  # the earlier part whose rows of a capture count; None: none has
 
 
 def plan(
@@ -92,11 +92,15 @@ def write_empty(store: Store, table: str, partition: str | None) -> None:
 
 
 def _rows(store: Store, merge: Merge, shared: Shared) -> Iterator[pyarrow.Table]:
+    """Of a capture that was read again, only the last rows."""
     schema = tables.schema(merge.table, shared.partition)
-    redone = pyarrow.array(sorted(shared.redone), pyarrow.string())
-    for table in _read(store, merge.earlier, schema, shared.partition):
-        again = pyarrow.compute.is_in(table["file"], value_set=redone)
-        yield table.filter(pyarrow.compute.invert(again))
+    for path in merge.earlier:
+        part = path.removesuffix(f".{merge.table}.parquet")
+        names = [capture for capture, last in shared.last.items() if last != part]
+        replaced = pyarrow.array(names, pyarrow.string())
+        for table in _read(store, [path], schema, shared.partition):
+            again = pyarrow.compute.is_in(table["file"], value_set=replaced)
+            yield table.filter(pyarrow.compute.invert(again))
     yield from _read(store, merge.parts, schema)
 
 
