@@ -154,6 +154,17 @@ def test_a_store_is_a_source_and_a_target(bucket: str, archive: Path) -> None:
     assert all_rows(out) == found
 
 
+def test_tables_are_no_captures(tmp_path: Path) -> None:
+    """Also where they are written among these."""
+    captures = tmp_path / "captures"
+    paths = write_files(captures, {"a.pcap": pcap("bad"), "audited/b.pcap": pcap("bad")})
+    (tmp_path / "link").symlink_to("captures")
+    for source in (captures, captures, tmp_path / "link"):
+        run(captures / "audit", source)
+    links = [str(tmp_path / "link" / path.relative_to(captures)) for path in paths]
+    assert names(captures / "audit") == [*map(str, paths), *links]
+
+
 # --- Going on ---
 
 

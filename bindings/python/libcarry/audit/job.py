@@ -209,6 +209,8 @@ class Job:
 
     def _fresh(self, done: Done) -> Iterator[Capture]:
         for capture in find(self.settings.sources):
+            if self.store.holds(capture.name):
+                continue
             if done.has(capture):
                 self.passed_over += 1
             else:

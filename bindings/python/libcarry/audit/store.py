@@ -9,7 +9,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import IO, TYPE_CHECKING, Any
 
 import fsspec
@@ -17,6 +17,7 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 
+from ..sources import is_url
 from . import tables
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ _ROWS = 50_000
 
 class AuditError(Exception):
     """An audit cannot go on: one line says why."""
+
+
+@lru_cache(maxsize=16)
+def _real(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 class Store:
@@ -51,6 +57,16 @@ class Store:
 
     def path(self, *parts: str) -> str:
         return "/".join((self.root, *parts))
+
+    def holds(self, name: str) -> bool:
+        """Is a capture of this name below the folder?"""
+        if is_url(name):
+            return name.startswith(f"{self.fs.unstrip_protocol(self.root)}/")
+        return self.is_local and f"{_real(os.path.dirname(name))}/".startswith(f"{self._real}/")
+
+    @cached_property
+    def _real(self) -> str:
+        return _real(self.root)
 
     def exists(self, *parts: str) -> bool:
         self.fs.invalidate_cache()
