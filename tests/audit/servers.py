@@ -21,6 +21,8 @@ class Served:
 
     data: bytes
     fails: int = 0  # answers of 503 before the first good one
+    fails_to_say: int = 0  # the same, to who asks for the size, too
+    whole: bool = False  # no parts of it
     cuts: int = 0  # answers that end in the middle
     delay: float = 0.0  # seconds before an answer
     restless: bool = False  # another entity tag in each answer
@@ -46,6 +48,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._end(404)
             return
         served.answers += with_body
+        if served.fails_to_say:
+            served.fails_to_say -= 1
+            self._end(503)
+            return
         if with_body:
             time.sleep(served.delay)
         if with_body and served.fails:
@@ -60,11 +66,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _send(self, served: Served, with_body: bool) -> None:
+        if served.whole:
+            del self.headers["Range"]
         first, last = self._range(len(served.data))
         self.send_response(206 if "Range" in self.headers else 200)
         tag = time.monotonic_ns() if served.restless else len(served.data)
         self.send_header("ETag", f'"{tag}"')
-        self.send_header("Accept-Ranges", "bytes")
+        if not served.whole:
+            self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Length", str(last - first))
         if "Range" in self.headers:
             self.send_header("Content-Range", f"bytes {first}-{last - 1}/{len(served.data)}")

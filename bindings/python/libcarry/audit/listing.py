@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -20,6 +21,18 @@ from ..sources import is_url
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modificationTime", "Last-Modified")
 _DIGESTS = ("md5Hash", "content_md5", "Content-MD5", "ETag", "etag", "checksum", "Digest")
 _END_BYTES = 16 << 10
+
+# What in URLs opens a store: passwords, and parameters that sign a request.
+_PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
+_SIGNATURE = re.compile(
+    r"(?i)([?&](?:x-(?:amz|goog)-(?:credential|security-token|signature)"
+    r"|access_token|sig|signature|token)=)[^&\s'\")]+"
+)
+
+
+def without_secrets(text: str) -> str:
+    """A text with URLs, as others may see it."""
+    return _SIGNATURE.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +48,9 @@ class Capture:
 
     @property
     def label(self) -> str:
-        """The name as text that UTF-8 can hold: other bytes as in \\xff."""
-        return os.fsencode(self.name).decode("utf-8", "backslashreplace")
+        """The name as text that UTF-8 can hold: other bytes as in \\xff. URLs without secrets."""
+        text = os.fsencode(self.name).decode("utf-8", "backslashreplace")
+        return without_secrets(text) if is_url(text) else text
 
     @property
     def folder(self) -> str:
@@ -44,11 +58,30 @@ class Capture:
         return self.label.rpartition("/")[0]
 
 
+def _web_cause(error: BaseException) -> BaseException | None:
+    """Of a web server's failures, each of which fsspec makes a FileNotFoundError."""
+    cause = error.__cause__
+    is_web = isinstance(cause, OSError) or type(cause).__module__.startswith("aiohttp")
+    return cause if is_web and isinstance(error, FileNotFoundError) else None
+
+
 def one_line(error: BaseException) -> str:
     """An error as one line, without the name of a file."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+    if cause := _web_cause(error):
+        status = getattr(cause, "status", None)
+        return f"the server answered {status}" if status else one_line(cause)
+    text = (isinstance(error, OSError) and error.strerror) or str(error)
+    return without_secrets(" ".join(text.split())) or type(error).__name__
+
+
+_FINAL = (FileNotFoundError, IsADirectoryError, MemoryError, NotADirectoryError, PermissionError)
+
+
+def is_final(error: BaseException) -> bool:
+    """Would the store say the same again?"""
+    if cause := _web_cause(error):
+        return 400 <= getattr(cause, "status", 0) < 429
+    return isinstance(error, _FINAL)
 
 
 # --- What stores say ---
@@ -177,34 +210,53 @@ def _glob_local(pattern: str) -> Iterator[Capture]:
         yield Capture(pattern, error="no file matches", named=True)
 
 
-def _entries(fs: Any, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Capture]:  # noqa: ANN401
-    for path, info in sorted(found.items()):
-        if info.get("type") == "file":
-            yield described(fs.unstrip_protocol(path), info)
+def _leads_to(url: str, fs: Any) -> bool:  # noqa: ANN401
+    return fsspec.core.url_to_fs(url)[0] is fs
 
 
-def _walk_url(fs: Any, root: str) -> Iterator[Capture]:  # noqa: ANN401
+def _naming(url: str, fs: Any, path: str) -> Callable[[str], str]:  # noqa: ANN401
+    """What makes the names of a store URLs that lead to it: with its host, and all of a chain."""
+    own: Callable[[str], str] = fs.unstrip_protocol
+    first, chain, rest = url.partition("::")
+    start = first.rstrip("/").removesuffix(path.rstrip("/"))
+    if start == first.rstrip("/") or (not chain and _leads_to(own(path), fs)):
+        return own
+    return lambda name: f"{start}{name}{chain}{rest}"
+
+
+def _walk_url(fs: Any, root: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401
     """Folder by folder, so that no store's whole listing is in memory at once."""
     for _folder, _folders, files in fs.walk(root, detail=True, on_error="raise"):
-        yield from _entries(fs, {info["name"]: info for info in files.values() if info["name"]})
+        yield from (info for _, info in sorted(files.items()) if info["name"])
+
+
+def _described(fs: Any, path: str) -> Mapping[str, Any] | None:  # noqa: ANN401
+    """None if only a glob can be meant: names may have its characters, too."""
+    try:
+        return dict(fs.info(path))
+    except Exception:
+        if not _is_glob(path):
+            raise
+    return None
 
 
 def _find_url(url: str) -> Iterator[Capture]:
     try:
         fs, path = fsspec.core.url_to_fs(url)
-        if _is_glob(path):
-            found = fs.glob(path, detail=True)
-            if not found:
-                yield Capture(url, error="no object matches", named=True)
-            yield from _entries(fs, found)
+        named = _naming(url, fs, path)
+        info = _described(fs, path)
+        if info and info.get("type") != "directory":
+            yield described(named(path), info, named=True)
             return
-        info = fs.info(path)
-        if info.get("type") == "directory":
-            yield from _walk_url(fs, path)
-        else:
-            yield described(fs.unstrip_protocol(path), info, named=True)
+        found = _walk_url(fs, path) if info else dict(fs.glob(path, detail=True)).values()
+        if not info and not found:
+            yield Capture(url, error="no object matches", named=True)
+        for each in found:
+            if each.get("type") == "file":
+                yield described(named(each["name"]), each)
     except Exception as error:  # stores raise what they like; each source ends in a row
-        yield Capture(url, error=one_line(error), named=True)
+        passes = isinstance(error, FileNotFoundError) and not is_final(error)
+        yield Capture(url, error=None if passes else one_line(error), named=True)
 
 
 def find(sources: Iterable[str]) -> Iterator[Capture]:

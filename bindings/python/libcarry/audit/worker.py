@@ -8,7 +8,7 @@ import io
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +19,7 @@ from .. import _carry
 from ..packets import selected_verdicts
 from ..sources import is_url, open_capture
 from . import tables
-from .listing import Capture, one_line, refreshed, with_digest
+from .listing import Capture, is_final, one_line, refreshed, with_digest
 
 if TYPE_CHECKING:
     from .split import Whole
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Blocks of a remote capture that are in memory: the present one, and those that come next.
 _BLOCK_BYTES = 4 << 20
 _BLOCKS = 2
+_ANSWER_SECONDS = 60
 _WRONG = selected_verdicts(("bad", "illegal"))
 _FINDINGS_AT_FIRST = 10_000
 
@@ -91,21 +92,37 @@ class _Counted(io.RawIOBase):
         return data
 
 
-def open_remote(url: str) -> Any:  # noqa: ANN401
+@contextmanager
+def open_remote(url: str) -> Iterator[Any]:
     """A file of a store that fetches the next block while one is read."""
-    fs, path = fsspec.core.url_to_fs(url)
+    fs, path = fsspec.core.url_to_fs(url)  # some close their files as soon as nobody has them
     options = {"cache_type": "background", "cache_options": {"maxblocks": _BLOCKS}}
-    return fs.open(path, "rb", block_size=_BLOCK_BYTES, **options)
+    with fs.open(path, "rb", block_size=_BLOCK_BYTES, **options) as file:
+        yield file
 
 
 @contextmanager
-def _opened(capture: Capture) -> Iterator[tuple[_carry.Capture, _Counted | None]]:
+def _open_whole(url: str) -> Iterator[Any]:
+    """The same of a web server that sends no parts of files: one answer, however long it takes."""
+    import aiohttp
+
+    fs, path = fsspec.core.url_to_fs(url)
+    timeout = aiohttp.ClientTimeout(total=None, sock_read=_ANSWER_SECONDS)
+    patient = {**fs.storage_options, "client_kwargs": {**fs.client_kwargs, "timeout": timeout}}
+    with type(fs)(**patient).open(path, "rb", block_size=0) as file:
+        yield file
+
+
+@contextmanager
+def _opened(
+    capture: Capture, open_url: Callable[[str], AbstractContextManager[Any]]
+) -> Iterator[tuple[_carry.Capture, _Counted | None]]:
     """A local file is read in C. One of a store is read once, from its start to its end."""
     if not is_url(capture.name):
         with open_capture(capture.name, capture.label) as opened:
             yield opened, None
         return
-    with open_remote(capture.name) as file:
+    with open_url(capture.name) as file:
         counted = _Counted(file)
         with open_capture(counted, capture.label) as opened:
             yield opened, counted
@@ -133,7 +150,23 @@ def _result(opened: _carry.Capture, capture: Capture, options: Options, kept: in
 
 
 def _run(capture: Capture, options: Options, kept: int) -> _carry.Result:
-    with _opened(capture) as (opened, counted):
+    try:
+        return _run_opened(capture, options, kept, open_remote)
+    except _carry.CaptureError:
+        raise
+    except ValueError:  # of fsspec: only the first part of the file came
+        if not capture.name.startswith(("http://", "https://")):
+            raise
+        return _run_opened(capture, options, kept, _open_whole)
+
+
+def _run_opened(
+    capture: Capture,
+    options: Options,
+    kept: int,
+    open_url: Callable[[str], AbstractContextManager[Any]],
+) -> _carry.Result:
+    with _opened(capture, open_url) as (opened, counted):
         result = _result(opened, capture, options, kept)
         is_short = counted and capture.size is not None and counted.count < capture.size
         if result.status() == "damaged" and counted and is_short:
@@ -263,9 +296,6 @@ def pause(options: Options, attempt: int) -> None:
     time.sleep(options.backoff * 2**attempt * random.uniform(0.5, 1.5))
 
 
-_FINAL = (FileNotFoundError, IsADirectoryError, MemoryError, NotADirectoryError, PermissionError)
-
-
 def read(capture: Capture, options: Options) -> Rows:
     """The rows of a capture. A store that fails is asked again, after a pause."""
     work = _Work(capture, time.monotonic())
@@ -276,10 +306,10 @@ def read(capture: Capture, options: Options) -> Rows:
             return _attempt(work, options)
         except _ChangedError as error:
             work.capture, status, reason = error.now, "changed", str(error)
-        except _FINAL as error:
-            return unread(work.capture, "failed", one_line(error), work)
         except Exception as error:  # stores raise what they like
             status, reason = "failed", one_line(error)
+            if is_final(error):
+                break
         if left:
             pause(options, work.attempts - 1)
     return unread(replace(work.capture), status, reason, work)
