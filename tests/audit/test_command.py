@@ -126,6 +126,22 @@ def test_a_capture_that_cannot_be_read_is_said(audited: Path) -> None:
     assert f"carry audit: {audited}/none.pcap: No such file or directory\n" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--out=x --files-from=none", "none: No such file or directory"),
+        ("--out=nothing://x archive", "Protocol not known: nothing"),
+        ("report none", "none: no audit: it has no table files"),
+        ("report --html=none/x.html tables", "none/x.html: No such file or directory"),
+        ("--out=archive/lan/bad.pcap archive", "archive/lan/bad.pcap/_audit: Not a directory"),
+    ],
+)
+def test_errors_are_one_line(audited: Path, words: str, complaint: str) -> None:
+    done = carry(audited, "audit", *words.split())
+    assert done.returncode == ERROR
+    assert done.stderr.replace(f"{audited}/", "") == f"carry audit: {complaint}\n"
+
+
 def test_lists_of_captures(audited: Path) -> None:
     names = ["archive/lan/good.pcap", "archive/lan/bad.pcap"]
     for option, end in (("--files-from=-", "\n"), ("--files0-from=-", "\0")):

@@ -190,22 +190,28 @@ def _run(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        return _run(arguments)
     except _UsageError as error:
         print(f"carry audit: {error}; see carry audit --help", file=sys.stderr)
     except KeyboardInterrupt:
         print("carry audit: interrupted: the same command goes on", file=sys.stderr)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    except Exception as error:
-        from .listing import one_line
-        from .store import AuditError
-
-        if not isinstance(error, AuditError | OSError):
+    except Exception as error:  # engines and stores raise what they like
+        if "-v" in arguments or "--verbose" in arguments:
             raise
-        print(f"carry audit: {one_line(error)}", file=sys.stderr)
+        print(f"carry audit: {_told(error)}", file=sys.stderr)
     return _ERROR
+
+
+def _told(error: Exception) -> str:
+    """One line, with the name of the file if there is one."""
+    from .listing import one_line, without_secrets
+
+    name = getattr(error, "filename", None)
+    return (f"{without_secrets(str(name))}: " if name else "") + one_line(error)
 
 
 if __name__ == "__main__":
