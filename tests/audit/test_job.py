@@ -320,6 +320,37 @@ def test_a_lock_keeps_others_out(archive: Path, tmp_path: Path) -> None:
     assert not out.exists("_audit", "lock.json")
 
 
+def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
+    """As in a container, where each start has the same."""
+    out = Store(str(tmp_path / "out"))
+    own = {"host": os.uname().nodename, "pid": os.getpid(), "since": 0}
+    out.write_json(own, "_audit", "lock.json")
+    with store.lock(out):
+        assert out.exists("_audit", "lock.json")
+    assert os.listdir(tmp_path / "out/_audit") == []
+
+
+@pytest.mark.parametrize("kind", ["disk", "store"])
+def test_of_two_jobs_that_see_no_lock_one_has_it(bucket: str, tmp_path: Path, kind: str) -> None:
+    out = Store(str(tmp_path / "out") if kind == "disk" else f"{bucket}/_locks/out")
+    with store.lock(out), pytest.MonkeyPatch.context() as patch:
+        looks = iter([False, True])  # before the other writes, and after
+        patch.setattr(Store, "read_json", lambda *_: None)
+        patch.setattr(Store, "exists", lambda *_: next(looks))
+        with pytest.raises(AuditError, match="another job writes here"), store.lock(out):
+            pass
+    assert not out.exists("_audit", "lock.json")
+
+
+def test_a_part_that_is_not_whole_is_no_part(bucket: str) -> None:
+    out = Store(f"{bucket}/_parts/out")
+    rows = worker.unread(Capture("x"), "failed", "as a test")
+    with pytest.raises(KeyError), store.part_writer(out, "attempt", "1", None) as writer:
+        writer.add(rows)
+        raise KeyError
+    assert out.files() == []
+
+
 def test_tables_of_a_folder_are_made_alike(archive: Path, tmp_path: Path) -> None:
     run(tmp_path / "out", archive)
     with pytest.raises(AuditError, match="was made with partition None, not day"):

@@ -19,6 +19,7 @@ import pyarrow.parquet
 
 from ..sources import is_url
 from . import tables
+from .listing import without_secrets
 
 if TYPE_CHECKING:
     from .worker import Rows
@@ -86,8 +87,8 @@ class Store:
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
         """A new file, which appears once it is whole, in place of an old one."""
-        if not self.is_local:  # objects of stores appear whole
-            with self.fs.open(path, "wb") as file:
+        if not self.is_local:
+            with self._object(path) as file:
                 yield file
             return
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -101,16 +102,54 @@ class Store:
                 os.unlink(part)
             raise
 
+    @contextmanager
+    def _object(self, path: str) -> Iterator[IO[bytes]]:
+        """Stores show objects once they are whole, but take one that was left for whole."""
+        try:
+            with self.fs.open(path, "wb") as file:
+                yield file
+        except BaseException:
+            self.fs.rm(path)
+            raise
+
     def write_json(self, value: object, *parts: str) -> None:
         with self.create(self.path(*parts)) as file:
             file.write(json.dumps(value, indent=1).encode() + b"\n")
 
+    def claim(self, value: object, *parts: str) -> bool:
+        """Writes a file unless there is one, and says whether it did. At once only on a disk and in
+        stores that offer it."""
+        if self.exists(*parts):
+            return False
+        try:
+            self._write_new(json.dumps(value, indent=1).encode() + b"\n", self.path(*parts))
+        except Exception:  # also of stores that only replace
+            if self.exists(*parts):
+                return False
+            self.write_json(value, *parts)
+        return True
+
+    def _write_new(self, data: bytes, path: str) -> None:
+        if not self.is_local:
+            with self.fs.open(path, "xb") as file:
+                file.write(data)
+            return
+        whole = f"{path}.{os.getpid()}"
+        with self.create(whole) as file:
+            file.write(data)
+        try:
+            os.link(whole, path)
+        finally:
+            os.unlink(whole)
+
     def read_json(self, *parts: str) -> Any:  # noqa: ANN401
         """None if there is no such file."""
-        if not self.exists(*parts):
+        self.fs.invalidate_cache()
+        try:
+            with self.fs.open(self.path(*parts), "rb") as file:
+                return json.loads(file.read())
+        except FileNotFoundError:
             return None
-        with self.fs.open(self.path(*parts), "rb") as file:
-            return json.loads(file.read())
 
     def replace(self, source: str, target: str) -> None:
         """A folder takes the place of another: at once on a disk; in a store object by object, and
@@ -200,12 +239,15 @@ def lock(store: Store) -> Iterator[None]:
     """Keeps a second job out of the folder. One that was killed is noticed on the same machine."""
     own = {"host": socket.gethostname(), "pid": os.getpid(), "since": int(time.time())}
     held = store.read_json(OWN, "lock.json")
-    if held and not (held["host"] == own["host"] and _is_gone(held["pid"])):
+    if held and held["host"] == own["host"] and _is_gone(held["pid"]):
+        store.remove(OWN, "lock.json")
+        held = None
+    if held or not store.claim(own, OWN, "lock.json"):
+        held = held or store.read_json(OWN, "lock.json") or own
         raise AuditError(
-            f"{store.url}: another job writes here (process {held['pid']} on {held['host']}); "
-            f"if it no longer runs, remove {OWN}/lock.json"
+            f"{without_secrets(store.url)}: another job writes here (process {held['pid']} on "
+            f"{held['host']}); if it no longer runs, remove {OWN}/lock.json"
         )
-    store.write_json(own, OWN, "lock.json")
     try:
         yield
     finally:
@@ -213,6 +255,9 @@ def lock(store: Store) -> Iterator[None]:
 
 
 def _is_gone(pid: int) -> bool:
+    """So is a former process of this number: in a container, each start may have the same."""
+    if pid == os.getpid():
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
