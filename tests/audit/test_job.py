@@ -280,6 +280,31 @@ def test_a_worker_that_ends_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(rows(tmp_path / "out", "findings")) == 4
 
 
+def full(batch: Batch, shared: tasks.Shared) -> Outcome:
+    """tasks.check(), where nothing can be written."""
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "part_writer", fail)
+        return original(batch, shared)
+
+
+original = tasks.check
+
+
+def test_a_full_disk_ends_a_job_that_can_go_on(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "check", full)
+    with pytest.raises(AuditError, match=r"/out: No space left on device$"):
+        run(tmp_path / "out", archive)
+    monkeypatch.undo()
+    run(tmp_path / "out", archive)
+    assert all_rows(tmp_path / "out") == expected(archive)
+
+
 def test_a_driver_that_is_killed_goes_on(tmp_path: Path, archive: Path) -> None:
     data = pcap("bad", "good")
     served = {f"/{number:02}.pcap": Served(data, delay=0.05) for number in range(40)}

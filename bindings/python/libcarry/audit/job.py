@@ -19,7 +19,7 @@ import pyarrow.parquet
 
 from .. import _carry
 from . import engine, merge, pieces, plan, store, tables, tasks, worker
-from .listing import Capture, find, with_digest
+from .listing import Capture, find, with_digest, without_secrets
 from .store import OWN, AuditError, Store
 from .tasks import Batch, Outcome
 
@@ -259,6 +259,8 @@ class Job:
         return f"{self._number:08}"
 
     def _take(self, outcome: Outcome) -> None:
+        if outcome.problem:
+            raise AuditError(f"{without_secrets(self.store.url)}: {outcome.problem}")
         part = self.store.path(OWN, "parts", self.attempt, outcome.part)
         if self.store.is_local and not os.path.exists(f"{part}.files.parquet"):
             raise AuditError(

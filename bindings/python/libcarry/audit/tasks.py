@@ -12,7 +12,7 @@ import fsspec.config
 
 from .. import _carry
 from . import worker
-from .listing import Capture
+from .listing import Capture, one_line
 from .store import Store, part_writer
 
 # What the status of a capture means for the exit status, as `carry check` has it.
@@ -70,6 +70,7 @@ class Outcome:
     seconds: float = 0.0
     peak: int = 0  # bytes of memory that the worker has had at most
     errors: list[str] = field(default_factory=list)  # a line for each that failed
+    problem: str | None = None  # why nothing could be written
 
     def add(self, capture: Capture, rows: worker.Rows) -> None:
         status = rows.value("status")
@@ -97,7 +98,15 @@ def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]
 
 
 def check(batch: Batch, shared: Shared) -> Outcome:
-    """Checks the captures of a batch, one after the other."""
+    """Checks the captures of a batch, one after the other. What fails here is the target: captures
+    end in rows."""
     fsspec.config.conf.update(shared.storage)
-    found = ((capture, worker.read(capture, shared.options)) for capture in batch.captures)
-    return write(batch.part, shared, found)
+    for left in reversed(range(shared.options.retries + 1)):
+        found = ((capture, worker.read(capture, shared.options)) for capture in batch.captures)
+        try:
+            return write(batch.part, shared, found)
+        except OSError as error:
+            problem = one_line(error)
+        if left:
+            worker.pause(shared.options, shared.options.retries - left)
+    return Outcome(batch.part, problem=problem)
