@@ -133,7 +133,10 @@ def test_a_capture_that_cannot_be_read_is_said(audited: Path) -> None:
         ("--out=nothing://x archive", "Protocol not known: nothing"),
         ("report none", "none: no audit: it has no table files"),
         ("report --html=none/x.html tables", "none/x.html: No such file or directory"),
-        ("--out=archive/lan/bad.pcap archive", "archive/lan/bad.pcap/_audit: Not a directory"),
+        (
+            "--out=archive/lan/bad.pcap archive",
+            "archive/lan/bad.pcap/_audit/lock.json: Not a directory",
+        ),
     ],
 )
 def test_errors_are_one_line(audited: Path, words: str, complaint: str) -> None:
