@@ -459,13 +459,18 @@ static void test_offset(const struct bytes *bytes) {
     const struct carry_capture_check_options options = {.progress = read_on, .user = &reader};
     struct carry_capture_summary *summary;
     bool ok = !carry_capture_offset(capture) && !carry_capture_descriptions(capture);
-    ok &= carry_capture_check(capture, &options, &summary) == CARRY_OK &&
-          reader.offset == bytes->size && carry_capture_position(capture) == packed.size;
-    tap_ok(ok, "bytes that were unpacked");
-    tap_ok(reader.descriptions == 3, "a section and two interfaces: %llu",
-           (unsigned long long)reader.descriptions);
-    carry_capture_rewind(capture);
-    tap_ok(!carry_capture_offset(capture) && !carry_capture_descriptions(capture), "rewound");
+    const int result = carry_capture_check(capture, &options, &summary);
+    if (result == CARRY_ERROR_UNRECOGNISED) {
+        tap_skip("how far it was read", "built without what unpacks gzip");
+    } else {
+        ok &= result == CARRY_OK && reader.offset == bytes->size &&
+              carry_capture_position(capture) == packed.size;
+        tap_ok(ok, "bytes that were unpacked");
+        tap_ok(reader.descriptions == 3, "a section and two interfaces: %llu",
+               (unsigned long long)reader.descriptions);
+        carry_capture_rewind(capture);
+        tap_ok(!carry_capture_offset(capture) && !carry_capture_descriptions(capture), "rewound");
+    }
     carry_capture_summary_free(summary);
     carry_capture_close(capture);
     bytes_free(&packed);
