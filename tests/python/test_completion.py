@@ -1,58 +1,197 @@
 # SPDX-License-Identifier: MIT
-"""Completion for bash: it offers what --help lists."""
+"""Completion in bash, zsh and fish: each offers what --help lists, and files."""
 
 from __future__ import annotations
 
 import os
+import pty
+import re
+import shutil
 import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import SOURCE
+from conftest import Run
+from test_manual import COMMANDS
 
-SCRIPT = SOURCE / "tools/carry/completion.bash"
-TRY = """
-source "$1"; shift
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+Complete = Callable[[str], list[str]]
+
+# bash makes three words of --color=auto.
+BASH = """
+source "$1"
+read -ra COMP_WORDS <<<"${2//=/ = }"
+[[ $2 == *' ' ]] && COMP_WORDS+=('')
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 _carry
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
+# What is added to the line goes to a pipe too; a full stop ends it.
+ZSH = """
+fpath=({folder} $fpath)
+autoload -Uz compinit && compinit -u -D
+compadd() {{
+    local -a hits
+    [[ $@[1,(i)(-|--)] == *-[OAD]* ]] || {{
+        builtin compadd -A hits "$@"
+        (( $#hits )) && print -rl -- $hits >&{pipe}
+    }}
+    builtin compadd "$@"
+}}
+ended() {{
+    print . >&{pipe}
+    comppostfuncs=(ended)
+}}
+comppostfuncs=(ended)
+"""
 
-def offered(tool: str, *words: str) -> list[str]:
-    env = {**os.environ, "PATH": f"{Path(tool).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-c", TRY, "bash", SCRIPT, "carry", *words],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+
+@pytest.fixture(scope="module")
+def place(tool: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a capture, from which the tool is found."""
+    folder = tmp_path_factory.mktemp("completion")
+    (folder / "capture.pcap").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("PATH", f"{Path(tool).parent}:{os.environ['PATH']}")
+        patch.setenv("HOME", str(folder / ".home"))
+        yield folder
+
+
+def script(tool: str, shell: str) -> Path:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    return Path(tool).parent / f"completion.{shell}"
+
+
+def say(*command: str | Path) -> list[str]:
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return [line for line in done.stdout.splitlines() if line]
 
 
+def bash(tool: str, place: Path) -> Iterator[Complete]:
+    path = script(tool, "bash")
+    yield lambda line: say("bash", "-c", BASH, "bash", path, line)
+
+
+def fish(tool: str, place: Path) -> Iterator[Complete]:
+    """Its lines are words and, behind a tab, what they mean. A value comes with its option."""
+    source = 'source "$argv[1]"; complete -C "$argv[2]"'
+    path = script(tool, "fish")
+    yield lambda line: [
+        re.sub(r"\t.*|^--[a-z0-9-]+=(?=.)", "", found)
+        for found in say("fish", "--no-config", "-c", source, path, line)
+    ]
+
+
+def drain(terminal: int) -> None:
+    with suppress(OSError):
+        while os.read(terminal, 1 << 16):
+            pass
+
+
+def zsh(tool: str, place: Path) -> Iterator[Complete]:
+    """A shell on a terminal, in which Tab is pressed."""
+    folder = place / ".functions"
+    folder.mkdir()
+    shutil.copy(script(tool, "zsh"), folder / "_carry")
+    out, into = os.pipe()
+    setup = place / ".setup"
+    setup.write_text(ZSH.format(folder=folder, pipe=into))
+    ours, theirs = pty.openpty()
+    with (
+        subprocess.Popen(
+            ["zsh", "-f", "-i"],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            pass_fds=[into],
+            start_new_session=True,
+        ) as shell,
+        os.fdopen(out) as lines,
+    ):
+        os.close(theirs)
+        os.close(into)
+        threading.Thread(target=drain, args=[ours], daemon=True).start()
+        os.write(ours, f"source {setup}\n".encode())
+
+        def complete(line: str) -> list[str]:
+            os.write(ours, b"\x15" + line.encode() + b"\t")  # Ctrl-U first
+            return list(iter(lambda: lines.readline().rstrip("\n"), "."))
+
+        yield complete
+        shell.kill()
+    os.close(ours)
+
+
+SHELLS = {"bash": bash, "zsh": zsh, "fish": fish}
+
+
+@pytest.fixture(scope="module", params=SHELLS)
+def complete(request: pytest.FixtureRequest, tool: str, place: Path) -> Iterator[Complete]:
+    yield from SHELLS[request.param](tool, place)
+
+
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("line", "expected"),
     [
-        (["c"], ["check", "cpu"]),
-        (["check", "--par"], ["--partial"]),
-        (["check", "--no-t"], ["--no-tunnels"]),
-        (["fix", "--o"], ["--only", "--output"]),
-        (["bench", "s"], ["sum"]),
-        (["xstate", "le"], ["leavers"]),
-        (["check", "capture"], []),  # a file: bash completes it
+        ("carry ch", {"check"}),
+        ("carry help au", {"audit"}),
+        ("carry --v", {"--version"}),
+        ("carry check --par", {"--partial"}),
+        ("carry check --no-t", {"--no-tunnels"}),
+        ("carry fix --o", {"--only", "--output"}),
+        ("carry bench s", {"sum"}),
+        ("carry xstate le", {"leavers"}),
+        ("carry help xstate le", {"leavers"}),
+        ("carry audit r", {"report"}),
+        ("carry audit report --par", {"--partition"}),
+        ("carry bench sum --quick --f", {"--full"}),
+        ("carry check b", set()),  # a verdict, which the help lists as it does commands
+        ("carry check --color=a", {"auto", "always"}),
+        ("carry check --partial ", {"ok", "bad", "report"}),
+        ("carry check --partial=re", {"report"}),
+        ("carry check --udp-zero6=", {"illegal", "ok"}),
+        ("carry audit --partition=", {"day", "folder"}),
+        ("carry bench sum --mode ho", {"hot"}),
+        ("carry bench copy --mode=mo", {"move"}),
+        ("carry fix --only=bad,p", {"partial"}),
+        ("carry check -p tcp,pppo", {"pppoe"}),
     ],
 )
-def test_offers(tool: str, words: list[str], expected: list[str]) -> None:
-    assert offered(tool, *words) == expected
+def test_offers(complete: Complete, line: str, expected: set[str]) -> None:
+    """Of several values, the last."""
+    assert {word.split(",")[-1] for word in complete(line)} == expected
 
 
-def test_offers_every_subcommand_and_many_options(tool: str) -> None:
-    table = (SOURCE / "tools/carry/commands.def").read_text()
-    names = [
-        line.split("(")[1].split(",")[0] for line in table.splitlines() if line[:6] == "CARRY_"
+@pytest.mark.parametrize("line", ["carry check ca", "carry check --html=ca", "carry fix -o ca"])
+def test_offers_files(complete: Complete, request: pytest.FixtureRequest, line: str) -> None:
+    """bash offers them itself, where the function offers nothing."""
+    is_bash = request.node.callspec.params["complete"] == "bash"
+    assert complete(line) == ([] if is_bash else ["capture.pcap"])
+
+
+def test_says_what_words_do(tool: str, place: Path, carry: Run) -> None:
+    path = script(tool, "fish")
+    source = 'source "$argv[1]"; complete -C "carry exp"; complete -C "carry check --strict"'
+    assert say("fish", "--no-config", "-c", source, path) == [
+        "explain\tshow one frame layer by layer, and why each checksum is right or wrong",
+        "--strict\texit with 4 if nothing is wrong, but a checksum is unverifiable, a packet was "
+        "not examined in full, or no checksum was verified",
     ]
-    assert offered(tool, "") == names
-    for words in (["check"], ["fix"], ["explain"], ["cpu"], ["sites"], ["bench", "sum"]):
-        assert "--help" in offered(tool, *words, "--")
+
+
+@pytest.mark.parametrize("command", ["check", "fix", "live", "audit", "bench", "bench sum"])
+def test_offers_all_options(complete: Complete, carry: Run, command: str) -> None:
+    shown = carry(*command.split(), "--help").stdout.split("\nExit status")[0]
+    options = set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z0-9-]+)", shown, re.MULTILINE))
+    assert set(complete(f"carry {command} --")) - {"-h"} == options
+
+
+def test_offers_all_commands(complete: Complete) -> None:
+    offered = [word for word in complete("carry ") if word != "capture.pcap"]
+    assert {*offered} == {*COMMANDS, "help"}

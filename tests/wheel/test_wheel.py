@@ -20,6 +20,11 @@ CAPTURE = SOURCE / "examples/offload.pcapng"
 VERDICT = "clean, 4 left to transmit offload"
 CHECK = "import libcarry, sys; print([libcarry.check(path).ok for path in sys.argv[1:]])"
 LIBRARIES = ["libbz2", "libjansson", "liblz4", "liblzma", "libzstd", "zlib1g"]
+COMPLETIONS = [
+    "bash-completion/completions/carry",
+    "fish/vendor_completions.d/carry.fish",
+    "zsh/site-functions/_carry",
+]
 PROGRAMS = {"zst": ["zstd", "-q", "-c"], "lz4": ["lz4", "-q", "-c"]}
 OWN_GIL = """
 import _interpreters, libcarry
@@ -45,7 +50,7 @@ def contents(cpu: str) -> set[str]:
     found = {f"libcarry/{name}" for name in package} | {"libcarry/_carry.abi3.so"}
     found |= {f"{data}/scripts/{name}" for name in ("carry", "carry-rotated")}
     found |= {f"{data}/data/share/man/man1/{page}" for page in pages}
-    found |= {f"{data}/data/share/bash-completion/completions/carry"}
+    found |= {f"{data}/data/share/{name}" for name in COMPLETIONS}
     found |= {f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt")}
     found |= {f"{info}/licenses/{name}" for name in ["LICENSE", *LIBRARIES]}
     if cpu == "x86_64":

@@ -1,33 +1,55 @@
 # SPDX-License-Identifier: MIT
-# Completion of carry's subcommands and options for bash: what --help lists, and files.
+# Completion of carry's subcommands, options and their values for bash: what --help lists, and
+# files.
 
-# The subcommands, or parts, that a help text lists: indented words before two spaces.
-_carry_words() {
-    "$@" --help 2>/dev/null | sed -n 's/^  \([a-z][a-z0-9]*\)  .*/\1/p'
+# What may follow these words, as completion.awk prints it.
+_carry_rows() {
+    local of=carry
+    (($# == 1)) || of="carry ${*:2}"
+    "$@" --help 2>/dev/null | awk -v of="$of" '@READ@'
 }
 
-_carry_options() {
-    "$@" --help 2>/dev/null | grep -E '^ +-' |
-        grep -oE -- '(^|[ ,])--?[a-zA-Z0-9][a-z0-9-]*' | tr -d ' ,' | sort -u
+# The values of an option in these rows; after a space, they must be needed.
+_carry_values() {
+    local names takes values
+    while IFS='|' read -r names takes _ values; do
+        if [[ " $names " == *" $2 "* && ($takes == '=' || $3 == '=') ]]; then
+            printf '%s' "$values"
+        fi
+    done <<<"$1"
 }
 
 _carry() {
-    local word=${COMP_WORDS[COMP_CWORD]} command=("${COMP_WORDS[0]}")
-    if ((COMP_CWORD > 1)); then
-        command+=("${COMP_WORDS[1]}")
-        case ${COMP_WORDS[1]} in
-            bench | xstate) ((COMP_CWORD > 2)) && command+=("${COMP_WORDS[2]}") ;;
-        esac
+    local at=1 command=("${COMP_WORDS[0]}") word=${COMP_WORDS[COMP_CWORD]} rows offered before
+    rows=$(_carry_rows "${command[@]}")
+    while ((at < COMP_CWORD)) && [[ ${COMP_WORDS[at]} != -* ]] &&
+        [[ $'\n'$rows == *$'\n'"${COMP_WORDS[at]}|"* ]]; do
+        if [[ ${COMP_WORDS[at]} != help ]]; then
+            command+=("${COMP_WORDS[at]}")
+            rows=$(_carry_rows "${command[@]}")
+        fi
+        ((at++))
+    done
+
+    # "--color=au" is three words.
+    before=${COMP_WORDS[COMP_CWORD - 1]}
+    if [[ $word == '=' ]]; then
+        word=
+        offered=$(_carry_values "$rows" "$before" =)
+    elif [[ $before == '=' ]]; then
+        offered=$(_carry_values "$rows" "${COMP_WORDS[COMP_CWORD - 2]}" =)
+    else
+        offered=$(_carry_values "$rows" "$before" '')
     fi
-    COMPREPLY=()
-    case $word in
-        -*) mapfile -t COMPREPLY < <(compgen -W "$(_carry_options "${command[@]}")" -- "$word") ;;
-        *)
-            if ((${#command[@]} == COMP_CWORD)); then
-                mapfile -t COMPREPLY < <(compgen -W "$(_carry_words "${command[@]}")" -- "$word")
-            fi
-            ;;
-    esac
+    before=
+    if [[ $offered == *,* ]]; then
+        before=${word%"${word##*,}"}
+    elif [[ ! $offered && $word == -* ]]; then
+        offered=$(cut -d '|' -f 1 <<<"$rows" | grep '^-')
+    elif [[ ! $offered ]] && ((at == COMP_CWORD)); then
+        offered=$(cut -d '|' -f 1 <<<"$rows" | grep -v '^-')
+    fi
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "${offered//,/ }" -- "${word#"$before"}")
 }
 
 complete -o default -F _carry carry
