@@ -13,7 +13,7 @@ static const struct unpacker {
     const char *name, *package;
     const struct unpack_method *method; /* NULL: not in this build */
 } unpackers[] = {
-#define CARRY_UNPACKER(name, package, library)                                                     \
+#define CARRY_UNPACKER(name, package, library, version)                                            \
     {#name, #package, CARRY_UNPACKS_##name ? &carry_unpack_##name : NULL},
 #include "unpackers.def"
 #undef CARRY_UNPACKER

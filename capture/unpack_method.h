@@ -38,7 +38,7 @@ static inline unsigned unpack_at_most(size_t size) {
     return size < UINT_MAX ? (unsigned)size : UINT_MAX;
 }
 
-#define CARRY_UNPACKER(name, package, library)                                                     \
+#define CARRY_UNPACKER(name, package, library, version)                                            \
     extern const struct unpack_method carry_unpack_##name;
 #include "unpackers.def"
 #undef CARRY_UNPACKER

@@ -129,7 +129,8 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
 
 def why_not_of_tool(path: Path, name: str) -> str | None:
     """For a file of the command, which includes others by their path from there."""
-    if not (TOOL / name).is_file() or ".." in Path(name).parts:
+    made = (TOOL / f"{name}.in").is_file()
+    if not (made or (TOOL / name).is_file()) or ".." in Path(name).parts:
         return f'"{name}" is not a path from {TOOL.relative_to(ROOT)}/'
     own, other = path.relative_to(TOOL).parts[0], name.split("/")[0]
     if own == other or path.parent == TOOL or name == "commands.def":

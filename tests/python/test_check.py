@@ -864,7 +864,7 @@ def test_help(carry: Run) -> None:
 
 
 def test_front_door(carry: Run) -> None:
-    assert re.fullmatch(r"carry \d+\.\d+\.\d+\n", carry("--version").stdout)
+    assert re.match(r"carry \d+\.\d+\.\d+\n", carry("--version").stdout)
     assert carry("--help").stdout.startswith("Usage: carry COMMAND")
     nothing = carry()
     assert (nothing.returncode, nothing.stdout) == (ERROR, "")

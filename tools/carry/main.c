@@ -10,9 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <carry/carry.h>
-
 #include "common/command.h"
+#include "version.h"
 
 static const struct command {
     const char *name;
@@ -47,7 +46,7 @@ static void print_usage(FILE *stream) {
     fputs("\n"
           "  carry FILE...         the same as carry check FILE...\n"
           "  carry help COMMAND    a command's options, with examples\n"
-          "  carry --version       the version\n"
+          "  carry --version       version, commit, libraries and kernels\n"
           "\n"
           "Example:\n"
           "  carry check capture.pcap\n",
@@ -86,7 +85,7 @@ static int dispatch(int argc, char **argv) {
         return STATUS_ERROR;
     }
     if (strcmp(name, "--version") == 0) {
-        printf("carry %s\n", carry_version_text());
+        version_print();
         return STATUS_CLEAN;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)

@@ -19,6 +19,7 @@ static const char *const libraries[] = {"libpcap.so.0.8", "libpcap.so.1"}; /* De
 
 #define PCAP_FUNCTIONS(F)                                                                          \
     F(pcap_fopen_offline)                                                                          \
+    F(pcap_lib_version)                                                                            \
     F(pcap_compile) F(pcap_geterr) F(pcap_close) F(pcap_freecode) F(pcap_offline_filter)
 
 struct library {
@@ -134,6 +135,14 @@ static bool open_filter(struct filter *filter, const char *expression,
         return true;
     snprintf(problem, FILTER_PROBLEM_SIZE, "%s", filter->links[0].problem);
     return false;
+}
+
+const char *filter_library(void) {
+    static const char before[] = "libpcap version ";
+    struct library library;
+    const char *version = load(&library) ? library.pcap_lib_version() : NULL;
+    return version && strncmp(version, before, strlen(before)) == 0 ? version + strlen(before)
+                                                                    : version;
 }
 
 struct filter *filter_create(const char *expression, char problem[FILTER_PROBLEM_SIZE]) {

@@ -28,6 +28,10 @@
 struct filter;
 struct bpf_program;
 
+/* The version of libpcap as that tells it, such as "1.10.3 (with TPACKET_V3)"; NULL if it is
+ * absent. */
+const char *filter_library(void);
+
 /*
  * NULL, with `problem` set to one line, if the expression is wrong for every link type, or if there
  * is no libpcap, here or when the tool was built.
