@@ -76,3 +76,13 @@ def test_conflict(install: Install) -> None:
         "Nothing was installed: apt would remove gcc-multilib to install gcc-s390x-linux-gnu\n"
     )
     assert install.installed() == []
+
+
+def test_compilers_of_rust_do_from_anywhere(install: Install) -> None:
+    (install.path / "cargo").write_text("#!/bin/sh\n")
+    (install.path / "cargo").chmod(0o755)
+    done = install("valgrind", "cargo", "librust-cc-dev")
+    assert (done.returncode, done.stderr) == (0, "")
+    (words,) = install.installed()
+    assert {"valgrind", "librust-cc-dev"} <= set(words)
+    assert "cargo" not in words
