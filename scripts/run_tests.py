@@ -649,6 +649,40 @@ def docs(log: Log) -> None:
     python_tests(log, folder, tests="site", at_once=0)
 
 
+# Debian's crates: cargo then asks no registry.
+CRATES = Path("/usr/share/cargo/registry")
+CRATE_TOOLS = ("bindgen", "cargo", "cargo-clippy", "rustfmt")
+
+
+def crate(log: Log) -> None:
+    """The crates for Rust as they are packed, with Debian's crates alone."""
+    folder = BUILDS / "crate"
+    lacking = [name for name in CRATE_TOOLS if not shutil.which(name)]
+    lacking += [] if any(CRATES.glob("cc-*")) else ["librust-cc-dev"]
+    if lacking:
+        log.skip(1, f"the crates for Rust: {', '.join(lacking)} not installed")
+        return
+    (folder / "home").mkdir(parents=True, exist_ok=True)
+    source = f'[source]\ncrates-io.replace-with = "debian"\ndebian.directory = "{CRATES}"\n'
+    (folder / "home/config.toml").write_text(source)
+    env = {"CARGO_HOME": str(folder / "home"), "CARGO_TARGET_DIR": str(folder / "target")}
+    env |= {"RUSTFLAGS": "-Dwarnings", "RUSTDOCFLAGS": "-Dwarnings"}
+    log.run("scripts/make_rust.py", "--check")
+    log.run("scripts/package_crates.py", folder / "crates", env=env)
+    manifest = ["--manifest-path", folder / "crates/Cargo.toml"]
+    log.run("cargo", "fmt", *manifest, "--all", "--check")
+    for command in (
+        ["clippy", *manifest, "--offline", "--all-targets", "--features=libcarry/std"],
+        ["test", *manifest, "--offline", "--features=libcarry/std"],
+        ["doc", *manifest, "--offline", "--no-deps", "--features=libcarry/std"],
+    ):
+        log.run("cargo", *command, env=env)
+        log.counts.passed += 1
+    without = ["clippy", *manifest, "--offline", "--package=libcarry"]  # not linked: see build.rs
+    log.run("cargo", *without, env=env | {"DOCS_RS": "1"})
+    log.counts.passed += 1
+
+
 def instructions(log: Log) -> None:
     folder = build(log, "gcc", "-Dtool=enabled")
     if reason := obstacle(folder):
@@ -723,6 +757,7 @@ STEPS = [
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("strangers", "programs of strangers, by installed files alone", strangers),
     Step("wheel", "wheels for Python, in systems with little else", wheel),
+    Step("crate", "the crates for Rust, as they are packed", crate),
     Step("docs", "the manual's site, in a browser that follows each link", docs),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]

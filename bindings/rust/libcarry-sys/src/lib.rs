@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//! The functions of [libcarry] as C declares them: packet checksums, copies, CRC32c, and captures.
+//!
+//! The crate [`libcarry`] is the safe form. The headers in `vendor/include/carry` say what each
+//! function demands. The build compiles C and assembly with the crate `cc`, for any architecture
+//! of Linux, and needs nothing else: no Meson, no network.
+//!
+//! | feature | does |
+//! |---|---|
+//! | `capture` | compiles libcarry-capture, too: the functions `carry_capture_*` |
+//! | `gzip`, `zstd`, `xz`, `lz4`, `bzip2` | captures compressed so; each needs its C library |
+//! | `system` | compiles nothing: links the system's libraries, which pkg-config finds |
+//!
+//! Modules that depend on macros of C, on signals or on the caller's stack are left out: patched
+//! call sites, faults, extended state, contexts, thunks and hooks.
+//!
+//! [libcarry]: https://docs.rs/libcarry
+//! [`libcarry`]: https://docs.rs/libcarry
+#![no_std]
+
+/// The types of C, which `core` has only since Rust 1.64.
+#[allow(non_camel_case_types)]
+pub mod ctypes {
+    /// `void`, behind a pointer.
+    pub use core::ffi::c_void;
+
+    /// `char`, signed as the ABI of each architecture has it.
+    #[cfg(any(
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "powerpc",
+        target_arch = "powerpc64",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_arch = "s390x"
+    ))]
+    pub type c_char = u8;
+    /// `char`, signed as the ABI of each architecture has it.
+    #[cfg(not(any(
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "powerpc",
+        target_arch = "powerpc64",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_arch = "s390x"
+    )))]
+    pub type c_char = i8;
+    /// `int`.
+    pub type c_int = i32;
+    /// `unsigned int`.
+    pub type c_uint = u32;
+}
+
+#[allow(missing_docs, non_camel_case_types, non_upper_case_globals)]
+mod bindings;
+
+pub use bindings::*;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn is_the_version_of_the_crate() {
+        // SAFETY: the function takes nothing, and returns a number.
+        let version = unsafe { super::carry_version() };
+        assert_eq!(version, super::CARRY_VERSION_MINOR * 1000);
+        assert!(env!("CARGO_PKG_VERSION").starts_with("0.1."));
+    }
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* What src/bindings.rs declares: see scripts/make_rust.py. */
+#include <carry/capture.h>
+#include <carry/copy.h>
+#include <carry/cpu.h>
+#include <carry/crc.h>
+#include <carry/packet.h>
+#include <carry/sum.h>

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//! The only module with unsafe code: libcarry's functions, with slices for pointers and sizes.
+
+#[cfg(feature = "std")]
+pub mod capture;
+
+use crate::ErrorCode;
+use core::mem::MaybeUninit;
+use core::slice;
+use core::str;
+use libcarry_sys as sys;
+
+/// The result of a function that returns 0 or an error.
+pub fn result(code: i32) -> Result<(), ErrorCode> {
+    match code {
+        0 => Ok(()),
+        _ => Err(ErrorCode::from_number(code).unwrap_or(ErrorCode::Invalid)),
+    }
+}
+
+/// A static string of libcarry, which are all ASCII.
+///
+/// # Safety
+///
+/// `text` must be a string of C that stays, or NULL.
+unsafe fn text(text: *const sys::ctypes::c_char) -> Option<&'static str> {
+    if text.is_null() {
+        return None;
+    }
+    let mut size = 0;
+    // SAFETY: no byte before the terminating 0 is skipped, and the caller vouches for the string.
+    while unsafe { *text.add(size) } != 0 {
+        size += 1;
+    }
+    // SAFETY: the string has these bytes, and stays.
+    str::from_utf8(unsafe { slice::from_raw_parts(text.cast(), size) }).ok()
+}
+
+pub fn sum(bytes: &[u8], seed: u32) -> u32 {
+    // SAFETY: the function reads `bytes` alone.
+    unsafe { sys::carry_sum_call(bytes.as_ptr().cast(), bytes.len(), seed) }
+}
+
+/// The slices must be equally long.
+pub fn sum_copy(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
+    assert_eq!(dst.len(), src.len(), "source and destination differ in length");
+    // SAFETY: both have this size, and a mutable slice overlaps no other.
+    unsafe { sys::carry_sum_copy(dst.as_mut_ptr().cast(), src.as_ptr().cast(), src.len(), seed) }
+}
+
+pub fn pseudo4(src: [u8; 4], dst: [u8; 4], protocol: u8, size: u32) -> u32 {
+    // SAFETY: the function reads 4 bytes of each address.
+    unsafe { sys::carry_sum_pseudo4(src.as_ptr().cast(), dst.as_ptr().cast(), protocol, size, 0) }
+}
+
+pub fn pseudo6(src: [u8; 16], dst: [u8; 16], next_header: u8, size: u32) -> u32 {
+    // SAFETY: the function reads 16 bytes of each address.
+    unsafe {
+        sys::carry_sum_pseudo6(src.as_ptr().cast(), dst.as_ptr().cast(), next_header, size, 0)
+    }
+}
+
+pub fn crc32c(bytes: &[u8], seed: u32) -> u32 {
+    // SAFETY: the function reads `bytes` alone.
+    unsafe { sys::carry_crc32c(bytes.as_ptr().cast(), bytes.len(), seed) }
+}
+
+/// The slices must be equally long.
+pub fn copy(dst: &mut [u8], src: &[u8]) {
+    assert_eq!(dst.len(), src.len(), "source and destination differ in length");
+    // SAFETY: both have this size, and a mutable slice overlaps no other.
+    unsafe { sys::carry_copy(dst.as_mut_ptr().cast(), src.as_ptr().cast(), src.len()) }
+}
+
+/// The slices must be equally long.
+pub fn copy_stream(dst: &mut [u8], src: &[u8]) {
+    assert_eq!(dst.len(), src.len(), "source and destination differ in length");
+    // SAFETY: both have this size, and a mutable slice overlaps no other.
+    unsafe { sys::carry_copy_stream(dst.as_mut_ptr().cast(), src.as_ptr().cast(), src.len()) }
+}
+
+/// Moves `size` bytes from offset `src` to offset `dst`; both ranges must lie in `bytes`.
+pub fn copy_within(bytes: &mut [u8], dst: usize, src: usize, size: usize) {
+    let last = bytes.len().checked_sub(size).expect("more bytes than there are");
+    assert!(src <= last && dst <= last, "a range ends beyond the bytes");
+    let start = bytes.as_mut_ptr();
+    // SAFETY: both ranges lie in `bytes`, and may overlap.
+    unsafe { sys::carry_copy_move(start.add(dst).cast(), start.add(src).cast(), size) }
+}
+
+/// The name of kernel `index`, whether this machine can run it, and whether it was chosen.
+pub fn sum_kernel(index: usize) -> Option<(&'static str, bool, bool)> {
+    let mut kernel = MaybeUninit::<sys::carry_sum_kernel>::uninit();
+    // SAFETY: the function fills the structure if it returns true, with strings that stay.
+    unsafe {
+        if !sys::carry_sum_kernel(index, kernel.as_mut_ptr()) {
+            return None;
+        }
+        let kernel = kernel.assume_init();
+        Some((text(kernel.name)?, kernel.missing.is_null(), kernel.chosen))
+    }
+}
+
+/// `name` must end with a 0; `None` chooses the best kernel.
+pub fn sum_select(name: Option<&[u8]>) -> Result<(), ErrorCode> {
+    assert!(name.map_or(true, |name| name.last() == Some(&0)));
+    let name = name.map_or(core::ptr::null(), <[u8]>::as_ptr);
+    // SAFETY: the name is a string of C, or NULL.
+    result(unsafe { sys::carry_sum_select(name.cast()) })
+}
+
+/// The most items that libcarry lists of a frame.
+const CAPACITY: usize = sys::CARRY_PACKET_SUMS_MAX as usize;
+
+/// The first items of an array that a function of C filled.
+#[derive(Clone, Copy)]
+pub struct Items<T: Copy> {
+    array: [MaybeUninit<T>; CAPACITY],
+    count: usize,
+}
+
+impl<T: Copy> Items<T> {
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: the first `count` items are initialised: see listed().
+        unsafe { slice::from_raw_parts(self.array.as_ptr().cast(), self.count) }
+    }
+}
+
+/// A function of C that lists what it finds, or changes, in a frame.
+type Function<S> = unsafe extern "C" fn(
+    *const sys::carry_frame,
+    *const sys::carry_packet_options,
+    *mut S,
+    usize,
+) -> usize;
+
+/// # Safety
+///
+/// The function must be one of `carry/packet.h`, which write the items that they count and touch no
+/// byte outside the frame; `T` must be a transparent form of `S`; `data` must be valid for `size`
+/// bytes, and for writes if the function repairs.
+unsafe fn listed<S, T: Copy>(
+    function: Function<S>,
+    (data, size): (*const u8, usize),
+    about: sys::carry_frame,
+    options: &sys::carry_packet_options,
+) -> Items<T> {
+    let mut array = [MaybeUninit::uninit(); CAPACITY];
+    let captured = u32::try_from(size).unwrap_or(u32::MAX); // no packet has more
+    let frame = sys::carry_frame { data: data.cast(), captured, ..about };
+    // SAFETY: the caller vouches for the function and the bytes; the array has this capacity.
+    let count = unsafe { function(&frame, options, array.as_mut_ptr().cast(), CAPACITY) };
+    Items { array, count: count.min(CAPACITY) }
+}
+
+/// Functions on the bytes of a frame, as a slice or a mutable one.
+macro_rules! on_frames {
+    ($($name:ident($bytes:ty, $pointer:ident) -> $item:ident = $function:ident;)*) => {
+        $(pub fn $name(
+            bytes: $bytes,
+            about: sys::carry_frame,
+            options: &sys::carry_packet_options,
+        ) -> Items<crate::$item> {
+            let bytes = (bytes.$pointer() as *const u8, bytes.len());
+            // SAFETY: `bytes` may be written where the function repairs, and the item is a
+            // transparent form of what the function lists.
+            unsafe { listed(sys::$function, bytes, about, options) }
+        })*
+    };
+}
+
+on_frames! {
+    check(&[u8], as_ptr) -> PacketSum = carry_packet_check;
+    walk(&[u8], as_ptr) -> PacketSum = carry_packet_walk;
+    layers(&[u8], as_ptr) -> Layer = carry_packet_layers;
+    fix(&mut [u8], as_mut_ptr) -> PacketSum = carry_packet_fix;
+    fill(&mut [u8], as_mut_ptr) -> PacketSum = carry_packet_fill;
+}
+
+/// The outermost fragment of a frame, without summing anything.
+pub fn fragment(
+    bytes: &[u8],
+    about: sys::carry_frame,
+    options: &sys::carry_packet_options,
+) -> sys::carry_packet_fragment {
+    let captured = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let frame = sys::carry_frame { data: bytes.as_ptr().cast(), captured, ..about };
+    let mut fragment = sys::carry_packet_fragment::default();
+    let none = core::ptr::null_mut();
+    // SAFETY: the function reads the frame's bytes alone; with a capacity of 0 it lists nothing.
+    unsafe { sys::carry_packet_check_fragment(&frame, options, none, 0, &mut fragment) };
+    fragment
+}
+
+pub fn knows_link(linktype: u32) -> bool {
+    // SAFETY: the function takes a number and looks it up.
+    unsafe { sys::carry_packet_knows_link(linktype) }
+}

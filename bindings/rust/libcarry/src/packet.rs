@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+//! Every checksum of a frame.
+
+use crate::{ffi, Cause, List, Protocol, Reason, Sum, Verdict};
+use core::fmt;
+use core::ops::Range;
+use libcarry_sys as sys;
+
+/// Frames begin with an Ethernet header.
+pub const LINK_ETHERNET: u32 = 1;
+/// Frames begin with an IP header of either version.
+pub const LINK_RAW: u32 = 101;
+/// Frames begin with an IPv4 header.
+pub const LINK_IPV4: u32 = 228;
+/// Frames begin with an IPv6 header.
+pub const LINK_IPV6: u32 = 229;
+
+/// How frames are judged and repaired.
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct Options(sys::carry_packet_options);
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Examines no IP header inside another.
+    pub fn no_tunnels(self) -> Self {
+        self.with(sys::CARRY_PACKET_NO_TUNNELS)
+    }
+
+    /// Takes UDP's 0 over IPv6 for the sender's choice everywhere, not in tunnels alone.
+    pub fn udp6_zero_absent(self) -> Self {
+        self.with(sys::CARRY_PACKET_UDP6_ZERO_ABSENT)
+    }
+
+    /// Takes 0 in IPv4 headers for a sum that is left to a network card.
+    pub fn ip_zero_partial(self) -> Self {
+        self.with(sys::CARRY_PACKET_IP_ZERO_PARTIAL)
+    }
+
+    /// Repairs checksums of these verdicts, instead of a function's default.
+    pub fn repair(mut self, verdicts: &[Verdict]) -> Self {
+        self.0.fix = verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32);
+        self
+    }
+
+    fn with(mut self, flag: sys::carry_packet_flag) -> Self {
+        self.0.flags |= flag;
+        self
+    }
+}
+
+/// The bytes of a frame, and what is known of it.
+///
+/// ```
+/// use libcarry::{Frame, Verdict};
+///
+/// let mut bytes = *b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x0a\0\0\x05\x0a\0\0\x09\
+///                    \x9c\x40\0\x35\0\x0c\0\0abcd";
+/// let mut frame = Frame::new(&mut bytes, libcarry::LINK_IPV4);
+/// let filled = frame.fill(); // as a network card does
+/// assert_eq!(filled.len(), 2);
+/// assert!(frame.check().iter().all(|sum| sum.verdict() == Verdict::Good));
+/// ```
+///
+/// No function touches a byte outside the frame, whatever a header says. Headers that nest too
+/// deeply are not examined: see [`Frame::is_deeper`].
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Frame<B> {
+    bytes: B,
+    about: sys::carry_frame,
+    options: Options,
+}
+
+impl<B: AsRef<[u8]>> Frame<B> {
+    /// A frame that begins with the header of a link type: its `LINKTYPE_` value of captures.
+    pub fn new(bytes: B, linktype: u32) -> Self {
+        let about =
+            sys::carry_frame { data: core::ptr::null(), captured: 0, wire: 0, linktype, scope: 0 };
+        Self { bytes, about, options: Options::new() }
+    }
+
+    /// A frame that begins with an Ethernet header, without its frame check sequence.
+    pub fn ethernet(bytes: B) -> Self {
+        Self::new(bytes, LINK_ETHERNET)
+    }
+
+    /// Tells how many bytes were on the wire, where a capture holds fewer.
+    pub fn on_wire(mut self, size: u32) -> Self {
+        self.about.wire = size;
+        self
+    }
+
+    /// Tells how to judge and repair.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Judges each checksum, from the outermost header inwards.
+    pub fn check(&self) -> List<PacketSum> {
+        List { items: ffi::check(self.bytes(), self.about, &self.options.0) }
+    }
+
+    /// Finds each checksum without summing any byte: verdicts that depend on a sum are
+    /// [`Verdict::Unverifiable`], without a reason.
+    pub fn walk(&self) -> List<PacketSum> {
+        List { items: ffi::walk(self.bytes(), self.about, &self.options.0) }
+    }
+
+    /// Lists the headers, with or without a checksum.
+    pub fn layers(&self) -> List<Layer> {
+        List { items: ffi::layers(self.bytes(), self.about, &self.options.0) }
+    }
+
+    /// The outermost fragment, if the frame holds one.
+    #[must_use]
+    pub fn fragment(&self) -> Option<Fragment> {
+        let found = ffi::fragment(self.bytes(), self.about, &self.options.0);
+        (found.version != 0).then(|| Fragment(found))
+    }
+
+    /// Does the frame have headers too deep to be examined?
+    #[must_use]
+    pub fn is_deeper(&self) -> bool {
+        ffi::fragment(self.bytes(), self.about, &self.options.0).deeper
+    }
+
+    /// Does the walk know the frame's link type?
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        ffi::knows_link(self.about.linktype)
+    }
+}
+
+#[cfg(feature = "std")]
+impl Frame<&[u8]> {
+    /// The frame with bytes of its own.
+    pub(crate) fn into_owned(self) -> Frame<std::vec::Vec<u8>> {
+        Frame { bytes: self.bytes.into(), about: self.about, options: self.options }
+    }
+}
+
+impl<B: AsMut<[u8]>> Frame<B> {
+    /// Repairs checksums in place that are bad, partial or illegal, from the innermost outwards;
+    /// lists the changes, with the verdict before. A good checksum never ends bad.
+    pub fn fix(&mut self) -> List<PacketSum> {
+        List { items: ffi::fix(self.bytes.as_mut(), self.about, &self.options.0) }
+    }
+
+    /// Fills in the checksums of a frame about to be sent, as transmit offload does: the fields may
+    /// hold anything.
+    pub fn fill(&mut self) -> List<PacketSum> {
+        List { items: ffi::fill(self.bytes.as_mut(), self.about, &self.options.0) }
+    }
+}
+
+/// A range of a frame, which headers may claim to go beyond it.
+fn range(offset: u32, size: u32) -> Range<usize> {
+    offset as usize..offset as usize + size as usize
+}
+
+/// One checksum field of a frame.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct PacketSum(sys::carry_packet_sum);
+
+impl PacketSum {
+    #[cfg(feature = "std")]
+    pub(crate) const fn from_c(sum: sys::carry_packet_sum) -> Self {
+        Self(sum)
+    }
+
+    /// The protocol whose header holds it.
+    ///
+    /// # Panics
+    ///
+    /// Never: the library that is linked has the version of this crate. The same is true of the
+    /// verdict.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        Protocol::from_number(self.0.protocol).expect("a protocol of this version")
+    }
+
+    /// What became of it.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Verdict::from_number(self.0.verdict).expect("a verdict of this version")
+    }
+
+    /// Why it is unverifiable.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        Reason::from_number(self.0.reason)
+    }
+
+    /// What else is known about the verdict.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        Cause::from_number(self.0.cause)
+    }
+
+    /// The version of the IP header that it belongs to: 4 or 6.
+    #[must_use]
+    pub fn ip_version(&self) -> Option<u8> {
+        (self.0.version != 0).then_some(self.0.version)
+    }
+
+    /// The offset of that IP header.
+    #[must_use]
+    pub fn network_offset(&self) -> usize {
+        self.0.network_offset as usize
+    }
+
+    /// Where the field is.
+    #[must_use]
+    pub fn field(&self) -> Range<usize> {
+        range(self.0.field_offset, self.0.field_size.into())
+    }
+
+    /// The covered bytes, as the headers say: may go beyond what was captured.
+    #[must_use]
+    pub fn covered(&self) -> Range<usize> {
+        range(self.0.cover_offset, self.0.cover_size)
+    }
+
+    /// Covered bytes that do not count, such as OSPF's authentication.
+    #[must_use]
+    pub fn gap(&self) -> Option<Range<usize>> {
+        let offset = self.0.cover_offset + u32::from(self.0.gap_offset);
+        (self.0.gap_size != 0).then(|| range(offset, self.0.gap_size.into()))
+    }
+
+    /// The sum of the pseudo-header, if there is one.
+    #[must_use]
+    pub fn pseudo(&self) -> Option<Sum> {
+        (self.0.pseudo_protocol != 0).then(|| Sum::from_partial(self.0.pseudo))
+    }
+
+    /// Is it in a packet that an ICMP error quotes?
+    #[must_use]
+    pub fn is_quoted(&self) -> bool {
+        self.0.quoted != 0
+    }
+
+    /// The field, read as a big-endian number; 0 if it was not captured.
+    #[must_use]
+    pub fn stored(&self) -> u32 {
+        self.0.stored
+    }
+
+    /// What makes it good, where that is known.
+    #[must_use]
+    pub fn expected(&self) -> Option<u32> {
+        let is_known = match self.verdict() {
+            Verdict::Good | Verdict::Bad | Verdict::Partial => true,
+            Verdict::Illegal => self.0.expected != 0,
+            _ => self.cause() == Some(Cause::Header),
+        };
+        is_known.then_some(self.0.expected)
+    }
+}
+
+impl fmt::Display for PacketSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.protocol(), self.verdict())?;
+        match self.reason() {
+            Some(reason) => write!(f, " ({reason})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for PacketSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PacketSum")
+            .field("protocol", &self.protocol())
+            .field("verdict", &self.verdict())
+            .field("reason", &self.reason())
+            .field("field", &self.field())
+            .field("stored", &self.stored())
+            .field("expected", &self.expected())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One header of a frame.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Layer(sys::carry_packet_layer);
+
+impl Layer {
+    /// The protocol of the header.
+    ///
+    /// # Panics
+    ///
+    /// Never: see [`PacketSum::protocol`].
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        let number = u8::try_from(self.0.protocol).ok();
+        number.and_then(Protocol::from_number).expect("a protocol of this version")
+    }
+
+    /// The offset of its first byte.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.0.offset as usize
+    }
+}
+
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.protocol(), self.offset())
+    }
+}
+
+/// The part of a datagram that a frame holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Fragment(sys::carry_packet_fragment);
+
+impl Fragment {
+    /// The offset of the IP header.
+    #[must_use]
+    pub fn network_offset(&self) -> usize {
+        self.0.network_offset as usize
+    }
+
+    /// The bytes of the part: may go beyond what was captured.
+    #[must_use]
+    pub fn content(&self) -> Range<usize> {
+        range(self.0.content_offset, self.0.size)
+    }
+
+    /// The offset of the part in the content of the datagram.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.0.place as usize
+    }
+
+    /// The identification of the datagram, and a digest of the tags, labels and tunnels around it:
+    /// both are equal for all fragments of a datagram.
+    #[must_use]
+    pub fn identity(&self) -> (u32, u32) {
+        (self.0.identification, self.0.scope)
+    }
+
+    /// IP's number of the protocol with which the datagram's content starts.
+    #[must_use]
+    pub fn protocol(&self) -> u8 {
+        self.0.protocol
+    }
+
+    /// Do further fragments follow?
+    #[must_use]
+    pub fn is_more(&self) -> bool {
+        self.0.more
+    }
+}

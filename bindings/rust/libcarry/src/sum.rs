@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//! The Internet checksum (RFC 1071), in parts.
+
+use crate::{ffi, ErrorCode};
+
+/// A one's complement sum of the bytes so far: it grows by [`write`](Self::write), as a `Hasher`
+/// does, and [`finish`](Self::finish) makes the checksum.
+///
+/// ```
+/// use libcarry::Sum;
+///
+/// let (udp, data) = ([0x9c, 0x40, 0x00, 0x35, 0x00, 0x0b, 0x00, 0x00], b"abc");
+/// let mut sum = Sum::pseudo4([10, 0, 0, 5], [10, 0, 0, 9], 17, 11);
+/// sum.write(&udp).write(data);
+/// assert_eq!(sum.finish_nonzero(), [0x8a, 0xf2]);
+/// ```
+///
+/// Parts may have any size. To verify, sum everything with the stored checksum in place:
+/// [`finish`](Self::finish) is then `[0, 0]`.
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct Sum {
+    partial: u32,
+    is_odd: bool,
+}
+
+impl Sum {
+    /// The sum of no bytes.
+    pub const fn new() -> Self {
+        Self { partial: 0, is_odd: false }
+    }
+
+    /// The sum of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self { partial: ffi::sum(bytes, 0), is_odd: bytes.len() % 2 == 1 }
+    }
+
+    /// The sum of the IPv4 pseudo-header; `size` is that of the transport header and data.
+    pub fn pseudo4(src: [u8; 4], dst: [u8; 4], protocol: u8, size: u32) -> Self {
+        Self { partial: ffi::pseudo4(src, dst, protocol, size), is_odd: false }
+    }
+
+    /// The sum of the IPv6 pseudo-header. With a routing header, `dst` must be the last segment.
+    pub fn pseudo6(src: [u8; 16], dst: [u8; 16], next_header: u8, size: u32) -> Self {
+        Self { partial: ffi::pseudo6(src, dst, next_header, size), is_odd: false }
+    }
+
+    /// Goes on from a partial sum of an even number of bytes.
+    pub(crate) const fn from_partial(partial: u32) -> Self {
+        Self { partial, is_odd: false }
+    }
+
+    /// Adds the bytes that follow.
+    pub fn write(&mut self, bytes: &[u8]) -> &mut Self {
+        *self = if self.is_odd {
+            self.combine(Self::of(bytes))
+        } else {
+            Self { partial: ffi::sum(bytes, self.partial), is_odd: bytes.len() % 2 == 1 }
+        };
+        self
+    }
+
+    /// Copies the bytes that follow to `dst`, and adds them, in one pass.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn write_copy(&mut self, dst: &mut [u8], src: &[u8]) -> &mut Self {
+        let copied = Self { partial: ffi::sum_copy(dst, src, 0), is_odd: src.len() % 2 == 1 };
+        *self = self.combine(copied);
+        self
+    }
+
+    /// The sum of these bytes followed by those of `next`, which may have been summed in another
+    /// thread.
+    pub const fn combine(self, next: Self) -> Self {
+        let partial = if self.is_odd { next.partial.rotate_left(8) } else { next.partial };
+        let (sum, carry) = self.partial.overflowing_add(partial);
+        // The sum of two numbers below 2^32 leaves room for their carry.
+        Self { partial: sum + carry as u32, is_odd: self.is_odd != next.is_odd }
+    }
+
+    /// The sum folded to 16 bits, not inverted: what a header holds whose checksum is left to a
+    /// network card.
+    #[must_use]
+    pub const fn fold(self) -> [u8; 2] {
+        let sum = self.partial.wrapping_add(self.partial.rotate_left(16));
+        ((sum >> 16) as u16).to_ne_bytes()
+    }
+
+    /// The checksum to store in a header.
+    #[must_use]
+    pub const fn finish(self) -> [u8; 2] {
+        let [a, b] = self.fold();
+        [!a, !b]
+    }
+
+    /// The same for protocols where a stored 0 means "no checksum", such as UDP: 0 becomes 0xffff.
+    #[must_use]
+    pub const fn finish_nonzero(self) -> [u8; 2] {
+        match self.finish() {
+            [0, 0] => [0xff, 0xff],
+            check => check,
+        }
+    }
+
+    /// The kernels that exist on this architecture, from the most portable to the best.
+    pub const fn kernels() -> Kernels {
+        Kernels(0)
+    }
+
+    /// Has all sums of the process computed by the kernel of this name, or by the best one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::Unknown`] if there is no such kernel, [`ErrorCode::Unsupported`] if this CPU
+    /// cannot run it, or an error of patching. The kernel then stays the same.
+    pub fn select(name: Option<&str>) -> Result<(), ErrorCode> {
+        let name = match name {
+            None => return ffi::sum_select(None),
+            Some(name) => name.as_bytes(),
+        };
+        let mut with_end = [0; 32];
+        match with_end.get_mut(..name.len()) {
+            Some(start) if name.len() < 32 => start.copy_from_slice(name),
+            _ => return Err(ErrorCode::Unknown),
+        }
+        ffi::sum_select(Some(&with_end))
+    }
+}
+
+/// Iterates over kernels: the name of each, whether this CPU can run it, whether it is chosen.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Kernels(usize);
+
+impl Iterator for Kernels {
+    type Item = (&'static str, bool, bool);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0 += 1;
+        ffi::sum_kernel(self.0 - 1)
+    }
+}
+
+/// The checksum to store after a change of bytes that it covers (RFC 1624): from `check` as stored
+/// before, and the bytes before and after the change, which lie at an even offset of the covered
+/// range.
+///
+/// ```
+/// // A router lowers the TTL, which is beside the protocol: 64 becomes 63.
+/// let check = libcarry::update([0xb1, 0xe6], [0x40, 0x06], [0x3f, 0x06]);
+/// assert_eq!(check, [0xb2, 0xe6]);
+/// ```
+///
+/// A UDP checksum of 0 means that there is none: leave it. A result of 0 must be stored as 0xffff.
+///
+/// # Panics
+///
+/// If the number of bytes is odd.
+#[must_use]
+pub const fn update<const N: usize>(check: [u8; 2], from: [u8; N], to: [u8; N]) -> [u8; 2] {
+    assert!(N % 2 == 0, "an odd number of bytes");
+    let mut sum = !u16::from_ne_bytes(check) as u32;
+    let mut at = 0;
+    while at < N {
+        sum += !u16::from_ne_bytes([from[at], from[at + 1]]) as u32;
+        sum += u16::from_ne_bytes([to[at], to[at + 1]]) as u32;
+        sum = (sum & 0xffff) + (sum >> 16);
+        at += 2;
+    }
+    Sum { partial: sum, is_odd: false }.finish()
+}

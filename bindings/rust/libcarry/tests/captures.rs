@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//! Captures read and checked, also damaged ones.
+#![cfg(feature = "std")]
+
+use libcarry::capture::Capture;
+use libcarry::{ErrorCode, Frame, Protocol, Verdict, LINK_IPV4};
+use std::time::{Duration, SystemTime};
+
+const UDP: [u8; 32] = *b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x0a\0\0\x05\x0a\0\0\x09\
+                         \x9c\x40\0\x35\0\x0c\0\0abcd";
+
+/// A pcap file of IPv4 packets, a second apart.
+fn pcap(packets: &[[u8; 32]]) -> Vec<u8> {
+    let words = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, LINK_IPV4];
+    let mut file: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+    for (packet, second) in packets.iter().zip(1..) {
+        file.extend([second, 0, 32, 32].iter().flat_map(|word: &u32| word.to_le_bytes()));
+        file.extend(packet);
+    }
+    file
+}
+
+/// A good packet, and one of which a byte was changed.
+fn good_and_bad() -> Vec<u8> {
+    let mut good = UDP;
+    assert_eq!(Frame::new(&mut good, LINK_IPV4).fill().len(), 2);
+    let mut bad = good;
+    bad[31] ^= 1;
+    pcap(&[good, bad])
+}
+
+#[test]
+fn reports_count_and_keep_what_is_wrong() {
+    let file = good_and_bad();
+    let report = Capture::from_bytes(&file).unwrap().check().unwrap();
+    assert_eq!((report.packets(), report.bytes(), report.wrong()), (2, 64, 1));
+    assert_eq!(report.count(Protocol::Udp, Verdict::Bad), 1);
+    assert_eq!(report.total(&[Verdict::Good]), 3);
+    assert!(report.error().is_none());
+    let finding = report.findings().next().unwrap();
+    assert_eq!((finding.packet(), finding.sum().protocol()), (2, Protocol::Udp));
+    assert_eq!(finding.from(), Some([10, 0, 0, 5].into()));
+    assert_eq!(finding.to(), Some([10, 0, 0, 9].into()));
+    assert_eq!((finding.ports(), finding.cause()), (Some((40_000, 53)), Some("one_bit")));
+    assert_eq!(report.findings().count(), 1);
+}
+
+#[test]
+fn packets_are_lent_and_frames_are_owned() {
+    let file = good_and_bad();
+    let mut capture = Capture::from_bytes(&file).unwrap();
+    let packet = capture.next_packet().unwrap().unwrap();
+    assert_eq!((packet.number(), packet.offset()), (1, 40));
+    assert_eq!(packet.time(), Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1)));
+    assert_eq!(packet.bytes(), &file[40..72]);
+    assert_eq!(packet.frame().check()[1].verdict(), Verdict::Good);
+    let rest: Vec<_> = capture.frames().collect::<Result<_, _>>().unwrap();
+    assert_eq!(rest.len(), 1);
+    assert_eq!(rest[0].check()[1].verdict(), Verdict::Bad);
+    assert!(capture.next_packet().unwrap().is_none());
+    capture.rewind().unwrap();
+    assert_eq!(capture.frames().count(), 2);
+}
+
+#[test]
+fn damage_keeps_what_was_found_before_it() {
+    let file = good_and_bad();
+    let cut = &file[..file.len() - 1];
+    let report = Capture::from_bytes(cut).unwrap().check().unwrap();
+    let error = report.error().unwrap();
+    assert_eq!((report.packets(), error.code(), error.offset()), (1, ErrorCode::Damaged, 72));
+    assert!(!error.to_string().is_empty() && error.io_error().is_none());
+    let mut capture = Capture::from_bytes(cut).unwrap();
+    let frames: Vec<_> = capture.frames().map(|frame| frame.is_ok()).collect();
+    assert_eq!(frames, [true, false]);
+}
+
+#[test]
+fn what_is_no_capture_is_an_error() {
+    let error = Capture::from_bytes(b"no capture at all").unwrap().check().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Unrecognised);
+    let error = Capture::open("/no/such/file").unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Read);
+    assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(Capture::open("a\0b").unwrap_err().code(), ErrorCode::Invalid);
+}
+
+#[test]
+fn captures_move_between_threads() {
+    let file = good_and_bad();
+    std::thread::scope(|scope| {
+        let mut capture = Capture::from_bytes(&file).unwrap();
+        let checked = scope.spawn(move || capture.check().unwrap().wrong());
+        assert_eq!(checked.join().unwrap(), 1);
+    });
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes what the crates for Rust derive from the headers: declarations by bindgen, and enums.
+
+usage: make_rust.py [--check]      --check changes nothing, and fails if a file is not up to date
+
+The files are those of Debian 12's bindgen and rustfmt. Other versions write the same differently.
+"""
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CRATES = ROOT / "bindings/rust"
+INCLUDE = ROOT / "include/carry"
+WIDTH = 90
+SPDX = "// SPDX-License-Identifier: MIT\n"
+BINDGEN = ["bindgen", "wrapper.h", "--allowlist-function=carry_.*", "--allowlist-type=carry_.*"]
+BINDGEN += ["--allowlist-var=CARRY_.*", "--use-core", "--ctypes-prefix=crate::ctypes"]
+BINDGEN += ["--size_t-is-usize", "--no-prepend-enum-name", "--with-derive-default"]
+BINDGEN += ["--generate-inline-functions", "--no-doc-comments", "--no-layout-tests"]
+BINDGEN += ["--no-rustfmt-bindings", "--", "-I../../../include"]
+
+
+def run(*command: str, text: str | None = None, folder: Path = CRATES) -> str:
+    result = subprocess.run(command, cwd=folder, input=text, stdout=subprocess.PIPE, text=True)
+    if result.returncode:
+        raise SystemExit(f"{command[0]} failed with status {result.returncode}")
+    return result.stdout
+
+
+def rows(table: str, macro: str) -> list[list[str]]:
+    """The rows of a table, each as its first arguments: words and strings."""
+    text = (INCLUDE / table).read_text()
+    found = re.findall(rf"^{macro}\((.*?)\)$", text, re.MULTILINE | re.DOTALL)
+    return [re.findall(r'"[^"]*"|[^\s,()"]+', row) for row in found]
+
+
+def enumerators(header: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """The name and first sentence of each enumerator of packet.h that has a comment."""
+    pattern = rf"^ +{prefix}(\w+), +/\*(.*?)\*/"
+    for name, comment in re.findall(pattern, (INCLUDE / header).read_text(), re.M | re.S):
+        yield name, re.split(r"[.]\s|:\s+-|; docs/", " ".join(comment.split()))[0]
+
+
+def camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def described(text: str) -> str:
+    return "".join(f"    /// {line}\n" for line in textwrap.wrap(text, WIDTH))
+
+
+def enum(name: str, kind: str, what: str, variants: list[tuple[str, int, str, str]]) -> str:
+    """An enum as the macro table! has it: variants with number, name to print, and description."""
+    lines = [
+        f"{described(text)}    {camel(id)} = {number}, {shown},\n"
+        for id, number, shown, text in variants
+    ]
+    return f"table! {{\n/// {what}\npub enum {name}: {kind} {{\n{''.join(lines)}}}\n}}\n"
+
+
+def of_packet(prefix: str, first: int) -> list[tuple[str, int, str, str]]:
+    found = enumerate(enumerators("packet.h", f"CARRY_{prefix}_"), first)
+    return [
+        (name, number, f'"{name.lower()}"', f"{text[0].upper()}{text[1:]}.")
+        for number, (name, text) in found
+    ]
+
+
+def bindings() -> str:
+    """All that wrapper.h includes, without names of the C library that nothing uses."""
+    text = run(*BINDGEN, folder=CRATES / "libcarry-sys")
+    return re.sub(r"pub type __\w+ = [^;]*;", "", text)
+
+
+def tables() -> str:
+    protocols = [
+        (id, number, f'"{name}"', f"`{name}`")
+        for number, (id, name, *_) in enumerate(rows("protocols.def", "CARRY_PROTOCOL"))
+    ]
+    errors = [
+        (name.removeprefix("CARRY_ERROR_"), int(number), text, f"{text[1:-1].capitalize()}.")
+        for name, number, text in rows("errors.def", "CARRY_ERROR")
+        if int(number)
+    ]
+    enums = [
+        enum("Protocol", "u8", "The protocols whose headers the walk knows.", protocols),
+        enum("Verdict", "u8", "What became of a checksum.", of_packet("VERDICT", 0)),
+        enum("Reason", "u8", "Why a checksum is unverifiable.", of_packet("REASON", 1)),
+        enum("Cause", "u8", "What else is known about a verdict.", of_packet("CAUSE", 1)),
+        enum("ErrorCode", "i32", "What functions return that fail.", errors),
+    ]
+    return "\n".join(enums)
+
+
+def rustfmt(text: str) -> str:
+    return run("rustfmt", "--edition=2021", "--config-path=rustfmt.toml", text=text)
+
+
+def main() -> int:
+    made = {"libcarry-sys/src/bindings.rs": bindings, "libcarry/src/tables.rs": tables}
+    stale = []
+    for name, make in made.items():
+        text = rustfmt(f"{SPDX}// Made by scripts/make_rust.py: do not edit.\n\n{make()}")
+        path = CRATES / name
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif text != path.read_text():
+            stale.append(name)
+    if stale:
+        print(f"run scripts/make_rust.py: {', '.join(stale)} would change", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
