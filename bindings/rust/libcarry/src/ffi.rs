@@ -196,3 +196,56 @@ pub fn knows_link(linktype: u32) -> bool {
     // SAFETY: the function takes a number and looks it up.
     unsafe { sys::carry_packet_knows_link(linktype) }
 }
+
+#[cfg(test)]
+mod tests {
+    //! What calls no C, for Miri.
+
+    use super::*;
+    use crate::{Layer, List, Protocol};
+
+    /// Lists one layer for each captured byte, as many as there is room for.
+    unsafe extern "C" fn layers_of_bytes(
+        frame: *const sys::carry_frame,
+        _: *const sys::carry_packet_options,
+        layers: *mut sys::carry_packet_layer,
+        capacity: usize,
+    ) -> usize {
+        // SAFETY: listed() gives a frame.
+        let count = unsafe { (*frame).captured };
+        for offset in 0..count.min(capacity as u32) {
+            let layer = sys::carry_packet_layer { protocol: Protocol::Tcp as u32, offset };
+            // SAFETY: listed() gives room for the capacity.
+            unsafe { layers.add(offset as usize).write(layer) };
+        }
+        count as usize
+    }
+
+    fn list(bytes: &[u8]) -> List<Layer> {
+        let (about, options) = Default::default();
+        let bytes = (bytes.as_ptr(), bytes.len());
+        // SAFETY: the function is as those of libcarry, and a layer is what it lists.
+        List { items: unsafe { listed(layers_of_bytes, bytes, about, &options) } }
+    }
+
+    #[test]
+    fn lists_hold_what_was_written() {
+        for (size, count) in [(0, 0), (1, 1), (CAPACITY, CAPACITY), (CAPACITY + 1, CAPACITY)] {
+            let list = list(&[0; CAPACITY + 1][..size]);
+            assert_eq!(list.len(), count);
+            assert_eq!(list.clone().into_iter().len(), count);
+            assert!(list.iter().map(Layer::offset).eq(0..count));
+            assert!(list.into_iter().all(|layer| layer.protocol() == Protocol::Tcp));
+        }
+    }
+
+    #[test]
+    fn texts_end_at_the_first_zero() {
+        // SAFETY: strings of C, and NULL.
+        unsafe {
+            assert_eq!(text(b"avx2\0rest\0".as_ptr().cast()), Some("avx2"));
+            assert_eq!(text(b"\0".as_ptr().cast()), Some(""));
+            assert_eq!(text(core::ptr::null()), None);
+        }
+    }
+}

@@ -171,3 +171,42 @@ pub const fn update<const N: usize>(check: [u8; 2], from: [u8; N], to: [u8; N]) 
     }
     Sum { partial: sum, is_odd: false }.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    //! What calls no C, for Miri.
+
+    use super::{update, Sum};
+
+    #[test]
+    fn sums_of_parts_fold_as_one() {
+        let [a, b] = [[0x12, 0x34], [0xff, 0xfe]].map(u16::from_ne_bytes).map(u32::from);
+        let parts = Sum::from_partial(a).combine(Sum::from_partial(b));
+        assert_eq!(parts.fold(), [0x12, 0x33]); // a carry goes around
+        assert_eq!(parts.finish(), [0xed, 0xcc]);
+        let odd = Sum { partial: a, is_odd: true };
+        assert_eq!(odd.combine(odd).fold(), [0x46, 0x46]); // the second is swapped
+        assert!(odd.combine(Sum::new()).is_odd && !odd.combine(odd).is_odd);
+    }
+
+    #[test]
+    fn carries_are_never_lost() {
+        let most = Sum::from_partial(u32::MAX);
+        assert_eq!(most.combine(most).fold(), [0xff, 0xff]);
+        assert_eq!(most.finish_nonzero(), [0xff, 0xff]);
+    }
+
+    #[test]
+    fn updates_may_change_anything() {
+        assert_eq!(update([0xb1, 0xe6], [0x40, 0x06], [0x3f, 0x06]), [0xb2, 0xe6]);
+        assert_eq!(update([0xb1, 0xe6], [], []), [0xb1, 0xe6]);
+        let check = update([0x12, 0x34], [0xff; 1500], [0; 1500]);
+        assert_eq!(update(check, [0; 1500], [0xff; 1500]), [0x12, 0x34]);
+    }
+
+    #[test]
+    #[should_panic(expected = "odd")]
+    fn updates_refuse_halves_of_words() {
+        let _ = update([0, 0], [0; 3], [0; 3]);
+    }
+}
