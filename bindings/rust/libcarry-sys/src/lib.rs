@@ -61,9 +61,11 @@ pub use bindings::*;
 mod tests {
     #[test]
     fn is_the_version_of_the_crate() {
+        let part = |text: &str| text.parse::<u32>().unwrap();
+        let version = part(env!("CARGO_PKG_VERSION_MAJOR")) * 1_000_000
+            + part(env!("CARGO_PKG_VERSION_MINOR")) * 1_000
+            + part(env!("CARGO_PKG_VERSION_PATCH"));
         // SAFETY: the function takes nothing, and returns a number.
-        let version = unsafe { super::carry_version() };
-        assert_eq!(version, super::CARRY_VERSION_MINOR * 1000);
-        assert!(env!("CARGO_PKG_VERSION").starts_with("0.1."));
+        assert_eq!(unsafe { super::carry_version() }, version);
     }
 }
