@@ -126,6 +126,21 @@ impl<T: Copy> Items<T> {
     }
 }
 
+/// What is known of a frame, except its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About {
+    pub wire: u32,
+    pub linktype: u32,
+}
+
+impl About {
+    fn frame(self, data: *const u8, size: usize) -> sys::carry_frame {
+        let Self { wire, linktype } = self;
+        let captured = u32::try_from(size).unwrap_or(u32::MAX); // no packet has more
+        sys::carry_frame { data: data.cast(), captured, wire, linktype, scope: 0 }
+    }
+}
+
 /// A function of C that lists what it finds, or changes, in a frame.
 type Function<S> = unsafe extern "C" fn(
     *const sys::carry_frame,
@@ -142,12 +157,11 @@ type Function<S> = unsafe extern "C" fn(
 unsafe fn listed<S, T: Copy>(
     function: Function<S>,
     (data, size): (*const u8, usize),
-    about: sys::carry_frame,
+    about: About,
     options: &sys::carry_packet_options,
 ) -> Items<T> {
     let mut array = [MaybeUninit::uninit(); CAPACITY];
-    let captured = u32::try_from(size).unwrap_or(u32::MAX); // no packet has more
-    let frame = sys::carry_frame { data: data.cast(), captured, ..about };
+    let frame = about.frame(data, size);
     // SAFETY: the caller vouches for the function and the bytes; the array has this capacity.
     let count = unsafe { function(&frame, options, array.as_mut_ptr().cast(), CAPACITY) };
     Items { array, count: count.min(CAPACITY) }
@@ -158,7 +172,7 @@ macro_rules! on_frames {
     ($($name:ident($bytes:ty, $pointer:ident) -> $item:ident = $function:ident;)*) => {
         $(pub fn $name(
             bytes: $bytes,
-            about: sys::carry_frame,
+            about: About,
             options: &sys::carry_packet_options,
         ) -> Items<crate::$item> {
             let bytes = (bytes.$pointer() as *const u8, bytes.len());
@@ -180,11 +194,10 @@ on_frames! {
 /// The outermost fragment of a frame, without summing anything.
 pub fn fragment(
     bytes: &[u8],
-    about: sys::carry_frame,
+    about: About,
     options: &sys::carry_packet_options,
 ) -> sys::carry_packet_fragment {
-    let captured = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-    let frame = sys::carry_frame { data: bytes.as_ptr().cast(), captured, ..about };
+    let frame = about.frame(bytes.as_ptr(), bytes.len());
     let mut fragment = sys::carry_packet_fragment::default();
     let none = core::ptr::null_mut();
     // SAFETY: the function reads the frame's bytes alone; with a capacity of 0 it lists nothing.

@@ -72,15 +72,14 @@ impl Options {
 #[must_use]
 pub struct Frame<B> {
     bytes: B,
-    about: sys::carry_frame,
+    about: ffi::About,
     options: Options,
 }
 
 impl<B: AsRef<[u8]>> Frame<B> {
     /// A frame that begins with the header of a link type: its `LINKTYPE_` value of captures.
     pub fn new(bytes: B, linktype: u32) -> Self {
-        let about =
-            sys::carry_frame { data: core::ptr::null(), captured: 0, wire: 0, linktype, scope: 0 };
+        let about = ffi::About { wire: 0, linktype };
         Self { bytes, about, options: Options::new() }
     }
 

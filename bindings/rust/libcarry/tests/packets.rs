@@ -108,3 +108,12 @@ fn numbers_and_names_are_those_of_the_table() {
     assert_eq!(Protocol::from_number(Protocol::ALL.len() as u8), None);
     assert_eq!(format!("{:>5}", Protocol::Tcp), "  tcp");
 }
+
+#[test]
+fn frames_and_lists_move_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let frame = Frame::ethernet(Vec::new());
+    shared(&frame);
+    shared(&frame.check());
+    shared(&frame.layers());
+}
