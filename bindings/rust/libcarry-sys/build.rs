@@ -113,7 +113,7 @@ fn capture() -> Result<()> {
     sources.retain(|path| !path.ends_with("threads_none.c"));
     let mut unpackers = Vec::new();
     for row in rows(&folder.join("unpackers.def"), "CARRY_UNPACKER(")? {
-        let [name, _, library] = <[String; 3]>::try_from(row).map_err(|_| "unpackers.def")?;
+        let [name, _, library, _] = <[String; 4]>::try_from(row).map_err(|_| "unpackers.def")?;
         unpackers.push((has_feature(&name), name, library));
     }
     for (is_on, name, _) in &unpackers {
