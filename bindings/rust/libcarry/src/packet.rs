@@ -126,7 +126,7 @@ impl<B: AsRef<[u8]>> Frame<B> {
     #[must_use]
     pub fn fragment(&self) -> Option<Fragment> {
         let found = ffi::fragment(self.bytes(), self.about, &self.options.0);
-        (found.version != 0).then(|| Fragment(found))
+        (found.version != 0).then_some(Fragment(found))
     }
 
     /// Does the frame have headers too deep to be examined?
