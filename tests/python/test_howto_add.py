@@ -22,7 +22,7 @@ ROW = re.compile(
     + FENCED,
     re.MULTILINE | re.DOTALL,
 )
-NOT_SOURCES = shutil.ignore_patterns("build*", ".git", "__pycache__", "results", "shared")
+NOT_SOURCES = shutil.ignore_patterns("build", "build-*", ".git", "__pycache__", "results", "shared")
 
 # Of a page whose additions were built with those of an earlier one.
 BUILT = "ninja: no work to do.\n"
