@@ -39,7 +39,7 @@ AUDIT_TOOLS += ["polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[clien
 AUDIT_TOOLS += ["s3fs==2026.9.0"]
 JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
 PATIENCE = 5
-FUZZ_SECONDS = 90
+FUZZ_SECONDS = 60
 FUZZ_BYTES = 4096
 NATIVE = ["-Dc_args=-march=native", "-Dcpp_args=-march=native"]
 # Compressed seeds: what Python packs, and options of programs, between input and output.

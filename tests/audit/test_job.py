@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from conftest import ARCHIVE, NO_CAPTURE, pcap, write_files
@@ -134,6 +136,18 @@ def test_partitions(archive: Path, tmp_path: Path, partition: str) -> None:
     write_files(tmp_path / "more", {"good.pcap": pcap("good")})
     run(tmp_path / "out", tmp_path / "more", partition=partition)
     assert len(rows(tmp_path / "out", "files")) == len(whole["files"]) + 1
+
+
+def test_partitions_of_folders_with_long_names(tmp_path: Path) -> None:
+    long = "/".join(["x" * 60] * 4)
+    write_files(tmp_path / "captures", {f"{long}/a.pcap": pcap("bad"), "b.pcap": pcap("bad")})
+    run(tmp_path / "out", tmp_path / "captures", partition="folder")
+    assert len(rows(tmp_path / "out", "findings")) == 2
+    names = {path.name for path in (tmp_path / "out/files").iterdir()}
+    assert {row["folder"] for row in rows(tmp_path / "out", "files")} == {
+        unquote(name.removeprefix("folder=")) for name in names
+    }
+    assert any(re.fullmatch(r"folder=[0-9a-f]{16}-x{16}", name) for name in names)
 
 
 def test_a_store_is_a_source_and_a_target(bucket: str, archive: Path) -> None:

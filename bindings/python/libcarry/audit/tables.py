@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pyarrow
 
@@ -34,6 +36,10 @@ EXTRA_FILES = (
     ("read_seconds", pyarrow.float64(), False, "seconds that workers took for it"),
 )
 
+
+# Of the name of a folder, which has at most 255 bytes, "folder=" included.
+_PARTITION_BYTES = 240
+_TAIL_CHARACTERS = 16  # of up to four bytes, each three characters as %xx
 
 # What an archive's tables can be partitioned by, and whose column that is already.
 PARTITIONS = {"day": (), "folder": ("files",)}
@@ -78,8 +84,17 @@ def _day(rows: Rows) -> str:
     return str(datetime.fromtimestamp(time // 1_000_000, UTC).date())
 
 
+def _folder(rows: Rows) -> str:
+    """Shortened where no file system takes it as the name of a folder, with each slash as %2F."""
+    folder = str(rows.value("folder"))
+    if len(quote(folder, safe="")) <= _PARTITION_BYTES:
+        return folder
+    digest = hashlib.sha256(folder.encode()).hexdigest()[:16]
+    return f"{digest}-{folder.rpartition('/')[2][:_TAIL_CHARACTERS]}"
+
+
 def _partition(rows: Rows, by: str) -> str:
-    return _day(rows) if by == "day" else str(rows.value("folder"))
+    return _day(rows) if by == "day" else _folder(rows)
 
 
 def collected(name: str, captures: Sequence[Rows], partition: str | None = None) -> pyarrow.Table:
@@ -93,7 +108,7 @@ def collected(name: str, captures: Sequence[Rows], partition: str | None = None)
         for column in having[0].extra:
             values = [rows.extra[column] for rows in having]
             columns[column] = pyarrow.array(values, target.field(column).type)
-    if partition and partition not in columns:
+    if partition:
         values = [
             value
             for rows in having
