@@ -72,8 +72,6 @@ OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tu
 # What sanitizers see nothing new in: tests that time code or boot kernels, and those of sites. The
 # reader of objects is under them in a fuzz target.
 NOT_SANITIZED = ["test_bench.py", "test_bench_copy.py", "test_bench_ring0.py", "test_sites.py"]
-# Shells ask the help of each command, which sanitizers make slow.
-NOT_SANITIZED += ["test_completion.py"]
 # Those that look at code as a compiler made it. All others run in GCC's build, and in that with
 # sanitizers, which Clang makes.
 OF_COMPILERS = ["test_contexts.py", "test_debugger.py", "test_faults.py", "test_jumps.py"]
