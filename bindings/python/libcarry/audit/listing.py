@@ -54,7 +54,7 @@ class Capture:
 
     @property
     def folder(self) -> str:
-        """What stands before the last slash of the name."""
+        """The part of the name before its last slash."""
         return self.label.rpartition("/")[0]
 
 
@@ -123,12 +123,14 @@ def _local(path: str, status: os.stat_result, named: bool) -> Capture:
 
 def ends_digest(path: str) -> str:
     """A digest of the first and last bytes of a local file: its store keeps none of the whole."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(file).st_size
         digest = hashlib.sha256(size.to_bytes(8, "big"))
-        digest.update(file.read(_END_BYTES))
-        file.seek(max(_END_BYTES, size - _END_BYTES))
-        digest.update(file.read(_END_BYTES))
+        digest.update(os.pread(file, _END_BYTES, 0))
+        digest.update(os.pread(file, _END_BYTES, max(_END_BYTES, size - _END_BYTES)))
+    finally:
+        os.close(file)
     return "ends-sha256:" + digest.hexdigest()[:32]
 
 
@@ -140,14 +142,19 @@ def with_digest(capture: Capture) -> Capture:
 
 
 def refreshed(capture: Capture) -> Capture:
-    """The capture as its store describes it now. Raises what the store does. The digest of a local
-    file stays."""
+    """The capture as its store describes it now: of a local file, without a digest. Raises what the
+    store does."""
     if is_url(capture.name):
         fs, path = fsspec.core.url_to_fs(capture.name)
         fs.invalidate_cache(fs._parent(path))
         return described(capture.name, fs.info(path), capture.named)
-    now = _local(capture.name, os.stat(capture.name), capture.named)
-    return replace(now, digest=capture.digest)
+    return _local(capture.name, os.stat(capture.name), capture.named)
+
+
+def is_same(capture: Capture, now: Capture) -> bool:
+    """Was it not changed? The time of a local file tells, without its digest."""
+    known = (capture.size, capture.modified_ns) == (now.size, now.modified_ns)
+    return known and now.digest in (None, capture.digest)
 
 
 # --- Finding them ---

@@ -13,7 +13,7 @@ import fsspec.config
 
 from ..sources import is_url
 from . import split, tasks, worker
-from .listing import Capture, refreshed, with_digest
+from .listing import Capture, is_same, refreshed, with_digest
 from .split import Piece, PieceResult
 
 # All pieces of a capture: packets that have to be judged together, which one process holds.
@@ -91,7 +91,7 @@ class Gathered:
         """Those of the capture; None if they do not add up, or it changed meanwhile."""
         try:
             whole = split.merge(self.results, findings)
-            if refreshed(self.capture) != self.capture:
+            if not is_same(self.capture, refreshed(self.capture)):
                 return None
         except (split.IndivisibleError, OSError):
             return None

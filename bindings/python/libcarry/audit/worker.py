@@ -5,10 +5,11 @@ its store does ends in a row."""
 from __future__ import annotations
 
 import io
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from .. import _carry
 from ..packets import selected_verdicts
 from ..sources import is_url, open_capture
 from . import tables
-from .listing import Capture, is_final, one_line, refreshed, with_digest
+from .listing import Capture, is_final, is_same, one_line, refreshed, with_digest
 
 if TYPE_CHECKING:
     from .split import Whole
@@ -119,7 +120,7 @@ def _opened(
 ) -> Iterator[tuple[_carry.Capture, _Counted | None]]:
     """A local file is read in C. One of a store is read once, from its start to its end."""
     if not is_url(capture.name):
-        with open_capture(capture.name, capture.label) as opened:
+        with closing(_carry.open_path(os.fsencode(capture.name), capture.label)) as opened:
             yield opened, None
         return
     with open_url(capture.name) as file:
@@ -192,10 +193,6 @@ class Rows:
 
     own: dict[str, pyarrow.Table]
     extra: dict[str, Any]
-
-    @property
-    def captures(self) -> int:
-        return 1
 
     def value(self, column: str) -> Any:  # noqa: ANN401
         """Of the row of *files*."""
@@ -275,9 +272,9 @@ def _attempt(work: _Work, options: Options) -> Rows:
     """Raises what another attempt may mend."""
     work.attempts += 1
     capture = work.capture
-    if not is_url(capture.name) or capture.size is None:
-        now = refreshed(replace(capture, digest=None))
-        work.capture = capture = with_digest(now)
+    if capture.size is None:
+        capture = refreshed(capture)
+    work.capture = capture = with_digest(capture)
     try:
         rows = _of_result(_check(capture, options), work)
     except _carry.NotACapture as error:
@@ -286,7 +283,7 @@ def _attempt(work: _Work, options: Options) -> Rows:
         return unread(capture, "failed", error.reason, work)
     except _TooMuchError as error:
         return unread(capture, "limit", str(error), work)
-    if (now := refreshed(capture)) != capture:
+    if not is_same(capture, now := refreshed(capture)):
         raise _ChangedError(now)
     return rows
 
