@@ -125,7 +125,7 @@ def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN40
     """A session on this machine, which knows carry. It and what it starts inherit the store."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if not shutil.which("java"):
-        pytest.skip("no java")
+        pytest.skip("java is not installed (Debian package openjdk-17-jre-headless)")
     from libcarry.spark import register
 
     settings = {

@@ -21,7 +21,7 @@ class Served:
 
     data: bytes
     fails: int = 0  # answers of 503 before the first good one
-    fails_to_say: int = 0  # the same, to who asks for the size, too
+    fails_to_say: int = 0  # the same, where the size is asked for, too
     whole: bool = False  # no parts of it
     cuts: int = 0  # answers that end in the middle
     delay: float = 0.0  # seconds before an answer

@@ -142,7 +142,7 @@ class Reader(html.parser.HTMLParser):
 
 
 def read(text: str) -> Reader:
-    """A page that stands for itself: each link leads to one place in it, and nothing is loaded."""
+    """A page that needs nothing else: each link leads to one place in it, and nothing is loaded."""
     reader = Reader(text)
     assert max(reader.anchors.values(), default=1) == 1
     for link in reader.links:
@@ -409,7 +409,7 @@ def test_hostile_names(tmp_path: Path, name: str) -> None:
 
 
 def test_names_are_told_apart() -> None:
-    """What stands for a character is marked, as a name may hold the same text."""
+    """An escape is marked, since a name may hold the same text."""
     pairs = [("a\x1b", r"a\x1b"), ("a\u202e", r"a\u202e")]
     for one, other in pairs:
         assert markup.name(one) != markup.name(other)

@@ -68,7 +68,7 @@ def place(tool: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]
 
 def script(tool: str, shell: str) -> Path:
     if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
+        pytest.skip(f"{shell} is not installed (Debian package {shell})")
     return Path(tool).parent / f"completion.{shell}"
 
 

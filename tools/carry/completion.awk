@@ -25,7 +25,7 @@ function choices(text) {
     return text
 }
 
-# What stands behind two spaces or more.
+# The text that follows two spaces or more.
 function described(line) {
     return match(line, /[^ ]  +[^ ]/) ? substr(line, RSTART + RLENGTH - 1) : ""
 }

@@ -28,8 +28,8 @@ function __carry_names --argument-names pattern
     end
 end
 
-# What stands before the cursor asks for: "words", that is commands and parts, which files may stand
-# for, or "options" and their values.
+# Completes the word at the cursor: with "words", which are commands and parts, or with "options"
+# and their values.
 function __carry_offer --argument-names kind
     set -l words (commandline -opc)
     set -l token (commandline -ct)

@@ -18,7 +18,7 @@ CAUSE_MANY: Final[tuple[str, ...]]  # the same of several, behind a number; "" f
 CAUSE_ADVICE: Final[tuple[str, ...]]  # what to do about each cause, behind "try: "; "" for nothing
 REASON_WORDS: Final[tuple[str, ...]]  # what is said of each reason, behind a number
 VERDICT_CLASSES: Final[tuple[str, ...]]  # the class of styles that each verdict has on a page
-PAGE_HEAD: Final[str]  # what stands before the title of a page
+PAGE_HEAD: Final[str]  # the start of a page, up to its title
 PAGE_STYLE: Final[str]  # its styles, which follow the title
 
 class CaptureError(ValueError):

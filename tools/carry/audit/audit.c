@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `carry audit`: the captures of an archive. The job is part of the package for Python, whose
- * engine it needs: its program carry-audit stands beside this one, or on the PATH.
+ * engine it needs: its program carry-audit is in the folder of this one, or on the PATH.
  */
 #define _GNU_SOURCE
 #include <errno.h>

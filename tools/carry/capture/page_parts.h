@@ -31,7 +31,7 @@ void page_write_timeline(FILE *out, const struct carry_capture_summary *summary,
 /* The class of styles that a verdict has: "good", "bad". */
 const char *page_verdict_class(unsigned verdict);
 
-/* What stands before the title of a page, and all styles, to follow it: in Python, too. */
+/* The start of a page up to its title, and all styles, which follow it. Python uses both. */
 extern const char page_head[], page_style[];
 
 /* The head of the page up to its content, with all styles. */

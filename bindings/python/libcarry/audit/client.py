@@ -33,7 +33,7 @@ class _Events:
 
 
 class _Relay:
-    """A watcher of a job that passes on what it is told."""
+    """A watcher of a job that passes every event on."""
 
     def __init__(self, events: Any) -> None:  # noqa: ANN401
         self._events = events

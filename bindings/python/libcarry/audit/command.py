@@ -202,11 +202,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # engines and stores raise what they like
         if "-v" in arguments or "--verbose" in arguments:
             raise
-        print(f"carry audit: {_told(error)}", file=sys.stderr)
+        print(f"carry audit: {_described(error)}", file=sys.stderr)
     return _ERROR
 
 
-def _told(error: Exception) -> str:
+def _described(error: Exception) -> str:
     """One line, with the name of the file if there is one."""
     from .listing import one_line, without_secrets
 

@@ -88,7 +88,7 @@ def counted(table: Batch, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def folders_of(names: Column) -> Column:
-    """What stands before the last slash of each name."""
+    """The part of each name before its last slash."""
     cut = compute.replace_substring_regex(names, pattern="/[^/]*$", replacement="")
     return compute.if_else(compute.match_substring(names, "/"), cut, "")
 

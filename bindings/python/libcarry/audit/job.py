@@ -47,7 +47,7 @@ class Settings:
 
 
 class Watcher(Protocol):
-    """Who is told how a job goes."""
+    """Receives the events of a job."""
 
     def say(self, text: str) -> None:
         """A line about the job."""

@@ -44,7 +44,7 @@ def part_of_name(value: str) -> str:
     if not value:
         return '<span class="faint">(none)</span>'
     parts = words.pieces(value)
-    return f"<bdi>{''.join(mark(part) if stands else text(part) for part, stands in parts)}</bdi>"
+    return f"<bdi>{''.join(mark(part) if escaped else text(part) for part, escaped in parts)}</bdi>"
 
 
 def mark(value: str) -> str:

@@ -38,7 +38,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all merges are told."""
+    """What all merges have in common."""
 
     out: str
     partition: str | None

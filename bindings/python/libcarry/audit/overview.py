@@ -2,7 +2,7 @@
 """What there is to say of an audit: made of its tables, in memory that does not grow with it.
 
 Tables are read in batches, and each batch becomes sums at once. What is kept has a bound: so many
-folders, senders and captures are told apart.
+folders, senders and captures are counted apart.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .words import WRONG
 STATUSES = ("wrong", "damaged", "failed", "changed", "limit", "not_capture", "unchecked", "clean")
 NOT_READ = ("failed", "changed", "limit", "not_capture")
 
-FOLDERS_MAX = 10_000  # that are told apart while tables are read
+FOLDERS_MAX = 10_000  # that are counted apart while tables are read
 FOLDERS_DETAILED = 30  # whose captures are listed
 CAPTURES_IN_FOLDER = 10
 CAPTURES_DETAILED = 100
 FINDINGS_SHOWN = 5  # of each capture
-SENDERS_MAX = 20_000  # that are told apart while tables are read
+SENDERS_MAX = 20_000  # that are counted apart while tables are read
 SENDERS_SHOWN = 20
 TROUBLES_SHOWN = 50
 SPANS_MAX = 100
@@ -246,7 +246,7 @@ def _folder(overview: Overview, name: str) -> Folder:
 
 
 def _join_folders(overview: Overview) -> None:
-    """Counts folders as those above, the deepest first, until few enough are told apart."""
+    """Counts folders as those above, the deepest first, until few enough are left."""
     while len(overview.folders) > max(1, FOLDERS_MAX):
         depths = (name.count("/") for name in overview.folders if _parent(name) != name)
         overview.depth = max(depths, default=0) - 1

@@ -7,8 +7,8 @@
 
 Nobody reads all record headers first. Where a piece begins is guessed from the bytes around that
 place. A wrong guess cannot stay hidden: then some piece does not end where its last record does.
-What packets tell of each other is judged once, by who adds the pieces up. docs/explanation/scale.md
-says why the rows are the same.
+What packets show about each other is judged once, where the pieces are added up.
+docs/explanation/scale.md says why the rows are the same.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ HEAD_BYTES = 1 << 20  # before the first packet
 SNAPLEN_BYTES = 256 << 10  # the most that tcpdump and Wireshark ask for
 SECONDS_APART = 10 * 366 * 86_400  # from the first packet
 
-# What capture/ takes: CARRY_CAPTURE_PACKET_MAX, and the flows that are surely told apart.
+# What capture/ takes: CARRY_CAPTURE_PACKET_MAX, and the flows that it surely tells apart.
 PACKET_BYTES = 16 << 20
 FLOWS = 256
 FLOW_AGREES = 3
@@ -51,7 +51,7 @@ FLOW_AGREES = 3
 RELATED_BYTES = 32 << 20
 
 _WRONG = selected_verdicts(("bad", "illegal"))
-_FINDINGS_AT_FIRST = 10_000  # of those who want all
+_FINDINGS_AT_FIRST = 10_000  # where all are asked for
 
 
 class File(Protocol):
@@ -440,8 +440,8 @@ def _has_flow_causes(counts: pyarrow.Table) -> bool:
 
 
 def _may_show_flows(findings: pyarrow.Table) -> bool:
-    """Are there more flows than are told apart, of which one might show a cause to who forgot
-    others?"""
+    """Are there more flows than a table holds, so that one might show a cause after others lost
+    their places?"""
     compute = pyarrow.compute
     causes = pyarrow.array([None, "one_bit"], pyarrow.string())
     bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))

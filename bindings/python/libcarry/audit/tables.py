@@ -26,7 +26,7 @@ _TIME = pyarrow.timestamp("us", "UTC")
 
 # Columns of *files* that follow libcarry's own: name, type, may be null, what it is.
 EXTRA_FILES = (
-    ("folder", pyarrow.string(), False, "what stands before the last slash of the name"),
+    ("folder", pyarrow.string(), False, "the part of the name before its last slash"),
     ("modified", _TIME, True, "when the capture was last changed, as its store says"),
     ("digest", pyarrow.string(), True, "of the content, as its store says or its ends show"),
     ("findings", pyarrow.uint64(), False, "bad and illegal checksums, those too that are not kept"),

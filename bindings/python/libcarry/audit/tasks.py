@@ -37,7 +37,7 @@ def gravity(file: str, status: str, named: bool = False) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all workers are told."""
+    """What all calls have in common."""
 
     out: str
     folder: str  # of the parts of this attempt

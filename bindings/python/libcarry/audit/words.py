@@ -163,8 +163,8 @@ def _escape(character: str) -> str:
 
 
 def pieces(shown: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a name without secrets, and for each whether it stands for something else, such
-    as \\x1b: then it must be marked, as a name may hold such text itself. Of long names, the middle
+    """The parts of a name without secrets, and for each whether it is an escape, such as
+    \\x1b: then it must be marked, as a name may hold such text itself. Of long names, the middle
     is left out."""
     if len(shown) > NAME_MAX:
         shown = shown[: NAME_MAX // 2] + LEFT_OUT + shown[-NAME_MAX // 2 :]
@@ -179,9 +179,9 @@ def plain(name: str) -> str:
     """A name for a terminal: in quotes, and with each backslash doubled, if it holds what must be
     escaped."""
     parts = [*pieces(without_secrets(name))]
-    if not any(stands for _, stands in parts):
+    if not any(escaped for _, escaped in parts):
         return name
-    return '"' + "".join(t if stands else t.replace("\\", "\\\\") for t, stands in parts) + '"'
+    return '"' + "".join(t if escaped else t.replace("\\", "\\\\") for t, escaped in parts) + '"'
 
 
 # --- SQL ---

@@ -24,7 +24,13 @@ pub mod ctypes {
     /// `void`, behind a pointer.
     pub use core::ffi::c_void;
 
-    /// `char`, signed as the ABI of each architecture has it.
+    /// `char`, unless the ABI of the architecture has it unsigned.
+    mod signed {
+        pub type c_char = i8;
+    }
+    pub use signed::*;
+
+    /// `char`, where it is unsigned: hides the other.
     #[cfg(any(
         target_arch = "aarch64",
         target_arch = "arm",
@@ -35,17 +41,6 @@ pub mod ctypes {
         target_arch = "s390x"
     ))]
     pub type c_char = u8;
-    /// `char`, signed as the ABI of each architecture has it.
-    #[cfg(not(any(
-        target_arch = "aarch64",
-        target_arch = "arm",
-        target_arch = "powerpc",
-        target_arch = "powerpc64",
-        target_arch = "riscv32",
-        target_arch = "riscv64",
-        target_arch = "s390x"
-    )))]
-    pub type c_char = i8;
     /// `int`.
     pub type c_int = i32;
     /// `unsigned int`.
