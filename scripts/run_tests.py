@@ -67,7 +67,7 @@ OF_ONE_BUILD = ["test_abi.py", "test_bench_languages.py", "test_bench_report.py"
 OF_ONE_BUILD += ["test_capture_mutants.py", "test_circles.py", "test_documented_commands.py"]
 OF_ONE_BUILD += ["test_documents.py", "test_howto_add.py", "test_howto_embed.py", "test_layers.py"]
 OF_ONE_BUILD += ["test_manual.py", "test_manual_functions.py", "test_models.py", "test_packages.py"]
-OF_ONE_BUILD += ["test_python_reference.py"]
+OF_ONE_BUILD += ["test_python_reference.py", "test_set_version.py"]
 OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tutorials.py"]
 # What sanitizers see nothing new in: tests that time code or boot kernels, and those of sites. The
 # reader of objects is under them in a fuzz target.

@@ -200,7 +200,7 @@ local carry = {
     SUMS_MAX = C.CARRY_PACKET_SUMS_MAX,
 }
 
--- The version of the library that runs: "0.1.0".
+-- The version of the library that runs, as "1.2.3".
 carry.version = ffi.string(C.carry_version_text())
 
 -- Of a status: "CARRY_ERROR_INVALID", and one line for people.

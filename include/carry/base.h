@@ -26,14 +26,14 @@
 
 /* The only definition of the version: the build, the tool and the packages read it here. */
 #define CARRY_VERSION_MAJOR 0
-#define CARRY_VERSION_MINOR 1
+#define CARRY_VERSION_MINOR 2
 #define CARRY_VERSION_PATCH 0
 
 #define CARRY_VERSION_QUOTE(major, minor, patch)   #major "." #minor "." #patch
 #define CARRY_VERSION_TEXT_OF(major, minor, patch) CARRY_VERSION_QUOTE(major, minor, patch)
 
 /*
- * The version of these headers: a number that grows with each version, and the text "0.1.0".
+ * The version of these headers: a number that grows with each version, and a text as "1.2.3".
  * CARRY_VERSION_OF(major, minor, patch) is the number of any version.
  */
 #define CARRY_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
@@ -98,7 +98,7 @@ CARRY_API const char *carry_error_text(int error);
 
 /*
  * The version of the running library, which may differ from that of the headers: a number to
- * compare with CARRY_VERSION or CARRY_VERSION_OF(0, 1, 0), and the text "0.1.0".
+ * compare with CARRY_VERSION or CARRY_VERSION_OF(0, 2, 0), and a text as "1.2.3".
  */
 CARRY_API unsigned carry_version(void);
 CARRY_API const char *carry_version_text(void);
