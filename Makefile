@@ -6,6 +6,9 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 STEPS   ?=
 QUICK   ?=
+TARGETS ?=
+CHECK   ?=
+HERE    ?=
 
 # Debian's own, for which python3-pytest is installed, before any other on the PATH.
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -35,6 +38,16 @@ wheel: packages-wheel
 	@mkdir -p $(BUILD)
 	@$(call quietly,$(PYTHON) scripts/make_wheel.py --to dist $(BUILD)/wheel)
 	@echo "Built" dist/*.whl
+
+.PHONY: dist
+dist:
+	@scripts/make_source dist
+	@echo "Built dist/libcarry-$$(scripts/version).tar.xz"
+
+# All that users get, by the targets that TARGETS names, or all of them, in a bare Debian.
+.PHONY: release
+release:
+	@$(PYTHON) scripts/make_release.py $(if $(CHECK),--check) $(if $(HERE),--here) $(TARGETS)
 
 .PHONY: demo
 demo: packages-build
@@ -125,6 +138,9 @@ help:
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
 	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
 	@echo "make wheel     installs what is missing, makes wheels for Python, in dist/"
+	@echo "make dist      packs the source archive, in dist/"
+	@echo "make release   makes all that users get, in a bare Debian, in dist/ (TARGETS='dist wheel'"
+	@echo "               some of it, HERE=1 in this system, CHECK=1 twice, and compares)"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

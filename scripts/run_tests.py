@@ -33,6 +33,8 @@ RUFF = "ruff==0.17.6"
 BINDING_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "ipykernel==7.4.0", "mypy==2.4.1"]
 BINDING_TOOLS += ["nbclient==0.11.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1"]
 BINDING_TOOLS += ["tqdm==4.64.1", "typing_extensions==4.16.0"]
+# What reads the lists of what a release consists of.
+RELEASE_TOOLS = ["spdx-tools==0.8.5"]
 # Engines that audit archives, what reads their tables, and a store for them to read.
 AUDIT_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "moto[server]==5.2.5", "pandas==3.1.1"]
 AUDIT_TOOLS += ["polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[client,data]==2.60.0"]
@@ -638,6 +640,37 @@ def wheel(log: Log) -> None:
     python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
 
 
+def present_commit() -> str:
+    """The newest commit, or one with what has changed since, which no branch gets."""
+    for command in (["git", "stash", "create"], ["git", "rev-parse", "HEAD"]):
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        if commit := done.stdout.strip():
+            return commit
+    raise StepError("Git names no commit")
+
+
+def release(log: Log) -> None:
+    """The source archive, and what is built from it twice; the lists and files beside it."""
+    folder = BUILDS / "release"
+    if not (ROOT / ".git").exists():
+        log.skip(1, "what is released: this is no clone")
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    commit = present_commit()
+    (folder / "commit").write_text(commit)
+    log.run("scripts/make_source", folder / "dist", commit)
+    log.run("tar", "-C", folder, "-xf", *(folder / "dist").iterdir())
+    (source,) = folder.glob("libcarry-*")
+    if shutil.which("reprotest"):
+        log.run("scripts/check_reproducible.py", source, folder / "builds")
+        log.counts.passed += 1
+    else:
+        log.skip(1, "building library and tool twice: reprotest is not installed")
+    python = python_with(log, "release-python", RELEASE_TOOLS, "a second opinion on SPDX")
+    python_tests(log, folder, {"CARRY_RELEASE": str(folder)}, tests="release", python=python)
+
+
 def docs(log: Log) -> None:
     """The manual as a site, and each link of it in a browser."""
     folder = BUILDS / "docs"
@@ -761,6 +794,7 @@ STEPS = [
     Step("strangers", "programs of strangers, by installed files alone", strangers),
     Step("wheel", "wheels for Python, in systems with little else", wheel),
     Step("crate", "the crates for Rust, as they are packed", crate),
+    Step("release", "the source archive, what it makes twice, files for others", release),
     Step("docs", "the manual's site, in a browser that follows each link", docs),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What a release consists of, and what of others is in it: two tables."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Component:
+    """A library of others, as Debian has it."""
+
+    name: str
+    package: str  # Debian's, whose version and homepage are those that are named
+    licence: str  # as SPDX writes it
+    meson: tuple[str, ...]  # as meson.build asks for it
+
+
+PUBLIC_DOMAIN = "LicenseRef-liblzma-public-domain"
+COMPONENTS = [
+    Component("asmjit", "libasmjit-dev", "Zlib", ("asmjit",)),
+    Component("bzip2", "libbz2-dev", "bzip2-1.0.6", ("bzip2", "bz2")),
+    Component("CPython", "python3-dev", "Python-2.0.1", ("python",)),
+    Component(
+        "elfutils", "libdw-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later", ("libdw", "libelf")
+    ),
+    Component("glibc", "libc6-dev", "LGPL-2.1-or-later", ("dl", "m", "threads")),
+    Component("jansson", "libjansson-dev", "MIT", ("jansson",)),
+    Component("liblzma", "liblzma-dev", PUBLIC_DOMAIN, ("liblzma", "lzma")),
+    Component("libpcap", "libpcap-dev", "BSD-3-Clause", ("pcap",)),
+    Component(
+        "libstdc++", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1", ("stdc++",)
+    ),
+    Component("lz4", "liblz4-dev", "BSD-2-Clause", ("liblz4", "lz4")),
+    Component("zlib", "zlib1g-dev", "Zlib", ("zlib", "z")),
+    Component("zstd", "libzstd-dev", "BSD-3-Clause OR GPL-2.0-only", ("libzstd", "zstd")),
+    Component("Zydis", "libzydis-dev", "MIT", ("zydis", "Zydis")),
+]
+UNPACKERS = ("bzip2", "liblzma", "lz4", "zlib", "zstd")
+TOOL = ("jansson", *UNPACKERS)
+ALL_OF_TOOL = ("elfutils", "Zydis", *TOOL)
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """Files of one kind, and which components they have in them, or need beside them."""
+
+    target: str  # of make
+    pattern: str  # of the files' names
+    what: str
+    holds: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+ARTEFACTS = [
+    Artefact("dist", "libcarry-{version}.tar.xz", "source archive"),
+    Artefact(
+        "deb",
+        "deb/*_{version}[-~]*.deb",
+        "Debian package",
+        holds=("asmjit", "libstdc++"),
+        needs=(*ALL_OF_TOOL, "CPython", "glibc", "libpcap"),
+    ),
+    Artefact("deb", "deb/*_{version}[-~]*.dsc", "source of the Debian packages"),
+    Artefact("deb", "deb/*_{version}[-~.]*.tar.xz", "source of the Debian packages"),
+    Artefact(
+        "static",
+        "carry-{version}-linux-*",
+        "the command as one program",
+        holds=(*ALL_OF_TOOL, "asmjit", "glibc", "libpcap", "libstdc++"),
+    ),
+    Artefact("crates", "libcarry-sys-{version}.crate", "crate for Rust", needs=UNPACKERS),
+    Artefact("crates", "libcarry-{version}.crate", "crate for Rust"),
+    Artefact(
+        "wheel",
+        "libcarry-{version}-*.whl",
+        "wheel for Python",
+        holds=TOOL,
+        needs=("CPython", "glibc", "libpcap"),
+    ),
+]
+
+
+class ReleaseError(Exception):
+    """A release cannot be made; the message says why."""
+
+
+def said(*command: str | Path) -> str:
+    """What a command prints."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise ReleaseError(lines[-1] if lines else f"{command[0]}: status {done.returncode}")
+    return done.stdout.strip()
+
+
+def version() -> str:
+    return said(ROOT / "scripts/version")
+
+
+def found(folder: Path) -> Iterator[tuple[Artefact, Path]]:
+    """The artefacts in a folder, by name within the order of the table."""
+    for artefact in ARTEFACTS:
+        for path in sorted(folder.glob(artefact.pattern.format(version=version()))):
+            yield artefact, path
+
+
+def asked_for() -> set[str]:
+    """The libraries that the build asks for, as its files name them."""
+    files = [
+        path
+        for top in ("src", "jit", "capture", "bindings", "tools")
+        for path in (ROOT / top).rglob("meson.build")
+    ]
+    call = re.compile(r"(?<![a-z_])(?:dependency|find_library)\('([^']+)'")
+    names = {name for path in files for name in call.findall(path.read_text())}
+    if any("python.dependency(" in path.read_text() for path in files):
+        names.add("python")
+    rows = (ROOT / "capture/unpackers.def").read_text()
+    for row in re.findall(r"^CARRY_UNPACKER\(\w+, (\w+), (\w+)", rows, re.MULTILINE):
+        names.update(row)
+    return names

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes all that users get, from a clean clone in a bare Debian: what `make release` runs.
+
+usage: make_release.py [--check] [--here] [--to DIST] [TARGET...]
+
+DIST (dist) gets what artefacts.py lists, or what some of its targets make; an SPDX document that
+lists it, and SHA256SUMS. --check makes everything twice, in two folders, and compares. --here
+makes it in this system. What is said on the way is in build/release/.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import artefacts
+import make_sbom
+from artefacts import ARTEFACTS, ROOT, ReleaseError, said
+
+WORK = ROOT / "build/release"
+TARGETS = list(dict.fromkeys(artefact.target for artefact in ARTEFACTS))
+SUMS = "SHA256SUMS"
+# What a bare Debian needs before the Makefile brings the rest.
+FIRST = "ca-certificates git make mmdebstrap python3 xz-utils"
+# What this machine trusts, which pip and cargo are to trust there too.
+TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
+# The folders of the first and the second time, and how umask and time zone differ.
+PLACES = [("libcarry", "umask 022"), ("another/longer/name", "umask 027; export TZ=Asia/Kolkata")]
+
+
+def guard() -> None:
+    """Refuses what could not be made again: changed files, or a version that News lack."""
+    if changed := said("git", "status", "--porcelain"):
+        raise ReleaseError(f"not committed: {changed.splitlines()[0].strip()}")
+    said(ROOT / "scripts/set_version.py", "--check")
+
+
+def step(name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> None:
+    """Runs a command, with a line on it; its output goes to a file, whose end an error shows."""
+    print(f"{name:<10} ", end="", flush=True)
+    WORK.mkdir(parents=True, exist_ok=True)
+    log = WORK / f"{name}.log"
+    start = time.monotonic()
+    with log.open("w") as output:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=os.environ | dict(env or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    print(
+        f"{'FAILED' if done.returncode else 'ok':<6} {time.monotonic() - start:4.0f} s", flush=True
+    )
+    if done.returncode:
+        print("".join(f"    {line}\n" for line in log.read_text().splitlines()[-20:]), end="")
+        raise ReleaseError(f"make {name} failed: {log}")
+
+
+def checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def made(dist: Path, targets: Sequence[str]) -> list[Path]:
+    """The files of these targets, of which none may be missing."""
+    found = [(artefact, path) for artefact, path in artefacts.found(dist)]
+    for artefact in ARTEFACTS:
+        if artefact.target in targets and artefact not in [one for one, _ in found]:
+            name = artefact.pattern.format(version=artefacts.version())
+            raise ReleaseError(f"make {artefact.target} made no {name}")
+    return [path for artefact, path in found if artefact.target in targets]
+
+
+def write_sums(dist: Path, paths: Sequence[Path]) -> None:
+    lines = sorted((str(path.relative_to(dist)), checksum(path)) for path in paths)
+    (dist / SUMS).write_text("".join(f"{value}  {name}\n" for name, value in lines))
+
+
+def make_here(dist: Path, targets: Sequence[str]) -> None:
+    """In this system, which must be one that a release may depend on."""
+    own = ROOT / "dist"
+    shutil.rmtree(own, ignore_errors=True)
+    step("packages", ["make", "packages-build"])
+    time_of_commit = {"SOURCE_DATE_EPOCH": said("git", "log", "-1", "--format=%ct")}
+    for target in targets:
+        step(target, ["make", "--no-print-directory", target], time_of_commit)
+    paths = made(own, targets)
+    write_sums(own, [*paths, make_sbom.write(own)])
+    if dist != own:
+        shutil.copytree(own, dist, dirs_exist_ok=True)
+
+
+def make_in_root(place: int, dist: Path, targets: Sequence[str]) -> None:
+    """In a bare Debian, from a clone."""
+    name, settings = PLACES[place]
+    folder = WORK / f"root-{place}"
+    shutil.rmtree(folder, ignore_errors=True)
+    said("git", "clone", "--quiet", "--no-hardlinks", ROOT, folder / name)
+    lines = [
+        "set -e",
+        f"apt-get -q -y install --no-install-recommends {FIRST} >/dev/null",
+        f"! [ -e trusted ] || cp trusted {TRUSTED}",
+        settings,
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'",
+        f"cd {name}",
+        f"exec scripts/make_release.py --here --to /work/out {' '.join(targets)}",
+    ]
+    if TRUSTED.is_file():
+        shutil.copy(TRUSTED, folder / "trusted")
+    (folder / "make").write_text("\n".join(lines) + "\n")
+    done = subprocess.run([ROOT / "scripts/in_root", folder, "sh", "make"])
+    if done.returncode:
+        raise ReleaseError("the release was not made in a bare Debian")
+    shutil.rmtree(dist, ignore_errors=True)
+    shutil.copytree(folder / "out", dist)
+
+
+def compare(first: Path, second: Path) -> None:
+    """Both have the same files of the same bytes; diffoscope, where it is, says what differs."""
+    names = sorted({str(path.relative_to(top)) for top in (first, second) for path in files(top)})
+    different = [
+        name
+        for name in names
+        if not ((first / name).is_file() and (second / name).is_file())
+        or checksum(first / name) != checksum(second / name)
+    ]
+    for name in different:
+        report = WORK / f"{Path(name).name}.diffoscope"
+        if shutil.which("diffoscope"):
+            both = (first / name, second / name)
+            subprocess.run(["diffoscope", "--text", report, *both], capture_output=True)
+        print(f"    differs: {name} ({report if report.is_file() else 'no diffoscope here'})")
+    if different:
+        raise ReleaseError(f"{len(different)} of {len(names)} files differ when made again")
+    print(f"{len(names)} files, the same both times")
+
+
+def files(top: Path) -> list[Path]:
+    """Those of a release; what dpkg records about a build differs from the next."""
+    names = (path for path in top.rglob("*") if path.is_file())
+    return [path for path in names if path.suffix not in (".buildinfo", ".changes")]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--here", action="store_true")
+    parser.add_argument("--to", type=Path, default=ROOT / "dist")
+    parser.add_argument("target", nargs="*")
+    given = parser.parse_args()
+    if unknown := set(given.target) - set(TARGETS):
+        parser.error(f"unknown targets: {' '.join(sorted(unknown))}; there are {' '.join(TARGETS)}")
+    return given
+
+
+def main() -> int:
+    given = arguments()
+    dist, targets = (
+        given.to.resolve(),
+        [t for t in TARGETS if t in given.target or not given.target],
+    )
+    try:
+        guard()
+        if given.here:
+            make_here(dist, targets)
+        else:
+            make_in_root(0, dist, targets)
+            if given.check:
+                make_in_root(1, WORK / "again", targets)
+                compare(dist, WORK / "again")
+    except (OSError, ReleaseError) as error:
+        print(f"make_release.py: {error}", file=sys.stderr)
+        return 1
+    if dist == ROOT / "dist":
+        print(f"Made {len(files(dist))} files in {dist}; to check them: sha256sum --check {SUMS}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The source archive, and what is built from it without Git."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE, git, say
+
+VERSION = say(SOURCE / "scripts/version")[1].strip()
+NAME = f"libcarry-{VERSION}.tar.xz"
+MINIMAL = ".git*", "scripts/make_source", "scripts/version", "include/carry/base.h"
+
+
+def test_the_same_elsewhere(release: Path, tmp_path: Path) -> None:
+    """Another clone, umask, time zone, locale, and what a user has set for Git and for xz."""
+    commit = (release / "commit").read_text()
+    clone, dist = tmp_path / "a clone", tmp_path / "a dist"
+    git(tmp_path, "clone", "--quiet", "--no-checkout", SOURCE, clone)
+    git(clone, "fetch", "--quiet", SOURCE, commit)
+    git(clone, "checkout", "--quiet", commit)
+    git(clone, "config", "tar.umask", "0077")
+    git(clone, "config", "core.autocrlf", "true")
+    own = {"TZ": "Asia/Kolkata", "LC_ALL": "C", "XZ_OPT": "-9", "XZ_DEFAULTS": "--check=none"}
+    command = 'umask 077; exec scripts/make_source "$1" "$2"'
+    said = say("sh", "-c", command, "sh", dist, commit, folder=clone, env=own)
+    assert said == (0, "", "")
+    assert [path.name for path in dist.iterdir()] == [NAME]
+    assert (dist / NAME).read_bytes() == (release / "dist" / NAME).read_bytes()
+
+
+def test_holds_what_the_commit_has(release: Path) -> None:
+    commit = (release / "commit").read_text()
+    wanted = set(git(SOURCE, "ls-tree", "-r", "--name-only", "-z", commit).split("\0")) - {""}
+    seconds = int(git(SOURCE, "show", "-s", "--format=%ct", commit))
+    top = f"libcarry-{VERSION}/"
+    with tarfile.open(release / "dist" / NAME) as archive:
+        members = archive.getmembers()
+    names = [member.name for member in members if not member.isdir()]
+    assert {name.removeprefix(top) for name in names} == wanted
+    assert len(names) == len(set(names))
+    for member in members:
+        assert member.name.startswith(top.rstrip("/"))
+        assert (member.mtime, member.uid, member.gid) == (seconds, 0, 0)
+        assert member.issym() or member.mode & 0o7777 in (0o644, 0o755, 0o775), member.name
+
+
+def test_builds_without_git(release: Path) -> None:
+    """The tool of the first of the builds that are compared."""
+    if not (release / "builds").is_dir():
+        pytest.skip("no reprotest")
+    root = release / "builds/control/source-root/root/usr"
+    (libraries,) = [path.parent for path in root.glob("lib/**/libcarry.so.0")]
+    own = {"LD_LIBRARY_PATH": str(libraries)}
+    status, said, _ = say(root / "bin/carry", "--version", env=own)
+    lines = [line.split() for line in said.splitlines()]
+    assert (status, lines[0]) == (0, ["carry", VERSION])
+    assert lines[1] == ["Commit", (release / "commit").read_text()]
+    status, said, _ = say(root / "bin/carry", "check", SOURCE / "examples/offload.pcapng", env=own)
+    assert (status, said.splitlines()[-1]) == (0, "clean, 4 left to transmit offload")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A project of the script and what it needs."""
+    folder = tmp_path / "clone"
+    for path in (found for pattern in MINIMAL for found in SOURCE.glob(pattern)):
+        if path.is_file():
+            (folder / path.relative_to(SOURCE)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, folder / path.relative_to(SOURCE))
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message=first")
+    return folder
+
+
+def test_refuses_what_is_not_committed(clone: Path, tmp_path: Path) -> None:
+    make = [clone / "scripts/make_source", tmp_path / "dist"]
+    assert say(*make) == (0, "", "")
+    (clone / "new").write_text("")
+    assert say(*make) == (1, "", "make_source: not committed: ?? new\n")
+    shutil.rmtree(clone / ".git")
+    assert say(*make) == (1, "", "make_source: this is no clone, so no commit is known\n")
+    assert [path.name for path in (tmp_path / "dist").iterdir()] == [NAME]
+
+
+def test_a_commit_that_is_not_there(clone: Path, tmp_path: Path) -> None:
+    status, _, said = say(clone / "scripts/make_source", tmp_path / "dist", "no-such-commit")
+    assert status != 0 and "no-such-commit" in said
+    assert not list((tmp_path / "dist").iterdir())
