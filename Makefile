@@ -39,6 +39,13 @@ wheel: packages-wheel
 	@$(call quietly,$(PYTHON) scripts/make_wheel.py --to dist $(BUILD)/wheel)
 	@echo "Built" dist/*.whl
 
+# For the release of Debian that this machine has.
+.PHONY: deb
+deb: packages-deb
+	@mkdir -p $(BUILD)
+	@$(call quietly,scripts/make_deb $(BUILD)/deb dist/deb)
+	@echo "Built" $$(ls dist/deb/*.deb | grep -v dbgsym)
+
 .PHONY: dist
 dist:
 	@scripts/make_source dist
@@ -113,7 +120,7 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-package_sets = $(addprefix packages-,build docs test bench models wheel)
+package_sets = $(addprefix packages-,build deb docs test bench models wheel)
 .PHONY: $(package_sets)
 $(package_sets): packages-%:
 	@scripts/packages $*
@@ -141,6 +148,7 @@ help:
 	@echo "make dist      packs the source archive, in dist/"
 	@echo "make release   makes all that users get, in a bare Debian, in dist/ (TARGETS='dist wheel'"
 	@echo "               some of it, HERE=1 in this system, CHECK=1 twice, and compares)"
+	@echo "make deb       installs what is missing, makes packages for this Debian, in dist/deb/"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

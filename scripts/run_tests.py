@@ -671,6 +671,23 @@ def release(log: Log) -> None:
     python_tests(log, folder, {"CARRY_RELEASE": str(folder)}, tests="release", python=python)
 
 
+def deb(log: Log) -> None:
+    """Debian packages, as `make deb` makes them. Other steps run the tests that Debian's build does."""
+    try:
+        log.run("scripts/in_root", "--check")
+    except StepError as error:
+        log.skip(1, f"Debian packages: {error}")
+        return
+    folder = BUILDS / "deb"
+    dist = folder / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    options = {"DEB_BUILD_OPTIONS": "nocheck noautodbgsym"}
+    log.run("scripts/make_deb", folder / "work", dist, env=options)
+    log.counts.passed += 1
+    log.run("scripts/check_deb", folder / "work", dist)
+    log.counts.passed += log.path.read_text().count("\n--- ")
+
+
 def docs(log: Log) -> None:
     """The manual as a site, and each link of it in a browser."""
     folder = BUILDS / "docs"
@@ -794,6 +811,7 @@ STEPS = [
     Step("strangers", "programs of strangers, by installed files alone", strangers),
     Step("wheel", "wheels for Python, in systems with little else", wheel),
     Step("crate", "the crates for Rust, as they are packed", crate),
+    Step("deb", "Debian packages: made, installed, used, upgraded, removed", deb),
     Step("release", "the source archive, what it makes twice, files for others", release),
     Step("docs", "the manual's site, in a browser that follows each link", docs),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),

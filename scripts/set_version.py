@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # What tools read as it stands, and so cannot ask scripts/version: {abi} is for all releases that
-# keep the ABI.
+# keep the ABI, {next} for the first that does not.
 PLACES = [
     ("include/carry/base.h", "#define CARRY_VERSION_MAJOR {major}"),
     ("include/carry/base.h", "#define CARRY_VERSION_MINOR {minor}"),
@@ -25,11 +25,17 @@ PLACES = [
     ("bindings/rust/libcarry/Cargo.toml", 'libcarry-sys = { version = "{version}"'),
     ("bindings/rust/peers/Cargo.toml", '\nversion = "{version}"'),
     ("docs/explanation/architecture.md", "`LIBCARRY_{abi}` in releases {abi}.x"),
+    *(
+        (f"packaging/debian/{library}0.symbols", form)
+        for library in ("libcarry", "libcarry-capture", "libcarry-jit")
+        for form in ("(<< {next}~)", "_{abi} {abi}")
+    ),
     ("NEWS.md", "newest first.\n\n## {version}, "),
 ]
 FIELDS = {
     "version": r"\d+\.\d+\.\d+",
     "abi": r"\d+(?:\.\d+)?",
+    "next": r"\d+(?:\.\d+)?",
     "major": r"\d+",
     "minor": r"\d+",
     "patch": r"\d+",
@@ -40,7 +46,9 @@ UNRELEASED = "not yet released"
 def fields(version: str) -> dict[str, str]:
     major, minor, patch = version.split(".")
     abi = f"0.{minor}" if major == "0" else major  # as src/meson.build has it
-    return {"version": version, "abi": abi, "major": major, "minor": minor, "patch": patch}
+    following = f"0.{int(minor) + 1}" if major == "0" else f"{int(major) + 1}"
+    numbers = {"major": major, "minor": minor, "patch": patch}
+    return {"version": version, "abi": abi, "next": following, **numbers}
 
 
 def stated(form: str, values: dict[str, str]) -> str:
