@@ -61,6 +61,7 @@ static bool copy(struct trial *trial, unsigned char *to, const unsigned char *fr
     trial->size = size;
     trial->from = from;
     trial->to = to;
+    trial->verdict.calls++;
     if (trial->copier.copy)
         trial->copier.copy(to, from, size);
     else if (trial->copier.attempt(to, from, size) != 0)

@@ -6,14 +6,17 @@
 #ifndef CARRY_TESTS_CHECK_COPIES_H
 #define CARRY_TESTS_CHECK_COPIES_H
 
-#include "copy/copy.h"
+#include <stddef.h>
+
+#include <carry/copy.h>
+
 #include "harness/effort.h"
 #include "harness/verdict.h"
 
-/* One of both. */
+/* One of both: the second returns the bytes left. */
 struct copier {
     carry_copy_fn *copy;
-    carry_copy_try_fn *attempt;
+    size_t (*attempt)(void *dst, const void *src, size_t size);
 };
 
 typedef struct verdict copies_check(struct copier copier, const struct effort *effort);

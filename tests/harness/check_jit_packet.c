@@ -26,6 +26,7 @@ static struct carry_frame view(const struct trial *trial, uint32_t captured, uin
 
 static void expect_agreement(struct trial *trial, const struct carry_frame *frame, size_t capacity,
                              const char *what, uint32_t number) {
+    trial->verdict.calls++;
     if (trial->verdict.ok &&
         !jit_packet_agrees(trial->spec, trial->function, frame, capacity, &trial->known))
         verdict_fail(&trial->verdict, "%s %u: %u of %u bytes, room for %zu", what, number,

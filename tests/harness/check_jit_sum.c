@@ -134,6 +134,7 @@ static bool call_at(struct trial *trial, size_t pattern, enum place place, size_
     trial->from = (uintptr_t)from % 64;
     trial->to = (uintptr_t)to % 64;
     trial->seed = seed;
+    trial->verdict.calls++;
     if (trial->spec->flags & CARRY_JIT_COPY)
         return copy_gives(trial, to, from);
     return sum_gives(trial, from);

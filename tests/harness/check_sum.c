@@ -38,6 +38,7 @@ static void note_call(struct trial *trial, const void *data, size_t size, uint32
     trial->data = data;
     trial->size = size;
     trial->seed = seed;
+    trial->verdict.calls++;
 }
 
 static bool judge(struct trial *trial, uint32_t result, uint32_t wanted) {
@@ -162,10 +163,16 @@ struct verdict check_carries(const struct oracle_kind *oracle, carry_sum_fn *sum
     return run(oracle, sum, effort, try_carries);
 }
 
+/* The largest size of those that are picked: an oracle goes over each byte. */
+static size_t sampled_max(const struct trial *trial) {
+    return trial->effort->largest_run < SAMPLED_MAX ? (size_t)trial->effort->largest_run
+                                                    : SAMPLED_MAX;
+}
+
 static void try_sampled(void *argument) {
     struct trial *trial = argument;
     for (size_t i = 0; i < PATTERN_COUNT; i++)
-        if (!grow(trial, &patterns[i], rng_below(OFFSET_COUNT), DENSE_MAX, SAMPLED_MAX))
+        if (!grow(trial, &patterns[i], rng_below(OFFSET_COUNT), DENSE_MAX, sampled_max(trial)))
             return;
 }
 
@@ -254,7 +261,7 @@ static void try_edges(void *argument) {
         guard = guard_open(SAMPLED_MAX);
     trial->pattern = "random data";
     rng_fill(guard.start, (size_t)(guard.end - guard.start));
-    for (size_t size = 0; size <= SAMPLED_MAX; size = effort_next_size(trial->effort, size))
+    for (size_t size = 0; size <= sampled_max(trial); size = effort_next_size(trial->effort, size))
         if (!edges_give(trial, &guard, size))
             return;
 }

@@ -14,7 +14,7 @@ struct effort {
     size_t dense_size;    /* below it every size is tried, above it some */
     size_t stride;        /* of loops over alignments: 1 for all */
     size_t rounds;        /* of tests on random input */
-    uint64_t largest_run; /* bytes summed in one call */
+    uint64_t largest_run; /* bytes summed in one call, at most */
 };
 
 extern const struct effort effort_short;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/guard.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "harness/bail.h"
 
 static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -18,10 +18,8 @@ struct guard guard_open(size_t capacity) {
     size_t page = page_size();
     size_t size = round_up(capacity ? capacity : 1, page);
     unsigned char *map = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED || mprotect(map + page, size, PROT_READ | PROT_WRITE)) {
-        printf("Bail out! no memory for guard pages\n");
-        exit(1);
-    }
+    if (map == MAP_FAILED || mprotect(map + page, size, PROT_READ | PROT_WRITE))
+        bail_out("no memory for guard pages");
     return (struct guard){map + page, map + page + size};
 }
 

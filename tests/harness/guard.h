@@ -14,7 +14,7 @@ struct guard {
     unsigned char *end;   /* the page after it is forbidden */
 };
 
-/* At least `capacity` bytes, all 0. Ends the test with a TAP "Bail out!" if there is no memory. */
+/* At least `capacity` bytes, all 0. Calls bail_out() if there is no memory. */
 struct guard guard_open(size_t capacity);
 void guard_close(struct guard *guard);
 

@@ -4,10 +4,12 @@
 #define CARRY_TESTS_VERDICT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct verdict {
     bool ok;
     char text[240]; /* the first thing that was wrong; "" if nothing was */
+    uint64_t calls; /* of what was checked, as far as the check counts them */
 };
 
 /* Adds to the text and makes the verdict a failure. Returns false. */
