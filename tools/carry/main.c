@@ -2,7 +2,6 @@
 /* The front door of `carry`: finds the subcommand, and sees that its output arrived. */
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/command.h"
+#include "common/start.h"
 #include "version.h"
 
 static const struct command {
@@ -129,7 +129,7 @@ static bool hold_standard_descriptors(void) {
 }
 
 int main(int argc, char **argv) {
-    setlocale(LC_CTYPE, "");
+    start_prepare();
     if (!hold_standard_descriptors())
         return command_error("/dev/null: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write like any other */

@@ -2,31 +2,14 @@
 #define _GNU_SOURCE
 #include "common/filter.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * libpcap is loaded when there is a filter: with the libraries that it brings along, every command
- * would take a third longer to start (on Debian 12, among them libdbus and libsystemd).
- */
-static const char *const libraries[] = {"libpcap.so.0.8", "libpcap.so.1"}; /* Debian; elsewhere */
+#include "common/libpcap.h"
 
 #define TOO_MANY_LINKS "there are too many link types"
-
-#define PCAP_FUNCTIONS(F)                                                                          \
-    F(pcap_fopen_offline)                                                                          \
-    F(pcap_lib_version)                                                                            \
-    F(pcap_compile) F(pcap_geterr) F(pcap_close) F(pcap_freecode) F(pcap_offline_filter)
-
-struct library {
-#define MEMBER(name) __typeof__(name) *name;
-    PCAP_FUNCTIONS(MEMBER)
-#undef MEMBER
-};
 
 struct link {
     uint32_t linktype;
@@ -37,33 +20,19 @@ struct link {
 };
 
 struct filter {
-    struct library library;
+    struct libpcap libpcap;
     char *expression;
     struct link links[FILTER_LINKS_MAX];
     unsigned used;
     uint64_t others; /* packets of link types beyond these, likewise */
 };
 
-/* False, with what is wrong in dlerror(). */
-static bool load(struct library *library) {
-    void *handle = NULL;
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !handle; i++)
-        handle = dlopen(libraries[i], RTLD_NOW);
-    bool all = handle;
-#define FIND(name)                                                                                 \
-    library->name = all ? (__typeof__(name) *)(uintptr_t)dlsym(handle, #name) : NULL;              \
-    all &= library->name != NULL;
-    PCAP_FUNCTIONS(FIND)
-#undef FIND
-    return all;
-}
-
 /*
  * Opens a capture without packets. So libpcap finds its own number for the link type (LINKTYPE_RAW
  * is 101, its DLT_RAW 12 or 14), and refuses what only a live interface knows, such as "inbound":
  * for the handle of pcap_open_dead(), it makes a program that loads what no file has.
  */
-static pcap_t *open_empty(const struct library *library, uint32_t linktype,
+static pcap_t *open_empty(const struct libpcap *libpcap, uint32_t linktype,
                           char problem[PCAP_ERRBUF_SIZE]) {
     struct {
         uint32_t magic;
@@ -71,7 +40,7 @@ static pcap_t *open_empty(const struct library *library, uint32_t linktype,
         uint32_t zone, accuracy, snaplen, linktype;
     } head = {0xa1b2c3d4, 2, 4, 0, 0, 262144, linktype};
     FILE *stream = fmemopen(&head, sizeof head, "r");
-    pcap_t *pcap = stream ? library->pcap_fopen_offline(stream, problem) : NULL;
+    pcap_t *pcap = stream ? libpcap->pcap_fopen_offline(stream, problem) : NULL;
     if (!stream)
         snprintf(problem, PCAP_ERRBUF_SIZE, "%s", strerror(errno));
     else if (!pcap)
@@ -85,16 +54,16 @@ static void set_problem(struct link *link, const char *problem) {
 }
 
 static void compile(const struct filter *filter, struct link *link, uint32_t linktype) {
-    const struct library *library = &filter->library;
+    const struct libpcap *libpcap = &filter->libpcap;
     char problem[PCAP_ERRBUF_SIZE] = "";
-    pcap_t *pcap = open_empty(library, linktype, problem);
+    pcap_t *pcap = open_empty(libpcap, linktype, problem);
     *link = (struct link){.linktype = linktype};
-    link->is_compiled = pcap && library->pcap_compile(pcap, &link->program, filter->expression, 1,
+    link->is_compiled = pcap && libpcap->pcap_compile(pcap, &link->program, filter->expression, 1,
                                                       PCAP_NETMASK_UNKNOWN) == 0;
     if (!link->is_compiled)
-        set_problem(link, pcap ? library->pcap_geterr(pcap) : problem);
+        set_problem(link, pcap ? libpcap->pcap_geterr(pcap) : problem);
     if (pcap)
-        library->pcap_close(pcap);
+        libpcap->pcap_close(pcap);
 }
 
 /* NULL if there are too many. */
@@ -127,8 +96,9 @@ static bool open_filter(struct filter *filter, const char *expression,
     snprintf(problem, FILTER_PROBLEM_SIZE, "%s", strerror(ENOMEM));
     if (!filter->expression)
         return false;
-    if (!load(&filter->library)) {
-        snprintf(problem, FILTER_PROBLEM_SIZE, "libpcap cannot be loaded: %s", dlerror());
+    const char *reason;
+    if (!libpcap_load(&filter->libpcap, &reason)) {
+        snprintf(problem, FILTER_PROBLEM_SIZE, "libpcap cannot be loaded: %s", reason);
         return false;
     }
     if (has_meaning(filter))
@@ -139,8 +109,9 @@ static bool open_filter(struct filter *filter, const char *expression,
 
 const char *filter_library(void) {
     static const char before[] = "libpcap version ";
-    struct library library;
-    const char *version = load(&library) ? library.pcap_lib_version() : NULL;
+    struct libpcap libpcap;
+    const char *reason;
+    const char *version = libpcap_load(&libpcap, &reason) ? libpcap.pcap_lib_version() : NULL;
     return version && strncmp(version, before, strlen(before)) == 0 ? version + strlen(before)
                                                                     : version;
 }
@@ -160,7 +131,7 @@ void filter_free(struct filter *filter) {
         return;
     for (unsigned i = 0; i < filter->used; i++)
         if (filter->links[i].is_compiled)
-            filter->library.pcap_freecode(&filter->links[i].program);
+            filter->libpcap.pcap_freecode(&filter->links[i].program);
     free(filter->expression);
     free(filter);
 }
@@ -178,7 +149,7 @@ const char *filter_problem(struct filter *filter, uint32_t linktype) {
 bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
                             const void *data, uint32_t captured, uint32_t wire) {
     const struct pcap_pkthdr sizes = {.caplen = captured, .len = wire};
-    return filter->library.pcap_offline_filter(program, &sizes, data);
+    return filter->libpcap.pcap_offline_filter(program, &sizes, data);
 }
 
 size_t filter_instructions(const struct bpf_program *program, const void **instructions) {

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* Where libpcap is missing. */
+#include "bench/capture_loop.h"
+
+int bench_capture_loop(const char *path) {
+    (void)path;
+    return BENCH_CAPTURE_MISSING;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <locale.h>
+#include <nss.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/start.h"
+
+/*
+ * By database, the services that glibc has inside: any other in nsswitch.conf(5) is a module that
+ * it loads. The first are for carry live, the others for filters.
+ */
+static const struct lookup {
+    const char *database, *services;
+} lookups[] = {
+    {"passwd", "files"},   {"group", "files"},     {"initgroups", "files"}, {"hosts", "files dns"},
+    {"networks", "files"}, {"protocols", "files"}, {"services", "files"},
+};
+
+static const char *locale_name(void) {
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value)
+            return value;
+    }
+    return "C";
+}
+
+void start_prepare(void) {
+    const char *name = locale_name();
+    const bool is_utf8 = strcasestr(name, ".UTF-8") || strcasestr(name, ".utf8");
+    setlocale(LC_CTYPE, is_utf8 ? "C.UTF-8" : "C"); /* both are inside glibc */
+    for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++)
+        __nss_configure_lookup(lookups[i].database, lookups[i].services);
+}
