@@ -33,8 +33,11 @@ OUTSIDE = ["bindings", "capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
-TOOL_LAYERS = [["common"], ["audit", "capture", "sites", "xstate"], ["live"], ["bench"]]
+TOOL_LAYERS = [["common"], ["audit", "capture", "selftest", "sites", "xstate"], ["live"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
+
+# The command that runs checks of the tests includes these headers of theirs.
+SELFTEST = [TOOL / "selftest", TOOL / "selftest.c"]
 
 # Folders of the command whose reports bindings show, too.
 FOR_BINDINGS = ["audit", "capture", "common"]
@@ -127,8 +130,16 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
     return None
 
 
+def is_of_checks(path: Path, name: str) -> bool:
+    """Does `carry selftest` include a header of the tests' checks?"""
+    own = path in SELFTEST or path.parent in SELFTEST
+    return own and name.startswith("harness/") and (ROOT / "tests" / name).is_file()
+
+
 def why_not_of_tool(path: Path, name: str) -> str | None:
     """For a file of the command, which includes others by their path from there."""
+    if is_of_checks(path, name):
+        return None
     made = (TOOL / f"{name}.in").is_file()
     if not (made or (TOOL / name).is_file()) or ".." in Path(name).parts:
         return f'"{name}" is not a path from {TOOL.relative_to(ROOT)}/'

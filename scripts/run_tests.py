@@ -71,9 +71,11 @@ OF_ONE_BUILD += ["test_documents.py", "test_howto_add.py", "test_howto_embed.py"
 OF_ONE_BUILD += ["test_manual.py", "test_manual_functions.py", "test_models.py", "test_packages.py"]
 OF_ONE_BUILD += ["test_python_reference.py", "test_set_version.py"]
 OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tutorials.py"]
-# What sanitizers see nothing new in: tests that time code or boot kernels, and those of sites. The
-# reader of objects is under them in a fuzz target.
-NOT_SANITIZED = ["test_bench.py", "test_bench_copy.py", "test_bench_ring0.py", "test_sites.py"]
+# What sanitizers see nothing new in: tests that time code or boot kernels, those of carry selftest,
+# whose checks the tests in C make, and those of sites: the reader of objects is under them in a
+# fuzz target.
+NOT_SANITIZED = ["test_bench.py", "test_bench_copy.py", "test_bench_ring0.py", "test_selftest.py"]
+NOT_SANITIZED += ["test_sites.py"]
 # Those that look at code as a compiler made it. All others run in GCC's build, and in that with
 # sanitizers, which Clang makes.
 OF_COMPILERS = ["test_contexts.py", "test_debugger.py", "test_faults.py", "test_jumps.py"]

@@ -44,6 +44,7 @@ PRINT = {
     "live": [["live", "-J", "--duration=1", "lo"]],
     "live_bad_only": [["live", "-bJ", "--duration=1", "lo"]],
     "cpu": [["cpu", "-J"]],
+    "selftest": [["selftest", "-J"]],
     "sites": [["sites", "-J", "TOOL"], ["sites", "-c", "-J", "TOOL"]],
     "bench_kernels": [
         ["bench", "sum", "-J", *ONE],

@@ -11,7 +11,7 @@ import pytest
 from conftest import CLEAN, ERROR, SOURCE, Run
 
 COMMANDS = [
-    *("check", "fix", "explain", "live", "cpu", "sites"),
+    *("check", "fix", "explain", "live", "cpu", "selftest", "sites"),
     *(f"bench {name}" for name in ("sum", "crc", "copy", "capture", "patch", "hook", "xstate")),
     *("bench live", "bench ring0", "bench jit"),
     *(f"xstate {name}" for name in ("layout", "cost", "who", "prof", "leavers")),

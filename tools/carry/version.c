@@ -54,6 +54,10 @@ static void print_kernels(void) {
     text_print_field("Kernels", list);
 }
 
+const char *version_commit(void) {
+    return BUILD_COMMIT;
+}
+
 void version_print(void) {
     printf("carry %s\n", carry_version_text());
     text_print_field("Commit", BUILD_COMMIT);

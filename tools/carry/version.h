@@ -8,4 +8,7 @@
  */
 void version_print(void);
 
+/* The commit that the tool was built from. */
+const char *version_commit(void);
+
 #endif

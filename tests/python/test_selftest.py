@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""`carry selftest`: the library is right, and each broken one is found wrong, and where."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BAD, CLEAN, ERROR, SOURCE, Run, in_terminal
+from schemas import conforming
+
+# What is broken in tests/broken/library.c, as far as one run can show it apart: the function and
+# variant that are wrong, and why.
+BROKEN: list[dict[str, tuple[str, str | None, str]]] = [
+    {
+        "sum": ("sum", "generic", r"(values|carries): folds to"),
+        "sum_copy": ("sum_copy", "generic", r"alignments: writes outside the target"),
+        "crc32c": ("crc32c", "generic", r"values: folds to"),
+        "copy": ("copy", "generic", r"values: copies wrongly"),
+        "check": ("packet", "check", r"damage is not found: (TCP|UDP) over IPv[46], \d+ bytes"),
+        "fill": ("packet", "fill", r"sums are filled in wrongly"),
+        "version": ("library", "version", r"the library is .*, the tool "),
+    },
+    {
+        "sum edges": ("sum", "generic", r"values: reads past the end"),
+        "move": ("copy", None, r"overlaps: moves wrongly"),
+    },
+    {"select": ("copy", None, r"chosen: CARRY_ERROR_PERMISSION")},
+]
+
+
+def run(carry: Run, *options: str, **variables: str) -> tuple[int, dict[str, Any]]:
+    done = carry("selftest", "--json", *options, env={**os.environ, **variables})
+    assert done.stderr == ""
+    return done.returncode, conforming("selftest", done.stdout)
+
+
+def rows_of(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["function"], row["variant"]): row for row in report["tests"]}
+
+
+def build() -> Path:
+    return Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
+
+
+def library() -> Path:
+    found = sorted((build() / "src").glob("libcarry.so.*.*.*"))
+    if not found:
+        pytest.skip("no shared libcarry was built")
+    return found[0]
+
+
+def broken_library() -> str:
+    library()
+    return f"--library={build() / 'tests/libbroken_library.so'}"
+
+
+def build_id(path: Path | str) -> str:
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, check=True, text=True)
+    found = re.search(r"Build ID: (\w+)", notes.stdout)
+    assert found
+    return found[1]
+
+
+def kernels(carry: Run) -> set[tuple[str, str]]:
+    """What runs by one of several kernels, by `carry cpu`, with those that this CPU can run."""
+    shown = conforming("cpu", carry("cpu", "--json").stdout)
+    rows = {
+        (name, kernel["name"])
+        for name in ("sum", "crc32c", "copy")
+        for kernel in shown[name]["kernels"]
+        if kernel["available"]
+    }
+    return rows | {("sum_copy", kernel) for name, kernel in rows if name == "sum"}
+
+
+def test_the_library_in_the_tool_is_right(carry: Run, tool: str) -> None:
+    status, report = run(carry)
+    assert (status, report["right"]) == (CLEAN, True)
+    rows = rows_of(report)
+    ran = {name for name, row in rows.items() if not row["missing"]}
+    others = {("library", "version"), ("packet", "check"), ("packet", "fill"), ("patch", "call")}
+    jit = {("jit", "sum"), ("jit", "packet")}
+    assert ran in (kernels(carry) | others, kernels(carry) | others | jit)
+    assert all(rows[name]["right"] and rows[name]["calls"] for name in ran)
+    assert not any(rows[name]["calls"] for name in set(rows) - ran)
+    assert [file["path"] for file in report["files"]] == [tool]
+    assert report["files"][0]["build_id"] == build_id(tool)
+    assert carry("--version").stdout.startswith(
+        f"carry {report['version']}\nCommit        {report['commit']}\n"
+    )
+
+
+def test_seeds(carry: Run) -> None:
+    """The same one, which the report names, gives the same calls."""
+    _, first = run(carry)
+    _, again = run(carry, f"--seed={first['seed']}")
+    _, other = run(carry, f"--seed={first['seed'] ^ 1}")
+    assert again == first
+    assert other["tests"] != first["tests"]
+
+
+def test_masked_kernels_are_not_run(carry: Run) -> None:
+    masked = {**os.environ, "CARRY_CPU_MASK": "all"}
+    status, report = run(carry, CARRY_CPU_MASK="all")
+    assert status == CLEAN
+    rows = rows_of(report)
+    for name, table in conforming("cpu", carry("cpu", "--json", env=masked).stdout).items():
+        if name in ("sum", "crc32c", "copy"):
+            assert {
+                kernel["name"]: rows[name, kernel["name"]]["missing"] for kernel in table["kernels"]
+            } == {kernel["name"]: kernel["missing"] for kernel in table["kernels"]}
+
+
+def test_a_shared_library(carry: Run, tool: str) -> None:
+    path = library()
+    status, report = run(carry, f"--library={path}")
+    assert (status, report["right"]) == (CLEAN, True)
+    assert [Path(file["path"]) for file in report["files"]] == [Path(tool), path]
+    assert report["files"][1]["build_id"] == build_id(path)
+    assert not {"jit", "patch"} & {row["function"] for row in report["tests"]}
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=" ".join)
+def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, str]]) -> None:
+    status, report = run(carry, broken_library(), CARRY_BROKEN=f",{','.join(broken)},")
+    assert (status, report["right"]) == (BAD, False)
+    wrong = [row for row in report["tests"] if not row["right"]]
+    for function, variant, problem in broken.values():
+        found = [
+            row
+            for row in wrong
+            if row["function"] == function and variant in (row["variant"], None)
+        ]
+        assert found
+        assert all(re.match(problem, row["problem"]) for row in found)
+        wrong = [row for row in wrong if row not in found]
+    assert not wrong
+
+
+def test_a_choice_that_goes_wrong(carry: Run) -> None:
+    """Kernels are right, and the function that calls them is not."""
+    _, report = run(carry, broken_library(), CARRY_BROKEN=",choice,")
+    problems = [row["problem"] for row in report["tests"] if row["function"] == "sum"]
+    assert all(problem.startswith("chosen: folds to") for problem in problems if problem)
+    assert any(problems)
+
+
+def test_a_library_with_nothing_broken_is_right(carry: Run) -> None:
+    assert run(carry, broken_library(), CARRY_BROKEN="")[0] == CLEAN
+
+
+def test_text(carry: Run) -> None:
+    done = carry("selftest", "--seed=7")
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert "\nSeed          7\n" in done.stdout
+    assert re.search(r"^  sum       generic +[\d,]+ calls  right$", done.stdout, re.MULTILINE)
+    assert done.stdout.endswith("\nall right\n")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_text_of_wrong_ones(carry: Run) -> None:
+    done = carry("selftest", broken_library(), env={**os.environ, "CARRY_BROKEN": ",fill,"})
+    assert (done.returncode, done.stderr) == (BAD, "")
+    assert re.search(r"fill +[\d,]+ calls  WRONG\n    sums are filled in wrongly: ", done.stdout)
+    assert done.stdout.endswith("\n1 WRONG\n")
+
+
+def test_progress(tool: str) -> None:
+    assert " % " in in_terminal([tool, "selftest"])
+
+
+def test_it_goes_on_for_a_time(carry: Run) -> None:
+    """The time is over when some rows have run twice, on most machines."""
+    _, report = run(carry, "--seed=7", "--seconds=3")
+    assert (report["seed"], report["right"]) == (7, True)
+    assert rows_of(report)["library", "version"]["calls"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("/nonesuch.so", "cannot open shared object file"), ("libc.so.6", "undefined symbol: carry_")],
+)
+def test_what_is_no_library(carry: Run, path: str, reason: str) -> None:
+    done = carry("selftest", f"--library={path}")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr.startswith(f"carry: {path}: ") and reason in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_memory(tool: str) -> None:
+    """It says so, and not that something is wrong."""
+    command = ["sh", "-c", 'ulimit -v 40000; exec "$0" selftest', tool]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == "carry: no memory for guard pages\n"

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The library that is tested: the one in the tool, or a shared one that was loaded for it. */
+#ifndef CARRY_TOOLS_SELFTEST_LIBRARY_H
+#define CARRY_TOOLS_SELFTEST_LIBRARY_H
+
+#include <carry/copy.h>
+#include <carry/crc.h>
+#include <carry/packet.h>
+#include <carry/sum.h>
+
+#define LIBRARY_FUNCTIONS(F)                                                                       \
+    F(carry_version)                                                                               \
+    F(carry_version_text)                                                                          \
+    F(carry_sum_kernel)                                                                            \
+    F(carry_sum_select)                                                                            \
+    F(carry_sum_call)                                                                              \
+    F(carry_crc32c_kernel)                                                                         \
+    F(carry_crc32c_select)                                                                         \
+    F(carry_crc32c)                                                                                \
+    F(carry_copy_kernel)                                                                           \
+    F(carry_copy_select)                                                                           \
+    F(carry_copy)                                                                                  \
+    F(carry_copy_move)                                                                             \
+    F(carry_packet_check)                                                                          \
+    F(carry_packet_fill)
+
+struct library {
+#define LIBRARY_MEMBER(name) __typeof__(name) *name;
+    LIBRARY_FUNCTIONS(LIBRARY_MEMBER)
+#undef LIBRARY_MEMBER
+};
+
+extern const struct library library_own;
+
+/* False if it cannot be loaded, or lacks a function; the reason is then in *problem. */
+bool library_load(struct library *library, const char *path, const char **problem);
+
+#endif

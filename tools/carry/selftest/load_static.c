@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* A static tool loads no library. */
+#include "selftest/library.h"
+
+bool library_load(struct library *library, const char *path, const char **problem) {
+    (void)library, (void)path;
+    *problem = "this carry is static, and tests the library that it contains";
+    return false;
+}
