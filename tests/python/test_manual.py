@@ -35,7 +35,7 @@ SECTIONS = [
 EVERY_PAGE = {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"}
 
 # Options of other programs.
-FOREIGN = {"--long"}
+FOREIGN = {"--check", "--ignore-missing", "--long", "--verify"}
 
 # Without these, tests of this file are skipped; `make test` installs them (name of the package).
 NEEDED = {"groff": "groff-base", "jq": "jq", "mandoc": "mandoc"}

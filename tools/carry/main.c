@@ -42,7 +42,7 @@ static int unknown(const char *name) {
 static void print_usage(FILE *stream) {
     fputs("Usage: carry COMMAND [OPTION]... [FILE]...\n\n", stream);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        fprintf(stream, "  %-9s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "  carry FILE...         the same as carry check FILE...\n"
           "  carry help COMMAND    a command's options, with examples\n"

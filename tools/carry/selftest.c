@@ -30,12 +30,12 @@ static const char usage[] =
     "Usage: carry selftest [OPTION]...\n"
     "\n"
     "Shows that the library computes rightly on this machine: each kernel that this\n"
-    "CPU can run, packets, functions made at run time, and patched calls. The judge is\n"
-    "a slow computation that shares no code with the library; memory beside the data\n"
-    "is forbidden. Takes about two seconds.\n"
+    "CPU can run, packets, functions made at run time, and patched calls. The judge\n"
+    "is a slow computation that shares no code with the library; memory beside the\n"
+    "data is forbidden. Takes about two seconds.\n"
     "\n"
     "      --library=FILE  test this libcarry.so, not the library in the tool\n"
-    "      --seconds=N     repeat everything with other data for N seconds (default: 0)\n"
+    "      --seconds=N     repeat everything with other data for N seconds (0: once)\n"
     "      --seed=N        use the data of an earlier run, which printed its seed\n"
     "  -J, --json          print a JSON object\n"
     "  -h, --help          print this help\n"
@@ -43,12 +43,12 @@ static const char usage[] =
     "The files that were tested are listed with their build IDs. carry-selftest(1)\n"
     "shows how to compare them with a release.\n"
     "\n"
-    "Exit status: 0 right; 1 something is wrong; 3 wrong usage, or it could not be run.\n"
+    "Exit status: 0 right; 1 something is wrong; 3 wrong usage, or not run.\n"
     "\n"
     "Examples:\n"
     "  carry selftest\n"
-    "  carry selftest --seconds=60\n"
-    "  carry selftest --library=/usr/lib/x86_64-linux-gnu/libcarry.so.0.1\n";
+    "  carry selftest --seconds=3\n"
+    "  carry selftest --library=/usr/local/lib/libcarry.so\n";
 
 /* --- What the checks ask for --- */
 

@@ -15,6 +15,7 @@
 #include "common/json.h"
 #include "common/machine.h"
 #include "common/measure.h"
+#include "common/start.h"
 #include "common/text.h"
 
 #define SAMPLE_NS 1e6
@@ -141,17 +142,22 @@ static int attach(struct carry_hook hooks[PLACES], enum state state) {
     return error ? error : carry_hook_attach_entry(&hooks[PLACE_ENTRY], (void (*)(void))own_length);
 }
 
+static int attach_failed(int error) {
+    if (start_is_static)
+        return command_error("cannot hook a function: this carry is static, without other objects");
+    command_error("cannot hook a function: %s", carry_error_text(error));
+    return STATUS_BAD;
+}
+
 static int measure_state(struct hook_bench *bench, const struct bench_plan *plan,
                          enum state state) {
     struct carry_hook hooks[PLACES] = {0};
     int error = attach(hooks, state);
     int status = STATUS_CLEAN;
-    if (error) {
-        command_error("cannot hook a function: %s", carry_error_text(error));
-        status = STATUS_BAD;
-    } else if (!measure_plan(plan, bench->ns[state])) {
+    if (error)
+        status = attach_failed(error);
+    else if (!measure_plan(plan, bench->ns[state]))
         status = command_error("out of memory");
-    }
     for (size_t i = 0; i < PLACES; i++)
         carry_hook_detach(&hooks[i]);
     return status;

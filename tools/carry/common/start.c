@@ -3,6 +3,8 @@
 
 #include <locale.h>
 
+const bool start_is_static = false;
+
 void start_prepare(void) {
     setlocale(LC_CTYPE, "");
 }

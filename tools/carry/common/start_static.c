@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <locale.h>
 #include <nss.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +27,8 @@ static const char *locale_name(void) {
     }
     return "C";
 }
+
+const bool start_is_static = true;
 
 void start_prepare(void) {
     const char *name = locale_name();

@@ -14,6 +14,7 @@
 #include "common/launch.h"
 #include "common/own_file.h"
 #include "common/report_file.h"
+#include "common/start.h"
 #include "xstate/leavers_report.h"
 
 /* --- What is loaded into the program --- */
@@ -95,7 +96,9 @@ static int run(const struct leavers_options *options, const struct leavers_table
 static int prepare_and_run(const struct leavers_options *options, FILE *stream) {
     char library[PATH_MAX];
     if (!own_file_find(LIBRARY, library))
-        return command_error("cannot find " LIBRARY " beside the tool or where it is installed");
+        return command_error(
+            start_is_static ? "this carry is static, and has no " LIBRARY " to load"
+                            : "cannot find " LIBRARY " beside the tool or where it is installed");
     int status = preload(library);
     if (status != STATUS_CLEAN)
         return status;
