@@ -26,11 +26,12 @@ pub mod ctypes {
 
     /// `char`, unless the ABI of the architecture has it unsigned.
     mod signed {
+        #[allow(dead_code)] // hidden where it is unsigned
         pub type c_char = i8;
     }
     pub use signed::*;
 
-    /// `char`, where it is unsigned: hides the other.
+    /// `char`, where it is unsigned.
     #[cfg(any(
         target_arch = "aarch64",
         target_arch = "arm",
