@@ -4,5 +4,7 @@
 #include <carry/copy.h>
 #include <carry/cpu.h>
 #include <carry/crc.h>
+#include <carry/fault.h>
 #include <carry/packet.h>
+#include <carry/patch.h>
 #include <carry/sum.h>

@@ -15,6 +15,7 @@ pub const CARRY_CAPTURE_SENDERS_MAX: u32 = 64;
 pub const CARRY_CAPTURE_SPANS_MAX: u32 = 64;
 pub const CARRY_CAPTURE_GROUP_FRAMES: u32 = 5;
 pub const CARRY_SUM_INLINE_BYTES: u32 = 64;
+pub const CARRY_PATCH_QUIET: u32 = 1;
 pub const CARRY_OK: carry_error = 0;
 pub const CARRY_ERROR_INVALID: carry_error = -1;
 pub const CARRY_ERROR_UNKNOWN: carry_error = -2;
@@ -1189,11 +1190,6 @@ extern "C" {
 extern "C" {
     pub fn carry_capture_writer_free(writer: *mut carry_capture_writer);
 }
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct carry_key {
-    _unused: [u8; 0],
-}
 extern "C" {
     pub fn carry_copy(
         dst: *mut crate::ctypes::c_void,
@@ -1474,4 +1470,134 @@ extern "C" {
 }
 extern "C" {
     pub fn carry_crc32c_select(name: *const crate::ctypes::c_char) -> crate::ctypes::c_int;
+}
+extern "C" {
+    pub fn carry_fault_acquire() -> crate::ctypes::c_int;
+}
+extern "C" {
+    pub fn carry_fault_release();
+}
+extern "C" {
+    pub fn carry_copy_try(
+        dst: *mut crate::ctypes::c_void,
+        src: *const crate::ctypes::c_void,
+        size: usize,
+    ) -> usize;
+}
+extern "C" {
+    pub fn carry_read_try(
+        value: *mut crate::ctypes::c_void,
+        src: *const crate::ctypes::c_void,
+        size: usize,
+    ) -> bool;
+}
+extern "C" {
+    pub fn carry_write_try(
+        dst: *mut crate::ctypes::c_void,
+        value: *const crate::ctypes::c_void,
+        size: usize,
+    ) -> bool;
+}
+extern "C" {
+    pub fn carry_load_zeropad(src: *const crate::ctypes::c_void) -> u64;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct carry_key {
+    pub value: usize,
+    pub wanted: usize,
+    pub resolve: ::core::option::Option<unsafe extern "C" fn() -> usize>,
+    pub changed: *mut carry_key,
+    pub original: *mut carry_key,
+    pub imports: *mut carry_key,
+}
+impl Default for carry_key {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct carry_patch {
+    pub changed: *mut carry_key,
+}
+impl Default for carry_patch {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub const CARRY_PATCH_NOT_ASKED: carry_patch_reason = 0;
+pub const CARRY_PATCH_RANGE: carry_patch_reason = 1;
+pub const CARRY_PATCH_UNKNOWN_KIND: carry_patch_reason = 2;
+pub const CARRY_PATCH_QUIESCENCE: carry_patch_reason = 3;
+pub const CARRY_PATCH_PERMISSION: carry_patch_reason = 4;
+pub const CARRY_PATCH_NO_SYNC: carry_patch_reason = 5;
+pub const CARRY_PATCH_REASONS: carry_patch_reason = 6;
+pub type carry_patch_reason = crate::ctypes::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct carry_patch_counts {
+    pub objects: usize,
+    pub unrecorded: usize,
+    pub sites: usize,
+    pub direct: usize,
+    pub inlined: usize,
+    pub branches: usize,
+    pub alternatives: usize,
+    pub entries: usize,
+    pub unpatched: [usize; 6usize],
+    pub commits: u64,
+    pub written: u64,
+    pub backend: *const crate::ctypes::c_char,
+    pub guard: *const crate::ctypes::c_char,
+}
+impl Default for carry_patch_counts {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+extern "C" {
+    pub fn carry_patch_begin(patch: *mut carry_patch);
+}
+extern "C" {
+    pub fn carry_patch_set(patch: *mut carry_patch, key: *mut carry_key, value: usize);
+}
+extern "C" {
+    pub fn carry_patch_commit(patch: *mut carry_patch) -> crate::ctypes::c_int;
+}
+extern "C" {
+    pub fn carry_patch_abort(patch: *mut carry_patch);
+}
+extern "C" {
+    pub fn carry_patch_apply(flags: crate::ctypes::c_uint) -> crate::ctypes::c_int;
+}
+extern "C" {
+    pub fn carry_patch_select(
+        backend: *const crate::ctypes::c_char,
+        guard: *const crate::ctypes::c_char,
+    ) -> crate::ctypes::c_int;
+}
+extern "C" {
+    pub fn carry_patch_stats(stats: *mut carry_patch_counts);
+}
+extern "C" {
+    pub fn carry_patch_reason_name(reason: carry_patch_reason) -> *const crate::ctypes::c_char;
+}
+extern "C" {
+    pub fn carry_patch_import(import: *mut carry_key, key: *mut carry_key) -> crate::ctypes::c_int;
+}
+extern "C" {
+    pub fn carry_patch_unimport(import: *mut carry_key);
 }

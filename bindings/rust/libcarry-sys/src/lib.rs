@@ -11,8 +11,8 @@
 //! | `gzip`, `zstd`, `xz`, `lz4`, `bzip2` | captures compressed so; each needs its C library |
 //! | `system` | compiles nothing: links the system's libraries, which pkg-config finds |
 //!
-//! Modules that depend on macros of C, on signals or on the caller's stack are left out: patched
-//! call sites, faults, extended state, contexts, thunks and hooks.
+//! Left out is what depends on macros of C or on the caller's stack: sites, frames that survive
+//! faults, extended state, contexts, thunks and hooks.
 //!
 //! [libcarry]: https://docs.rs/libcarry
 //! [`libcarry`]: https://docs.rs/libcarry

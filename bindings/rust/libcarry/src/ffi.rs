@@ -3,6 +3,8 @@
 
 #[cfg(feature = "std")]
 pub mod capture;
+pub mod fault;
+pub mod patch;
 
 use crate::ErrorCode;
 use core::mem::MaybeUninit;

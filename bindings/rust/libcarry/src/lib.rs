@@ -25,6 +25,8 @@
 //! | compute the CRC of SCTP or iSCSI | [`Crc32c`] |
 //! | judge, repair or fill in all checksums of a packet | [`Frame`] |
 //! | copy bytes | [`copy`] |
+//! | copy what may vanish meanwhile | [`fault`] |
+//! | see what of the process is patched | [`patch`] |
 //! | read and check captures (feature `std`) | `capture::Capture` |
 //!
 //! Without features the crate is `no_std` and never allocates. Feature `std` adds captures; `gzip`,
@@ -34,10 +36,8 @@
 //! Checksums are `[u8; 2]`, the bytes as they stand in a header, so that no byte order has to be
 //! chosen. The Internet checksum detects accidents, not attacks.
 //!
-//! What C can do and this crate cannot: patched call sites need labels in inline assembly that Rust
-//! gives no stable form; copies that survive faults read memory that may vanish or change, which no
-//! `&[u8]` may; contexts and thunks change stacks under code that Rust compiled. For these use
-//! [`libcarry_sys`](libcarry_sys)'s headers from C.
+//! What C can do and this crate cannot: docs/rust.md of libcarry has the list, and why. The headers
+//! in [`libcarry_sys`] are for use from C.
 //!
 //! [libcarry]: https://docs.rs/libcarry
 #![no_std]
@@ -53,10 +53,12 @@ mod table;
 pub mod capture;
 pub mod copy;
 mod crc;
+pub mod fault;
 #[allow(unsafe_code)]
 mod ffi;
 mod list;
 mod packet;
+pub mod patch;
 mod sum;
 mod tables;
 

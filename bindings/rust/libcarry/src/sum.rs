@@ -50,6 +50,11 @@ impl Sum {
         Self { partial, is_odd: false }
     }
 
+    /// A partial sum of this many bytes.
+    pub(crate) const fn of_size(partial: u32, size: usize) -> Self {
+        Self { partial, is_odd: size % 2 == 1 }
+    }
+
     /// Adds the bytes that follow.
     pub fn write(&mut self, bytes: &[u8]) -> &mut Self {
         *self = if self.is_odd {

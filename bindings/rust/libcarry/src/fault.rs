@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+//! Copies from and to memory that may vanish meanwhile, such as a file that another process
+//! truncates.
+//!
+//! ```
+//! use libcarry::fault::Recovery;
+//!
+//! let recovery = Recovery::acquire()?;
+//! let mut copy = [7; 4];
+//! assert_eq!(recovery.copy(&mut copy, b"abcd".as_ptr()), 0);
+//! assert_eq!(&copy, b"abcd");
+//! assert_eq!(recovery.copy(&mut copy, core::ptr::null()), 4); // all bytes are left
+//! assert_eq!(&copy, b"abcd");
+//! assert_eq!(recovery.read::<u32>(core::ptr::null()), None);
+//! # Ok::<(), libcarry::ErrorCode>(())
+//! ```
+
+use crate::{ffi, ErrorCode, Sum};
+
+/// Recovery from faults, for as long as there is one of these: the handlers of SIGSEGV and SIGBUS
+/// are installed. Faults of other code they pass on to the previous handlers, such as that of Rust
+/// which reports overflows of stacks.
+///
+/// A copy from any address is safe. It reads by instructions that the compiler never sees, so all
+/// that Rust may conclude is that each byte of the destination before the first one that is left has
+/// some value: what a file that nothing is known of would give. No reference to what lies at the
+/// address comes into being. Bytes that other threads write meanwhile, or that Rust keeps in
+/// registers or has not initialised, have a value that means nothing; on a machine they are bytes.
+/// Writes are unsafe: they must not change what Rust knows.
+///
+/// Two effects of reading are left to the caller, as with `/proc/self/mem`. Registers of devices may
+/// change when they are read, so who maps them must keep their address. And a thread that blocks
+/// SIGSEGV or SIGBUS, which needs unsafe code, must not copy: the system ends the process if it
+/// faults.
+///
+/// Each byte is copied with a value that it had at some time during the call; how many are left is
+/// exact, whatever happens to the mappings. Where there are no handlers (on every architecture
+/// except x86-64), copies survive through system calls and take longer.
+#[derive(Debug)]
+pub struct Recovery {
+    is_acquired: bool,
+}
+
+impl Recovery {
+    /// Installs the handlers, or again if others came before them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::Permission`] if the system refuses the handlers, or the system calls.
+    pub fn acquire() -> Result<Self, ErrorCode> {
+        Ok(Self { is_acquired: ffi::fault::acquire()? })
+    }
+
+    /// Copies `dst.len()` bytes from an address, and returns how many are left: 0 if all were
+    /// copied. The bytes of `dst` that are left are as before.
+    ///
+    /// # Panics
+    ///
+    /// If the ranges overlap.
+    #[must_use]
+    pub fn copy(&self, dst: &mut [u8], src: *const u8) -> usize {
+        ffi::fault::copy(dst, src)
+    }
+
+    /// The same with the sum of the bytes that were copied. If other threads write them meanwhile,
+    /// it may not match the copy.
+    ///
+    /// # Panics
+    ///
+    /// If the ranges overlap.
+    pub fn sum_copy(&self, dst: &mut [u8], src: *const u8) -> (Sum, usize) {
+        let (partial, left) = ffi::fault::sum_copy(dst, src);
+        (Sum::of_size(partial, dst.len() - left), left)
+    }
+
+    /// Copies `src` to an address, and returns how many bytes are left there as they were.
+    ///
+    /// # Safety
+    ///
+    /// Writing to `dst.len()` bytes from `dst` on must change nothing that Rust knows: they are
+    /// memory shared with others, or not mapped, or such that the program may write through `dst`.
+    ///
+    /// # Panics
+    ///
+    /// If the ranges overlap.
+    #[allow(unsafe_code)]
+    #[must_use]
+    pub unsafe fn copy_to(&self, dst: *mut u8, src: &[u8]) -> usize {
+        // SAFETY: the caller vouches for it.
+        unsafe { ffi::fault::copy_to(dst, src) }
+    }
+
+    /// Reads a number of up to 8 bytes, in this machine's byte order, in one access where there are
+    /// handlers; `None` if it cannot be read. It need not be aligned.
+    #[must_use]
+    pub fn read<N: Number>(&self, src: *const N) -> Option<N> {
+        let mut bytes = N::Bytes::default();
+        ffi::fault::read(bytes.as_mut(), src.cast()).then(|| N::from_bytes(bytes))
+    }
+
+    /// Writes such a number; false if it cannot be written.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Recovery::copy_to`].
+    #[allow(unsafe_code)]
+    #[must_use]
+    pub unsafe fn write<N: Number>(&self, dst: *mut N, value: N) -> bool {
+        // SAFETY: the caller vouches for it.
+        unsafe { ffi::fault::write(dst.cast(), value.to_bytes().as_ref()) }
+    }
+}
+
+impl Drop for Recovery {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if self.is_acquired {
+            // SAFETY: each copy borrows a Recovery, so that none goes on at the last release.
+            unsafe { ffi::fault::release() }
+        }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A number that is read and written in one access.
+pub trait Number: Copy + sealed::Sealed {
+    /// Its bytes, in this machine's order.
+    type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
+
+    /// The number of these bytes.
+    fn from_bytes(bytes: Self::Bytes) -> Self;
+
+    /// The bytes of this number.
+    fn to_bytes(self) -> Self::Bytes;
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        $(impl sealed::Sealed for $number {}
+
+        impl Number for $number {
+            type Bytes = [u8; core::mem::size_of::<$number>()];
+
+            fn from_bytes(bytes: Self::Bytes) -> Self {
+                Self::from_ne_bytes(bytes)
+            }
+
+            fn to_bytes(self) -> Self::Bytes {
+                self.to_ne_bytes()
+            }
+        })*
+    };
+}
+
+numbers!(u8, u16, u32, u64);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//! Copies that survive faults.
+
+use libcarry_sys as sys;
+use sys::ctypes::c_void;
+
+/// What acquire() says where copies survive through system calls, and nothing is to be released.
+const NO_HANDLERS: i32 = sys::CARRY_ERROR_UNSUPPORTED;
+
+/// Whether there is anything to release.
+pub fn acquire() -> Result<bool, crate::ErrorCode> {
+    // SAFETY: the function takes nothing; the handlers that it installs pass on what is not theirs.
+    match unsafe { sys::carry_fault_acquire() } {
+        NO_HANDLERS => Ok(false),
+        code => super::result(code).map(|()| true),
+    }
+}
+
+/// # Safety
+///
+/// One call for each acquire() that found something to release. No copy may go on that relies on it.
+pub unsafe fn release() {
+    // SAFETY: the caller vouches for it.
+    unsafe { sys::carry_fault_release() }
+}
+
+/// Do `size` bytes from these two addresses on have one in common?
+fn overlap(a: usize, b: usize, size: usize) -> bool {
+    a.wrapping_sub(b) < size || b.wrapping_sub(a) < size
+}
+
+fn refuse_overlap(dst: *const u8, src: *const u8, size: usize) {
+    assert!(!overlap(dst as usize, src as usize, size), "source and destination overlap");
+}
+
+/// Returns how many bytes are left.
+pub fn copy(dst: &mut [u8], src: *const u8) -> usize {
+    refuse_overlap(dst.as_ptr(), src, dst.len());
+    // SAFETY: only `dst` is written. What is read may be anything, as nothing follows from it: see
+    // Recovery. The ranges are apart.
+    unsafe { sys::carry_copy_try(dst.as_mut_ptr().cast(), src.cast(), dst.len()) }
+}
+
+/// Returns the sum of the bytes that were copied, and how many are left.
+pub fn sum_copy(dst: &mut [u8], src: *const u8) -> (u32, usize) {
+    refuse_overlap(dst.as_ptr(), src, dst.len());
+    let mut sum = 0;
+    // SAFETY: as in copy(); the sum is ours.
+    let left = unsafe {
+        sys::carry_sum_copy_try(dst.as_mut_ptr().cast(), src.cast(), dst.len(), &mut sum)
+    };
+    (sum, left)
+}
+
+/// # Safety
+///
+/// The bytes at `dst`, as many as there are in `src`, must be nothing that Rust knows as its own,
+/// such as memory shared with another process; or writes through `dst` must be allowed there.
+pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> usize {
+    refuse_overlap(dst, src.as_ptr(), src.len());
+    // SAFETY: the caller vouches for what is written, and the ranges are apart.
+    unsafe { sys::carry_copy_try(dst.cast(), src.as_ptr().cast(), src.len()) }
+}
+
+/// Reads a number of 1, 2, 4 or 8 bytes in one access.
+pub fn read(value: &mut [u8], src: *const c_void) -> bool {
+    // SAFETY: as in copy(); the function refuses other sizes.
+    unsafe { sys::carry_read_try(value.as_mut_ptr().cast(), src, value.len()) }
+}
+
+/// # Safety
+///
+/// As of copy_to().
+pub unsafe fn write(dst: *mut c_void, value: &[u8]) -> bool {
+    // SAFETY: the caller vouches for what is written; the function refuses other sizes.
+    unsafe { sys::carry_write_try(dst, value.as_ptr().cast(), value.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn ranges_overlap_at_both_ends() {
+        for (a, b, is_overlap) in
+            [(8, 8, true), (8, 11, true), (11, 8, true), (8, 12, false), (12, 8, false)]
+        {
+            assert_eq!(overlap(a, b, 4), is_overlap, "{a}, {b}");
+        }
+        assert!(!overlap(8, 8, 0));
+        assert!(overlap(usize::MAX, 2, 4)); // beyond the last address lies the first
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//! The library's own sites.
+
+use libcarry::{patch, Sum};
+
+#[test]
+fn the_sites_of_the_library_are_patched() {
+    assert_eq!((patch::counts().commits, patch::counts().backend), (0, "none"));
+    let is_applied = patch::apply().is_ok();
+    let counts = patch::counts();
+    assert_eq!(counts.sites > 0, cfg!(target_arch = "x86_64"));
+    if is_applied && counts.sites > 0 {
+        assert!(counts.unpatched < counts.sites && counts.written > 0);
+        assert_ne!(counts.backend, "none");
+    }
+    assert_eq!(Sum::of(&[0x12, 0x34]).finish(), [0xed, 0xcb]);
+}
