@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Captures: pcap, pcapng, snoop and ERF, read packet by packet or checked as a whole.
+//! Captures: pcap, pcapng, snoop and ERF, read packet by packet, checked or repaired as a whole; and
+//! pcap and pcapng written.
 //!
 //! ```no_run
 //! use libcarry::capture::Capture;
@@ -17,20 +18,24 @@
 //! Input is never trusted: memory, and the time for each packet, have bounds that do not depend on
 //! the size of the input.
 
+mod check;
+mod fix;
+mod write;
+
+pub use check::{Check, Finding, Progress, Report};
+pub use fix::{Change, Fix, Left, LeftGroup, Repairs};
+pub use write::{Statistics, Writer};
+
 use crate::ffi::capture as ffi;
-use crate::{ErrorCode, Frame, PacketSum, Protocol, Verdict};
-use libcarry_sys as sys;
+use crate::{ErrorCode, Frame};
 use std::ffi::CString;
 use std::fmt;
-use std::net::IpAddr;
+use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::string::String;
+use std::string::{String, ToString};
 use std::time::{Duration, SystemTime};
 use std::vec::Vec;
-
-/// How many findings a report keeps.
-const KEPT: u32 = 1000;
 
 /// Why a capture cannot be read, or not to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +47,16 @@ pub struct Error {
 }
 
 impl Error {
+    pub(crate) fn of_io(code: ErrorCode, error: &std::io::Error) -> Self {
+        let system = error.raw_os_error().unwrap_or(0);
+        Self { code, system, offset: 0, text: error.to_string() }
+    }
+
+    /// With what a reader or writer said, if it said anything.
+    pub(crate) fn or_text(self, text: Option<String>) -> Self {
+        Self { text: text.unwrap_or(self.text), ..self }
+    }
+
     pub(crate) fn new(code: i32, system: i32, offset: u64, text: String) -> Self {
         let code = ErrorCode::from_number(code).unwrap_or(ErrorCode::Invalid);
         Self { code, system, offset, text }
@@ -103,6 +118,29 @@ impl Capture<'static> {
 }
 
 impl<'a> Capture<'a> {
+    /// Opens a capture that a reader gives, which can be read once only.
+    ///
+    /// If the reader fails with [`WouldBlock`], it is called again at once, and should wait then. A
+    /// panic of the reader goes on in the function that read.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory.
+    ///
+    /// [`WouldBlock`]: std::io::ErrorKind::WouldBlock
+    pub fn from_reader(reader: impl Read + Send + 'a) -> Result<Self, Error> {
+        Ok(Self(ffi::Capture::open_reader(reader)?))
+    }
+
+    /// The same for a reader that can go back: the capture begins where the reader is.
+    ///
+    /// # Errors
+    ///
+    /// If the reader does not say where it is, or there is no memory.
+    pub fn from_seekable(reader: impl Read + Seek + Send + 'a) -> Result<Self, Error> {
+        Ok(Self(ffi::Capture::open_seekable(reader)?))
+    }
+
     /// Opens a capture in memory.
     ///
     /// # Errors
@@ -143,27 +181,86 @@ impl<'a> Capture<'a> {
     /// If nothing could be read, or memory lacks. A report of a damaged capture holds what was
     /// found before the damage, and [`Report::error`] says so.
     pub fn check(&mut self) -> Result<Report, Error> {
-        let options = sys::carry_capture_check_options { kept: KEPT, ..Default::default() };
-        match self.0.check(&options) {
-            (None, result) => Err(result.err().unwrap_or_else(|| ErrorCode::Memory.into())),
-            (Some(_), Err(error)) if error.code == ErrorCode::Unrecognised => Err(error),
-            (Some(summary), result) => Ok(Report { summary, error: result.err() }),
-        }
+        Check::new().run(self)
+    }
+
+    /// The name of the format, such as `pcapng`, as the first bytes show it; `None` if they show
+    /// none.
+    pub fn format(&mut self) -> Option<&'static str> {
+        self.0.format().0
+    }
+
+    /// Is the capture compressed?
+    pub fn is_compressed(&mut self) -> bool {
+        self.0.format().1
     }
 }
 
-/// A packet of a capture, as long as no other is read.
+/// What the machine that captured a packet knew of it: see [`Packet::flags`].
+pub mod flags {
+    use libcarry_sys as sys;
+
+    /// The interface that captured it received it.
+    pub const RECEIVED: u32 = sys::CARRY_CAPTURE_PACKET_RECEIVED;
+    /// That interface sent it.
+    pub const SENT: u32 = sys::CARRY_CAPTURE_PACKET_SENT;
+    /// A checksum was left to the network card.
+    pub const SUM_LEFT: u32 = sys::CARRY_CAPTURE_PACKET_SUM_LEFT;
+    /// The card or the system had verified a checksum.
+    pub const SUM_VALID: u32 = sys::CARRY_CAPTURE_PACKET_SUM_VALID;
+    /// It was, or is to become, several TCP segments.
+    pub const SEGMENTED: u32 = sys::CARRY_CAPTURE_PACKET_SEGMENTED;
+}
+
+/// A packet of a capture, as long as no other is read, or one to be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet<'a>(ffi::Packet<'a>);
+#[must_use]
+pub struct Packet<'a>(pub(crate) ffi::Packet<'a>);
 
 impl<'a> Packet<'a> {
+    /// A packet to be written, all of whose bytes are captured, with the link type of its frame: a
+    /// `LINKTYPE_` value of captures.
+    pub fn new(bytes: &'a [u8], linktype: u32) -> Self {
+        Self(ffi::Packet::new(bytes, linktype))
+    }
+
+    /// Sets how many bytes were on the wire.
+    pub fn on_wire(mut self, size: u32) -> Self {
+        self.0 .0.wire = size;
+        self
+    }
+
+    /// Sets when it was captured. Times before 1970 are not known.
+    pub fn at(mut self, time: SystemTime) -> Self {
+        self.0 .0.time_ns = write::nanoseconds(time);
+        self
+    }
+
+    /// Sets how many bytes at the end of the wire are its frame check sequence.
+    pub fn with_check_sequence(mut self, size: u32) -> Self {
+        self.0 .0.fcs = size;
+        self
+    }
+
+    /// Sets the number of its interface: see [`Writer::name`].
+    pub fn of_interface(mut self, number: u32) -> Self {
+        self.0 .0.interface = number;
+        self
+    }
+
+    /// Sets what the capturing machine knew: some of [`flags`], or-ed.
+    pub fn with_flags(mut self, flags: u32) -> Self {
+        self.0 .0.flags = flags;
+        self
+    }
+
     /// The captured bytes, with the frame check sequence.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.0.bytes()
     }
 
-    /// Its number, from 1.
+    /// Its number, from 1; 0 if it is not of a capture.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.0 .0.number
@@ -180,6 +277,18 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.0 .0.offset
+    }
+
+    /// The number of its interface, within its section of a pcapng file.
+    #[must_use]
+    pub fn interface(&self) -> u32 {
+        self.0 .0.interface
+    }
+
+    /// What the capturing machine knew of it: some of [`flags`], or-ed. 0: nothing is known.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.0 .0.flags
     }
 
     /// Its frame, without its frame check sequence.
@@ -207,113 +316,5 @@ impl Iterator for Frames<'_, '_> {
         let next = self.capture.next_packet().transpose();
         self.is_at_end = !matches!(next, Some(Ok(_)));
         next.map(|packet| packet.map(|packet| packet.frame().into_owned()))
-    }
-}
-
-/// What a check found.
-#[derive(Debug)]
-pub struct Report {
-    summary: ffi::Summary,
-    error: Option<Error>,
-}
-
-impl Report {
-    /// Why the capture was not read to its end.
-    #[must_use]
-    pub fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
-    }
-
-    /// How many packets were checked.
-    #[must_use]
-    pub fn packets(&self) -> u64 {
-        self.summary.totals().packets
-    }
-
-    /// How many bytes of packets the capture holds.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.summary.totals().bytes
-    }
-
-    /// How many checksums of a protocol have a verdict.
-    #[must_use]
-    pub fn count(&self, protocol: Protocol, verdict: Verdict) -> u64 {
-        self.summary.count(protocol as u32, verdict as u32)
-    }
-
-    /// How many checksums of all protocols have one of these verdicts.
-    #[must_use]
-    pub fn total(&self, verdicts: &[Verdict]) -> u64 {
-        self.summary.total(verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32))
-    }
-
-    /// How many checksums are bad or illegal.
-    #[must_use]
-    pub fn wrong(&self) -> u64 {
-        self.total(&[Verdict::Bad, Verdict::Illegal])
-    }
-
-    /// The bad and illegal checksums in the order of the packets: the first 1,000.
-    pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> + '_ {
-        (0..).map_while(move |index| self.summary.finding(index).map(Finding))
-    }
-}
-
-/// A checksum that is bad or illegal.
-#[derive(Clone, Copy)]
-pub struct Finding<'a>(&'a sys::carry_capture_finding);
-
-impl Finding<'_> {
-    /// The checksum; its offsets count from the frame, or from the reassembled datagram.
-    #[must_use]
-    pub fn sum(&self) -> PacketSum {
-        PacketSum::from_c(self.0.sum)
-    }
-
-    /// The number of the packet, from 1.
-    #[must_use]
-    pub fn packet(&self) -> u64 {
-        self.0.number
-    }
-
-    /// The sender's address, where there is one.
-    #[must_use]
-    pub fn from(&self) -> Option<IpAddr> {
-        address(&self.0.from)
-    }
-
-    /// The receiver's address, where there is one.
-    #[must_use]
-    pub fn to(&self) -> Option<IpAddr> {
-        address(&self.0.to)
-    }
-
-    /// The ports of sender and receiver, where there are any.
-    #[must_use]
-    pub fn ports(&self) -> Option<(u16, u16)> {
-        let port = |number: i32| u16::try_from(number).ok();
-        port(self.0.from_port).zip(port(self.0.to_port))
-    }
-
-    /// The name of the cause, as far as other packets and the values show one.
-    #[must_use]
-    pub fn cause(&self) -> Option<&'static str> {
-        (self.0.cause != sys::CARRY_CAPTURE_CAUSE_NONE).then(|| ffi::cause_name(self.0.cause))?
-    }
-}
-
-impl fmt::Debug for Finding<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "packet {}: {:?}", self.packet(), self.sum())
-    }
-}
-
-fn address(address: &sys::carry_capture_address) -> Option<IpAddr> {
-    let [a, b, c, d, ..] = address.bytes;
-    match address.version {
-        4 => Some([a, b, c, d].into()),
-        6 => Some(address.bytes.into()),
-        _ => None,
     }
 }

@@ -2,9 +2,17 @@
 //! The only module with unsafe code: libcarry's functions, with slices for pointers and sizes.
 
 #[cfg(feature = "std")]
+pub mod callbacks;
+#[cfg(feature = "std")]
 pub mod capture;
 pub mod fault;
 pub mod patch;
+#[cfg(feature = "std")]
+pub mod results;
+#[cfg(feature = "std")]
+mod stream;
+#[cfg(feature = "std")]
+pub mod writer;
 
 use crate::ErrorCode;
 use core::mem::MaybeUninit;

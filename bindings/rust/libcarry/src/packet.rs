@@ -43,14 +43,24 @@ impl Options {
 
     /// Repairs checksums of these verdicts, instead of a function's default.
     pub fn repair(mut self, verdicts: &[Verdict]) -> Self {
-        self.0.fix = verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32);
+        self.0.fix = set_of(verdicts);
         self
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn to_c(self) -> sys::carry_packet_options {
+        self.0
     }
 
     fn with(mut self, flag: sys::carry_packet_flag) -> Self {
         self.0.flags |= flag;
         self
     }
+}
+
+/// Verdicts as a set of C.
+pub(crate) fn set_of(verdicts: &[Verdict]) -> u32 {
+    verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32)
 }
 
 /// The bytes of a frame, and what is known of it.

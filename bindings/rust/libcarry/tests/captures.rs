@@ -2,32 +2,12 @@
 //! Captures read and checked, also damaged ones.
 #![cfg(feature = "std")]
 
+mod common;
+
+use common::good_and_bad;
 use libcarry::capture::Capture;
-use libcarry::{ErrorCode, Frame, Protocol, Verdict, LINK_IPV4};
+use libcarry::{ErrorCode, Protocol, Verdict};
 use std::time::{Duration, SystemTime};
-
-const UDP: [u8; 32] = *b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x0a\0\0\x05\x0a\0\0\x09\
-                         \x9c\x40\0\x35\0\x0c\0\0abcd";
-
-/// A pcap file of IPv4 packets, a second apart.
-fn pcap(packets: &[[u8; 32]]) -> Vec<u8> {
-    let words = [0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, LINK_IPV4];
-    let mut file: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
-    for (packet, second) in packets.iter().zip(1..) {
-        file.extend([second, 0, 32, 32].iter().flat_map(|word: &u32| word.to_le_bytes()));
-        file.extend(packet);
-    }
-    file
-}
-
-/// A good packet, and one of which a byte was changed.
-fn good_and_bad() -> Vec<u8> {
-    let mut good = UDP;
-    assert_eq!(Frame::new(&mut good, LINK_IPV4).fill().len(), 2);
-    let mut bad = good;
-    bad[31] ^= 1;
-    pcap(&[good, bad])
-}
 
 #[test]
 fn reports_count_and_keep_what_is_wrong() {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+//! The closures of a check or a repair, as functions that C calls.
+
+use super::capture::Packet;
+use super::stream::Failure;
+use crate::capture::{self, Change, Finding, Progress};
+use core::ops::ControlFlow;
+use libcarry_sys as sys;
+use std::boxed::Box;
+use sys::ctypes::c_void;
+
+/// What a closure that may cancel returns.
+pub type Flow = ControlFlow<()>;
+
+pub type OnFinding<'f> = dyn FnMut(Finding<'_>) -> Flow + 'f;
+pub type OnChange<'f> = dyn FnMut(Change<'_>) -> Flow + 'f;
+pub type OnProgress<'f> = dyn FnMut(Progress) -> Flow + 'f;
+pub type Select<'f> = dyn FnMut(capture::Packet<'_>) -> bool + 'f;
+
+/// Closures, of which one is called for each finding or change.
+pub struct Callbacks<'f, E: ?Sized> {
+    pub each: Option<Box<E>>,
+    pub progress: Option<Box<OnProgress<'f>>>,
+    pub select: Option<Box<Select<'f>>>,
+    pub failure: Failure,
+}
+
+impl<E: ?Sized> Default for Callbacks<'_, E> {
+    fn default() -> Self {
+        Self { each: None, progress: None, select: None, failure: Failure::default() }
+    }
+}
+
+impl<E: ?Sized> Callbacks<'_, E> {
+    /// # Safety
+    ///
+    /// `user` must be of this type, and nothing else use it meanwhile.
+    unsafe fn of<'c>(user: *mut c_void) -> &'c mut Self
+    where
+        Self: 'c,
+    {
+        // SAFETY: the caller vouches for it.
+        unsafe { &mut *user.cast::<Self>() }
+    }
+
+    /// Also ends what a panic of a closure that cannot cancel left running.
+    unsafe extern "C" fn call_progress(
+        user: *mut c_void,
+        progress: *const sys::carry_capture_progress,
+    ) -> bool {
+        // SAFETY: C passes its user on, and calls once at a time.
+        let Self { progress: call, failure, .. } = unsafe { Self::of(user) };
+        // SAFETY: C's structure stays during the call.
+        let progress = Progress(unsafe { *progress });
+        goes_on(failure.guard(|| match call {
+            Some(call) => call(progress),
+            None => Flow::Continue(()),
+        }))
+    }
+
+    unsafe extern "C" fn call_select(
+        user: *mut c_void,
+        packet: *const sys::carry_capture_packet,
+    ) -> bool {
+        // SAFETY: as in call_progress().
+        let Self { select, failure, .. } = unsafe { Self::of(user) };
+        // SAFETY: the packet stays during the call.
+        let packet = unsafe { Packet::lent(&*packet) };
+        let select =
+            select.as_mut().map(|select| failure.guard(|| select(capture::Packet(packet))));
+        select.flatten().unwrap_or(false)
+    }
+
+    /// Always there: it also ends what a panic left running.
+    pub fn progress_fn(&self) -> sys::carry_capture_progress_fn {
+        Some(Self::call_progress)
+    }
+
+    pub fn select_fn(&self) -> sys::carry_capture_select_fn {
+        self.select.is_some().then_some(Self::call_select)
+    }
+}
+
+fn goes_on(result: Option<Flow>) -> bool {
+    result == Some(Flow::Continue(()))
+}
+
+impl<'f> Callbacks<'f, OnFinding<'f>> {
+    unsafe extern "C" fn call_finding(
+        user: *mut c_void,
+        finding: *const sys::carry_capture_finding,
+    ) -> bool {
+        // SAFETY: as in call_progress().
+        let Self { each, failure, .. } = unsafe { Self::of(user) };
+        // SAFETY: the finding, and its packet, stay during the call.
+        let finding = Finding(unsafe { &*finding });
+        goes_on(each.as_mut().and_then(|call| failure.guard(|| call(finding))))
+    }
+
+    pub fn finding_fn(&self) -> sys::carry_capture_finding_fn {
+        self.each.is_some().then_some(Self::call_finding)
+    }
+}
+
+impl<'f> Callbacks<'f, OnChange<'f>> {
+    unsafe extern "C" fn call_change(
+        user: *mut c_void,
+        change: *const sys::carry_capture_change,
+    ) -> bool {
+        // SAFETY: as in call_progress().
+        let Self { each, failure, .. } = unsafe { Self::of(user) };
+        // SAFETY: the change, and its checksum, stay during the call.
+        let change = unsafe { Change::new(&*change, &*(*change).sum) };
+        goes_on(each.as_mut().and_then(|call| failure.guard(|| call(change))))
+    }
+
+    pub fn change_fn(&self) -> sys::carry_capture_change_fn {
+        self.each.is_some().then_some(Self::call_change)
+    }
+}

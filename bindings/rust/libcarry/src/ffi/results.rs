@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//! What checks and repairs of libcarry-capture give.
+
+use core::ptr::NonNull;
+use libcarry_sys as sys;
+
+/// Owns a summary of libcarry-capture.
+#[derive(Debug)]
+pub struct Summary(pub(super) NonNull<sys::carry_capture_summary>);
+
+// SAFETY: the library has no thread-local state: one thread at a time may use a summary.
+unsafe impl Send for Summary {}
+
+impl Drop for Summary {
+    fn drop(&mut self) {
+        // SAFETY: the summary is there, and nothing that it lends outlives it.
+        unsafe { sys::carry_capture_summary_free(self.0.as_ptr()) }
+    }
+}
+
+impl Summary {
+    pub fn totals(&self) -> &sys::carry_capture_totals {
+        // SAFETY: the totals stay until the summary is freed, and nothing changes them.
+        unsafe { &*sys::carry_capture_totals(self.0.as_ptr()) }
+    }
+
+    pub fn count(&self, protocol: u32, verdict: u32) -> u64 {
+        // SAFETY: the function looks a number up in the summary.
+        unsafe { sys::carry_capture_count(self.0.as_ptr(), protocol, verdict) }
+    }
+
+    /// `verdicts` is a set: `1 << verdict`, or-ed.
+    pub fn total(&self, verdicts: u32) -> u64 {
+        // SAFETY: the function looks numbers up in the summary.
+        unsafe { sys::carry_capture_total(self.0.as_ptr(), verdicts) }
+    }
+
+    pub fn finding(&self, index: usize) -> Option<&sys::carry_capture_finding> {
+        // SAFETY: a finding that is kept stays until the summary is freed.
+        unsafe { sys::carry_capture_kept(self.0.as_ptr(), index).as_ref() }
+    }
+}
+
+/// Owns an account of repairs of libcarry-capture.
+#[derive(Debug)]
+pub struct Repairs(pub(super) NonNull<sys::carry_capture_repairs>);
+
+// SAFETY: the library has no thread-local state: one thread at a time may use an account.
+unsafe impl Send for Repairs {}
+
+impl Drop for Repairs {
+    fn drop(&mut self) {
+        // SAFETY: the account is there, and nothing that it lends outlives it.
+        unsafe { sys::carry_capture_repairs_free(self.0.as_ptr()) }
+    }
+}
+
+impl Repairs {
+    pub fn totals(&self) -> &sys::carry_capture_repair_totals {
+        // SAFETY: the totals stay until the account is freed, and nothing changes them.
+        unsafe { &*sys::carry_capture_repair_totals(self.0.as_ptr()) }
+    }
+
+    pub fn repaired(&self, protocol: u32, verdict: u32) -> u64 {
+        // SAFETY: the function looks a number up in the account.
+        unsafe { sys::carry_capture_repaired(self.0.as_ptr(), protocol, verdict) }
+    }
+
+    pub fn left(&self, protocol: u32, verdict: u32) -> u64 {
+        // SAFETY: the function looks a number up in the account.
+        unsafe { sys::carry_capture_left(self.0.as_ptr(), protocol, verdict) }
+    }
+
+    pub fn group(&self, protocol: u32, verdict: u32, left: u32) -> &sys::carry_capture_group {
+        // SAFETY: a group stays until the account is freed, and nothing changes it.
+        unsafe { &*sys::carry_capture_left_group(self.0.as_ptr(), protocol, verdict, left) }
+    }
+}
+
+/// The name of a cause.
+pub fn cause_name(cause: u32) -> Option<&'static str> {
+    // SAFETY: the function returns a string that stays.
+    unsafe { super::text(sys::carry_capture_cause_name(cause)) }
+}
+
+/// The name of a reason to leave a checksum, and the reason in words.
+pub fn left_texts(left: u32) -> Option<(&'static str, &'static str)> {
+    // SAFETY: the functions return strings that stay.
+    unsafe {
+        let name = super::text(sys::carry_capture_left_name(left))?;
+        Some((name, super::text(sys::carry_capture_left_text(left))?))
+    }
+}

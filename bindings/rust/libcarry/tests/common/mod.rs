@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//! Captures for tests, each of which uses some of this.
+#![allow(dead_code)]
+
+use libcarry::capture::{Packet, Writer};
+use libcarry::{Frame, LINK_IPV4};
+use std::time::{Duration, SystemTime};
+
+const UDP: [u8; 32] = *b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x0a\0\0\x05\x0a\0\0\x09\
+                         \x9c\x40\0\x35\0\x0c\0\0abcd";
+
+/// A packet with good checksums, and one of which a byte was changed then.
+pub fn packets() -> [[u8; 32]; 2] {
+    let mut good = UDP;
+    assert_eq!(Frame::new(&mut good, LINK_IPV4).fill().len(), 2);
+    let mut bad = good;
+    bad[31] ^= 1;
+    [good, bad]
+}
+
+/// A pcap file of IPv4 packets, from a second after 1970 on: a head of 24 bytes, and heads of 16.
+pub fn pcap<'p>(packets: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
+    let mut writer = Writer::pcap(Vec::new()).unwrap();
+    for (packet, number) in packets.into_iter().zip(0..) {
+        let time = SystemTime::UNIX_EPOCH + Duration::new(1, number);
+        writer.add(Packet::new(packet, LINK_IPV4).at(time)).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+pub fn good_and_bad() -> Vec<u8> {
+    pcap(packets().iter().map(|packet| &packet[..]))
+}
+
+/// What `run` panics with.
+pub fn panic_of<T>(run: impl FnOnce() -> T) -> &'static str {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    let panic = result.err().expect("it did not panic");
+    panic.downcast_ref::<&str>().expect("another panic")
+}
