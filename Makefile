@@ -56,6 +56,13 @@ dist:
 release:
 	@$(PYTHON) scripts/make_release.py $(if $(CHECK),--check) $(if $(HERE),--here) $(TARGETS)
 
+# The command as one file, for any Linux: x86-64 and AArch64.
+.PHONY: static
+static: packages-static
+	@mkdir -p $(BUILD)
+	@$(call quietly,$(PYTHON) scripts/make_static.py --to dist $(BUILD)/static)
+	@echo "Built" dist/carry-*-linux-*[0-9]
+
 .PHONY: demo
 demo: packages-build
 	@$(MAKE) --no-print-directory all
@@ -120,7 +127,7 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-package_sets = $(addprefix packages-,build deb docs test bench models wheel)
+package_sets = $(addprefix packages-,build deb docs test bench models static wheel)
 .PHONY: $(package_sets)
 $(package_sets): packages-%:
 	@scripts/packages $*
@@ -144,6 +151,8 @@ help:
 	@echo "make bench-audit measures carry audit beside carry check; needs Ray in that Python"
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
 	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
+	@echo "make static    installs what is missing, makes the command as one file that needs no other,"
+	@echo "               for x86-64 and AArch64, in dist/"
 	@echo "make wheel     installs what is missing, makes wheels for Python, in dist/"
 	@echo "make dist      packs the source archive, in dist/"
 	@echo "make release   makes all that users get, in a bare Debian, in dist/ (TARGETS='dist wheel'"

@@ -690,6 +690,26 @@ def deb(log: Log) -> None:
     log.counts.passed += log.path.read_text().count("\n--- ")
 
 
+def static(log: Log) -> None:
+    """The command as one file, as `make static` makes it, used where there is nothing else."""
+    folder = BUILDS / "static"
+    make = [sys.executable, "scripts/make_static.py", folder]
+    emulator = folder / "qemu"
+    try:
+        log.run(*make, "--fetch")
+        if not emulator.is_dir():
+            part = folder / "part"
+            shutil.rmtree(part, ignore_errors=True)
+            log.run("scripts/fetch_foreign", "amd64", part, "qemu-user-static")
+            part.rename(emulator)
+    except (OSError, StepError) as error:
+        log.skip(1, f"static programs: {error}")
+        return
+    log.run(*make)
+    gcc = build(log, "gcc", "-Dtool=enabled")
+    python_tests(log, gcc, {"CARRY_STATIC": str(folder)}, tests="static")
+
+
 def docs(log: Log) -> None:
     """The manual as a site, and each link of it in a browser."""
     folder = BUILDS / "docs"
@@ -812,6 +832,7 @@ STEPS = [
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("strangers", "programs of strangers, by installed files alone", strangers),
     Step("wheel", "wheels for Python, in systems with little else", wheel),
+    Step("static", "the command as one file, where there is nothing else", static),
     Step("crate", "the crates for Rust, as they are packed", crate),
     Step("deb", "Debian packages: made, installed, used, upgraded, removed", deb),
     Step("release", "the source archive, what it makes twice, files for others", release),

@@ -35,7 +35,10 @@ def test_draws_the_layers(tree: Path) -> None:
     assert status == 0
     assert lines[0].startswith("the core, from the bottom up: base <- cpu <- { patch, xstate } <- ")
     assert lines[1] == "libcarry-capture: tables <- { reading, datagrams, accounts } <- work"
-    assert lines[2] == "the command: common <- { audit, capture, selftest, sites, xstate } <- live <- bench"
+    assert (
+        lines[2]
+        == "the command: common <- { audit, capture, selftest, sites, xstate } <- live <- bench"
+    )
     assert lines[3].endswith(" 0 against the layers")
 
 

@@ -9,9 +9,9 @@
 extern const bool start_is_static;
 
 /*
- * Has the C library print characters as the user's locale does. In a static tool it also keeps it
- * from parts of the system's C library: those that look up names, and the locales, are of another
- * version there, or of another library.
+ * Has text printed in the characters of the user's locale. A static tool then reads no file of the
+ * system's C library, neither locales nor modules that look up names: these are of another version
+ * there, or of another library.
  */
 void start_prepare(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include <locale.h>
 #include <nss.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/start.h"
+#include "common/text.h"
 
 /*
  * By database, the services that glibc has inside: any other in nsswitch.conf(5) is a module that
@@ -32,8 +32,7 @@ const bool start_is_static = true;
 
 void start_prepare(void) {
     const char *name = locale_name();
-    const bool is_utf8 = strcasestr(name, ".UTF-8") || strcasestr(name, ".utf8");
-    setlocale(LC_CTYPE, is_utf8 ? "C.UTF-8" : "C"); /* both are inside glibc */
+    text_use_utf8(strcasestr(name, ".UTF-8") || strcasestr(name, ".utf8"));
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++)
         __nss_configure_lookup(lookups[i].database, lookups[i].services);
 }

@@ -275,8 +275,15 @@ void text_print_title(const char *text) {
     printf("\n%s%s%s\n", text_colour(COLOUR_BOLD), text, text_colour(COLOUR_NONE));
 }
 
+static int use_utf8 = -1; /* or whether */
+
+void text_use_utf8(bool wanted) {
+    use_utf8 = wanted;
+}
+
 const char *text_arrow(void) {
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "\xe2\x86\x92" : "->";
+    const bool is_utf8 = use_utf8 < 0 ? strcmp(nl_langinfo(CODESET), "UTF-8") == 0 : use_utf8;
+    return is_utf8 ? "\xe2\x86\x92" : "->";
 }
 
 void text_print_frames(FILE *stream, const uint64_t *frames, unsigned shown, uint64_t count) {

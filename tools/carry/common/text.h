@@ -119,7 +119,10 @@ void text_print_title(const char *text);
  */
 void text_print_frames(FILE *stream, const uint64_t *frames, unsigned shown, uint64_t count);
 
-/* An arrow that the locale can show. */
+/* Whether text may be UTF-8: by default, the locale decides. */
+void text_use_utf8(bool wanted);
+
+/* An arrow that can be shown. */
 const char *text_arrow(void);
 
 #endif

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the command as one file that needs no other: what `make static` runs.
+
+usage: make_static.py [--fetch] [--to DIST] FOLDER [ARCHITECTURE...]
+
+A program serves each Linux from 4.18 on, whatever its C library. It contains Debian's static
+libraries, glibc among them, in their latest versions for this release of Debian. Libraries and
+builds are in FOLDER; programs, and the licences of what is in them, in DIST (FOLDER/dist). --fetch
+only brings the libraries, by apt: later calls use what is there. The same sources, compiler and
+libraries give the same bytes, in any folder and at any time.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from make_wheel import ARCHITECTURES, LINKED, ROOT, WheelError, Workshop, fetch_once
+
+# Debian packages whose static libraries are linked in, and those that bring texts alone.
+PACKAGES = [*LINKED, "libasmjit-dev", "libc6-dev", "libpcap0.8-dev"]
+TEXTS = {"libbz2-dev": "libbz2-1.0"}
+# Of Zydis, Debian has no static library; libdw loads another library whenever a program starts.
+LEFT_OUT = ["prof", "python", "sites"]
+OPTIONS = ["-Dstatic=true", "-Ddefault_library=static", "-Dprefer_static=true", "-Db_pie=true"]
+OPTIONS += [f"-D{name}=enabled" for name in ("tool", "compression", "filter", "jit")]
+OPTIONS += [f"-D{name}=disabled" for name in LEFT_OUT]
+OPTIONS += ["-Ddebug=false"]
+
+# Folders are part of the commands: the tool records the arguments that are options of the build.
+MACHINE = """\
+[constants]
+root = '{root}'
+libraries = root / 'usr/lib/{cpu}-linux-gnu'
+flags = ['-B' + libraries, '-idirafter', root / 'usr/include']
+
+[binaries]
+c = ['{cpu}-linux-gnu-gcc'] + flags
+cpp = ['{cpu}-linux-gnu-g++'] + flags
+ar = '{cpu}-linux-gnu-gcc-ar'
+strip = '{cpu}-linux-gnu-strip'
+pkgconfig = 'pkg-config'
+pkg-config = 'pkg-config'
+exe_wrapper = ['timeout', '-s', 'KILL', '900', 'qemu-{cpu}']
+
+[properties]
+sys_root = root
+pkg_config_libdir = libraries / 'pkgconfig'
+
+[built-in options]
+c_link_args = ['-L' + libraries, '-static-pie', '-s']
+cpp_link_args = ['-L' + libraries, '-static-pie', '-s']
+
+[host_machine]
+system = 'linux'
+cpu_family = '{cpu}'
+cpu = '{cpu}'
+endian = 'little'
+"""
+
+
+def base_of_gcc() -> str:
+    """The package that has the licences of the compiler's own libraries."""
+    done = subprocess.run(["gcc", "-dumpversion"], capture_output=True, check=True, text=True)
+    return f"gcc-{done.stdout.split('.')[0].strip()}-base"
+
+
+def fetch_libraries(shop: Workshop, cpu: str) -> None:
+    """Of a library only the static form is left."""
+    folder, what = shop.libraries(cpu), [*PACKAGES, *TEXTS.values(), base_of_gcc()]
+    if not fetch_once(folder, " ".join(what)):
+        return
+    shop.run("scripts/fetch_foreign", ARCHITECTURES[cpu], folder, *what)
+    for shared in (folder / f"usr/lib/{cpu}-linux-gnu").glob("*.so*"):
+        shared.unlink()
+    (folder / "fetched").write_text(" ".join(what))
+
+
+def version() -> str:
+    done = subprocess.run([ROOT / "scripts/version"], capture_output=True, check=True, text=True)
+    return done.stdout.strip()
+
+
+def build(shop: Workshop, cpu: str) -> Path:
+    """The program, anew: the compiler may be another one."""
+    machine, folder = shop.folder / f"{cpu}.ini", shop.folder / f"build-{cpu}"
+    machine.write_text(MACHINE.format(root=shop.libraries(cpu), cpu=cpu))
+    shutil.rmtree(folder, ignore_errors=True)
+    shop.run("meson", "setup", f"--cross-file={machine}", *OPTIONS, folder, env={"LC_ALL": "C"})
+    shop.run("ninja", "--quiet", "-C", folder, "tools/carry/carry")
+    return folder / "tools/carry/carry"
+
+
+def licences(shop: Workshop, cpu: str) -> str:
+    """Of this project, then of each package as Debian gives them."""
+    texts = [("libcarry", ROOT / "LICENSE")]
+    for package in [*PACKAGES, base_of_gcc()]:
+        folder = shop.libraries(cpu) / "usr/share/doc" / TEXTS.get(package, package)
+        texts.append((package, folder / "copyright"))
+    return "\n".join(f"{'=' * 20} {name}\n\n{path.read_text()}" for name, path in texts)
+
+
+def make(shop: Workshop, cpu: str, dist: Path) -> None:
+    dist.mkdir(parents=True, exist_ok=True)
+    stem = dist / f"carry-{version()}-linux"
+    shutil.copyfile(build(shop, cpu), f"{stem}-{cpu}")
+    Path(f"{stem}-{cpu}").chmod(0o755)
+    Path(f"{stem}-licences.txt").write_text(licences(shop, cpu))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--fetch", action="store_true")
+    parser.add_argument("--to", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("architecture", nargs="*")
+    given = parser.parse_args()
+    if unknown := set(given.architecture) - set(ARCHITECTURES):
+        parser.error(f"unknown architectures: {' '.join(sorted(unknown))}")
+    shop = Workshop(given.folder.resolve())
+    shop.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for cpu in given.architecture or ARCHITECTURES:
+            fetch_libraries(shop, cpu)
+            if not given.fetch:
+                make(shop, cpu, (given.to or shop.folder / "dist").resolve())
+    except (OSError, WheelError, subprocess.CalledProcessError) as error:
+        print(f"make_static.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
