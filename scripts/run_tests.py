@@ -706,7 +706,7 @@ def static(log: Log) -> None:
         log.skip(1, f"static programs: {error}")
         return
     log.run(*make)
-    gcc = build(log, "gcc", "-Dtool=enabled")
+    gcc = build(log, "gcc", "-Dtool=enabled", targets=["tools/carry/carry"])
     python_tests(log, gcc, {"CARRY_STATIC": str(folder)}, tests="static")
 
 
