@@ -12,6 +12,7 @@ libraries give the same bytes, in any folder and at any time.
 """
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from make_wheel import ARCHITECTURES, LINKED, ROOT, WheelError, Workshop, fetch_
 # Debian packages whose static libraries are linked in, and those that bring texts alone.
 PACKAGES = [*LINKED, "libasmjit-dev", "libc6-dev", "libpcap0.8-dev"]
 TEXTS = {"libbz2-dev": "libbz2-1.0"}
+COMMON = Path("/usr/share/common-licenses")
 # Of Zydis, Debian has no static library; libdw loads another library whenever a program starts.
 LEFT_OUT = ["prof", "python", "sites"]
 OPTIONS = ["-Dstatic=true", "-Ddefault_library=static", "-Dprefer_static=true", "-Db_pie=true"]
@@ -94,12 +96,15 @@ def build(shop: Workshop, cpu: str) -> Path:
 
 
 def licences(shop: Workshop, cpu: str) -> str:
-    """Of this project, then of each package as Debian gives them."""
-    texts = [("libcarry", ROOT / "LICENSE")]
+    """Of this project, of each package as Debian gives them, and the texts that these name."""
+    texts = {"libcarry": (ROOT / "LICENSE").read_text()}
     for package in [*PACKAGES, base_of_gcc()]:
         folder = shop.libraries(cpu) / "usr/share/doc" / TEXTS.get(package, package)
-        texts.append((package, folder / "copyright"))
-    return "\n".join(f"{'=' * 20} {name}\n\n{path.read_text()}" for name, path in texts)
+        texts[package] = (folder / "copyright").read_text()
+    named = re.findall(rf"{COMMON}/[\w.-]*\w", "".join(texts.values()))
+    for path in sorted({Path(name).resolve() for name in named}):
+        texts[path.name] = path.read_text()
+    return "\n".join(f"{'=' * 20} {name}\n\n{text}" for name, text in texts.items())
 
 
 def make(shop: Workshop, cpu: str, dist: Path) -> None:
