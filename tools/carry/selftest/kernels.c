@@ -27,19 +27,25 @@ static bool find(kernel_row *kernels, const char *name, struct carry_sum_kernel 
     return false;
 }
 
+/* Judges what the choice of the kernel returned. */
+static bool is_chosen(struct selftest_row *row, int error) {
+    struct verdict verdict = {.ok = true};
+    if (error)
+        verdict_fail(&verdict, "%s", carry_error_name(error));
+    selftest_judge(row, "chosen", &verdict);
+    return verdict.ok;
+}
+
 /* The function that has its kernel chosen, with each chosen in turn. */
 static void run_chosen(struct selftest_row *row, const struct oracle_kind *oracle,
                        kernel_row *kernels, kernel_select *select, carry_sum_fn *function) {
     struct carry_sum_kernel before = {.name = NULL};
-    struct verdict verdict = {.ok = true};
     find(kernels, NULL, &before);
-    const int error = select(row->variant);
-    if (error)
-        verdict_fail(&verdict, "%s", carry_error_name(error));
-    else
-        verdict = check_edges(oracle, function, &selftest_effort);
+    if (is_chosen(row, select(row->variant))) {
+        const struct verdict verdict = check_edges(oracle, function, &selftest_effort);
+        selftest_judge(row, "chosen", &verdict);
+    }
     select(before.name);
-    selftest_judge(row, "chosen", &verdict);
 }
 
 static void run_sums(struct selftest_row *row, const struct oracle_kind *oracle,
@@ -130,15 +136,10 @@ static void run_copy(struct selftest_row *row) {
         if (strcmp(kernel.name, row->variant) == 0)
             run_copies(row, kernel.copy, copy_checks);
     }
-    const int error = library->carry_copy_select(row->variant);
-    if (error) {
-        struct verdict verdict = {.ok = true};
-        verdict_fail(&verdict, "%s", carry_error_name(error));
-        selftest_judge(row, "chosen", &verdict);
-        return;
+    if (is_chosen(row, library->carry_copy_select(row->variant))) {
+        run_copies(row, library->carry_copy, chosen_checks);
+        run_copies(row, library->carry_copy_move, move_checks);
     }
-    run_copies(row, library->carry_copy, chosen_checks);
-    run_copies(row, library->carry_copy_move, move_checks);
     library->carry_copy_select(before);
 }
 
