@@ -9,6 +9,7 @@ QUICK   ?=
 TARGETS ?=
 CHECK   ?=
 HERE    ?=
+URL     ?=
 
 # Debian's own, for which python3-pytest is installed, before any other on the PATH.
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -54,7 +55,8 @@ dist:
 # All that users get, by the targets that TARGETS names, or all of them, in a bare Debian.
 .PHONY: release
 release:
-	@$(PYTHON) scripts/make_release.py $(if $(CHECK),--check) $(if $(HERE),--here) $(TARGETS)
+	@$(PYTHON) scripts/make_release.py $(if $(CHECK),--check) $(if $(HERE),--here) \
+	    $(if $(URL),--url "$(URL)") $(TARGETS)
 
 # The command as one file, for any Linux: x86-64 and AArch64.
 .PHONY: static

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a release consists of, and what of others is in it: two tables."""
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -100,6 +101,12 @@ def said(*command: str | Path) -> str:
 
 def version() -> str:
     return said(ROOT / "scripts/version")
+
+
+def seconds() -> int:
+    """The time of what a release consists of: SOURCE_DATE_EPOCH, or that of the commit."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    return int(given or said("git", "log", "-1", "--format=%ct"))
 
 
 def found(folder: Path) -> Iterator[tuple[Artefact, Path]]:

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Makes all that users get, from a clean clone in a bare Debian: what `make release` runs.
 
-usage: make_release.py [--check] [--here] [--to DIST] [TARGET...]
+usage: make_release.py [--check] [--here] [--to DIST] [--url URL] [TARGET...]
 
 DIST (dist) gets what artefacts.py lists, or what some of its targets make; an SPDX document that
 lists it, and SHA256SUMS. --check makes everything twice, in two folders, and compares. --here
-makes it in this system. What is said on the way is in build/release/.
+makes it in this system. --url, of the repository, adds what others build a release by. What is
+said on the way is in build/release/.
 """
 
 import argparse
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import artefacts
+import make_recipes
 import make_sbom
 from artefacts import ARTEFACTS, ROOT, ReleaseError, said
 
@@ -44,7 +47,6 @@ def guard() -> None:
 def step(name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> None:
     """Runs a command, with a line on it; its output goes to a file, whose end an error shows."""
     print(f"{name:<10} ", end="", flush=True)
-    WORK.mkdir(parents=True, exist_ok=True)
     log = WORK / f"{name}.log"
     start = time.monotonic()
     with log.open("w") as output:
@@ -83,26 +85,30 @@ def write_sums(dist: Path, paths: Sequence[Path]) -> None:
     (dist / SUMS).write_text("".join(f"{value}  {name}\n" for name, value in lines))
 
 
-def make_here(dist: Path, targets: Sequence[str]) -> None:
+def make_here(dist: Path, url: str, targets: Sequence[str]) -> None:
     """In this system, which must be one that a release may depend on."""
     own = ROOT / "dist"
     shutil.rmtree(own, ignore_errors=True)
     step("packages", ["make", "packages-build"])
-    time_of_commit = {"SOURCE_DATE_EPOCH": said("git", "log", "-1", "--format=%ct")}
+    time_of_commit = {"SOURCE_DATE_EPOCH": str(artefacts.seconds())}
     for target in targets:
         step(target, ["make", "--no-print-directory", target], time_of_commit)
     paths = made(own, targets)
+    paths += [make_recipes.write(own, url, said("git", "log", "-1", "--format=%ae"))] if url else []
     write_sums(own, [*paths, make_sbom.write(own)])
     if dist != own:
         shutil.copytree(own, dist, dirs_exist_ok=True)
 
 
-def make_in_root(place: int, dist: Path, targets: Sequence[str]) -> None:
-    """In a bare Debian, from a clone."""
+def make_in_root(place: int, dist: Path, url: str, targets: Sequence[str]) -> None:
+    """In a bare Debian, from a clone of the commit that the first time was made from."""
     name, settings = PLACES[place]
     folder = WORK / f"root-{place}"
     shutil.rmtree(folder, ignore_errors=True)
-    said("git", "clone", "--quiet", "--no-hardlinks", ROOT, folder / name)
+    commit = (WORK / "commit").read_text()
+    said("git", "clone", "--quiet", "--no-hardlinks", "--no-checkout", ROOT, folder / name)
+    said("git", "-C", folder / name, "checkout", "--quiet", commit)
+    again = ["scripts/make_release.py", "--here", "--to", "/work/out"]
     lines = [
         "set -e",
         f"apt-get -q -y install --no-install-recommends {FIRST} >/dev/null",
@@ -110,7 +116,7 @@ def make_in_root(place: int, dist: Path, targets: Sequence[str]) -> None:
         settings,
         "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'",
         f"cd {name}",
-        f"exec scripts/make_release.py --here --to /work/out {' '.join(targets)}",
+        shlex.join(["exec", *again, f"--url={url}", *targets]),
     ]
     if TRUSTED.is_file():
         shutil.copy(TRUSTED, folder / "trusted")
@@ -153,6 +159,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--here", action="store_true")
     parser.add_argument("--to", type=Path, default=ROOT / "dist")
+    parser.add_argument("--url", default="")
     parser.add_argument("target", nargs="*")
     given = parser.parse_args()
     if unknown := set(given.target) - set(TARGETS):
@@ -166,14 +173,16 @@ def main() -> int:
         given.to.resolve(),
         [t for t in TARGETS if t in given.target or not given.target],
     )
+    WORK.mkdir(parents=True, exist_ok=True)
     try:
         guard()
         if given.here:
-            make_here(dist, targets)
+            make_here(dist, given.url, targets)
         else:
-            make_in_root(0, dist, targets)
+            (WORK / "commit").write_text(said("git", "rev-parse", "HEAD"))
+            make_in_root(0, dist, given.url, targets)
             if given.check:
-                make_in_root(1, WORK / "again", targets)
+                make_in_root(1, WORK / "again", given.url, targets)
                 compare(dist, WORK / "again")
     except (OSError, ReleaseError) as error:
         print(f"make_release.py: {error}", file=sys.stderr)

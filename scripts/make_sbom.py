@@ -9,7 +9,6 @@ The time in it is SOURCE_DATE_EPOCH, or that of the commit.
 
 import hashlib
 import json
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -117,16 +116,11 @@ def relations(files: Sequence[tuple[Artefact, Path]], project: str) -> list[dict
     return found
 
 
-def seconds() -> int:
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    return int(given or said("git", "log", "-1", "--format=%ct"))
-
-
 def document(folder: Path) -> dict[str, object]:
     version, files = artefacts.version(), list(artefacts.found(folder))
     commit = said(ROOT / "scripts/commit")
     project = identifier("Project", "libcarry")
-    created = datetime.fromtimestamp(seconds(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = datetime.fromtimestamp(artefacts.seconds(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     source = {"sourceInfo": f"commit {commit}"}
     packages = [own_package(project, "libcarry", version, **source)]
     packages += [own_package(identifier("Part", part), part, version) for part in PARTS]

@@ -172,7 +172,8 @@ def files(*suffixes: str) -> list[str]:
 def shell_scripts() -> list[Path]:
     candidates = [*(ROOT / "scripts").iterdir(), *(ROOT / ".ci").iterdir()]
     found = [p for p in sorted(candidates) if p.is_file() and b"sh\n" in p.read_bytes()[:20]]
-    return [*found, *(ROOT / "tools").rglob("*.bash"), ROOT / "tools/carry/carry-rotated"]
+    found += [ROOT / "tools/carry/carry-rotated", ROOT / "packaging/oss-fuzz/build.sh"]
+    return [*found, *(ROOT / "tools").rglob("*.bash")]
 
 
 # --- The steps ---

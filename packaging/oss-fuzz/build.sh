@@ -1,0 +1,36 @@
+#!/bin/bash -eu
+# SPDX-License-Identifier: MIT
+# Builds the fuzz targets as OSS-Fuzz asks for it: by the compilers CC and CXX, with CFLAGS and
+# LIB_FUZZING_ENGINE, to OUT, in WORK, from the present folder. Programs run where OUT is all there
+# is, so that libraries are taken in. FUZZERS may name some of the targets.
+
+# A list as Meson reads it.
+list() {
+    printf '['
+    [ $# = 0 ] || printf "'%s'," "$@"
+    printf ']'
+}
+
+# The targets alone get the flags: what reports switches of stacks must not be instrumented. The
+# words of CFLAGS are separate on purpose.
+flags=$CFLAGS
+unset CFLAGS
+# shellcheck disable=SC2086
+meson setup "$WORK/build" -Dfuzz=true \
+    "-Dfuzz_args=$(list $flags)" "-Dfuzz_engine=$(list $LIB_FUZZING_ENGINE)" \
+    -Dprefer_static=true -Ddefault_library=static -Dcompression=enabled \
+    -Djit=disabled -Dprof=disabled -Dpython=disabled -Dsites=disabled -Dtool=disabled
+read -ra wanted <<<"${FUZZERS-}"
+targets=("${wanted[@]/#/fuzz/fuzz_}")
+ninja -C "$WORK/build" fuzz/make_seeds "${targets[@]:-fuzzers}"
+
+"$WORK/build/fuzz/make_seeds" "$WORK/frames" examples/*.pcap*
+for target in "$WORK"/build/fuzz/fuzz_*; do
+    [ -f "$target" ] || continue
+    cp "$target" "$OUT/"
+    seeds=$OUT/$(basename "$target")_seed_corpus.zip
+    case $target in
+    *_capture) zip --quiet --junk-paths "$seeds" examples/*.pcap* ;;
+    *_fix | *_walk) zip --quiet --junk-paths -r "$seeds" "$WORK/frames" ;;
+    esac
+done

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fills in packaging/, the files by which others build a release, with what they must name.
+
+usage: make_recipes.py DIST URL [CONTACT]
+
+DIST has the source archive, and gets libcarry-VERSION-recipes.tar.xz. URL is the repository's, as
+GitHub has it: the archive is taken to be there, in the release that is named after the version.
+CONTACT is the address that OSS-Fuzz sends reports to, from the newest commit if there is none.
+"""
+
+import hashlib
+import io
+import re
+import sys
+import tarfile
+from pathlib import Path
+
+import artefacts
+from artefacts import ROOT, ReleaseError, said
+
+FOLDERS = ("conan", "homebrew", "oss-fuzz", "vcpkg")
+MARK = re.compile(r"@([A-Z0-9]+)@")
+
+
+def values(dist: Path, url: str, contact: str) -> dict[str, str]:
+    version = artefacts.version()
+    archive = dist / f"libcarry-{version}.tar.xz"
+    data = archive.read_bytes()
+    return {
+        "CONTACT": contact,
+        "HOME": url,
+        "SHA256": hashlib.sha256(data).hexdigest(),
+        "SHA512": hashlib.sha512(data).hexdigest(),
+        "URL": f"{url}/releases/download/v{version}/{archive.name}",
+        "VERSION": version,
+    }
+
+
+def sources() -> list[Path]:
+    """The files that are filled in."""
+    paths = (path for folder in FOLDERS for path in (ROOT / "packaging" / folder).iterdir())
+    return sorted(path for path in paths if path.is_file())
+
+
+def filled(source: Path, known: dict[str, str]) -> str:
+    return MARK.sub(lambda mark: known[mark[1]], source.read_text())
+
+
+def write(dist: Path, url: str, contact: str) -> Path:
+    """Packs all of them; returns where."""
+    known = values(dist, url.removesuffix("/"), contact)
+    top = f"libcarry-{known['VERSION']}-recipes"
+    path = dist / f"{top}.tar.xz"
+    seconds = artefacts.seconds()
+    with tarfile.open(path, "w:xz", format=tarfile.GNU_FORMAT) as archive:
+        for source in sources():
+            data = filled(source, known).encode()
+            name = f"{top}/{source.parent.name}/{source.name}"
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime = len(data), seconds
+            member.mode = 0o755 if source.suffix == ".sh" else 0o644
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def main() -> int:
+    if len(sys.argv) not in (3, 4):
+        print("usage: make_recipes.py DIST URL [CONTACT]", file=sys.stderr)
+        return 2
+    dist, url, *contact = sys.argv[1:]
+    try:
+        write(Path(dist), url, *(contact or [said("git", "log", "-1", "--format=%ae")]))
+    except (OSError, ReleaseError) as error:
+        print(f"make_recipes.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
