@@ -28,7 +28,7 @@ def say(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=3600,  # ends what hangs
     )
     return done.returncode, done.stdout, done.stderr
 

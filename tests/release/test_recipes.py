@@ -61,7 +61,7 @@ def test_all_is_filled_in(recipes: Path) -> None:
 def test_the_same_again(dist: Path, recipes: Path) -> None:
     path = dist / f"{recipes.name}.tar.xz"
     before = path.read_bytes()
-    command = [SOURCE / "scripts/make_recipes.py", dist, URL, CONTACT]
+    command: list[str | Path] = [SOURCE / "scripts/make_recipes.py", dist, URL, CONTACT]
     assert say(*command, env=EPOCH | {"TZ": "Asia/Kolkata"}) == (0, "", "")
     assert path.read_bytes() == before
 
