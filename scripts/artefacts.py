@@ -57,15 +57,21 @@ class Artefact:
     needs: tuple[str, ...] = ()
 
 
+def package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
+    """Of Debian; an early one has more behind the version."""
+    return Artefact("deb", f"deb/{name}_{{version}}[-~]*.deb", "Debian package", holds, needs)
+
+
 ARTEFACTS = [
     Artefact("dist", "libcarry-{version}.tar.xz", "source archive"),
-    Artefact(
-        "deb",
-        "deb/*_{version}[-~]*.deb",
-        "Debian package",
-        holds=("asmjit", "libstdc++"),
-        needs=(*ALL_OF_TOOL, "CPython", "glibc", "libpcap"),
-    ),
+    package("libcarry0", needs=("glibc",)),
+    package("libcarry-capture0", needs=("glibc", *UNPACKERS)),
+    package("libcarry-jit0", holds=("asmjit",), needs=("glibc", "libstdc++")),
+    package("libcarry-dev", needs=("asmjit", "libstdc++", *UNPACKERS)),
+    package("libcarry-doc"),
+    package("carry", holds=("asmjit", "libstdc++"), needs=("glibc", "libpcap", *ALL_OF_TOOL)),
+    package("python3-libcarry", needs=("CPython", "glibc", *TOOL)),
+    package("*-dbgsym"),
     Artefact("deb", "deb/*_{version}[-~]*.dsc", "source of the Debian packages"),
     Artefact("deb", "deb/*_{version}[-~.]*.tar.xz", "source of the Debian packages"),
     Artefact(

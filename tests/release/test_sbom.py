@@ -21,7 +21,10 @@ VERSION = artefacts.version()
 NAME = f"libcarry-{VERSION}.spdx.json"
 FILES = [
     f"libcarry-{VERSION}.tar.xz",
+    f"deb/libcarry0_{VERSION}-1_amd64.deb",
+    f"deb/libcarry-jit0_{VERSION}~20260926-1_amd64.deb",
     f"deb/carry_{VERSION}-1_amd64.deb",
+    f"deb/carry-dbgsym_{VERSION}-1_amd64.deb",
     f"deb/libcarry_{VERSION}-1.dsc",
     f"deb/libcarry_{VERSION}.orig.tar.xz",
     f"carry-{VERSION}-linux-x86_64",
@@ -92,6 +95,10 @@ def test_a_library_that_was_forgotten(tmp_path: Path, monkeypatch: pytest.Monkey
             build.write(line)
         before |= names
         assert artefacts.asked_for() == before
+
+
+def test_each_file_is_of_one_row(dist: Path) -> None:
+    assert sorted(path for _, path in artefacts.found(dist)) == sorted(dist / f for f in FILES)
 
 
 def test_relations_are_of_what_is_there(document: dict[str, Any]) -> None:
