@@ -204,6 +204,8 @@ def add_licences(shop: Workshop, cpu: str, wheel: Path, to: Path) -> Path:
     own = "License-File: LICENSE\n"
     lines = own + "".join(f"License-File: {name}\n" for name in names)
     metadata.write_text(metadata.read_text().replace(own, lines, 1))
+    for path in tree.rglob("*"):  # as any umask of this source or of its build left them
+        path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
     shop.tool("wheel", "pack", f"--dest-dir={to}", tree)
     return only_wheel(to)
 
@@ -230,6 +232,7 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.architecture) - set(ARCHITECTURES):
         parser.error(f"unknown architectures: {' '.join(sorted(unknown))}")
+    os.umask(0o022)  # wheels have the modes of the files on the way
     shop = Workshop(given.folder.resolve())
     shop.folder.mkdir(parents=True, exist_ok=True)
     architectures = given.architecture or list(ARCHITECTURES)

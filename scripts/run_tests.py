@@ -639,7 +639,7 @@ def wheel(log: Log) -> None:
         return
     for name in WHEEL_SYSTEMS:
         fetch_system(log, folder, name)
-    log.run(*make)
+    log.run("sh", "-c", 'umask 027; exec "$@"', "sh", *make)
     python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
 
 

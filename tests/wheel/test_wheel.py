@@ -9,6 +9,7 @@ import lzma
 import re
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,14 @@ def test_contents(unpacked: dict[str, Path], cpu: str) -> None:
     tree = unpacked[cpu]
     found = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
     assert found == contents(cpu)
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_modes_are_those_of_any_umask(wheels: Wheels, cpu: str) -> None:
+    """The step makes wheels with one that leaves other users nothing."""
+    with zipfile.ZipFile(wheels.wheel(cpu)) as wheel:
+        modes = {entry.external_attr >> 16 & 0o777 for entry in wheel.infolist()}
+    assert modes == {0o644, 0o664, 0o755}  # the second by wheel and auditwheel themselves
 
 
 @pytest.mark.parametrize("cpu", CPUS)
