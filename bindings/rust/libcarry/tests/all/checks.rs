@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a check calls while it runs, and how that ends it.
-#![cfg(feature = "std")]
 
-mod common;
-
-use common::{good_and_bad, packets, panic_of, pcap};
+use crate::common::{good_and_bad, packets, panic_of, pcap};
 use libcarry::capture::{Capture, Check};
 use libcarry::{ErrorCode, Protocol, Verdict};
 use std::io::{self, Cursor, Read};

@@ -5,7 +5,6 @@ use libcarry::{patch, Sum};
 
 #[test]
 fn the_sites_of_the_library_are_patched() {
-    assert_eq!((patch::counts().commits, patch::counts().backend), (0, "none"));
     let is_applied = patch::apply().is_ok();
     let counts = patch::counts();
     assert_eq!(counts.sites > 0, cfg!(target_arch = "x86_64"));

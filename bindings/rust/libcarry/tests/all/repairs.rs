@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Captures repaired, to streams and files.
-#![cfg(feature = "std")]
 
-mod common;
-
-use common::{good_and_bad, packets, panic_of, pcap};
+use crate::common::{good_and_bad, packets, panic_of, pcap};
 use libcarry::capture::{Capture, Change, Fix, Repairs};
 use libcarry::{ErrorCode, Options, Protocol, Verdict};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Captures read and checked, also damaged ones.
-#![cfg(feature = "std")]
 
-mod common;
-
-use common::good_and_bad;
+use crate::common::good_and_bad;
 use libcarry::capture::Capture;
 use libcarry::{ErrorCode, Protocol, Verdict};
 use std::time::{Duration, SystemTime};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Captures for tests, each of which uses some of this.
-#![allow(dead_code)]
+//! Captures for tests.
 
 use libcarry::capture::{Packet, Writer};
 use libcarry::{Frame, LINK_IPV4};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Captures that a program compressed, for each format that is a feature.
-#![cfg(feature = "std")]
 
-mod common;
-
-use common::{packets, pcap};
+use crate::common::{packets, pcap};
 use libcarry::capture::{Capture, Fix};
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Captures written and read again.
-#![cfg(feature = "std")]
 
-mod common;
-
-use common::{packets, panic_of};
+use crate::common::{packets, panic_of};
 use libcarry::capture::{flags, Capture, Packet, Statistics, Writer};
 use libcarry::{ErrorCode, LINK_ETHERNET, LINK_IPV4};
 use std::io::{self, Write};

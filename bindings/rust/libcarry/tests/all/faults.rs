@@ -168,7 +168,7 @@ fn overflows_the_stack() {
 #[cfg(target_arch = "x86_64")] // where there are handlers
 fn other_faults_are_for_the_handler_of_rust() {
     let mut command = process::Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "overflows_the_stack", "--ignored", "--nocapture"]);
+    command.args(["--exact", "faults::overflows_the_stack", "--ignored", "--nocapture"]);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("has overflowed its stack"), "{said}");
