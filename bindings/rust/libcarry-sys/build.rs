@@ -93,6 +93,7 @@ fn vendored() -> Result<()> {
     if !of_kernels.is_empty() {
         kernels_of_x86(&of_kernels)?;
     }
+    println!("cargo:rustc-link-lib=c"); // which std brings, where there is std
     println!("cargo:include={}", fs::canonicalize("vendor/include")?.display());
     Ok(())
 }
