@@ -65,6 +65,13 @@ static: packages-static
 	@$(call quietly,$(PYTHON) scripts/make_static.py --to dist $(BUILD)/static)
 	@echo "Built" dist/carry-*-linux-*[0-9]
 
+# For other builds: their sources in C are in them.
+.PHONY: crates
+crates: packages-crates
+	@mkdir -p $(BUILD)
+	@$(call quietly,$(PYTHON) scripts/package_crates.py dist)
+	@echo "Built" dist/*.crate
+
 .PHONY: demo
 demo: packages-build
 	@$(MAKE) --no-print-directory all
@@ -129,7 +136,7 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-package_sets = $(addprefix packages-,build deb docs test bench models static wheel)
+package_sets = $(addprefix packages-,build crates deb docs test bench models static wheel)
 .PHONY: $(package_sets)
 $(package_sets): packages-%:
 	@scripts/packages $*
@@ -160,6 +167,7 @@ help:
 	@echo "make release   makes all that users get, in a bare Debian, in dist/ (TARGETS='dist wheel'"
 	@echo "               some of it, HERE=1 in this system, CHECK=1 twice, and compares)"
 	@echo "make deb       installs what is missing, makes packages for this Debian, in dist/deb/"
+	@echo "make crates    packs the crates for Rust, in dist/"
 	@echo "make install   installs library, headers, tool and manual pages (PREFIX, DESTDIR)"
 	@echo "make uninstall removes them again, with the same PREFIX and DESTDIR"
 	@echo "make clean     removes everything built"

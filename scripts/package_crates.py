@@ -1,41 +1,87 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Copies the crates for Rust as `cargo package` would pack them: with the sources in C that they
-compile, which are links in the repository.
+"""Packs the crates for Rust as `cargo package` does, with the sources in C that they compile, which
+are links in the repository. The archives depend on the packed files alone: not on when, where or by
+whom they are made.
 
-usage: package_crates.py FOLDER      FOLDER gets the workspace, and anything else in it goes
+usage: package_crates.py FOLDER      FOLDER gets NAME-VERSION.crate of each
 """
 
-import shutil
+import gzip
+import io
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 CRATES = Path(__file__).resolve().parent.parent / "bindings/rust"
-NAMES = ("libcarry", "libcarry-sys")
-# What cargo makes here, and what is no part of the workspace.
-LEFT_OUT = shutil.ignore_patterns("Cargo.lock", "peers", "target")
+NAMES = ("libcarry-sys", "libcarry")
+MANIFEST = "Cargo.toml"
+MADE_BY_CARGO = ("Cargo.lock", ".cargo_vcs_info.json")
+# Cargo's own, for each file of each crate: long ago, but not so long that tar warns of it.
+TIME = 1_153_704_088
 
 
-def packed(folder: Path) -> set[Path]:
+def version(folder: Path) -> str:
+    manifest = tomllib.loads((folder / MANIFEST).read_text())
+    return str(manifest["package"]["version"])
+
+
+def listed(folder: Path) -> list[str]:
     """The files of a crate that its package holds."""
     command = ["cargo", "package", "--offline", "--list", "--allow-dirty"]
-    listed = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
-    return {folder / line for line in listed.stdout.splitlines()}
+    output = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    return [
+        name
+        for name in sorted(output.stdout.splitlines())
+        if name not in MADE_BY_CARGO and (folder / name).is_file()
+    ]
+
+
+def published(manifest: str) -> str:
+    """A manifest that depends on crates by version, and no longer on the folder beside."""
+    return re.sub(r', path = "\.\./[^"]*"', "", manifest)
+
+
+def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for name in listed(folder):
+        data = (folder / name).read_bytes()
+        if name == MANIFEST:
+            yield name, published(data.decode()).encode()
+            name += ".orig"
+        yield name, data
+
+
+def archive(folder: Path, root: str) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in contents(folder):
+            member = tarfile.TarInfo(f"{root}/{name}")
+            member.size, member.mtime = len(data), TIME
+            tar.addfile(member, io.BytesIO(data))
+    return gzip.compress(packed.getvalue(), mtime=0)
+
+
+def pack(to: Path) -> list[Path]:
+    """Writes all crates to a folder; returns where they are."""
+    to.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name in NAMES:
+        root = f"{name}-{version(CRATES / name)}"
+        paths.append(to / f"{root}.crate")
+        paths[-1].write_bytes(archive(CRATES / name, root))
+    return paths
 
 
 def main() -> int:
     if len(sys.argv) != 2:
         print("usage: package_crates.py FOLDER", file=sys.stderr)
         return 2
-    folder = Path(sys.argv[1]).resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(CRATES, folder, ignore=LEFT_OUT)
-    for name in NAMES:
-        kept = packed(folder / name)
-        for path in (folder / name).rglob("*"):
-            if path.is_file() and path not in kept:
-                path.unlink()
+    for path in pack(Path(sys.argv[1])):
+        print(path)
     return 0
 
 

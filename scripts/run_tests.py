@@ -726,37 +726,130 @@ def docs(log: Log) -> None:
 CRATES = Path("/usr/share/cargo/registry")
 RUST_VERSION = "1.63"
 CRATE_TOOLS = ("bindgen", "cargo", "cargo-clippy", "rustfmt")
+# With all formats of compression.
+COMPRESSION = ("bzip2", "gzip", "lz4", "xz", "zstd")
+ALL_FEATURES = "--features=" + ",".join(f"libcarry/{name}" for name in COMPRESSION)
+# What the crates are packed from, and by.
+CRATE_SOURCES = ("LICENSE", "bindings/rust", "capture", "include", "scripts", "src")
+# Where the crates run too, under an emulator: Debian's name of it, and features. Captures depend on
+# the order of bytes, which is another in the second.
+CRATE_TARGETS: dict[str, tuple[str, list[str]]] = {
+    "aarch64": ("arm64", []),
+    "s390x": ("s390x", ["--features=libcarry/std"]),
+}
 
 
 def crate(log: Log) -> None:
-    """The crates for Rust as they are packed, with Debian's crates alone."""
+    """The crates for Rust, unpacked from their archives, with Debian's crates alone."""
     folder = BUILDS / "crate"
     lacking = [name for name in CRATE_TOOLS if not shutil.which(name)]
     lacking += [] if any(CRATES.glob("cc-*")) else ["librust-cc-dev"]
     if lacking:
         log.skip(1, f"the crates for Rust: {', '.join(lacking)} not installed")
         return
-    (folder / "home").mkdir(parents=True, exist_ok=True)
-    source = f'[source]\ncrates-io.replace-with = "debian"\ndebian.directory = "{CRATES}"\n'
-    (folder / "home/config.toml").write_text(source)
-    env = {"CARGO_HOME": str(folder / "home"), "CARGO_TARGET_DIR": str(folder / "target")}
+    env = cargo_home(folder)
     rustc = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True)
-    if rustc.stdout.startswith(f"rustc {RUST_VERSION}."):  # later ones warn of more
+    is_oldest = rustc.stdout.startswith(f"rustc {RUST_VERSION}.")
+    if is_oldest:  # later ones warn of more
         env |= {"RUSTFLAGS": "-Dwarnings", "RUSTDOCFLAGS": "-Dwarnings"}
     log.run("scripts/make_rust.py", "--check")
-    log.run("scripts/package_crates.py", folder / "crates", env=env)
-    manifest = ["--manifest-path", folder / "crates/Cargo.toml"]
+    unpack_crates(log, folder, env)
+    manifest = ["--manifest-path", str(folder / "crates/Cargo.toml")]
     log.run("cargo", "fmt", *manifest, "--all", "--check")
-    for command in (
-        ["clippy", *manifest, "--offline", "--all-targets", "--features=libcarry/std"],
-        ["test", *manifest, "--offline", "--features=libcarry/std"],
-        ["doc", *manifest, "--offline", "--no-deps", "--features=libcarry/std"],
-    ):
-        log.run("cargo", *command, env=env)
+    unlinked = {"DOCS_RS": "1"}  # compiles no C: see build.rs
+    commands: list[tuple[dict[str, str], list[str]]] = [
+        (unlinked, ["clippy", *manifest, "--offline", "--all-targets", ALL_FEATURES]),
+        (unlinked, ["clippy", *manifest, "--offline", "--all-targets", "--package=libcarry"]),
+        ({}, ["test", *manifest, "--offline", ALL_FEATURES]),
+        ({}, ["doc", *manifest, "--offline", "--no-deps", ALL_FEATURES]),
+    ]
+    for own, command in commands:
+        log.run("cargo", *command, env=env | own)
         log.counts.passed += 1
-    without = ["clippy", *manifest, "--offline", "--package=libcarry"]  # not linked: see build.rs
-    log.run("cargo", *without, env=env | {"DOCS_RS": "1"})
+    crate_without_std(log, folder, env)
+    if is_oldest:
+        foreign_crates(log, folder, cargo_home(folder))
+    else:
+        log.skip(len(CRATE_TARGETS), f"crates of others: Debian's are for rustc {RUST_VERSION}")
+
+
+def cargo_home(folder: Path) -> dict[str, str]:
+    """Cargo's settings: all crates are here, Debian's and those that are unpacked."""
+    (folder / "home").mkdir(parents=True, exist_ok=True)
+    (folder / "home/config.toml").write_text(
+        f'[source]\ncrates-io.replace-with = "debian"\ndebian.directory = "{CRATES}"\n'
+        f'[patch.crates-io]\nlibcarry-sys.path = "{folder / "crates/libcarry-sys"}"\n'
+    )
+    return {
+        "CARGO_HOME": str(folder / "home"),
+        "CARGO_PROFILE_DEV_DEBUG": "0",
+        "CARGO_TARGET_DIR": str(folder / "target"),
+    }
+
+
+def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
+    """Packs the crates here and from a copy elsewhere, which must not show, and unpacks them into
+    a workspace as that of the repository."""
+    elsewhere, crates = folder / "elsewhere", folder / "crates"
+    for old in (elsewhere, crates, folder / "packed"):
+        shutil.rmtree(old, ignore_errors=True)
+    for name in CRATE_SOURCES:
+        (elsewhere / name).parent.mkdir(parents=True, exist_ok=True)
+        log.run("cp", "--recursive", "--no-dereference", ROOT / name, elsewhere / name)
+    log.run("scripts/package_crates.py", folder / "packed", env=env)
+    copy = elsewhere / "scripts/package_crates.py"
+    log.run(sys.executable, copy, elsewhere / "packed", env=env)
+    packed = sorted((folder / "packed").iterdir())
+    for path in packed:
+        if path.read_bytes() != (elsewhere / "packed" / path.name).read_bytes():
+            raise StepError(f"{path.name} is not the same when it is packed elsewhere")
+        shutil.unpack_archive(path, crates, "gztar")
+        (crates / path.stem).rename(crates / path.stem.rpartition("-")[0])
+        log.counts.passed += 1
+    for name in ("Cargo.toml", "rustfmt.toml", "bare"):
+        log.run("cp", "--recursive", ROOT / "bindings/rust" / name, crates)
+
+
+def crate_without_std(log: Log, folder: Path, env: Mapping[str, str]) -> None:
+    """A program without Rust's standard library, which needs nothing that this would bring."""
+    manifest = folder / "crates/bare/Cargo.toml"
+    log.run("cargo", "build", "--manifest-path", manifest, "--offline", env=env)
+    program = folder / "target/debug/bare"
+    log.run(program)
+    command = ["readelf", "--dynamic", str(program)]
+    dynamic = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    if needed != ["libc.so.6"]:
+        raise StepError(f"a program without std needs {', '.join(needed)}")
     log.counts.passed += 1
+
+
+def foreign_crates(log: Log, folder: Path, env: dict[str, str]) -> None:
+    """The tests of the crates for other architectures, emulated."""
+    fetch: list[list[str | Path]] = []
+    tests: list[list[str | Path]] = []
+    for target, (debian_name, features) in CRATE_TARGETS.items():
+        root = BUILDS / f"foreign-rust-{target}"
+        if not (root / "usr/lib/rustlib").is_dir():
+            fetch.append(["scripts/fetch_foreign", debian_name, root, "libstd-rust-dev"])
+        triple = f"{target}-unknown-linux-gnu"
+        setting = f"CARGO_TARGET_{triple.replace('-', '_').upper()}"
+        emulator = [*EMULATOR, f"qemu-{target}", "-L", f"/usr/{target}-linux-gnu"]
+        env |= {
+            f"{setting}_LINKER": f"{target}-linux-gnu-gcc",
+            f"{setting}_RUNNER": shlex.join(emulator),
+            f"{setting}_RUSTFLAGS": f"-Dwarnings --sysroot={root / 'usr'}",
+        }
+        command = ["cargo", "test", "--offline", "--target", triple, *features]
+        own = ["--manifest-path", folder / "crates/Cargo.toml"]
+        tests.append([*command, *own, "--target-dir", folder / f"target-{target}"])
+    try:
+        for process in [log.start(*command) for command in fetch]:
+            log.finish(process)
+    except (OSError, StepError) as error:
+        log.skip(len(tests), f"the crates for {', '.join(CRATE_TARGETS)}: {error}")
+        return
+    log.run_at_once(*tests, env=env)
 
 
 def instructions(log: Log) -> None:
