@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Captures: pcap, pcapng, snoop and ERF, read packet by packet, checked or repaired as a whole; and
+//! Captures: pcap, pcapng, snoop and ERF, read packet by packet, or checked or repaired as a whole;
 //! pcap and pcapng written.
 //!
 //! ```no_run

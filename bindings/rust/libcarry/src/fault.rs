@@ -22,16 +22,14 @@ use crate::{ffi, ErrorCode, Sum};
 /// which reports overflows of stacks.
 ///
 /// A copy from any address is safe. It reads by instructions that the compiler never sees, so all
-/// that Rust may conclude is that each byte of the destination before the first one that is left has
-/// some value: what a file that nothing is known of would give. No reference to what lies at the
-/// address comes into being. Bytes that other threads write meanwhile, or that Rust keeps in
-/// registers or has not initialised, have a value that means nothing; on a machine they are bytes.
-/// Writes are unsafe: they must not change what Rust knows.
+/// that Rust may conclude is that each copied byte has some value, as if it came from a file that
+/// nothing is known of. No reference to what lies at the address comes into being. Bytes that other
+/// threads write meanwhile, or that Rust keeps in registers or has not initialised, have a value
+/// that means nothing. Writes are unsafe: they must not change what Rust knows.
 ///
-/// Two effects of reading are left to the caller, as with `/proc/self/mem`. Registers of devices may
-/// change when they are read, so who maps them must keep their address. And a thread that blocks
-/// SIGSEGV or SIGBUS, which needs unsafe code, must not copy: the system ends the process if it
-/// faults.
+/// Two effects of reading are for unsafe code to prevent. Registers of devices may change when they
+/// are read: code that maps them must keep their address to itself. And a thread that blocks
+/// SIGSEGV or SIGBUS must not copy: the system ends the process if it faults.
 ///
 /// Each byte is copied with a value that it had at some time during the call; how many are left is
 /// exact, whatever happens to the mappings. Where there are no handlers (on every architecture

@@ -27,7 +27,7 @@
 //! | copy bytes | [`copy`] |
 //! | copy what may vanish meanwhile | [`fault`] |
 //! | see what of the process is patched | [`patch`] |
-//! | read, check, repair and write captures (feature `std`) | `capture::Capture`, `Check`, `Fix`, `Writer` |
+//! | read, check, repair and write captures (feature `std`) | `capture` |
 //!
 //! Without features the crate is `no_std` and never allocates. Feature `std` adds captures; `gzip`,
 //! `zstd`, `xz`, `lz4` and `bzip2` read compressed ones; `system` links the system's libraries

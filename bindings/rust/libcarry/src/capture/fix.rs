@@ -83,7 +83,8 @@ impl<'f> Fix<'f> {
     ///
     /// # Errors
     ///
-    /// If the copy is not complete. Of a damaged capture all bytes were written: the repairs say so.
+    /// If the copy is not complete. Of a damaged capture all bytes were written, and
+    /// [`Repairs::error`] says so.
     ///
     /// # Panics
     ///

@@ -57,7 +57,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     ///
     /// [`ErrorCode::Invalid`] if the format cannot hold it, such as 16 MiB, or in pcap another link
-    /// type than the first packet's: nothing was written then. [`ErrorCode::Write`] if writing fails.
+    /// type than the first packet's: nothing was written then. [`ErrorCode::Write`] if writing
+    /// fails.
     ///
     /// # Panics
     ///

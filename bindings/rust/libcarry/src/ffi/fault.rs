@@ -18,7 +18,7 @@ pub fn acquire() -> Result<bool, crate::ErrorCode> {
 
 /// # Safety
 ///
-/// One call for each acquire() that found something to release. No copy may go on that relies on it.
+/// One call for each acquire() that found something to release. No copy may rely on it any more.
 pub unsafe fn release() {
     // SAFETY: the caller vouches for it.
     unsafe { sys::carry_fault_release() }
