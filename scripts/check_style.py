@@ -17,7 +17,8 @@ SPDX = "SPDX-License-Identifier: MIT"
 NO_SPDX = {".abi", ".ipynb", ".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
 LONG_LINES = {".1", ".abi", ".def", ".ipynb", ".json", ".md"}
-TABS = {"Kbuild", "Makefile", ".go"}  # as make and gofmt have it
+TABS = {"Kbuild", "Makefile", "rules", ".go"}  # as make and gofmt have it
+DEBIAN = ROOT / "packaging/debian"  # its file "copyright" is for all that are no scripts
 
 # Phrases that public prose and messages must not use, and the standard word for each. Comments of
 # headers wrap.
@@ -64,7 +65,8 @@ def complaints(path: Path, text: str) -> Iterator[tuple[int, str]]:
     lines = text.split("\n")
     if lines[-1]:
         yield len(lines), "no newline at the end"
-    if kind(path) not in NO_SPDX and path.name != "LICENSE" and SPDX not in "".join(lines[:3]):
+    has_licence = kind(path) in NO_SPDX or path.name == "LICENSE" or SPDX in "".join(lines[:3])
+    if not has_licence and not (path.is_relative_to(DEBIAN) and lines[0][:2] != "#!"):
         yield 1, f"no {SPDX}"
     for number, line in enumerate(lines, 1):
         if line != line.rstrip():

@@ -675,7 +675,7 @@ def release(log: Log) -> None:
 
 
 def deb(log: Log) -> None:
-    """Debian packages, as `make deb` makes them. Other steps run the tests that Debian's build does."""
+    """Debian packages, as `make deb` makes them; other steps run the tests of that build."""
     try:
         log.run("scripts/in_root", "--check")
     except StepError as error:
