@@ -737,6 +737,9 @@ CRATE_TARGETS: dict[str, tuple[str, list[str]]] = {
     "aarch64": ("arm64", []),
     "s390x": ("s390x", ["--features=libcarry/std"]),
 }
+FOREIGN_RUST = "libstd-rust-dev"
+# Settings of cargo by environment variables, and options.
+ForeignCrates = tuple[dict[str, str], list[str]]
 
 
 def crate(log: Log) -> None:
@@ -747,38 +750,37 @@ def crate(log: Log) -> None:
     if lacking:
         log.skip(1, f"the crates for Rust: {', '.join(lacking)} not installed")
         return
-    env = cargo_home(folder)
     rustc = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True)
     is_oldest = rustc.stdout.startswith(f"rustc {RUST_VERSION}.")
-    if is_oldest:  # later ones warn of more
-        env |= {"RUSTFLAGS": "-Dwarnings", "RUSTDOCFLAGS": "-Dwarnings"}
+    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # later ones warn of more
     log.run("scripts/make_rust.py", "--check")
     unpack_crates(log, folder, env)
     manifest = ["--manifest-path", str(folder / "crates/Cargo.toml")]
     log.run("cargo", "fmt", *manifest, "--all", "--check")
-    unlinked = {"DOCS_RS": "1"}  # compiles no C: see build.rs
-    commands: list[tuple[dict[str, str], list[str]]] = [
-        (unlinked, ["clippy", *manifest, "--offline", "--all-targets", ALL_FEATURES]),
-        (unlinked, ["clippy", *manifest, "--offline", "--all-targets", "--package=libcarry"]),
-        ({}, ["test", *manifest, "--offline", ALL_FEATURES]),
-        ({}, ["doc", *manifest, "--offline", "--no-deps", ALL_FEATURES]),
-    ]
-    for own, command in commands:
-        log.run("cargo", *command, env=env | own)
+    for features in (ALL_FEATURES, "--package=libcarry"):
+        command = ["clippy", *manifest, "--offline", "--all-targets", features]
+        log.run("cargo", *command, env=env | {"DOCS_RS": "1"})  # compiles no C: see build.rs
         log.counts.passed += 1
-    crate_without_std(log, folder, env)
-    if is_oldest:
-        foreign_crates(log, folder, cargo_home(folder))
-    else:
-        log.skip(len(CRATE_TARGETS), f"crates of others: Debian's are for rustc {RUST_VERSION}")
+    bare = ["--manifest-path", str(folder / "crates/bare/Cargo.toml")]
+    foreign = foreign_crates(log, folder) if is_oldest else []
+    log.run_at_once(
+        ["cargo", "test", *manifest, "--offline", ALL_FEATURES],
+        ["cargo", "build", *bare, "--offline", "--target-dir", folder / "target-bare"],
+        *(["cargo", "test", *manifest, "--offline", *options] for _, options in foreign),
+        env=env | dict(itertools.chain.from_iterable(own.items() for own, _ in foreign)),
+    )
+    check_bare(log, folder / "target-bare/debug/bare")
+    log.run("cargo", "doc", *manifest, "--offline", "--no-deps", ALL_FEATURES, env=env)
+    log.counts.passed += 1
 
 
-def cargo_home(folder: Path) -> dict[str, str]:
+def cargo_home(folder: Path, flags: list[str]) -> dict[str, str]:
     """Cargo's settings: all crates are here, Debian's and those that are unpacked."""
     (folder / "home").mkdir(parents=True, exist_ok=True)
     (folder / "home/config.toml").write_text(
         f'[source]\ncrates-io.replace-with = "debian"\ndebian.directory = "{CRATES}"\n'
         f'[patch.crates-io]\nlibcarry-sys.path = "{folder / "crates/libcarry-sys"}"\n'
+        f"[build]\nrustflags = {flags}\nrustdocflags = {flags}\n"
     )
     return {
         "CARGO_HOME": str(folder / "home"),
@@ -810,11 +812,8 @@ def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
         log.run("cp", "--recursive", ROOT / "bindings/rust" / name, crates)
 
 
-def crate_without_std(log: Log, folder: Path, env: Mapping[str, str]) -> None:
+def check_bare(log: Log, program: Path) -> None:
     """A program without Rust's standard library, which needs nothing that this would bring."""
-    manifest = folder / "crates/bare/Cargo.toml"
-    log.run("cargo", "build", "--manifest-path", manifest, "--offline", env=env)
-    program = folder / "target/debug/bare"
     log.run(program)
     command = ["readelf", "--dynamic", str(program)]
     dynamic = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -824,32 +823,39 @@ def crate_without_std(log: Log, folder: Path, env: Mapping[str, str]) -> None:
     log.counts.passed += 1
 
 
-def foreign_crates(log: Log, folder: Path, env: dict[str, str]) -> None:
-    """The tests of the crates for other architectures, emulated."""
-    fetch: list[list[str | Path]] = []
-    tests: list[list[str | Path]] = []
-    for target, (debian_name, features) in CRATE_TARGETS.items():
-        root = BUILDS / f"foreign-rust-{target}"
-        if not (root / "usr/lib/rustlib").is_dir():
-            fetch.append(["scripts/fetch_foreign", debian_name, root, "libstd-rust-dev"])
-        triple = f"{target}-unknown-linux-gnu"
-        setting = f"CARGO_TARGET_{triple.replace('-', '_').upper()}"
-        emulator = [*EMULATOR, f"qemu-{target}", "-L", f"/usr/{target}-linux-gnu"]
-        env |= {
-            f"{setting}_LINKER": f"{target}-linux-gnu-gcc",
-            f"{setting}_RUNNER": shlex.join(emulator),
-            f"{setting}_RUSTFLAGS": f"-Dwarnings --sysroot={root / 'usr'}",
-        }
-        command = ["cargo", "test", "--offline", "--target", triple, *features]
-        own = ["--manifest-path", folder / "crates/Cargo.toml"]
-        tests.append([*command, *own, "--target-dir", folder / f"target-{target}"])
-    try:
-        for process in [log.start(*command) for command in fetch]:
-            log.finish(process)
-    except (OSError, StepError) as error:
-        log.skip(len(tests), f"the crates for {', '.join(CRATE_TARGETS)}: {error}")
-        return
-    log.run_at_once(*tests, env=env)
+def foreign_rust(target: str) -> Path:
+    """Where Rust's standard library for an architecture is unpacked."""
+    return BUILDS / f"foreign-rust-{target}"
+
+
+def foreign_crates(log: Log, folder: Path) -> list[ForeignCrates]:
+    """The architectures for which the crates can be compiled, and run by an emulator."""
+    lacking = [t for t in CRATE_TARGETS if not (foreign_rust(t) / "usr/lib/rustlib").is_dir()]
+    fetches = {
+        t: log.start("scripts/fetch_foreign", CRATE_TARGETS[t][0], foreign_rust(t), FOREIGN_RUST)
+        for t in lacking
+    }
+    absent = set()
+    for target, fetch in fetches.items():
+        try:
+            log.finish(fetch)
+        except StepError as error:
+            log.skip(1, f"the crates for {target}: {error}")
+            absent.add(target)
+    return [foreign_crate(folder, target) for target in CRATE_TARGETS if target not in absent]
+
+
+def foreign_crate(folder: Path, target: str) -> ForeignCrates:
+    root, features = foreign_rust(target), CRATE_TARGETS[target][1]
+    triple = f"{target}-unknown-linux-gnu"
+    setting = f"CARGO_TARGET_{triple.replace('-', '_').upper()}"
+    emulator = [*EMULATOR, f"qemu-{target}", "-L", f"/usr/{target}-linux-gnu"]
+    env = {
+        f"{setting}_LINKER": f"{target}-linux-gnu-gcc",
+        f"{setting}_RUNNER": shlex.join(emulator),
+        f"{setting}_RUSTFLAGS": f"-Dwarnings --sysroot={root / 'usr'}",
+    }
+    return env, ["--target", triple, "--target-dir", str(folder / f"target-{target}"), *features]
 
 
 def instructions(log: Log) -> None:

@@ -124,7 +124,7 @@ fn panics_end_the_check_soon() {
         calls += 1;
         panic!("oh")
     });
-    let mut capture = Capture::from_reader(&mut rest).unwrap();
+    let mut capture = Capture::from_reader(rest.by_ref()).unwrap();
     assert_eq!(panic_of(|| check.run(&mut capture)), "oh");
     drop(capture);
     assert_eq!(calls, 1);
