@@ -23,7 +23,10 @@ PLACES = [
     ("bindings/rust/libcarry-sys/Cargo.toml", '\nversion = "{version}"'),
     ("bindings/rust/libcarry/Cargo.toml", '\nversion = "{version}"'),
     ("bindings/rust/libcarry/Cargo.toml", 'libcarry-sys = { version = "{version}"'),
+    ("bindings/rust/bare/Cargo.toml", '\nversion = "{version}"'),
     ("bindings/rust/peers/Cargo.toml", '\nversion = "{version}"'),
+    ("docs/rust.md", 'path = "libcarry-{version}"'),
+    ("docs/rust.md", 'path = "libcarry-sys-{version}"'),
     ("docs/explanation/architecture.md", "`LIBCARRY_{abi}` in releases {abi}.x"),
     *(
         (f"packaging/debian/{library}0.symbols", form)
