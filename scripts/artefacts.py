@@ -76,10 +76,11 @@ ARTEFACTS = [
     Artefact("deb", "deb/*_{version}[-~.]*.tar.xz", "source of the Debian packages"),
     Artefact(
         "static",
-        "carry-{version}-linux-*",
+        "carry-{version}-linux-*[0-9]",
         "the command as one program",
-        holds=(*ALL_OF_TOOL, "asmjit", "glibc", "libpcap", "libstdc++"),
+        holds=(*TOOL, "asmjit", "glibc", "libpcap", "libstdc++"),
     ),
+    Artefact("static", "carry-{version}-linux-licences.txt", "licences of what is in it"),
     Artefact("crates", "libcarry-sys-{version}.crate", "crate for Rust", needs=UNPACKERS),
     Artefact("crates", "libcarry-{version}.crate", "crate for Rust"),
     Artefact(

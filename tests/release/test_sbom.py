@@ -29,6 +29,7 @@ FILES = [
     f"deb/libcarry_{VERSION}.orig.tar.xz",
     f"carry-{VERSION}-linux-x86_64",
     f"carry-{VERSION}-linux-aarch64",
+    f"carry-{VERSION}-linux-licences.txt",
     f"libcarry-sys-{VERSION}.crate",
     f"libcarry-{VERSION}.crate",
     f"libcarry-{VERSION}-cp311-abi3-manylinux_2_28_x86_64.whl",
