@@ -54,22 +54,29 @@ impl Failure {
 
     /// The result of a call as C has it: the number of an error is negative.
     fn number<T: Into<i64>>(&mut self, call: impl FnOnce() -> io::Result<T>) -> i64 {
-        match self.guard(call) {
+        // Errors may panic too: when they are displayed, and when they are dropped.
+        match self.guard(|| call().map_err(number_and_text)) {
             None => i64::from(-ECANCELED),
             Some(Ok(result)) => result.into(),
-            Some(Err(error)) => i64::from(-self.note(&error)),
+            Some(Err((number, text))) => {
+                self.text = text;
+                i64::from(-number)
+            }
         }
     }
+}
 
-    fn note(&mut self, error: &io::Error) -> i32 {
-        self.text = error.raw_os_error().is_none().then(|| error.to_string());
-        match (error.raw_os_error(), error.kind()) {
-            (Some(number), _) if number > 0 => number,
-            (_, ErrorKind::Interrupted) => EINTR,
-            (_, ErrorKind::WouldBlock) => EAGAIN,
-            _ => EIO,
-        }
-    }
+/// The number of an error, and what it says if the system gave it none. The error is dropped here,
+/// where a panic is caught.
+fn number_and_text(error: io::Error) -> (i32, Option<String>) {
+    let text = error.raw_os_error().is_none().then(|| error.to_string());
+    let number = match (error.raw_os_error(), error.kind()) {
+        (Some(number), _) if number > 0 => number,
+        (_, ErrorKind::Interrupted) => EINTR,
+        (_, ErrorKind::WouldBlock) => EAGAIN,
+        _ => EIO,
+    };
+    (number, text)
 }
 
 /// A reader or writer that C calls.
@@ -237,6 +244,27 @@ mod tests {
         assert_eq!(number(ErrorKind::WouldBlock.into()).0, -11);
         let error = io::Error::new(ErrorKind::Other, "the tape is torn");
         assert_eq!(number(error), (-5, Some("the tape is torn".into())));
+    }
+
+    /// An error that cannot be displayed.
+    #[derive(Debug)]
+    struct Mute;
+
+    impl std::error::Error for Mute {}
+
+    impl std::fmt::Display for Mute {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("no words")
+        }
+    }
+
+    #[test]
+    fn errors_may_panic() {
+        let mut failure = Failure::default();
+        let number = failure.number::<i64>(|| Err(io::Error::new(ErrorKind::Other, Mute)));
+        assert_eq!(number, -125);
+        let panic = catch_unwind(AssertUnwindSafe(|| failure.resume())).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"no words"));
     }
 
     #[test]
