@@ -681,10 +681,10 @@ def release(log: Log) -> None:
 
 def deb(log: Log) -> None:
     """Debian packages, as `make deb` makes them; other steps run the tests of that build."""
-    try:
-        log.run("scripts/in_root", "--check")
-    except StepError as error:
-        log.skip(1, f"Debian packages: {error}")
+    command = [ROOT / "scripts/in_root", "--check"]
+    check = subprocess.run(command, capture_output=True, text=True)
+    if check.returncode:
+        log.skip(1, f"Debian packages: {check.stderr.strip()}")
         return
     folder = BUILDS / "deb"
     dist = folder / "dist"
