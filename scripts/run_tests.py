@@ -644,6 +644,7 @@ def wheel(log: Log) -> None:
         return
     for name in WHEEL_SYSTEMS:
         fetch_system(log, folder, name)
+    shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
     log.run("sh", "-c", 'umask 027; exec "$@"', "sh", *make)
     python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
 
@@ -711,6 +712,7 @@ def static(log: Log) -> None:
     except (OSError, StepError) as error:
         log.skip(1, f"static programs: {error}")
         return
+    shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
     log.run(*make)
     gcc = build(log, "gcc", "-Dtool=enabled", targets=["tools/carry/carry"])
     python_tests(log, gcc, {"CARRY_STATIC": str(folder)}, tests="static")
