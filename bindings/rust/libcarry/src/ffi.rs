@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The only module with unsafe code: libcarry's functions, with slices for pointers and sizes.
+//! libcarry's functions, with slices for pointers and sizes: all unsafe code, except what `fault`
+//! passes on.
 
 #[cfg(feature = "std")]
 pub mod callbacks;
