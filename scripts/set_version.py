@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What tools read as it stands, and so cannot ask scripts/version: {abi} is for all releases that
-# keep the ABI, {next} for the first that does not.
+# These files cannot ask scripts/version, as tools read them unchanged: {abi} is for all releases
+# that keep the ABI, {next} for the first that does not.
 PLACES = [
     ("include/carry/base.h", "#define CARRY_VERSION_MAJOR {major}"),
     ("include/carry/base.h", "#define CARRY_VERSION_MINOR {minor}"),
