@@ -21,6 +21,7 @@ class Component:
     meson: tuple[str, ...]  # as meson.build asks for it
 
 
+OF_GCC = "libstdc++-{gcc}-dev"  # its package has the compiler's version in its name
 PUBLIC_DOMAIN = "LicenseRef-liblzma-public-domain"
 COMPONENTS = [
     Component("asmjit", "libasmjit-dev", "Zlib", ("asmjit",)),
@@ -33,14 +34,13 @@ COMPONENTS = [
     Component("jansson", "libjansson-dev", "MIT", ("jansson",)),
     Component("liblzma", "liblzma-dev", PUBLIC_DOMAIN, ("liblzma", "lzma")),
     Component("libpcap", "libpcap-dev", "BSD-3-Clause", ("pcap",)),
-    Component(
-        "libstdc++", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1", ("stdc++",)
-    ),
+    Component("libstdc++", OF_GCC, "GPL-3.0-or-later WITH GCC-exception-3.1", ("stdc++",)),
     Component("lz4", "liblz4-dev", "BSD-2-Clause", ("liblz4", "lz4")),
     Component("zlib", "zlib1g-dev", "Zlib", ("zlib", "z")),
     Component("zstd", "libzstd-dev", "BSD-3-Clause OR GPL-2.0-only", ("libzstd", "zstd")),
     Component("Zydis", "libzydis-dev", "MIT", ("zydis", "Zydis")),
 ]
+CPUS = ("x86_64", "aarch64")
 UNPACKERS = ("bzip2", "liblzma", "lz4", "zlib", "zstd")
 TOOL = ("jansson", *UNPACKERS)
 ALL_OF_TOOL = ("elfutils", "Zydis", *TOOL)
@@ -74,21 +74,27 @@ ARTEFACTS = [
     package("*-dbgsym"),
     Artefact("deb", "deb/*_{version}[-~]*.dsc", "source of the Debian packages"),
     Artefact("deb", "deb/*_{version}[-~.]*.tar.xz", "source of the Debian packages"),
-    Artefact(
-        "static",
-        "carry-{version}-linux-*[0-9]",
-        "the command as one program",
-        holds=(*TOOL, "asmjit", "glibc", "libpcap", "libstdc++"),
+    *(
+        Artefact(
+            "static",
+            f"carry-{{version}}-linux-{cpu}",
+            "the command as one program",
+            holds=(*TOOL, "asmjit", "glibc", "libpcap", "libstdc++"),
+        )
+        for cpu in CPUS
     ),
     Artefact("static", "carry-{version}-linux-licences.txt", "licences of what is in it"),
     Artefact("crates", "libcarry-sys-{version}.crate", "crate for Rust", needs=UNPACKERS),
     Artefact("crates", "libcarry-{version}.crate", "crate for Rust"),
-    Artefact(
-        "wheel",
-        "libcarry-{version}-*.whl",
-        "wheel for Python",
-        holds=TOOL,
-        needs=("CPython", "glibc", "libpcap"),
+    *(
+        Artefact(
+            "wheel",
+            f"libcarry-{{version}}-*_{cpu}.whl",
+            "wheel for Python",
+            holds=TOOL,
+            needs=("CPython", "glibc", "libpcap"),
+        )
+        for cpu in CPUS
     ),
 ]
 

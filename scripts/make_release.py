@@ -108,7 +108,7 @@ def make_in_root(place: int, dist: Path, url: str, targets: Sequence[str]) -> No
     commit = (WORK / "commit").read_text()
     said("git", "clone", "--quiet", "--no-hardlinks", "--no-checkout", ROOT, folder / name)
     said("git", "-C", folder / name, "checkout", "--quiet", commit)
-    again = ["scripts/make_release.py", "--here", "--to", "/work/out"]
+    again = ["scripts/make_release.py", "--here", "--to", "/build/out"]
     lines = [
         "set -e",
         f"apt-get -q -y install --no-install-recommends {FIRST} >/dev/null",

@@ -69,9 +69,10 @@ def debian() -> str:
 
 def of_debian(component: Component) -> Package:
     form = "${Version}\t${Architecture}\t${Homepage}"
-    fields = said("dpkg-query", "--show", f"--showformat={form}", component.package).split("\t")
+    name = component.package.format(gcc=said("gcc", "-dumpversion").split(".")[0])
+    fields = said("dpkg-query", "--show", f"--showformat={form}", name).split("\t")
     number, architecture, homepage = fields
-    address = f"pkg:deb/debian/{quote(component.package)}@{quote(number, safe='')}"
+    address = f"pkg:deb/debian/{quote(name)}@{quote(number, safe='')}"
     address += f"?arch={architecture}&distro={debian()}"
     reference = {
         "referenceCategory": "PACKAGE-MANAGER",

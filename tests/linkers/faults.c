@@ -7,7 +7,7 @@
 
 #include <sys/mman.h>
 
-#define PAGE 4096
+#define PAGE           4096
 #define SIZE_MAX_TRIED 600
 
 int main(void) {

@@ -113,7 +113,15 @@ static void run_row(struct selftest_row *row, size_t step) {
         row->run(row);
 }
 
-/* All rows once, and again with other data until the time is over. */
+static size_t wrong_rows(const struct selftest *test) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < test->count; i++)
+        wrong += !test->rows[i].verdict.ok;
+    return wrong;
+}
+
+/* All rows once, and again with other data until the time is over. If any is wrong, the seed stays
+ * that which shows it. */
 static void run_rows(struct selftest *test, uint64_t seconds) {
     const uint64_t first = seed;
     const int64_t end = clock_ns() + (int64_t)seconds * CLOCK_SECOND;
@@ -122,16 +130,9 @@ static void run_rows(struct selftest *test, uint64_t seconds) {
         for (size_t i = 0; i < test->count && (seed == first || clock_ns() < end); i++)
             run_row(&test->rows[i], i);
         seed++;
-    } while (clock_ns() < end);
-    seed = first;
+    } while (clock_ns() < end && !wrong_rows(test));
+    seed = wrong_rows(test) ? seed - 1 : first;
     progress_end();
-}
-
-static size_t wrong_rows(const struct selftest *test) {
-    size_t wrong = 0;
-    for (size_t i = 0; i < test->count; i++)
-        wrong += !test->rows[i].verdict.ok;
-    return wrong;
 }
 
 /* --- For people --- */
