@@ -21,7 +21,7 @@ export CCACHE_DISABLE=1
 export CFLAGS="-ffile-prefix-map=$PWD=." CXXFLAGS="-ffile-prefix-map=$PWD=."
 meson setup -Dtool=enabled -Dpython=disabled -Dtests=false --prefix=/usr build
 ninja --quiet -C build
-meson install --quiet --no-rebuild -C build --destdir "$PWD/root"
+meson install --quiet --no-rebuild -C build --destdir "$PWD/installed"
 """
 
 
@@ -32,7 +32,7 @@ def main() -> int:
     source, *stores = sys.argv[1:]
     options = [f"--vary={VARIED}", f"--min-cpus={os.cpu_count() or 1}", "--build-command", BUILD]
     options += [f"--store-dir={Path(store).resolve()}" for store in stores]
-    done = subprocess.run(["reprotest", *options, source, "root"])
+    done = subprocess.run(["reprotest", *options, source, "installed"])
     return 1 if done.returncode else 0
 
 

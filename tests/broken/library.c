@@ -75,7 +75,11 @@ CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *changes, size_t capacity) {
-    return is_broken("fill") ? 0 : REAL(carry_packet_fill)(frame, options, changes, capacity);
+    static unsigned calls; /* a first round has 1,481 */
+    const bool is_late = calls++ > 2000 && is_broken("fill late");
+    return is_late || is_broken("fill")
+               ? 0
+               : REAL(carry_packet_fill)(frame, options, changes, capacity);
 }
 
 CARRY_API unsigned carry_version(void) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,10 @@ BROKEN: list[dict[str, tuple[str, str | None, str]]] = [
 ]
 
 
+# The one of this Python, by its whole path.
+C_LIBRARY = re.findall(r"/\S*/libc\.\S+", Path("/proc/self/maps").read_text())[0]
+
+
 def run(carry: Run, *options: str, **variables: str) -> tuple[int, dict[str, Any]]:
     done = carry("selftest", "--json", *options, env={**os.environ, **variables})
     assert done.stderr == ""
@@ -48,10 +53,7 @@ def build() -> Path:
 
 
 def library() -> Path:
-    found = sorted((build() / "src").glob("libcarry.so.*.*.*"))
-    if not found:
-        pytest.skip("no shared libcarry was built")
-    return found[0]
+    return (build() / "src/libcarry.so").resolve(strict=True)
 
 
 def broken_library() -> str:
@@ -154,6 +156,28 @@ def test_a_library_with_nothing_broken_is_right(carry: Run) -> None:
     assert run(carry, broken_library(), CARRY_BROKEN="")[0] == CLEAN
 
 
+def test_each_file_that_is_tested_is_named(carry: Run) -> None:
+    """Whatever it is called."""
+    _, report = run(carry, broken_library(), CARRY_BROKEN="")
+    files = {Path(file["path"]).name: file["build_id"] for file in report["files"]}
+    assert files["libbroken_library.so"] == build_id(build() / "tests/libbroken_library.so")
+
+
+def test_a_library_of_this_folder(tool: str, tmp_path: Path) -> None:
+    shutil.copy(library(), tmp_path / "here.so")
+    command = [tool, "selftest", "--library=here.so", "--seed=7"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    assert "here.so\n  build ID " in done.stdout
+
+
+def test_the_seed_of_a_later_round(carry: Run) -> None:
+    """What was right with the first data, and not with others, is shown by the seed of these."""
+    options = [broken_library(), "--seed=7", "--seconds=600"]
+    status, report = run(carry, *options, CARRY_BROKEN=",fill late,")
+    assert (status, report["seed"]) == (BAD, 8)
+
+
 def test_text(carry: Run) -> None:
     done = carry("selftest", "--seed=7")
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -183,7 +207,11 @@ def test_it_goes_on_for_a_time(carry: Run) -> None:
 
 @pytest.mark.parametrize(
     ("path", "reason"),
-    [("/nonesuch.so", "cannot open shared object file"), ("libc.so.6", "undefined symbol: carry_")],
+    [
+        ("/nonesuch.so", "cannot open shared object file"),
+        ("libc.so.6", "cannot open shared object file"),  # is looked for here, as any file
+        (C_LIBRARY, "undefined symbol: carry_"),
+    ],
 )
 def test_what_is_no_library(carry: Run, path: str, reason: str) -> None:
     done = carry("selftest", f"--library={path}")

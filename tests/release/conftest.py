@@ -43,5 +43,5 @@ def git(folder: Path, *words: str | Path) -> str:
 def release() -> Path:
     """What scripts/run_tests.py made for these tests: dist/, builds/ and commit."""
     if "CARRY_RELEASE" not in os.environ:
-        pytest.skip("no CARRY_RELEASE: `make test STEPS=release` sets it")
+        pytest.skip("no CARRY_RELEASE, which the step release sets")
     return Path(os.environ["CARRY_RELEASE"])

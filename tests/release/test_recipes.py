@@ -97,7 +97,7 @@ include("{port}")
 """
 
 
-@pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake")
+@pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed (Debian package cmake)")
 @pytest.mark.parametrize(("compression", "wanted"), [("ON", "enabled"), ("OFF", "disabled")])
 def test_vcpkg(recipes: Path, tmp_path: Path, compression: str, wanted: str) -> None:
     """Its functions are replaced by some that say what they are called with."""
@@ -147,7 +147,7 @@ def test_homebrew(recipes: Path) -> None:
     assert f'url "{URL}/releases/download/v{VERSION}/libcarry-{VERSION}.tar.xz"' in text
     assert options_of(text) <= known_options()
     if not shutil.which("ruby"):
-        pytest.skip("no ruby")
+        pytest.skip("ruby is not installed (Debian package ruby)")
     assert say("ruby", "-wc", formula) == (0, "Syntax OK\n", "")
     formula.with_name("broken.rb").write_text(text + "end\n")
     assert say("ruby", "-wc", formula.with_name("broken.rb"))[0] != 0
@@ -164,8 +164,8 @@ def test_oss_fuzz_project(recipes: Path) -> None:
     assert options_of((recipes / "oss-fuzz/build.sh").read_text()) <= known_options()
 
 
-@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang")
-@pytest.mark.skipif(not shutil.which("zip"), reason="no zip")
+@pytest.mark.skipif(not shutil.which("clang++"), reason="clang++ is not installed (Debian package clang)")
+@pytest.mark.skipif(not shutil.which("zip"), reason="zip is not installed (Debian package zip)")
 def test_oss_fuzz_build(recipes: Path, tmp_path: Path) -> None:
     """As OSS-Fuzz runs it, for two of the targets; and they, then, find nothing."""
     flags = "-O1 -fno-omit-frame-pointer -gline-tables-only -fsanitize=address"

@@ -26,7 +26,9 @@ MUTANTS = {
     "umask": SAID.format(command="umask"),
 }
 
-needs_reprotest = pytest.mark.skipif(not shutil.which("reprotest"), reason="no reprotest")
+needs_reprotest = pytest.mark.skipif(
+    not shutil.which("reprotest"), reason="reprotest is not installed (Debian package reprotest)"
+)
 
 
 def compared(folder: Path, value: str) -> int:

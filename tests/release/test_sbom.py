@@ -34,7 +34,9 @@ FILES = [
     f"libcarry-{VERSION}.crate",
     f"libcarry-{VERSION}-cp311-abi3-manylinux_2_28_x86_64.whl",
 ]
-needs_spdx = pytest.mark.skipif(not importlib.util.find_spec("spdx_tools"), reason="no spdx-tools")
+needs_spdx = pytest.mark.skipif(
+    not importlib.util.find_spec("spdx_tools"), reason="pip brought no spdx-tools to the step release"
+)
 
 
 @pytest.fixture

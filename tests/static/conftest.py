@@ -66,7 +66,7 @@ def make_root(cpu: str, folder: Path) -> Root:
         return Root(folder, ["/carry"])
     emulator = programs() / f"qemu/usr/bin/qemu-{cpu}-static"
     if not emulator.is_file():
-        pytest.skip(f"no static emulator of {cpu}")
+        pytest.skip(f"no static emulator of {cpu}: the step fetches Debian's qemu-user-static")
     shutil.copy(emulator, folder / "emulator")
     return Root(folder, ["/emulator", "/carry"])
 

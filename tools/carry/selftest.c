@@ -19,6 +19,7 @@
 #include "common/text.h"
 #include "harness/bail.h"
 #include "harness/effort.h"
+#include "harness/fault.h"
 #include "harness/rng.h"
 #include "selftest/selftest.h"
 #include "version.h"
@@ -78,6 +79,13 @@ struct selftest_row *selftest_add(struct selftest *test, const char *function, c
                                  .library = test->library,
                                  .run = run};
     return row;
+}
+
+void selftest_guard(struct selftest_row *row, void (*body)(void *row)) {
+    struct fault fault;
+    rng_restart();
+    if (!fault_catch(body, row, &fault))
+        verdict_fail(&row->verdict, "touches what it must not: %s", fault.name);
 }
 
 void selftest_judge(struct selftest_row *row, const char *check, const struct verdict *verdict) {
@@ -214,7 +222,7 @@ static void print_json(const struct selftest *test, const struct selftest_file *
 
 static void print(const struct selftest *test, bool json) {
     size_t count;
-    struct selftest_file *files = selftest_files(&count);
+    struct selftest_file *files = selftest_files(test->library, &count);
     (json ? print_json : print_text)(test, files, count);
     for (size_t i = 0; i < count; i++) {
         free(files[i].path);

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #define OWN_PREFIX "libcarry"
 
 struct list {
+    uintptr_t tested; /* a function of the library that is tested */
     struct selftest_file *files;
     size_t count;
 };
@@ -63,9 +65,18 @@ static char *program_path(void) {
     return strdup(path);
 }
 
-static bool is_own(const char *path) {
+static bool has_own_name(const char *path) {
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     return strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) == 0;
+}
+
+static bool contains(const struct dl_phdr_info *info, uintptr_t address) {
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && address - start < info->dlpi_phdr[i].p_memsz)
+            return true;
+    }
+    return false;
 }
 
 /* The program comes first, and musl gives its name. */
@@ -73,7 +84,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct list *list = context;
     const bool is_program = list->count == 0;
     (void)size;
-    if (!is_program && !is_own(info->dlpi_name))
+    if (!is_program && !has_own_name(info->dlpi_name) && !contains(info, list->tested))
         return 0;
     struct selftest_file *more = realloc(list->files, (list->count + 1) * sizeof *more);
     if (!more)
@@ -84,8 +95,8 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     return 0;
 }
 
-struct selftest_file *selftest_files(size_t *count) {
-    struct list list = {0};
+struct selftest_file *selftest_files(const struct library *library, size_t *count) {
+    struct list list = {.tested = (uintptr_t)library->carry_version};
     dl_iterate_phdr(note_object, &list);
     *count = list.count;
     return list.files;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stddef.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "selftest/library.h"
 
 bool library_load(struct library *library, const char *path, const char **problem) {
-    void *handle = dlopen(path, RTLD_NOW);
+    char here[PATH_MAX]; /* the linker looks elsewhere for names without a folder */
+    snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
+    void *handle = dlopen(here, RTLD_NOW);
     bool all = handle;
 #define FIND(name)                                                                                 \
     library->name = all ? (__typeof__(name) *)(uintptr_t)dlsym(handle, #name) : NULL;              \

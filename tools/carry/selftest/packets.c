@@ -2,7 +2,6 @@
 /* Packets whose sums the oracle has computed: judged, damaged and judged again, and filled in. */
 #include <string.h>
 
-#include "harness/fault.h"
 #include "harness/frame.h"
 #include "harness/rng.h"
 #include "selftest/selftest.h"
@@ -121,19 +120,12 @@ static void try_fills(void *row) {
     all_payloads(row, fill_packet);
 }
 
-static void run(struct selftest_row *row, void (*body)(void *row)) {
-    struct fault fault;
-    rng_restart();
-    if (!fault_catch(body, row, &fault))
-        verdict_fail(&row->verdict, "touches what it must not: %s", fault.name);
-}
-
 static void run_check(struct selftest_row *row) {
-    run(row, try_checks);
+    selftest_guard(row, try_checks);
 }
 
 static void run_fill(struct selftest_row *row) {
-    run(row, try_fills);
+    selftest_guard(row, try_fills);
 }
 
 void selftest_add_packets(struct selftest *test) {

@@ -34,6 +34,9 @@ struct selftest {
 struct selftest_row *selftest_add(struct selftest *test, const char *function, const char *variant,
                                   void (*run)(struct selftest_row *row));
 
+/* Calls `body` with the row, from the first random number on. A fault in it makes the row wrong. */
+void selftest_guard(struct selftest_row *row, void (*body)(void *row));
+
 /* Adds to the verdict of a row what one of its checks, which has this name, found. */
 void selftest_judge(struct selftest_row *row, const char *check, const struct verdict *verdict);
 
@@ -53,7 +56,8 @@ struct selftest_file {
     char *build_id; /* hexadecimal; NULL if it has none */
 };
 
-/* The tool, and libraries of this project that it has loaded; to be freed with their members. */
-struct selftest_file *selftest_files(size_t *count);
+/* The tool, the library, and others of this project that are loaded; to be freed with their
+ * members. */
+struct selftest_file *selftest_files(const struct library *library, size_t *count);
 
 #endif
