@@ -97,7 +97,9 @@ include("{port}")
 """
 
 
-@pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed (Debian package cmake)")
+@pytest.mark.skipif(
+    not shutil.which("cmake"), reason="cmake is not installed (Debian package cmake)"
+)
 @pytest.mark.parametrize(("compression", "wanted"), [("ON", "enabled"), ("OFF", "disabled")])
 def test_vcpkg(recipes: Path, tmp_path: Path, compression: str, wanted: str) -> None:
     """Its functions are replaced by some that say what they are called with."""
@@ -164,7 +166,9 @@ def test_oss_fuzz_project(recipes: Path) -> None:
     assert options_of((recipes / "oss-fuzz/build.sh").read_text()) <= known_options()
 
 
-@pytest.mark.skipif(not shutil.which("clang++"), reason="clang++ is not installed (Debian package clang)")
+@pytest.mark.skipif(
+    not shutil.which("clang++"), reason="clang++ is not installed (Debian package clang)"
+)
 @pytest.mark.skipif(not shutil.which("zip"), reason="zip is not installed (Debian package zip)")
 def test_oss_fuzz_build(recipes: Path, tmp_path: Path) -> None:
     """As OSS-Fuzz runs it, for two of the targets; and they, then, find nothing."""

@@ -35,7 +35,8 @@ FILES = [
     f"libcarry-{VERSION}-cp311-abi3-manylinux_2_28_x86_64.whl",
 ]
 needs_spdx = pytest.mark.skipif(
-    not importlib.util.find_spec("spdx_tools"), reason="pip brought no spdx-tools to the step release"
+    not importlib.util.find_spec("spdx_tools"),
+    reason="pip brought no spdx-tools to the step release",
 )
 
 

@@ -51,7 +51,9 @@ def test_holds_what_the_commit_has(release: Path) -> None:
 def test_builds_without_git(release: Path) -> None:
     """The tool of the first of the builds that are compared."""
     if not (release / "builds").is_dir():
-        pytest.skip("nothing was built twice: reprotest is not installed (Debian package reprotest)")
+        pytest.skip(
+            "nothing was built twice: reprotest is not installed (Debian package reprotest)"
+        )
     root = release / "builds/control/source-root/installed/usr"
     (libraries,) = [path.parent for path in root.glob("lib/**/libcarry.so.0")]
     own = {"LD_LIBRARY_PATH": str(libraries)}
