@@ -235,9 +235,13 @@ static bool is_there(const char *backend) {
     return false;
 }
 
-static void only(const char *backend) {
+static void needs(const char *backend) {
     if (!is_there(backend))
         skip("what %s writes is not run here", backend);
+}
+
+static void only(const char *backend) {
+    needs(backend);
     carry_patch_select(backend, NULL);
 }
 
@@ -513,6 +517,7 @@ static void run_both(const char *name, void (*body)(void)) {
 /* --- Permission that goes --- */
 
 static void procmem_goes(void) {
+    needs("procmem");
     require_patching("procmem");
     require(!flip(true), "commit fails");
     REFUSE(no_procmem);
@@ -715,8 +720,7 @@ static void exchange_refused_descriptors(void) {
 
 /* Threads that come from the handler, which blocks all signals, are no reason to refuse. */
 static void exchange_refused_often(void) {
-    if (!is_there("procmem"))
-        skip("what procmem writes is not run here");
+    needs("procmem");
     REFUSE(no_exchange);
     leave_traps();
     start_runner();
@@ -727,8 +731,7 @@ static void exchange_refused_often(void) {
 
 /* Pages of text that the program may write hold data of its own. */
 static void writable_pages(void) {
-    if (!is_there("procmem"))
-        skip("what procmem writes is not run here");
+    needs("procmem");
     volatile uint8_t *page = (volatile uint8_t *)((uintptr_t)take_step_far & ~UINT64_C(4095));
     if (mprotect((void *)(uintptr_t)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
         skip("no writable text here: %s", strerror(errno));
@@ -1245,6 +1248,7 @@ static void small_stacks(void) {
 static void leaves_state(void) {
     sigset_t before;
     sigset_t after;
+    needs("procmem");
     sigemptyset(&before);
     sigaddset(&before, SIGUSR1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
