@@ -112,6 +112,11 @@ def said(*command: str | Path) -> str:
     return done.stdout.strip()
 
 
+def gcc() -> str:
+    """The major number of the compiler's version, which names of Debian's packages contain."""
+    return said("gcc", "-dumpversion").split(".")[0]
+
+
 def version() -> str:
     return said(ROOT / "scripts/version")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import artefacts
-from artefacts import COMPONENTS, ROOT, Artefact, Component, ReleaseError, said
+from artefacts import COMPONENTS, ROOT, Artefact, Component, ReleaseError, gcc, said
 
 AUTHORS = "Organization: The libcarry authors"
 Package = dict[str, object]
@@ -69,7 +69,7 @@ def debian() -> str:
 
 def of_debian(component: Component) -> Package:
     form = "${Version}\t${Architecture}\t${Homepage}"
-    name = component.package.format(gcc=said("gcc", "-dumpversion").split(".")[0])
+    name = component.package.format(gcc=gcc())
     fields = said("dpkg-query", "--show", f"--showformat={form}", name).split("\t")
     number, architecture, homepage = fields
     address = f"pkg:deb/debian/{quote(name)}@{quote(number, safe='')}"

@@ -11,14 +11,22 @@ only brings the libraries, by apt: later calls use what is there. The same sourc
 libraries give the same bytes, in any folder and at any time.
 """
 
-import argparse
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from make_wheel import ARCHITECTURES, LINKED, ROOT, WheelError, Workshop, fetch_once
+from artefacts import ReleaseError, gcc, version
+from make_wheel import (
+    ARCHITECTURES,
+    LINKED,
+    ROOT,
+    WheelError,
+    Workshop,
+    arguments,
+    fetch_once,
+)
 
 # Debian packages whose static libraries are linked in, and those that bring texts alone.
 PACKAGES = [*LINKED, "libasmjit-dev", "libc6-dev", "libpcap0.8-dev"]
@@ -65,8 +73,7 @@ endian = 'little'
 
 def base_of_gcc() -> str:
     """The package that has the licences of the compiler's own libraries."""
-    done = subprocess.run(["gcc", "-dumpversion"], capture_output=True, check=True, text=True)
-    return f"gcc-{done.stdout.split('.')[0].strip()}-base"
+    return f"gcc-{gcc()}-base"
 
 
 def fetch_libraries(shop: Workshop, cpu: str) -> None:
@@ -78,11 +85,6 @@ def fetch_libraries(shop: Workshop, cpu: str) -> None:
     for shared in (folder / f"usr/lib/{cpu}-linux-gnu").glob("*.so*"):
         shared.unlink()
     (folder / "fetched").write_text(" ".join(what))
-
-
-def version() -> str:
-    done = subprocess.run([ROOT / "scripts/version"], capture_output=True, check=True, text=True)
-    return done.stdout.strip()
 
 
 def build(shop: Workshop, cpu: str) -> Path:
@@ -116,22 +118,14 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("usage: ")[1].split("\n")[0])
-    parser.add_argument("--fetch", action="store_true")
-    parser.add_argument("--to", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("architecture", nargs="*")
-    given = parser.parse_args()
-    if unknown := set(given.architecture) - set(ARCHITECTURES):
-        parser.error(f"unknown architectures: {' '.join(sorted(unknown))}")
-    shop = Workshop(given.folder.resolve())
-    shop.folder.mkdir(parents=True, exist_ok=True)
+    given = arguments(__doc__ or "")
+    shop = Workshop(given.folder)
     try:
-        for cpu in given.architecture or ARCHITECTURES:
+        for cpu in given.architecture:
             fetch_libraries(shop, cpu)
             if not given.fetch:
-                make(shop, cpu, (given.to or shop.folder / "dist").resolve())
-    except (OSError, WheelError, subprocess.CalledProcessError) as error:
+                make(shop, cpu, given.to)
+    except (OSError, ReleaseError, WheelError, subprocess.CalledProcessError) as error:
         print(f"make_static.py: {error}", file=sys.stderr)
         return 1
     return 0

@@ -223,8 +223,9 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("usage: ")[1].split("\n")[0])
+def arguments(document: str) -> argparse.Namespace:
+    """What was given to a script that makes something for each architecture, with its text."""
+    parser = argparse.ArgumentParser(usage=document.split("usage: ")[1].split("\n")[0])
     parser.add_argument("--fetch", action="store_true")
     parser.add_argument("--to", type=Path)
     parser.add_argument("folder", type=Path)
@@ -232,17 +233,24 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.architecture) - set(ARCHITECTURES):
         parser.error(f"unknown architectures: {' '.join(sorted(unknown))}")
+    given.architecture = given.architecture or list(ARCHITECTURES)
+    given.folder = given.folder.resolve()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    given.to = (given.to or given.folder / "dist").resolve()
+    return given
+
+
+def main() -> int:
+    given = arguments(__doc__ or "")
     os.umask(0o022)  # wheels have the modes of the files on the way
-    shop = Workshop(given.folder.resolve())
-    shop.folder.mkdir(parents=True, exist_ok=True)
-    architectures = given.architecture or list(ARCHITECTURES)
+    shop = Workshop(given.folder)
     try:
         fetch_tools(shop)
-        for cpu in architectures:
+        for cpu in given.architecture:
             fetch_libraries(shop, cpu)
         if not given.fetch:
-            for cpu in architectures:
-                make(shop, cpu, (given.to or shop.folder / "dist").resolve())
+            for cpu in given.architecture:
+                make(shop, cpu, given.to)
     except WheelError as error:
         print(f"make_wheel.py: {error}", file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 
 use libcarry::capture::{Packet, Writer};
 use libcarry::{Frame, LINK_IPV4};
+use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 const UDP: [u8; 32] = *b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x0a\0\0\x05\x0a\0\0\x09\
@@ -36,4 +37,17 @@ pub fn panic_of<T>(run: impl FnOnce() -> T) -> &'static str {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let panic = result.err().expect("it did not panic");
     panic.downcast_ref::<&str>().expect("another panic")
+}
+
+/// A writer that fails in one way or another, and writes nothing once it was dropped.
+pub struct Fails<F>(pub F);
+
+impl<F: FnMut() -> io::Error> Write for Fails<F> {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err((self.0)())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

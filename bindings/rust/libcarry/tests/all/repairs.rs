@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Captures repaired, to streams and files.
 
-use crate::common::{good_and_bad, packets, panic_of, pcap};
+use crate::common::{good_and_bad, packets, panic_of, pcap, Fails};
 use libcarry::capture::{Capture, Change, Fix, Repairs};
 use libcarry::{ErrorCode, Options, Protocol, Verdict};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
@@ -122,19 +122,6 @@ fn damage_is_copied() {
     let mut capture = Capture::from_bytes(b"no capture at all").unwrap();
     let error = Fix::new().run(&mut capture, &mut copy).unwrap_err();
     assert_eq!((error.code(), copy.len()), (ErrorCode::Unrecognised, cut.len()));
-}
-
-/// Fails in one way or another.
-struct Fails<F>(F);
-
-impl<F: FnMut() -> io::Error> Write for Fails<F> {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err((self.0)())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Captures written and read again.
 
-use crate::common::{packets, panic_of};
+use crate::common::{packets, panic_of, Fails};
 use libcarry::capture::{flags, Capture, Packet, Statistics, Writer};
 use libcarry::{ErrorCode, LINK_ETHERNET, LINK_IPV4};
-use std::io::{self, Write};
+use std::io;
 use std::time::{Duration, SystemTime};
 
 fn holds(file: &[u8], text: &[u8]) -> bool {
@@ -76,19 +76,6 @@ fn files_without_packets_are_captures() {
     for writer in [Writer::pcap(Vec::new()), Writer::pcapng(Vec::new(), None)] {
         let file = writer.unwrap().finish().unwrap();
         assert!(Capture::from_bytes(&file).unwrap().next_packet().unwrap().is_none());
-    }
-}
-
-/// Fails in one way or another; writes nothing once it was dropped.
-struct Fails<F>(F);
-
-impl<F: FnMut() -> io::Error> Write for Fails<F> {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err((self.0)())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
