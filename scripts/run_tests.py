@@ -69,7 +69,7 @@ OF_ONE_BUILD = ["test_abi.py", "test_bench_languages.py", "test_bench_report.py"
 OF_ONE_BUILD += ["test_capture_mutants.py", "test_circles.py", "test_documented_commands.py"]
 OF_ONE_BUILD += ["test_documents.py", "test_howto_add.py", "test_howto_embed.py", "test_layers.py"]
 OF_ONE_BUILD += ["test_manual.py", "test_manual_functions.py", "test_models.py", "test_packages.py"]
-OF_ONE_BUILD += ["test_python_reference.py", "test_set_version.py"]
+OF_ONE_BUILD += ["test_python_reference.py", "test_runner.py", "test_set_version.py"]
 OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tutorials.py"]
 # What sanitizers see nothing new in: tests that time code or boot kernels, those of carry selftest,
 # whose checks the tests in C make, and those of sites: the reader of objects is under them in a
@@ -258,7 +258,7 @@ def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
         try:
             log.run("scripts/fetch_foreign", debian_name, folder, "libasmjit-dev")
         except (OSError, StepError) as error:
-            log.skip(1, f"libcarry-jit for {target}: {error}")
+            log.skip_without(f"libcarry-jit for {target}", error)
             return ["-Djit=disabled"]
     include = f"-Dcpp_args=-isystem{folder / 'usr/include'}"
     return ["-Djit=enabled", include, f"-Dcpp_link_args=-L{library}"]
@@ -299,7 +299,7 @@ def python_with(log: Log, name: str, packages: Sequence[str], what: str) -> Path
         try:
             log.run(folder / "bin/pip", "install", *options, *packages)
         except StepError as error:
-            log.skip(1, f"{what}: {error}")
+            log.skip_without(what, error)
             return folder / "bin/python"
         record.write_text(shlex.join(packages))
     return folder / "bin/python"
@@ -640,7 +640,7 @@ def wheel(log: Log) -> None:
     try:
         log.run(*make, "--fetch")
     except (OSError, StepError) as error:
-        log.skip(1, f"wheels: {error}")
+        log.skip_without("wheels", error)
         return
     for name in WHEEL_SYSTEMS:
         fetch_system(log, folder, name)
@@ -710,7 +710,7 @@ def static(log: Log) -> None:
             log.run("scripts/fetch_foreign", "amd64", part, "qemu-user-static")
             part.rename(emulator)
     except (OSError, StepError) as error:
-        log.skip(1, f"static programs: {error}")
+        log.skip_without("static programs", error)
         return
     shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
     log.run(*make)
@@ -849,7 +849,7 @@ def foreign_crates(log: Log, folder: Path) -> list[ForeignCrates]:
         try:
             log.finish(fetch)
         except StepError as error:
-            log.skip(1, f"the crates for {target}: {error}")
+            log.skip_without(f"the crates for {target}", error)
             absent.add(target)
     return [foreign_crate(folder, target) for target in CRATE_TARGETS if target not in absent]
 

@@ -165,6 +165,12 @@ class Log:
         self.skipped.append(reason)
         self.write(reason)
 
+    def skip_without(self, what: str, error: Exception) -> None:
+        """What a command should have brought: its last words say why there is none."""
+        lines = [line for line in self.path.read_text().splitlines() if line.strip()]
+        last = lines[-1].strip() if isinstance(error, StepError) and lines else str(error)
+        self.skip(1, f"{what}: {last}")
+
     def close(self) -> None:
         """Ends what still runs, after a time-out or an interrupt."""
         for sent in (signal.SIGTERM, signal.SIGKILL):
