@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: MIT
+"""What is claimed of functions: their prototypes, and what holds when they return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine import Edge, Engine, Lemma
+from machine import Access, Flags, Region, State
+from number import ZERO, Atoms, Num, Unproven, number
+from x86_64 import KEPT, NAMES, RSP
+
+M = 0xFFFF
+RAX, RDX = NAMES.index("rax"), NAMES.index("rdx")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One prototype: which arguments are what, in the order of the ABI."""
+
+    arguments: tuple[str, ...]
+    sums: bool
+    copies: bool
+    returns: tuple[str, ...]
+
+
+SUM = Claim(("data", "size", "sum"), True, False, ("rax",))
+SUM_COPY = Claim(("dst", "data", "size", "sum"), True, True, ("rax",))
+SUM_COPY_TRY = Claim(("dst", "data", "size", "sum"), True, True, ("rax", "rdx"))
+COPY = Claim(("dst", "data", "size"), False, True, ())
+COPY_TRY = Claim(("dst", "data", "size"), False, True, ("rax",))
+ARGUMENTS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
+
+
+@dataclass
+class Summary:
+    """The sum that is returned, modulo 65535: of the sums at the start, and of bytes at even and at
+    odd places from there on."""
+
+    inputs: tuple[int, ...]
+    even: int | None
+    constant: int
+
+
+def root(engine: Engine, claim: Claim) -> Lemma:
+    """A call, with everything that a caller leaves open an atom."""
+    atoms = engine.atoms
+    size = atoms.new("size", 0, (1 << 63) - 1, False)
+    regions = {
+        name: Region(name, atoms.new(name, 1, 1 << 62, False), size, name == "data", name == "dst")
+        for name in ("data", "dst")
+        if name in claim.arguments
+    }
+    stack = atoms.new("stack", 1 << 20, 1 << 62, False)
+    # Below the return address the red zone and pushes; above nothing of the caller's is touched.
+    regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
+    gpr = []
+    seed = atoms.new("sum", 0, (1 << 32) - 1, True)
+    for name in NAMES:
+        what = f"{name} at the call"
+        gpr.append(((8, atoms.new(what, 0, (1 << 64) - 1, True)),))
+    for name, register in zip(claim.arguments, ARGUMENTS, strict=False):
+        i = NAMES.index(register)
+        if name == "size":
+            gpr[i] = ((8, size),)
+        elif name == "sum":
+            upper = atoms.new("the upper half of sum", 0, (1 << 32) - 1, True)
+            gpr[i] = ((4, seed), (4, upper))
+        else:
+            gpr[i] = ((8, regions[name].base),)
+    gpr[RSP] = ((8, stack),)
+    vec = [((64, atoms.new(f"v{i} at the call", 0, (1 << 512) - 1, True)),) for i in range(32)]
+    masks = [atoms.new(f"k{i} at the call", 0, (1 << 64) - 1, True) for i in range(8)]
+    start = min(engine.function.code)
+    state = State(start, gpr, vec, masks, Flags(), regions)
+    inputs = [seed] if claim.sums else []
+    return Lemma(state, inputs, {n: r.base for n, r in regions.items()}, size)
+
+
+class Proof:
+    """Of one function."""
+
+    def __init__(self, engine: Engine, claim: Claim) -> None:
+        self.engine, self.claim = engine, claim
+        self.atoms: Atoms = engine.atoms
+        self.summaries: dict[tuple[object, ...], Summary] = {}
+        self.executions = 0
+        self.called: set[str] = set()
+        self.pending: list[tuple[tuple[object, ...], Lemma, Edge, dict[int, int]]] = []
+
+    def run(self) -> Summary:
+        start = root(self.engine, self.claim)
+        self.kept = {n: start.start.gpr[NAMES.index(n)] for n in KEPT}
+        self.stack = start.start.gpr[RSP]
+        ROOT: tuple[object, ...] = ("root",)
+        self.engine.lemmas[ROOT] = start
+        waiting = [ROOT]
+        done = set()
+        while waiting:
+            key = waiting.pop()
+            if key in done:
+                continue
+            done.add(key)
+            lemma = self.engine.lemmas[key]
+            for end in self.engine.run(lemma.start.copy()):
+                self.executions += 1
+                if isinstance(end, Edge):
+                    self.edge(key, lemma, end)
+                    if end.target[0] != "function":
+                        waiting.append(end.target)
+                else:
+                    self.end(key, lemma, end)
+        self.close()
+        result = self.summaries.get(ROOT)
+        if self.claim.sums and (
+            result is None or result.inputs != (1,) or result.even not in (1, None)
+        ):
+            raise Unproven(f"the result is {result}")
+        return result or Summary((), None, 0)
+
+    # --- Ends ---
+
+    def end(self, key: tuple[object, ...], lemma: Lemma, state: State) -> None:
+        try:
+            self.check_abi(state)
+            self.check_accesses(lemma, state, state.regions["data"].size)
+            if self.claim.returns == ("rax", "rdx") or not self.claim.sums:
+                if self.claim.returns:
+                    self.check_nothing_left(state)
+            if self.claim.sums:
+                register = RDX if "rdx" in self.claim.returns else RAX
+                result = self.engine.x.number(self.engine.x.take(state.gpr[register], 0, 4))
+                self.check_sum(key, lemma, state, self.atoms.exact(result, 32))
+        except Unproven as error:
+            raise self.engine.located(error, state) from None
+
+    def check_abi(self, state: State) -> None:
+        for name, before in self.kept.items():
+            now = state.gpr[NAMES.index(name)]
+            if not self.engine.x.number(now).same(self.engine.x.number(before)):
+                raise Unproven(f"clobbers {name}")
+        if not self.engine.x.number(state.gpr[RSP]).same(self.engine.x.number(self.stack)):
+            raise Unproven("moves rsp")
+        if state.dirty:
+            raise Unproven("leaves the upper halves of vectors dirty")
+
+    def check_nothing_left(self, state: State) -> None:
+        if self.engine.x.number(state.gpr[RAX]).constant != 0:
+            raise Unproven("returns that bytes are left")
+
+    def check_sum(self, key: tuple[object, ...], lemma: Lemma, state: State, result: Num) -> None:
+        """The result is the sum of the words modulo 65535, and 0 only where all is zero."""
+        weights = self.weights(lemma, state, result)
+        even = self.check_tiles(state, weights, number(0), state.regions["data"].size)
+        inputs = tuple(self.weight(lemma, result, n) for n in lemma.inputs)
+        self.check_zero(lemma, result)
+        self.settle(key, Summary(inputs, even, result.c % M))
+
+    def weight(self, lemma: Lemma, result: Num, n: Num) -> int:
+        (atom,) = n.terms
+        return result.terms.get(atom, 0) % M
+
+    def weights(self, lemma: Lemma, state: State, result: Num) -> list[tuple[int, int]]:
+        """The atoms of bytes, and what each counts; all others must count nothing."""
+        inputs = {a for n in lemma.inputs for a in n.terms}
+        found = []
+        for atom, k in result.terms.items():
+            a = self.atoms.all[atom]
+            if a.place or a.run:
+                found.append((atom, k % M))
+            elif atom not in inputs and k % M:
+                what = "loses a carry" if a.of else f"depends on {self.atoms.name(atom)}"
+                raise Unproven(what)
+        return found
+
+    def resolved(self, state: State, n: Num) -> Num:
+        for _ in range(64):
+            other = self.atoms.put_in(n, state.put)
+            if other is n:
+                return n
+            n = other
+        raise Unproven("an atom that stands for itself")
+
+    def check_tiles(
+        self, state: State, weights: list[tuple[int, int]], start: Num, end: Num
+    ) -> int | None:
+        """That bytes from `start` to `end` are each counted once; returns what the first counts."""
+        tiles = []
+        for atom, k in weights:
+            a = self.atoms.all[atom]
+            if a.place:
+                offset = self.resolved(state, a.place[1])
+                tiles.append(((offset, 1, number(1)), k))
+            else:
+                assert a.run
+                offset = self.resolved(state, a.run.offset)
+                tiles.append(((offset, a.run.stride, self.resolved(state, a.run.count)), k))
+        return self.follow(tiles, start, end)
+
+    def follow(
+        self, tiles: list[tuple[tuple[Num, int, Num], int]], start: Num, end: Num
+    ) -> int | None:
+        at = start
+        even: int | None = None
+        waiting = {tile[0][0].key(): tile for tile in tiles}
+        if len(waiting) != len(tiles):
+            raise Unproven("a byte is counted twice")
+        while not at.same(end):
+            tile = waiting.pop(at.key(), None)
+            if tile is None:
+                if self.is_empty(end - at):
+                    break
+                raise Unproven(f"the byte at {self.atoms.text(at)} is not counted")
+            (offset, stride, count), k = tile
+            even = self.parity(offset, k, even)
+            if stride == 1:
+                at = at + 1
+                continue
+            for i in range(1, stride):
+                other = waiting.pop((offset + i).key(), None)
+                if other is None or other[0][1] != stride or not other[0][2].same(count):
+                    raise Unproven(f"the byte at {self.atoms.text(offset + i)} is not counted")
+                even = self.parity(offset + i, other[1], even)
+            at = offset + count * stride
+        if waiting:
+            rest = next(iter(waiting.values()))[0][0]
+            raise Unproven(
+                f"the byte at {self.atoms.text(rest)} is counted, which is none of these"
+            )
+        return even
+
+    def is_empty(self, n: Num) -> bool:
+        return self.atoms.natural(n) == (0, 0)
+
+    def parity(self, offset: Num, k: int, even: int | None) -> int:
+        """What bytes at even places count, from what one counts."""
+        if any(v % 2 for v in offset.terms.values()):
+            raise Unproven("whether a place is even or odd is not known")
+        mine = k * 256 % M if offset.c % 2 else k
+        if even is None and mine in (1, 256):
+            return mine
+        if mine != even:
+            raise Unproven(f"the byte at {self.atoms.text(offset)} is counted {k} times")
+        return even
+
+    def check_zero(self, lemma: Lemma, result: Num) -> None:
+        """0 only where all is zero, and there it is 0."""
+        zero = self.atoms.zeros([result])
+        for atom, k in result.terms.items():
+            a = self.atoms.all[atom]
+            if a.data and not a.of and k % M and atom not in zero:
+                raise Unproven(f"is zero although {self.atoms.name(atom)} need not be")
+        if not self.is_zero_of_zeros(result, {}):
+            raise Unproven("is not zero where all is")
+
+    def is_zero_of_zeros(self, n: Num, known: dict[int, int]) -> bool:
+        return self.value_of_zeros(n, known) == 0
+
+    def value_of_zeros(self, n: Num, known: dict[int, int]) -> int:
+        total = n.c
+        for atom, k in n.terms.items():
+            a = self.atoms.all[atom]
+            if a.of:
+                if atom not in known:
+                    known[atom] = self.value_of_zeros(a.of[0], known) >> a.of[1]
+                total += k * known[atom]
+            elif not a.data:
+                raise Unproven("a result depends on a size")
+        return total
+
+    # --- Accesses ---
+
+    def check_accesses(self, lemma: Lemma, state: State, end: Num) -> None:
+        """Copies put each byte where it belongs, and all of them."""
+        if not self.claim.copies:
+            return
+        parts: list[tuple[Num, Num]] = []
+        for a in state.accesses:
+            if a.region == "dst" and a.content is not None:
+                self.check_store(state, a)
+                parts.append((self.resolved(state, a.offset), self.resolved(state, a.width)))
+        self.check_cover(state, [a for a in state.accesses if a.region == "dst"], end)
+
+    def check_store(self, state: State, a: Access) -> None:
+        assert a.content is not None
+        offset = self.resolved(state, a.offset)
+        at = 0
+        for width, value in a.content:
+            if width > 1 or len(value.terms) != 1:
+                raise Unproven(f"stores something else at {self.atoms.text(offset + at)}")
+            (atom,) = value.terms
+            place = self.atoms.all[atom].place
+            if place is None or place[0] != "data":
+                raise Unproven(f"stores something else at {self.atoms.text(offset + at)}")
+            if not self.resolved(state, place[1]).same(offset + at):
+                raise Unproven(f"stores another byte at {self.atoms.text(offset + at)}")
+            at += width
+
+    def check_cover(self, state: State, stores: list[Access], end: Num) -> None:
+        """That each byte of the target is written: from the first on, by what goes furthest."""
+        intervals = [iv for group in grouped(stores) for iv in self.intervals(state, group)]
+        at: Num = ZERO
+        while not self.covers(at, end):
+            best: Num | None = None
+            for low, high in intervals:
+                if self.covers(at, low) and not self.covers(at, high):
+                    if best is None or self.covers(high, best):
+                        best = high
+            if best is None:
+                raise Unproven(f"the byte at {self.atoms.text(at)} is not written")
+            at = best
+
+    def covers(self, a: Num, b: Num) -> bool:
+        """a >= b, surely."""
+        return self.atoms.natural(a - b)[0] >= 0
+
+    def intervals(self, state: State, group: list[Access]) -> Iterable[tuple[Num, Num]]:
+        """What one store writes, or all those of a loop together."""
+        first = group[0]
+        if first.count is None:
+            low = self.resolved(state, first.offset)
+            return [(low, low + self.resolved(state, first.width))]
+        count = self.resolved(state, first.count)
+        stride = first.stride
+        spans = []
+        for a in group:
+            terms = {k: v for k, v in a.offset.terms.items() if not self.atoms.all[k].name == "i"}
+            start = self.resolved(state, Num(a.offset.c, terms, 0, 0, False))
+            spans.append((start, start + self.resolved(state, a.width)))
+        spans.sort(key=lambda s: s[0].c)
+        low, high = spans[0]
+        for start, end in spans[1:]:
+            if not self.covers(high, start):
+                raise Unproven("a loop does not write all it passes")
+            high = end if self.covers(end, high) else high
+        if not self.covers(high, low + stride):
+            raise Unproven("a loop does not write all it passes")
+        return [(low, low + count * stride)]
+
+    # --- Edges ---
+
+    def edge(self, key: tuple[object, ...], lemma: Lemma, edge: Edge) -> None:
+        try:
+            if edge.target[0] == "function":
+                raise Unproven(f"goes on in {edge.target[1]}")
+            consumed = number(edge.consumed)
+            self.check_accesses(lemma, edge.state, consumed)
+            if self.claim.copies:
+                self.check_stores_before(edge, consumed)
+            target = self.engine.lemmas[edge.target]
+            back = edge.target == key or edge.target in self.finished_before(key)
+            if back and edge.consumed <= 0:
+                raise Unproven("a loop might go on for ever")
+            del target
+            self.pending.append((key, lemma, edge, {}))
+        except Unproven as error:
+            raise self.engine.located(error, edge.state) from None
+
+    def finished_before(self, key: tuple[object, ...]) -> set[tuple[object, ...]]:
+        """Lemmas that stand before this one in the code, which it may only return to with less."""
+        return {
+            k
+            for k in self.engine.lemmas
+            if k[0] != "root" and key[0] != "root" and k[0] <= key[0]  # type: ignore[operator]
+        }
+
+    def check_stores_before(self, edge: Edge, consumed: Num) -> None:
+        for a in edge.state.accesses:
+            if a.region == "dst" and a.content is not None and a.count is None:
+                end = self.resolved(edge.state, a.offset) + self.resolved(edge.state, a.width)
+                if not self.covers(consumed, end) and not self.covers(
+                    edge.state.regions["dst"].size, end
+                ):
+                    raise Unproven("writes past what is done with")
+
+    def close(self) -> None:
+        """All lemmas from those they lead to."""
+        if not self.claim.sums:
+            return
+        waiting = list(self.pending)
+        while waiting:
+            left = []
+            for item in waiting:
+                key, lemma, edge, _ = item
+                if edge.target in self.summaries:
+                    self.follow_edge(key, lemma, edge)
+                else:
+                    left.append(item)
+            if len(left) == len(waiting):
+                raise Unproven("a lemma that no execution ends")
+            waiting = left
+
+    def follow_edge(self, key: tuple[object, ...], lemma: Lemma, edge: Edge) -> None:
+        """The lemma's own summary, by that of the lemma it leads to."""
+        target = self.summaries[edge.target]
+        result = number(target.constant)
+        for k, given in zip(target.inputs, edge.given, strict=True):
+            result = result + given * k
+        try:
+            weights = self.weights(lemma, edge.state, reduced(result))
+            even = self.check_tiles(edge.state, weights, ZERO, number(edge.consumed))
+            rest = target.even
+            if rest is not None and edge.consumed % 2:
+                rest = rest * 256 % M
+            if even is not None and rest is not None and even != rest:
+                raise Unproven("bytes change their places where parts meet")
+            inputs = tuple(self.weight(lemma, result, n) for n in lemma.inputs)
+            self.check_zero_of(lemma, edge, target, result)
+            self.settle(key, Summary(inputs, even if even is not None else rest, result.c % M))
+        except Unproven as error:
+            raise self.engine.located(error, edge.state) from None
+
+    def check_zero_of(self, lemma: Lemma, edge: Edge, target: Summary, result: Num) -> None:
+        """What is zero at the end is so only if what the next lemma is given is."""
+        read = [g for k, g in zip(target.inputs, edge.given, strict=True) if k]
+        zero = self.atoms.zeros(read)
+        for atom, k in result.terms.items():
+            a = self.atoms.all[atom]
+            if a.data and not a.of and k % M and atom not in zero:
+                raise Unproven(f"is zero although {self.atoms.name(atom)} need not be")
+        for given in read:
+            if self.value_of_zeros(given, {}) != 0:
+                raise Unproven("is not zero where all is")
+
+    def settle(self, key: tuple[object, ...], summary: Summary) -> None:
+        known = self.summaries.setdefault(key, summary)
+        if known.even is None:
+            known.even = summary.even
+        if known.inputs != summary.inputs or known.constant != summary.constant:
+            raise Unproven(f"sums count {summary}, and elsewhere {known}")
+        if summary.even is not None and known.even != summary.even:
+            raise Unproven("bytes at even places count differently")
+
+
+def reduced(n: Num) -> Num:
+    return n
+
+
+def grouped(stores: list[Access]) -> list[list[Access]]:
+    """Stores of one loop together, others alone."""
+    found: list[list[Access]] = []
+    for a in stores:
+        if a.content is None:
+            continue
+        last = found[-1][0] if found else None
+        if a.count is not None and last is not None and last.count is a.count:
+            found[-1].append(a)
+        else:
+            found.append([a])
+    return found

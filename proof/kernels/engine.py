@@ -1,0 +1,675 @@
+# SPDX-License-Identifier: MIT
+"""Executes a function for every size, alignment and content.
+
+Execution begins with a size that is an atom. Where a branch depends on it, both sides are followed.
+Where code asks for its lowest bits, or at the head of a loop, execution is cut: what the code needs
+from there on is made a lemma, of a size, registers and sums that are atoms again, and proven once,
+however execution got there. A loop that returns to its lemma with less left is an induction. Other
+loops are summed up: one round in the middle shows what each round adds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from image import Image, Instruction
+from liveness import live, targets
+from machine import FEW, Access, Bits, Demand, Flags, Region, Split, State
+from number import ZERO, Atoms, Num, Run, Unproven, number
+from x86_64 import KEPT, MEANINGS, NAMES, RSP, X86, decode
+
+MANY = 400  # so often a loop is followed round by round
+
+
+@dataclass
+class Edge:
+    """An execution that arrived at a lemma, or at another function."""
+
+    target: tuple[object, ...]
+    state: State
+    given: list[Num]  # what stands for the lemma's sums
+    consumed: int  # bytes of the data that are done with
+
+
+@dataclass
+class Lemma:
+    """What is to be shown from one state on, and how executions from there end."""
+
+    start: State
+    inputs: list[Num]
+    base: dict[str, Num]
+    size: Num
+    ends: list[State] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+
+@dataclass
+class Function:
+    """A function of an image, and what the proof of it knows before it begins."""
+
+    image: Image
+    name: str
+    code: dict[int, Instruction]
+    live: dict[int, frozenset[str]]
+    heads: set[int]
+
+    @classmethod
+    def of(cls, image: Image, name: str, at_return: frozenset[str]) -> Function:
+        code = image.instructions(name)
+        kept = at_return | set(KEPT) | {"rsp"}
+        heads = {
+            t for i in code.values() for t in targets(i, decode(i)) if t <= i.address and t in code
+        }
+        return cls(image, name, code, live(code, frozenset(kept)), heads)
+
+
+class Engine:
+    """All executions of one function."""
+
+    def __init__(self, function: Function, cuts: bool = True) -> None:
+        self.function = function
+        self.atoms = Atoms()
+        self.x = X86(function.image, self.atoms)
+        self.lemmas: dict[tuple[object, ...], Lemma] = {}
+        self.order: list[tuple[object, ...]] = []
+        self.cuts = cuts
+        self.counted: dict[int, bool] = {}
+        self.steps = 0
+        self.at: Instruction | None = None
+
+    # --- Executions ---
+
+    def run(self, start: State) -> Iterator[State | Edge]:
+        """How executions from a state end."""
+        waiting = [start]
+        while waiting:
+            state = waiting.pop()
+            first = True
+            while True:
+                try:
+                    end = self.advance(state, first)
+                except Split as split:
+                    waiting += self.split(state, split)
+                    break
+                except Demand as demand:
+                    if self.may_cut(state, demand) and not (first and state is start):
+                        yield self.cut(state)
+                    else:
+                        try:
+                            split = self.x.split(demand.atom, demand.bits)
+                        except Unproven as error:
+                            raise self.located(error, state) from None
+                        waiting += self.split(state, split)
+                    break
+                except Unproven as error:
+                    raise self.located(error, state) from None
+                first = False
+                if end is not None:
+                    yield end
+                    break
+
+    def located(self, error: Unproven, state: State) -> Unproven:
+        if self.at is None or str(error).startswith(self.function.name):
+            return error
+        offset = state.at - self.function.code[min(self.function.code)].address
+        size = self.atoms.text(state.regions["data"].size) if "data" in state.regions else "?"
+        where = f"{self.function.name}+{offset:#x} ({self.at.text}), {size} bytes"
+        return Unproven(f"{where}: {error}")
+
+    def split(self, state: State, split: Split) -> list[State]:
+        found = []
+        for value in split.values:
+            other = state.copy()
+            other.put[split.atom] = value
+            values = self.atoms.replacing(split.atom, value)
+            other.change(lambda n, v=values: self.atoms.put_in(n, v))  # type: ignore[misc]
+            found.append(other)
+        return found[::-1]
+
+    def advance(self, state: State, first: bool) -> State | Edge | None:
+        """One instruction further, or many at the head of a loop; what ends the execution."""
+        if state.at in self.function.heads and not state.loop and not first:
+            end = self.at_head(state)
+            if end is not None:
+                return end
+        return self.step(state)
+
+    def step(self, state: State) -> State | Edge | None:
+        instruction = self.function.code.get(state.at)
+        if instruction is None:
+            raise Unproven("execution leaves the function")
+        self.at = instruction
+        self.steps += 1
+        saved = (list(state.gpr), list(state.vec), list(state.masks), state.flags)
+        rest = (len(state.accesses), state.stack, state.dirty)
+        self.x.state = state
+        try:
+            return self.execute(state, instruction)
+        except (Split, Demand):
+            state.gpr, state.vec, state.masks, state.flags = saved
+            del state.accesses[rest[0] :]
+            _, state.stack, state.dirty = rest
+            raise
+
+    def execute(self, state: State, instruction: Instruction) -> State | Edge | None:
+        d = decode(instruction)
+        if d.name == "ret":
+            state.at = -1
+            return state
+        if d.name.startswith("j"):
+            return self.jump(state, instruction, d.name)
+        meaning = MEANINGS.get(d.name)
+        if meaning is None:
+            raise Unproven(f"no meaning for {d.name}")
+        meaning(self.x, d)
+        state.at = instruction.after
+        return None
+
+    def jump(self, state: State, instruction: Instruction, name: str) -> State | Edge | None:
+        target = targets(instruction, decode(instruction))[0]
+        if name != "jmp" and not self.x.holds(name[1:]):
+            target = instruction.after
+        state.at = target
+        if target in self.function.code:
+            return None
+        other = self.function.image.function_at(target)
+        if other is None:
+            raise Unproven("execution leaves the function")
+        return Edge(("function", other), state, [], 0)
+
+    # --- Lemmas ---
+
+    def is_open(self, size: Num) -> bool:
+        """Whether a size can still be anything from some number on."""
+        return any(self.x.span(atom) > 1 << 12 and k == 1 for atom, k in size.terms.items())
+
+    def may_cut(self, state: State, demand: Demand) -> bool:
+        size = state.regions["data"].size
+        return self.cuts and not state.loop and demand.atom in size.terms and self.is_open(size)
+
+    def at_head(self, state: State) -> Edge | None:
+        size = state.regions["data"].size
+        if self.cuts and self.is_open(size) and not self.is_counted(state):
+            return self.cut(state)
+        rounds = state.heads.get(state.at, 0)
+        state.heads[state.at] = rounds + 1
+        if self.counts(state) and rounds == 0:
+            self.sum_up(state)
+        elif rounds == 2:
+            self.try_to_sum_up(state)
+        elif rounds > MANY:
+            raise Unproven("a loop goes on too long to be followed round by round")
+        return None
+
+    def try_to_sum_up(self, state: State) -> None:
+        """Many rounds at once, of a loop that could also be followed round by round."""
+        try:
+            self.sum_up(state)
+        except Unproven:
+            return
+
+    def is_counted(self, state: State) -> bool:
+        """Whether how often a loop runs does not depend on the size."""
+        if state.at not in self.counted:
+            try:
+                rounds = Rounds(self, state)
+                rounds.round(state.copy(), number(0))
+                self.counted[state.at] = all(d.constant is not None for _, d in rounds.stays)
+            except (Split, Demand, Unproven):
+                self.counted[state.at] = False
+        return self.counted[state.at]
+
+    def counts(self, state: State) -> bool:
+        """Whether a live register has a number that is known only by a formula."""
+        bases = {a for r in state.regions.values() for a in r.base.terms}
+        names = self.function.live[state.at]
+        for i, name in enumerate(NAMES):
+            if name in names and i != RSP:
+                for _, value in state.gpr[i]:
+                    if not value.data and any(a not in bases for a in value.terms):
+                        return True
+        return False
+
+    def cut(self, state: State) -> Edge:
+        """Ends an execution where a lemma takes over, which is made if it is new."""
+        state.change(lambda n: n)
+        names = self.function.live[state.at]
+        builder = Cut(self, state, names)
+        key = (state.at, *builder.key)
+        if key not in self.lemmas:
+            self.lemmas[key] = builder.lemma()
+            self.order.append(key)
+        return Edge(key, state, builder.given, builder.consumed)
+
+    # --- Loops that are summed up ---
+
+    def sum_up(self, state: State) -> None:
+        """Moves a state at the head of a loop on by as many rounds as surely follow."""
+        Rounds(self, state).sum_up()
+
+
+class Cut:
+    """A state, of which only what is read from here on is kept, and that in terms of new atoms."""
+
+    def __init__(self, engine: Engine, state: State, names: frozenset[str]) -> None:
+        self.engine, self.state, self.names = engine, state, names
+        self.atoms = engine.atoms
+        self.key: list[object] = []
+        self.given: list[Num] = []
+        self.inputs: list[Num] = []
+        self.consumed = self.offset()
+        self.new = state.copy()
+        self.new.accesses, self.new.heads, self.new.put = [], {}, {}
+        self.rename_regions()
+        self.rename_registers()
+
+    def offset(self) -> int:
+        """How far the pointers that are still read have gone on in the data."""
+        offsets = []
+        for i, name in enumerate(NAMES):
+            if name in self.names:
+                found = self.pointer(self.engine.x.number(self.state.gpr[i]))
+                if found and found[0] == "data":
+                    offsets.append(found[1])
+        known = [o.c for o in offsets if o.constant is not None]
+        return min(known, default=0)
+
+    def pointer(self, value: Num) -> tuple[str, Num] | None:
+        if value.data:
+            return None
+        for name, region in self.state.regions.items():
+            if region.base.terms and all(a in value.terms for a in region.base.terms):
+                return name, value - region.base
+        return None
+
+    def rename_regions(self) -> None:
+        self.old = {name: replace(r) for name, r in self.state.regions.items()}
+        left = self.state.regions["data"].size - self.consumed
+        low, high = self.atoms.natural(left)
+        if high > 1 << 62:
+            high = (1 << 63) - 1  # a lemma for more sizes than arrive is one for all of them
+        if low > 256:
+            low &= ~0xFF
+        self.size = self.atoms.new("size", low, high, False)
+        self.left = left
+        self.key.append((low, high))
+        for name, region in self.new.regions.items():
+            if name == "stack":
+                continue
+            moved = region.base + self.consumed
+            twos = min(moved.twos(), 6)
+            low_bits = moved.c & (1 << twos) - 1
+            base = self.atoms.new(name, 1, 1 << 56, False) * (1 << twos) + low_bits
+            region.base, region.size = base, self.size
+            region.behind = 64 if region.behind + self.consumed >= 64 else 0
+            self.key.append((name, twos, low_bits, region.behind))
+
+    def rename_registers(self) -> None:
+        for i, name in enumerate(NAMES):
+            if name in ("rsp",) or name not in self.names:
+                if name != "rsp":
+                    self.new.gpr[i] = ((8, self.junk(name)),)
+                continue
+            kept = self.entry_value(i)
+            self.key.append(name)
+            if not kept:
+                self.new.gpr[i] = self.pieces(self.state.gpr[i])
+        for i in range(32):
+            if f"v{i}" in self.names:
+                self.key.append(f"v{i}")
+                self.new.vec[i] = self.lanes(self.state.vec[i])
+            else:
+                self.new.vec[i] = ((64, self.junk(f"v{i}")),)
+        for i in range(8):
+            if f"k{i}" in self.names:
+                if self.state.masks[i].constant is None:
+                    raise Unproven("a mask that is not known is read after a cut")
+                self.key.append(self.state.masks[i].c)
+        self.new.flags = Flags()
+        if "flags" in self.names:
+            raise Unproven("flags are read after a cut")
+        self.key.append(self.state.dirty)
+        self.key.append(tuple(sorted((k, n) for k, (n, _) in self.state.stack.items())))
+
+    def entry_value(self, i: int) -> bool:
+        """Whether a register that functions keep for their callers still has what it had."""
+        value = self.state.gpr[i]
+        if len(value) == 1 and len(value[0][1].terms) == 1 and NAMES[i] in KEPT:
+            atom = next(iter(value[0][1].terms))
+            return self.atoms.all[atom].name == f"{NAMES[i]} at the call"
+        return False
+
+    def junk(self, name: str) -> Num:
+        return self.atoms.new(f"what was in {name}", 0, (1 << 64) - 1, True)
+
+    def pieces(self, bits: Bits) -> Bits:
+        if all(not v.data for _, v in bits):
+            bits = ((8, self.engine.x.number(bits)),)
+        found = []
+        for width, value in bits:
+            if value.data:
+                value = self.atoms.exact(value, 8 * width)
+                found.append((width, self.input(value, 0, (1 << 8 * width) - 1)))
+            else:
+                found.append((width, self.rename(value)))
+        return tuple(found)
+
+    def input(self, value: Num, low: int, high: int) -> Num:
+        """An atom for what was summed up so far."""
+        new = self.atoms.new(f"sum{len(self.inputs)}", 0, high - low, True)
+        self.given.append(value - low)
+        self.inputs.append(new)
+        self.key.append((low, high))
+        return new + low
+
+    def lanes(self, bits: Bits) -> Bits:
+        if not any(v.data for _, v in bits):
+            self.key.append(tuple((n, v.key()) for n, v in bits))
+            return bits
+        known = [(n, self.atoms.bound(v)) for n, v in bits]
+        used = [v for n, v in known if n <= 8]
+        low = min(v.low for v in used)
+        high = low + (1 << (max(v.high for v in used) - low).bit_length()) - 1
+        found = []
+        for width, value in known:
+            self.key.append(width)
+            found.append((width, self.input(value, low, high) if width <= 8 else value))
+        return tuple(found)
+
+    def rename(self, value: Num) -> Num:
+        """An address or a size, by the new atoms."""
+        if value.constant is not None:
+            self.key.append(value.c)
+            return value
+        for name, region in self.old.items():
+            if name == "stack":
+                continue
+            rest = value - region.base - self.consumed
+            if rest.constant is not None:
+                self.key.append((name, rest.c))
+                return self.new.regions[name].base + rest.c
+        for k in (1, -1):
+            rest = value - self.left * k
+            if rest.constant is not None:
+                self.key.append(("size", k, rest.c))
+                return self.size * k + rest.c
+        raise Unproven(f"{self.atoms.text(value)} is read after a cut")
+
+    def lemma(self) -> Lemma:
+        base = {name: r.base for name, r in self.new.regions.items()}
+        return Lemma(self.new, self.inputs, base, self.size)
+
+
+class Rounds:
+    """A loop, by what one round in the middle does."""
+
+    def __init__(self, engine: Engine, state: State) -> None:
+        self.engine, self.state, self.head = engine, state, state.at
+        self.atoms, self.x = engine.atoms, engine.x
+        self.end = max(
+            i.address
+            for i in engine.function.code.values()
+            if self.head in targets(i, decode(i)) and i.address >= self.head
+        )
+        self.stays: list[tuple[str, Num]] = []
+
+    def sum_up(self) -> None:
+        once = self.round(self.state.copy(), number(0))
+        if once is None:
+            return
+        counter = self.atoms.new("i", 0, 1 << 57, False)
+        middle, sums, moves = self.middle(once, counter)
+        self.stays = []
+        after = self.round(middle.copy(), counter)
+        assert after is not None
+        count = self.count(counter)
+        if count is None:
+            return
+        self.check_accesses(middle, after, counter, count)
+        self.go_on(after, sums, moves, counter, count)
+
+    def round(self, state: State, counter: Num) -> State | None:
+        """One round; conditions by which it could end are noted and taken to be false."""
+        state.loop = self.head, counter
+        while True:
+            instruction = self.engine.function.code[state.at]
+            d = decode(instruction)
+            if d.name.startswith("j") and d.name != "jmp" and self.leaves(instruction):
+                self.stay(state, instruction, d.name[1:])
+            else:
+                end = self.engine.step(state)
+                if end is not None:
+                    raise Unproven("a loop that is summed up has another end")
+            if state.at == self.head:
+                state.loop = None
+                return state
+
+    def leaves(self, i: Instruction) -> bool:
+        return any(not self.head <= t <= self.end for t in targets(i, decode(i)))
+
+    def stay(self, state: State, i: Instruction, condition: str) -> None:
+        """Goes on where the loop does, and notes under which condition: a number that is positive,
+        or one that is not 0."""
+        jump, fall = targets(i, decode(i))
+        stays_by_jump = self.head <= jump <= self.end
+        if not stays_by_jump:
+            opposite = {"a": "be", "ae": "b", "b": "ae", "be": "a", "e": "ne", "ne": "e"}
+            if condition not in opposite:
+                raise Unproven(f"a loop ends by {condition}")
+            condition = opposite[condition]
+        f = state.flags
+        if f.left.data or f.right.data or not f.known:
+            raise Unproven("a branch depends on the data")
+        d = f.left - f.right
+        match condition:
+            case "a":
+                self.stays.append(("positive", d))
+            case "ae":
+                self.stays.append(("positive", d + 1))
+            case "b":
+                self.stays.append(("positive", -d))
+            case "be":
+                self.stays.append(("positive", -d + 1))
+            case "ne":
+                self.stays.append(("other", d))
+            case _:
+                raise Unproven(f"a loop goes on by {condition}")
+        state.at = jump if stays_by_jump else fall
+
+    def middle(
+        self, once: State, counter: Num
+    ) -> tuple[State, dict[tuple[str, int, int], tuple[Num, Num]], dict[int, list[int]]]:
+        """The state at round `counter`: addresses and sizes moved on, sums by atoms."""
+        middle = self.state.copy()
+        middle.accesses = []
+        sums: dict[tuple[str, int, int], tuple[Num, Num]] = {}
+        moves: dict[int, list[int]] = {}
+        for i in range(16):
+            before, after = self.state.gpr[i], once.gpr[i]
+            if before is after or same(before, after):
+                continue
+            steps = self.steps(before, after)
+            if steps:
+                moves[i] = steps
+                middle.gpr[i] = moved(before, steps, counter)
+                continue
+            middle.gpr[i] = self.unknown("g", i, before, after, sums)
+        for i in range(32):
+            before, after = self.state.vec[i], once.vec[i]
+            if before is not after and not same(before, after):
+                middle.vec[i] = self.unknown("v", i, before, after, sums)
+        return middle, sums, moves
+
+    def steps(self, before: Bits, after: Bits) -> list[int] | None:
+        """By how much one round moves each piece of an address or a size."""
+        if [n for n, _ in before] != [n for n, _ in after]:
+            before, after = ((8, self.x.number(before)),), ((8, self.x.number(after)),)
+        if any(v.data for _, v in (*before, *after)):
+            return None
+        steps = [v - u for (_, u), (_, v) in zip(before, after, strict=True)]
+        return [s.c for s in steps] if all(s.constant is not None for s in steps) else None
+
+    def unknown(
+        self,
+        kind: str,
+        i: int,
+        before: Bits,
+        after: Bits,
+        sums: dict[tuple[str, int, int], tuple[Num, Num]],
+    ) -> Bits:
+        found = []
+        at = 0
+        for width, _ in after:
+            first = self.x.number(self.x.take(before, at, width)) if width <= 8 else ZERO
+            atom = self.atoms.new(f"{kind}{i}.{at}", 0, (1 << 8 * width) - 1, True)
+            sums[kind, i, at] = atom, first
+            found.append((width, atom))
+            at += width
+        return tuple(found)
+
+    def count(self, counter: Num) -> Num | None:
+        """How many rounds surely end where they began."""
+        best: Num | None = None
+        (i,) = counter.terms
+        for kind, d in self.stays:
+            step = d.terms.get(i, 0)
+            if step == 0:
+                continue
+            rest = d - counter * step
+            count = self.solve(kind, rest, step)
+            if best is None:
+                best = count
+            else:
+                raise Unproven("a loop has several ends")
+        if best is None:
+            raise Unproven("a loop whose rounds cannot be counted")
+        self.atoms.bound(best)
+        low, high = self.atoms.natural(best)
+        if low < 0:
+            raise Unproven("a loop might go on for ever")
+        if high == 0:
+            return None
+        return best
+
+    def solve(self, kind: str, rest: Num, step: int) -> Num:
+        """The number of rounds for which rest + step * i is positive, or is not 0."""
+        if kind == "other":
+            if any(k % step for k in (*rest.terms.values(), rest.c)):
+                raise Unproven("a loop that jumps over its end")
+            terms = {a: -k // step for a, k in rest.terms.items()}
+            return self.atoms.bound(Num(-rest.c // step, terms, -(1 << 80), 1 << 80, False))
+        if step > 0:
+            raise Unproven("a loop that goes on for ever")
+        for atom, k in rest.terms.items():
+            if k % step:
+                raise Demand(atom, (-step).bit_length() - 1)
+        terms = {a: k // -step for a, k in rest.terms.items()}
+        c = -(-rest.c // -step) if rest.c > 0 else -(-rest.c // -step)
+        return self.atoms.bound(Num(c, terms, -(1 << 80), 1 << 80, False))
+
+    def check_accesses(self, middle: State, after: State, counter: Num, count: Num) -> None:
+        """No access leaves its region in any round: the first ones by i = 0, the last by count."""
+        (i,) = counter.terms
+        high = self.atoms.natural(count)[1]
+        first = self.atoms.new("i", 0, max(high - 1, 0), False)
+        last = count - 1 - self.atoms.new("j", 0, max(high - 1, 0), False)
+        for a in after.accesses:
+            stride = a.offset.terms.get(i, 0)
+            a.stride, a.count = stride, count
+            region = after.regions[a.region]
+            low_end = self.atoms.put_in(a.offset, {i: first})
+            high_end = self.atoms.put_in(a.offset + a.width, {i: last})
+            if stride < 0:
+                raise Unproven("a loop that goes down")
+            verb = "reads" if a.content is None else "writes"
+            if self.atoms.natural(low_end)[0] < 0:
+                raise Unproven(f"{verb} before the start of {a.region}")
+            if self.atoms.natural(region.size - high_end)[0] < 0:
+                raise Unproven(f"{verb} past the end of {a.region}")
+
+    def go_on(
+        self,
+        after: State,
+        sums: dict[tuple[str, int, int], tuple[Num, Num]],
+        moves: dict[int, list[int]],
+        counter: Num,
+        count: Num,
+    ) -> None:
+        state = self.state
+        for i, step in moves.items():
+            expected = moved(state.gpr[i], step, counter + 1)
+            if not same(expected, after.gpr[i]):
+                raise Unproven("an address of a loop does not advance evenly")
+            state.gpr[i] = moved(state.gpr[i], step, count)
+        for kind, registers in (("g", state.gpr), ("v", state.vec)):
+            for i in {n for k, n, _ in sums if k == kind}:
+                source = after.gpr[i] if kind == "g" else after.vec[i]
+                registers[i] = self.summed(kind, i, source, sums, counter, count)
+        state.flags = Flags()
+        state.dirty = after.dirty
+        state.accesses += after.accesses
+        state.heads[self.head] = state.heads.get(self.head, 0) + 1
+
+    def summed(
+        self,
+        kind: str,
+        i: int,
+        after: Bits,
+        sums: dict[tuple[str, int, int], tuple[Num, Num]],
+        counter: Num,
+        count: Num,
+    ) -> Bits:
+        """A register after all rounds: what each has added to it, or anything."""
+        found = []
+        at = 0
+        for width, value in after:
+            atom, first = sums.get((kind, i, at), (ZERO, ZERO))
+            added = value - atom
+            total = self.over_rounds(added, counter, count) if atom.terms else None
+            if total is None:
+                name = f"what a loop leaves in {kind}{i}"
+                found.append((width, self.atoms.new(name, 0, (1 << 8 * width) - 1, True)))
+            else:
+                found.append((width, first + total))
+            at += width
+        return tuple(found)
+
+    def over_rounds(self, added: Num, counter: Num, count: Num) -> Num | None:
+        """The sum of what each round adds: bytes of the data, and a constant."""
+        (i,) = counter.terms
+        total = count * added.c
+        for atom, k in added.terms.items():
+            a = self.atoms.all[atom]
+            if a.place is None:
+                return None
+            region, offset = a.place
+            stride = offset.terms.get(i, 0)
+            start = offset - counter * stride
+            total = total + self.run_of(region, start, stride, count) * k
+        return total
+
+    def run_of(self, region: str, start: Num, stride: int, count: Num) -> Num:
+        key = ("run " + region, (start.c, (*start.key()[1], (stride, stride), *count.key()[1])))
+        if key not in self.atoms.places:
+            run = Run(region, start, stride, count)
+            high = 255 * self.atoms.natural(count)[1]
+            self.atoms.places[key] = self.atoms.new(f"a run of {region}", 0, high, True, run=run)
+        return self.atoms.places[key]
+
+
+def moved(bits: Bits, steps: list[int], rounds: Num) -> Bits:
+    """An address or a size after so many rounds."""
+    if len(steps) != len(bits):
+        raise Unproven("an address of a loop has another form after a round")
+    return tuple((n, v + rounds * step) for (n, v), step in zip(bits, steps, strict=True))
+
+
+def same(a: Bits, b: Bits) -> bool:
+    return len(a) == len(b) and all(
+        m == n and u.same(v) for (m, u), (n, v) in zip(a, b, strict=True)
+    )
+
+
+__all__ = ["FEW", "Access", "Edge", "Engine", "Function", "Lemma", "re"]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The code of a function, as an object file or a library has it, decoded by objdump."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+OBJDUMP = {"EM_X86_64": "objdump", "EM_AARCH64": "aarch64-linux-gnu-objdump"}
+LINE = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*(?:\t(.*))?$")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction: its text is objdump's, in Intel's syntax on x86-64."""
+
+    address: int
+    code: bytes
+    text: str
+
+    @property
+    def after(self) -> int:
+        return self.address + len(self.code)
+
+
+class Image:
+    """A linked file: its functions, and what it holds that no run changes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            elf: Any = ELFFile(file)
+            self.machine: str = elf["e_machine"]
+            self.constants = [
+                (s["sh_addr"], s.data())
+                for s in elf.iter_sections()
+                if s["sh_flags"] & 2 and not s["sh_flags"] & 1 and s["sh_type"] == "SHT_PROGBITS"
+            ]
+            self.functions = {
+                symbol.name: (symbol["st_value"], symbol["st_size"])
+                for table in elf.iter_sections()
+                if isinstance(table, SymbolTableSection)
+                for symbol in table.iter_symbols()
+                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]
+            }
+
+    def constant(self, address: int, size: int) -> bytes | None:
+        """Bytes that the file has at an address, where it has them and nothing changes them."""
+        for start, content in self.constants:
+            if start <= address and address + size <= start + len(content):
+                return content[address - start : address - start + size]
+        return None
+
+    def function_at(self, address: int) -> str | None:
+        return self.names.get(address)
+
+    @functools.cached_property
+    def names(self) -> dict[int, str]:
+        return {start: name for name, (start, _) in self.functions.items()}
+
+    def instructions(self, name: str) -> dict[int, Instruction]:
+        """The instructions of a function, by address."""
+        start, size = self.functions[name]
+        command = [OBJDUMP[self.machine], "-d", "-w", "-M", "intel"]
+        if self.machine != "EM_X86_64":
+            command = command[:3]
+        command += [f"--start-address={start}", f"--stop-address={start + size}", str(self.path)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        found = (LINE.match(line) for line in done.stdout.splitlines())
+        return {
+            int(m[1], 16): Instruction(int(m[1], 16), self.bytes_of(m[2]), (m[3] or "").strip())
+            for m in found
+            if m
+        }
+
+    def bytes_of(self, digits: str) -> bytes:
+        """objdump shows x86's code by bytes, and Arm's by words of little-endian order."""
+        if self.machine == "EM_X86_64":
+            return bytes.fromhex(digits)
+        return bytes.fromhex(digits)[::-1]

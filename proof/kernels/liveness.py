@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Which registers the rest of a function may still read, from each of its instructions on."""
+
+from __future__ import annotations
+
+import re
+
+from image import Instruction
+from x86_64 import NAMES, RSP, Decoded, Mask, Memory, Register, Vector, decode
+
+Names = frozenset[str]
+# Their first operand is written whole, and not read.
+PLAIN = {"mov", "movzx", "lea", "pop", "rorx", "shlx", "bzhi", "movdqu", "movdqa", "movaps"}
+PLAIN |= {"movups", "movq", "movd", "movntdq", "imul"}
+ONLY_READ = {"cmp", "test", "bt", "push", "call", "jmp"}
+NO_FLAGS = PLAIN - {"bzhi", "imul"} | {"endbr64", "nop", "sfence", "push", "not", "xchg"}
+NO_FLAGS |= {"shlx", "rorx", "rep movs", "ret", "crc32"}
+IMPLIED = {"rep movs": (["rcx", "rsi", "rdi"], ["rcx", "rsi", "rdi"])}
+IMPLIED |= {"push": (["rsp"], ["rsp"]), "pop": (["rsp"], ["rsp"]), "ret": (["rsp"], ["rsp"])}
+
+
+def name_of(o: object) -> str | None:
+    match o:
+        case Register():
+            return NAMES[o.index]
+        case Vector():
+            return f"v{o.index}"
+        case Mask():
+            return f"k{o.index}"
+    return None
+
+
+def of_operands(d: Decoded) -> tuple[set[str], set[str]]:
+    """What an instruction reads and writes."""
+    reads: set[str] = set()
+    writes: set[str] = set()
+    for i, o in enumerate(d.operands):
+        if isinstance(o, Memory):
+            reads |= {NAMES[r] for r in (o.base, o.index) if r is not None}
+        mask = getattr(o, "mask", None)
+        if mask is not None:
+            reads.add(f"k{mask}")
+        name = name_of(o)
+        if name is None:
+            continue
+        if i == 0 and d.name not in ONLY_READ:
+            writes.add(name)
+            whole = d.name in PLAIN or (d.vex and d.name != "vpdpwssd") or d.name.startswith("kmov")
+            if whole and (not isinstance(o, Register) or o.width >= 4):
+                continue
+        if d.name in ("xchg",):
+            writes.add(name)
+        reads.add(name)
+    same = len(d.operands) >= 2 and d.operands[-1] == d.operands[-2]
+    if same and "xor" in d.name:
+        reads -= {name for name in writes if name in reads}
+        if len(d.operands) == 3:
+            reads.discard(name_of(d.operands[-1]) or "")
+    return reads, writes
+
+
+def effects(d: Decoded) -> tuple[Names, Names]:
+    reads, writes = of_operands(d)
+    more_reads, more_writes = IMPLIED.get(d.name, ([], []))
+    reads |= set(more_reads)
+    writes |= set(more_writes)
+    if d.name in ("adc", "sbb") or re.match(r"(j(?!mp)|cmov|set)", d.name):
+        reads.add("flags")
+    if not (d.vex or d.name in NO_FLAGS or re.match(r"(j|cmov|set|k|prefetch|p)", d.name)):
+        writes.add("flags")
+    if d.name == "vzeroupper":
+        writes.add("vzeroupper")
+    return frozenset(reads), frozenset(writes)
+
+
+def targets(i: Instruction, d: Decoded) -> list[int]:
+    """Where execution may go on within the code, jumps out of it included."""
+    jump = re.match(r"(j\w+)\s+([0-9a-f]+)", re.sub(r"^(notrack|cs|bnd)\s+", "", i.text))
+    if d.name == "ret":
+        return []
+    if not jump:
+        return [i.after]
+    return [int(jump[2], 16)] if jump[1] == "jmp" else [int(jump[2], 16), i.after]
+
+
+def live(code: dict[int, Instruction], at_return: Names) -> dict[int, Names]:
+    """By address. What jumps leave to is taken to read whatever arguments may be in."""
+    result: dict[int, Names] = dict.fromkeys(code, frozenset())
+    decoded = {at: decode(i) for at, i in code.items()}
+    found = {at: effects(d) for at, d in decoded.items()}
+    outside = at_return | {"rdi", "rsi", "rdx", "rcx", "r8", "r9", NAMES[RSP]}
+    changed = True
+    while changed:
+        changed = False
+        for at in sorted(code, reverse=True):
+            after: set[str] = set()
+            if decoded[at].name == "ret":
+                after |= at_return
+            for target in targets(code[at], decoded[at]):
+                after |= result.get(target, outside)
+            reads, writes = found[at]
+            now = frozenset((after - writes) | reads)
+            if now != result[at]:
+                result[at], changed = now, True
+    return result

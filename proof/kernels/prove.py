@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Proves kernels of a built library: for every content, size and alignment.
+
+usage: prove.py LIBRARY [FUNCTION...]
+
+example: prove.py build/src/libcarry.so carry_sum_avx2
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+
+from claims import COPY, COPY_TRY, SUM, SUM_COPY, SUM_COPY_TRY, Claim, Proof
+from engine import Engine, Function
+from image import Image
+from number import Unproven
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^CARRY_(?:SUM|COPY)_KERNEL\((\w+), (\w+),", re.M)
+
+
+def kernels() -> dict[str, Claim]:
+    """The functions that the tables name for x86-64, and what is claimed of each."""
+    found: dict[str, Claim] = {}
+    for arch, name in ROW.findall((ROOT / "src/sum/kernels.def").read_text()):
+        if arch == "x86_64":
+            found[f"carry_sum_{name}"] = SUM
+            found[f"carry_sum_copy_{name}"] = SUM_COPY
+            found[f"carry_sum_copy_try_{name}"] = SUM_COPY_TRY
+    for arch, name in ROW.findall((ROOT / "src/copy/kernels.def").read_text()):
+        if arch == "x86_64":
+            found[f"carry_copy_{name}"] = COPY
+            found[f"carry_copy_try_{name}"] = COPY_TRY
+    return found
+
+
+def prove(image: Image, name: str, claim: Claim) -> bool:
+    """One function; prints a line."""
+    start = time.monotonic()
+    engine = Engine(Function.of(image, name, frozenset(claim.returns)))
+    proof = Proof(engine, claim)
+    try:
+        proof.run()
+    except Unproven as error:
+        print(f"{name}: not proven: {error}", flush=True)
+        return False
+    seconds = time.monotonic() - start
+    print(f"{name}: proven, {proof.executions} executions, {seconds:.0f} s", flush=True)
+    return True
+
+
+def main() -> int:
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        return 2
+    image = Image(Path(sys.argv[1]))
+    claims = kernels()
+    names = sys.argv[2:] or list(claims)
+    results = [prove(image, name, claims[name]) for name in names]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,968 @@
+# SPDX-License-Identifier: MIT
+"""x86-64: registers, operands as objdump writes them, and one meaning for each instruction.
+
+Source of the meanings: Intel SDM vol. 2. tests/proof compares each with the CPU.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from image import Instruction
+from machine import Bits, Flags, Machine
+from number import ZERO, Num, Unproven, number
+
+LEGACY = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"]
+NAMES = [*LEGACY, *(f"r{i}" for i in range(8, 16))]
+RSP = 4
+KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15")
+VECTOR_WIDTH = {"x": 16, "y": 32, "z": 64}
+MEMORY_WIDTH = {"BYTE": 1, "WORD": 2, "DWORD": 4, "QWORD": 8}
+MEMORY_WIDTH |= {"XMMWORD": 16, "YMMWORD": 32, "ZMMWORD": 64}
+PREFIXES = {"cs", "data16", "{vex}", "notrack", "ds"}
+ALL64 = (1 << 64) - 1
+
+
+def names_of_parts() -> dict[str, tuple[int, int, int]]:
+    """Of each name of a general register or a part of one: index, bytes, first byte."""
+    found = {}
+    for i, name in enumerate(NAMES):
+        found[name] = (i, 8, 0)
+        if i >= 8:
+            parts = [f"{name}d", f"{name}w", f"{name}b"]
+        else:
+            short = name[1:]
+            parts = [f"e{short}", short, f"{short}l" if i >= 4 else f"{short[0]}l"]
+        for part, width in zip(parts, (4, 2, 1), strict=True):
+            found[part] = (i, width, 0)
+        if i < 4:
+            found[f"{name[1]}h"] = (i, 1, 1)
+    return found
+
+
+PARTS = names_of_parts()
+
+
+@dataclass(frozen=True)
+class Register:
+    index: int
+    width: int
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class Vector:
+    index: int
+    width: int
+    mask: int | None = None
+    zeroes: bool = False
+
+
+@dataclass(frozen=True)
+class Mask:
+    index: int
+
+
+@dataclass(frozen=True)
+class Immediate:
+    value: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    width: int
+    base: int | None
+    index: int | None
+    scale: int
+    offset: int
+    mask: int | None = None
+
+
+Operand = Register | Vector | Mask | Immediate | Memory
+
+
+@dataclass(frozen=True)
+class Decoded:
+    name: str
+    operands: tuple[Operand, ...]
+    after: int
+    vex: bool
+
+
+def mask_of(text: str) -> tuple[str, int | None, bool]:
+    found = re.fullmatch(r"(.*?)(?:\{k([1-7])\})?(\{z\})?", text)
+    assert found
+    return found[1], int(found[2]) if found[2] else None, bool(found[3])
+
+
+def operand(text: str, after: int) -> Operand:
+    text, mask, zeroes = mask_of(text.strip())
+    if text in PARTS:
+        return Register(*PARTS[text])
+    if found := re.fullmatch(r"([xyz])mm(\d+)", text):
+        return Vector(int(found[2]), VECTOR_WIDTH[found[1]], mask, zeroes)
+    if found := re.fullmatch(r"k(\d)", text):
+        return Mask(int(found[1]))
+    if found := re.fullmatch(r"(?:(\w+) PTR )?(?:[de]s:)?\[(.*)\]", text):
+        return memory(found[1], found[2], after, mask)
+    try:
+        return Immediate(int(text, 16))
+    except ValueError:
+        raise Unproven(f"unknown operand: {text}") from None
+
+
+def memory(width: str | None, inside: str, after: int, mask: int | None) -> Memory:
+    base = index = None
+    scale, offset = 1, 0
+    for part in re.findall(r"[+-]?[^+-]+", inside):
+        sign, part = (-1 if part[0] == "-" else 1), part.lstrip("+-")
+        if part == "rip":
+            offset += after
+        elif "*" in part:
+            name, times = part.split("*")
+            index, scale = (None if name == "riz" else PARTS[name][0]), int(times)
+        elif part in PARTS:
+            base = PARTS[part][0]
+        else:
+            offset += sign * int(part, 16)
+    return Memory(MEMORY_WIDTH.get(width or "", 0), base, index, scale, offset, mask)
+
+
+@functools.cache
+def decode(instruction: Instruction) -> Decoded:
+    text = re.sub(r"\s*(#.*|<.*>)", "", instruction.text)
+    words = text.split(None, 1)
+    while words and words[0] in PREFIXES:
+        words = words[1].split(None, 1) if len(words) > 1 else []
+    if not words:
+        return Decoded("nop", (), instruction.after, False)
+    name, rest = words[0], words[1] if len(words) > 1 else ""
+    if name in ("rep", "repz", "repnz"):
+        return Decoded(f"rep {rest.split()[0]}", (), instruction.after, False)
+    vex = name.startswith("v")
+    if name == "nop" or name.startswith("prefetch"):
+        rest = "" if name == "nop" else rest
+    operands = tuple(operand(t, instruction.after) for t in rest.split(",")) if rest else ()
+    return Decoded(name, operands, instruction.after, vex)
+
+
+class X86(Machine):
+    """The operands of x86-64 in a state."""
+
+    # --- Reading and writing ---
+
+    def address(self, m: Memory) -> Num:
+        result = number(m.offset)
+        if m.base is not None:
+            result = result + self.number(self.state.gpr[m.base])
+        if m.index is not None:
+            result = result + self.number(self.state.gpr[m.index]) * m.scale
+        if result.constant is not None:
+            return number(result.c & ALL64)
+        return result
+
+    def read(self, o: Operand, width: int = 0) -> Bits:
+        match o:
+            case Register():
+                return self.take(self.state.gpr[o.index], o.first, o.width)
+            case Vector():
+                return self.take(self.state.vec[o.index], 0, width or o.width)
+            case Immediate():
+                width = width or 8
+                return ((width, number(o.value & (1 << 8 * width) - 1)),)
+            case Memory():
+                return self.load(self.address(o), width or o.width)
+            case Mask():
+                return ((8, self.state.masks[o.index]),)
+
+    def value(self, o: Operand, width: int = 0) -> Num:
+        return self.number(self.read(o, width))
+
+    def write(self, o: Operand, bits: Bits, vex: bool = False) -> None:
+        match o:
+            case Register():
+                self.write_register(o, bits)
+            case Vector():
+                self.write_vector(o, bits, vex)
+            case Memory():
+                self.store(self.address(o), bits)
+            case _:
+                raise Unproven("writes to no register and no memory")
+
+    def write_register(self, o: Register, bits: Bits) -> None:
+        old = self.state.gpr[o.index]
+        if o.width == 4:
+            bits = (*bits, (4, ZERO))
+        elif o.width < 8:
+            end = o.first + o.width
+            bits = (*self.take(old, 0, o.first), *bits, *self.take(old, end, 8 - end))
+        self.state.gpr[o.index] = bits
+
+    def write_vector(self, o: Vector, bits: Bits, vex: bool) -> None:
+        size = sum(n for n, _ in bits)
+        if vex:
+            self.state.dirty |= size > 16 and o.index < 16
+            rest: Bits = ((64 - size, ZERO),) if size < 64 else ()
+        else:
+            rest = self.take(self.state.vec[o.index], size, 64 - size)
+        self.state.vec[o.index] = (*bits, *rest)
+
+    def put(self, o: Operand, value: Num) -> None:
+        """Writes a number to a general register or memory of its width."""
+        assert isinstance(o, Register | Memory)
+        value = self.low(value, 8 * o.width) if value.data else self.trim(value, 8 * o.width)
+        self.write(o, ((o.width, value),))
+
+    def trim(self, value: Num, bits: int) -> Num:
+        """A constant between 0 and 2^bits, and an address with its constant nearest to zero."""
+        if value.constant is not None:
+            return number(value.c & (1 << bits) - 1)
+        near = (value.c + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        return value + (near - value.c) if near != value.c else value
+
+    def set_flags(
+        self, left: Num, right: Num, bits: int, carry: Num | None = None, compared: bool = False
+    ) -> None:
+        self.state.flags = Flags(left, right, bits, carry, compared, known=True)
+
+    def carry(self) -> Num:
+        """The carry flag as a number."""
+        f = self.state.flags
+        if f.compared:
+            return number(int(self.is_below()))
+        if f.carry is None:
+            raise Unproven("relies on a carry flag that is not set")
+        return f.carry
+
+    # --- Conditions ---
+
+    def holds(self, condition: str) -> bool:
+        """Whether the flags fulfil a condition; none may depend on the data."""
+        opposite = condition.startswith("n") or condition in ("ae", "a", "ge", "g")
+        base = {"ae": "b", "a": "be", "ge": "l", "g": "le"}.get(condition, condition.lstrip("n"))
+        f = self.state.flags
+        if not f.known:
+            raise Unproven("a branch relies on flags that are not set")
+        match base:
+            case "e":
+                result = self.is_equal()
+            case "b":
+                result = self.has_carry()
+            case "be":
+                result = self.has_carry() or self.is_equal()
+            case "l":
+                result = self.is_less()
+            case "le":
+                result = self.is_less() or self.is_equal()
+            case "s":
+                difference = self.exact(f.left - f.right, f.bits)
+                result = self.is_at_least(difference - (1 << f.bits - 1))
+            case _:
+                raise Unproven(f"no meaning for condition {condition}")
+        return result != opposite
+
+    def has_carry(self) -> bool:
+        f = self.state.flags
+        if f.compared:
+            return self.is_below()
+        return self.is_positive(self.carry())
+
+    def is_less(self) -> bool:
+        """left < right, both signed."""
+        f = self.state.flags
+        if not f.compared:
+            raise Unproven("a signed condition of what is no comparison")
+        return self.is_positive(self.as_signed(f.right) - self.as_signed(f.left))
+
+    def as_signed(self, value: Num) -> Num:
+        bits = self.state.flags.bits
+        value = self.exact(value, bits)
+        return value - (1 << bits) if self.is_at_least(value - (1 << bits - 1)) else value
+
+
+Meaning = Callable[[X86, Decoded], None]
+MEANINGS: dict[str, Meaning] = {}
+
+
+def means(*names: str) -> Callable[[Meaning], Meaning]:
+    def add(f: Meaning) -> Meaning:
+        MEANINGS.update(dict.fromkeys(names, f))
+        return f
+
+    return add
+
+
+# --- Moves ---
+
+
+@means("nop", "endbr64", "sfence")
+def nothing(x: X86, d: Decoded) -> None:
+    pass
+
+
+@means("prefetcht0")
+def prefetch(x: X86, d: Decoded) -> None:
+    """Touches nothing; its address may not depend on the data either."""
+    (place,) = d.operands
+    assert isinstance(place, Memory)
+    if x.address(place).data:
+        raise Unproven("an address depends on the data")
+
+
+@means("mov")
+def mov(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register | Memory)
+    x.write(to, x.read(source, to.width if isinstance(source, Immediate) else 0))
+
+
+@means("movzx")
+def movzx(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register)
+    bits = x.read(source)
+    x.write(to, (*bits, (to.width - sum(n for n, _ in bits), ZERO)))
+
+
+@means("xchg")
+def xchg(x: X86, d: Decoded) -> None:
+    a, b = d.operands
+    if a != b:
+        first, second = x.read(a), x.read(b)
+        x.write(a, second)
+        x.write(b, first)
+
+
+@means("lea")
+def lea(x: X86, d: Decoded) -> None:
+    to, place = d.operands
+    assert isinstance(to, Register) and isinstance(place, Memory)
+    x.put(to, x.address(place))
+
+
+@means("push")
+def push(x: X86, d: Decoded) -> None:
+    bits = x.read(d.operands[0])
+    top = x.number(x.state.gpr[RSP]) - 8
+    x.state.gpr[RSP] = ((8, top),)
+    x.store(top, bits)
+
+
+@means("pop")
+def pop(x: X86, d: Decoded) -> None:
+    top = x.number(x.state.gpr[RSP])
+    bits = x.load(top, 8)
+    x.state.gpr[RSP] = ((8, top + 8),)
+    x.write(d.operands[0], bits)
+
+
+@means("rep movs")
+def rep_movs(x: X86, d: Decoded) -> None:
+    """Copies rcx bytes from rsi to rdi, upwards, as the direction flag is clear at calls."""
+    count, source, target = (x.number(x.state.gpr[i]) for i in (1, 6, 7))
+    count = x.exact(count, 64)
+    if count.data:
+        raise Unproven("a count depends on the data")
+    if x.is_positive(count):
+        x.access(source, count)
+        note = x.state.accesses[-1]
+        x.access(target, count, ((0, x.atoms.byte(note.region, note.offset)),))
+    x.state.gpr[1] = ((8, ZERO),)
+    x.state.gpr[6] = ((8, source + count),)
+    x.state.gpr[7] = ((8, target + count),)
+
+
+# --- Sums ---
+
+
+def add_to(x: X86, d: Decoded, carry: Num) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register | Memory)
+    bits = 8 * to.width
+    left, right = x.value(to), x.value(source, to.width)
+    if not (left.data or right.data or carry.data):
+        total = x.trim(left + right + carry, bits)
+        x.put(to, total)
+        # Sums of addresses and sizes do not wrap where somebody asks; else the flag is not read.
+        x.set_flags(total, ZERO, bits, None)
+        if left.constant is not None and right.constant is not None:
+            x.state.flags.carry = number((left + right + carry).c >> bits)
+        return
+    total = x.atoms.exact(left, bits) + x.atoms.exact(right, bits) + carry
+    out = x.atoms.quotient(total, bits)
+    rest = x.atoms.exact(total - out * (1 << bits), bits)
+    x.write(to, ((to.width, clip(rest, bits)),))
+    x.set_flags(rest, ZERO, bits, out)
+
+
+def clip(value: Num, bits: int) -> Num:
+    """The same; its bounds are those of its bits."""
+    high = (1 << bits) - 1
+    return Num(value.c, value.terms, max(value.low, 0), min(value.high, high), value.data)
+
+
+@means("add")
+def add(x: X86, d: Decoded) -> None:
+    add_to(x, d, ZERO)
+
+
+@means("adc")
+def adc(x: X86, d: Decoded) -> None:
+    add_to(x, d, x.carry())
+
+
+@means("sub", "cmp")
+def sub(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register | Memory)
+    left, right = x.value(to), x.value(source, to.width)
+    x.set_flags(left, right, 8 * to.width, compared=True)
+    if d.name == "sub":
+        x.put(to, ZERO if left.same(right) else left - right)
+
+
+@means("neg")
+def neg(x: X86, d: Decoded) -> None:
+    (to,) = d.operands
+    assert isinstance(to, Register)
+    value = x.value(to)
+    x.set_flags(ZERO, value, 8 * to.width, compared=True)
+    x.put(to, -value)
+
+
+@means("dec", "inc")
+def dec(x: X86, d: Decoded) -> None:
+    (to,) = d.operands
+    assert isinstance(to, Register)
+    value = x.value(to) + (1 if d.name == "inc" else -1)
+    carry = None if x.state.flags.compared else x.state.flags.carry
+    x.put(to, value)
+    x.set_flags(value, ZERO, 8 * to.width, carry)
+
+
+@means("not")
+def invert(x: X86, d: Decoded) -> None:
+    (to,) = d.operands
+    assert isinstance(to, Register)
+    x.put(to, number((1 << 8 * to.width) - 1) - x.exact(x.value(to), 8 * to.width))
+
+
+@means("imul")
+def imul(x: X86, d: Decoded) -> None:
+    to, source, factor = d.operands
+    assert isinstance(to, Register) and isinstance(factor, Immediate)
+    x.put(to, x.value(source) * factor.value)
+    x.state.flags = Flags()
+
+
+# --- Bits ---
+
+
+def logic(x: X86, name: str, left: Bits, right: Bits) -> Bits:
+    """and, or, xor of bytes of which one side is constant or both are the same."""
+    size = sum(n for n, _ in left)
+    if name == "xor" and sign_bits(x, right, size) and not sign_bits(x, left, size):
+        return flip_signs(x, left, right)
+    if name == "xor" and sign_bits(x, left, size):
+        return flip_signs(x, right, left)
+    a, b = x.by_bytes(left), x.by_bytes(right)
+    if a is None or b is None:
+        return logic_of_parts(x, name, left, right)
+    return tuple((1, byte_logic(name, u, v)) for u, v in zip(a, b, strict=True))
+
+
+def sign_bits(x: X86, bits: Bits, size: int) -> bool:
+    """Whether these are words of 0x8000."""
+    known = x.by_bytes(bits) if all(v.constant is not None for _, v in bits) else None
+    return known is not None and [n.c for n in known] == [0, 0x80] * (size // 2)
+
+
+def flip_signs(x: X86, words: Bits, _: Bits) -> Bits:
+    """w ^ 0x8000 is w - 0x8000 modulo 2^16."""
+    return tuple((2, x.atoms.exact(w, 16) - 0x8000) for w in x.lanes(words, 2))
+
+
+def byte_logic(name: str, a: Num, b: Num) -> Num:
+    if a.constant is None:
+        a, b = b, a
+    if a.constant is not None and b.constant is not None:
+        both = {"and": a.c & b.c, "or": a.c | b.c, "xor": a.c ^ b.c}
+        return number(both[name])
+    if a.same(b):
+        return ZERO if name == "xor" else a
+    if a.constant is not None:
+        if name == "and" and a.c in (0, 0xFF):
+            return b if a.c else ZERO
+        if name != "and" and a.c == 0:
+            return b
+        if name == "or" and a.c == 0xFF:
+            return a
+        if name == "xor" and a.c == 0xFF:
+            return number(0xFF) - b
+    raise Unproven(f"no meaning for {name} of bits of the data")
+
+
+def logic_of_parts(x: X86, name: str, left: Bits, right: Bits) -> Bits:
+    """The same where numbers are wider than a byte, and one side is constant."""
+    if any(v.constant is None for _, v in right):
+        left, right = right, left
+    known = x.number(right)
+    size = sum(n for n, _ in left)
+    if known.constant is None:
+        raise Unproven(f"no meaning for {name} of two numbers that are not known")
+    value = x.number(left)
+    if not value.data:
+        return ((size, logic_of_address(x, name, value, known.c & (1 << 8 * size) - 1, 8 * size)),)
+    parts: list[tuple[int, Num]] = []
+    at = 0
+    for width, _ in pieces_of(known.c, size):
+        byte = known.c >> 8 * at & 0xFF
+        for part_width, part in x.take(left, at, width):
+            if byte == (0xFF if name == "and" else 0):
+                parts.append((part_width, part))
+            elif name == "and" and byte == 0:
+                parts.append((part_width, ZERO))
+            else:
+                raise Unproven(f"no meaning for {name} of bits of the data")
+        at += width
+    return tuple(parts)
+
+
+def pieces_of(constant: int, size: int) -> list[tuple[int, int]]:
+    """Runs of bytes that are the same."""
+    found: list[tuple[int, int]] = []
+    for i in range(size):
+        byte = constant >> 8 * i & 0xFF
+        if found and found[-1][1] == byte:
+            found[-1] = found[-1][0] + 1, byte
+        else:
+            found.append((1, byte))
+    return found
+
+
+def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num:
+    """Of a number that no data decides: its lowest bits are known, those above are kept."""
+    full = (1 << bits) - 1
+    if name == "and" and mask == full or name != "and" and mask == 0:
+        return value
+    if name == "and" and mask & mask + 1 == 0 and x.atoms.natural(value)[0] >= 0:
+        if x.atoms.natural(value)[1] <= mask:
+            return value
+    need = mask.bit_length() if name == "and" and mask >> bits - 1 == 0 else 0
+    if name == "and" and not need:
+        need = (full ^ mask).bit_length()
+    if name == "or" and mask >> bits - 1:
+        need = (full ^ mask).bit_length()
+        if full ^ mask ^ (1 << need) - 1 == 0:
+            x.need(value, need)
+            return number(mask | value.c & (1 << need) - 1)
+    if not need:
+        raise Unproven(f"no meaning for {name} of an address and {mask:#x}")
+    x.need(value, need)
+    low = value.c & (1 << need) - 1
+    if mask >> bits - 1 == 0:
+        return number(low & mask)
+    return value - (low & ~mask)
+
+
+def need_bits(self: X86, value: Num, bits: int) -> None:
+    if value.twos() < bits:
+        self.demand(value, bits)
+
+
+X86.need = need_bits  # type: ignore[attr-defined]
+
+
+@means("and", "or", "xor", "test")
+def bitwise(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register | Memory)
+    name = "and" if d.name == "test" else d.name
+    left, right = x.read(to), x.read(source, to.width)
+    if to == source:
+        result: Bits = ((to.width, ZERO),) if name == "xor" else left
+    else:
+        result = logic(x, name, left, right)
+    if d.name != "test":
+        x.write(to, result)
+    x.set_flags(x.number(result), ZERO, 8 * to.width, ZERO)
+
+
+@means("bt")
+def bt(x: X86, d: Decoded) -> None:
+    value, at = d.operands
+    assert isinstance(at, Immediate) and isinstance(value, Register)
+    known = x.constant(x.value(value), at.value + 1, "a bit that is tested")
+    x.state.flags = Flags(carry=number(known >> at.value & 1), known=False)
+
+
+def shift(x: X86, bits: Bits, name: str, by: int) -> Bits:
+    """shl, shr, rol of all bytes as one number."""
+    size = sum(n for n, _ in bits)
+    by %= 8 * size
+    if by == 0:
+        return bits
+    if by % 8 == 0 and any(v.data for _, v in bits) and (len(bits) > 1 or name != "shl"):
+        n = by // 8
+        if name == "shl":
+            return ((n, ZERO), *x.take(bits, 0, size - n))
+        if name == "shr":
+            return (*x.take(bits, n, size - n), (n, ZERO))
+        return (*x.take(bits, size - n, n), *x.take(bits, 0, size - n))
+    value = x.number(bits)
+    if name == "shl":
+        return ((size, x.trim(value * (1 << by), 8 * size)),)
+    if not value.data:
+        return ((size, shift_address(x, value, name, by, 8 * size)),)
+    value = x.atoms.exact(value, 8 * size)
+    if name == "shr":
+        return ((size, x.atoms.quotient(value, by)),)
+    upper = x.atoms.quotient(value, 8 * size - by)
+    return ((size, clip((value - upper * (1 << 8 * size - by)) * (1 << by) + upper, 8 * size)),)
+
+
+def shift_address(x: X86, value: Num, name: str, by: int, bits: int) -> Num:
+    if value.constant is not None:
+        c = value.c & (1 << bits) - 1
+        return number(c >> by if name == "shr" else (c << by | c >> bits - by) & (1 << bits) - 1)
+    if name != "shr":
+        raise Unproven("an address is turned")
+    x.need(value, by)  # type: ignore[attr-defined]
+    return x.atoms.quotient(x.exact(value, bits), by)
+
+
+@means("shl", "shr", "rol")
+def shift_by(x: X86, d: Decoded) -> None:
+    to = d.operands[0]
+    assert isinstance(to, Register)
+    count = x.value(d.operands[1], 1) if len(d.operands) > 1 else number(1)
+    by = x.constant(count, 8, "a shift") & (63 if to.width == 8 else 31)
+    result = shift(x, x.read(to), d.name, by)
+    x.write(to, result)
+    if by and d.name != "rol":
+        x.set_flags(x.number(result), ZERO, 8 * to.width)
+    else:
+        x.state.flags.carry, x.state.flags.compared = None, False
+
+
+@means("shlx", "rorx")
+def shift_apart(x: X86, d: Decoded) -> None:
+    """Without flags."""
+    to, source, count = d.operands
+    assert isinstance(to, Register)
+    by = x.constant(x.value(count, 1), 6 if to.width == 8 else 5, "a shift")
+    bits = x.read(source)
+    result = shift(x, bits, "shl", by) if d.name == "shlx" else turn_right(x, bits, by)
+    x.write(to, result)
+
+
+def turn_right(x: X86, bits: Bits, by: int) -> Bits:
+    return shift(x, bits, "rol", 8 * sum(n for n, _ in bits) - by)
+
+
+@means("bzhi")
+def bzhi(x: X86, d: Decoded) -> None:
+    to, source, count = d.operands
+    assert isinstance(to, Register)
+    n = x.constant(x.value(count), 8, "a count of bits")
+    bits = x.read(source)
+    if n < 8 * to.width:
+        mask = ((to.width, number((1 << n) - 1)),)
+        bits = logic(x, "and", bits, mask)
+    x.write(to, bits)
+    x.set_flags(x.number(bits), ZERO, 8 * to.width, number(int(n >= 8 * to.width)))
+
+
+# --- Vectors ---
+
+
+def masked(x: X86, o: Vector | Memory, n: int) -> int | None:
+    return None if o.mask is None else x.constant(x.state.masks[o.mask], n, "a mask")
+
+
+@means("vmovdqu", "vmovdqu64", "movdqu", "movups", "movdqa", "movaps", "movntdq")
+def move_vector(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Vector | Memory) and isinstance(source, Vector | Memory)
+    if d.name in ("movdqa", "movaps", "movntdq"):
+        for o in d.operands:
+            if isinstance(o, Memory) and x.constant(x.address(o), 4, "an alignment") % 16:
+                raise Unproven("an address that must be aligned is not")
+    x.write(to, x.read(source), d.vex)
+
+
+@means("vmovdqu8")
+def move_masked(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Vector | Memory)
+    mask = masked(x, to, to.width)
+    if mask is None:
+        return move_vector(x, d)
+    if isinstance(to, Vector):
+        assert isinstance(source, Memory) and to.zeroes
+        loaded = load_masked(x, x.address(source), to.width, mask)
+        return x.write(to, loaded, True)
+    store_masked(x, x.address(to), x.read(source), mask)
+    return None
+
+
+def runs(mask: int, size: int) -> list[tuple[int, int, bool]]:
+    """Start, length and bit of each run of bits that are the same."""
+    found = []
+    at = 0
+    while at < size:
+        bit = mask >> at & 1
+        n = 1
+        while at + n < size and mask >> at + n & 1 == bit:
+            n += 1
+        found.append((at, n, bool(bit)))
+        at += n
+    return found
+
+
+def load_masked(x: X86, address: Num, size: int, mask: int) -> Bits:
+    parts: list[tuple[int, Num]] = []
+    for at, n, is_set in runs(mask, size):
+        parts += x.load(address + at, n) if is_set else [(n, ZERO)]
+    return tuple(parts)
+
+
+def store_masked(x: X86, address: Num, bits: Bits, mask: int) -> None:
+    for at, n, is_set in runs(mask, sum(width for width, _ in bits)):
+        if is_set:
+            x.store(address + at, x.take(bits, at, n))
+
+
+@means("vmovq", "movq", "vmovd", "movd")
+def move_low(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    width = 8 if d.name.endswith("q") else 4
+    if isinstance(to, Vector):
+        x.write(to, (*x.take(x.read(source), 0, width), (16 - width, ZERO)), d.vex)
+    else:
+        x.write(to, x.read(source, width))
+
+
+@means("vpextrq")
+def vpextrq(x: X86, d: Decoded) -> None:
+    to, source, at = d.operands
+    assert isinstance(at, Immediate)
+    x.write(to, x.take(x.read(source), 8 * (at.value & 1), 8))
+
+
+@means("vextracti128", "vextracti64x4")
+def extract(x: X86, d: Decoded) -> None:
+    to, source, at = d.operands
+    assert isinstance(to, Vector) and isinstance(at, Immediate)
+    x.write(to, x.take(x.read(source), to.width * (at.value & 1), to.width), True)
+
+
+@means("vbroadcasti128", "vpbroadcastd")
+def broadcast(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Vector)
+    bits = x.read(source)
+    x.write(to, bits * (to.width // sum(n for n, _ in bits)), True)
+
+
+@means("kmovq", "kmovd")
+def kmov(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Mask)
+    width = 8 if d.name == "kmovq" else 4
+    x.state.masks[to.index] = x.exact(x.value(source), 8 * width)
+
+
+@means("vzeroupper")
+def vzeroupper(x: X86, d: Decoded) -> None:
+    x.state.dirty = False
+    for i in range(16):
+        x.state.vec[i] = (*x.take(x.state.vec[i], 0, 16), (48, ZERO))
+
+
+@means("vpxor", "vpxord", "pxor", "vpand", "vpandd")
+def vector_logic(x: X86, d: Decoded) -> None:
+    *_, to = (d.operands[0],)
+    a, b = d.operands[-2:] if len(d.operands) > 2 else d.operands
+    name = "and" if "and" in d.name else "xor"
+    if a == b:
+        size = a.width  # type: ignore[union-attr]
+        result: Bits = ((size, ZERO),) if name == "xor" else x.read(a)
+    else:
+        left, right = x.read(a), x.read(b)
+        result = vector_and(x, left, right) if name == "and" else logic(x, name, left, right)
+    x.write(to, result, d.vex)
+
+
+def vector_and(x: X86, left: Bits, right: Bits) -> Bits:
+    """Of which one side is constant: bytes are kept or cleared."""
+    if any(v.constant is None for _, v in right):
+        left, right = right, left
+    known = x.by_bytes(right)
+    if known is None or any(n.constant not in (0, 0xFF) for n in known):
+        raise Unproven("no meaning for an and of two vectors of data")
+    parts: list[tuple[int, Num]] = []
+    mask = sum(1 << i for i, n in enumerate(known) if n.c)
+    for at, n, is_set in runs(mask, len(known)):
+        parts += x.take(left, at, n) if is_set else [(n, ZERO)]
+    return tuple(parts)
+
+
+@means("vpternlogd")
+def vpternlogd(x: X86, d: Decoded) -> None:
+    to, _, _, table = d.operands
+    assert isinstance(to, Vector)
+    if table != Immediate(0xFF):
+        raise Unproven("no meaning for this vpternlogd")
+    x.write(to, tuple((1, number(0xFF)) for _ in range(to.width)), True)
+
+
+@means("vpcmpeqd", "vpcmpeqw")
+def compare_equal(x: X86, d: Decoded) -> None:
+    to, a, b = d.operands
+    assert isinstance(to, Vector)
+    if a != b:
+        raise Unproven("compares vectors of data")
+    x.write(to, tuple((1, number(0xFF)) for _ in range(to.width)), True)
+
+
+LANE = {"b": 1, "w": 2, "d": 4, "q": 8}
+
+
+@means("vpaddd", "vpaddq", "paddq", "vpsubq")
+def add_lanes(x: X86, d: Decoded) -> None:
+    to = d.operands[0]
+    a, b = d.operands[-2:] if len(d.operands) > 2 else d.operands
+    width = LANE[d.name[-1]]
+    sign = -1 if "sub" in d.name else 1
+    left, right = x.lanes(x.read(a), width), x.lanes(x.read(b), width)
+    sums = (u + v * sign for u, v in zip(left, right, strict=True))
+    x.write(to, tuple((width, s) for s in sums), d.vex)
+
+
+@means("vpmaddwd")
+def vpmaddwd(x: X86, d: Decoded) -> None:
+    to, a, b = d.operands
+    x.write(to, tuple((4, n) for n in dot(x, x.read(a), x.read(b))), True)
+
+
+@means("vpdpwssd")
+def vpdpwssd(x: X86, d: Decoded) -> None:
+    to, a, b = d.operands
+    products = dot(x, x.read(a), x.read(b))
+    old = x.lanes(x.read(to), 4)
+    x.write(to, tuple((4, u + v) for u, v in zip(old, products, strict=True)), True)
+
+
+def dot(x: X86, a: Bits, b: Bits) -> list[Num]:
+    """In each lane of 32 bits the sum of the products of its two signed words; one side is known."""
+    left = [signed_word(x, n) for n in x.lanes(a, 2)]
+    right = [signed_word(x, n) for n in x.lanes(b, 2)]
+    products = [product(u, v) for u, v in zip(left, right, strict=True)]
+    return [products[i] + products[i + 1] for i in range(0, len(products), 2)]
+
+
+def product(u: Num, v: Num) -> Num:
+    if u.constant is not None:
+        u, v = v, u
+    if v.constant is None:
+        raise Unproven("multiplies data by data")
+    return u * v.c
+
+
+def signed_word(x: X86, value: Num) -> Num:
+    if value.low >= -0x8000 and value.high < 0x8000:
+        return value
+    value = x.atoms.exact(value, 16)
+    if value.high < 0x8000:
+        return value
+    if value.constant is not None:
+        return number((value.c ^ 0x8000) - 0x8000)
+    return value - x.atoms.quotient(value, 15) * 0x10000
+
+
+@means("vpsrld", "vpsrlq", "vpsrlw", "vpsllq", "vpsllw", "psrldq")
+def shift_lanes(x: X86, d: Decoded) -> None:
+    to = d.operands[0]
+    source, by = d.operands[-2:] if len(d.operands) > 2 else d.operands
+    assert isinstance(by, Immediate)
+    bits = x.read(source)
+    size = sum(n for n, _ in bits)
+    if d.name == "psrldq":
+        width, count = 16, 8 * by.value
+    else:
+        width, count = LANE[d.name[-1]], by.value
+    if count >= 8 * width:
+        return x.write(to, ((size, ZERO),), d.vex)
+    name = "shr" if "srl" in d.name else "shl"
+    parts = [p for group in x.groups(bits, width) for p in shift(x, group, name, count)]
+    x.write(to, tuple(parts), d.vex)
+    return None
+
+
+@means("vprolvd")
+def vprolvd(x: X86, d: Decoded) -> None:
+    to, source, counts = d.operands
+    bits = x.read(source)
+    turns = [x.constant(n, 5, "a shift") for n in x.lanes(x.read(counts), 4)]
+    parts: list[tuple[int, Num]] = []
+    for i, by in enumerate(turns):
+        parts += shift(x, x.take(bits, 4 * i, 4), "rol", by)
+    x.write(to, tuple(parts), True)
+
+
+@means("vpshufb")
+def vpshufb(x: X86, d: Decoded) -> None:
+    to, source, control = d.operands
+    bits = x.read(source)
+    order = x.by_bytes(x.read(control))
+    if order is None or any(n.constant is None for n in order):
+        raise Unproven("a shuffle depends on the data")
+    parts: list[tuple[int, Num]] = []
+    for i, n in enumerate(order):
+        at = i // 16 * 16 + (n.c & 15)
+        parts += [(1, ZERO)] if n.c & 0x80 else x.take(bits, at, 1)
+    x.write(to, tuple(parts), True)
+
+
+@means("punpckldq", "punpckhdq", "punpcklqdq")
+def unpack(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    width = 8 if d.name.endswith("qdq") else 4
+    a, b = x.read(to), x.read(source)
+    start = 8 if "h" in d.name[-4:-2] else 0
+    parts: list[tuple[int, Num]] = []
+    for at in range(start, start + 8, width):
+        parts += [*x.take(a, at, width), *x.take(b, at, width)]
+    x.write(to, tuple(parts))
+
+
+@means("shufps")
+def shufps(x: X86, d: Decoded) -> None:
+    to, source, order = d.operands
+    assert isinstance(order, Immediate)
+    a, b = x.read(to), x.read(source)
+    parts: list[tuple[int, Num]] = []
+    for i in range(4):
+        parts += x.take(a if i < 2 else b, 4 * (order.value >> 2 * i & 3), 4)
+    x.write(to, tuple(parts))
+
+
+# --- Conditions ---
+
+
+def move_if(condition: str) -> Meaning:
+    def f(x: X86, d: Decoded) -> None:
+        to, source = d.operands
+        assert isinstance(to, Register)
+        x.write(to, x.read(source) if x.holds(condition) else x.read(to))
+
+    return f
+
+
+CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "le", "g", "ge", "s", "ns")
+for _condition in CONDITIONS:
+    MEANINGS[f"cmov{_condition}"] = move_if(_condition)
