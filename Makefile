@@ -2,6 +2,7 @@
 # The front door: what people type. Meson and ninja do the work.
 
 BUILD   ?= build
+OPTIONS ?=
 PREFIX  ?= /usr/local
 DESTDIR ?=
 STEPS   ?=
@@ -31,7 +32,7 @@ $(BUILD)/build.ninja:
 	@scripts/packages --check build
 	@echo "Configuring $(BUILD)/"
 	@mkdir -p $(BUILD)
-	@$(call quietly,meson setup -Dtool=enabled $(multiarch:%=-Dlibdir=lib/%) $(BUILD))
+	@$(call quietly,meson setup -Dtool=enabled $(multiarch:%=-Dlibdir=lib/%) $(OPTIONS) $(BUILD))
 
 # For the machines of others: x86-64 and AArch64.
 .PHONY: wheel
@@ -147,7 +148,8 @@ clean:
 
 .PHONY: help
 help:
-	@echo "make           builds; the tool is $(BUILD)/tools/carry/carry"
+	@echo "make           builds; the tool is $(BUILD)/tools/carry/carry (OPTIONS=-Dtests=false"
+	@echo "               without tests; the first build takes options, as meson_options.txt lists)"
 	@echo "make demo      installs what is missing, builds, checks the captures in examples/"
 	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some of them,"
 	@echo "               QUICK=1 those to run after every change; STEPS=list lists them)"

@@ -540,15 +540,16 @@ def fuzz(log: Log) -> None:
     log.run_at_once(*commands, env={"ASAN_OPTIONS": "print_legend=0"})
 
 
+# The builds of other steps have the tests.
+MAKE_INSTALL = ["make", "--no-print-directory", "install", "OPTIONS=-Dtests=false", "PREFIX=/usr"]
+
+
 def install(log: Log) -> None:
     """Installs in a folder of its own; a stranger's program finds the library in each way."""
     folder = BUILDS / "install"
     root, spaced = folder / "root", folder / "a root"
     shutil.rmtree(root, ignore_errors=True)
-    log.run(
-        *("make", "--no-print-directory", "install", f"BUILD={folder / 'build'}"),
-        *("PREFIX=/usr", f"DESTDIR={spaced}"),
-    )
+    log.run(*MAKE_INSTALL, f"BUILD={folder / 'build'}", f"DESTDIR={spaced}")
     spaced.rename(root)  # pkg-config's flags are for folders without spaces
     log.run("scripts/check_install", root / "usr", folder / "check")
 
@@ -600,10 +601,7 @@ def strangers(log: Log) -> None:
     folder, build = BUILDS / "strangers", BUILDS / "install/build"
     for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
         shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-    log.run(
-        *("make", "--no-print-directory", "install", f"BUILD={build}"),
-        *("PREFIX=/usr", f"DESTDIR={folder / 'glibc'}"),
-    )
+    log.run(*MAKE_INSTALL, f"BUILD={build}", f"DESTDIR={folder / 'glibc'}")
     for name, compiler in FOREIGN.items():
         install_foreign(log, folder, name, compiler)
     own = {"CARRY_STRANGERS": str(folder), "CARRY_INSTALL_BUILD": str(build)}
