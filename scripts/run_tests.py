@@ -8,6 +8,8 @@ Everything is built below build-test/; each step's output goes to build/test-log
 """
 
 import bz2
+import contextlib
+import fcntl
 import gzip
 import itertools
 import lzma
@@ -17,7 +19,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -88,6 +90,15 @@ OLD_CPUS = ["Nehalem", AVX2_CPU, "max,-xsave"]
 # --- Builds and test programs ---
 
 
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with what has this name: steps that stand aside use the builds of others."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def build(
     log: Log, name: str, *options: str, compiler: str = "gcc", targets: Sequence[str] = ()
 ) -> Path:
@@ -96,11 +107,12 @@ def build(
     folder = BUILDS / name
     record = folder / "options"
     setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
-    if not record.is_file() or record.read_text() != shlex.join(setup):
-        shutil.rmtree(folder, ignore_errors=True)
-        log.run(*setup, env={"CC": compiler, "CXX": COMPILERS[compiler]})
-        record.write_text(shlex.join(setup))
-    log.run("ninja", "--quiet", "-C", folder, *targets)
+    with locked(BUILDS / f"{name}.lock"):
+        if not record.is_file() or record.read_text() != shlex.join(setup):
+            shutil.rmtree(folder, ignore_errors=True)
+            log.run(*setup, env={"CC": compiler, "CXX": COMPILERS[compiler]})
+            record.write_text(shlex.join(setup))
+        log.run("ninja", "--quiet", "-C", folder, *targets)
     return folder
 
 
@@ -149,7 +161,7 @@ def python_tests(
             *("-n", str(at_once), f"--junitxml={results}", *options),
             *(f"tests/{tests}/{name}" for name in only or [""]),
             *(f"--ignore=tests/{tests}/{name}" for name in without),
-            env=programs | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(env or {}),
+            env=programs | dict(env or {}),
         )
     except StepError:  # not at an interrupt, which leaves no results, and is to go on up
         if results.is_file():
@@ -921,9 +933,9 @@ STEPS = [
     Step("s390x", "s390x, big-endian, emulated: C tests", s390x),
     Step("completions", "words that bash, zsh and fish complete", completions),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
-    Step("binding", "libcarry for Python, with sanitizers too", binding),
-    Step("audit", "archives of captures, on engines and stores", audit),
-    Step("ring0", "the core in a kernel, on emulated CPUs", ring0),
+    Step("binding", "libcarry for Python, with sanitizers too", binding, aside=True),
+    Step("audit", "archives of captures, on engines and stores", audit, aside=True),
+    Step("ring0", "the core in a kernel, on emulated CPUs", ring0, aside=True),
     Step("symbols", "freestanding core, exports, no circles of files", symbols, quick=True),
     Step("layers", "include graph", layers, quick=True),
     Step(
@@ -939,12 +951,12 @@ STEPS = [
     Step("no-jit", "configured without what libcarry-jit, or compression, needs", without_jit),
     Step("install", "installed files, as pkg-config and CMake find them", install),
     Step("strangers", "programs of strangers, by installed files alone", strangers),
-    Step("wheel", "wheels for Python, in systems with little else", wheel),
-    Step("static", "the command as one file, where there is nothing else", static),
-    Step("crate", "the crates for Rust, as they are packed", crate),
-    Step("deb", "Debian packages: made, installed, used, upgraded, removed", deb),
-    Step("release", "the source archive, what it makes twice, files for others", release),
-    Step("docs", "the manual's site, in a browser that follows each link", docs),
+    Step("wheel", "wheels for Python, in systems with little else", wheel, aside=True),
+    Step("static", "the command as one file, where there is nothing else", static, aside=True),
+    Step("crate", "the crates for Rust, as they are packed", crate, aside=True),
+    Step("deb", "Debian packages: made, installed, used, upgraded, removed", deb, aside=True),
+    Step("release", "the source archive, built twice, and files for others", release, aside=True),
+    Step("docs", "the manual's site, in a browser that follows each link", docs, aside=True),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
 
@@ -964,6 +976,7 @@ def main() -> int:
     corpus = Path(os.environ.setdefault("CARRY_CORPUS", str(ROOT.parent / "shared/captures")))
     if not corpus.is_dir():
         print(f"No captures in {corpus} (CARRY_CORPUS): the tests that read them are skipped.")
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # some steps copy folders of scripts
     if quick:
         os.environ.setdefault("CARRY_TEST_LEVEL", "short")
     chosen = [s for s in STEPS if (s.name in names if names else s.quick or not quick)]

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Runs test steps one after the other: a log each, the counts of all, and a verdict at the end."""
+"""
+Runs test steps, some of them beside the others: a log each, the counts of all, and a verdict at the
+end.
+"""
 
 import contextlib
+import multiprocessing
 import os
 import shlex
 import signal
@@ -12,6 +16,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
 
@@ -198,15 +203,16 @@ class Step:
     what: str
     run: Callable[[Log], None]
     quick: bool = False
+    aside: bool = False  # waits, or keeps about one CPU busy: runs beside those that use all
 
 
-def run_step(step: Step) -> tuple[Counts, list[str] | None]:
-    """
-    Runs a step, with a line on it. A step that counts nothing itself counts as one test. Returns
-    which tests failed, as far as they have names; None if the step passed.
-    """
+# Of a step: its counts, and which tests failed, as far as they have names; None if it passed.
+Result = tuple[Counts, list[str] | None]
+
+
+def run_step(step: Step) -> Result:
+    """Runs a step, then prints a line on it. One that counts nothing itself counts as one test."""
     log = Log(LOGS / f"{step.name}.log")
-    print(f"{step.name:<12} {step.what:<60} ", end="", flush=True)
     start = time.monotonic()
     error = None
     try:
@@ -223,13 +229,48 @@ def run_step(step: Step) -> tuple[Counts, list[str] | None]:
         counts.passed += 1
     ok = not error and not counts.failed
     seconds = time.monotonic() - start
-    print(f"{'ok' if ok else 'FAILED':<6} {seconds:4.0f} s  {counts}", flush=True)
-    for reason in log.skipped:
-        print(f"    skipped: {reason}", flush=True)
+    verdict = "ok" if ok else "FAILED"
+    lines = [f"{step.name:<12} {step.what:<60} {verdict:<6} {seconds:4.0f} s  {counts}"]
+    lines += [f"    skipped: {reason}" for reason in log.skipped]
     if not ok:
-        print(log.tail())
-        print(f"    all of it: {log.path.relative_to(ROOT)}", flush=True)
+        lines += [log.tail(), f"    all of it: {os.path.relpath(log.path, ROOT)}"]
+    print("\n".join(lines), flush=True)  # at once: another lane prints too
     return counts, None if ok else log.failures
+
+
+def run_lane(steps: Sequence[Step]) -> dict[str, Result]:
+    return {step.name: run_step(step) for step in steps}
+
+
+def send_lane(steps: Sequence[Step], connection: Connection) -> None:
+    """The same in a process of its own, which ends its commands when it is asked to end. Ctrl-C
+    reaches it too, but the main process asks then."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    with contextlib.suppress(KeyboardInterrupt):
+        connection.send(run_lane(steps))
+
+
+def run_lanes(steps: Sequence[Step]) -> dict[str, Result]:
+    """Runs steps one after the other, and at the same time those that stand aside."""
+    aside = [step for step in steps if step.aside]
+    rest = [step for step in steps if not step.aside]
+    if not aside or not rest:
+        return run_lane(steps)
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    lane = context.Process(target=send_lane, args=(aside, sender))
+    lane.start()
+    sender.close()
+    try:
+        results = run_lane(rest)
+        results.update(receiver.recv())
+        return results
+    except BaseException:
+        lane.terminate()
+        raise
+    finally:
+        lane.join()
 
 
 def print_failures(failed: Mapping[str, list[str]]) -> None:
@@ -243,11 +284,12 @@ def print_failures(failed: Mapping[str, list[str]]) -> None:
 
 def run_steps(steps: Sequence[Step]) -> int:
     """Runs all steps, whatever fails; returns the exit status."""
+    start = time.monotonic()
+    results = run_lanes(steps)
     totals = Counts()
     failed: dict[str, list[str]] = {}
-    start = time.monotonic()
     for step in steps:
-        counts, failures = run_step(step)
+        counts, failures = results[step.name]
         totals.add(counts)
         if failures is not None:
             failed[step.name] = failures
