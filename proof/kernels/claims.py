@@ -23,6 +23,7 @@ class Claim:
     sums: bool
     copies: bool
     returns: tuple[str, ...]
+    size_max: int = (1 << 63) - 1
 
 
 SUM = Claim(("data", "size", "sum"), True, False, ("rax",))
@@ -46,7 +47,7 @@ class Summary:
 def root(engine: Engine, claim: Claim) -> Lemma:
     """A call, with everything that a caller leaves open an atom."""
     atoms = engine.atoms
-    size = atoms.new("size", 0, (1 << 63) - 1, False)
+    size = atoms.new("size", 0, claim.size_max, False)
     regions = {
         name: Region(name, atoms.new(name, 1, 1 << 62, False), size, name == "data", name == "dst")
         for name in ("data", "dst")
@@ -174,14 +175,6 @@ class Proof:
                 raise Unproven(what)
         return found
 
-    def resolved(self, state: State, n: Num) -> Num:
-        for _ in range(64):
-            other = self.atoms.put_in(n, state.put)
-            if other is n:
-                return n
-            n = other
-        raise Unproven("an atom that stands for itself")
-
     def check_tiles(
         self, state: State, weights: list[tuple[int, int]], start: Num, end: Num
     ) -> int | None:
@@ -190,12 +183,12 @@ class Proof:
         for atom, k in weights:
             a = self.atoms.all[atom]
             if a.place:
-                offset = self.resolved(state, a.place[1])
+                offset = self.engine.resolved(state, a.place[1])
                 tiles.append(((offset, 1, number(1)), k))
             else:
                 assert a.run
-                offset = self.resolved(state, a.run.offset)
-                tiles.append(((offset, a.run.stride, self.resolved(state, a.run.count)), k))
+                offset = self.engine.resolved(state, a.run.offset)
+                tiles.append(((offset, a.run.stride, self.engine.resolved(state, a.run.count)), k))
         return self.follow(tiles, start, end)
 
     def follow(
@@ -279,12 +272,12 @@ class Proof:
         for a in state.accesses:
             if a.region == "dst" and a.content is not None:
                 self.check_store(state, a)
-                parts.append((self.resolved(state, a.offset), self.resolved(state, a.width)))
+                parts.append((self.engine.resolved(state, a.offset), self.engine.resolved(state, a.width)))
         self.check_cover(state, [a for a in state.accesses if a.region == "dst"], end)
 
     def check_store(self, state: State, a: Access) -> None:
         assert a.content is not None
-        offset = self.resolved(state, a.offset)
+        offset = self.engine.resolved(state, a.offset)
         at = 0
         for width, value in a.content:
             if width > 1 or len(value.terms) != 1:
@@ -293,7 +286,7 @@ class Proof:
             place = self.atoms.all[atom].place
             if place is None or place[0] != "data":
                 raise Unproven(f"stores something else at {self.atoms.text(offset + at)}")
-            if not self.resolved(state, place[1]).same(offset + at):
+            if not self.engine.resolved(state, place[1]).same(offset + at):
                 raise Unproven(f"stores another byte at {self.atoms.text(offset + at)}")
             at += width
 
@@ -319,15 +312,15 @@ class Proof:
         """What one store writes, or all those of a loop together."""
         first = group[0]
         if first.count is None:
-            low = self.resolved(state, first.offset)
-            return [(low, low + self.resolved(state, first.width))]
-        count = self.resolved(state, first.count)
+            low = self.engine.resolved(state, first.offset)
+            return [(low, low + self.engine.resolved(state, first.width))]
+        count = self.engine.resolved(state, first.count)
         stride = first.stride
         spans = []
         for a in group:
             terms = {k: v for k, v in a.offset.terms.items() if not self.atoms.all[k].name == "i"}
-            start = self.resolved(state, Num(a.offset.c, terms, 0, 0, False))
-            spans.append((start, start + self.resolved(state, a.width)))
+            start = self.engine.resolved(state, Num(a.offset.c, terms, 0, 0, False))
+            spans.append((start, start + self.engine.resolved(state, a.width)))
         spans.sort(key=lambda s: s[0].c)
         low, high = spans[0]
         for start, end in spans[1:]:
@@ -368,7 +361,7 @@ class Proof:
     def check_stores_before(self, edge: Edge, consumed: Num) -> None:
         for a in edge.state.accesses:
             if a.region == "dst" and a.content is not None and a.count is None:
-                end = self.resolved(edge.state, a.offset) + self.resolved(edge.state, a.width)
+                end = self.engine.resolved(edge.state, a.offset) + self.engine.resolved(edge.state, a.width)
                 if not self.covers(consumed, end) and not self.covers(
                     edge.state.regions["dst"].size, end
                 ):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from image import Image, Instruction
 from liveness import live, targets
-from machine import FEW, Access, Bits, Demand, Flags, Region, Split, State
+from machine import FEW, Access, Bits, Demand, Flags, Open, Region, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
 from x86_64 import KEPT, MEANINGS, NAMES, RSP, X86, decode
 
@@ -68,8 +68,8 @@ class Function:
 class Engine:
     """All executions of one function."""
 
-    def __init__(self, function: Function, cuts: bool = True) -> None:
-        self.function = function
+    def __init__(self, function: Function, sums: bool = True, cuts: bool = True) -> None:
+        self.function, self.sums = function, sums
         self.atoms = Atoms()
         self.x = X86(function.image, self.atoms)
         self.lemmas: dict[tuple[object, ...], Lemma] = {}
@@ -118,6 +118,15 @@ class Engine:
         where = f"{self.function.name}+{offset:#x} ({self.at.text}), {size} bytes"
         return Unproven(f"{where}: {error}")
 
+    def resolved(self, state: State, n: Num) -> Num:
+        """The number by the atoms that the state has now."""
+        for _ in range(64):
+            other = self.atoms.put_in(n, state.put)
+            if other is n:
+                return n
+            n = other
+        raise Unproven("an atom that stands for itself")
+
     def split(self, state: State, split: Split) -> list[State]:
         found = []
         for value in split.values:
@@ -145,6 +154,7 @@ class Engine:
         saved = (list(state.gpr), list(state.vec), list(state.masks), state.flags)
         rest = (len(state.accesses), state.stack, state.dirty)
         self.x.state = state
+        self.x.carry_is_read = "flags" in self.function.live.get(instruction.after, ("flags",))
         try:
             return self.execute(state, instruction)
         except (Split, Demand):
@@ -183,7 +193,7 @@ class Engine:
 
     def is_open(self, size: Num) -> bool:
         """Whether a size can still be anything from some number on."""
-        return any(self.x.span(atom) > 1 << 12 and k == 1 for atom, k in size.terms.items())
+        return any(self.x.span(atom) > FEW and k == 1 for atom, k in size.terms.items())
 
     def may_cut(self, state: State, demand: Demand) -> bool:
         size = state.regions["data"].size
@@ -215,8 +225,9 @@ class Engine:
         if state.at not in self.counted:
             try:
                 rounds = Rounds(self, state)
-                rounds.round(state.copy(), number(0))
-                self.counted[state.at] = all(d.constant is not None for _, d in rounds.stays)
+                once = rounds.round(state.copy(), number(0))
+                known = all(d.constant is not None for _, d in rounds.stays)
+                self.counted[state.at] = known and once is not None
             except (Split, Demand, Unproven):
                 self.counted[state.at] = False
         return self.counted[state.at]
@@ -288,10 +299,10 @@ class Cut:
         self.old = {name: replace(r) for name, r in self.state.regions.items()}
         left = self.state.regions["data"].size - self.consumed
         low, high = self.atoms.natural(left)
-        if high > 1 << 62:
-            high = (1 << 63) - 1  # a lemma for more sizes than arrive is one for all of them
-        if low > 256:
-            low &= ~0xFF
+        # A lemma for more sizes than arrive holds for those that do, and serves others, too.
+        if high > 1 << 62 or self.state.at in self.engine.function.heads:
+            high = (1 << 63) - 1
+        low = 1 << low.bit_length() - 1 if low else 0
         self.size = self.atoms.new("size", low, high, False)
         self.left = left
         self.key.append((low, high))
@@ -303,7 +314,8 @@ class Cut:
             low_bits = moved.c & (1 << twos) - 1
             base = self.atoms.new(name, 1, 1 << 56, False) * (1 << twos) + low_bits
             region.base, region.size = base, self.size
-            region.behind = 64 if region.behind + self.consumed >= 64 else 0
+            behind = min(region.behind + self.consumed, 256)
+            region.behind = behind & ~63
             self.key.append((name, twos, low_bits, region.behind))
 
     def rename_registers(self) -> None:
@@ -349,12 +361,25 @@ class Cut:
             bits = ((8, self.engine.x.number(bits)),)
         found = []
         for width, value in bits:
-            if value.data:
+            byte = self.byte(width, value)
+            if byte:
+                found.append((1, byte))
+            elif value.data:
                 value = self.atoms.exact(value, 8 * width)
-                found.append((width, self.input(value, 0, (1 << 8 * width) - 1)))
+                bits = 32 if value.high < 1 << 32 <= 1 << 8 * width else 8 * width
+                found.append((width, self.input(value, 0, (1 << bits) - 1)))
             else:
                 found.append((width, self.rename(value)))
         return tuple(found)
+
+    def byte(self, width: int, value: Num) -> Num | None:
+        """The byte of the data that a copy has loaded and not yet stored, by its new place."""
+        if self.engine.sums or width != 1 or value.c or len(value.terms) != 1:
+            return None
+        place = self.atoms.all[next(iter(value.terms))].place
+        if not place:
+            return None
+        return self.atoms.byte(place[0], self.rename(self.engine.resolved(self.state, place[1]), 0))
 
     def input(self, value: Num, low: int, high: int) -> Num:
         """An atom for what was summed up so far."""
@@ -368,6 +393,10 @@ class Cut:
         if not any(v.data for _, v in bits):
             self.key.append(tuple((n, v.key()) for n, v in bits))
             return bits
+        loaded = [(n, v if v.constant is not None else self.byte(n, v)) for n, v in bits]
+        if all(v is not None for _, v in loaded):
+            self.key += [(n, v.c) for n, v in loaded if v is not None and not v.terms]
+            return tuple((n, v) for n, v in loaded if v is not None)
         known = [(n, self.atoms.bound(v)) for n, v in bits]
         used = [v for n, v in known if n <= 8]
         low = min(v.low for v in used)
@@ -378,8 +407,10 @@ class Cut:
             found.append((width, self.input(value, low, high) if width <= 8 else value))
         return tuple(found)
 
-    def rename(self, value: Num) -> Num:
-        """An address or a size, by the new atoms."""
+    def rename(self, value: Num, base: int = -1) -> Num:
+        """An address or a size, by the new atoms; or, from a base on, an offset."""
+        if base == 0:
+            value = value - self.consumed
         if value.constant is not None:
             self.key.append(value.c)
             return value
@@ -408,11 +439,7 @@ class Rounds:
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine, self.state, self.head = engine, state, state.at
         self.atoms, self.x = engine.atoms, engine.x
-        self.end = max(
-            i.address
-            for i in engine.function.code.values()
-            if self.head in targets(i, decode(i)) and i.address >= self.head
-        )
+        self.body = self.natural_loop()
         self.stays: list[tuple[str, Num]] = []
 
     def sum_up(self) -> None:
@@ -423,7 +450,8 @@ class Rounds:
         middle, sums, moves = self.middle(once, counter)
         self.stays = []
         after = self.round(middle.copy(), counter)
-        assert after is not None
+        if after is None:
+            return
         count = self.count(counter)
         if count is None:
             return
@@ -431,13 +459,15 @@ class Rounds:
         self.go_on(after, sums, moves, counter, count)
 
     def round(self, state: State, counter: Num) -> State | None:
-        """One round; conditions by which it could end are noted and taken to be false."""
+        """One round, or None where none follows; conditions by which it could end are noted, and
+        taken not to hold."""
         state.loop = self.head, counter
         while True:
             instruction = self.engine.function.code[state.at]
             d = decode(instruction)
             if d.name.startswith("j") and d.name != "jmp" and self.leaves(instruction):
-                self.stay(state, instruction, d.name[1:])
+                if not self.goes_on(state, instruction, d.name[1:]):
+                    return None
             else:
                 end = self.engine.step(state)
                 if end is not None:
@@ -446,14 +476,40 @@ class Rounds:
                 state.loop = None
                 return state
 
+    def goes_on(self, state: State, i: Instruction, condition: str) -> bool:
+        """Goes on where the loop does, if that is possible; notes a condition that is open."""
+        jump, fall = targets(i, decode(i))
+        self.x.state = state
+        try:
+            state.at = jump if self.x.holds(condition) else fall
+        except (Split, Demand, Open):
+            self.stay(state, i, condition)
+        return state.at in self.body
+
+    def natural_loop(self) -> set[int]:
+        """The instructions from which execution may come back to the head within the loop."""
+        code = self.engine.function.code
+        before: dict[int, list[int]] = {}
+        for at, i in code.items():
+            for target in targets(i, decode(i)):
+                before.setdefault(target, []).append(at)
+        body = {self.head}
+        waiting = [at for at in before.get(self.head, ()) if at >= self.head]
+        while waiting:
+            at = waiting.pop()
+            if at not in body:
+                body.add(at)
+                waiting += before.get(at, [])
+        return body
+
     def leaves(self, i: Instruction) -> bool:
-        return any(not self.head <= t <= self.end for t in targets(i, decode(i)))
+        return any(t not in self.body for t in targets(i, decode(i)))
 
     def stay(self, state: State, i: Instruction, condition: str) -> None:
         """Goes on where the loop does, and notes under which condition: a number that is positive,
         or one that is not 0."""
         jump, fall = targets(i, decode(i))
-        stays_by_jump = self.head <= jump <= self.end
+        stays_by_jump = jump in self.body
         if not stays_by_jump:
             opposite = {"a": "be", "ae": "b", "b": "ae", "be": "a", "e": "ne", "ne": "e"}
             if condition not in opposite:

@@ -18,6 +18,10 @@ FEW = 700  # up to so many values are tried one by one
 Bits = tuple[tuple[int, Num], ...]
 
 
+class Open(Unproven):
+    """A condition may hold or not, and no split by one atom decides it."""
+
+
 class Split(Exception):
     """How execution goes on depends on an atom, which is to be replaced: by each of these."""
 
@@ -277,7 +281,7 @@ class Machine:
             return False
         atom, k = max(d.terms.items(), key=lambda item: abs(item[1]) * self.span(item[0]))
         if len(d.terms) != 1:
-            raise Unproven(f"neither {self.atoms.text(d)} >= 0 nor its contrary could be shown")
+            raise Open(f"neither {self.atoms.text(d)} >= 0 nor its contrary could be shown")
         a = self.atoms.all[atom]
         at = -(d.c // k) if k > 0 else d.c // -k + 1  # the first value of the upper part
         lower = self.atoms.new(a.name, a.low, at - 1, False)

@@ -295,6 +295,9 @@ class Atoms:
         """n divided by 2^bits, rounded down."""
         if not n.terms:
             return number(n.c >> bits)
+        twice = self.twice(n, bits)
+        if twice is not None:
+            return twice
         step = 1 << bits
         below = {a: k for a, k in n.terms.items() if k % step}
         rest = Num(n.c % step, below, 0, 0, n.data)
@@ -312,6 +315,26 @@ class Atoms:
             name = f"q{len(self.all)}"
             self.quotients[key] = self.new(name, low, high, n.data, of=(n, bits))
         return self.quotients[key]
+
+    def twice(self, n: Num, bits: int) -> Num | None:
+        """The quotient where n is s * (2^h + 1), which compilers make of a number that is folded:
+        its two halves are added in both of its halves at once, and the carry comes along."""
+        carried = {a: k for a, k in n.terms.items() if k == -(1 << 2 * bits)}
+        for h, rest in ((bits // 2, n), (bits, n - Num(0, carried, 0, 0, True))):
+            factor = (1 << h) + 1
+            if h < 16 or rest.c % factor or any(k % factor for k in rest.terms.values()):
+                continue
+            terms = {a: k // factor for a, k in rest.terms.items()}
+            s = self.bound(Num(rest.c // factor, terms, -(1 << 200), 1 << 200, rest.data))
+            self.sharpen(s, h)
+            if 0 <= s.low and s.high <= (2 << h) - 2:
+                carry = self.quotient(s, h)
+                if h < bits:
+                    return carry  # (2^h + 1) * s reaches 2^(2 h) where s reaches 2^h
+                above = Num(0, {a: k >> bits for a, k in carried.items()}, 0, 0, True)
+                result = s + carry + above
+                return Num(result.c, result.terms, 0, 2 << bits, True)
+        return None
 
     def total(self, numbers: Iterable[Num]) -> Num:
         result = ZERO

@@ -152,6 +152,8 @@ def decode(instruction: Instruction) -> Decoded:
 class X86(Machine):
     """The operands of x86-64 in a state."""
 
+    carry_is_read = True  # whether flags are, behind the present instruction
+
     # --- Reading and writing ---
 
     def address(self, m: Memory) -> Num:
@@ -391,11 +393,15 @@ def add_to(x: X86, d: Decoded, carry: Num) -> None:
         if left.constant is not None and right.constant is not None:
             x.state.flags.carry = number((left + right + carry).c >> bits)
         return
+    if not x.carry_is_read:
+        x.write(to, ((to.width, left + right + carry),))
+        return x.set_flags(left + right + carry, ZERO, bits)
     total = x.atoms.exact(left, bits) + x.atoms.exact(right, bits) + carry
     out = x.atoms.quotient(total, bits)
-    rest = x.atoms.exact(total - out * (1 << bits), bits)
-    x.write(to, ((to.width, clip(rest, bits)),))
+    rest = clip(total - out * (1 << bits), bits)
+    x.write(to, ((to.width, rest),))
     x.set_flags(rest, ZERO, bits, out)
+    return None
 
 
 def clip(value: Num, bits: int) -> Num:
