@@ -113,7 +113,7 @@ class Engine:
     def located(self, error: Unproven, state: State) -> Unproven:
         if self.at is None or str(error).startswith(self.function.name):
             return error
-        offset = state.at - self.function.code[min(self.function.code)].address
+        offset = self.at.address - self.function.code[min(self.function.code)].address
         size = self.atoms.text(state.regions["data"].size) if "data" in state.regions else "?"
         where = f"{self.function.name}+{offset:#x} ({self.at.text}), {size} bytes"
         return Unproven(f"{where}: {error}")

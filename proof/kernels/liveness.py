@@ -14,7 +14,7 @@ PLAIN = {"mov", "movzx", "lea", "pop", "rorx", "shlx", "bzhi", "movdqu", "movdqa
 PLAIN |= {"movups", "movq", "movd", "movntdq", "imul"}
 ONLY_READ = {"cmp", "test", "bt", "push", "call", "jmp"}
 NO_FLAGS = PLAIN - {"bzhi", "imul"} | {"endbr64", "nop", "sfence", "push", "not", "xchg"}
-NO_FLAGS |= {"shlx", "rorx", "rep movs", "ret", "crc32"}
+NO_FLAGS |= {"shlx", "rorx", "rep movs", "ret", "crc32", "bswap"}
 IMPLIED = {"rep movs": (["rcx", "rsi", "rdi"], ["rcx", "rsi", "rdi"])}
 IMPLIED |= {"push": (["rsp"], ["rsp"]), "pop": (["rsp"], ["rsp"]), "ret": (["rsp"], ["rsp"])}
 

@@ -16,12 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from claims import COPY, COPY_TRY, SUM, SUM_COPY, SUM_COPY_TRY, Claim, Proof
+from crc32c import CRC32C, Remainder, WordEngine
 from engine import Engine, Function
 from image import Image
 from number import Unproven
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^CARRY_(?:SUM|COPY)_KERNEL\((\w+), (\w+),", re.M)
+CRC32C_ROW = re.compile(r"^CARRY_CRC32C_KERNEL\((\w+), (\w+),", re.M)
 
 
 def kernels() -> dict[str, Claim]:
@@ -40,14 +42,23 @@ def kernels() -> dict[str, Claim]:
         if arch in ("any", "x86_64"):
             found[f"carry_copy_{name}"] = COPY
             found[f"carry_copy_try_{name}"] = COPY_TRY
+    for arch, name in CRC32C_ROW.findall((ROOT / "src/sum/crc32c_kernels.def").read_text()):
+        if arch in ("any", "x86_64"):
+            found[f"carry_crc32c_{name}"] = CRC32C
     return found
+
+
+def proof_of(image: Image, name: str, claim: Claim) -> Proof:
+    function = Function.of(image, name, frozenset(claim.returns))
+    if claim is CRC32C:
+        return Remainder(WordEngine(function, tables=name.endswith("_generic")))
+    return Proof(Engine(function), claim)
 
 
 def prove(image: Image, name: str, claim: Claim) -> bool:
     """One function; prints a line."""
     start = time.monotonic()
-    engine = Engine(Function.of(image, name, frozenset(claim.returns)), claim.sums)
-    proof = Proof(engine, claim)
+    proof = proof_of(image, name, claim)
     try:
         proof.run()
     except Unproven as error:

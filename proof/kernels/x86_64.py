@@ -266,6 +266,13 @@ class X86(Machine):
                 raise Unproven(f"no meaning for condition {condition}")
         return result != opposite
 
+    def choose(self, condition: str, first: Bits, second: Bits) -> Bits:
+        return first if self.holds(condition) else second
+
+    def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
+        """and, or, xor, where the single bits of data are known: here they are not."""
+        return None
+
     def has_carry(self) -> bool:
         f = self.state.flags
         if f.compared:
@@ -336,6 +343,14 @@ def xchg(x: X86, d: Decoded) -> None:
         first, second = x.read(a), x.read(b)
         x.write(a, second)
         x.write(b, first)
+
+
+@means("bswap")
+def bswap(x: X86, d: Decoded) -> None:
+    (to,) = d.operands
+    assert isinstance(to, Register)
+    parts = x.groups(x.read(to), 1)[::-1]
+    x.write(to, tuple(piece for part in parts for piece in part))
 
 
 @means("lea")
@@ -469,6 +484,8 @@ def imul(x: X86, d: Decoded) -> None:
 
 def logic(x: X86, name: str, left: Bits, right: Bits) -> Bits:
     """and, or, xor of bytes of which one side is constant or both are the same."""
+    if (known := x.logic(name, left, right)) is not None:
+        return known
     size = sum(n for n, _ in left)
     if name == "xor" and sign_bits(x, right, size) and not sign_bits(x, left, size):
         return flip_signs(x, left, right)
@@ -964,7 +981,7 @@ def move_if(condition: str) -> Meaning:
     def f(x: X86, d: Decoded) -> None:
         to, source = d.operands
         assert isinstance(to, Register)
-        x.write(to, x.read(source) if x.holds(condition) else x.read(to))
+        x.write(to, x.choose(condition, x.read(source), x.read(to)))
 
     return f
 

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""Kernels of CRC32c, proven for every content and size.
+
+The reference is the register of RFC 3720 and of RFC 9260, appendix A: it takes the data bit by bit,
+the lowest of each byte first. The lemma of a loop says that from any register and any number of
+bytes on the code goes on as the reference does. One round leads to the same lemma with fewer bytes;
+those between the reference has taken, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from claims import Claim, Proof, Summary
+from engine import Cut, Edge, Engine, Function, Lemma
+from machine import Bits, State
+from number import Num, Unproven
+from words import ONE, POLYNOMIAL, Set, Word, Words, WordX86, divided
+from x86_64 import NAMES
+
+Key = tuple[object, ...]
+ROOT: Key = ("root",)
+CRC32C = Claim(("data", "size", "sum"), True, False, ("rax",))
+RESULT = NAMES.index("rax")
+MANY = 1 << 12  # so often a loop is followed round by round
+EVERY = (1 << 63) - 1  # the largest size
+
+
+class Refuted(Unproven):
+    """The code is wrong: with `data`, if it goes on from a CRC of `crc`."""
+
+    def __init__(self, text: str, data: bytes, crc: int) -> None:
+        super().__init__(text)
+        self.data, self.crc = data, crc
+
+
+class WordCut(Cut):
+    """A lemma for all sizes from the smallest on, which differ by as much as is known."""
+
+    def rename_regions(self) -> None:
+        """The data may be anywhere, and what is before them is not read again."""
+        self.old = {name: replace(r) for name, r in self.state.regions.items()}
+        data = self.new.regions["data"]
+        self.left = data.size - self.consumed
+        twos = min(self.left.twos(), 6)
+        low, rest = self.atoms.natural(self.left)[0], self.left.c & (1 << twos) - 1
+        size = self.atoms.new("size", (low - rest) >> twos, EVERY >> twos, False)
+        self.size = size * (1 << twos) + rest
+        self.key.append((low, twos, rest))
+        data.base, data.size = self.atoms.new("data", 1, 1 << 56, False), self.size
+
+    def lanes(self, bits: Bits) -> Bits:
+        """Of vectors constants stay, and nothing else."""
+        self.key.append(tuple((n, v.constant) for n, v in bits))
+        return tuple((n, v if v.constant is not None else self.junk("a vector")) for n, v in bits)
+
+    def rename(self, value: Num) -> Num:
+        """The end of the data is an address, too. Of the size at the call the lowest bits stay."""
+        base = self.old["data"].base
+        end = value - base - self.consumed - self.left
+        if end.constant is not None:
+            self.key.append(("end", end.c))
+            return self.new.regions["data"].base + self.size + end.c
+        before, twos = value - self.left, min(value.twos(), 6)
+        address = any(a in value.terms for r in self.old.values() for a in r.base.terms)
+        if value.terms and twos and not address and (before.constant is None or before.c > 0):
+            return self.lowest(value, twos)
+        return super().rename(value)
+
+    def lowest(self, value: Num, twos: int) -> Num:
+        """Any number with the same lowest bits."""
+        low, high = self.atoms.natural(value)
+        if low < 0 or high > EVERY:
+            raise Unproven(f"{self.atoms.text(value)} is read after a cut")
+        rest = value.c & (1 << twos) - 1
+        self.key.append(("low bits", twos, rest))
+        return self.atoms.new("what a size was", 0, EVERY >> twos, False) * (1 << twos) + rest
+
+
+class WordEngine(Engine):
+    """Follows inner loops round by round, and cuts at all others."""
+
+    def __init__(self, function: Function, tables: bool = False) -> None:
+        super().__init__(function)
+        self.words = Words()
+        self.atoms = self.words
+        self.x = self.processor = WordX86(function.image, self.words)
+        self.processor.tables = tables
+
+    def at_head(self, state: State) -> Edge | None:
+        if state.regions["data"].size.constant is None and not self.is_counted(state):
+            return self.cut(state)
+        state.heads[state.at] = state.heads.get(state.at, 0) + 1
+        if state.heads[state.at] > MANY:
+            raise Unproven("a loop goes on too long to be followed round by round")
+        return None
+
+    def cut(self, state: State) -> Edge:
+        builder = WordCut(self, state, self.function.live[state.at])
+        key = (state.at, *builder.key)
+        if key not in self.lemmas:
+            self.lemmas[key] = builder.lemma()
+            self.order.append(key)
+        return Edge(key, state, builder.given, builder.consumed)
+
+
+class Remainder(Proof):
+    """That one function computes CRC32c."""
+
+    engine: WordEngine
+
+    def __init__(self, engine: WordEngine) -> None:
+        super().__init__(engine, CRC32C)
+        self.before: dict[Key, int] = {ROOT: 0}  # bytes that one way to a lemma has taken
+
+    def end(self, key: Key, lemma: Lemma, state: State) -> None:
+        try:
+            self.check_abi(state)
+            size = state.regions["data"].size
+            if size.constant is None:
+                raise Unproven("does not look at all of the data")
+            result = self.engine.processor.word(self.engine.x.take(state.gpr[RESULT], 0, 4))
+            expected = [ONE ^ b for b in self.reference(key, lemma, size.c)]
+            self.compare(key, lemma, result, expected, size.c)
+            self.settle(key, Summary((1,), None, 0))
+        except Unproven as error:
+            raise self.at(error, state) from None
+
+    def edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
+        try:
+            super().edge(key, lemma, edge)
+            if len(edge.given) != 1:
+                raise Unproven("a loop does not carry one register")
+            given = self.engine.words.bits(edge.given[0], 32)
+            size = self.atoms.natural(edge.state.regions["data"].size)[0]
+            expected = self.reference(key, lemma, edge.consumed)
+            self.compare(key, lemma, given, expected, size)
+            self.before.setdefault(edge.target, self.before[key] + edge.consumed)
+        except Unproven as error:
+            raise self.at(error, edge.state) from None
+
+    def close(self) -> None:
+        """Each lemma leads to others with less left, or to the end."""
+        self.settle(ROOT, Summary((1,), None, 0))
+
+    def at(self, error: Unproven, state: State) -> Unproven:
+        located = self.engine.located(error, state)
+        if isinstance(error, Refuted):
+            return Refuted(str(located), error.data, error.crc)
+        return located
+
+    # --- The reference ---
+
+    def register(self, key: Key, lemma: Lemma) -> list[Set]:
+        """What it has at a lemma: at the call the CRC of what came before, inverted."""
+        return [ONE ^ b if key == ROOT else b for b in self.start(lemma)]
+
+    def start(self, lemma: Lemma) -> Word:
+        (given,) = lemma.inputs
+        bits = self.engine.words.bits(given, 32)
+        assert bits and all(bits)
+        return bits
+
+    def data(self, size: int) -> list[Word]:
+        """The bits of each byte, from where a lemma begins."""
+        words = self.engine.words
+        found = (words.bits(words.byte("data", Num(i, {}, i, i, False)), 8) for i in range(size))
+        return [b for b in found if b is not None]
+
+    def reference(self, key: Key, lemma: Lemma, size: int) -> list[Set]:
+        bits = [b for byte in self.data(size) for b in byte]
+        assert len(bits) == 8 * size
+        return divided(self.register(key, lemma), bits)
+
+    # --- Where they differ ---
+
+    def compare(
+        self, key: Key, lemma: Lemma, found: Word | None, expected: list[Set], size: int
+    ) -> None:
+        if found is None:
+            raise Unproven("a result of which the bits are not known")
+        for bit, (a, b) in enumerate(zip(found, expected, strict=True)):
+            if a != b:
+                data, crc = self.input(key, lemma, size, a ^ b)
+                raise Refuted(f"bit {bit} of the register is wrong", data, crc)
+
+    def input(self, key: Key, lemma: Lemma, size: int, wrong: Set) -> tuple[bytes, int]:
+        """An input for which a set of bits is odd: all zero, or one bit in it set."""
+        chosen = 0 if wrong & ONE else wrong & -wrong
+        register = value([int(b == chosen) for b in self.start(lemma)])
+        data = bytes(value([int(b == chosen and b != 0) for b in byte]) for byte in self.data(size))
+        if key == ROOT:
+            return data, register
+        before = self.before[key]
+        return bytes(before) + data, ~undone(register, before) & 0xFFFFFFFF
+
+
+def value(bits: list[int]) -> int:
+    return sum(b << i for i, b in enumerate(bits))
+
+
+def undone(register: int, size: int) -> int:
+    """The register before so many bytes of zeros."""
+    for _ in range(8 * size):
+        out = register >> 31  # only the polynomial sets the highest bit
+        register = (register ^ (POLYNOMIAL if out else 0)) << 1 | out
+    return register
