@@ -52,7 +52,7 @@ def proof_of(image: Image, name: str, claim: Claim) -> Proof:
     function = Function.of(image, name, frozenset(claim.returns))
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
-    return Proof(Engine(function), claim)
+    return Proof(Engine(function, claim.sums), claim)
 
 
 def prove(image: Image, name: str, claim: Claim) -> bool:
