@@ -24,6 +24,7 @@ class Claim:
     copies: bool
     returns: tuple[str, ...]
     size_max: int = (1 << 63) - 1
+    compiled: bool = False  # its loops are summed up rather than cut
 
 
 SUM = Claim(("data", "size", "sum"), True, False, ("rax",))

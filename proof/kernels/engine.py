@@ -549,7 +549,7 @@ class Rounds:
             steps = self.steps(before, after)
             if steps:
                 moves[i] = steps
-                middle.gpr[i] = moved(before, steps, counter)
+                middle.gpr[i] = self.moved(before, steps, counter)
                 continue
             middle.gpr[i] = self.unknown("g", i, before, after, sums)
         for i in range(32):
@@ -566,6 +566,12 @@ class Rounds:
             return None
         steps = [v - u for (_, u), (_, v) in zip(before, after, strict=True)]
         return [s.c for s in steps] if all(s.constant is not None for s in steps) else None
+
+    def moved(self, bits: Bits, steps: list[int], rounds: Num) -> Bits:
+        """An address or a size after so many rounds."""
+        if len(steps) != len(bits):
+            bits = ((8, self.x.number(bits)),)
+        return tuple((n, v + rounds * step) for (n, v), step in zip(bits, steps, strict=True))
 
     def unknown(
         self,
@@ -655,10 +661,10 @@ class Rounds:
     ) -> None:
         state = self.state
         for i, step in moves.items():
-            expected = moved(state.gpr[i], step, counter + 1)
+            expected = self.moved(state.gpr[i], step, counter + 1)
             if not same(expected, after.gpr[i]):
                 raise Unproven("an address of a loop does not advance evenly")
-            state.gpr[i] = moved(state.gpr[i], step, count)
+            state.gpr[i] = self.moved(state.gpr[i], step, count)
         for kind, registers in (("g", state.gpr), ("v", state.vec)):
             for i in {n for k, n, _ in sums if k == kind}:
                 source = after.gpr[i] if kind == "g" else after.vec[i]
@@ -713,13 +719,6 @@ class Rounds:
             high = 255 * self.atoms.natural(count)[1]
             self.atoms.places[key] = self.atoms.new(f"a run of {region}", 0, high, True, run=run)
         return self.atoms.places[key]
-
-
-def moved(bits: Bits, steps: list[int], rounds: Num) -> Bits:
-    """An address or a size after so many rounds."""
-    if len(steps) != len(bits):
-        raise Unproven("an address of a loop has another form after a round")
-    return tuple((n, v + rounds * step) for (n, v), step in zip(bits, steps, strict=True))
 
 
 def same(a: Bits, b: Bits) -> bool:

@@ -31,8 +31,8 @@ def kernels() -> dict[str, Claim]:
     found: dict[str, Claim] = {}
     for arch, name in ROW.findall((ROOT / "src/sum/kernels.def").read_text()):
         if arch == "any":  # their parts of 1 GiB are added by a loop that compilers turn around
-            found[f"carry_sum_{name}"] = replace(SUM, size_max=1 << 30)
-            found[f"carry_sum_copy_{name}"] = replace(SUM_COPY, size_max=1 << 30)
+            found[f"carry_sum_{name}"] = replace(SUM, size_max=1 << 30, compiled=True)
+            found[f"carry_sum_copy_{name}"] = replace(SUM_COPY, size_max=1 << 30, compiled=True)
         elif arch == "x86_64":
             found[f"carry_sum_{name}"] = SUM
             found[f"carry_sum_copy_{name}"] = SUM_COPY
@@ -40,7 +40,7 @@ def kernels() -> dict[str, Claim]:
             found[f"carry_sum_copy_try_{name}"] = SUM_COPY_TRY
     for arch, name in ROW.findall((ROOT / "src/copy/kernels.def").read_text()):
         if arch in ("any", "x86_64"):
-            found[f"carry_copy_{name}"] = COPY
+            found[f"carry_copy_{name}"] = replace(COPY, compiled=arch == "any")
             found[f"carry_copy_try_{name}"] = COPY_TRY
     for arch, name in CRC32C_ROW.findall((ROOT / "src/sum/crc32c_kernels.def").read_text()):
         if arch in ("any", "x86_64"):
@@ -52,7 +52,7 @@ def proof_of(image: Image, name: str, claim: Claim) -> Proof:
     function = Function.of(image, name, frozenset(claim.returns))
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
-    return Proof(Engine(function, claim.sums), claim)
+    return Proof(Engine(function, claim.sums, not claim.compiled), claim)
 
 
 def prove(image: Image, name: str, claim: Claim) -> bool:
