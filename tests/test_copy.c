@@ -86,7 +86,8 @@ static bool works(void) {
     return copies(carry_copy);
 }
 
-static const struct choice choice = {row, carry_copy_kernel_need, carry_copy_select, works};
+static const struct choice choice = {row, carry_copy_kernel_need, carry_copy_kernel_code,
+                                     carry_copy_select, works};
 
 static bool first_call(void) {
     return works() && choice_is_best(&choice);

@@ -66,7 +66,8 @@ static bool works(void) {
     return carry_crc32c("123456789", 9, 0) == 0xe3069283;
 }
 
-static const struct choice choice = {row, carry_crc32c_kernel_need, carry_crc32c_select, works};
+static const struct choice choice = {row, carry_crc32c_kernel_need, carry_crc32c_kernel_code,
+                                     carry_crc32c_select, works};
 
 static bool first_call(void) {
     return works() && choice_is_best(&choice);

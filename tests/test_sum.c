@@ -284,7 +284,8 @@ static bool works(void) {
     return is_example(carry_sum_call(example, sizeof example, 0));
 }
 
-static const struct choice choice = {row, carry_sum_kernel_need, carry_sum_select, works};
+static const struct choice choice = {row, carry_sum_kernel_need, carry_sum_kernel_code,
+                                     carry_sum_select, works};
 
 static bool first_call(void) {
     return works() && choice_is_best(&choice);

@@ -14,6 +14,7 @@
 #include <carry/fault.h>
 #include <carry/hook.h>
 #include <carry/image.h>
+#include <carry/kernel.h>
 #include <carry/packet.h>
 #include <carry/patch.h>
 #include <carry/section.h>

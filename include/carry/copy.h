@@ -21,7 +21,7 @@
 #ifndef CARRY_COPY_H
 #define CARRY_COPY_H
 
-#include <carry/base.h>
+#include <carry/kernel.h>
 
 CARRY_BEGIN_DECLS
 
@@ -75,6 +75,9 @@ CARRY_API const char *carry_copy_kernel_need(size_t index, size_t need);
 
 /* Describes kernel `index`, from the most portable to the best; returns false beyond the last. */
 CARRY_API bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel);
+
+/* Names function `index` of those that the kernels consist of; returns false beyond the last. */
+CARRY_API bool carry_copy_kernel_code(size_t index, struct carry_kernel_code *code);
 
 /*
  * Chooses the kernel that all functions here call: by name, or with NULL the best one for the

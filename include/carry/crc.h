@@ -33,11 +33,12 @@ CARRY_API extern struct carry_key *const carry_op_carry_crc32c_export;
 /* --- Kernels and their choice --- */
 
 /*
- * List and choose kernels as carry_sum_kernel_need(), carry_sum_kernel() and carry_sum_select() do.
- * Member `sum` of a kernel computes carry_crc32c().
+ * List and choose kernels as carry_sum_kernel_need(), carry_sum_kernel(), carry_sum_kernel_code()
+ * and carry_sum_select() do. Member `sum` of a kernel computes carry_crc32c().
  */
 CARRY_API const char *carry_crc32c_kernel_need(size_t index, size_t need);
 CARRY_API bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel);
+CARRY_API bool carry_crc32c_kernel_code(size_t index, struct carry_kernel_code *code);
 CARRY_API int carry_crc32c_select(const char *name);
 
 CARRY_END_DECLS

@@ -29,7 +29,7 @@
 #ifndef CARRY_SUM_H
 #define CARRY_SUM_H
 
-#include <carry/base.h>
+#include <carry/kernel.h>
 
 CARRY_BEGIN_DECLS
 
@@ -257,6 +257,9 @@ CARRY_API const char *carry_sum_kernel_need(size_t index, size_t need);
 
 /* Describes kernel `index`, from the most portable to the best; returns false beyond the last. */
 CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
+
+/* Names function `index` of those that the kernels consist of; returns false beyond the last. */
+CARRY_API bool carry_sum_kernel_code(size_t index, struct carry_kernel_code *code);
 
 /*
  * Chooses the kernel that all functions here call: by name, or with NULL the best one for the

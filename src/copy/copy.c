@@ -27,6 +27,7 @@ static const struct carry_kernels try_kernels, move_kernels;
 
 static carry_copy_fn choose_and_copy;
 static const struct carry_kernels kernels = {
+    .form = "copy",
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_copy,
@@ -48,6 +49,7 @@ CARRY_OP_EXPORT(carry_copy);
 
 static carry_copy_try_fn choose_and_try;
 static const struct carry_kernels try_kernels = {
+    .form = "copy_try",
     .rows = try_rows,
     .count = sizeof try_rows / sizeof *try_rows,
     .chosen = &carry_op_carry_copy_try,
@@ -69,6 +71,7 @@ struct carry_key carry_op_carry_copy_try = {.value = (uintptr_t)choose_and_try,
 
 static carry_copy_fn choose_and_move;
 static const struct carry_kernels move_kernels = {
+    .form = "copy_move",
     .rows = move_rows,
     .count = sizeof move_rows / sizeof *move_rows,
     .chosen = &carry_op_carry_copy_move,
@@ -109,4 +112,8 @@ bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel) {
 
 const char *carry_copy_kernel_need(size_t index, size_t need) {
     return carry_kernels_need(&kernels, index, need);
+}
+
+bool carry_copy_kernel_code(size_t index, struct carry_kernel_code *code) {
+    return carry_kernels_code(&kernels, index, code);
 }

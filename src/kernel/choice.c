@@ -79,3 +79,19 @@ const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index
         bits &= bits - 1; /* without its lowest bit */
     return carry_cpu_first_name(bits);
 }
+
+/* All rows of the first form, then all of the next. */
+bool carry_kernels_code(const struct carry_kernels *kernels, size_t index,
+                        struct carry_kernel_code *code) {
+    const struct carry_kernels *form = kernels;
+    for (; form && index >= form->count; form = next_form(form, kernels))
+        index -= form->count;
+    if (!form)
+        return false;
+    *code = (struct carry_kernel_code){
+        .form = form->form,
+        .kernel = form->rows[index].name,
+        .start = (const void *)form->rows[index].run,
+    };
+    return true;
+}

@@ -3,6 +3,7 @@
 #ifndef CARRY_KERNEL_CHOICE_H
 #define CARRY_KERNEL_CHOICE_H
 
+#include <carry/kernel.h>
 #include <carry/patch.h>
 
 #include "cpu/cpu.h"
@@ -20,6 +21,7 @@ struct carry_kernel_row {
 };
 
 struct carry_kernels {
+    const char *form; /* the functions are carry_<form>_<name of the row> */
     const struct carry_kernel_row
         *rows; /* from the most portable, which needs nothing, to the best */
     size_t count;
@@ -44,10 +46,12 @@ static inline uintptr_t carry_kernels_in_use(const struct carry_kernels *kernels
     return run != kernels->undecided ? run : carry_kernels_choose(kernels);
 }
 
-/* What carry_sum_select(), carry_sum_kernel() and carry_sum_kernel_need() do, for any table. */
+/* What carry_sum_select(), carry_sum_kernel() and those after it do, for any table. */
 int carry_kernels_select(const struct carry_kernels *kernels, const char *name);
 bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,
                             struct carry_kernel_state *state);
 const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index, size_t need);
+bool carry_kernels_code(const struct carry_kernels *kernels, size_t index,
+                        struct carry_kernel_code *code);
 
 #endif

@@ -19,6 +19,7 @@ static const struct carry_kernel_row try_rows[] = {
 
 static carry_sum_copy_fn choose_and_copy;
 const struct carry_kernels carry_sum_copy_kernels = {
+    .form = "sum_copy",
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_sum_copy,
@@ -41,6 +42,7 @@ CARRY_OP_EXPORT(carry_sum_copy);
 
 static carry_sum_copy_try_fn choose_and_try;
 const struct carry_kernels carry_sum_copy_try_kernels = {
+    .form = "sum_copy_try",
     .rows = try_rows,
     .count = sizeof try_rows / sizeof *try_rows,
     .chosen = &carry_op_carry_sum_copy_try,

@@ -13,6 +13,7 @@ static const struct carry_kernel_row rows[] = {
 
 static carry_sum_fn choose_and_run;
 static const struct carry_kernels kernels = {
+    .form = "crc32c",
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_crc32c,
@@ -41,4 +42,8 @@ bool carry_crc32c_kernel(size_t index, struct carry_sum_kernel *kernel) {
 
 const char *carry_crc32c_kernel_need(size_t index, size_t need) {
     return carry_kernels_need(&kernels, index, need);
+}
+
+bool carry_crc32c_kernel_code(size_t index, struct carry_kernel_code *code) {
+    return carry_kernels_code(&kernels, index, code);
 }

@@ -14,6 +14,7 @@ static const struct carry_kernel_row rows[] = {
 
 static carry_sum_fn choose_and_sum;
 const struct carry_kernels carry_sum_kernels = {
+    .form = "sum",
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_sum,
@@ -46,6 +47,10 @@ bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel) {
         return false;
     kernel->copy = (carry_sum_copy_fn *)carry_sum_copy_kernels.rows[index].run;
     return true;
+}
+
+bool carry_sum_kernel_code(size_t index, struct carry_kernel_code *code) {
+    return carry_kernels_code(&carry_sum_kernels, index, code);
 }
 
 const char *carry_sum_kernel_need(size_t index, size_t need) {

@@ -43,10 +43,31 @@ static bool refuses_what_lacks_features(const struct choice *choice) {
     return ok;
 }
 
+static size_t rows(const struct choice *choice) {
+    struct choice_row row;
+    size_t count = 0;
+    while (choice->row(count, &row))
+        count++;
+    return count;
+}
+
+/* Of each form all kernels, in their order. */
+static bool has_code(const struct choice *choice) {
+    const size_t count = rows(choice);
+    struct carry_kernel_code code;
+    struct choice_row row;
+    size_t i = 0;
+    for (; choice->code(i, &code); i++)
+        if (!choice->row(i % count, &row) || strcmp(code.kernel, row.name) || !code.start)
+            return false;
+    return i && i % count == 0;
+}
+
 void choice_check_all(const struct choice *choice) {
     struct choice_row row;
     tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
            "the best kernel is chosen: %s", choice_best(choice));
+    tap_ok(has_code(choice), "the code of each kernel is named");
     tap_ok(choice->select("no such kernel") == CARRY_ERROR_UNKNOWN && choice_is_best(choice),
            "an unknown name changes nothing");
     tap_ok(choice->select("") == CARRY_ERROR_UNKNOWN, "an empty name is unknown");

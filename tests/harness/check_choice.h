@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <carry/kernel.h>
+
 /* What the modules' own structs have in common. */
 struct choice_row {
     const char *name;
@@ -17,6 +19,7 @@ struct choice_row {
 struct choice {
     bool (*row)(size_t index, struct choice_row *row);
     const char *(*need)(size_t index, size_t need);
+    bool (*code)(size_t index, struct carry_kernel_code *code);
     int (*select)(const char *name);
     bool (*works)(void); /* does the chosen kernel? */
 };

@@ -1190,6 +1190,22 @@ extern "C" {
 extern "C" {
     pub fn carry_capture_writer_free(writer: *mut carry_capture_writer);
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct carry_kernel_code {
+    pub form: *const crate::ctypes::c_char,
+    pub kernel: *const crate::ctypes::c_char,
+    pub start: *const crate::ctypes::c_void,
+}
+impl Default for carry_kernel_code {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 extern "C" {
     pub fn carry_copy(
         dst: *mut crate::ctypes::c_void,
@@ -1249,6 +1265,9 @@ extern "C" {
 }
 extern "C" {
     pub fn carry_copy_kernel(index: usize, kernel: *mut carry_copy_kernel) -> bool;
+}
+extern "C" {
+    pub fn carry_copy_kernel_code(index: usize, code: *mut carry_kernel_code) -> bool;
 }
 extern "C" {
     pub fn carry_copy_select(name: *const crate::ctypes::c_char) -> crate::ctypes::c_int;
@@ -1454,6 +1473,9 @@ extern "C" {
     pub fn carry_sum_kernel(index: usize, kernel: *mut carry_sum_kernel) -> bool;
 }
 extern "C" {
+    pub fn carry_sum_kernel_code(index: usize, code: *mut carry_kernel_code) -> bool;
+}
+extern "C" {
     pub fn carry_sum_select(name: *const crate::ctypes::c_char) -> crate::ctypes::c_int;
 }
 extern "C" {
@@ -1467,6 +1489,9 @@ extern "C" {
 }
 extern "C" {
     pub fn carry_crc32c_kernel(index: usize, kernel: *mut carry_sum_kernel) -> bool;
+}
+extern "C" {
+    pub fn carry_crc32c_kernel_code(index: usize, code: *mut carry_kernel_code) -> bool;
 }
 extern "C" {
     pub fn carry_crc32c_select(name: *const crate::ctypes::c_char) -> crate::ctypes::c_int;
