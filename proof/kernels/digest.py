@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a kernel is, byte for byte, wherever a linker puts it: canonical bytes and their SHA-256.
+
+usage: digest.py BUILD...
+
+Says whether the kernels' objects in these folders have rows in proven.def. The prover writes them.
+
+A function's canonical bytes are its code, as long as its symbol says, with zeros in the fields that
+a linker fills in; and then for each field, in the order of the code,
+
+    four numbers of 32 bits, little-endian: the field's place in the function, the addend of its
+    relocation, 0 for a table and 1 for a function, and the size of what follows
+    the table that it refers to (the whole section of an assembly file), or the function's name
+
+So they hold all that the code reads, except its arguments. They are the same in an object, in each
+program that it is linked into, and in memory, where `carry selftest --proof` finds what a field
+refers to from what the linker has filled in:
+
+    start of table or function = place of the field + its value - addend
+"""
+
+import hashlib
+import re
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import Relocation
+from elftools.elf.sections import Section, Symbol, SymbolTableSection
+
+FOLDER = Path(__file__).resolve().parent
+SOURCES = FOLDER.parent.parent / "src"
+PROVEN = FOLDER / "proven.def"
+
+# The tables of kernels, and the forms that each row has: the functions are carry_<form>_<name>.
+TABLES = {
+    "sum/kernels.def": ("sum", "sum_copy", "sum_copy_try"),
+    "copy/kernels.def": ("copy", "copy_try", "copy_move"),
+    "sum/crc32c_kernels.def": ("crc32c",),
+}
+MAKERS = {
+    rb"GNU AS ([\d.]+)": "GNU as",
+    rb"GNU C\d+ ([\d.]+)[^\0]*": "GCC",
+    rb"clang version ([\d.]+)": "clang",
+}
+NO_TABLE = SH_FLAGS.SHF_WRITE | SH_FLAGS.SHF_EXECINSTR
+ROW = re.compile(r"^CARRY_\w+_KERNEL\((\w+), (\w+),", re.MULTILINE)
+
+
+class DigestError(Exception):
+    """A function has no canonical bytes, or not those that were proven; the message says why."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which bits of a field's word the linker fills in, and the bytes that one of them counts."""
+
+    name: str
+    mask: int
+    unit: int = 1
+
+    def value(self, word: int) -> int:
+        sign = (self.mask >> 1) + 1
+        return (((word & self.mask) ^ sign) - sign) * self.unit
+
+
+WORD = Shape("WORD", 0xFFFFFFFF)
+BRANCH = Shape("BRANCH", 0x03FFFFFF, 4)
+
+# By machine: the name in proven.def, and the relocations that are understood, by their numbers.
+MACHINES: dict[str, tuple[str, dict[int, Shape]]] = {
+    "EM_X86_64": ("x86_64", {2: WORD, 4: WORD}),  # PC32, PLT32
+    "EM_AARCH64": ("aarch64", {282: BRANCH, 283: BRANCH}),  # JUMP26, CALL26
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the link fills in: a reference to a table, or to a function of that name."""
+
+    at: int
+    addend: int
+    shape: Shape
+    to: bytes | str
+
+    @property
+    def canonical(self) -> bytes:
+        content = self.to.encode() if isinstance(self.to, str) else self.to
+        kind = int(isinstance(self.to, str))
+        return struct.pack("<IiII", self.at, self.addend, kind, len(content)) + content
+
+    @property
+    def row(self) -> str:
+        to = self.to if isinstance(self.to, str) else len(self.to)
+        kind = "FUNCTION" if isinstance(self.to, str) else "TABLE"
+        return f"{kind}({self.at}, {self.addend}, {self.shape.name}, {to})"
+
+
+@dataclass(frozen=True)
+class Code:
+    arch: str
+    name: str
+    by: str  # the assembler or compiler that made it, if the file says so
+    content: bytes  # with zeros in the fields
+    fields: tuple[Field, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    @property
+    def canonical(self) -> bytes:
+        return self.content + b"".join(field.canonical for field in self.fields)
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.canonical).hexdigest()
+
+
+# --- Objects ---
+
+
+def symbols_of(elf: ELFFile) -> SymbolTableSection:
+    return elf.get_section_by_name(".symtab")
+
+
+def function_in(symbols: SymbolTableSection, name: str) -> Symbol:
+    for symbol in symbols.get_symbol_by_name(name) or []:
+        if symbol["st_shndx"] != "SHN_UNDEF":
+            return symbol
+    raise DigestError(f"{name}: not in {symbols.stream.name}")
+
+
+def relocations_of(elf: ELFFile, section: Section) -> list[Relocation]:
+    table = elf.get_section_by_name(".rela" + section.name)
+    return sorted(table.iter_relocations(), key=lambda row: row["r_offset"]) if table else []
+
+
+def referred(elf: ELFFile, symbol: Symbol) -> bytes | str:
+    """The table that a symbol of an object names, or the name of the function."""
+    if symbol["st_shndx"] == "SHN_UNDEF" or symbol["st_info"]["type"] == "STT_FUNC":
+        return str(symbol.name)
+    section = elf.get_section(symbol["st_shndx"])
+    if section["sh_flags"] & NO_TABLE or relocations_of(elf, section):
+        raise DigestError(f"{section.name} of {elf.stream.name}: no table of constants")
+    start, size = symbol["st_value"], symbol["st_size"]
+    if section["sh_flags"] & SH_FLAGS.SHF_MERGE:
+        size = section["sh_entsize"]
+    elif symbol["st_info"]["type"] == "STT_SECTION":
+        size = section.data_size
+    return bytes(section.data()[start : start + size])
+
+
+def blank(code: bytearray, field: Field) -> None:
+    (word,) = struct.unpack_from("<I", code, field.at)
+    struct.pack_into("<I", code, field.at, word & ~field.shape.mask)
+
+
+def maker(content: bytes) -> str:
+    """As "GNU as 2.40", "GCC 12.2.0 -O2" or "clang 14.0.6": what debug information says."""
+    for said, name in MAKERS.items():
+        if found := re.search(said, content):
+            level = re.findall(rb" -O\S*", found[0])[-1:]
+            return " ".join([name, found[1].decode()]) + b"".join(level).decode()
+    return "unknown"
+
+
+def fields_of(elf: ELFFile, function: Symbol) -> Iterator[Field]:
+    _, shapes = MACHINES[elf["e_machine"]]
+    symbols = symbols_of(elf)
+    for row in relocations_of(elf, elf.get_section(function["st_shndx"])):
+        at = row["r_offset"] - function["st_value"]
+        if not 0 <= at < function["st_size"]:
+            continue
+        if row["r_info_type"] not in shapes:
+            raise DigestError(f"{function.name}: a relocation of type {row['r_info_type']}")
+        to = referred(elf, symbols.get_symbol(row["r_info_sym"]))
+        yield Field(at, row["r_addend"], shapes[row["r_info_type"]], to)
+
+
+def canonical(path: Path, function: str) -> Code:
+    """A function of an object file."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        symbol = function_in(symbols_of(elf), function)
+        start, size = symbol["st_value"], symbol["st_size"]
+        fields = tuple(fields_of(elf, symbol))
+        code = bytearray(elf.get_section(symbol["st_shndx"]).data()[start : start + size])
+        for field in fields:
+            blank(code, field)
+        arch, _ = MACHINES[elf["e_machine"]]
+        return Code(arch, function, maker(path.read_bytes()), bytes(code), fields)
+
+
+# --- What was linked ---
+
+
+def read(elf: ELFFile, address: int, size: int) -> bytes:
+    """What a program or shared library has at an address."""
+    for segment in elf.iter_segments("PT_LOAD"):
+        at = address - segment["p_vaddr"]
+        if at >= 0 and at + size <= segment["p_filesz"]:
+            return bytes(segment.data()[at : at + size])
+    raise DigestError(f"{address:#x}: not in {elf.stream.name}")
+
+
+def linked_field(elf: ELFFile, symbols: SymbolTableSection, place: int, field: Field) -> Field:
+    """The field at this address, with what it refers to there."""
+    value = field.shape.value(*struct.unpack("<I", read(elf, place, 4)))
+    start = place + value - field.addend
+    if isinstance(field.to, bytes):
+        return replace(field, to=read(elf, start, len(field.to)))
+    return field if start == function_in(symbols, field.to)["st_value"] else replace(field, to="")
+
+
+def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
+    """The same functions in a program or shared library that is not stripped."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        symbols = symbols_of(elf)
+        for code in codes:
+            start = function_in(symbols, code.name)["st_value"]
+            found = bytearray(read(elf, start, code.size))
+            for field in code.fields:
+                blank(found, field)
+            fields = (linked_field(elf, symbols, start + field.at, field) for field in code.fields)
+            yield replace(code, content=bytes(found), fields=tuple(fields))
+
+
+# --- All kernels ---
+
+
+def functions(arch: str) -> list[str]:
+    """Of each row of the tables that this architecture has, in each of its forms."""
+    return [
+        f"carry_{form}_{name}"
+        for table, forms in TABLES.items()
+        for form in forms
+        for of, name in ROW.findall((SOURCES / table).read_text())
+        if of in ("any", arch)
+    ]
+
+
+def objects(build: Path) -> dict[str, Path]:
+    """By each function of the modules that have kernels, the object that defines it."""
+    found = {}
+    modules = {Path(name).parts[0] for name in TABLES}
+    paths = [path for module in modules for path in build.glob(f"src/libcarry-*.a.p/{module}_*.o")]
+    for path in sorted(paths):
+        with path.open("rb") as file:
+            for symbol in symbols_of(ELFFile(file)).iter_symbols():
+                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+                    found[symbol.name] = path
+    return found
+
+
+def architecture(path: Path) -> str:
+    with path.open("rb") as file:
+        return MACHINES[ELFFile(file)["e_machine"]][0]
+
+
+def kernel(path: Path, function: str) -> Code:
+    """That refers to other kernels alone: what is no kernel cannot be found by `carry selftest`."""
+    code = canonical(path, function)
+    called = {field.to for field in code.fields if isinstance(field.to, str)}
+    for other in sorted(called - set(functions(code.arch))):
+        raise DigestError(f"{function}: calls {other}, which is no kernel")
+    return code
+
+
+def kernels(build: Path) -> Iterator[Code]:
+    """Of one build; says why a function is left out that has no canonical bytes."""
+    found = objects(build)
+    if not found:
+        raise DigestError(f"{build}: no objects of kernels")
+    for function in functions(architecture(next(iter(found.values())))):
+        try:
+            yield kernel(found[function], function)
+        except DigestError as error:
+            print(error)
+
+
+# --- The table ---
+
+HEAD = """\
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code of kernels that was proven, written by digest.py for the prover: a row for each function
+ * as an assembler or compiler makes it. `carry selftest --proof` compares the library with it.
+ *
+ * CARRY_PROVEN(arch, function, by, bytes, digest[, fields])
+ *
+ * by       what made this code; other versions may make the same
+ * bytes    the size of the code
+ * digest   SHA-256 of the canonical bytes: digest.py
+ * fields   what the link fills in: TABLE(place, addend, bits, bytes) refers to a table of that
+ *          size, FUNCTION(place, addend, bits, name) to another function
+ */
+"""
+PROVEN_ROW = re.compile(r'^CARRY_PROVEN\((\w+), (\w+), "([^"]*)", (\d+),\s+"(\w+)"', re.MULTILINE)
+
+
+def row(code: Code, by: Iterable[str]) -> str:
+    start, end = "CARRY_PROVEN(", ",\n" + " " * len("CARRY_PROVEN(")
+    made = ", ".join(sorted(by))
+    parts = [f'{code.arch}, {code.name}, "{made}", {code.size}', f'"{code.digest}"']
+    fields = end[1:].join(field.row for field in code.fields)
+    return start + end.join([*parts, fields] if fields else parts) + ")\n"
+
+
+def text(codes: Iterable[Code]) -> str:
+    """Of proven.def: each code once, however many builds have it."""
+    makers: dict[tuple[str, str], set[str]] = {}
+    kept: dict[tuple[str, str], Code] = {}
+    for code in codes:
+        key = code.name, code.digest
+        kept.setdefault(key, code)
+        makers.setdefault(key, set()).add(code.by)
+    names = {arch: functions(arch) for arch, _ in MACHINES.values()}
+
+    def place(key: tuple[str, str]) -> tuple[str, int, list[str]]:
+        code = kept[key]
+        return code.arch, names[code.arch].index(code.name), sorted(makers[key])
+
+    return HEAD + "".join(row(kept[key], makers[key]) for key in sorted(kept, key=place))
+
+
+def record(codes: Iterable[Code]) -> None:
+    """Writes proven.def anew: all that was proven, and nothing else."""
+    PROVEN.write_text(text(codes))
+
+
+def unproven(codes: Iterable[Code]) -> list[Code]:
+    """Those that proven.def has no row for."""
+    known = {(name, digest) for _, name, _, _, digest in PROVEN_ROW.findall(PROVEN.read_text())}
+    return [code for code in codes if (code.name, code.digest) not in known]
+
+
+def main() -> int:
+    if len(sys.argv) < 2:
+        print("usage: digest.py BUILD...", file=sys.stderr)
+        return 2
+    try:
+        codes = [code for build in sys.argv[1:] for code in kernels(Path(build))]
+    except (DigestError, OSError) as error:
+        print(f"digest.py: {error}", file=sys.stderr)
+        return 2
+    missing = unproven(codes)
+    for code in missing:
+        print(f"{code.name}: not proven as {code.by} makes it")
+    print(f"{len(codes)} functions, {len(codes) - len(missing)} of them proven")
+    return 1 if missing or not codes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
