@@ -33,6 +33,7 @@ COMPONENTS = [
     Component("glibc", "libc6-dev", "LGPL-2.1-or-later", ("dl", "m", "threads")),
     Component("jansson", "libjansson-dev", "MIT", ("jansson",)),
     Component("liblzma", "liblzma-dev", PUBLIC_DOMAIN, ("liblzma", "lzma")),
+    Component("libmd", "libmd-dev", "BSD-3-Clause", ("libmd",)),
     Component("libpcap", "libpcap-dev", "BSD-3-Clause", ("pcap",)),
     Component("libstdc++", OF_GCC, "GPL-3.0-or-later WITH GCC-exception-3.1", ("stdc++",)),
     Component("lz4", "liblz4-dev", "BSD-2-Clause", ("liblz4", "lz4")),
@@ -43,7 +44,7 @@ COMPONENTS = [
 CPUS = ("x86_64", "aarch64")
 UNPACKERS = ("bzip2", "liblzma", "lz4", "zlib", "zstd")
 TOOL = ("jansson", *UNPACKERS)
-ALL_OF_TOOL = ("elfutils", "Zydis", *TOOL)
+ALL_OF_TOOL = ("elfutils", "libmd", "Zydis", *TOOL)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ ARTEFACTS = [
             "static",
             f"carry-{{version}}-linux-{cpu}",
             "the command as one program",
-            holds=(*TOOL, "asmjit", "glibc", "libpcap", "libstdc++"),
+            holds=(*TOOL, "asmjit", "glibc", "libmd", "libpcap", "libstdc++"),
         )
         for cpu in CPUS
     ),
@@ -91,7 +92,7 @@ ARTEFACTS = [
             "wheel",
             f"libcarry-{{version}}-*_{cpu}.whl",
             "wheel for Python",
-            holds=TOOL,
+            holds=(*TOOL, "libmd"),
             needs=("CPython", "glibc", "libpcap"),
         )
         for cpu in CPUS

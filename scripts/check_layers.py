@@ -38,6 +38,7 @@ TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder
 
 # The command that runs checks of the tests includes these headers of theirs.
 SELFTEST = [TOOL / "selftest", TOOL / "selftest.c"]
+PROVEN = "kernels/proven.def"  # of proof/, which it compares the library with
 
 # Folders of the command whose reports bindings show, too.
 FOR_BINDINGS = ["audit", "capture", "common"]
@@ -131,9 +132,9 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
 
 
 def is_of_checks(path: Path, name: str) -> bool:
-    """Does `carry selftest` include a header of the tests' checks?"""
+    """Does `carry selftest` include a header of the tests' checks, or the table of proven code?"""
     own = path in SELFTEST or path.parent in SELFTEST
-    return own and name.startswith("harness/")
+    return own and (name.startswith("harness/") or name == PROVEN)
 
 
 def why_not_of_tool(path: Path, name: str) -> str | None:

@@ -35,7 +35,7 @@ COMMON = Path("/usr/share/common-licenses")
 # Of Zydis, Debian has no static library; libdw loads another library whenever a program starts.
 LEFT_OUT = ["prof", "python", "sites"]
 OPTIONS = ["-Dstatic=true", "-Ddefault_library=static", "-Dprefer_static=true", "-Db_pie=true"]
-OPTIONS += [f"-D{name}=enabled" for name in ("tool", "compression", "filter", "jit")]
+OPTIONS += [f"-D{name}=enabled" for name in ("tool", "compression", "filter", "jit", "proof")]
 OPTIONS += [f"-D{name}=disabled" for name in LEFT_OUT]
 OPTIONS += ["-Ddebug=false"]
 

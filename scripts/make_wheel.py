@@ -32,13 +32,15 @@ TOOLS += [
     "ziglang==0.17.1",
 ]
 # Debian packages whose static libraries are linked in, and those that bring headers or texts.
-LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libzstd-dev", "zlib1g-dev"]
+LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libmd-dev"]
+LINKED += ["libzstd-dev", "zlib1g-dev"]
 OTHERS = ["libbz2-1.0", "libpcap0.8-dev"]
 OTHERS += [f"libpython{sys.version_info.major}.{sys.version_info.minor}-dev"]
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # as Debian names them
 # What needs a C++ library or libraries that Debian has no static form of.
 LEFT_OUT = ["jit", "prof", "sites"]
-OPTIONS = ["-Dcompression=enabled", "-Dfilter=enabled", *(f"-D{x}=disabled" for x in LEFT_OUT)]
+OPTIONS = [f"-D{x}=enabled" for x in ("compression", "filter", "proof")]
+OPTIONS += [f"-D{x}=disabled" for x in LEFT_OUT]
 OPTIONS += ["-Db_pie=true"]  # as Debian's compiler does unasked
 
 MACHINE = """\

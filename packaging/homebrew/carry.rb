@@ -12,6 +12,7 @@ class Carry < Formula
   depends_on "bzip2"
   depends_on "elfutils"
   depends_on "jansson"
+  depends_on "libmd"
   depends_on "libpcap"
   depends_on :linux
   depends_on "lz4"

@@ -45,6 +45,7 @@ PRINT = {
     "live_bad_only": [["live", "-bJ", "--duration=1", "lo"]],
     "cpu": [["cpu", "-J"]],
     "selftest": [["selftest", "-J"]],
+    "selftest_proof": [["selftest", "--proof", "-J"]],
     "sites": [["sites", "-J", "TOOL"], ["sites", "-c", "-J", "TOOL"]],
     "bench_kernels": [
         ["bench", "sum", "-J", *ONE],

@@ -47,6 +47,11 @@ def test_draws_the_layers(tree: Path) -> None:
     [
         ("src/sum/sum.c", '"packet/walk.h"', "sum does not stand above packet"),
         ("src/cpu/cpu.c", "<carry/patch.h>", "cpu stands below patch"),
+        (
+            "tools/carry/sites/run.c",
+            '"kernels/proven.def"',
+            '"kernels/proven.def" is not a path from tools/carry/',
+        ),
         ("src/cpu/cpu.c", "<stdio.h>", "the core includes no <stdio.h>"),
         ("src/cpu/cpu.c", '"none.h"', '"none.h" is not a path from src/'),
         ("src/hosted/host.c", '"patch/patch.h"', "hosted includes base and its own files"),

@@ -194,6 +194,140 @@ def test_text_of_wrong_ones(carry: Run) -> None:
     assert done.stdout.endswith("\n1 WRONG\n")
 
 
+# --- The code that was proven ---
+
+
+def proof(carry: Run, *options: str) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
+    done = carry("selftest", "--proof", "--json", *options)
+    if done.returncode == ERROR and "built without" in done.stderr:
+        pytest.skip("the tool was built without libmd (Debian package libmd-dev)")
+    assert done.stderr == ""
+    report = conforming("selftest_proof", done.stdout)
+    rows = {(row["function"], row["variant"]): row for row in report["kernels"]}
+    assert report["proven"] == all(row["state"] == "proven" for row in rows.values())
+    return done.returncode, rows
+
+
+def states(rows: dict[tuple[str, str], dict[str, Any]]) -> dict[tuple[str, str], str]:
+    return {name: row["state"] for name, row in rows.items()}
+
+
+def file_offset(path: Path, function: str) -> int:
+    """Where the code of a function begins in a file."""
+    symbols = subprocess.run(["nm", path], capture_output=True, check=True, text=True).stdout
+    address = int(re.findall(rf"^(\w+) \w {function}$", symbols, re.MULTILINE)[0], 16)
+    listed = subprocess.run(["readelf", "-lW", path], capture_output=True, check=True, text=True)
+    for row in re.findall(r"^  LOAD +(\w+) (\w+) \w+ (\w+)", listed.stdout, re.MULTILINE):
+        offset, start, size = (int(number, 16) for number in row)
+        if start <= address < start + size:
+            return offset + address - start
+    raise AssertionError(f"{function} is not in {path}")
+
+
+def test_kernels_are_compared_with_what_was_proven(carry: Run) -> None:
+    """All of them, those too that this CPU cannot run, in the tool and in the shared library."""
+    status, rows = proof(carry)
+    listed = {
+        (name, kernel["name"])
+        for name, table in conforming("cpu", carry("cpu", "--json").stdout).items()
+        if name in ("sum", "crc32c", "copy")
+        for kernel in table["kernels"]
+    }
+    forms = {"sum": ("sum_copy", "sum_copy_try"), "copy": ("copy_try", "copy_move"), "crc32c": ()}
+    assert set(rows) == listed | {(form, name) for of, name in listed for form in forms[of]}
+    assert status == (BAD if "different" in states(rows).values() else CLEAN)
+    assert proof(carry, f"--library={library()}") == (status, rows)
+
+
+def test_stripped_code_is_compared(carry: Run, tmp_path: Path) -> None:
+    """It is found without names of symbols."""
+    stripped = tmp_path / "stripped.so"
+    subprocess.run(["strip", "-o", stripped, library()], check=True)
+    assert proof(carry, f"--library={stripped}") == proof(carry)
+
+
+def proven(carry: Run) -> list[tuple[str, str]]:
+    _, rows = proof(carry)
+    names = [name for name, row in rows.items() if row["state"] == "proven"]
+    if not names:
+        pytest.skip("nothing was proven of what this compiler makes")
+    return names
+
+
+def spoiled(path: Path, *offsets: int) -> str:
+    """The option that takes a library of which a bit is changed at each of these places."""
+    content = bytearray(library().read_bytes())
+    for offset in offsets:
+        content[offset] ^= 1
+    path.write_bytes(content)
+    return f"--library={path}"
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
+def test_a_changed_byte_is_found(carry: Run, tmp_path: Path, end: str) -> None:
+    """In each kernel that was proven: it is reported by its name, and others are that call it."""
+    _, rows = proof(carry)
+    for name in proven(carry)[::7]:
+        start = file_offset(library(), "carry_" + "_".join(name))
+        byte = start if end == "first" else start + rows[name]["bytes"] - 1
+        status, found = proof(carry, spoiled(tmp_path / "changed.so", byte))
+        assert status == BAD
+        assert states(found) == {**states(rows), name: "different"}
+
+
+TABLE = bytes(8 * [0xFF] + 8 * [0])  # of the masks that sums have behind their code
+
+
+def test_a_changed_table_is_found(carry: Run, tmp_path: Path) -> None:
+    """What the code reads is part of it: here every table of this content is changed."""
+    _, rows = proof(carry)
+    content = library().read_bytes()
+    places = [found.start() for found in re.finditer(re.escape(TABLE), content)]
+    status, found = proof(carry, spoiled(tmp_path / "changed.so", *places))
+    changed = {name for name, row in found.items() if row != rows[name]}
+    if ("sum", "adc") not in proven(carry):
+        pytest.skip("nothing was proven of a kernel that has a table")
+    assert status == BAD and ("sum", "adc") in changed
+    assert all(found[name]["state"] == "different" for name in changed)
+    assert not {("copy", "generic"), ("copy", "rep")} & changed
+
+
+def test_a_jump_to_another_function_is_found(carry: Run, tmp_path: Path) -> None:
+    """Its code is the same, except for the distance."""
+    name = ("copy_move", "avx2")
+    if name not in proven(carry):
+        pytest.skip("nothing was proven of a kernel that jumps to another")
+    _, rows = proof(carry)
+    content = library().read_bytes()
+    places = {kernel: file_offset(library(), f"carry_copy_{kernel}") for kernel in ("avx2", "rep")}
+    start = file_offset(library(), "carry_copy_move_avx2")
+    for place in range(start, start + rows[name]["bytes"] - 5):
+        distance = int.from_bytes(content[place + 1 : place + 5], "little", signed=True)
+        if content[place] == 0xE9 and place + 5 + distance == places["avx2"]:
+            break
+    else:
+        raise AssertionError("no jump")
+    other = (places["rep"] - place - 5).to_bytes(4, "little", signed=True)
+    changed = tmp_path / "changed.so"
+    changed.write_bytes(content[: place + 1] + other + content[place + 5 :])
+    status, found = proof(carry, f"--library={changed}")
+    assert (status, states(found)) == (BAD, {**states(rows), name: "different"})
+
+
+def test_text_of_what_was_proven(carry: Run, tmp_path: Path) -> None:
+    name = proven(carry)[0]
+    start = file_offset(library(), "carry_" + "_".join(name))
+    good = carry("selftest", "--proof").stdout
+    row = rf"^  {name[0]} +{name[1]} +[\d,]+ bytes  proven  \w.*$"
+    assert re.search(row, good, re.MULTILINE)
+    assert good.endswith("\nall proven\n") or "\nCode that is different was changed" in good
+    assert max(map(len, good.splitlines())) <= 80
+    bad = carry("selftest", "--proof", spoiled(tmp_path / "changed.so", start))
+    assert bad.returncode == BAD
+    assert re.search(rf"^  {name[0]} +{name[1]} +\? bytes  different$", bad.stdout, re.MULTILINE)
+    assert re.search(r"^\d+ proven, \d+ unproven, \d+ different$", bad.stdout, re.MULTILINE)
+
+
 def test_progress(tool: str) -> None:
     assert " % " in in_terminal([tool, "selftest"])
 

@@ -134,6 +134,14 @@ def test_selftest(root: Root) -> None:
     assert tested >= {"sum", "sum_copy", "crc32c", "copy", "packet", "jit", "patch"}
 
 
+def test_kernels_are_compared_with_what_was_proven(root: Root) -> None:
+    """Without names of symbols, and on any CPU; other compilers than the prover's may be used."""
+    done = root.run("selftest", "--proof", "--json")
+    states = {row["state"] for row in json.loads(done.stdout)["kernels"]}
+    assert states
+    assert (done.returncode, done.stderr) == (int("different" in states), "")
+
+
 def test_calls_are_patched(own_root: Root) -> None:
     rows = json.loads(own_root.run("selftest", "--json").stdout)["tests"]
     (note,) = (row["note"] for row in rows if row["function"] == "patch")

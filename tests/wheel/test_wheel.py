@@ -20,7 +20,7 @@ VERSION = say(SOURCE / "scripts/version").strip()
 CAPTURE = SOURCE / "examples/offload.pcapng"
 VERDICT = "clean, 4 left to transmit offload"
 CHECK = "import libcarry, sys; print([libcarry.check(path).ok for path in sys.argv[1:]])"
-LIBRARIES = ["libbz2", "libjansson", "liblz4", "liblzma", "libzstd", "zlib1g"]
+LIBRARIES = ["libbz2", "libjansson", "liblz4", "liblzma", "libmd", "libzstd", "zlib1g"]
 COMPLETIONS = [
     "bash-completion/completions/carry",
     "fish/vendor_completions.d/carry.fish",

@@ -2,7 +2,6 @@
 /* `carry selftest`: does the library compute rightly on this machine, and which one is it? */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,8 @@
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/rng.h"
+#include "selftest/proof.h"
+#include "selftest/report.h"
 #include "selftest/selftest.h"
 #include "version.h"
 
@@ -36,6 +37,8 @@ static const char usage[] =
     "data is forbidden. Takes about two seconds.\n"
     "\n"
     "      --library=FILE  test this libcarry.so, not the library in the tool\n"
+    "      --proof         compare the code of each kernel with the code that was\n"
+    "                      proven, byte for byte, and test nothing\n"
     "      --seconds=N     repeat everything with other data for N seconds (0: once)\n"
     "      --seed=N        use the data of an earlier run, which printed its seed\n"
     "  -J, --json          print a JSON object\n"
@@ -44,11 +47,13 @@ static const char usage[] =
     "The files that were tested are listed with their build IDs. carry-selftest(1)\n"
     "shows how to compare them with a release.\n"
     "\n"
-    "Exit status: 0 right; 1 something is wrong; 3 wrong usage, or not run.\n"
+    "Exit status: 0 right; 1 something is wrong, or not what was proven; 3 wrong\n"
+    "usage, or not run.\n"
     "\n"
     "Examples:\n"
     "  carry selftest\n"
     "  carry selftest --seconds=3\n"
+    "  carry selftest --proof\n"
     "  carry selftest --library=/usr/local/lib/libcarry.so\n";
 
 /* --- What the checks ask for --- */
@@ -145,11 +150,6 @@ static void run_rows(struct selftest *test, uint64_t seconds) {
 
 /* --- For people --- */
 
-static void print_file(const struct selftest_file *file) {
-    text_print_name(stdout, file->path ? file->path : "?");
-    printf(file->build_id ? "\n  build ID %s\n" : "\n", file->build_id);
-}
-
 static void print_row(const struct selftest_row *row) {
     char calls[TEXT_SIZE];
     printf("  %-9s %-*s", row->function, NAME_COLUMNS, row->variant);
@@ -168,16 +168,8 @@ static void print_row(const struct selftest_row *row) {
         text_wrap(stdout, 4, row->note);
 }
 
-static void print_text(const struct selftest *test, const struct selftest_file *files,
-                       size_t count) {
-    char text[TEXT_SIZE];
-    snprintf(text, sizeof text, "%" PRIu64, seed);
-    printf("carry %s\n", test->library->carry_version_text());
-    text_print_field("Commit", version_commit());
-    text_print_field("Seed", text);
-    for (size_t i = 0; i < count; i++)
-        print_file(&files[i]);
-    putchar('\n');
+static void print_text(const struct report_head *head, const struct selftest *test) {
+    report_print_head(head);
     for (size_t i = 0; i < test->count; i++)
         print_row(&test->rows[i]);
     const size_t wrong = wrong_rows(test);
@@ -189,18 +181,6 @@ static void print_text(const struct selftest *test, const struct selftest_file *
 
 /* --- For programs --- */
 
-static json_t *files_json(const struct selftest_file *files, size_t count) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        json_t *file = json_object();
-        json_set_name(file, "path", files[i].path);
-        json_object_set_new(file, "build_id",
-                            files[i].build_id ? json_string(files[i].build_id) : json_null());
-        json_array_append_new(list, file);
-    }
-    return list;
-}
-
 static json_t *row_json(const struct selftest_row *row) {
     const bool wrong = !row->verdict.ok;
     return json_pack("{s:s, s:s, s:s?, s:o, s:b, s:s?, s:s?}", "function", row->function, "variant",
@@ -209,36 +189,24 @@ static json_t *row_json(const struct selftest_row *row) {
                      wrong ? row->verdict.text : NULL, "note", row->note[0] ? row->note : NULL);
 }
 
-static void print_json(const struct selftest *test, const struct selftest_file *files,
-                       size_t count) {
+static void print_json(const struct report_head *head, const struct selftest *test) {
     json_t *rows = json_array();
     for (size_t i = 0; i < test->count; i++)
         json_array_append_new(rows, row_json(&test->rows[i]));
-    json_print_report(json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "version",
-                                test->library->carry_version_text(), "commit", version_commit(),
-                                "seed", json_number(seed), "files", files_json(files, count),
-                                "tests", rows, "right", wrong_rows(test) == 0));
-}
-
-static void print(const struct selftest *test, bool json) {
-    size_t count;
-    struct selftest_file *files = selftest_files(test->library, &count);
-    (json ? print_json : print_text)(test, files, count);
-    for (size_t i = 0; i < count; i++) {
-        free(files[i].path);
-        free(files[i].build_id);
-    }
-    free(files);
+    json_t *report = report_head_json(head);
+    json_object_set_new(report, "tests", rows);
+    json_object_set_new(report, "right", json_boolean(wrong_rows(test) == 0));
+    json_print_report(report);
 }
 
 /* --- The command --- */
 
-static int run(const struct library *library, uint64_t seconds, bool json) {
+static int run(const struct report_head *head, uint64_t seconds, bool json) {
     static struct selftest test;
-    test.library = library;
+    test.library = head->library;
     add_rows(&test);
     run_rows(&test, seconds);
-    print(&test, json);
+    (json ? print_json : print_text)(head, &test);
     return wrong_rows(&test) ? STATUS_BAD : STATUS_CLEAN;
 }
 
@@ -246,9 +214,10 @@ int command_selftest(int argc, char **argv) {
     static struct library loaded;
     const char *path = NULL, *problem;
     uint64_t seconds = 0;
-    bool json = false;
+    bool proof = false, json = false;
     const struct option_row rows[] = {
         {"library", .text = &path},
+        {"proof", .flag = &proof},
         {"seconds", .number = &seconds, OPTION_RANGE(0, SECONDS_MAX)},
         {"seed", .number = &seed, OPTION_RANGE(0, UINT32_MAX)},
         {"json", 'J', .flag = &json},
@@ -263,5 +232,7 @@ int command_selftest(int argc, char **argv) {
         return status;
     if (path && !library_load(&loaded, path, &problem))
         return command_file_error(path, problem);
-    return run(path ? &loaded : &library_own, seconds, json);
+    const struct report_head head = {path ? &loaded : &library_own, version_commit(),
+                                     proof ? NULL : &seed};
+    return proof ? proof_report(&head, json) : run(&head, seconds, json);
 }

@@ -12,12 +12,15 @@
     F(carry_version)                                                                               \
     F(carry_version_text)                                                                          \
     F(carry_sum_kernel)                                                                            \
+    F(carry_sum_kernel_code)                                                                       \
     F(carry_sum_select)                                                                            \
     F(carry_sum_call)                                                                              \
     F(carry_crc32c_kernel)                                                                         \
+    F(carry_crc32c_kernel_code)                                                                    \
     F(carry_crc32c_select)                                                                         \
     F(carry_crc32c)                                                                                \
     F(carry_copy_kernel)                                                                           \
+    F(carry_copy_kernel_code)                                                                      \
     F(carry_copy_select)                                                                           \
     F(carry_copy)                                                                                  \
     F(carry_copy_move)                                                                             \

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code of kernels as it is in memory, by the rows of proof/kernels/proven.def. What is compared
+ * are canonical bytes, which proof/kernels/digest.py describes: here they are hashed where they
+ * are.
+ */
+#include "selftest/proof.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <carry/cpu.h>
+#include <sha2.h>
+
+#include "harness/bail.h"
+#include "harness/fault.h"
+
+#define NAME_SIZE 64
+
+/* The bits of a little-endian word that a linker fills in, and how many bytes one of them counts.
+ */
+#define WORD   0xffffffff, 1
+#define BRANCH 0x03ffffff, 4
+
+/* A reference in the code: to a function of that name, or to a table of that size. */
+struct field {
+    uint32_t at;
+    int32_t addend;
+    uint32_t mask; /* 0 ends the list */
+    int32_t unit;
+    uint32_t size;
+    const char *function;
+};
+
+#define TABLE(at, addend, bits, size)        {at, addend, bits, size, NULL},
+#define FUNCTION(at, addend, bits, function) {at, addend, bits, sizeof #function - 1, #function},
+
+struct proven {
+    const char *arch;
+    const char *function;
+    const char *by;
+    uint32_t size;
+    const char *digest;
+    const struct field *fields;
+};
+
+#define CARRY_PROVEN(arch, function, by, size, digest, ...)                                        \
+    {#arch, #function, by, size, digest, (const struct field[]){__VA_ARGS__{0}}},
+static const struct proven proven[] = {
+#include "kernels/proven.def"
+};
+#undef CARRY_PROVEN
+
+/* --- Canonical bytes --- */
+
+struct reading {
+    const struct proof *proof;
+    const struct proven *proven;
+    const unsigned char *code;
+    char digest[2 * SHA256_DIGEST_LENGTH + 1]; /* hexadecimal */
+};
+
+static void function_name(char name[NAME_SIZE], const struct carry_kernel_code *code) {
+    snprintf(name, NAME_SIZE, "carry_%s_%s", code->form, code->kernel);
+}
+
+/* Does this function of the library start here? */
+static bool starts_at(const struct proof *proof, const char *function, const void *start) {
+    char name[NAME_SIZE];
+    for (size_t i = 0; i < proof->count; i++) {
+        function_name(name, &proof->rows[i].code);
+        if (strcmp(name, function) == 0)
+            return proof->rows[i].code.start == start;
+    }
+    return false;
+}
+
+static uint32_t word_at(const unsigned char *code) {
+    uint32_t word;
+    memcpy(&word, code, sizeof word);
+    return word;
+}
+
+/* As they are in memory: all architectures that have rows are little-endian. */
+static void hash_words(SHA2_CTX *hash, const uint32_t *words, size_t count) {
+    SHA256Update(hash, (const uint8_t *)words, count * sizeof *words);
+}
+
+static void hash_code(SHA2_CTX *hash, const struct reading *reading) {
+    uint32_t done = 0;
+    for (const struct field *field = reading->proven->fields; field->mask; field++) {
+        const uint32_t rest = word_at(reading->code + field->at) & ~field->mask;
+        SHA256Update(hash, reading->code + done, field->at - done);
+        hash_words(hash, &rest, 1);
+        done = field->at + sizeof rest;
+    }
+    SHA256Update(hash, reading->code + done, reading->proven->size - done);
+}
+
+/* What the field refers to. */
+static const unsigned char *target(const struct field *field, const unsigned char *code) {
+    const int64_t sign = (field->mask >> 1) + 1;
+    const int64_t value = ((word_at(code + field->at) & field->mask) ^ sign) - sign;
+    return code + field->at + value * field->unit - field->addend;
+}
+
+static void hash_field(SHA2_CTX *hash, const struct reading *reading, const struct field *field) {
+    const unsigned char *to = target(field, reading->code);
+    const uint32_t head[] = {field->at, (uint32_t)field->addend, field->function != NULL,
+                             field->size};
+    hash_words(hash, head, sizeof head / sizeof *head);
+    if (!field->function)
+        SHA256Update(hash, to, field->size);
+    else if (starts_at(reading->proof, field->function, to))
+        SHA256Update(hash, (const uint8_t *)field->function, field->size);
+}
+
+static void hash_all(void *argument) {
+    struct reading *reading = argument;
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    SHA2_CTX hash;
+    SHA256Init(&hash);
+    hash_code(&hash, reading);
+    for (const struct field *field = reading->proven->fields; field->mask; field++)
+        hash_field(&hash, reading, field);
+    SHA256Final(digest, &hash);
+    for (size_t i = 0; i < sizeof digest; i++)
+        snprintf(reading->digest + 2 * i, 3, "%02x", digest[i]);
+}
+
+/* Fields of other code may lead anywhere. */
+static bool is_proven(const struct proof *proof, const struct proven *row, const void *start) {
+    struct reading reading = {.proof = proof, .proven = row, .code = start};
+    struct fault fault;
+    return fault_catch(hash_all, &reading, &fault) && strcmp(reading.digest, row->digest) == 0;
+}
+
+/* --- The comparison --- */
+
+static void compare(const struct proof *proof, struct proof_row *row) {
+    char name[NAME_SIZE];
+    function_name(name, &row->code);
+    for (size_t i = 0; i < sizeof proven / sizeof *proven; i++) {
+        const struct proven *other = &proven[i];
+        if (strcmp(other->arch, carry_cpu_arch()) || strcmp(other->function, name))
+            continue;
+        row->state = PROOF_DIFFERENT;
+        if (!is_proven(proof, other, row->code.start))
+            continue;
+        row->state = PROOF_PROVEN;
+        row->by = other->by;
+        row->size = other->size;
+        return;
+    }
+}
+
+static void add(struct proof *proof, __typeof__(carry_sum_kernel_code) *list) {
+    struct carry_kernel_code code;
+    for (size_t i = 0; list(i, &code); i++) {
+        if (proof->count == PROOF_ROWS_MAX)
+            bail_out("too many kernels");
+        proof->rows[proof->count++] = (struct proof_row){.code = code};
+    }
+}
+
+bool proof_compare(const struct library *library, struct proof *proof) {
+    *proof = (struct proof){.count = 0};
+    add(proof, library->carry_sum_kernel_code);
+    add(proof, library->carry_crc32c_kernel_code);
+    add(proof, library->carry_copy_kernel_code);
+    for (size_t i = 0; i < proof->count; i++) {
+        compare(proof, &proof->rows[i]);
+        proof->states[proof->rows[i].state]++;
+    }
+    return true;
+}
