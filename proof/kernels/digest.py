@@ -290,7 +290,7 @@ def kernels(build: Path) -> Iterator[Code]:
 HEAD = """\
 /* SPDX-License-Identifier: MIT */
 /*
- * The code of kernels that was proven, written by digest.py for the prover: a row for each function
+ * The code of kernels that was proven, written by prove.py: a row for each function
  * as an assembler or compiler makes it. `carry selftest --proof` compares the library with it.
  *
  * CARRY_PROVEN(arch, function, by, bytes, digest[, fields])
@@ -313,26 +313,35 @@ def row(code: Code, by: Iterable[str]) -> str:
     return start + end.join([*parts, fields] if fields else parts) + ")\n"
 
 
-def text(codes: Iterable[Code]) -> str:
-    """Of proven.def: each code once, however many builds have it."""
-    makers: dict[tuple[str, str], set[str]] = {}
-    kept: dict[tuple[str, str], Code] = {}
-    for code in codes:
-        key = code.name, code.digest
-        kept.setdefault(key, code)
-        makers.setdefault(key, set()).add(code.by)
-    names = {arch: functions(arch) for arch, _ in MACHINES.values()}
-
-    def place(key: tuple[str, str]) -> tuple[str, int, list[str]]:
-        code = kept[key]
-        return code.arch, names[code.arch].index(code.name), sorted(makers[key])
-
-    return HEAD + "".join(row(kept[key], makers[key]) for key in sorted(kept, key=place))
+def place(key: tuple[str, str, str]) -> tuple[str, int, str]:
+    """Rows are in the order of the tables."""
+    arch, name, sha256 = key
+    return arch, functions(arch).index(name), sha256
 
 
-def record(codes: Iterable[Code]) -> None:
-    """Writes proven.def anew: all that was proven, and nothing else."""
-    PROVEN.write_text(text(codes))
+def recorded() -> dict[tuple[str, str, str], tuple[set[str], str]]:
+    """By architecture, function and digest: what made the code, and the row."""
+    rows = re.findall(r"^CARRY_PROVEN\(.*?\)$(?!\n )", PROVEN.read_text(), re.M | re.S)
+    found = {}
+    for text in rows:
+        match = PROVEN_ROW.match(text)
+        if match:
+            arch, name, by, _, sha256 = match.groups()
+            found[arch, name, sha256] = set(by.split(", ")), text + "\n"
+    return found
+
+
+def record(proven: Iterable[Code], failed: Iterable[Code] = ()) -> None:
+    """Writes proven.def: what was proven now, and what was before and has not failed since."""
+    rows = recorded()
+    for code in failed:
+        rows.pop((code.arch, code.name, code.digest), None)
+    for code in proven:
+        key = code.arch, code.name, code.digest
+        by, _ = rows.get(key, (set(), ""))
+        by = (by | {code.by}) - ({"unknown"} if by | {code.by} != {"unknown"} else set())
+        rows[key] = by, row(code, by)
+    PROVEN.write_text(HEAD + "".join(rows[key][1] for key in sorted(rows, key=place)))
 
 
 def unproven(codes: Iterable[Code]) -> list[Code]:

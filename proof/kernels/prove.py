@@ -1,83 +1,150 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Proves kernels of a built library: for every content, size and alignment.
+"""Proves the kernels of a build: for every content, size and alignment.
 
-usage: prove.py LIBRARY [FUNCTION...]
+usage: prove.py [--changed] [--record] [-j JOBS] BUILD [FUNCTION...]
 
-example: prove.py build/src/libcarry.so carry_sum_avx2
+  --changed   only kernels whose code, byte for byte, was not proven before (proven.def)
+  --record    writes proven.def: what was proven, and what was before and is still the same code
+  -j JOBS     so many functions at once
+
+Prints a line for each function. Exit status: 0 if all that were asked for are proven, 1 if not, 2
+if BUILD cannot be read.
+
+example: prove.py build carry_sum_avx2 carry_copy_avx2
 """
 
 from __future__ import annotations
 
+import argparse
+import multiprocessing
 import re
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import digest
 from claims import COPY, COPY_TRY, SUM, SUM_COPY, SUM_COPY_TRY, Claim, Proof
 from crc32c import CRC32C, Remainder, WordEngine
+from digest import Code, DigestError
 from engine import Engine, Function
 from image import Image
 from number import Unproven
 
-ROOT = Path(__file__).resolve().parents[2]
-ROW = re.compile(r"^CARRY_(?:SUM|COPY)_KERNEL\((\w+), (\w+),", re.M)
-CRC32C_ROW = re.compile(r"^CARRY_CRC32C_KERNEL\((\w+), (\w+),", re.M)
+# What is claimed of each form that a row of a table has.
+FORMS = {
+    "sum_copy_try": SUM_COPY_TRY,
+    "sum_copy": SUM_COPY,
+    "sum": SUM,
+    "copy_try": COPY_TRY,
+    "copy": COPY,
+    "crc32c": CRC32C,
+}
+# Compilers made these. Sums are added in parts of 1 GiB, by a loop that compilers turn around.
+COMPILED = {
+    "carry_sum_generic": replace(SUM, size_max=1 << 30, compiled=True),
+    "carry_sum_copy_generic": replace(SUM_COPY, size_max=1 << 30, compiled=True),
+    "carry_copy_generic": replace(COPY, compiled=True),
+}
+# What nobody has proven yet, and why.
+NOT_YET = {"copy_move": "no claim is made yet for ranges that may overlap"}
 
 
-def kernels() -> dict[str, Claim]:
-    """The functions that the tables name for x86-64, and what is claimed of each."""
-    found: dict[str, Claim] = {}
-    for arch, name in ROW.findall((ROOT / "src/sum/kernels.def").read_text()):
-        if arch == "any":  # their parts of 1 GiB are added by a loop that compilers turn around
-            found[f"carry_sum_{name}"] = replace(SUM, size_max=1 << 30, compiled=True)
-            found[f"carry_sum_copy_{name}"] = replace(SUM_COPY, size_max=1 << 30, compiled=True)
-        elif arch == "x86_64":
-            found[f"carry_sum_{name}"] = SUM
-            found[f"carry_sum_copy_{name}"] = SUM_COPY
-        if arch in ("any", "x86_64"):
-            found[f"carry_sum_copy_try_{name}"] = SUM_COPY_TRY
-    for arch, name in ROW.findall((ROOT / "src/copy/kernels.def").read_text()):
-        if arch in ("any", "x86_64"):
-            found[f"carry_copy_{name}"] = replace(COPY, compiled=arch == "any")
-            found[f"carry_copy_try_{name}"] = COPY_TRY
-    for arch, name in CRC32C_ROW.findall((ROOT / "src/sum/crc32c_kernels.def").read_text()):
-        if arch in ("any", "x86_64"):
-            found[f"carry_crc32c_{name}"] = CRC32C
-    return found
+@dataclass(frozen=True)
+class Result:
+    code: Code
+    error: str | None
+    executions: int
+    seconds: float
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"{self.code.name}: not proven: {self.error}"
+        return f"{self.code.name}: proven, {self.executions} executions, {self.seconds:.0f} s"
 
 
-def proof_of(image: Image, name: str, claim: Claim) -> Proof:
+def form_of(name: str) -> str:
+    """As in carry_sum_copy_try_avx2: the longest that the name begins with."""
+    forms = sorted([*FORMS, *NOT_YET], key=len, reverse=True)
+    return next(form for form in forms if name.startswith(f"carry_{form}_"))
+
+
+def proof_of(image: Image, name: str) -> Proof:
+    form = form_of(name)
+    if form in NOT_YET:
+        raise Unproven(NOT_YET[form])
+    claim: Claim = COMPILED.get(name, FORMS[form])
     function = Function.of(image, name, frozenset(claim.returns))
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
     return Proof(Engine(function, claim.sums, not claim.compiled), claim)
 
 
-def prove(image: Image, name: str, claim: Claim) -> bool:
-    """One function; prints a line."""
+def prove(task: tuple[Path, Code]) -> Result:
+    library, code = task
     start = time.monotonic()
-    proof = proof_of(image, name, claim)
+    error, executions = None, 0
     try:
+        proof = proof_of(Image(library), code.name)
         proof.run()
-    except Unproven as error:
-        print(f"{name}: not proven: {error}", flush=True)
-        return False
-    seconds = time.monotonic() - start
-    print(f"{name}: proven, {proof.executions} executions, {seconds:.0f} s", flush=True)
-    return True
+        executions = proof.executions
+    except Unproven as found:
+        error = re.sub(rf"^{code.name}", "", str(found)).lstrip(": ")
+    return Result(code, error, executions, time.monotonic() - start)
+
+
+def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
+    """Prints each result when it is there."""
+    results = []
+    tasks = [(build / "src/libcarry.so", code) for code in codes]
+    with multiprocessing.Pool(jobs) as pool:
+        for result in pool.imap(prove, tasks):
+            print(result, flush=True)
+            results.append(result)
+    return results
+
+
+def selected(build: Path, names: list[str]) -> list[Code]:
+    codes = list(digest.kernels(build))
+    unknown = sorted(set(names) - {code.name for code in codes})
+    if unknown:
+        raise DigestError(f"{unknown[0]}: no kernel of {build}")
+    return [code for code in codes if not names or code.name in names]
+
+
+def arguments() -> argparse.Namespace:
+    doc = __doc__ or ""
+    parser = argparse.ArgumentParser(usage=doc, add_help=False)
+    parser.add_argument("--help", action="help")
+    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("-j", dest="jobs", type=int, default=1)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("functions", nargs="*")
+    return parser.parse_args()
 
 
 def main() -> int:
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        print(__doc__)
+    args = arguments()
+    try:
+        codes = selected(args.build, args.functions)
+        before = [code for code in codes if code not in digest.unproven(codes)]
+        if args.changed:
+            for code in before:
+                print(f"{code.name}: proven before, the same code")
+        results = prove_all(
+            args.build,
+            [code for code in codes if not (args.changed and code in before)],
+            args.jobs,
+        )
+    except (DigestError, OSError) as error:
+        print(f"prove.py: {error}", file=sys.stderr)
         return 2
-    image = Image(Path(sys.argv[1]))
-    claims = kernels()
-    names = sys.argv[2:] or list(claims)
-    results = [prove(image, name, claims[name]) for name in names]
-    return 0 if all(results) else 1
+    failed = {result.code for result in results if result.error is not None}
+    if args.record:
+        digest.record((r.code for r in results if r.error is None), failed)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

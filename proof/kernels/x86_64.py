@@ -582,6 +582,8 @@ def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num
         if full ^ mask ^ (1 << need) - 1 == 0:
             x.need(value, need)
             return number(mask | value.c & (1 << need) - 1)
+    if name == "or" and mask & mask + 1 == 0 and value.twos() < mask.bit_length():
+        return value + x.atoms.new("up to the next multiple", 0, mask, False)
     if not need:
         raise Unproven(f"no meaning for {name} of an address and {mask:#x}")
     x.need(value, need)

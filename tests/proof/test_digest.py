@@ -87,12 +87,19 @@ def test_what_makes_another_digest(
     assert change(codes[name]).digest != codes[name].digest
 
 
-def test_makers_of_the_same_code_share_a_row(codes: dict[str, Code]) -> None:
+def test_makers_of_the_same_code_share_a_row(
+    codes: dict[str, Code], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = next(iter(codes.values()))
     other = dataclasses.replace(code, by="another 1.0")
-    rows = digest.PROVEN_ROW.findall(digest.text([code, other, flip_code(code)]))
-    assert [(row[1], row[4]) for row in rows].count((code.name, code.digest)) == 1
-    assert {row[2] for row in rows} == {", ".join(sorted([code.by, "another 1.0"])), code.by}
+    monkeypatch.setattr(digest, "PROVEN", tmp_path / "proven.def")
+    digest.PROVEN.write_text(digest.HEAD)
+    digest.record([code])
+    digest.record([other, flip_code(code)])
+    makers = {digest_of: by for (_, _, digest_of), (by, _) in digest.recorded().items()}
+    assert makers == {code.digest: {code.by, other.by}, flip_code(code).digest: {code.by}}
+    digest.record([], failed=[code])
+    assert set(digest.recorded()) == {(code.arch, code.name, flip_code(code).digest)}
 
 
 def test_the_tool_computes_the_same(codes: dict[str, Code]) -> None:
