@@ -889,6 +889,13 @@ def instructions(log: Log) -> None:
     python_tests(log, folder, tests="instructions")
 
 
+def proof(log: Log) -> None:
+    """What is proven, of this build; kernels whose code was proven before are not proven again."""
+    folder = build(log, "gcc", "-Dtool=enabled")
+    python_tests(log, folder, tests="proof")
+    log.run(sys.executable, "proof/kernels/prove.py", "--changed", folder)
+
+
 def without_jit(log: Log) -> None:
     """Only configured: the steps of other architectures build the rest without such libraries."""
     folder = BUILDS / "without-jit"
@@ -960,6 +967,7 @@ STEPS = [
     Step("deb", "Debian packages: made, installed, used, upgraded, removed", deb, aside=True),
     Step("release", "the source archive, built twice, and files for others", release, aside=True),
     Step("docs", "the manual's site, in a browser that follows each link", docs, aside=True),
+    Step("proof", "kernels for every content, models of patching, the walk", proof, aside=True),
     Step("instructions", "instructions of calls, as callgrind counts them", instructions),
 ]
 

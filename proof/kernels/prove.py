@@ -48,7 +48,7 @@ COMPILED = {
     "carry_copy_generic": replace(COPY, compiled=True),
 }
 # What nobody has proven yet, and why.
-NOT_YET = {"copy_move": "no claim is made yet for ranges that may overlap"}
+NOT_YET = {"copy_move": "nothing is claimed yet of ranges that may overlap"}
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,7 @@ def form_of(name: str) -> str:
 
 
 def proof_of(image: Image, name: str) -> Proof:
-    form = form_of(name)
-    if form in NOT_YET:
-        raise Unproven(NOT_YET[form])
-    claim: Claim = COMPILED.get(name, FORMS[form])
+    claim: Claim = COMPILED.get(name, FORMS[form_of(name)])
     function = Function.of(image, name, frozenset(claim.returns))
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
@@ -106,11 +103,16 @@ def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
 
 
 def selected(build: Path, names: list[str]) -> list[Code]:
+    """The kernels of a build, or some of them; says of which nothing is claimed."""
     codes = list(digest.kernels(build))
     unknown = sorted(set(names) - {code.name for code in codes})
     if unknown:
         raise DigestError(f"{unknown[0]}: no kernel of {build}")
-    return [code for code in codes if not names or code.name in names]
+    codes = [code for code in codes if not names or code.name in names]
+    for code in codes:
+        if form_of(code.name) in NOT_YET:
+            print(f"{code.name}: {NOT_YET[form_of(code.name)]}")
+    return [code for code in codes if form_of(code.name) in FORMS]
 
 
 def arguments() -> argparse.Namespace:
@@ -133,11 +135,8 @@ def main() -> int:
         if args.changed:
             for code in before:
                 print(f"{code.name}: proven before, the same code")
-        results = prove_all(
-            args.build,
-            [code for code in codes if not (args.changed and code in before)],
-            args.jobs,
-        )
+        left = [code for code in codes if not (args.changed and code in before)]
+        results = prove_all(args.build, left, args.jobs)
     except (DigestError, OSError) as error:
         print(f"prove.py: {error}", file=sys.stderr)
         return 2

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The prover of kernels: some of them proven anew, and what it says."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("elftools")
+SOURCE = Path(__file__).resolve().parents[2]
+PROVE = SOURCE / "proof/kernels/prove.py"
+BUILD = Path(os.environ["CARRY_BUILD"])
+
+# Those that take seconds; `make proof` proves all.
+QUICK = ["carry_sum_generic", "carry_sum_copy_generic", "carry_sum_adc", "carry_sum_copy_try_adc"]
+QUICK += ["carry_copy_generic", "carry_copy_try_rep", "carry_copy_avx2", "carry_copy_try_avx512"]
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")
+
+
+def prove(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, PROVE, *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
+
+
+@pytest.mark.parametrize("function", QUICK)
+def test_is_proven(function: str) -> None:
+    done = prove(BUILD, function)
+    assert done.stdout.startswith(f"{function}: proven, "), done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+def test_function_that_is_none() -> None:
+    done = prove(BUILD, "carry_sum_sse")
+    assert done.returncode == 2
+    assert done.stderr == f"prove.py: carry_sum_sse: no kernel of {BUILD}\n"
+
+
+def test_build_that_is_none(tmp_path: Path) -> None:
+    done = prove(tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == f"prove.py: {tmp_path}: no objects of kernels\n"
+
+
+def test_help() -> None:
+    done = prove("--help")
+    assert done.returncode == 0
+    assert "usage: prove.py [--changed] [--record] [-j JOBS] BUILD [FUNCTION...]" in done.stdout
