@@ -299,6 +299,8 @@ class Cut:
         self.old = {name: replace(r) for name, r in self.state.regions.items()}
         left = self.state.regions["data"].size - self.consumed
         low, high = self.atoms.natural(left)
+        if low < 0:
+            raise Unproven("more bytes are passed than there are")
         # A lemma for more sizes than arrive holds for those that do, and serves others, too.
         if high > 1 << 62 or self.state.at in self.engine.function.heads:
             high = (1 << 63) - 1
@@ -441,6 +443,7 @@ class Rounds:
         self.atoms, self.x = engine.atoms, engine.x
         self.body = self.natural_loop()
         self.stays: list[tuple[str, Num]] = []
+        self.compared: list[tuple[Num, Num, int]] = []
 
     def sum_up(self) -> None:
         once = self.round(self.state.copy(), number(0))
@@ -448,14 +451,16 @@ class Rounds:
             return
         counter = self.atoms.new("i", 0, 1 << 57, False)
         middle, sums, moves = self.middle(once, counter)
-        self.stays = []
+        self.stays, self.compared = [], []
         after = self.round(middle.copy(), counter)
         if after is None:
             return
         count = self.count(counter)
         if count is None:
             return
-        self.check_accesses(middle, after, counter, count)
+        self.check_conditions(counter, count)
+        self.check_rest(middle, after, sums, moves)
+        self.check_accesses(after, counter, count)
         self.go_on(after, sums, moves, counter, count)
 
     def round(self, state: State, counter: Num) -> State | None:
@@ -518,6 +523,7 @@ class Rounds:
         f = state.flags
         if f.left.data or f.right.data or not f.known:
             raise Unproven("a branch depends on the data")
+        self.compared.append((f.left, f.right, f.bits))
         d = f.left - f.right
         match condition:
             case "a":
@@ -631,7 +637,42 @@ class Rounds:
         c = -(-rest.c // -step) if rest.c > 0 else -(-rest.c // -step)
         return self.atoms.bound(Num(c, terms, -(1 << 80), 1 << 80, False))
 
-    def check_accesses(self, middle: State, after: State, counter: Num, count: Num) -> None:
+    def check_conditions(self, counter: Num, count: Num) -> None:
+        """In no round a comparison is of numbers beyond its bits."""
+        for left, right, bits in self.compared:
+            for value in (left, right):
+                if not self.within(value, counter, count, bits):
+                    raise Unproven("a loop compares numbers that may have wrapped")
+
+    def within(self, value: Num, counter: Num, count: Num, bits: int) -> bool:
+        """Whether a number has so many bits, from the first round to the last but one."""
+        (i,) = counter.terms
+        high = self.atoms.natural(count)[1]
+        first = self.atoms.new("i", 0, max(high - 1, 0), False)
+        last = count - 1 - self.atoms.new("j", 0, max(high - 1, 0), False)
+        ends = [self.atoms.natural(self.atoms.put_in(value, {i: at})) for at in (first, last)]
+        return max(low for low, _ in ends) >= 0 and min(high for _, high in ends) < 1 << bits
+
+    def check_rest(
+        self,
+        middle: State,
+        after: State,
+        sums: dict[tuple[str, int, int], tuple[Num, Num]],
+        moves: dict[int, list[int]],
+    ) -> None:
+        """What the first round leaves as it was, all others do, too."""
+        changed = {(kind, i) for kind, i, _ in sums} | {("g", i) for i in moves}
+        for kind, one, other in (("g", middle.gpr, after.gpr), ("v", middle.vec, after.vec)):
+            for i, (before, now) in enumerate(zip(one, other, strict=True)):
+                if (kind, i) not in changed and before is not now and not same(before, now):
+                    raise Unproven("a loop changes a register in some rounds only")
+        masks = all(a.same(b) for a, b in zip(middle.masks, after.masks, strict=True))
+        if not masks or middle.stack != after.stack:
+            raise Unproven("a loop changes masks or the stack")
+        if "flags" in self.engine.function.live[self.head]:
+            raise Unproven("a loop begins with flags that it reads")
+
+    def check_accesses(self, after: State, counter: Num, count: Num) -> None:
         """No access leaves its region in any round: the first ones by i = 0, the last by count."""
         (i,) = counter.terms
         high = self.atoms.natural(count)[1]

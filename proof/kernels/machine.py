@@ -382,6 +382,10 @@ class Machine:
         if region.name == "stack":
             self.store_stack(self.state.accesses.pop().offset, bits)
 
+    def red_zone(self) -> int:
+        """The lowest offset on the stack that signals leave alone."""
+        raise NotImplementedError
+
     def load_stack(self, offset: Num, n: int) -> Bits:
         self.state.accesses.pop()
         at = self.constant(offset, 64, "a place on the stack")
@@ -397,6 +401,8 @@ class Machine:
 
     def store_stack(self, offset: Num, bits: Bits) -> None:
         at = self.constant(offset, 64, "a place on the stack")
+        if at < self.red_zone():
+            raise Unproven("stores below the red zone of the stack")
         end = at + sum(n for n, _ in bits)
         old = {k: v for k, v in self.state.stack.items() if k + v[0] <= at or k >= end}
         for width, value in bits:

@@ -154,6 +154,10 @@ class X86(Machine):
 
     carry_is_read = True  # whether flags are, behind the present instruction
 
+    def red_zone(self) -> int:
+        top = self.number(self.state.gpr[RSP]) - self.state.regions["stack"].base
+        return self.constant(top, 64, "the stack pointer") - 128
+
     # --- Reading and writing ---
 
     def address(self, m: Memory) -> Num:
