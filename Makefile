@@ -82,6 +82,11 @@ demo: packages-build
 test: $(if $(filter list,$(STEPS)),,packages-test)
 	@$(PYTHON) scripts/run_tests.py $(if $(QUICK),--quick) $(STEPS)
 
+# All proofs, also those that take too long for each test run; their results are kept.
+.PHONY: proof
+proof: all packages-test
+	@$(PYTHON) proof/kernels/prove.py --record -j $(words $(shell nproc --all | xargs seq)) $(BUILD)
+
 .PHONY: test-ring0
 test-ring0: packages-test
 	@$(PYTHON) scripts/run_tests.py ring0
@@ -153,6 +158,7 @@ help:
 	@echo "make demo      installs what is missing, builds, checks the captures in examples/"
 	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some of them,"
 	@echo "               QUICK=1 those to run after every change; STEPS=list lists them)"
+	@echo "make proof     installs what is missing, proves all kernels anew, and records them"
 	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels"
 	@echo "make instructions counts the instructions of calls, and compares them with the record"
 	@echo "make bench     installs what is missing, measures the library and its peers, fifteen"
