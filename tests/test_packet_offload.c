@@ -15,6 +15,8 @@
 
 #define PAYLOAD 30
 
+enum { PIM = 103, SCTP = 132 };
+
 /* Two numbers about the sums of TCP in IPv4: where they stand, or what they should hold. */
 struct fields {
     uint32_t ip, tcp;
@@ -154,6 +156,12 @@ static void test_without_a_partial_sum(void) {
     expect(frame, "ip bad", "before what cannot be looked into");
 
     frame = start(ETHERNET4);
+    ip = put_ip(frame, SCTP, 28);
+    put(frame, "1389 c001 12345678 00000001 00 03 0010 00000001 0000 0000 00000000");
+    set16(frame, ip + 10, 0);
+    expect(frame, "ip bad, sctp bad", "beside SCTP that is bad");
+
+    frame = start(ETHERNET4);
     ip = put(frame, "45 00 0014 0000 0000 40 fd 0000" SRC4 DST4);
     seal_ip(frame, ip);
     set16(frame, ip + 4, get16(frame, ip + 10));
@@ -242,6 +250,16 @@ static void test_cuts(void) {
     expect_cut(frame, udp + 8, CARRY_VERDICT_UNVERIFIABLE, "on the port of a tunnel");
 
     frame = start(ETHERNET4);
+    ip = put_ip(frame, 41, 40 + 8 + 20 + 20 + PAYLOAD);
+    put_ipv6(frame, PIM, 8 + 20 + 20 + PAYLOAD);
+    put(frame, "21 00 0000 00000000");
+    put_ip(frame, TCP, 20 + PAYLOAD);
+    put_tcp(frame, &flow4, PAYLOAD);
+    set16(frame, ip + 10, 0);
+    expect_cut(frame, frame->size - 1, CARRY_VERDICT_UNVERIFIABLE,
+               "PIM, of which only the whole tells whether it is partial");
+
+    frame = start(ETHERNET4);
     ip = put_ip(frame, ICMP, 8 + 128 + 12);
     put(frame, "03 03 0000 00 20 0000");
     uint32_t quote = put_empty(frame, left()).ip - 10;
@@ -250,6 +268,15 @@ static void test_cuts(void) {
     set16(frame, ip + 10, 0);
     expect_cut(frame, quote + 40, CARRY_VERDICT_BAD, "in what an ICMP error quotes");
     expect_cut(frame, quote + 128 + 2, CARRY_VERDICT_BAD, "in the extension behind that");
+
+    frame = start(ETHERNET4);
+    ip = put_ip(frame, 41, 40 + 8 + 40 + 8 + 4);
+    put_ipv6(frame, ICMPV6, 8 + 40 + 8);
+    put(frame, "01 00 0000 00000000");
+    put_ipv6(frame, ESP, 8);
+    put_many(frame, 8 + 4, 0x11, 13);
+    set16(frame, ip + 10, 0);
+    expect_cut(frame, frame->size - 1, CARRY_VERDICT_BAD, "behind an ICMPv6 error");
 }
 
 /* --- Finding and repairing --- */

@@ -149,6 +149,32 @@ static void test_sctp_is_crc32c(void) {
     expect(frame, "ip good, sctp bad", "SCTP 1: all four bytes are the field");
 }
 
+/* A router may have changed what it quotes. */
+static void test_quoted_sctp(void) {
+    struct frame *frame = start_ip(false, ICMP, 8 + 20 + 28);
+    uint32_t icmp = put(frame, "03 03 0000 00000000");
+    put_ip(frame, SCTP, 28);
+    uint32_t sctp =
+        put(frame, "1389 c001 12345678 00000000 00 03 0010 00000001 0000 0000 00000000");
+    seal_crc32c(frame, sctp + 8, sctp, 28);
+    seal(frame, icmp + 2, icmp, 8 + 20 + 28, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, sctp good", "a quoted packet of SCTP");
+    frame->bytes[sctp + 8] ^= 1;
+    seal(frame, icmp + 2, icmp, 8 + 20 + 28, oracle_start(0));
+    expect(frame, "ip good, icmp good, ip good, sctp unverifiable/quoted",
+           "one that does not verify says nothing");
+}
+
+static void test_sctp_without_room(void) {
+    struct frame *frame = start_sctp(false, 21);
+    const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
+    struct carry_packet_sum sums[2];
+    memset(sums, 0x5a, sizeof sums);
+    tap_ok(carry_packet_check(&view, NULL, sums, 1) == 1 && sums[0].protocol == CARRY_PROTOCOL_IP &&
+               sums[1].protocol == 0x5a,
+           "without room for it SCTP is left out");
+}
+
 static void test_sctp_is_filled_in(void) {
     struct frame *frame = start_sctp(false, 21);
     uint32_t sctp = frame->size - 49;
@@ -473,6 +499,11 @@ static void test_pim_register_covers_8_bytes(void) {
     expect(frame, "ip good, pim good, ip bad", "its damage");
     set16(frame, shown + 10, 0);
     expect(frame, "ip good, pim good", "without a sum");
+    frame = start_ip(false, PIM, 8 + 40);
+    pim = put(frame, "21 00 0000 40000000"), put_ip(frame, PIM, 20);
+    put_many(frame, 20, 0x31, 7);
+    seal(frame, pim + 2, pim, 8, oracle_start(0));
+    expect(frame, "ip good, pim good", "a header of a packet with content is not for show");
     frame = start_register(false, "00000000", 0);
     frame->wire = frame->size;
     frame->size = 14 + 20 + 12;
@@ -595,6 +626,8 @@ static void test_noise(void) {
 
 int main(void) {
     test_sctp_is_crc32c();
+    test_quoted_sctp();
+    test_sctp_without_room();
     test_sctp_is_filled_in();
     test_sctp_with_adler32();
     test_adler32_is_spared();

@@ -326,6 +326,7 @@ static void test_geneve(void) {
         close_udp(frame);
         expect(frame, NOT_THROUGH, "no Geneve: IP does not fill it");
     }
+    expect(tunnel6(6081, "0001 86dd 00002a00"), THROUGH6, "Geneve with a reserved bit, and IPv6");
     expect(tunnel(6081, "0001 8847 00002a00 00001140"), NOT_THROUGH, "no Geneve: neither holds IP");
 }
 

@@ -53,17 +53,15 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
     return carry_offload_is_partial(sum, stored);
 }
 
-/* Is nothing listed behind it? UDP with a packet in it is not where the walk ends. */
-static bool is_leaf(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
-    return has_one_form(sum) && has_field(walk, sum);
-}
-
-/* Could sums be listed behind the last one, had the capture kept more? */
+/*
+ * Could sums be listed behind the last one, had the capture kept more? It cannot be partial. Behind
+ * TCP or UDP there are none: UDP with a packet in it is not where the walk ends.
+ */
 static bool may_go_on(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
     if (walk->quoted)
         return false;
-    return walk->offset != last->cover_offset || (is_cut(walk, last) && !is_leaf(walk, last));
+    return walk->offset != last->cover_offset || (is_cut(walk, last) && !has_one_form(last));
 }
 
 /*
