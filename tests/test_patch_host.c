@@ -620,6 +620,28 @@ static void test_refusals(void) {
     }
 }
 
+/* Pairs need no trap where both bytes can be written at once. */
+static void test_without_traps(void) {
+    start_registered(100);
+    set_mode(&modes[2]);
+    sim.holds_no_traps = true;
+    choose_all();
+    commit_both(true, CARRY_ERROR_PERMISSION);
+    require(sim.opens == 1 && !sim.writes, "something is written");
+    sim.holds_no_traps = false;
+    commit_both(false, 0);
+    report("nobody would wait at a trap: none is written");
+}
+
+static void test_select(void) {
+    start_registered(20);
+    require(carry_patch_select(NULL, NULL) == CARRY_OK, "the default is refused");
+    require(carry_patch_select("remap", NULL) == CARRY_ERROR_UNSUPPORTED &&
+                carry_patch_select(NULL, "trap") == CARRY_ERROR_UNSUPPORTED,
+            "what it has not is accepted");
+    report("a host with one way to write has no choice");
+}
+
 static void test_allocation(void) {
     start(300);
     sim.allocations = 0;
@@ -663,6 +685,28 @@ static void test_foreign_bytes(void) {
     report("a site with a foreign byte: nothing is written");
 }
 
+/* Those of an object that is there, or comes later, and those of a key that another one follows. */
+static void test_foreign_bytes_elsewhere(void) {
+    start_registered(100);
+    size_t one = 0;
+    while (!is_operation(key_of(one)))
+        one++;
+    uint8_t *byte = sim.writable + offset_of_site(one);
+    *byte ^= 0x80;
+    model.text[byte - sim.writable] ^= 0x80;
+    require(carry_patch_apply(0) == CARRY_ERROR_BYTES, "apply finds none");
+    compare_with_model();
+    require(carry_patch_import(&data->keys[key_of(one)], &data->keys[KEYS - 1]) ==
+                CARRY_ERROR_BYTES,
+            "an import finds none");
+    carry_patch_unimport(&data->keys[key_of(one)]);
+    carry_patch_unregister(data->records);
+    require(carry_patch_register(data->records, data->records + records) == CARRY_ERROR_BYTES,
+            "an object that is loaded has none");
+    require(!sim.opens, "text is opened for nothing");
+    report("a foreign byte in an object, whatever asks");
+}
+
 static void test_is_site(void) {
     start_registered(500);
     bool right = true;
@@ -673,6 +717,7 @@ static void test_is_site(void) {
         right = right && carry_patch_is_site((uintptr_t)sim.text + offset) == is_site;
     }
     require(right, "a site is not found, or one that is none");
+    require(!carry_patch_is_site(UINTPTR_MAX), "the last address is a site");
     report("sites are found by address");
 }
 
@@ -688,6 +733,27 @@ static void test_is_inside(void) {
     }
     require(right, "an address is taken for one inside of a site, or is not");
     report("addresses inside of sites are found");
+}
+
+static void test_objects(void) {
+    start(200);
+    const struct carry_site *middle = data->records + records / 2, *end = data->records + records;
+    require(!carry_patch_register(data->records, middle), "registering fails");
+    require(!carry_patch_register(middle, end), "registering another fails");
+    for (size_t i = 0; i < sites; i++)
+        require(carry_patch_is_site(carry_site_address(&data->records[i])), "a site is not found");
+    carry_patch_unregister(middle);
+    carry_patch_unregister(middle); /* again, when it has gone */
+    carry_patch_unregister(NULL);   /* none came without records */
+    for (size_t i = 0; i < sites; i++) {
+        bool is_there = &data->records[i] < middle;
+        require(carry_patch_is_site(carry_site_address(&data->records[i])) == is_there,
+                "a site is of the wrong object");
+    }
+    struct carry_patch_counts stats;
+    carry_patch_stats(&stats);
+    require(stats.objects == 1 && !stats.unrecorded, "the objects are not counted");
+    report("sites of several objects");
 }
 
 /* Everyone stands still for as long as text is written, both ways, and for no other change. */
@@ -736,6 +802,65 @@ static void test_duplicates(const struct mode *mode) {
     choose_all();
     commit_both(false, CARRY_OK);
     report(mode->name);
+}
+
+static bool is_lone_call(size_t i) {
+    const uintptr_t end = carry_site_address(&data->records[i]) + CALL;
+    bool lone = data->records[i].kind == CARRY_SITE_CALL;
+    for (size_t j = 0; j < sites && lone; j++)
+        lone = carry_site_address(&data->records[j]) != end;
+    return lone;
+}
+
+/* An alternative where a call is, from `offset` on; its replacement begins as the call does. */
+static void make_overlap(size_t call, size_t offset, size_t length, uint8_t change) {
+    const uintptr_t at = carry_site_address(&data->records[call]) + offset;
+    uint8_t *aux = data->stubs[records], state[64];
+    state_of(call, function_at(NEARER), true, state);
+    aux[0] = aux[1] = (uint8_t)length;
+    memcpy(aux + 2, (const void *)at, length);
+    memcpy(aux + 2 + length, state, length);
+    aux[2 + length] ^= change;
+    make_record(records++, CARRY_SITE_ALTERNATIVE, at, carry_site_key(&data->records[call]), aux,
+                length, CARRY_SITE_SINGLE);
+}
+
+/* Sites that overlap, and are not one: what is right for one is not for the other. */
+static void test_overlaps(void) {
+    static const struct {
+        size_t offset, length;
+        uint8_t change;
+        const char *name;
+    } others[] = {
+        {1, CALL, 0, "a site that begins inside of another"},
+        {0, CALL - 1, 0, "a shorter site at the same address"},
+        {0, CALL, 1, "a site at the same address that becomes something else"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        start(100);
+        size_t call = 0;
+        while (!is_lone_call(call))
+            call++;
+        make_overlap(call, others[i].offset, others[i].length, others[i].change);
+        require(!carry_patch_register(data->records, data->records + records), "registering fails");
+        memset(changed, 0, sizeof changed);
+        changed[key_of(call)] = true;
+        wanted[key_of(call)] = function_at(NEARER);
+        require(commit_chosen() == CARRY_ERROR_BYTES, "it is accepted");
+        compare_with_model();
+        require(!sim.opens, "text is opened for nothing");
+        report(others[i].name);
+    }
+}
+
+/* Calls have room for six bytes. */
+static void test_long_body(void) {
+    start(60);
+    make_body(records++, NEARER, "\x48\x8d\x87\x00\x01\x00\x00", 7, 0);
+    require(!carry_patch_register(data->records, data->records + records), "registering fails");
+    choose_all();
+    commit_both(false, 0);
+    report("a body that is too long for a call is called");
 }
 
 /* A function's body may be told where its first instruction is a site. */
@@ -816,9 +941,15 @@ static void test_imports(void) {
     carry_patch_set(&patch, &data->keys[2], function_at(INLINE));
     require(carry_patch_commit(&patch) == model_commit(changed, wanted, false, 0), "commit fails");
     compare_with_model();
-    carry_patch_unimport(&data->keys[2]);
     carry_patch_unimport(&data->keys[1]);
+    require(data->keys[0].imports == &data->keys[2], "another import went");
+    carry_patch_unimport(&data->keys[1]); /* again, when it has gone */
+    require(data->keys[0].imports == &data->keys[2], "another import went later");
+    carry_patch_unimport(&data->keys[2]);
     require(!data->keys[0].imports, "an import is left behind");
+    carry_patch_unimport(&data->keys[0]); /* which follows none */
+    require(!carry_patch_import(&data->keys[0], &data->keys[0]) && !data->keys[0].original,
+            "a key follows itself");
     report("imports follow, those of imports too");
 }
 
@@ -897,11 +1028,17 @@ int main(void) {
     test_lost_page(&modes[2]);
     test_lost_page(&modes[3]);
     test_refusals();
+    test_without_traps();
+    test_select();
     test_foreign_bytes();
+    test_foreign_bytes_elsewhere();
     test_is_site();
     test_is_inside();
+    test_objects();
     test_stop();
     with_all_modes("two records of one site", test_duplicates);
+    test_overlaps();
+    test_long_body();
     test_body_at_site();
     test_resolve();
     test_resolve_at_load();

@@ -233,6 +233,7 @@ static uint64_t add9(uint64_t number) {
 
 static void test_unknown(void) {
     static const uint8_t body[] = {4, 0x48, 0x8d, 0x47, 0x63}; /* lea 99(%rdi), %rax */
+    static const uint8_t empty[2];
     static struct carry_site made[] = {
         {.kind = 99, .length = 6, .version = CARRY_SITE_VERSION},
         {.kind = 0, .length = 6, .version = CARRY_SITE_VERSION},
@@ -240,7 +241,9 @@ static void test_unknown(void) {
         {.kind = CARRY_SITE_CALL, .length = 5, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_JUMP, .length = 7, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_BRANCH, .length = 2, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ALTERNATIVE, .length = 0, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_ALTERNATIVE, .length = 3, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ALTERNATIVE, .length = 4, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_ENTRY, .length = 6, .version = CARRY_SITE_VERSION},
         {.kind = CARRY_SITE_BODY, .version = CARRY_SITE_VERSION + 1},
     };
@@ -249,7 +252,7 @@ static void test_unknown(void) {
         bool is_body = made[i].kind == CARRY_SITE_BODY;
         made[i].site = offset_to((const void *)(uintptr_t)add9, &made[i].site);
         made[i].key = offset_to(is_body ? (const void *)(uintptr_t)add9 : &other_key, &made[i].key);
-        made[i].aux = offset_to(body, &made[i].aux);
+        made[i].aux = offset_to(is_body || made[i].length ? body : empty, &made[i].aux);
     }
     struct carry_patch_counts before = stats();
     tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
@@ -277,7 +280,8 @@ static void test_unknown(void) {
 CARRY_KEY(several);
 CARRY_KEY_DEFINE(several, false);
 
-__asm__(".text\nalt_seven: movl $7, %eax\nret\n");
+__asm__(".text\nalt_seven: movl $7, %eax\nret\n"
+        "alt_nine: movl $9, %eax\njmp alt_back\n");
 
 #define ALTERNATIVE(name, text)                                                                    \
     __attribute__((noinline)) static int name(void) {                                              \
@@ -301,6 +305,7 @@ ALTERNATIVE(by_key, CARRY_ALT_KEY("movl $1, %%eax\n\tincl %%eax", several,
                                   "movl $10, %%eax\n\tincl %%eax\n\tincl %%eax"))
 ALTERNATIVE(to_call, CARRY_ALT_KEY("movl $1, %%eax", several, "call alt_seven\n\tincl %%eax"))
 ALTERNATIVE(from_call, CARRY_ALT_KEY("call alt_seven\n\tincl %%eax", several, "movl $1, %%eax"))
+ALTERNATIVE(to_jump, CARRY_ALT_KEY("movl $1, %%eax", several, "jmp alt_nine") "alt_back:\n\t")
 ALTERNATIVE(longest, CARRY_ALT_KEY("movl $1, %%eax", several,
                                    "movl $2, %%eax\n\t.skip 57, 0x90\n\tincl %%eax"))
 ALTERNATIVE(too_long, CARRY_ALT_KEY("movl $1, %%eax", several,
@@ -308,7 +313,7 @@ ALTERNATIVE(too_long, CARRY_ALT_KEY("movl $1, %%eax", several,
 
 static bool alternatives_are(bool on) {
     return by_key() == (on ? 12 : 2) && to_call() == (on ? 8 : 1) && from_call() == (on ? 1 : 8) &&
-           longest() == (on ? 3 : 1) && too_long() == 1;
+           to_jump() == (on ? 9 : 1) && longest() == (on ? 3 : 1) && too_long() == 1;
 }
 
 static void *nap(void *unused) {
@@ -337,7 +342,7 @@ static void test_quiescence(void) {
     pthread_join(thread, NULL);
     tap_ok(placed_commit(&carry_key_several, 1) == 0 && alternatives_are(false),
            "with threads, alternatives of several instructions wait");
-    tap_ok(stats().unpatched[CARRY_PATCH_QUIESCENCE] == 4, "and are counted");
+    tap_ok(stats().unpatched[CARRY_PATCH_QUIESCENCE] == 5, "and are counted");
     tap_ok(carry_patch_apply(CARRY_PATCH_QUIET) == 0 && alternatives_are(true),
            "until the program says that it is quiet");
     tap_ok(!stats().unpatched[CARRY_PATCH_QUIESCENCE], "and are no longer counted");

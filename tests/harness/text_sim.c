@@ -300,7 +300,7 @@ static int open_session(const struct carry_text_run *wanted, size_t count, bool 
     judge_runs();
     *session = (struct carry_text_session){
         .writes_pairs = sim.writes_pairs && !is_unseen,
-        .holds_traps = !is_unseen,
+        .holds_traps = !is_unseen && !sim.holds_no_traps,
         .at_once = is_unseen,
     };
     return CARRY_OK;

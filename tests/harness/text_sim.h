@@ -25,6 +25,7 @@ struct sim {
     bool alone;
     bool writes_pairs;
     bool at_once;         /* what live sessions write is seen when they end */
+    bool holds_no_traps;  /* nobody waits at traps */
     bool exchange_fails;  /* the next one of these shows the first of its runs alone */
     int refusal;          /* what open() returns */
     size_t fail_at;       /* the number of the write that fails, from 1; 0: none */

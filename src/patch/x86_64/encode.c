@@ -252,8 +252,7 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
 }
 
 bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes) {
-    return site->kind == CARRY_SITE_CALL &&
-           !(bytes[0] == CS_PREFIX && (bytes[1] == CALL_REL32 || bytes[1] == JUMP_REL32));
+    return site->kind == CARRY_SITE_CALL && !(bytes[0] == CS_PREFIX && bytes[1] == CALL_REL32);
 }
 
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
