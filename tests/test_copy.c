@@ -97,9 +97,21 @@ static bool first_question(void) {
     return choice_is_best(&choice) && works();
 }
 
+static bool first_move(void) {
+    return copies(carry_copy_move) && first_call();
+}
+
+/* Where sites can be patched, that chooses too. */
+static bool first_patched(void) {
+    carry_patch_apply(0);
+    return first_move();
+}
+
 static void test_first_use(void) {
     tap_ok(child_says(NULL, first_call) && child_says("all", first_call), "the first call chooses");
     tap_ok(child_says(NULL, first_question), "so does the first question");
+    tap_ok(child_says(NULL, first_move) && child_says("all", first_move), "so does the first move");
+    tap_ok(child_says(NULL, first_patched), "so do patched sites");
     tap_ok(child_says("prefer512", first_call), "512 bits only where they are preferred");
 }
 

@@ -4,6 +4,7 @@
 
 #include <carry/cpu.h>
 #include <carry/crc.h>
+#include <carry/patch.h>
 
 #include "harness/call.h"
 #include "harness/check_choice.h"
@@ -73,6 +74,12 @@ static bool first_call(void) {
     return works() && choice_is_best(&choice);
 }
 
+/* Where sites can be patched, that chooses too. */
+static bool first_patched(void) {
+    carry_patch_apply(0);
+    return first_call();
+}
+
 static void test_choice(void) {
     choice_check_all(&choice);
     tap_ok(carry_sum_select("generic") == CARRY_OK && choice_is_best(&choice) &&
@@ -86,6 +93,7 @@ int main(void) {
     if (call_limits())
         tap_note("%s", call_limits());
     tap_ok(child_says(NULL, first_call) && child_says("all", first_call), "the first call chooses");
+    tap_ok(child_says(NULL, first_patched), "so do patched sites");
     test_choice();
     test_kernels();
     return tap_done();

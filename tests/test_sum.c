@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <carry/cpu.h>
+#include <carry/patch.h>
 #include <carry/sum.h>
 
 #include "harness/call.h"
@@ -308,6 +309,12 @@ static bool first_burst(void) {
     return is_example(sum);
 }
 
+/* Where sites can be patched, that chooses too. */
+static bool first_patched(void) {
+    carry_patch_apply(0);
+    return first_copy() && first_call();
+}
+
 /* Nothing was selected yet: whichever function comes first makes the choice. */
 static void test_first_use(void) {
     static const char *const masks[] = {NULL, "all"};
@@ -315,6 +322,7 @@ static void test_first_use(void) {
         const char *mask = masks[i] ? masks[i] : "none";
         tap_ok(child_says(masks[i], first_call), "first use, mask %s: carry_sum_call", mask);
         tap_ok(child_says(masks[i], first_copy), "first use, mask %s: carry_sum_copy", mask);
+        tap_ok(child_says(masks[i], first_patched), "first use, mask %s: carry_patch_apply", mask);
         tap_ok(child_says(masks[i], first_iov), "first use, mask %s: carry_sum_iov", mask);
         tap_ok(child_says(masks[i], first_burst), "first use, mask %s: carry_sum_burst", mask);
     }
