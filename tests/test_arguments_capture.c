@@ -69,6 +69,8 @@ static void test_repairs(void) {
     carry_capture_fix(capture, NULL, NULL, &repairs);
     tap_ok(!carry_capture_repaired(repairs, NO_ENUMERATOR, 0) &&
                !carry_capture_left(repairs, 0, NO_ENUMERATOR) &&
+               !carry_capture_left_group(repairs, NO_ENUMERATOR, 0, 0)->count &&
+               !carry_capture_left_group(repairs, 0, NO_ENUMERATOR, 0)->count &&
                !carry_capture_left_group(repairs, 0, 0, NO_ENUMERATOR)->count &&
                !carry_capture_left_group(repairs, 0, 0, CARRY_CAPTURE_LEFT_DATAGRAM - 1)->count,
            "repairs of what is none");

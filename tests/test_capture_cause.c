@@ -85,6 +85,88 @@ static void test_words(void) {
            "what is no cause has none");
 }
 
+/* --- Sentences for one sum --- */
+
+/* Four of them verify, and eight were captured. */
+static const uint8_t bytes9[9] = {0x21, 0x34, 0xde, 0xcb, 0x31, [8] = 0x21};
+
+static bool says(const char *sentence, const char *words) {
+    return words ? sentence && strstr(sentence, words) : !sentence;
+}
+
+static void test_verdicts(void) {
+    static const struct {
+        struct carry_packet_sum sum;
+        const char *words;
+    } sums[] = {
+        {{.verdict = CARRY_VERDICT_GOOD}, "it matches"},
+        {{.verdict = CARRY_VERDICT_PARTIAL, .protocol = CARRY_PROTOCOL_TCP, .stored = 1},
+         "pseudo-header alone"},
+        {{.verdict = CARRY_VERDICT_PARTIAL, .protocol = CARRY_PROTOCOL_TCP}, "becomes right"},
+        {{.verdict = CARRY_VERDICT_ABSENT}, "chose to send none"},
+        {{.verdict = CARRY_VERDICT_ABSENT, .stored = 1}, "marks it as unused"},
+        {{.verdict = CARRY_VERDICT_ILLEGAL}, "demands one"},
+        {{.verdict = CARRY_VERDICT_UNVERIFIABLE, .cause = CARRY_CAUSE_HEADER}, "it holds 0"},
+    };
+    const struct carry_frame frame = {bytes9, 4, 4, 1, 0};
+    bool all = true;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        all &= says(carry_capture_why(&frame, &sums[i].sum), sums[i].words);
+    tap_ok(all, "each verdict has a sentence");
+}
+
+/* Is it said that a sum, whose length is wrong, verifies over what is there? */
+static bool verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset, uint8_t gap_size) {
+    const struct carry_frame frame = {bytes9, 4, wire, 1, 0};
+    const struct carry_packet_sum sum = {.verdict = CARRY_VERDICT_UNVERIFIABLE,
+                                         .reason = CARRY_REASON_LENGTH,
+                                         .field_size = field_size,
+                                         .field_offset = field_offset,
+                                         .gap_size = gap_size,
+                                         .cover_size = 8};
+    return says(carry_capture_why(&frame, &sum), "verify by themselves");
+}
+
+static void test_lengths(void) {
+    tap_ok(verifies(4, 2, 2, 0), "bytes that verify though a length is wrong");
+    tap_ok(!verifies(8, 2, 2, 0) && !verifies(4, 4, 2, 0) && !verifies(4, 2, 3, 0) &&
+               !verifies(4, 2, 2, 2),
+           "not where some were cut off, nor by another kind of sum");
+}
+
+static void test_rules(void) {
+    enum { PIM = CARRY_PROTOCOL_PIM, VRRP = CARRY_PROTOCOL_VRRP, UDP = CARRY_PROTOCOL_UDP };
+    static const struct {
+        struct carry_packet_sum sum;
+        const char *words;
+    } rules[] = {
+        {{.protocol = UDP, .version = 4, .verdict = CARRY_VERDICT_ABSENT}, NULL},
+        {{.protocol = UDP, .version = 6, .verdict = CARRY_VERDICT_ABSENT}, "may omit"},
+        {{.protocol = UDP, .version = 6, .verdict = CARRY_VERDICT_ILLEGAL}, "only tunnels"},
+        {{.protocol = UDP, .version = 6, .verdict = CARRY_VERDICT_BAD}, NULL},
+        {{.protocol = PIM, .cover_size = 8}, "not the packet in it"},
+        {{.protocol = PIM, .cover_size = 20}, "may also cover"},
+        {{.protocol = PIM, .cover_offset = 1, .cover_size = 8}, NULL},
+        {{.protocol = PIM, .cover_offset = 8, .cover_size = 8}, NULL},
+        {{.protocol = VRRP, .version = 4, .cover_offset = 4, .pseudo = 1}, "RFC 5798"},
+        {{.protocol = VRRP, .version = 4, .cover_offset = 4}, "may omit"},
+        {{.protocol = VRRP, .version = 6, .cover_offset = 4}, NULL},
+        {{.protocol = VRRP, .version = 4}, NULL},
+        {{.protocol = CARRY_PROTOCOL_SCTP, .verdict = CARRY_VERDICT_ABSENT}, "RFC 9653"},
+        {{.protocol = CARRY_PROTOCOL_SCTP, .verdict = CARRY_VERDICT_BAD}, NULL},
+        {{.protocol = CARRY_PROTOCOL_OSPF, .verdict = CARRY_VERDICT_ABSENT}, "RFC 7166"},
+        {{.protocol = CARRY_PROTOCOL_GRE, .verdict = CARRY_VERDICT_ABSENT}, NULL},
+    };
+    const struct carry_frame frame = {bytes9, 8, 8, 1, 0};
+    bool all = true;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!says(carry_capture_rule(&frame, &rules[i].sum), rules[i].words)) {
+            tap_note("rule %zu", i);
+            all = false;
+        }
+    tap_ok(all, "the rules of protocols");
+}
+
 int main(void) {
     struct bytes bytes = make_capture(CARRY_CAPTURE_FORMAT_PCAP);
     struct carry_capture *capture;
@@ -94,6 +176,9 @@ int main(void) {
     struct judged partial = judge(capture, 3);
     test_partial(&partial);
     test_words();
+    test_verdicts();
+    test_lengths();
+    test_rules();
     carry_capture_close(capture);
     bytes_free(&bytes);
     return tap_done();

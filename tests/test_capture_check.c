@@ -100,6 +100,11 @@ static void test_counts(const struct bytes *bytes) {
                !carry_capture_is_complete(summary, 0),
            "the outcome");
     carry_capture_summary_free(summary);
+    summary = carry_capture_summary_create();
+    tap_ok(carry_capture_outcome(summary, 0) == CARRY_CAPTURE_UNCHECKED &&
+               !carry_capture_is_complete(summary, 0),
+           "where there is nothing, nothing was checked");
+    carry_capture_summary_free(summary);
 }
 
 static void test_senders(const struct bytes *bytes) {
@@ -253,7 +258,8 @@ static bool adds_up(const struct carry_capture_summary *summary) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_UNVERIFIABLE; verdict++)
         ok &= sums[verdict] == carry_capture_total(summary, 1u << verdict);
     return ok && count && count <= CARRY_CAPTURE_SPANS_MAX && !sums[CARRY_VERDICT_UNVERIFIABLE] &&
-           !carry_capture_span_count(summary, count, CARRY_VERDICT_GOOD);
+           !carry_capture_span_count(summary, count, CARRY_VERDICT_GOOD) &&
+           !carry_capture_span_count(summary, 0, CARRY_VERDICT_COUNT);
 }
 
 static void test_timeline(const struct bytes *bytes, const struct bytes *long_one) {
