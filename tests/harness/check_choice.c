@@ -63,6 +63,24 @@ static bool has_code(const struct choice *choice) {
     return i && i % count == 0;
 }
 
+/* What a kernel needs: each feature once, and then no more. */
+static bool lists_needs(const struct choice *choice, size_t index) {
+    const char *before = "", *need;
+    size_t count = 0;
+    for (; (need = choice->need(index, count)) && count < NO_ROW; before = need, count++)
+        if (!strcmp(need, before))
+            return false;
+    return count < NO_ROW && !choice->need(index, count + 1);
+}
+
+static bool lists_all_needs(const struct choice *choice) {
+    bool ok = true;
+    struct choice_row row;
+    for (size_t i = 0; choice->row(i, &row); i++)
+        ok = ok && lists_needs(choice, i) && (!row.missing || choice->need(i, 0));
+    return ok;
+}
+
 void choice_check_all(const struct choice *choice) {
     struct choice_row row;
     tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
@@ -76,6 +94,7 @@ void choice_check_all(const struct choice *choice) {
     carry_cpu_set_mask("all");
     tap_ok(refuses_what_lacks_features(choice) && is(choice, "generic"),
            "kernels without their features are refused");
+    tap_ok(lists_all_needs(choice), "kernels name what they need");
     tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
            "the best of what is left is chosen: %s", choice_best(choice));
     const char *left = choice_best(choice);
