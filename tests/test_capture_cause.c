@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cause.h"
+#include "direction.h"
 #include "harness/captures.h"
 #include "harness/tap.h"
 
@@ -83,6 +84,33 @@ static void test_words(void) {
                !carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_COUNT) &&
                !carry_capture_describe_cause(UINT32_MAX),
            "what is no cause has none");
+}
+
+/* --- Which way a packet went --- */
+
+/* By the first `captured` bytes of a header; those behind say something, too. */
+static enum direction direction(uint32_t linktype, const void *header, uint32_t captured) {
+    const struct carry_capture_packet packet = {
+        .data = header, .captured = captured, .linktype = linktype};
+    return carry_direction_of(&packet);
+}
+
+static void test_directions(void) {
+    enum { COOKED = 113, COOKED2 = 276, ETHERNET = 1 };
+    tap_ok(direction(COOKED, "\0\4\0\1", 4) == DIRECTION_SENT &&
+               direction(COOKED, "\0\4\0\1", 2) == DIRECTION_SENT &&
+               direction(COOKED, "\0\0\0\1", 2) == DIRECTION_RECEIVED &&
+               direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 11) == DIRECTION_SENT,
+           "cooked captures say which way a packet went");
+    tap_ok(direction(COOKED, "\0\4\0\1", 1) == DIRECTION_UNKNOWN &&
+               direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 10) == DIRECTION_UNKNOWN &&
+               direction(COOKED, "\0\11\0\1", 4) == DIRECTION_UNKNOWN &&
+               direction(ETHERNET, "\0\4\0\1", 4) == DIRECTION_UNKNOWN,
+           "but not where that was cut off, nor by other values and links");
+    tap_ok(direction(COOKED, "\0\0\3\4", 4) == DIRECTION_LOCAL &&
+               direction(COOKED, "\0\0\3\4", 3) == DIRECTION_RECEIVED &&
+               direction(COOKED2, "\0\0\0\0\0\0\0\0\3\4\0", 11) == DIRECTION_LOCAL,
+           "on a loopback it stayed here");
 }
 
 /* --- Sentences for one sum --- */
@@ -176,6 +204,7 @@ int main(void) {
     struct judged partial = judge(capture, 3);
     test_partial(&partial);
     test_words();
+    test_directions();
     test_verdicts();
     test_lengths();
     test_rules();
