@@ -309,6 +309,33 @@ static void test_formats(void) {
 }
 
 /* What begins so is compressed, and is cut, unless this build lacks what unpacks it. */
+/* Of sizes that they never have: what stands behind them is none of theirs. */
+static void test_short_options(void) {
+    static const char file[] = "\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" /* a section */
+                               "\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0"
+                               "\1\0\0\0\x20\0\0\0\1\0\0\0\0\0\0\0" /* an interface */
+                               "\x0e\0\4\0\7\0\0\0\0\0\0\0\x20\0\0\0"
+                               "\6\0\0\0\x30\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0" /* a packet */
+                               "\4\0\0\0\4\0\0\0data\2\0\2\0\xff\xff\0\0\0\0\0\0\x30\0\0";
+    const struct carry_capture_packet *packet = NULL;
+    struct carry_capture *capture;
+    carry_capture_open_memory(file, sizeof file, &capture, NULL);
+    tap_ok(carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET &&
+               packet->time_ns == 5000 && !packet->flags,
+           "options of pcapng that are too short are left");
+    carry_capture_close(capture);
+}
+
+/* It would never end. */
+static void test_empty_padding(void) {
+    static const uint8_t record[64] = {[8] = 48};
+    struct carry_capture *capture;
+    tap_ok(carry_capture_open_memory(record, sizeof record, &capture, NULL) == CARRY_OK &&
+               carry_capture_format(capture) == CARRY_CAPTURE_FORMAT_UNKNOWN,
+           "padding of ERF that has no size");
+    carry_capture_close(capture);
+}
+
 static void test_compressions(void) {
     static const struct {
         const char *bytes, *name, *package;
@@ -402,6 +429,8 @@ int main(void) {
     test_stopped_file();
     test_unopened();
     test_formats();
+    test_short_options();
+    test_empty_padding();
     test_compressions();
     test_allocations(&pcapng);
     bytes_free(&pcapng);
