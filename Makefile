@@ -91,6 +91,11 @@ proof: all packages-test
 test-ring0: packages-test
 	@$(PYTHON) scripts/run_tests.py ring0
 
+.PHONY: coverage
+coverage: packages-test
+	@$(PYTHON) scripts/run_tests.py coverage
+	@sed -n '/^module/,$$p' build/test-logs/coverage.log
+
 .PHONY: instructions
 instructions: all
 	@$(PYTHON) scripts/check_instructions.py $(BUILD)
@@ -160,6 +165,7 @@ help:
 	@echo "               QUICK=1 those to run after every change; STEPS=list lists them)"
 	@echo "make proof     installs what is missing, proves all kernels anew, and records them"
 	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels"
+	@echo "make coverage  installs what is missing, says which branches of the libraries tests reach"
 	@echo "make instructions counts the instructions of calls, and compares them with the record"
 	@echo "make bench     installs what is missing, measures the library and its peers, fifteen"
 	@echo "               minutes at most (QUICK=1 two)"

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import check_coverage
 import check_site
 import make_site
 from check_instructions import obstacle
@@ -30,6 +31,8 @@ from runner import ROOT, Log, Step, StepError, run_steps
 
 BUILDS = ROOT / "build-test"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
+# The one that measures MC/DC.
+COVERAGE_COMPILER = {"clang-19": "clang++-19"}
 RUFF = "ruff==0.17.6"
 # What reads the tables of libcarry for Python, and what looks at its types and its notebook.
 BINDING_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "ipykernel==7.4.0", "mypy==2.4.1"]
@@ -68,9 +71,10 @@ FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md
 # Tests in Python whose results do not depend on how the tool was compiled: they run in one build.
 # They look at scripts, documents and records, or build something of their own.
 OF_ONE_BUILD = ["test_abi.py", "test_bench_languages.py", "test_bench_report.py"]
-OF_ONE_BUILD += ["test_capture_mutants.py", "test_circles.py", "test_documented_commands.py"]
-OF_ONE_BUILD += ["test_documents.py", "test_howto_add.py", "test_howto_embed.py", "test_layers.py"]
-OF_ONE_BUILD += ["test_manual.py", "test_manual_functions.py", "test_models.py", "test_packages.py"]
+OF_ONE_BUILD += ["test_capture_mutants.py", "test_circles.py", "test_coverage.py"]
+OF_ONE_BUILD += ["test_documented_commands.py", "test_documents.py", "test_howto_add.py"]
+OF_ONE_BUILD += ["test_howto_embed.py", "test_layers.py", "test_manual.py"]
+OF_ONE_BUILD += ["test_manual_functions.py", "test_models.py", "test_packages.py"]
 OF_ONE_BUILD += ["test_python_reference.py", "test_runner.py", "test_set_version.py"]
 OF_ONE_BUILD += ["test_reference_schemas.py", "test_second_opinion.py", "test_tutorials.py"]
 # What sanitizers see nothing new in: tests that time code or boot kernels, those of carry selftest,
@@ -112,7 +116,8 @@ def build(
     with locked(BUILDS / f"{name}.lock"):
         if not record.is_file() or record.read_text() != shlex.join(setup):
             shutil.rmtree(folder, ignore_errors=True)
-            log.run(*setup, env={"CC": compiler, "CXX": COMPILERS[compiler]})
+            both = COMPILERS | COVERAGE_COMPILER
+            log.run(*setup, env={"CC": compiler, "CXX": both[compiler]})
             record.write_text(shlex.join(setup))
         log.run("ninja", "--quiet", "-C", folder, *targets)
     return folder
@@ -896,6 +901,48 @@ def proof(log: Log) -> None:
     log.run(sys.executable, "proof/kernels/prove.py", "--changed", folder)
 
 
+# Tests of the tool that reach much of libcarry-capture which those in C do not.
+COVERED_BY = ["test_capture_formats.py", "test_cause_rows.py", "test_causes.py", "test_certain.py"]
+COVERED_BY += ["test_check.py", "test_check_more.py", "test_explain.py", "test_fix.py"]
+COVERED_BY += ["test_fix_flags.py", "test_fix_fragments.py", "test_reassemble.py"]
+# Those of them that take longest: much more of the same.
+NOT_COVERED = "memory_does_not_grow or unpack_to_too_much or unpacks_to_too_much or no_memory_for"
+
+
+def coverage_build(log: Log, profiles: Path) -> Path:
+    """A build that counts; its programs leave their counts in a folder, without being asked."""
+    own = ROOT / "tests/coverage"
+    shared = profiles.parent / "shared.o"
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    settings = ["-O2", "-fPIC", "-D_GNU_SOURCE", f'-DPROFILES="{profiles}"']
+    log.run("clang-19", *settings, "-c", own / "shared.c", "-o", shared)
+    compiled = "-fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping"
+    compiled += f" -fcoverage-mcdc -fprofile-list={own / 'functions.txt'}"
+    linked = f"-fprofile-instr-generate {shared} -Wl,-T,{own / 'shared.ld'}"
+    return build(
+        log,
+        "coverage/build",
+        *("-Dtool=enabled", "-Djit=disabled", "-Dpython=disabled"),
+        *(f"-Dc_args={compiled}", f"-Dc_link_args={linked}", f"-Dcpp_link_args={linked}"),
+        compiler="clang-19",
+    )
+
+
+def coverage(log: Log) -> None:
+    """Branches of src/ and capture/: each that no test reaches has a reason."""
+    if lacking := [tool for tool in check_coverage.TOOLS if not shutil.which(tool)]:
+        log.skip(1, f"coverage: {', '.join(lacking)} not installed")
+        return
+    profiles = BUILDS / "coverage/profiles"
+    folder = coverage_build(log, profiles)
+    shutil.rmtree(profiles, ignore_errors=True)  # of programs that the build runs
+    profiles.mkdir()
+    profiles.chmod(0o777)  # tests have other users run the tool
+    meson_tests(log, folder, "short", *NO_NATIVE)
+    python_tests(log, folder, only=COVERED_BY, options=["-k", f"not ({NOT_COVERED})"])
+    log.run("scripts/check_coverage.py", folder, profiles, BUILDS / "coverage/pages")
+
+
 def without_jit(log: Log) -> None:
     """Only configured: the steps of other architectures build the rest without such libraries."""
     folder = BUILDS / "without-jit"
@@ -941,6 +988,7 @@ STEPS = [
     Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
     Step("aarch64", "aarch64, emulated: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated: C tests", s390x),
+    Step("coverage", "branches and MC/DC of the libraries, by clang-19", coverage),
     Step("completions", "words that bash, zsh and fish complete", completions),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
     Step("binding", "libcarry for Python, with sanitizers too", binding, aside=True),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How programs of `make coverage` keep what they count: linked into each, and each shared object.
+ *
+ * A process shares its counters with its children, which then need not write a file: those that
+ * are killed, that call _exit() or that may open none could not. Each program has its own file, for
+ * each user: Clang's "%m" alone is the same for programs of equal sizes, whose counts it cannot add
+ * up.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void __llvm_profile_set_filename(const char *pattern);
+
+/* Both ends are ends of pages: see shared.ld. */
+extern char counters[] __asm__("__start___llvm_prf_cnts") __attribute__((visibility("hidden")));
+extern char end[] __asm__("__stop___llvm_prf_bits") __attribute__((visibility("hidden")));
+
+/* Programs in which nothing counts have these sections too. */
+static char no_counter[8] __attribute__((used, aligned(8), section("__llvm_prf_cnts")));
+static char no_bits[1] __attribute__((used, section("__llvm_prf_bits")));
+
+static void share_counters(void) {
+    size_t size = (size_t)(end - counters);
+    void *counted = malloc(size);
+    if (!counted)
+        abort();
+    memcpy(counted, counters, size);
+    if (mmap(counters, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED)
+        abort();
+    memcpy(counters, counted, size);
+    free(counted);
+}
+
+static void __attribute__((constructor)) start(void) {
+    char *pattern;
+    if (asprintf(&pattern, PROFILES "/%s-%u-%%m.profraw", program_invocation_short_name,
+                 (unsigned)getuid()) < 0)
+        abort();
+    __llvm_profile_set_filename(pattern);
+    free(pattern);
+    share_counters();
+}
