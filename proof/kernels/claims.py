@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine import Edge, Engine, Lemma
-from machine import Access, Flags, Region, State
+from machine import Access, Bits, Flags, Region, State
 from number import ZERO, Atoms, Num, Unproven, number
 from x86_64 import KEPT, NAMES, RSP
 
 M = 0xFFFF
+Key = tuple[object, ...]
+ROOT: Key = ("root",)
 RAX, RDX = NAMES.index("rax"), NAMES.index("rdx")
 
 
@@ -49,15 +51,17 @@ def root(engine: Engine, claim: Claim) -> Lemma:
     """A call, with everything that a caller leaves open an atom."""
     atoms = engine.atoms
     size = atoms.new("size", 0, claim.size_max, False)
-    regions = {
-        name: Region(name, atoms.new(name, 1, 1 << 62, False), size, name == "data", name == "dst")
+    regions: dict[str, Region] = {
+        str(name): Region(
+            name, atoms.new(name, 1, 1 << 62, False), size, name == "data", name == "dst"
+        )
         for name in ("data", "dst")
         if name in claim.arguments
     }
     stack = atoms.new("stack", 1 << 20, 1 << 62, False)
     # Below the return address the red zone and pushes; above nothing of the caller's is touched.
     regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
-    gpr = []
+    gpr: list[Bits] = []
     seed = atoms.new("sum", 0, (1 << 32) - 1, True)
     for name in NAMES:
         what = f"{name} at the call"
@@ -72,7 +76,9 @@ def root(engine: Engine, claim: Claim) -> Lemma:
         else:
             gpr[i] = ((8, regions[name].base),)
     gpr[RSP] = ((8, stack),)
-    vec = [((64, atoms.new(f"v{i} at the call", 0, (1 << 512) - 1, True)),) for i in range(32)]
+    vec: list[Bits] = [
+        ((64, atoms.new(f"v{i} at the call", 0, (1 << 512) - 1, True)),) for i in range(32)
+    ]
     masks = [atoms.new(f"k{i} at the call", 0, (1 << 64) - 1, True) for i in range(8)]
     start = min(engine.function.code)
     state = State(start, gpr, vec, masks, Flags(), regions)
@@ -86,16 +92,15 @@ class Proof:
     def __init__(self, engine: Engine, claim: Claim) -> None:
         self.engine, self.claim = engine, claim
         self.atoms: Atoms = engine.atoms
-        self.summaries: dict[tuple[object, ...], Summary] = {}
+        self.summaries: dict[Key, Summary] = {}
         self.executions = 0
         self.called: set[str] = set()
-        self.pending: list[tuple[tuple[object, ...], Lemma, Edge, dict[int, int]]] = []
+        self.pending: list[tuple[Key, Lemma, Edge, dict[int, int]]] = []
 
     def run(self) -> Summary:
         start = root(self.engine, self.claim)
         self.kept = {n: start.start.gpr[NAMES.index(n)] for n in KEPT}
         self.stack = start.start.gpr[RSP]
-        ROOT: tuple[object, ...] = ("root",)
         self.engine.lemmas[ROOT] = start
         waiting = [ROOT]
         done = set()
@@ -123,13 +128,12 @@ class Proof:
 
     # --- Ends ---
 
-    def end(self, key: tuple[object, ...], lemma: Lemma, state: State) -> None:
+    def end(self, key: Key, lemma: Lemma, state: State) -> None:
         try:
             self.check_abi(state)
-            self.check_accesses(lemma, state, state.regions["data"].size)
-            if self.claim.returns == ("rax", "rdx") or not self.claim.sums:
-                if self.claim.returns:
-                    self.check_nothing_left(state)
+            self.check_accesses(state, state.regions["data"].size)
+            if self.claim.copies and "rax" in self.claim.returns and self.claim != SUM_COPY:
+                self.check_nothing_left(state)
             if self.claim.sums:
                 register = RDX if "rdx" in self.claim.returns else RAX
                 result = self.engine.x.number(self.engine.x.take(state.gpr[register], 0, 4))
@@ -151,7 +155,7 @@ class Proof:
         if self.engine.x.number(state.gpr[RAX]).constant != 0:
             raise Unproven("returns that bytes are left")
 
-    def check_sum(self, key: tuple[object, ...], lemma: Lemma, state: State, result: Num) -> None:
+    def check_sum(self, key: Key, lemma: Lemma, state: State, result: Num) -> None:
         """The result is the sum of the words modulo 65535, and 0 only where all is zero."""
         weights = self.weights(lemma, state, result)
         even = self.check_tiles(state, weights, number(0), state.regions["data"].size)
@@ -265,16 +269,14 @@ class Proof:
 
     # --- Accesses ---
 
-    def check_accesses(self, lemma: Lemma, state: State, end: Num) -> None:
-        """Copies put each byte where it belongs, and all of them."""
+    def check_accesses(self, state: State, end: Num) -> None:
+        """Copies put each byte where it belongs, and all of them up to the end."""
         if not self.claim.copies:
             return
-        parts: list[tuple[Num, Num]] = []
-        for a in state.accesses:
-            if a.region == "dst" and a.content is not None:
-                self.check_store(state, a)
-                parts.append((self.engine.resolved(state, a.offset), self.engine.resolved(state, a.width)))
-        self.check_cover(state, [a for a in state.accesses if a.region == "dst"], end)
+        stores = [a for a in state.accesses if a.content is not None]
+        for a in stores:
+            self.check_store(state, a)
+        self.check_cover(state, stores, end)
 
     def check_store(self, state: State, a: Access) -> None:
         assert a.content is not None
@@ -298,9 +300,9 @@ class Proof:
         while not self.covers(at, end):
             best: Num | None = None
             for low, high in intervals:
-                if self.covers(at, low) and not self.covers(at, high):
-                    if best is None or self.covers(high, best):
-                        best = high
+                further = self.covers(at, low) and not self.covers(at, high)
+                if further and (best is None or self.covers(high, best)):
+                    best = high
             if best is None:
                 raise Unproven(f"the byte at {self.atoms.text(at)} is not written")
             at = best
@@ -319,7 +321,7 @@ class Proof:
         stride = first.stride
         spans = []
         for a in group:
-            terms = {k: v for k, v in a.offset.terms.items() if not self.atoms.all[k].name == "i"}
+            terms = {k: v for k, v in a.offset.terms.items() if self.atoms.all[k].name != "i"}
             start = self.engine.resolved(state, Num(a.offset.c, terms, 0, 0, False))
             spans.append((start, start + self.engine.resolved(state, a.width)))
         spans.sort(key=lambda s: s[0].c)
@@ -334,39 +336,26 @@ class Proof:
 
     # --- Edges ---
 
-    def edge(self, key: tuple[object, ...], lemma: Lemma, edge: Edge) -> None:
+    def edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
         try:
             if edge.target[0] == "function":
                 raise Unproven(f"goes on in {edge.target[1]}")
             consumed = number(edge.consumed)
-            self.check_accesses(lemma, edge.state, consumed)
-            if self.claim.copies:
-                self.check_stores_before(edge, consumed)
-            target = self.engine.lemmas[edge.target]
+            self.check_accesses(edge.state, consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
             if back and edge.consumed <= 0:
                 raise Unproven("a loop might go on for ever")
-            del target
             self.pending.append((key, lemma, edge, {}))
         except Unproven as error:
             raise self.engine.located(error, edge.state) from None
 
-    def finished_before(self, key: tuple[object, ...]) -> set[tuple[object, ...]]:
+    def finished_before(self, key: Key) -> set[Key]:
         """Lemmas that stand before this one in the code, which it may only return to with less."""
         return {
             k
             for k in self.engine.lemmas
             if k[0] != "root" and key[0] != "root" and k[0] <= key[0]  # type: ignore[operator]
         }
-
-    def check_stores_before(self, edge: Edge, consumed: Num) -> None:
-        for a in edge.state.accesses:
-            if a.region == "dst" and a.content is not None and a.count is None:
-                end = self.engine.resolved(edge.state, a.offset) + self.engine.resolved(edge.state, a.width)
-                if not self.covers(consumed, end) and not self.covers(
-                    edge.state.regions["dst"].size, end
-                ):
-                    raise Unproven("writes past what is done with")
 
     def close(self) -> None:
         """All lemmas from those they lead to."""
@@ -385,14 +374,14 @@ class Proof:
                 raise Unproven("a lemma that no execution ends")
             waiting = left
 
-    def follow_edge(self, key: tuple[object, ...], lemma: Lemma, edge: Edge) -> None:
+    def follow_edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
         """The lemma's own summary, by that of the lemma it leads to."""
         target = self.summaries[edge.target]
         result = number(target.constant)
         for k, given in zip(target.inputs, edge.given, strict=True):
             result = result + given * k
         try:
-            weights = self.weights(lemma, edge.state, reduced(result))
+            weights = self.weights(lemma, edge.state, result)
             even = self.check_tiles(edge.state, weights, ZERO, number(edge.consumed))
             rest = target.even
             if rest is not None and edge.consumed % 2:
@@ -417,7 +406,7 @@ class Proof:
             if self.value_of_zeros(given, {}) != 0:
                 raise Unproven("is not zero where all is")
 
-    def settle(self, key: tuple[object, ...], summary: Summary) -> None:
+    def settle(self, key: Key, summary: Summary) -> None:
         known = self.summaries.setdefault(key, summary)
         if known.even is None:
             known.even = summary.even
@@ -427,16 +416,10 @@ class Proof:
             raise Unproven("bytes at even places count differently")
 
 
-def reduced(n: Num) -> Num:
-    return n
-
-
 def grouped(stores: list[Access]) -> list[list[Access]]:
     """Stores of one loop together, others alone."""
     found: list[list[Access]] = []
     for a in stores:
-        if a.content is None:
-            continue
         last = found[-1][0] if found else None
         if a.count is not None and last is not None and last.count is a.count:
             found[-1].append(a)

@@ -10,13 +10,12 @@ loops are summed up: one round in the middle shows what each round adds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from image import Image, Instruction
 from liveness import live, targets
-from machine import FEW, Access, Bits, Demand, Flags, Open, Region, Split, State
+from machine import FEW, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
 from x86_64 import KEPT, MEANINGS, NAMES, RSP, X86, decode
 
@@ -97,11 +96,7 @@ class Engine:
                     if self.may_cut(state, demand) and not (first and state is start):
                         yield self.cut(state)
                     else:
-                        try:
-                            split = self.x.split(demand.atom, demand.bits)
-                        except Unproven as error:
-                            raise self.located(error, state) from None
-                        waiting += self.split(state, split)
+                        waiting += self.by_bits(state, demand)
                     break
                 except Unproven as error:
                     raise self.located(error, state) from None
@@ -109,6 +104,12 @@ class Engine:
                 if end is not None:
                     yield end
                     break
+
+    def by_bits(self, state: State, demand: Demand) -> list[State]:
+        try:
+            return self.split(state, self.x.split(demand.atom, demand.bits))
+        except Unproven as error:
+            raise self.located(error, state) from None
 
     def located(self, error: Unproven, state: State) -> Unproven:
         if self.at is None or str(error).startswith(self.function.name):
@@ -368,8 +369,8 @@ class Cut:
                 found.append((1, byte))
             elif value.data:
                 value = self.atoms.exact(value, 8 * width)
-                bits = 32 if value.high < 1 << 32 <= 1 << 8 * width else 8 * width
-                found.append((width, self.input(value, 0, (1 << bits) - 1)))
+                room = 32 if value.high < 1 << 32 <= 1 << 8 * width else 8 * width
+                found.append((width, self.input(value, 0, (1 << room) - 1)))
             else:
                 found.append((width, self.rename(value)))
         return tuple(found)
@@ -381,7 +382,8 @@ class Cut:
         place = self.atoms.all[next(iter(value.terms))].place
         if not place:
             return None
-        return self.atoms.byte(place[0], self.rename(self.engine.resolved(self.state, place[1]), 0))
+        offset = self.engine.resolved(self.state, place[1]) - self.consumed
+        return self.atoms.byte(place[0], self.rename(offset))
 
     def input(self, value: Num, low: int, high: int) -> Num:
         """An atom for what was summed up so far."""
@@ -409,10 +411,8 @@ class Cut:
             found.append((width, self.input(value, low, high) if width <= 8 else value))
         return tuple(found)
 
-    def rename(self, value: Num, base: int = -1) -> Num:
-        """An address or a size, by the new atoms; or, from a base on, an offset."""
-        if base == 0:
-            value = value - self.consumed
+    def rename(self, value: Num) -> Num:
+        """An address, a size or an offset, by the new atoms."""
         if value.constant is not None:
             self.key.append(value.c)
             return value
@@ -634,7 +634,7 @@ class Rounds:
             if k % step:
                 raise Demand(atom, (-step).bit_length() - 1)
         terms = {a: k // -step for a, k in rest.terms.items()}
-        c = -(-rest.c // -step) if rest.c > 0 else -(-rest.c // -step)
+        c = -(-rest.c // -step)
         return self.atoms.bound(Num(c, terms, -(1 << 80), 1 << 80, False))
 
     def check_conditions(self, counter: Num, count: Num) -> None:
@@ -766,6 +766,3 @@ def same(a: Bits, b: Bits) -> bool:
     return len(a) == len(b) and all(
         m == n and u.same(v) for (m, u), (n, v) in zip(a, b, strict=True)
     )
-
-
-__all__ = ["FEW", "Access", "Edge", "Engine", "Function", "Lemma", "re"]

@@ -38,7 +38,7 @@ class Image:
         with path.open("rb") as file:
             elf: Any = ELFFile(file)
             self.machine: str = elf["e_machine"]
-            self.constants = [
+            self.constants: list[tuple[int, bytes]] = [
                 (s["sh_addr"], s.data())
                 for s in elf.iter_sections()
                 if s["sh_flags"] & 2 and not s["sh_flags"] & 1 and s["sh_type"] == "SHT_PROGBITS"

@@ -2,15 +2,15 @@
 """Whole numbers as sums of unknowns, with bounds: what registers hold while code is executed for
 every content at once.
 
-A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, how often
-a loop has run, or the quotient of an earlier number and a power of two, which is what a carry is. A
-register of w bits holds its number modulo 2^w, and the number itself where the bounds say so. So
-additions stay sums; only what looks at single bits (a carry, a shift to the right) makes an atom.
+A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, how
+often a loop has run, or the quotient of an earlier number and a power of two, which is what a carry
+is. A register of w bits holds its number modulo 2^w, and the number itself where the bounds say so.
+So additions stay sums; only what looks at single bits (a carry, a shift to the right) makes an
+atom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 Range = tuple[int, int]
@@ -327,7 +327,7 @@ class Atoms:
             terms = {a: k // factor for a, k in rest.terms.items()}
             s = self.bound(Num(rest.c // factor, terms, -(1 << 200), 1 << 200, rest.data))
             self.sharpen(s, h)
-            if 0 <= s.low and s.high <= (2 << h) - 2:
+            if s.low >= 0 and s.high <= (2 << h) - 2:
                 carry = self.quotient(s, h)
                 if h < bits:
                     return carry  # (2^h + 1) * s reaches 2^(2 h) where s reaches 2^h
@@ -335,12 +335,6 @@ class Atoms:
                 result = s + carry + above
                 return Num(result.c, result.terms, 0, 2 << bits, True)
         return None
-
-    def total(self, numbers: Iterable[Num]) -> Num:
-        result = ZERO
-        for n in numbers:
-            result = result + n
-        return result
 
     def zeros(self, conditions: list[Num]) -> set[int]:
         """The atoms that are 0 wherever all these numbers, none of which is negative, are 0."""

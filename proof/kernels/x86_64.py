@@ -243,6 +243,11 @@ class X86(Machine):
             raise Unproven("relies on a carry flag that is not set")
         return f.carry
 
+    def need(self, value: Num, bits: int) -> None:
+        """Asks for the lowest bits of an address or a size, where they are not known."""
+        if value.twos() < bits:
+            self.demand(value, bits)
+
     # --- Conditions ---
 
     def holds(self, condition: str) -> bool:
@@ -573,11 +578,11 @@ def pieces_of(constant: int, size: int) -> list[tuple[int, int]]:
 def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num:
     """Of a number that no data decides: its lowest bits are known, those above are kept."""
     full = (1 << bits) - 1
-    if name == "and" and mask == full or name != "and" and mask == 0:
+    if mask == (full if name == "and" else 0):
         return value
-    if name == "and" and mask & mask + 1 == 0 and x.atoms.natural(value)[0] >= 0:
-        if x.atoms.natural(value)[1] <= mask:
-            return value
+    low, high = x.atoms.natural(value)
+    if name == "and" and mask & mask + 1 == 0 and low >= 0 and high <= mask:
+        return value
     need = mask.bit_length() if name == "and" and mask >> bits - 1 == 0 else 0
     if name == "and" and not need:
         need = (full ^ mask).bit_length()
@@ -591,18 +596,8 @@ def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num
     if not need:
         raise Unproven(f"no meaning for {name} of an address and {mask:#x}")
     x.need(value, need)
-    low = value.c & (1 << need) - 1
-    if mask >> bits - 1 == 0:
-        return number(low & mask)
-    return value - (low & ~mask)
-
-
-def need_bits(self: X86, value: Num, bits: int) -> None:
-    if value.twos() < bits:
-        self.demand(value, bits)
-
-
-X86.need = need_bits  # type: ignore[attr-defined]
+    known = value.c & (1 << need) - 1
+    return number(known & mask) if mask >> bits - 1 == 0 else value - (known & ~mask)
 
 
 @means("and", "or", "xor", "test")
@@ -659,7 +654,7 @@ def shift_address(x: X86, value: Num, name: str, by: int, bits: int) -> Num:
         return number(c >> by if name == "shr" else (c << by | c >> bits - by) & (1 << bits) - 1)
     if name != "shr":
         raise Unproven("an address is turned")
-    x.need(value, by)  # type: ignore[attr-defined]
+    x.need(value, by)
     return x.atoms.quotient(x.exact(value, bits), by)
 
 
@@ -887,7 +882,7 @@ def vpdpwssd(x: X86, d: Decoded) -> None:
 
 
 def dot(x: X86, a: Bits, b: Bits) -> list[Num]:
-    """In each lane of 32 bits the sum of the products of its two signed words; one side is known."""
+    """In each lane of 32 bits the sum of the products of its two words, signed."""
     left = [signed_word(x, n) for n in x.lanes(a, 2)]
     right = [signed_word(x, n) for n in x.lanes(b, 2)]
     products = [product(u, v) for u, v in zip(left, right, strict=True)]
