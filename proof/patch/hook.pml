@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A point that has one hook after another, while threads are in calls that began under any of them:
+ * src/hook/points.c, src/hook/plan.c, and detaching of src/hook/hook.c.
+ *
+ * A caller takes the callbacks between two looks at the generation. Where C orders two accesses by
+ * acquire, release or a fence, the model makes them in that order; leave one out, and they come in
+ * any order.
+ *
+ * A callback gets the data of its own hook, and of no other; `leave` is called only by the hook
+ * that saw the call begin; who detaches and waits finds that nobody is in a callback; a caller
+ * returns through the thunk that it came by; and in the end every point is free.
+ *
+ * FORKED    the process was forked while a thread of its parent detached, and one was in a callback
+ * WITHOUT_x the protocol without what omissions.def says of x
+ */
+#define CALLERS 1
+#define HOOKS   2 /* one after the other; both wait when they are detached */
+
+#define NONE 0
+
+/* struct carry_hook_point. A hook is known by its number, from 1. */
+byte generation; /* odd while callbacks are to be called */
+byte enter;
+byte leave;      /* or NONE */
+byte user;
+bool around;     /* had a hook with `leave`: the thunk that copies arguments asks how many */
+bool through;    /* the thunk that the stub leads to is that one */
+byte running;    /* callbacks, of hooks that wait for them */
+bool planned;
+
+bool gone[HOOKS + 1]; /* the program has freed what the callbacks of the hook use */
+bool mapped = true;   /* the stub, the thunk and the point */
+bool all_detached;
+
+/* --- Attaching and detaching, with the lock of `patch` --- */
+
+/* carry_point_set(), with what carry_point_start() and _stop() order before and after it. */
+inline carry_point_set(hook) {
+    if
+#ifdef WITHOUT_AROUND_BEFORE_THROUGH
+    :: leave = hook; through = true; around = true
+#else
+    :: leave = hook; around = true; through = true
+#endif
+    :: leave = NONE; through = false
+    fi;
+    enter = hook;
+    user = hook
+}
+
+inline attach(hook) {
+    !planned; /* carry_hook_attach_...() skips a point that is planned, or on */
+    planned = true; /* carry_plan_add() */
+    if
+#ifdef WITHOUT_RELEASE_AT_START
+    :: generation++; carry_point_set(hook)
+#endif
+    :: carry_point_set(hook); generation++ /* carry_point_start() */
+    fi;
+    planned = false
+}
+
+/* stop(), free_points() of carry_hook_detach() */
+inline detach(hook) {
+    planned = true;
+#ifdef WITHOUT_FENCE_AT_STOP
+    count = running; /* the store of the generation is seen later */
+    generation++;
+    count == 0;
+#else
+    generation++; /* carry_point_stop() */
+    count = running;
+#ifndef WITHOUT_WAIT
+    do /* carry_point_wait() */
+    :: count == 0 -> break
+    :: else -> count = running
+    od;
+#endif
+#endif
+#ifdef WITHOUT_STUBS_KEPT
+    mapped = false;
+#endif
+    gone[hook] = true; /* by the program, as carry_hook_detach() has returned */
+    planned = false
+}
+
+active proctype Owner() {
+    byte count, hook = 1;
+#ifdef FORKED
+    planned = true;
+    running = 1;
+#ifndef WITHOUT_RESET_AT_FORK
+    planned = false; /* carry_hook_forked() */
+    running = 0;
+#endif
+#endif
+    do
+    :: hook <= HOOKS ->
+        attach(hook);
+        detach(hook);
+        hook++
+    :: else -> break
+    od;
+    all_detached = true
+}
+
+/* --- Callers --- */
+
+/* take_callback() */
+inline take_callback() {
+#ifdef WITHOUT_ACQUIRE_AT_FIRST_LOOK
+    got_enter = enter;
+    seen = generation;
+    got_leave = leave;
+    got_user = user;
+#else
+    seen = generation;
+    got_enter = enter;
+    got_leave = leave;
+    got_user = user;
+#endif
+#ifdef WITHOUT_SECOND_LOOK
+    taken = seen % 2 == 1
+#else
+    taken = seen % 2 == 1 && generation == seen
+#endif
+}
+
+/* call_back_counted() */
+inline call_back(callback) {
+#ifndef WITHOUT_COUNT
+    running++;
+#endif
+    if
+#ifdef WITHOUT_LOOK_BEHIND_COUNT
+    :: true ->
+#else
+    :: generation == seen ->
+#endif
+        assert(callback == got_user);
+        assert(!gone[callback])
+    :: else
+    fi;
+#ifndef WITHOUT_COUNT
+    running--
+#endif
+}
+
+active [CALLERS] proctype Caller() {
+    byte seen, library, got_enter, got_leave, got_user, entered;
+    bool taken, by_around;
+end:
+    do
+    :: by_around = through; /* the stub */
+       assert(mapped);
+       assert(!by_around || around); /* call_enter(): else it would copy what is no stack */
+       take_callback();
+       library = (taken -> seen : 0);
+       entered = (taken -> got_enter : NONE);
+       if
+       :: taken -> call_back(got_enter)
+       :: else
+       fi;
+       assert(mapped); /* the function runs, and comes back to the thunk */
+       if
+       :: by_around ->
+           take_callback(); /* call_leave() */
+           if
+#ifdef WITHOUT_GENERATION_IN_CALL
+           :: taken && got_leave ->
+#else
+           :: taken && got_leave && seen == library ->
+#endif
+               assert(got_leave == entered);
+               call_back(got_leave)
+           :: else
+           fi
+       :: else
+       fi;
+       assert(mapped);
+       d_step {
+           seen = 0;
+           library = 0;
+           got_enter = 0;
+           got_leave = 0;
+           got_user = 0;
+           entered = 0;
+           taken = false;
+           by_around = false
+       }
+    od
+}
+
+ltl free {
+    <>(all_detached && !planned && running == 0)
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handlers of traps find sites in the list of objects without a lock, while an object is removed
+ * from it and freed: src/patch/objects.c.
+ *
+ * Nobody may look at an object that is freed, and removing must end. It does, as the lock that it
+ * holds keeps commits away: so threads meet few traps, those of the last commit.
+ *
+ * FORKED    the process was forked while a thread of its parent was looking
+ * WITHOUT_x the protocol without what omissions.def says of x
+ */
+#define HANDLERS 2
+#define TRAPS    2 /* that each of them meets */
+
+bool linked = true; /* the object is in the list */
+bool freed;
+bool removed;
+#ifdef FORKED
+byte readers = 1;
+bool ready;
+#else
+byte readers;
+bool ready = true;
+#endif
+
+/* carry_object_remove(), with the lock held. */
+active proctype Remover() {
+#ifdef FORKED
+    d_step {
+#ifndef WITHOUT_RESET_AT_FORK
+        readers = 0; /* carry_patch_forked(), in the child: those who looked are not there */
+#endif
+        ready = true
+    };
+#endif
+    linked = false;
+#ifndef WITHOUT_WAIT_FOR_READERS
+    readers == 0; /* yield() */
+#endif
+    freed = true; /* release() */
+    removed = true
+}
+
+/* is_in_any(), with all signals blocked: waited_undisturbed(). */
+active [HANDLERS] proctype Handler() {
+    byte traps;
+    bool found;
+    ready;
+    do
+    :: traps == TRAPS -> break
+    :: traps < TRAPS ->
+        traps++;
+#ifdef WITHOUT_ORDER_OF_READERS
+        found = linked;
+        readers++;
+#else
+        readers++;
+        found = linked;
+#endif
+        if
+        :: found -> assert(!freed)
+#ifdef WITHOUT_SIGNALS_BLOCKED
+        :: true -> break /* a handler came in between, and jumped out */
+#endif
+        :: else
+        fi;
+        readers--;
+        found = false
+    od
+}
+
+ltl ends {
+    <>removed
+}

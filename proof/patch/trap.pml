@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that run into a trap, and wait in the handler of SIGTRAP until the commit is over:
+ * src/hosted/trap.c, and what src/hosted/patch.c does so that the commit does end.
+ *
+ * Of the text there is one byte, guarded or not; what a core may still fetch of it after a commit
+ * is the guard, until the core is synchronised. All that threads share is read and written in one
+ * order, as SEQ_CST has it.
+ *
+ * No thread may be told that a guard is somebody else's trap (it would end the process), none may
+ * end by one, and all must go on.
+ *
+ * THREADS   that run the site (default: 2)
+ * BLOCKS    a thread may block SIGTRAP from the start
+ * BLOCKS_LATE  ... or from any moment on: docs/patch.md says that this ends the process
+ * WITHOUT_x the protocol without what omissions.def says of x
+ */
+#ifndef THREADS
+#define THREADS 2
+#endif
+
+#define COMMITS 2
+
+bool guarded;                /* the byte, as data: coherent */
+bool stale[THREADS];         /* a core may fetch the guard though it is gone */
+bool handles;                /* the handler is installed */
+byte turns;                  /* odd while guards may stand */
+byte sleepers;
+bool asleep[THREADS];        /* in the futex */
+bool blocks[THREADS];        /* the thread blocks SIGTRAP */
+bool waits[THREADS];         /* from the trap to the return from its handler */
+bool in_session;             /* signals are blocked on the committing thread, hooks are off */
+
+/* --- The committing thread --- */
+
+/* carry_trap_begin() */
+inline trap_begin() {
+    handles = true; /* carry_signal_install() */
+#ifndef WITHOUT_TURN_AT_BEGIN
+    turns++
+#endif
+}
+
+/* carry_trap_end(); the futex wakes all. */
+inline trap_end() {
+#ifdef WITHOUT_ORDER_AT_END
+    slept = sleepers > 0;
+    turns++;
+#else
+    turns++;
+    slept = sleepers > 0;
+#endif
+#ifndef WITHOUT_WAKE
+    if
+    :: slept ->
+        d_step {
+            for (k : 0 .. THREADS - 1) {
+                asleep[k] = false
+            }
+            k = 0
+        }
+    :: else
+    fi;
+#endif
+#ifdef WITHOUT_STAYING_HANDLER
+    handles = false;
+#endif
+    slept = false
+}
+
+/*
+ * What may come in on the committing thread, and run the site: a handler of signals, and a hook of
+ * a function that the library calls. It would wait for the end of its own commit.
+ */
+inline may_run_site() {
+    if
+#ifdef WITHOUT_BLOCKED_SIGNALS
+    :: in_session -> !guarded
+#endif
+#ifdef WITHOUT_HOOKS_OFF
+    :: in_session -> !guarded
+#endif
+#ifdef WITHOUT_CANCELLATION_OFF
+    :: in_session -> goto ended
+#endif
+    :: true
+    fi
+}
+
+/* carry_trap_is_safe(): who blocks the signal, and where that cannot be told. */
+inline look_who_blocks() {
+    safe = true;
+#ifndef WITHOUT_LOOK_AT_MASKS
+    for (k : 0 .. THREADS - 1) {
+        safe = safe && !blocks[k]
+    }
+    k = 0
+#endif
+}
+
+active proctype Writer() {
+    byte k, commits;
+    bool slept, safe;
+#ifdef BLOCKS
+    if
+    :: blocks[0] = true
+    :: true
+    fi;
+#endif
+    do
+    :: commits < COMMITS ->
+        commits++;
+        look_who_blocks();
+        if
+        :: safe ->
+            in_session = true; /* block_signals(), lock(), take() */
+            trap_begin();
+            guarded = true;
+            may_run_site();
+            d_step {
+                guarded = false;
+                for (k : 0 .. THREADS - 1) {
+                    stale[k] = true
+                }
+                k = 0
+            };
+            trap_end();
+            in_session = false
+        :: else /* jumps, or no commit */
+        fi
+    :: else -> break
+    od;
+ended:
+    skip
+}
+
+/* --- The others --- */
+
+/* is_trap() */
+#ifdef WITHOUT_LOOK_AT_TEXT
+#define IS_TRAP true
+#else
+#define IS_TRAP guarded
+#endif
+
+/* waited_for_guard(), with wait_for_end_of() in it. */
+inline wait_for_guard() {
+    do
+    :: before = turns;
+       if
+       :: IS_TRAP ->
+           if
+           :: before % 2 == 1 ->
+               do /* SPINS times, more or less */
+               :: turns != before -> break
+               :: true ->
+#ifndef WITHOUT_COUNT_OF_SLEEPERS
+                   sleepers++;
+#endif
+#ifdef WITHOUT_COMPARISON_IN_FUTEX
+                   asleep[_pid - 1] = true;
+#else
+                   atomic {
+                       if
+                       :: turns == before -> asleep[_pid - 1] = true /* FUTEX_WAIT */
+                       :: else
+                       fi
+                   };
+#endif
+                   !asleep[_pid - 1];
+#ifndef WITHOUT_COUNT_OF_SLEEPERS
+                   sleepers--;
+#endif
+                   break
+               od
+           :: else ->
+#ifdef WITHOUT_SECOND_LOOK_AT_TURN
+               assert(false)
+#else
+               assert(turns != before) /* else it is somebody else's trap: handle_trap() */
+#endif
+           fi
+       :: else -> break
+       fi
+    od;
+    before = 0
+}
+
+active [THREADS] proctype Thread() {
+    byte before;
+#ifdef BLOCKS_LATE
+    if
+    :: blocks[_pid - 1] = true
+    :: true
+    fi;
+#endif
+end:
+    do
+    :: !guarded -> skip /* the site is run */
+    :: guarded || stale[_pid - 1] ->
+        waits[_pid - 1] = true;
+        assert(!blocks[_pid - 1] && handles); /* else the trap ends the process */
+        wait_for_guard();
+        d_step {
+            stale[_pid - 1] = false; /* IRET synchronises */
+            waits[_pid - 1] = false
+        }
+    od
+}
+
+ltl goes_on {
+    [](waits[0] -> <>!waits[0]) && [](waits[THREADS - 1] -> <>!waits[THREADS - 1])
+}
