@@ -57,6 +57,7 @@ static enum progress changing; /* since the last synchronisation; AT_REST: nothi
 static bool is_open;
 static bool is_live;
 static bool is_stopped;
+static unsigned session_synchronisations;
 
 /* Of sessions that show all at once. */
 static bool is_unseen;
@@ -224,6 +225,85 @@ static void judge_place(uintptr_t address, size_t size) {
         fail("a write of a page without sites", address);
 }
 
+/* --- What cores may fetch --- */
+
+#define WATCHED_BYTES 16
+#define MOMENTS_MAX   16
+
+/* A site, as it was at each moment since all cores were synchronised. */
+static struct {
+    uintptr_t address;
+    size_t length;
+    uint8_t moments[MOMENTS_MAX][WATCHED_BYTES];
+    size_t count;
+} watched;
+
+static void note_moment(void) {
+    if (watched.length && watched.count < MOMENTS_MAX)
+        memcpy(watched.moments[watched.count++], sim.text + offset_of(watched.address),
+               watched.length);
+}
+
+void sim_watch(uintptr_t address, size_t length) {
+    watched.address = address;
+    watched.length = length;
+    watched.count = 0;
+    note_moment();
+}
+
+/* Were there these bytes at one moment? */
+static bool were_there(const uint8_t *bytes, size_t first, size_t end) {
+    bool found = false;
+    for (size_t i = 0; i < watched.count; i++)
+        found = found || !memcmp(watched.moments[i] + first, bytes + first, end - first);
+    return found;
+}
+
+static bool sees_pairs(void) {
+    return sim.writes_pairs && sim.leaves_out != SIM_OMITS_PAIR && watched.address % 8 != 7;
+}
+
+/* In a session of the only thread, or while all stand still, nobody else runs anything. */
+static bool someone_runs(void) {
+    if (is_open && sim.alone)
+        return sim.leaves_out == SIM_OMITS_BLOCKED_SIGNALS;
+    return !is_stopped || sim.leaves_out == SIM_OMITS_STOP ||
+           sim.leaves_out == SIM_OMITS_SITES_KEPT_FROM_NMIS;
+}
+
+bool sim_may_fetch(const uint8_t *bytes, size_t first) {
+    if (!someone_runs())
+        return false;
+    if (sim.at_once)
+        return were_there(bytes, first, watched.length);
+    bool may = first || !sees_pairs() || were_there(bytes, 0, 2);
+    for (size_t i = first; i < watched.length; i++)
+        may = may && were_there(bytes, i, i + 1);
+    return may;
+}
+
+static void note_operation(char operation) {
+    size_t used = strlen(sim.operations);
+    if (used + 1 < sizeof sim.operations)
+        sim.operations[used] = operation;
+    note_moment();
+    if (sim.look)
+        sim.look();
+}
+
+/* Which step a write is of. Sites of one byte have no tails, and count as heads. */
+static char step_of(uintptr_t address, const uint8_t *bytes, size_t size) {
+    const int first = owner[offset_of(address)];
+    const int last = owner[offset_of(address + size - 1)];
+    if (first < 0 || last < 0)
+        return '?';
+    if (address != sites[first].address)
+        return 'T';
+    if (bytes[0] == 0xcc || (size > 1 && bytes[0] == 0xeb && bytes[1] == 0xfe))
+        return 'G';
+    return address + size == sites[last].address + sites[last].length && size > 1 ? 'W' : 'H';
+}
+
 /* --- The host --- */
 
 static void *allocate(size_t size) {
@@ -268,7 +348,7 @@ static void unlock(void) {
 }
 
 static bool alone(void) {
-    return sim.alone;
+    return sim.alone || sim.leaves_out == SIM_OMITS_GUARD;
 }
 
 static void judge_runs(void) {
@@ -291,7 +371,8 @@ static int open_session(const struct carry_text_run *wanted, size_t count, bool 
     if (sim.refusal)
         return sim.refusal;
     is_open = true;
-    is_live = !quiet && !sim.alone;
+    is_live = (!quiet || sim.leaves_out == SIM_OMITS_STOP) && !sim.alone;
+    session_synchronisations = 0;
     is_unseen = is_live && sim.at_once && !exchange_failed;
     exchange_failed = false;
     memcpy(unseen, sim.text, sizeof unseen);
@@ -303,6 +384,7 @@ static int open_session(const struct carry_text_run *wanted, size_t count, bool 
         .holds_traps = !is_unseen && !sim.holds_no_traps,
         .at_once = is_unseen,
     };
+    note_operation('(');
     return CARRY_OK;
 }
 
@@ -317,6 +399,7 @@ static void exchange(void) {
     for (size_t i = 0; i < (exchange_failed ? 1 : run_count); i++) {
         size_t offset = offset_of(runs[i].low);
         memcpy(sim.writable + offset, unseen + offset, runs[i].high - runs[i].low);
+        note_operation('x');
     }
     is_exchanged = true;
 }
@@ -335,6 +418,7 @@ static bool close_session(bool keep) {
             fail("a site becomes several instructions under threads", sites[i].address);
     is_open = false;
     rest();
+    note_operation(')');
     return !exchange_failed;
 }
 
@@ -351,7 +435,7 @@ static size_t writable_bytes(uintptr_t address, size_t size) {
     return !fails ? size : sim.fails_halfway && size != 2 ? size / 2 : 0;
 }
 
-static bool write_text(uintptr_t address, const void *bytes, size_t wanted) {
+static bool write_part(uintptr_t address, const void *bytes, size_t wanted) {
     judge_place(address, wanted);
     sim.writes++;
     const size_t size = writable_bytes(address, wanted);
@@ -362,12 +446,63 @@ static bool write_text(uintptr_t address, const void *bytes, size_t wanted) {
     return size == wanted;
 }
 
+/* A tail that is written behind the next head. */
+static struct {
+    uintptr_t address;
+    uint8_t bytes[WATCHED_BYTES];
+    size_t size;
+} late;
+
+static bool put_off(uintptr_t address, const void *bytes, size_t size) {
+    late.address = address;
+    late.size = size;
+    memcpy(late.bytes, bytes, size);
+    return true;
+}
+
+static bool write_text(uintptr_t address, const void *bytes, size_t size) {
+    const char step = size ? step_of(address, bytes, size) : '?';
+    if (sim.leaves_out == SIM_OMITS_ORDER && step == 'T')
+        return put_off(address, bytes, size);
+    const bool apart = sim.leaves_out == SIM_OMITS_PAIR && size == 2;
+    bool ok = write_part(address, bytes, apart ? 1 : size);
+    note_moment();
+    if (apart)
+        ok = write_part(address + 1, (const uint8_t *)bytes + 1, 1) && ok;
+    note_operation(step);
+    if (sim.leaves_out == SIM_OMITS_ORDER && step == 'H') {
+        ok = write_part(late.address, late.bytes, late.size) && ok;
+        note_operation('T');
+    }
+    return ok;
+}
+
+/* Since the session was opened, with this one. */
+static bool leaves_out_synchronisation(unsigned number) {
+    switch (sim.leaves_out) {
+    case SIM_OMITS_SYNC_1:
+    case SIM_OMITS_SYNC_WHOLE:
+    case SIM_OMITS_SYNC_STOPPED:
+        return number == 1;
+    case SIM_OMITS_SYNC_2:
+        return number == 2;
+    case SIM_OMITS_SYNC_REMAP:
+        return !is_open;
+    default:
+        return false;
+    }
+}
+
 static void synchronise(void) {
     sim.synchronisations++;
+    if (leaves_out_synchronisation(++session_synchronisations))
+        return;
     is_exchanged = is_open && is_exchanged;
     changing = AT_REST;
     for (size_t i = 0; i < site_count; i++)
         sites[i].settled = true;
+    watched.count = 0;
+    note_operation('s');
 }
 
 static void yield(void) {
@@ -384,12 +519,29 @@ static const char *backend(void) {
     return "simulated";
 }
 
+/* How many of the contexts stop() looks at. */
+static size_t contexts_seen(void) {
+    return sim.leaves_out == SIM_OMITS_LOOK_INSIDE       ? SIM_RUNS
+           : sim.leaves_out == SIM_OMITS_LOOK_AT_ALL     ? SIM_INTERRUPTED
+           : sim.leaves_out == SIM_OMITS_LOOK_AT_WAITING ? SIM_WAITS
+                                                         : SIM_CONTEXTS;
+}
+
+static bool all_outside(void) {
+    size_t i = 0;
+    while (i < contexts_seen() && !carry_patch_is_inside(sim.goes_on[i]))
+        i++;
+    return i == contexts_seen();
+}
+
 static bool stop(void) {
     if (!locked || is_open || is_stopped || sim.alone)
         verdict_fail(&sim.verdict, "stops without the lock, twice, or for nothing; ");
-    is_stopped = !sim.stop_fails;
+    is_stopped = !sim.stop_fails && all_outside();
     sim.stops += is_stopped;
     sim.stops_refused += !is_stopped;
+    if (is_stopped)
+        note_operation('[');
     return is_stopped;
 }
 
@@ -397,6 +549,7 @@ static void start(void) {
     if (!is_stopped || is_open)
         verdict_fail(&sim.verdict, "starts what does not stand still, or in a session; ");
     is_stopped = false;
+    note_operation(']');
 }
 
 const struct carry_text_host *carry_host_text(void) {

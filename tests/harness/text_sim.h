@@ -15,6 +15,22 @@
 #define SIM_DATA_BYTES (64 * SIM_PAGE_BYTES)
 #define SIM_SITES_MAX  2000
 #define SIM_CALL_BYTES 6
+#define SIM_OPERATIONS 64
+
+/* What the host leaves out of the protocol: a row TEXT of the table. */
+#define TEXT(name, mode, flags, trail, fetch, consequence) SIM_OMITS_##name,
+#define OTHER(model, name, flags, test, consequence)
+#define ORDER(mode, flags, sites, trail)
+enum sim_omission {
+    SIM_OMITS_NOTHING,
+#include "../../proof/patch/omissions.def"
+};
+#undef TEXT
+#undef OTHER
+#undef ORDER
+
+/* Where code goes on that was interrupted: on a CPU, below an interrupt, or without a CPU. */
+enum sim_context { SIM_RUNS, SIM_INTERRUPTED, SIM_WAITS, SIM_CONTEXTS };
 
 struct sim {
     const uint8_t *text; /* SIM_TEXT_BYTES, as the library sees it */
@@ -35,7 +51,10 @@ struct sim {
     size_t allocations;   /* how many succeed */
     bool can_stop;        /* it has stop() and start() */
     bool stop_fails;
-    const uint8_t *several; /* SIM_CALL_BYTES that are several instructions, or NULL */
+    const uint8_t *several;          /* SIM_CALL_BYTES that are several instructions, or NULL */
+    uintptr_t goes_on[SIM_CONTEXTS]; /* stop() fails if one is inside of a site; 0: nowhere */
+    enum sim_omission leaves_out;
+    void (*look)(void); /* called after each operation, or NULL */
 
     /* What the host saw since sim_reset(). */
     size_t opens;
@@ -45,6 +64,7 @@ struct sim {
     size_t synchronisations;
     size_t jumps; /* guards */
     size_t traps;
+    char operations[SIM_OPERATIONS];         /* the first of them, in the letters of the table */
     uintptr_t forgotten_low, forgotten_high; /* the text that went last */
     struct verdict verdict;
 };
@@ -60,5 +80,13 @@ void sim_reset(void);
 /* Tells the judge of a site, once it stands in the text; sim_forget() of none. */
 void sim_add_site(uintptr_t address, size_t length);
 void sim_forget(void);
+
+/*
+ * Watches a site of at most 16 bytes. Could a core, or the code that goes on somewhere, now fetch
+ * these bytes there, from `first` on? Each byte may be as of any moment since all cores were
+ * synchronised. What is written as a pair, or by an exchange, is as of one.
+ */
+void sim_watch(uintptr_t address, size_t length);
+bool sim_may_fetch(const uint8_t *bytes, size_t first);
 
 #endif
