@@ -119,7 +119,7 @@ active proctype Forker() {
     memory[CHILD] = CHILD; /* memory_close(), and the next commit opens its own */
 #endif
     if
-    :: commit(CHILD, NEW)
+    :: true -> commit(CHILD, NEW)
     :: true
     fi;
 done:
