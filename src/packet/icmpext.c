@@ -27,7 +27,7 @@ uint32_t carry_icmp_extension(struct carry_walk *walk) {
  * never shows sums that the whole message has not.
  */
 static bool may_be_extended_silently(const struct carry_walk *walk) {
-    uint32_t all = carry_walk_size(walk), offset = CARRY_ICMP_HEADER_SIZE + QUOTE_SIZE_MIN;
+    uint64_t all = carry_walk_size(walk), offset = CARRY_ICMP_HEADER_SIZE + QUOTE_SIZE_MIN;
     uint32_t seen = carry_walk_readable(walk) - walk->offset;
     const uint8_t *message = walk->data + walk->offset;
     if (all <= offset + 4 || seen <= offset)

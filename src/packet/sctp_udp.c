@@ -13,16 +13,18 @@ static bool is_known(uint8_t type) {
 }
 
 /* The size of the chunk that stands `offset` bytes into the packet, padded; 0 if it is none. */
-static uint32_t chunk_size(const struct carry_walk *walk, uint32_t offset) {
-    const uint8_t *packet = carry_walk_header(walk, offset + 4);
-    if (!packet || !is_known(packet[offset]))
+static uint32_t chunk_size(const struct carry_walk *walk, uint64_t offset) {
+    if (offset + 4 > carry_walk_readable(walk) - walk->offset)
         return 0;
-    uint32_t size = carry_load16(packet + offset + 2);
+    const uint8_t *chunk = walk->data + walk->offset + offset;
+    if (!is_known(chunk[0]))
+        return 0;
+    uint32_t size = carry_load16(chunk + 2);
     return size < 4 ? 0 : (size + 3) & ~3u;
 }
 
 uint32_t carry_packet_walk_sctp_udp(struct carry_walk *walk) {
-    uint32_t offset = COMMON_HEADER_SIZE, all = carry_walk_size(walk);
+    uint64_t offset = COMMON_HEADER_SIZE, all = carry_walk_size(walk);
     for (uint32_t size; offset < all; offset += size) {
         size = chunk_size(walk, offset);
         if (size == 0)
