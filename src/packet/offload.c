@@ -44,13 +44,11 @@ static bool has_one_form(const struct carry_packet_sum *sum) {
 
 /* Could this one, of which not all was captured, be partial? */
 static bool may_be_partial(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
-    uint16_t stored;
     if (!is_cut(walk, sum))
         return false;
     if (!has_field(walk, sum) || (sum->pseudo && !has_one_form(sum)))
         return true;
-    __builtin_memcpy(&stored, walk->data + sum->field_offset, sizeof stored);
-    return carry_offload_is_partial(sum, stored);
+    return carry_offload_is_partial(sum, carry_load_raw16(walk->data + sum->field_offset));
 }
 
 /*

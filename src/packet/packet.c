@@ -107,6 +107,11 @@ static uint32_t compute_crc32c(const uint8_t *data, const struct carry_packet_su
     return __builtin_bswap32(carry_crc32c(cover + after, sum->cover_size - after, crc));
 }
 
+/* The number that the two bytes of a checksum are in the frame. */
+static uint32_t number_of(uint16_t check) {
+    return carry_load16((const uint8_t *)&check);
+}
+
 /* What to store in the field, where all that is covered is there. */
 static uint32_t compute(const uint8_t *data, const struct carry_packet_sum *sum,
                         enum carry_verdict zero) {
@@ -115,7 +120,7 @@ static uint32_t compute(const uint8_t *data, const struct carry_packet_sum *sum,
     uint32_t rest = sum_without_field(data, sum, seed_of(data, sum));
     uint16_t check =
         zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
-    return carry_load16((const uint8_t *)&check);
+    return number_of(check);
 }
 
 /* What routers cut and edit may mismatch without being damage. */
@@ -132,7 +137,7 @@ static void condemn(struct carry_packet_sum *sum) {
 static uint32_t expect(const uint8_t *data, const struct carry_packet_sum *sum,
                        enum carry_verdict zero, uint32_t total, uint16_t stored) {
     uint16_t check = carry_sum_finish(carry_sum_combine(total, (uint16_t)~stored, 0));
-    return check ? carry_load16((const uint8_t *)&check) : compute(data, sum, zero);
+    return check ? number_of(check) : compute(data, sum, zero);
 }
 
 /*
@@ -141,8 +146,7 @@ static uint32_t expect(const uint8_t *data, const struct carry_packet_sum *sum,
  */
 static CARRY_SELDOM bool explain_mismatch(const uint8_t *data, struct carry_packet_sum *sum,
                                           enum carry_verdict zero, uint32_t total) {
-    uint16_t stored; /* in memory order */
-    __builtin_memcpy(&stored, data + sum->field_offset, sizeof stored);
+    uint16_t stored = carry_load_raw16(data + sum->field_offset);
     sum->expected = expect(data, sum, zero, total, stored);
     if (carry_offload_is_partial(sum, stored))
         sum->verdict = CARRY_VERDICT_PARTIAL;

@@ -194,6 +194,13 @@ static inline uint32_t carry_load16(const uint8_t *p) {
     return (uint32_t)p[0] << 8 | p[1];
 }
 
+/* In memory order, as partial sums are. */
+static inline uint16_t carry_load_raw16(const uint8_t *p) {
+    uint16_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return word;
+}
+
 static inline uint32_t carry_load32(const uint8_t *p) {
     return carry_load16(p) << 16 | carry_load16(p + 2);
 }
