@@ -85,7 +85,7 @@ test: $(if $(filter list,$(STEPS)),,packages-test)
 # All proofs, also those that take too long for each test run; their results are kept.
 .PHONY: proof
 proof: all packages-test
-	@$(PYTHON) proof/kernels/prove.py --record -j $(words $(shell nproc --all | xargs seq)) $(BUILD)
+	@$(PYTHON) proof/kernels/prove.py --record -j $$(nproc) $(BUILD)
 
 .PHONY: test-ring0
 test-ring0: packages-test
@@ -95,6 +95,11 @@ test-ring0: packages-test
 coverage: packages-test
 	@$(PYTHON) scripts/run_tests.py coverage
 	@sed -n '/^module/,$$p' build/test-logs/coverage.log
+
+# All of what "make test" proves only where it changed.
+.PHONY: proof-packet
+proof-packet: packages-test
+	@proof/packet/run --all --record
 
 .PHONY: instructions
 instructions: all
@@ -166,6 +171,7 @@ help:
 	@echo "make proof     installs what is missing, proves all kernels anew, and records them"
 	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels"
 	@echo "make coverage  installs what is missing, says which branches of the libraries tests reach"
+	@echo "make proof-packet proves the packet walk, all files of it, and keeps the result"
 	@echo "make instructions counts the instructions of calls, and compares them with the record"
 	@echo "make bench     installs what is missing, measures the library and its peers, fifteen"
 	@echo "               minutes at most (QUICK=1 two)"

@@ -16,7 +16,7 @@ SPDX = "SPDX-License-Identifier: MIT"
 # Files without a licence line of their own: prose, and what has no comments.
 NO_SPDX = {".abi", ".ipynb", ".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
-LONG_LINES = {".1", ".abi", ".def", ".ipynb", ".json", ".md"}
+LONG_LINES = {".1", ".abi", ".acsl", ".def", ".ipynb", ".json", ".md"}
 TABS = {"Kbuild", "Makefile", "rules", ".go"}  # as make and gofmt have it
 DEBIAN = ROOT / "packaging/debian"  # its file "copyright" is for all that are no scripts
 
