@@ -35,7 +35,7 @@ TOOLS = ("clang-19", "llvm-cov-19", "llvm-profdata-19")
 # What holds all that is compiled for libraries, and for systems without threads.
 OBJECTS = ("src/libcarry.so", "capture/libcarry-capture.so", "tests/test_capture_threadless")
 MEASURES = ("lines", "branches", "MC/DC")
-CODE_REGION = 0
+CODE_REGION, EXPANSION_REGION = 0, 1
 MCDC_BRANCH = 6
 # By how much less a machine may reach, in percent: its CPU and the order of threads decide.
 MARGIN = 1.0
@@ -128,7 +128,7 @@ def count_around(regions: Iterable[list[int]], file: int, start: Position) -> in
     around = (
         region
         for region in regions
-        if region[5] == file and region[7] == CODE_REGION
+        if region[5] == file and region[7] in (CODE_REGION, EXPANSION_REGION)
         if (region[0], region[1]) <= start < (region[2], region[3])
     )
     return max(around, key=lambda region: (region[0], region[1]), default=[0] * 5)[4]
