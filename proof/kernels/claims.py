@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from engine import Edge, Engine, Lemma
 from machine import Access, Bits, Flags, Region, State
 from number import ZERO, Atoms, Num, Unproven, number
-from x86_64 import KEPT, NAMES, RSP
 
 M = 0xFFFF
 Key = tuple[object, ...]
 ROOT: Key = ("root",)
-RAX, RDX = NAMES.index("rax"), NAMES.index("rdx")
 
 
 @dataclass(frozen=True)
@@ -24,17 +22,16 @@ class Claim:
     arguments: tuple[str, ...]
     sums: bool
     copies: bool
-    returns: tuple[str, ...]
+    returns: tuple[int, ...]  # which of the registers for results
     size_max: int = (1 << 63) - 1
     compiled: bool = False  # its loops are summed up rather than cut
 
 
-SUM = Claim(("data", "size", "sum"), True, False, ("rax",))
-SUM_COPY = Claim(("dst", "data", "size", "sum"), True, True, ("rax",))
-SUM_COPY_TRY = Claim(("dst", "data", "size", "sum"), True, True, ("rax", "rdx"))
+SUM = Claim(("data", "size", "sum"), True, False, (0,))
+SUM_COPY = Claim(("dst", "data", "size", "sum"), True, True, (0,))
+SUM_COPY_TRY = Claim(("dst", "data", "size", "sum"), True, True, (0, 1))
 COPY = Claim(("dst", "data", "size"), False, True, ())
-COPY_TRY = Claim(("dst", "data", "size"), False, True, ("rax",))
-ARGUMENTS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
+COPY_TRY = Claim(("dst", "data", "size"), False, True, (0,))
 
 
 @dataclass
@@ -49,7 +46,7 @@ class Summary:
 
 def root(engine: Engine, claim: Claim) -> Lemma:
     """A call, with everything that a caller leaves open an atom."""
-    atoms = engine.atoms
+    atoms, arch = engine.atoms, engine.arch
     size = atoms.new("size", 0, claim.size_max, False)
     regions: dict[str, Region] = {
         str(name): Region(
@@ -63,11 +60,11 @@ def root(engine: Engine, claim: Claim) -> Lemma:
     regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
     gpr: list[Bits] = []
     seed = atoms.new("sum", 0, (1 << 32) - 1, True)
-    for name in NAMES:
+    for name in arch.names:
         what = f"{name} at the call"
         gpr.append(((8, atoms.new(what, 0, (1 << 64) - 1, True)),))
-    for name, register in zip(claim.arguments, ARGUMENTS, strict=False):
-        i = NAMES.index(register)
+    for name, register in zip(claim.arguments, arch.arguments, strict=False):
+        i = arch.names.index(register)
         if name == "size":
             gpr[i] = ((8, size),)
         elif name == "sum":
@@ -75,7 +72,7 @@ def root(engine: Engine, claim: Claim) -> Lemma:
             gpr[i] = ((4, seed), (4, upper))
         else:
             gpr[i] = ((8, regions[name].base),)
-    gpr[RSP] = ((8, stack),)
+    gpr[arch.stack] = ((8, stack),)
     vec: list[Bits] = [
         ((64, atoms.new(f"v{i} at the call", 0, (1 << 512) - 1, True)),) for i in range(32)
     ]
@@ -94,13 +91,12 @@ class Proof:
         self.atoms: Atoms = engine.atoms
         self.summaries: dict[Key, Summary] = {}
         self.executions = 0
-        self.called: set[str] = set()
         self.pending: list[tuple[Key, Lemma, Edge, dict[int, int]]] = []
 
     def run(self) -> Summary:
         start = root(self.engine, self.claim)
-        self.kept = {n: start.start.gpr[NAMES.index(n)] for n in KEPT}
-        self.stack = start.start.gpr[RSP]
+        self.at_call = start.start
+        self.check_vectors()
         self.engine.lemmas[ROOT] = start
         waiting = [ROOT]
         done = set()
@@ -132,27 +128,38 @@ class Proof:
         try:
             self.check_abi(state)
             self.check_accesses(state, state.regions["data"].size)
-            if self.claim.copies and "rax" in self.claim.returns and self.claim != SUM_COPY:
+            if self.claim.returns == (0, 1) or (self.claim.returns and not self.claim.sums):
                 self.check_nothing_left(state)
             if self.claim.sums:
-                register = RDX if "rdx" in self.claim.returns else RAX
-                result = self.engine.x.number(self.engine.x.take(state.gpr[register], 0, 4))
+                last = self.result(state, self.claim.returns[-1])
+                result = self.engine.x.number(self.engine.x.take(last, 0, 4))
                 self.check_sum(key, lemma, state, self.atoms.exact(result, 32))
         except Unproven as error:
             raise self.engine.located(error, state) from None
 
+    def result(self, state: State, i: int) -> Bits:
+        arch = self.engine.arch
+        return state.gpr[arch.names.index(arch.results[i])]
+
+    def check_vectors(self) -> None:
+        """Vectors that callers keep are not written at all."""
+        arch = self.engine.arch
+        kept = {f"v{i}" for i in arch.kept_vectors}
+        for i in self.engine.function.code.values():
+            for name in kept & arch.effects(arch.decode(i))[1]:
+                raise Unproven(f"writes {name}, which callers keep")
+
     def check_abi(self, state: State) -> None:
-        for name, before in self.kept.items():
-            now = state.gpr[NAMES.index(name)]
-            if not self.engine.x.number(now).same(self.engine.x.number(before)):
+        arch, x = self.engine.arch, self.engine.x
+        for name in (*arch.kept, arch.names[arch.stack]):
+            i = arch.names.index(name)
+            if not x.number(state.gpr[i]).same(x.number(self.at_call.gpr[i])):
                 raise Unproven(f"clobbers {name}")
-        if not self.engine.x.number(state.gpr[RSP]).same(self.engine.x.number(self.stack)):
-            raise Unproven("moves rsp")
         if state.dirty:
             raise Unproven("leaves the upper halves of vectors dirty")
 
     def check_nothing_left(self, state: State) -> None:
-        if self.engine.x.number(state.gpr[RAX]).constant != 0:
+        if self.engine.x.number(self.result(state, 0)).constant != 0:
             raise Unproven("returns that bytes are left")
 
     def check_sum(self, key: Key, lemma: Lemma, state: State, result: Num) -> None:

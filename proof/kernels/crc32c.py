@@ -16,12 +16,10 @@ from engine import Cut, Edge, Engine, Function, Lemma
 from machine import Bits, State
 from number import Num, Unproven
 from words import ONE, POLYNOMIAL, Set, Word, Words, WordX86, divided
-from x86_64 import NAMES
 
 Key = tuple[object, ...]
 ROOT: Key = ("root",)
-CRC32C = Claim(("data", "size", "sum"), True, False, ("rax",))
-RESULT = NAMES.index("rax")
+CRC32C = Claim(("data", "size", "sum"), True, False, (0,))
 MANY = 1 << 12  # so often a loop is followed round by round
 EVERY = (1 << 63) - 1  # the largest size
 
@@ -56,8 +54,7 @@ class WordCut(Cut):
 
     def rename(self, value: Num) -> Num:
         """The end of the data is an address, too. Of the size at the call the lowest bits stay."""
-        base = self.old["data"].base
-        end = value - base - self.consumed - self.left
+        end = value - self.old["data"].base - self.consumed - self.left
         if end.constant is not None:
             self.key.append(("end", end.c))
             return self.new.regions["data"].base + self.size + end.c
@@ -119,7 +116,7 @@ class Remainder(Proof):
             size = state.regions["data"].size
             if size.constant is None:
                 raise Unproven("does not look at all of the data")
-            result = self.engine.processor.word(self.engine.x.take(state.gpr[RESULT], 0, 4))
+            result = self.engine.processor.word(self.engine.x.take(self.result(state, 0), 0, 4))
             expected = [ONE ^ b for b in self.reference(key, lemma, size.c)]
             self.compare(key, lemma, result, expected, size.c)
             self.settle(key, Summary((1,), None, 0))

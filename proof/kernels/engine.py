@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from architectures import ARCHITECTURES
 from image import Image, Instruction
-from liveness import live, targets
-from machine import FEW, Bits, Demand, Flags, Open, Split, State
+from liveness import live
+from machine import FEW, Architecture, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
-from x86_64 import KEPT, MEANINGS, NAMES, RSP, X86, decode
 
 MANY = 400  # so often a loop is followed round by round
 
@@ -50,18 +50,19 @@ class Function:
 
     image: Image
     name: str
+    arch: Architecture
     code: dict[int, Instruction]
     live: dict[int, frozenset[str]]
     heads: set[int]
 
     @classmethod
-    def of(cls, image: Image, name: str, at_return: frozenset[str]) -> Function:
+    def of(cls, image: Image, name: str, returns: frozenset[int]) -> Function:
         code = image.instructions(name)
-        kept = at_return | set(KEPT) | {"rsp"}
-        heads = {
-            t for i in code.values() for t in targets(i, decode(i)) if t <= i.address and t in code
-        }
-        return cls(image, name, code, live(code, frozenset(kept)), heads)
+        arch = ARCHITECTURES[image.machine]
+        at_return = {*arch.kept, arch.names[arch.stack], *(arch.results[i] for i in returns)}
+        jumps = ((i.address, t) for i in code.values() for t in arch.targets(i))
+        heads = {t for at, t in jumps if t <= at and t in code}
+        return cls(image, name, arch, code, live(code, frozenset(at_return), arch), heads)
 
 
 class Engine:
@@ -70,7 +71,8 @@ class Engine:
     def __init__(self, function: Function, sums: bool = True, cuts: bool = True) -> None:
         self.function, self.sums = function, sums
         self.atoms = Atoms()
-        self.x = X86(function.image, self.atoms)
+        self.arch = function.arch
+        self.x = self.arch.machine(function.image, self.atoms)
         self.lemmas: dict[tuple[object, ...], Lemma] = {}
         self.order: list[tuple[object, ...]] = []
         self.cuts = cuts
@@ -165,13 +167,13 @@ class Engine:
             raise
 
     def execute(self, state: State, instruction: Instruction) -> State | Edge | None:
-        d = decode(instruction)
+        d = self.arch.decode(instruction)
         if d.name == "ret":
             state.at = -1
             return state
         if d.name.startswith("j"):
             return self.jump(state, instruction, d.name)
-        meaning = MEANINGS.get(d.name)
+        meaning = self.arch.meanings.get(d.name)
         if meaning is None:
             raise Unproven(f"no meaning for {d.name}")
         meaning(self.x, d)
@@ -179,7 +181,7 @@ class Engine:
         return None
 
     def jump(self, state: State, instruction: Instruction, name: str) -> State | Edge | None:
-        target = targets(instruction, decode(instruction))[0]
+        target = self.arch.targets(instruction)[0]
         if name != "jmp" and not self.x.holds(name[1:]):
             target = instruction.after
         state.at = target
@@ -237,8 +239,8 @@ class Engine:
         """Whether a live register has a number that is known only by a formula."""
         bases = {a for r in state.regions.values() for a in r.base.terms}
         names = self.function.live[state.at]
-        for i, name in enumerate(NAMES):
-            if name in names and i != RSP:
+        for i, name in enumerate(self.arch.names):
+            if name in names and i != self.arch.stack:
                 for _, value in state.gpr[i]:
                     if not value.data and any(a not in bases for a in value.terms):
                         return True
@@ -267,6 +269,7 @@ class Cut:
 
     def __init__(self, engine: Engine, state: State, names: frozenset[str]) -> None:
         self.engine, self.state, self.names = engine, state, names
+        self.arch = engine.arch
         self.atoms = engine.atoms
         self.key: list[object] = []
         self.given: list[Num] = []
@@ -280,7 +283,7 @@ class Cut:
     def offset(self) -> int:
         """How far the pointers that are still read have gone on in the data."""
         offsets = []
-        for i, name in enumerate(NAMES):
+        for i, name in enumerate(self.arch.names):
             if name in self.names:
                 found = self.pointer(self.engine.x.number(self.state.gpr[i]))
                 if found and found[0] == "data":
@@ -322,9 +325,9 @@ class Cut:
             self.key.append((name, twos, low_bits, region.behind))
 
     def rename_registers(self) -> None:
-        for i, name in enumerate(NAMES):
-            if name in ("rsp",) or name not in self.names:
-                if name != "rsp":
+        for i, name in enumerate(self.arch.names):
+            if i == self.arch.stack or name not in self.names:
+                if i != self.arch.stack:
                     self.new.gpr[i] = ((8, self.junk(name)),)
                 continue
             kept = self.entry_value(i)
@@ -351,9 +354,10 @@ class Cut:
     def entry_value(self, i: int) -> bool:
         """Whether a register that functions keep for their callers still has what it had."""
         value = self.state.gpr[i]
-        if len(value) == 1 and len(value[0][1].terms) == 1 and NAMES[i] in KEPT:
+        name = self.arch.names[i]
+        if len(value) == 1 and len(value[0][1].terms) == 1 and name in self.arch.kept:
             atom = next(iter(value[0][1].terms))
-            return self.atoms.all[atom].name == f"{NAMES[i]} at the call"
+            return self.atoms.all[atom].name == f"{name} at the call"
         return False
 
     def junk(self, name: str) -> Num:
@@ -440,7 +444,7 @@ class Rounds:
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine, self.state, self.head = engine, state, state.at
-        self.atoms, self.x = engine.atoms, engine.x
+        self.atoms, self.x, self.arch = engine.atoms, engine.x, engine.arch
         self.body = self.natural_loop()
         self.stays: list[tuple[str, Num]] = []
         self.compared: list[tuple[Num, Num, int]] = []
@@ -469,7 +473,7 @@ class Rounds:
         state.loop = self.head, counter
         while True:
             instruction = self.engine.function.code[state.at]
-            d = decode(instruction)
+            d = self.arch.decode(instruction)
             if d.name.startswith("j") and d.name != "jmp" and self.leaves(instruction):
                 if not self.goes_on(state, instruction, d.name[1:]):
                     return None
@@ -483,7 +487,7 @@ class Rounds:
 
     def goes_on(self, state: State, i: Instruction, condition: str) -> bool:
         """Goes on where the loop does, if that is possible; notes a condition that is open."""
-        jump, fall = targets(i, decode(i))
+        jump, fall = self.arch.targets(i)
         self.x.state = state
         try:
             state.at = jump if self.x.holds(condition) else fall
@@ -496,7 +500,7 @@ class Rounds:
         code = self.engine.function.code
         before: dict[int, list[int]] = {}
         for at, i in code.items():
-            for target in targets(i, decode(i)):
+            for target in self.arch.targets(i):
                 before.setdefault(target, []).append(at)
         body = {self.head}
         waiting = [at for at in before.get(self.head, ()) if at >= self.head]
@@ -508,12 +512,12 @@ class Rounds:
         return body
 
     def leaves(self, i: Instruction) -> bool:
-        return any(t not in self.body for t in targets(i, decode(i)))
+        return any(t not in self.body for t in self.arch.targets(i))
 
     def stay(self, state: State, i: Instruction, condition: str) -> None:
         """Goes on where the loop does, and notes under which condition: a number that is positive,
         or one that is not 0."""
-        jump, fall = targets(i, decode(i))
+        jump, fall = self.arch.targets(i)
         stays_by_jump = jump in self.body
         if not stays_by_jump:
             opposite = {"a": "be", "ae": "b", "b": "ae", "be": "a", "e": "ne", "ne": "e"}
@@ -548,7 +552,7 @@ class Rounds:
         middle.accesses = []
         sums: dict[tuple[str, int, int], tuple[Num, Num]] = {}
         moves: dict[int, list[int]] = {}
-        for i in range(16):
+        for i in range(len(self.arch.names)):
             before, after = self.state.gpr[i], once.gpr[i]
             if before is after or same(before, after):
                 continue

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from image import Instruction
-from x86_64 import NAMES, RSP, Decoded, Mask, Memory, Register, Vector, decode
+from machine import Architecture
+from x86_64 import NAMES, Decoded, Mask, Memory, Register, Vector, decode
 
 Names = frozenset[str]
 # Their first operand is written whole, and not read.
@@ -73,22 +74,22 @@ def effects(d: Decoded) -> tuple[Names, Names]:
     return frozenset(reads), frozenset(writes)
 
 
-def targets(i: Instruction, d: Decoded) -> list[int]:
+def targets(i: Instruction) -> list[int]:
     """Where execution may go on within the code, jumps out of it included."""
     jump = re.match(r"(j\w+)\s+([0-9a-f]+)", re.sub(r"^(notrack|cs|bnd)\s+", "", i.text))
-    if d.name == "ret":
+    if decode(i).name == "ret":
         return []
     if not jump:
         return [i.after]
     return [int(jump[2], 16)] if jump[1] == "jmp" else [int(jump[2], 16), i.after]
 
 
-def live(code: dict[int, Instruction], at_return: Names) -> dict[int, Names]:
+def live(code: dict[int, Instruction], at_return: Names, arch: Architecture) -> dict[int, Names]:
     """By address. What jumps leave to is taken to read whatever arguments may be in."""
     result: dict[int, Names] = dict.fromkeys(code, frozenset())
-    decoded = {at: decode(i) for at, i in code.items()}
-    found = {at: effects(d) for at, d in decoded.items()}
-    outside = at_return | {"rdi", "rsi", "rdx", "rcx", "r8", "r9", NAMES[RSP]}
+    decoded = {at: arch.decode(i) for at, i in code.items()}
+    found = {at: arch.effects(d) for at, d in decoded.items()}
+    outside = at_return | {*arch.arguments, arch.names[arch.stack]}
     changed = True
     while changed:
         changed = False
@@ -96,7 +97,7 @@ def live(code: dict[int, Instruction], at_return: Names) -> dict[int, Names]:
             after: set[str] = set()
             if decoded[at].name == "ret":
                 after |= at_return
-            for target in targets(code[at], decoded[at]):
+            for target in arch.targets(code[at]):
                 after |= result.get(target, outside)
             reads, writes = found[at]
             now = frozenset((after - writes) | reads)

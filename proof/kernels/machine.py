@@ -6,10 +6,11 @@ Nothing here belongs to one architecture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from image import Image
+from image import Image, Instruction
 from number import ZERO, Atoms, Num, Unproven, number
 
 FEW = 700  # up to so many values are tried one by one
@@ -148,8 +149,28 @@ def joined(parts: list[tuple[int, Num]]) -> Num:
     return Num(c, {a: k for a, k in terms.items() if k}, low, high, data)
 
 
+@dataclass(frozen=True)
+class Architecture:
+    """What the engine has to know of one: general registers by their index, its ABI, and how its
+    instructions are read. Decoded jumps are named as those of x86-64: jmp, je, ja, ..."""
+
+    machine: type[Machine]
+    meanings: Mapping[str, Callable[..., None]]
+    names: Sequence[str]
+    stack: int
+    kept: Sequence[str]
+    kept_vectors: Sequence[int]  # of each the lowest 8 bytes
+    arguments: Sequence[str]
+    results: Sequence[str]
+    decode: Callable[[Instruction], Any]
+    effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
+    targets: Callable[[Instruction], list[int]]  # where execution may go on
+
+
 class Machine:
     """Executes one function for all contents; architectures add registers and instructions."""
+
+    carry_is_read = True  # whether flags are, behind the present instruction
 
     def __init__(self, image: Image, atoms: Atoms) -> None:
         self.image, self.atoms = image, atoms
@@ -381,6 +402,10 @@ class Machine:
         region = self.access(address, number(sum(n for n, _ in bits)), bits)
         if region.name == "stack":
             self.store_stack(self.state.accesses.pop().offset, bits)
+
+    def holds(self, condition: str) -> bool:
+        """Whether the flags fulfil a condition; none may depend on the data."""
+        raise NotImplementedError
 
     def red_zone(self) -> int:
         """The lowest offset on the stack that signals leave alone."""

@@ -152,8 +152,6 @@ def decode(instruction: Instruction) -> Decoded:
 class X86(Machine):
     """The operands of x86-64 in a state."""
 
-    carry_is_read = True  # whether flags are, behind the present instruction
-
     def red_zone(self) -> int:
         top = self.number(self.state.gpr[RSP]) - self.state.regions["stack"].base
         return self.constant(top, 64, "the stack pointer") - 128

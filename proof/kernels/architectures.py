@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""The architectures whose kernels can be executed, by the name that ELF has for each."""
+
+from __future__ import annotations
+
+import liveness
+import x86_64
+from machine import Architecture
+
+X86_64 = Architecture(
+    machine=x86_64.X86,
+    meanings=x86_64.MEANINGS,
+    names=x86_64.NAMES,
+    stack=x86_64.RSP,
+    kept=x86_64.KEPT,
+    kept_vectors=(),
+    arguments=("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
+    results=("rax", "rdx"),
+    decode=x86_64.decode,
+    effects=liveness.effects,
+    targets=liveness.targets,
+)
+ARCHITECTURES = {"EM_X86_64": X86_64}
