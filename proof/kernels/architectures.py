@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import liveness
 import x86_64
+from aarch64 import AARCH64
 from machine import Architecture
 
 X86_64 = Architecture(
@@ -20,4 +21,4 @@ X86_64 = Architecture(
     effects=liveness.effects,
     targets=liveness.targets,
 )
-ARCHITECTURES = {"EM_X86_64": X86_64}
+ARCHITECTURES = {"EM_X86_64": X86_64, "EM_AARCH64": AARCH64}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine import Edge, Engine, Lemma
@@ -25,6 +25,10 @@ class Claim:
     returns: tuple[int, ...]  # which of the registers for results
     size_max: int = (1 << 63) - 1
     compiled: bool = False  # its loops are summed up rather than cut
+
+    @property
+    def prototype(self) -> tuple[object, ...]:
+        return self.arguments, self.sums, self.copies, self.returns
 
 
 SUM = Claim(("data", "size", "sum"), True, False, (0,))
@@ -86,8 +90,10 @@ def root(engine: Engine, claim: Claim) -> Lemma:
 class Proof:
     """Of one function."""
 
-    def __init__(self, engine: Engine, claim: Claim) -> None:
-        self.engine, self.claim = engine, claim
+    def __init__(
+        self, engine: Engine, claim: Claim, callees: Mapping[str, Claim] | None = None
+    ) -> None:
+        self.engine, self.claim, self.callees = engine, claim, callees or {}
         self.atoms: Atoms = engine.atoms
         self.summaries: dict[Key, Summary] = {}
         self.executions = 0
@@ -346,7 +352,7 @@ class Proof:
     def edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
         try:
             if edge.target[0] == "function":
-                raise Unproven(f"goes on in {edge.target[1]}")
+                return self.goes_on_in(str(edge.target[1]), key, lemma, edge.state)
             consumed = number(edge.consumed)
             self.check_accesses(edge.state, consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
@@ -355,6 +361,39 @@ class Proof:
             self.pending.append((key, lemma, edge, {}))
         except Unproven as error:
             raise self.engine.located(error, edge.state) from None
+
+    def goes_on_in(self, name: str, key: Key, lemma: Lemma, state: State) -> None:
+        """The last jump leads to a function that does the rest. Its claim is a lemma here, and its
+        own proof shows it."""
+        claim = self.callees.get(name)
+        if claim is None or claim.prototype != self.claim.prototype:
+            raise Unproven(f"goes on in {name}")
+        self.check_abi(state)
+        registers = zip(claim.arguments, self.engine.arch.arguments, strict=False)
+        given = {n: state.gpr[self.engine.arch.names.index(r)] for n, r in registers}
+        number_of = self.engine.x.number
+        done = number_of(given["data"]) - state.regions["data"].base
+        left = state.regions["data"].size - done
+        if not number_of(given["size"]).same(left) or not self.covers(left, ZERO):
+            raise Unproven(f"hands {name} another size than what is left")
+        if self.atoms.natural(left)[1] > claim.size_max:
+            raise Unproven(f"hands {name} more than it is proven for")
+        if not self.covers(done, ZERO):
+            raise Unproven(f"hands {name} what is before the data")
+        if "dst" in given and not number_of(given["dst"]).same(state.regions["dst"].base + done):
+            raise Unproven(f"hands {name} another target than where it is")
+        self.check_accesses(state, done)
+        if self.claim.sums:
+            so_far = number_of(self.engine.x.take(given["sum"], 0, 4))
+            self.check_handed(key, lemma, state, self.atoms.exact(so_far, 32), done)
+
+    def check_handed(self, key: Key, lemma: Lemma, state: State, sum_: Num, done: Num) -> None:
+        """What was summed up is handed on, and what follows counts as what was before."""
+        even = self.check_tiles(state, self.weights(lemma, state, sum_), ZERO, done)
+        even = self.parity(self.engine.resolved(state, done), 1, even)
+        inputs = tuple(self.weight(lemma, sum_, n) for n in lemma.inputs)
+        self.check_zero(lemma, sum_)
+        self.settle(key, Summary(inputs, even, sum_.c % M))
 
     def finished_before(self, key: Key) -> set[Key]:
         """Lemmas that stand before this one in the code, which it may only return to with less."""

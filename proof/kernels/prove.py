@@ -46,6 +46,7 @@ COMPILED = {
     "carry_sum_generic": replace(SUM, size_max=1 << 30, compiled=True),
     "carry_sum_copy_generic": replace(SUM_COPY, size_max=1 << 30, compiled=True),
     "carry_copy_generic": replace(COPY, compiled=True),
+    "carry_copy_neon": replace(COPY, compiled=True),
 }
 # What nobody has proven yet, and why.
 NOT_YET = {"copy_move": "nothing is claimed yet of ranges that may overlap"}
@@ -75,7 +76,7 @@ def proof_of(image: Image, name: str) -> Proof:
     function = Function.of(image, name, frozenset(claim.returns))
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
-    return Proof(Engine(function, claim.sums, not claim.compiled), claim)
+    return Proof(Engine(function, claim.sums, not claim.compiled), claim, COMPILED)
 
 
 def prove(task: tuple[Path, Code]) -> Result:

@@ -74,7 +74,7 @@ def compiled(path: Path, *sources: Path | str, text: str = "") -> Path:
     if text:
         path.with_suffix(".S").write_text(text)
         command.append(str(path.with_suffix(".S")))
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=600)
     return path
 
 

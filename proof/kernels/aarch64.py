@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: MIT
+"""AArch64: registers, operands as objdump writes them, and one meaning for each instruction that
+compilers used for the kernels.
+
+Source of the meanings: Arm ARM DDI 0487, C6.2 and C7.2.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from image import Instruction
+from machine import Architecture, Bits
+from number import ZERO, Num, Unproven, number
+from x86_64 import X86, Immediate, Register, Vector, logic, shift, turn_right
+
+NAMES = [*(f"x{i}" for i in range(31)), "sp"]
+STACK = 31
+WIDTH = {"q": 16, "d": 8, "s": 4, "h": 2, "b": 1}
+EXTENDED = {"uxtb": 1, "uxth": 2, "uxtw": 4}
+# As after a comparison: the conditions of x86-64, whose carry flag is the contrary one.
+CONDITIONS = {"eq": "e", "ne": "ne", "hi": "a", "ls": "be", "cs": "ae", "cc": "b", "hs": "ae"}
+CONDITIONS |= {"lo": "b", "ge": "ge", "lt": "l", "gt": "g", "le": "le", "mi": "s", "pl": "ns"}
+
+
+@dataclass(frozen=True)
+class Lanes(Vector):
+    """A vector by lanes of so many bytes."""
+
+    lane: int = 0
+
+
+@dataclass(frozen=True)
+class Zero:
+    width: int
+
+
+@dataclass(frozen=True)
+class Shifted:
+    register: Register
+    how: str
+    by: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Memory; `update` says when the base takes the offset, "before" or "after"."""
+
+    base: int
+    index: Register | Shifted | None
+    offset: int
+    update: str = ""
+
+
+Operand = Register | Lanes | Immediate | Zero | Shifted | Place
+
+
+@dataclass(frozen=True)
+class Decoded:
+    name: str
+    operands: tuple[Operand, ...]
+    after: int
+
+
+def register(text: str) -> Operand | None:
+    if text in ("sp", "wsp"):
+        return Register(STACK, 8 if text == "sp" else 4)
+    if text in ("xzr", "wzr"):
+        return Zero(8 if text == "xzr" else 4)
+    if found := re.fullmatch(r"([xw])(\d+)", text):
+        return Register(int(found[2]), 8 if found[1] == "x" else 4)
+    if found := re.fullmatch(r"([qdshb])(\d+)", text):
+        width = WIDTH[found[1]]
+        return Lanes(int(found[2]), width, lane=width)
+    if found := re.fullmatch(r"v(\d+)\.(\d+)([bhsd])", text):
+        lane = WIDTH[found[3]]
+        return Lanes(int(found[1]), int(found[2]) * lane, lane=lane)
+    return None
+
+
+def immediate(text: str) -> int:
+    return int(text.lstrip("#"), 0)
+
+
+def shifted(to: Operand, text: str) -> Shifted:
+    how, _, by = text.partition(" ")
+    if not isinstance(to, Register) or how not in ("lsl", "lsr", *EXTENDED):
+        raise Unproven(f"unknown operand: {text}")
+    return Shifted(to, how, immediate(by) if by else 0)
+
+
+def place(inside: str, update: str) -> Place:
+    parts = operands(inside)
+    base = parts[0]
+    assert isinstance(base, Register)
+    index, offset = None, 0
+    for part in parts[1:]:
+        if isinstance(part, Immediate):
+            offset = part.value
+        elif isinstance(part, Register | Shifted):
+            index = part
+        else:
+            raise Unproven(f"unknown operand: [{inside}]")
+    return Place(base.index, index, offset, update)
+
+
+def operands(text: str) -> list[Operand]:
+    found: list[Operand] = []
+    for part in re.findall(r"\[[^]]*\]!?|[^,\[\]]+", text):
+        part = part.strip()
+        if not part:
+            continue
+        if part.startswith("["):
+            found.append(place(part.strip("[]!"), "before" if part.endswith("!") else ""))
+        elif part.startswith("#"):
+            last = found[-1] if found else None
+            if isinstance(last, Place):
+                found[-1] = Place(last.base, last.index, immediate(part), "after")
+            else:
+                found.append(Immediate(immediate(part)))
+        elif (known := register(part)) is not None:
+            found.append(known)
+        elif found:
+            found[-1] = shifted(found[-1], part)
+        else:
+            raise Unproven(f"unknown operand: {part}")
+    return found
+
+
+def words_of(instruction: Instruction) -> tuple[str, str]:
+    name, _, rest = re.sub(r"\s*//.*", "", instruction.text).partition("\t")
+    return name.strip(), rest.strip()
+
+
+@functools.cache
+def decode(instruction: Instruction) -> Decoded:
+    name, rest = words_of(instruction)
+    if name == "b" or (name == "ret" and not rest):
+        return Decoded("jmp" if name == "b" else "ret", (), instruction.after)
+    if name.startswith("b."):
+        return Decoded(f"j{CONDITIONS[name[2:]]}", (), instruction.after)
+    if name in ("cbz", "cbnz", "tbz", "tbnz"):
+        parts = operands(rest.rpartition(",")[0])
+        return Decoded(f"j{name} {rest.rpartition(',')[0]}", tuple(parts), instruction.after)
+    if name in ("nop", "bti", "prfm"):
+        return Decoded("nop", (), instruction.after)
+    return Decoded(name, tuple(operands(rest)), instruction.after)
+
+
+def targets(instruction: Instruction) -> list[int]:
+    """Where execution may go on within the code, jumps out of it included."""
+    name, rest = words_of(instruction)
+    if name in ("ret", "br"):
+        return []
+    if name == "b" or name.startswith("b.") or name in ("cbz", "cbnz", "tbz", "tbnz"):
+        target = int(re.sub(r"\s*<.*", "", rest).rpartition(",")[2].strip(), 16)
+        return [target] if name == "b" else [target, instruction.after]
+    return [instruction.after]
+
+
+STORES = ("str", "stur", "strb", "strh", "sturb", "sturh", "stp")
+ONLY_READ = (*STORES, "cmp", "cmn", "tst")
+READ_AND_WRITE = ("uadalp", "movk")
+
+
+def name_of(o: Operand | None) -> str | None:
+    match o:
+        case Shifted():
+            return name_of(o.register)
+        case Lanes():
+            return f"v{o.index}"
+        case Register():
+            return NAMES[o.index]
+    return None
+
+
+def effects(d: Decoded) -> tuple[frozenset[str], frozenset[str]]:
+    reads: set[str | None] = set()
+    writes: set[str | None] = set()
+    written = 0 if d.name in ONLY_READ or d.name.startswith("j") else 1 + (d.name == "ldp")
+    for i, o in enumerate(d.operands):
+        if isinstance(o, Place):
+            reads |= {NAMES[o.base], name_of(o.index)}
+            writes |= {NAMES[o.base]} if o.update else set()
+        elif i < written:
+            writes.add(name_of(o))
+        if i >= written or d.name in READ_AND_WRITE:
+            reads.add(name_of(o))
+    if d.name == "ret":
+        reads |= {"x30", "sp"}
+    if d.name[1:] in CONDITIONS.values() and d.name.startswith("j"):
+        reads.add("flags")
+    if d.name in ("cmp", "cmn", "tst", "adds", "subs", "ands"):
+        writes.add("flags")
+    return frozenset(n for n in reads if n), frozenset(n for n in writes if n)
+
+
+class A64(X86):
+    """The operands of AArch64 in a state, whose registers are laid out as those of x86-64."""
+
+    def red_zone(self) -> int:
+        top = self.number(self.state.gpr[STACK]) - self.state.regions["stack"].base
+        return self.constant(top, 64, "the stack pointer")
+
+    def value_of(self, o: Operand, width: int) -> Num:
+        return self.number(self.bits(o, width))
+
+    def bits(self, o: Operand, width: int) -> Bits:
+        """What an operand holds, at most so many bytes of it."""
+        match o:
+            case Zero():
+                return ((width, ZERO),)
+            case Shifted():
+                return self.shifted(o, width)
+            case Register() | Vector() | Immediate():
+                return self.read(o, width if isinstance(o, Immediate) else 0)
+        raise Unproven("no meaning for this operand")
+
+    def shifted(self, o: Shifted, width: int) -> Bits:
+        bits = self.read(o.register)
+        if o.how in EXTENDED:
+            n = EXTENDED[o.how]
+            bits = (*self.take(bits, 0, n), (width - n, ZERO)) if n < width else bits
+            return shift(self, bits, "shl", o.by)
+        return shift(self, bits, "shl" if o.how == "lsl" else "shr", o.by)
+
+    def put_bits(self, o: Operand, bits: Bits) -> None:
+        match o:
+            case Lanes():
+                rest = 64 - sum(n for n, _ in bits)
+                self.state.vec[o.index] = (*bits, (rest, ZERO))
+            case Register():
+                self.write_register(o, bits)
+            case Zero():
+                pass
+            case _:
+                raise Unproven("writes to no register")
+
+    def at(self, p: Place) -> Num:
+        """The address of an access; moves the base on where the instruction does so before."""
+        base = self.number(self.state.gpr[p.base])
+        if p.update == "after":
+            return base
+        offset = number(p.offset) if p.index is None else self.value_of(p.index, 8)
+        if p.update == "before":
+            self.move_on(p)
+        return base + offset
+
+    def move_on(self, p: Place) -> None:
+        moved = self.number(self.state.gpr[p.base]) + p.offset
+        self.state.gpr[p.base] = ((8, self.trim(moved, 64)),)
+
+    def holds(self, condition: str) -> bool:
+        name, _, rest = condition.partition(" ")
+        if name not in ("cbz", "cbnz", "tbz", "tbnz"):
+            return super().holds(condition)
+        register, *bit = operands(rest)
+        assert isinstance(register, Register)
+        value = self.number(self.read(register))
+        if value.data:
+            raise Unproven("a branch depends on the data")
+        if bit:
+            assert isinstance(bit[0], Immediate)
+            n = bit[0].value
+            result = self.constant(value, n + 1, "a bit that is tested") >> n & 1 == 0
+        else:
+            result = self.is_zero(self.exact(value, 8 * register.width))
+        return result == (name in ("cbz", "tbz"))
+
+
+Meaning = Callable[[A64, Decoded], None]
+MEANINGS: dict[str, Meaning] = {}
+
+
+def means(*names: str) -> Callable[[Meaning], Meaning]:
+    def add(f: Meaning) -> Meaning:
+        MEANINGS.update(dict.fromkeys(names, f))
+        return f
+
+    return add
+
+
+def width_of(o: Operand) -> int:
+    if isinstance(o, Register | Zero | Vector):
+        return o.width
+    raise Unproven("no meaning for this operand")
+
+
+@means("nop")
+def nothing(x: A64, d: Decoded) -> None:
+    pass
+
+
+@means("mov", "fmov")
+def mov(x: A64, d: Decoded) -> None:
+    """Of a vector as much as the target has."""
+    to, source = d.operands
+    width = width_of(to)
+    x.put_bits(to, x.take(x.bits(source, width), 0, width))
+
+
+@means("movi")
+def movi(x: A64, d: Decoded) -> None:
+    to, value = d.operands
+    if value != Immediate(0):
+        raise Unproven("no meaning for this movi")
+    x.put_bits(to, ((width_of(to), ZERO),))
+
+
+# --- Memory ---
+
+
+@means("ldr", "ldur", "ldrb", "ldurb", "ldrh", "ldurh", "ldp")
+def load(x: A64, d: Decoded) -> None:
+    *to, where = d.operands
+    assert isinstance(where, Place)
+    width = {"b": 1, "h": 2}.get(d.name[-1], width_of(to[0]))
+    bits = x.load(x.at(where), width * len(to))
+    for i, o in enumerate(to):
+        part = x.take(bits, width * i, width)
+        rest = width_of(o) - width
+        x.put_bits(o, (*part, (rest, ZERO)) if rest else part)
+    if where.update == "after":
+        x.move_on(where)
+
+
+@means(*STORES)
+def store(x: A64, d: Decoded) -> None:
+    *sources, where = d.operands
+    assert isinstance(where, Place)
+    width = {"b": 1, "h": 2}.get(d.name[-1], width_of(sources[0]))
+    bits = [p for o in sources for p in x.take(x.bits(o, width_of(o)), 0, width)]
+    x.store(x.at(where), tuple(bits))
+    if where.update == "after":
+        x.move_on(where)
+
+
+# --- Sums ---
+
+
+@means("add", "sub", "cmp", "subs")
+def add(x: A64, d: Decoded) -> None:
+    """cmp is a subtraction of which only the flags are kept."""
+    a, b = d.operands[-2:]
+    to = d.operands[0]
+    if isinstance(to, Lanes):
+        return add_lanes(x, d)
+    width = width_of(a)
+    left, right = x.value_of(a, width), x.value_of(b, width)
+    if d.name in ("cmp", "subs"):
+        x.set_flags(left, right, 8 * width, compared=True)
+    total = left + right if d.name == "add" else left - right
+    if d.name != "cmp":
+        data = left.data or right.data
+        x.put_bits(to, ((width, total if data else x.trim(total, 8 * width)),))
+    return None
+
+
+def add_lanes(x: A64, d: Decoded) -> None:
+    to, a, b = d.operands
+    if d.name != "add" or not isinstance(to, Lanes):
+        raise Unproven(f"no meaning for {d.name} of vectors")
+    left = x.lanes(x.bits(a, to.width), to.lane)
+    right = x.lanes(x.bits(b, to.width), to.lane)
+    x.put_bits(to, tuple((to.lane, u + v) for u, v in zip(left, right, strict=True)))
+
+
+@means("uadalp")
+def uadalp(x: A64, d: Decoded) -> None:
+    """Each lane takes two lanes of half its width."""
+    to, source = d.operands
+    assert isinstance(to, Lanes)
+    old = x.lanes(x.bits(to, to.width), to.lane)
+    parts = x.lanes(x.bits(source, to.width), to.lane // 2)
+    added = [u + parts[2 * i] + parts[2 * i + 1] for i, u in enumerate(old)]
+    x.put_bits(to, tuple((to.lane, n) for n in added))
+
+
+@means("addv")
+def addv(x: A64, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(source, Lanes)
+    total = sum(x.lanes(x.bits(source, source.width), source.lane), ZERO)
+    x.put_bits(to, ((source.lane, total),))
+
+
+# --- Bits ---
+
+
+@means("and", "ands", "tst", "orr", "eor")
+def bitwise(x: A64, d: Decoded) -> None:
+    a, b = d.operands[-2:]
+    width = width_of(a)
+    name = {"orr": "or", "eor": "xor"}.get(d.name, "and")
+    result = logic(x, name, x.bits(a, width), x.bits(b, width))
+    if d.name != "tst":
+        x.put_bits(d.operands[0], result)
+    if d.name in ("tst", "ands"):
+        x.set_flags(x.number(result), ZERO, 8 * width)
+
+
+@means("lsl", "lsr", "ror")
+def shifts(x: A64, d: Decoded) -> None:
+    to, source, count = d.operands
+    width = width_of(to)
+    by = x.constant(x.value_of(count, 8), 6 if width == 8 else 5, "a shift")
+    bits = x.bits(source, width)
+    if d.name == "ror":
+        return x.put_bits(to, turn_right(x, bits, by))
+    x.put_bits(to, shift(x, bits, "shl" if d.name == "lsl" else "shr", by))
+    return None
+
+
+AARCH64 = Architecture(
+    machine=A64,
+    meanings=MEANINGS,
+    names=NAMES,
+    stack=STACK,
+    kept=[f"x{i}" for i in range(19, 31)],
+    kept_vectors=range(8, 16),
+    arguments=[f"x{i}" for i in range(8)],
+    results=("x0", "x1"),
+    decode=decode,
+    effects=effects,
+    targets=targets,
+)
