@@ -145,6 +145,9 @@ def decode(instruction: Instruction) -> Decoded:
     if name in ("cbz", "cbnz", "tbz", "tbnz"):
         parts = operands(rest.rpartition(",")[0])
         return Decoded(f"j{name} {rest.rpartition(',')[0]}", tuple(parts), instruction.after)
+    if name == "adrp":
+        page = Immediate(int(rest.partition(",")[2].split()[0], 16))
+        return Decoded("mov", (*operands(rest.partition(",")[0]), page), instruction.after)
     if name in ("nop", "bti", "prfm"):
         return Decoded("nop", (), instruction.after)
     return Decoded(name, tuple(operands(rest)), instruction.after)
@@ -400,6 +403,25 @@ def bitwise(x: A64, d: Decoded) -> None:
         x.put_bits(d.operands[0], result)
     if d.name in ("tst", "ands"):
         x.set_flags(x.number(result), ZERO, 8 * width)
+
+
+@means("mvn")
+def mvn(x: A64, d: Decoded) -> None:
+    to, source = d.operands
+    width = width_of(to)
+    bits = 8 * width
+    inverted = number((1 << bits) - 1) - x.exact(x.value_of(source, width), bits)
+    x.put_bits(to, ((width, inverted),))
+
+
+@means("ubfx")
+def ubfx(x: A64, d: Decoded) -> None:
+    """So many bits from one on, of which nothing is left of the others."""
+    to, source, first, count = d.operands
+    width = width_of(to)
+    assert isinstance(first, Immediate) and isinstance(count, Immediate)
+    bits = shift(x, x.bits(source, width), "shr", first.value)
+    x.put_bits(to, logic(x, "and", bits, ((width, number((1 << count.value) - 1)),)))
 
 
 @means("lsl", "lsr", "ror")

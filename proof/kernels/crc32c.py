@@ -15,7 +15,7 @@ from claims import Claim, Proof, Summary
 from engine import Cut, Edge, Engine, Function, Lemma
 from machine import Bits, State
 from number import Num, Unproven
-from words import ONE, POLYNOMIAL, Set, Word, Words, WordX86, divided
+from words import MACHINES, ONE, POLYNOMIAL, Set, Word, Words, divided
 
 Key = tuple[object, ...]
 ROOT: Key = ("root",)
@@ -81,7 +81,7 @@ class WordEngine(Engine):
         super().__init__(function)
         self.words = Words()
         self.atoms = self.words
-        self.x = self.processor = WordX86(function.image, self.words)
+        self.x = self.processor = MACHINES[function.image.machine](function.image, self.words)
         self.processor.tables = tables
 
     def at_head(self, state: State) -> Edge | None:

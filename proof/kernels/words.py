@@ -13,6 +13,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from aarch64 import A64
 from machine import Bits
 from number import Atoms, Num, Unproven, number
 from x86_64 import X86, Decoded, Register, Vector, means
@@ -146,6 +147,13 @@ class WordX86(X86):
                     value ^= table[1 << i] ^ table[0]
             if value != table[index]:
                 raise Unproven("an address depends on the data, in a table that is not linear")
+
+
+class WordA64(WordX86, A64):
+    """The same for AArch64, whose registers are laid out alike."""
+
+
+MACHINES = {"EM_X86_64": WordX86, "EM_AARCH64": WordA64}
 
 
 def bit_logic(name: str, a: Set, b: Set) -> Set:

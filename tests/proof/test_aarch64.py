@@ -29,9 +29,11 @@ pytestmark = pytest.mark.skipif(not shutil.which(CC), reason=f"{CC} is not insta
 needs_qemu = pytest.mark.skipif(not shutil.which(QEMU), reason=f"{QEMU} is not installed")
 
 SUM_FILES = ["src/sum/aarch64/neon.c", "src/sum/generic.c"]
+CRC32C_FILE = "src/sum/crc32c_generic.c"
 COPY_FILES = ["src/copy/aarch64/neon.c", "src/copy/generic.c"]
 # Those that take seconds.
 QUICK = ["carry_sum_generic", "carry_sum_copy_generic", "carry_copy_generic", "carry_copy_neon"]
+QUICK += ["carry_crc32c_generic"]
 
 # A small change of a function in a file, and why the result is not proven.
 CHANGES = {
@@ -67,6 +69,10 @@ CODE = {
     "lsr": "lsr w0, w0, #7",
     "ror": "ror x0, x0, #32",
     "mov_32": "mov w0, w1",
+    "mvn": "mvn x0, x1",
+    "mvn_32": "mvn w0, w1",
+    "eor_shifted": "eor w0, w0, w1, lsr #8",
+    "ubfx": "ubfx x0, x1, #8, #8",
     "byte": "sub sp, sp, #16; mov x9, sp; strb w1, [x9], #1; ldrb w0, [x9, #-1]!; add sp, sp, #16",
     "bit_set": "tbz w0, #3, 1f; mov x0, #7; 1: add x0, x0, #1",
     "zero": "and x0, x0, #1; cbz x0, 1f; mov x0, #7; 1: add x0, x0, #1",
@@ -94,7 +100,7 @@ def compiled(path: Path, *sources: str | Path, options: str = "-shared") -> Path
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Image:
     folder = tmp_path_factory.mktemp("aarch64")
-    return Image(compiled(folder / "kernels.so", *SUM_FILES, *COPY_FILES))
+    return Image(compiled(folder / "kernels.so", *SUM_FILES, *COPY_FILES, CRC32C_FILE))
 
 
 @pytest.mark.parametrize("name", QUICK)
