@@ -131,7 +131,7 @@ def fails_here(run: Kernel, error: Unproven) -> bool:
     if isinstance(error, Refuted):
         return answer(run, error.data, error.crc) != reference(error.data, error.crc)
     found = re.search(r" (\d+) bytes: reads past the end", str(error))
-    return bool(found) and answer(run, bytes(int(found[1])), 0) is None
+    return found is not None and answer(run, bytes(int(found[1])), 0) is None
 
 
 def test_reference_is_that_of_rfc_3720() -> None:
