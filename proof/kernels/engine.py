@@ -18,6 +18,7 @@ from image import Image, Instruction
 from liveness import live
 from machine import FEW, Architecture, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
+from x86_64 import apply
 
 MANY = 400  # so often a loop is followed round by round
 
@@ -173,10 +174,7 @@ class Engine:
             return state
         if d.name.startswith("j"):
             return self.jump(state, instruction, d.name)
-        meaning = self.arch.meanings.get(d.name)
-        if meaning is None:
-            raise Unproven(f"no meaning for {d.name}")
-        meaning(self.x, d)
+        apply(self.x, d, self.arch.meanings)
         state.at = instruction.after
         return None
 

@@ -181,7 +181,7 @@ class Atoms:
         """An upper bound that knows that a quotient and the remainder belong to one number.
 
         Where n = s * (f mod 2^w) + k * (f div 2^w) + rest, the sum of the first two is greatest
-        either at the greatest f or just below a multiple of 2^w.
+        either at the greatest f or just below a multiple of 2^w; f may be negative.
         """
         known = known or {}
         n = self.put_in(n, {atom: number(v) for atom, v in known.items()})
@@ -195,7 +195,7 @@ class Atoms:
         most = min(most, self.high_with(f, known))
         turns = most >> w
         top = s * (most & ((1 << w) - 1)) + k * turns
-        if turns:
+        if max(f.low, self.natural(f)[0]) < turns << w:
             top = max(top, s * ((1 << w) - 1) + k * (turns - 1))
         return min(best, top + self.high_of(rest, known) if rest.terms else top + rest.c)
 
@@ -205,7 +205,7 @@ class Atoms:
     def high_with(self, f: Num, known: dict[int, int]) -> int:
         """The greatest f, where some carries in it are known: one of a number t that is 1 says that
         t is at least 2^w, and what is left of t is that much less."""
-        best = 1 << 200
+        best = f.high
         for atom, value in known.items():
             of = self.all[atom].of
             if of and f.terms.get(atom) == -(1 << of[1]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from image import Instruction
@@ -104,14 +104,16 @@ def operand(text: str, after: int) -> Operand:
         return Register(*PARTS[text])
     if found := re.fullmatch(r"([xyz])mm(\d+)", text):
         return Vector(int(found[2]), VECTOR_WIDTH[found[1]], mask, zeroes)
-    if found := re.fullmatch(r"k(\d)", text):
+    if (found := re.fullmatch(r"k(\d)", text)) and mask is None:
         return Mask(int(found[1]))
     if found := re.fullmatch(r"(?:(\w+) PTR )?(?:[de]s:)?\[(.*)\]", text):
-        return memory(found[1], found[2], after, mask)
-    try:
+        try:
+            return memory(found[1], found[2], after, mask)
+        except (KeyError, ValueError):
+            raise Unproven(f"unknown operand: {text}") from None
+    if re.fullmatch(r"0x[0-9a-f]+|[0-9a-f]+", text):
         return Immediate(int(text, 16))
-    except ValueError:
-        raise Unproven(f"unknown operand: {text}") from None
+    raise Unproven(f"unknown operand: {text}")
 
 
 def memory(width: str | None, inside: str, after: int, mask: int | None) -> Memory:
@@ -123,12 +125,12 @@ def memory(width: str | None, inside: str, after: int, mask: int | None) -> Memo
             offset += after
         elif "*" in part:
             name, times = part.split("*")
-            index, scale = (None if name == "riz" else PARTS[name][0]), int(times)
-        elif part in PARTS:
-            base = PARTS[part][0]
+            index, scale = (None if name == "riz" else NAMES.index(name)), int(times)
+        elif part in NAMES:
+            base = NAMES.index(part)
         else:
             offset += sign * int(part, 16)
-    return Memory(MEMORY_WIDTH.get(width or "", 0), base, index, scale, offset, mask)
+    return Memory(MEMORY_WIDTH[width] if width else 0, base, index, scale, offset, mask)
 
 
 @functools.cache
@@ -141,7 +143,9 @@ def decode(instruction: Instruction) -> Decoded:
         return Decoded("nop", (), instruction.after, False)
     name, rest = words[0], words[1] if len(words) > 1 else ""
     if name in ("rep", "repz", "repnz"):
-        return Decoded(f"rep {rest.split()[0]}", (), instruction.after, False)
+        name = f"rep {rest.split()[0]}"
+        unit = "" if "BYTE PTR" in rest else " of words"
+        return Decoded(name + unit, (), instruction.after, False)
     vex = name.startswith("v")
     if name == "nop" or name.startswith("prefetch"):
         rest = "" if name == "nop" else rest
@@ -186,6 +190,8 @@ class X86(Machine):
         return self.number(self.read(o, width))
 
     def write(self, o: Operand, bits: Bits, vex: bool = False) -> None:
+        if getattr(o, "mask", None) is not None:
+            raise Unproven("no meaning for this with a mask")
         match o:
             case Register():
                 self.write_register(o, bits)
@@ -303,6 +309,17 @@ Meaning = Callable[[X86, Decoded], None]
 MEANINGS: dict[str, Meaning] = {}
 
 
+def apply(x: X86, d: Decoded, meanings: Mapping[str, Meaning] | None = None) -> None:
+    """Executes one instruction that goes on with the next one."""
+    meaning = (MEANINGS if meanings is None else meanings).get(d.name)
+    if meaning is None:
+        raise Unproven(f"no meaning for {d.name}")
+    try:
+        meaning(x, d)
+    except (AssertionError, ValueError):
+        raise Unproven(f"no meaning for {d.name} of such operands") from None
+
+
 def means(*names: str) -> Callable[[Meaning], Meaning]:
     def add(f: Meaning) -> Meaning:
         MEANINGS.update(dict.fromkeys(names, f))
@@ -346,10 +363,9 @@ def movzx(x: X86, d: Decoded) -> None:
 @means("xchg")
 def xchg(x: X86, d: Decoded) -> None:
     a, b = d.operands
-    if a != b:
-        first, second = x.read(a), x.read(b)
-        x.write(a, second)
-        x.write(b, first)
+    first, second = x.read(a), x.read(b)
+    x.write(a, second)
+    x.write(b, first)
 
 
 @means("bswap")
@@ -413,7 +429,8 @@ def add_to(x: X86, d: Decoded, carry: Num) -> None:
         # Sums of addresses and sizes do not wrap where somebody asks; else the flag is not read.
         x.set_flags(total, ZERO, bits, None)
         if left.constant is not None and right.constant is not None:
-            x.state.flags.carry = number((left + right + carry).c >> bits)
+            full = (1 << bits) - 1
+            x.state.flags.carry = number((left.c & full) + (right.c & full) + carry.c >> bits)
         return
     if not x.carry_is_read:
         x.write(to, ((to.width, left + right + carry),))
@@ -586,9 +603,8 @@ def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num
         need = (full ^ mask).bit_length()
     if name == "or" and mask >> bits - 1:
         need = (full ^ mask).bit_length()
-        if full ^ mask ^ (1 << need) - 1 == 0:
-            x.need(value, need)
-            return number(mask | value.c & (1 << need) - 1)
+        x.need(value, need)  # type: ignore[attr-defined]
+        return number(mask | value.c & (1 << need) - 1)
     if name == "or" and mask & mask + 1 == 0 and value.twos() < mask.bit_length():
         return value + x.atoms.new("up to the next multiple", 0, mask, False)
     if not need:
@@ -624,7 +640,10 @@ def bt(x: X86, d: Decoded) -> None:
 def shift(x: X86, bits: Bits, name: str, by: int) -> Bits:
     """shl, shr, rol of all bytes as one number."""
     size = sum(n for n, _ in bits)
-    by %= 8 * size
+    if name == "rol":
+        by %= 8 * size
+    elif by >= 8 * size:
+        return ((size, ZERO),)
     if by == 0:
         return bits
     if by % 8 == 0 and any(v.data for _, v in bits) and (len(bits) > 1 or name != "shl"):
@@ -726,7 +745,7 @@ def move_masked(x: X86, d: Decoded) -> None:
     if isinstance(to, Vector):
         assert isinstance(source, Memory) and to.zeroes
         loaded = load_masked(x, x.address(source), to.width, mask)
-        return x.write(to, loaded, True)
+        return x.write_vector(to, loaded, True)
     store_masked(x, x.address(to), x.read(source), mask)
     return None
 
@@ -786,8 +805,8 @@ def extract(x: X86, d: Decoded) -> None:
 def broadcast(x: X86, d: Decoded) -> None:
     to, source = d.operands
     assert isinstance(to, Vector)
-    bits = x.read(source)
-    x.write(to, bits * (to.width // sum(n for n, _ in bits)), True)
+    width = 16 if d.name == "vbroadcasti128" else 4
+    x.write(to, x.read(source, width) * (to.width // width), True)
 
 
 @means("kmovq", "kmovd")
