@@ -325,15 +325,18 @@ class Atoms:
             if h < 16 or rest.c % factor or any(k % factor for k in rest.terms.values()):
                 continue
             terms = {a: k // factor for a, k in rest.terms.items()}
-            s = self.bound(Num(rest.c // factor, terms, -(1 << 200), 1 << 200, rest.data))
+            s = Num(rest.c // factor, terms, 0, 0, rest.data)
+            s.low, s.high = self.natural(s)
             self.sharpen(s, h)
             if s.low >= 0 and s.high <= (2 << h) - 2:
                 carry = self.quotient(s, h)
                 if h < bits:
                     return carry  # (2^h + 1) * s reaches 2^(2 h) where s reaches 2^h
                 above = Num(0, {a: k >> bits for a, k in carried.items()}, 0, 0, True)
+                above.low, above.high = self.natural(above)
                 result = s + carry + above
-                return Num(result.c, result.terms, 0, 2 << bits, True)
+                low, high = max(result.low, n.low >> bits), min(result.high, n.high >> bits)
+                return Num(result.c, result.terms, low, high, True)
         return None
 
     def zeros(self, conditions: list[Num]) -> set[int]:

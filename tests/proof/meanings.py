@@ -21,9 +21,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "proof/kernels"))
 
+import digest  # noqa: E402
 from image import Image, Instruction  # noqa: E402
 from machine import Access, Bits, Demand, Flags, Region, Split, State  # noqa: E402
-from number import Atoms, Num, Unproven, number  # noqa: E402
+from number import Num, Unproven, number  # noqa: E402
+from words import HALVES, Word, Words, WordX86  # noqa: E402
 from x86_64 import (  # noqa: E402
     MEANINGS,
     NAMES,
@@ -47,6 +49,7 @@ BLOCK = VECTORS + 32 * 64
 ALL64 = (1 << 64) - 1
 EXTREMES = [0, 1, ALL64, 1 << 63, (1 << 63) - 1, 0xFFFFFFFF, 1 << 32, ALL64 - 1]
 EXTREMES += [0x8000800080008000, 0x7FFF7FFF7FFF7FFF, 0xFF00FF00FF00FF00, 0x80, 8, 300]
+LINEAR = {"crc32", *HALVES}
 LOGIC = {"and", "or", "xor", "test"}
 
 
@@ -129,6 +132,8 @@ def needs(i: Instruction) -> set[str]:
         return {"avx512f", "avx512_vnni", "avx512vl"} if "{vex}" not in i.text else {"avx_vnni"}
     if evex:
         return {"avx512f", "avx512bw", "avx512vl"}
+    if d.name in LINEAR:
+        return {"sse4_2", "pclmulqdq"}
     if d.name in ("bzhi", "shlx", "rorx"):
         return {"bmi2"}
     return {"avx2"} if d.vex else set()
@@ -149,13 +154,15 @@ class Trial:
     program: list[Instruction]
     random: random.Random
     words: dict[int, int] = field(default_factory=dict)  # vectors of which each word is known
-    atoms: Atoms = field(default_factory=Atoms)
+    atoms: Words = field(default_factory=Words)
     values: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.program = self.cpu.moved(self.program)
         self.decoded = [decode(i) for i in self.program]
-        self.x = X86(Constants(self), self.atoms)  # type: ignore[arg-type]
+        linear = any(d.name in LINEAR for d in self.decoded) or self.random.random() < 0.2
+        machine = WordX86 if linear else X86
+        self.x = machine(Constants(self), self.atoms)  # type: ignore[arg-type]
         self.memory = {name: self.content() for name in self.cpu.arenas}
         self.registers = [self.extreme() for _ in NAMES]
         self.vectors = [self.bytes_of_vector() for _ in range(32)]
@@ -262,6 +269,8 @@ class Trial:
             case _ if d.name in LOGIC:
                 return [self.random.choice(o[:2])]
             case "vpand" | "vpandd" | "vpxor" | "vpxord" | "vpmaddwd" | "vpdpwssd" | "pxor":
+                return [self.random.choice(o[-2:])]
+            case _ if d.name in HALVES:
                 return [self.random.choice(o[-2:])]
             case "kmovd" | "kmovq":
                 return list(o)
@@ -432,11 +441,24 @@ class Trial:
             if a.of:
                 self.values[atom] = self.value(a.of[0]) >> a.of[1]
             else:
-                assert a.place, f"an atom without a value: {a}"
+                if atom in self.atoms.known and not a.place:
+                    self.values[atom] = self.linear(self.atoms.known[atom])
+                    return self.values[atom]
+                if not a.place:
+                    raise Unproven(f"an unknown: {a.name}")
                 self.values[atom] = self.memory[a.place[0]][self.value(a.place[1])]
         value, a = self.values[atom], self.atoms.all[atom]
         assert a.low <= value <= a.high, f"{value:#x} is not within the bounds of {a}"
         return value
+
+    def linear(self, word: Word) -> int:
+        """A number by its bits, each of which is an exclusive or of others."""
+        variables = 1
+        for atom, own in self.atoms.known.items():
+            if own and self.atoms.words.get(own) is None:
+                shift = own[0].bit_length() - 1
+                variables |= self.value_of_atom(atom) << shift
+        return sum(((bit & variables).bit_count() & 1) << i for i, bit in enumerate(word))
 
     def value(self, n: Num) -> int:
         value = n.c + sum(k * self.value_of_atom(atom) for atom, k in n.terms.items())
@@ -532,4 +554,16 @@ class Trial:
             self.same("sign", bool(left - right & half), bool(real & SIGN))
 
 
-__all__ = ["MEANINGS", "Cpu", "Image", "Instruction", "Trial", "Unproven", "decode", "needs"]
+__all__ = [
+    "MEANINGS",
+    "RSP",
+    "Cpu",
+    "Image",
+    "Instruction",
+    "Memory",
+    "Trial",
+    "Unproven",
+    "decode",
+    "digest",
+    "needs",
+]

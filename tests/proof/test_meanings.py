@@ -9,16 +9,32 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import random
 import re
 from pathlib import Path
 
 import pytest
-from meanings import MEANINGS, Cpu, Image, Instruction, Trial, Unproven, decode, needs
-from prove import kernels
+
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
+from meanings import (
+    MEANINGS,
+    RSP,
+    Cpu,
+    Image,
+    Instruction,
+    Memory,
+    Trial,
+    Unproven,
+    decode,
+    digest,
+    needs,
+)
 
 TRIALS = {"short": 4, "medium": 10, "long": 500}[os.environ.get("CARRY_TEST_LEVEL", "medium")]
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
+if platform.machine() != "x86_64":
+    pytest.skip("the meanings are those of x86-64", allow_module_level=True)
 
 CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "le", "g", "ge", "s", "ns")
 # What sets flags, and then a move under each condition; conditional jumps ask the same.
@@ -68,6 +84,9 @@ vpcmpeqd xmm0, xmm1, xmm1; vpxor xmm0, xmm1, xmm2; vpand xmm0, xmm1, xmm2; vpand
 punpckldq xmm0, xmm1; punpckhdq xmm0, xmm1; punpcklqdq xmm0, xmm1; punpckhdq xmm2, xmm2
 shufps xmm0, xmm1, 0x88; shufps xmm0, xmm1, 0xdd; shufps xmm2, xmm2, 0x1b
 vmovq rax, xmm3 | vzeroupper | vpaddq ymm0, ymm0, ymm1
+bswap rax; bswap ecx; crc32 rax, rcx; crc32 eax, cl; crc32 eax, DWORD PTR [rdi]; crc32 rax, cl
+crc32 rax, QWORD PTR [rdi]; pclmulqdq xmm0, xmm1, 0; pclmulqdq xmm0, xmm1, 0x11
+pclmulqdq xmm0, xmm1, 1; pclmulqdq xmm0, xmm1, 0x10
 rep movsb; prefetcht0 [rsi + 64]; sfence; nop; endbr64
 push rax | pop rcx; push rax | push rcx | pop rax; push rsp | pop rax; push -1 | pop rax
 cmova rax, QWORD PTR [rdi]
@@ -137,10 +156,12 @@ def of_kernels() -> list[Instruction]:
     """Some of each form."""
     image = Image(LIBRARY)
     forms: dict[tuple[object, ...], dict[bytes, Instruction]] = {}
-    for name in kernels():
+    for name in digest.functions("x86_64"):
         if name in image.functions:
             for i in image.instructions(name).values():
-                if decode(i).name in MEANINGS:
+                d = decode(i)
+                on_stack = any(isinstance(o, Memory) and o.base == RSP for o in d.operands)
+                if d.name in MEANINGS and d.name not in ("push", "pop") and not on_stack:
                     forms.setdefault(form(i), {})[i.code] = i
     chosen = random.Random(1)
     return [i for f in forms.values() for i in chosen.sample(list(f.values()), min(4, len(f)))]
@@ -183,10 +204,10 @@ def run(cpu: Cpu, program: list[Instruction]) -> str | None:
         try:
             trial = Trial(cpu, program, random.Random(f"{shown(program)} {n}"))
             trial.execute()
+            trial.compare()
         except Unproven as error:
             reason = str(error)
             continue
-        trial.compare()
         had_meaning += 1
     return None if had_meaning else reason
 
@@ -220,9 +241,9 @@ def test_chains_are_what_the_cpu_does(cpu: Cpu, pool: str) -> None:
         trial = Trial(cpu, chosen.choices(single, k=chosen.randrange(2, 16)), chosen, KNOWN_WORDS)
         try:
             trial.execute()
+            trial.compare()
         except Unproven:
             continue
-        trial.compare()
 
 
 def test_no_meaning_is_taken_for_another(cpu: Cpu) -> None:
