@@ -81,7 +81,7 @@ def root(engine: Engine, claim: Claim) -> Lemma:
         ((64, atoms.new(f"v{i} at the call", 0, (1 << 512) - 1, True)),) for i in range(32)
     ]
     masks = [atoms.new(f"k{i} at the call", 0, (1 << 64) - 1, True) for i in range(8)]
-    start = min(engine.function.code)
+    start = engine.function.start
     state = State(start, gpr, vec, masks, Flags(), regions)
     inputs = [seed] if claim.sums else []
     return Lemma(state, inputs, {n: r.base for n, r in regions.items()}, size)

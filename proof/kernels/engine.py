@@ -18,7 +18,7 @@ from image import Image, Instruction
 from liveness import live
 from machine import FEW, Architecture, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
-from x86_64 import apply
+from x86_64 import Decoded, Immediate, apply
 
 MANY = 400  # so often a loop is followed round by round
 
@@ -57,13 +57,22 @@ class Function:
     heads: set[int]
 
     @classmethod
-    def of(cls, image: Image, name: str, returns: frozenset[int]) -> Function:
+    def of(
+        cls, image: Image, name: str, returns: frozenset[int], called: bool = False
+    ) -> Function:
+        """`called`: with the functions that it calls, whose executions are part of its own."""
         code = image.instructions(name)
         arch = ARCHITECTURES[image.machine]
+        if called:
+            add_called(image, code, arch)
         at_return = {*arch.kept, arch.names[arch.stack], *(arch.results[i] for i in returns)}
         jumps = ((i.address, t) for i in code.values() for t in arch.targets(i))
         heads = {t for at, t in jumps if t <= at and t in code}
         return cls(image, name, arch, code, live(code, frozenset(at_return), arch), heads)
+
+    @property
+    def start(self) -> int:
+        return self.image.functions[self.name][0]
 
 
 class Engine:
@@ -117,7 +126,7 @@ class Engine:
     def located(self, error: Unproven, state: State) -> Unproven:
         if self.at is None or str(error).startswith(self.function.name):
             return error
-        offset = self.at.address - self.function.code[min(self.function.code)].address
+        offset = self.at.address - self.function.start
         size = self.atoms.text(state.regions["data"].size) if "data" in state.regions else "?"
         where = f"{self.function.name}+{offset:#x} ({self.at.text}), {size} bytes"
         return Unproven(f"{where}: {error}")
@@ -170,8 +179,10 @@ class Engine:
     def execute(self, state: State, instruction: Instruction) -> State | Edge | None:
         d = self.arch.decode(instruction)
         if d.name == "ret":
-            state.at = -1
-            return state
+            return self.leave(state, d)
+        if d.name == "call":
+            self.x.push(number(instruction.after))
+            return self.go_to(state, self.arch.targets(instruction)[0])
         if d.name.startswith("j"):
             return self.jump(state, instruction, d.name)
         apply(self.x, d, self.arch.meanings)
@@ -182,6 +193,25 @@ class Engine:
         target = self.arch.targets(instruction)[0]
         if name != "jmp" and not self.x.holds(name[1:]):
             target = instruction.after
+        return self.go_to(state, target)
+
+    def leave(self, state: State, d: Decoded) -> State | None:
+        """A return: to the caller, or from a call to what is on the stack."""
+        top = self.x.number(state.gpr[self.arch.stack])
+        found = self.x.region_of(top)
+        if found and found[1].constant is not None and found[1].c in state.stack:
+            back = self.x.constant(self.x.number(self.x.load(top, 8)), 64, "a return")
+            state.gpr[self.arch.stack] = ((8, top + 8),)
+            if back not in self.function.code:
+                raise Unproven("execution leaves the function")
+            state.at = back
+            return None
+        if d.operands and isinstance(d.operands[0], Immediate):
+            state.gpr[self.arch.stack] = ((8, top + d.operands[0].value),)
+        state.at = -1
+        return state
+
+    def go_to(self, state: State, target: int) -> State | Edge | None:
         state.at = target
         if target in self.function.code:
             return None
@@ -347,7 +377,8 @@ class Cut:
         if "flags" in self.names:
             raise Unproven("flags are read after a cut")
         self.key.append(self.state.dirty)
-        self.key.append(tuple(sorted((k, n) for k, (n, _) in self.state.stack.items())))
+        stack = sorted((k, n, v.key()) for k, (n, v) in self.state.stack.items())
+        self.key.append(tuple(stack))
 
     def entry_value(self, i: int) -> bool:
         """Whether a register that functions keep for their callers still has what it had."""
@@ -762,6 +793,18 @@ class Rounds:
             high = 255 * self.atoms.natural(count)[1]
             self.atoms.places[key] = self.atoms.new(f"a run of {region}", 0, high, True, run=run)
         return self.atoms.places[key]
+
+
+def add_called(image: Image, code: dict[int, Instruction], arch: Architecture) -> None:
+    waiting = list(code.values())
+    while waiting:
+        i = waiting.pop()
+        for target in arch.targets(i):
+            name = image.function_at(target)
+            if name is not None and target not in code:
+                more = image.instructions(name)
+                code |= more
+                waiting += more.values()
 
 
 def same(a: Bits, b: Bits) -> bool:

@@ -7,12 +7,12 @@ import re
 
 from image import Instruction
 from machine import Architecture
-from x86_64 import NAMES, Decoded, Mask, Memory, Register, Vector, decode
+from x86_64 import NAMES, Decoded, Immediate, Mask, Memory, Register, Vector, decode
 
 Names = frozenset[str]
 # Their first operand is written whole, and not read.
 PLAIN = {"mov", "movzx", "lea", "pop", "rorx", "shlx", "bzhi", "movdqu", "movdqa", "movaps"}
-PLAIN |= {"movups", "movq", "movd", "movntdq", "imul"}
+PLAIN |= {"movsx", "movsxd", "bswap", "movups", "movq", "movd", "movntdq", "imul"}
 ONLY_READ = {"cmp", "test", "bt", "push", "call", "jmp"}
 NO_FLAGS = PLAIN - {"bzhi", "imul"} | {"endbr64", "nop", "sfence", "push", "not", "xchg"}
 NO_FLAGS |= {"shlx", "rorx", "rep movs", "ret", "crc32", "bswap"}
@@ -77,8 +77,11 @@ def effects(d: Decoded) -> tuple[Names, Names]:
 def targets(i: Instruction) -> list[int]:
     """Where execution may go on within the code, jumps out of it included."""
     jump = re.match(r"(j\w+)\s+([0-9a-f]+)", re.sub(r"^(notrack|cs|bnd)\s+", "", i.text))
-    if decode(i).name == "ret":
+    d = decode(i)
+    if d.name == "ret":
         return []
+    if d.name == "call":
+        return [d.operands[0].value] if isinstance(d.operands[0], Immediate) else []
     if not jump:
         return [i.after]
     return [int(jump[2], 16)] if jump[1] == "jmp" else [int(jump[2], 16), i.after]

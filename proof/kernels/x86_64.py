@@ -92,6 +92,11 @@ class Decoded:
     vex: bool
 
 
+# What a function has to leave as it is, by instructions that may change it.
+KEPT_STATE = {"std": "the direction flag", "stmxcsr": "MXCSR", "ldmxcsr": "MXCSR"}
+KEPT_STATE |= dict.fromkeys(("fnstcw", "fldcw"), "the x87 control word")
+
+
 def mask_of(text: str) -> tuple[str, int | None, bool]:
     found = re.fullmatch(r"(.*?)(?:\{k([1-7])\})?(\{z\})?", text)
     assert found
@@ -111,6 +116,8 @@ def operand(text: str, after: int) -> Operand:
             return memory(found[1], found[2], after, mask)
         except (KeyError, ValueError):
             raise Unproven(f"unknown operand: {text}") from None
+    if re.fullmatch(r"mm[0-7]|st(\(\d\))?", text):
+        raise Unproven(f"touches x87 registers: {text}")
     if re.fullmatch(r"0x[0-9a-f]+|[0-9a-f]+", text):
         return Immediate(int(text, 16))
     raise Unproven(f"unknown operand: {text}")
@@ -252,6 +259,11 @@ class X86(Machine):
         if value.twos() < bits:
             self.demand(value, bits)
 
+    def push(self, value: Num) -> None:
+        top = self.number(self.state.gpr[RSP]) - 8
+        self.state.gpr[RSP] = ((8, top),)
+        self.store(top, ((8, value),))
+
     # --- Conditions ---
 
     def holds(self, condition: str) -> bool:
@@ -312,6 +324,8 @@ MEANINGS: dict[str, Meaning] = {}
 def apply(x: X86, d: Decoded, meanings: Mapping[str, Meaning] | None = None) -> None:
     """Executes one instruction that goes on with the next one."""
     meaning = (MEANINGS if meanings is None else meanings).get(d.name)
+    if d.name in KEPT_STATE:
+        raise Unproven(f"touches {KEPT_STATE[d.name]}")
     if meaning is None:
         raise Unproven(f"no meaning for {d.name}")
     try:
@@ -357,7 +371,18 @@ def movzx(x: X86, d: Decoded) -> None:
     to, source = d.operands
     assert isinstance(to, Register)
     bits = x.read(source)
+    if not any(value.data for _, value in bits):
+        bits = tuple((n, x.exact(value, 8 * n)) for n, value in bits)
     x.write(to, (*bits, (to.width - sum(n for n, _ in bits), ZERO)))
+
+
+@means("movsx", "movsxd")
+def movsx(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register) and isinstance(source, Register | Memory)
+    bits = 8 * source.width
+    value = x.exact(x.value(source), bits)
+    x.put(to, value - x.atoms.quotient(value, bits - 1) * (1 << bits))
 
 
 @means("xchg")
@@ -385,10 +410,7 @@ def lea(x: X86, d: Decoded) -> None:
 
 @means("push")
 def push(x: X86, d: Decoded) -> None:
-    bits = x.read(d.operands[0])
-    top = x.number(x.state.gpr[RSP]) - 8
-    x.state.gpr[RSP] = ((8, top),)
-    x.store(top, bits)
+    x.push(x.value(d.operands[0]))
 
 
 @means("pop")
@@ -467,6 +489,15 @@ def sub(x: X86, d: Decoded) -> None:
     x.set_flags(left, right, 8 * to.width, compared=True)
     if d.name == "sub":
         x.put(to, ZERO if left.same(right) else left - right)
+
+
+@means("sbb")
+def sbb(x: X86, d: Decoded) -> None:
+    to, source = d.operands
+    assert isinstance(to, Register | Memory)
+    result = x.value(to) - x.value(source, to.width) - x.carry()
+    x.put(to, result)
+    x.set_flags(result, ZERO, 8 * to.width)
 
 
 @means("neg")
@@ -605,7 +636,9 @@ def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num
         need = (full ^ mask).bit_length()
         x.need(value, need)  # type: ignore[attr-defined]
         return number(mask | value.c & (1 << need) - 1)
-    if name == "or" and mask & mask + 1 == 0 and value.twos() < mask.bit_length():
+    if name == "or" and value.twos() >= mask.bit_length():
+        return value + (mask & ~value.c)
+    if name == "or" and mask & mask + 1 == 0:
         return value + x.atoms.new("up to the next multiple", 0, mask, False)
     if not need:
         raise Unproven(f"no meaning for {name} of an address and {mask:#x}")
@@ -858,7 +891,12 @@ def vpternlogd(x: X86, d: Decoded) -> None:
     assert isinstance(to, Vector)
     if table != Immediate(0xFF):
         raise Unproven("no meaning for this vpternlogd")
-    x.write(to, tuple((1, number(0xFF)) for _ in range(to.width)), True)
+    mask = masked(x, to, to.width // 4)
+    if mask is not None and not to.zeroes:
+        raise Unproven("no meaning for this vpternlogd")
+    ones = range(to.width // 4)
+    parts = ((4, number(0xFFFFFFFF if mask is None or mask >> i & 1 else 0)) for i in ones)
+    x.write_vector(to, tuple(parts), True)
 
 
 @means("vpcmpeqd", "vpcmpeqw")
@@ -1004,6 +1042,19 @@ def move_if(condition: str) -> Meaning:
     return f
 
 
+def set_if(condition: str) -> Meaning:
+    def f(x: X86, d: Decoded) -> None:
+        (to,) = d.operands
+        if condition == "b" and not x.state.flags.compared:
+            value = x.carry()
+        else:
+            value = number(int(x.holds(condition)))
+        x.write(to, ((1, value),))
+
+    return f
+
+
 CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "le", "g", "ge", "s", "ns")
 for _condition in CONDITIONS:
     MEANINGS[f"cmov{_condition}"] = move_if(_condition)
+    MEANINGS[f"set{_condition}"] = set_if(_condition)

@@ -255,7 +255,7 @@ class Trial:
 
     def must_be_known(self, d: Decoded) -> list[object]:
         o = d.operands
-        if len(self.decoded) > 1 and d.name != "adc":
+        if len(self.decoded) > 1 and d.name not in ("adc", "sbb"):
             return list(o)
         match d.name:
             case "rol" | "shl" | "shr" if len(o) > 1:

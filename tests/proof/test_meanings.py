@@ -62,6 +62,8 @@ bzhi eax, ecx, edx; bzhi rax, QWORD PTR [rdi], rcx
 mov al, cl; mov ah, cl; mov cl, ah; mov ax, cx; mov rax, -1; mov QWORD PTR [rdi], -2; mov cx, 0xffff
 mov BYTE PTR [rdi], 0x80; mov spl, al; mov sil, dil; movabs rax, 0x123456789abcdef0
 movzx ax, cl; movzx eax, cx; movzx rax, cl; movzx rax, WORD PTR [rdi]; movzx eax, ah
+movsx rax, cl; movsx eax, WORD PTR [rdi]; movsxd rax, ecx; movsx ax, cl; movsx rax, WORD PTR [rdi]
+sbb al, cl; sbb rax, rax; vpternlogd zmm5{k1}{z}, zmm5, zmm5, 255; cmp rax, rcx | seta [rdi]
 xchg rax, rcx; xchg eax, ecx; xchg al, cl; xchg ax, ax; .byte 0x87, 0xc0
 lea rax, [rcx + rdx * 8 - 5]; lea eax, [rcx + rcx]; lea ax, [rcx + 1]; lea rax, [rip + 0x100]
 lea rax, [rdx * 4 + 0x10]
@@ -110,8 +112,9 @@ KNOWN_WORDS = {14: 0x8000, 15: 1}
 # No meaning may be taken for these: it would be another one.
 REFUSED = """
 mov eax, DWORD PTR [esi]; lea rax, [esi + 4]; mov rax, fs:[0x28]; rep movsq; rep stosb
+std; ldmxcsr [rsi]; stmxcsr [rdi]; fldcw [rsi]; movd mm0, eax
 vmovdqu64 zmm0{k1}{z}, [rsi]; vmovdqu64 [rdi]{k1}, zmm0; vpaddd zmm0{k1}, zmm1, zmm2
-vpternlogd zmm5{k1}{z}, zmm5, zmm5, 255; vpternlogd zmm5, zmm5, zmm5, 0x96
+vpternlogd zmm5{k1}, zmm5, zmm5, 255; vpternlogd zmm5, zmm5, zmm5, 0x96
 vpcmpeqd k1{k2}, zmm1, zmm1; vpaddd zmm0, zmm1, DWORD PTR [rsi]{1to16}; vmovdqu8 zmm0{k1}, [rsi]
 vpbroadcastd zmm0{k1}{z}, eax; vpsrlq ymm0, ymm1, xmm2; imul rax, rcx; vpcmpeqd ymm0, ymm1, ymm2
 """.replace("\n", ";")
@@ -130,7 +133,10 @@ def all_programs() -> list[list[str]]:
         if condition in CARRIES:
             setters = [s for s in setters if not s.startswith(("dec", "inc"))]
         found += [[s, f"cmov{condition} rdx, rbx"] for s in setters]
+        found += [[s, f"set{condition} dl"] for s in setters]
         found.append([SETTERS[0], f"cmov{condition} edx, ebx"])
+    found += [[s, "sbb rdx, rbx"] for s in (*SETTERS[:4], *AFTER_SUMS[:2])]
+    found += [["add al, cl", "setb al"], ["add rdx, QWORD PTR [rdi]", "setb bl"]]
     found += [
         [s, "adc rdx, rbx"] for s in (*SETTERS[:4], *AFTER_SUMS, "bt rax, 3", "bzhi rax, rax, rcx")
     ]
