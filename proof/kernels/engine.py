@@ -20,6 +20,7 @@ from machine import FEW, Architecture, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
 from x86_64 import Decoded, Immediate, apply
 
+EXAMPLES = (0, 1, 2, 3, 100, 1 << 17)
 MANY = 400  # so often a loop is followed round by round
 
 
@@ -129,7 +130,18 @@ class Engine:
         offset = self.at.address - self.function.start
         size = self.atoms.text(state.regions["data"].size) if "data" in state.regions else "?"
         where = f"{self.function.name}+{offset:#x} ({self.at.text}), {size} bytes"
-        return Unproven(f"{where}: {error}")
+        found = Unproven(f"{where}: {error}")
+        if "data" in state.regions:
+            base, size = state.regions["data"].base, state.regions["data"].size
+            modulus = 1 << min(base.twos(), 12)
+            found.start = base.c % modulus, modulus
+            found.sizes = tuple(self.example(size, step) for step in EXAMPLES)
+        return found
+
+    def example(self, n: Num, step: int) -> int:
+        """A value that the number may have; the greater the step, the greater."""
+        atoms = ((self.atoms.all[a], k) for a, k in n.terms.items())
+        return n.c + sum(k * min(a.low + step, a.high) for a, k in atoms)
 
     def resolved(self, state: State, n: Num) -> Num:
         """The number by the atoms that the state has now."""

@@ -17,7 +17,14 @@ Range = tuple[int, int]
 
 
 class Unproven(Exception):
-    """What is claimed of the code could not be shown. The text says what and why."""
+    """What is claimed of the code could not be shown. The text says what and why.
+
+    `sizes` and `start` belong to the execution where it could not: some of its sizes, and the
+    remainder and modulus of the address of the data.
+    """
+
+    sizes: tuple[int, ...] = ()
+    start: tuple[int, int] = (0, 1)
 
 
 @dataclass(slots=True)

@@ -556,7 +556,11 @@ class Trial:
 
 __all__ = [
     "MEANINGS",
+    "PAGE",
+    "ROOM",
+    "ROOT",
     "RSP",
+    "Arena",
     "Cpu",
     "Image",
     "Instruction",
