@@ -13,20 +13,16 @@ import functools
 import mmap
 import random
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "proof/kernels"))
-
-import digest  # noqa: E402
-from image import Image, Instruction  # noqa: E402
-from machine import Access, Bits, Demand, Flags, Region, Split, State  # noqa: E402
-from number import Num, Unproven, number  # noqa: E402
-from words import HALVES, Word, Words, WordX86  # noqa: E402
-from x86_64 import (  # noqa: E402
+import digest
+from image import Image, Instruction
+from machine import Access, Bits, Demand, Flags, Region, Split, State
+from number import Num, Unproven, number
+from words import HALVES, Word, Words, WordX86
+from x86_64 import (
     MEANINGS,
     NAMES,
     RSP,
@@ -41,6 +37,7 @@ from x86_64 import (  # noqa: E402
     decode,
 )
 
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = mmap.PAGESIZE
 ROOM = 2 * PAGE
 CARRY, PARITY, ZERO_FLAG, SIGN, OVERFLOW = 1, 4, 0x40, 0x80, 0x800
@@ -56,21 +53,22 @@ LOGIC = {"and", "or", "xor", "test"}
 class Arena:
     """Pages to read and write, between pages that nobody may touch."""
 
-    def __init__(self) -> None:
-        self.map = mmap.mmap(-1, ROOM + 2 * PAGE)
+    def __init__(self, room: int = ROOM) -> None:
+        self.room = -(-room // PAGE) * PAGE
+        self.map = mmap.mmap(-1, self.room + 2 * PAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
         libc = ctypes.CDLL(None, use_errno=True)
-        for at in (start, start + PAGE + ROOM):
+        for at in (start, start + PAGE + self.room):
             assert libc.mprotect(ctypes.c_void_p(at), ctypes.c_size_t(PAGE), 0) == 0
         self.base = start + PAGE
 
     @property
     def content(self) -> bytes:
-        return self.map[PAGE : PAGE + ROOM]
+        return self.map[PAGE : PAGE + self.room]
 
     @content.setter
     def content(self, content: bytes) -> None:
-        self.map[PAGE : PAGE + ROOM] = content
+        self.map[PAGE : PAGE + self.room] = content
 
 
 class Cpu:
@@ -556,11 +554,7 @@ class Trial:
 
 __all__ = [
     "MEANINGS",
-    "PAGE",
-    "ROOM",
-    "ROOT",
     "RSP",
-    "Arena",
     "Cpu",
     "Image",
     "Instruction",
