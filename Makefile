@@ -86,6 +86,8 @@ test: $(if $(filter list,$(STEPS)),,packages-test)
 .PHONY: proof
 proof: all packages-test
 	@$(PYTHON) proof/kernels/prove.py --record -j $$(nproc) $(BUILD)
+	@CARRY_TEST_LEVEL=long CARRY_BUILD=$(BUILD) $(PYTHON) -m pytest -q -rs -p no:cacheprovider \
+	    $(addprefix tests/proof/test_,meanings.py mutants.py)
 
 .PHONY: test-ring0
 test-ring0: packages-test

@@ -73,7 +73,8 @@ class Function:
 
     @property
     def start(self) -> int:
-        return self.image.functions[self.name][0]
+        start: int = self.image.functions[self.name][0]
+        return start
 
 
 class Engine:
@@ -132,10 +133,10 @@ class Engine:
         where = f"{self.function.name}+{offset:#x} ({self.at.text}), {size} bytes"
         found = Unproven(f"{where}: {error}")
         if "data" in state.regions:
-            base, size = state.regions["data"].base, state.regions["data"].size
-            modulus = 1 << min(base.twos(), 12)
-            found.start = base.c % modulus, modulus
-            found.sizes = tuple(self.example(size, step) for step in EXAMPLES)
+            data = state.regions["data"]
+            modulus = 1 << min(data.base.twos(), 12)
+            found.start = data.base.c % modulus, modulus
+            found.sizes = tuple(self.example(data.size, step) for step in EXAMPLES)
         return found
 
     def example(self, n: Num, step: int) -> int:

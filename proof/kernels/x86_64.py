@@ -634,7 +634,7 @@ def logic_of_address(x: X86, name: str, value: Num, mask: int, bits: int) -> Num
         need = (full ^ mask).bit_length()
     if name == "or" and mask >> bits - 1:
         need = (full ^ mask).bit_length()
-        x.need(value, need)  # type: ignore[attr-defined]
+        x.need(value, need)
         return number(mask | value.c & (1 << need) - 1)
     if name == "or" and value.twos() >= mask.bit_length():
         return value + (mask & ~value.c)

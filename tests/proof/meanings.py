@@ -367,7 +367,8 @@ class Trial:
 
     def place_operand(self, d: Decoded, m: Memory, gpr: list[Bits]) -> None:
         first, end = 0, m.width or 1
-        mask = next((o.mask for o in d.operands if getattr(o, "mask", None)), None)
+        masks = [getattr(o, "mask", None) for o in d.operands]
+        mask = next((mask for mask in masks if mask is not None), None)
         if mask:
             self.masks[mask] = self.random.choice(
                 (0, 1, (1 << self.random.randrange(65)) - 1, self.random.getrandbits(64), 1 << 31)

@@ -129,7 +129,7 @@ def programs(text: str) -> list[list[str]]:
 def all_programs() -> list[list[str]]:
     found = programs(MORE)
     for condition in CONDITIONS:
-        setters = SETTERS if condition in SIGNED else SETTERS + AFTER_SUMS
+        setters = [*SETTERS, *(AFTER_SUMS if condition not in SIGNED else ())]
         if condition in CARRIES:
             setters = [s for s in setters if not s.startswith(("dec", "inc"))]
         found += [[s, f"cmov{condition} rdx, rbx"] for s in setters]
@@ -189,8 +189,8 @@ def instructions(cpu: Cpu) -> dict[str, list[list[Instruction]]]:
     more = iter(cpu.more)
     for texts in all_programs():
         program = [next(more) for _ in texts]
-        for i in {decode(i).name for i in program}:
-            found.setdefault(i, []).append(program)
+        for name in {decode(i).name for i in program}:
+            found.setdefault(name, []).append(program)
     for name in (SUMS, VECTOR_SUMS, REFUSED):
         found[name] = [[next(more)] for _ in programs(name)]
     return found

@@ -21,9 +21,10 @@ import pytest
 pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 from claims import SUM, Proof
 from elftools.elf.elffile import ELFFile
-from engine import Edge, Engine, Function, State
+from engine import Edge, Engine, Function
 from image import Image, Instruction
 from inputs import Sum, call_at, outcome
+from machine import State
 from number import Unproven
 from x86_64 import PARTS, PREFIXES, decode
 
