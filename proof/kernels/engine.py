@@ -58,9 +58,7 @@ class Function:
     heads: set[int]
 
     @classmethod
-    def of(
-        cls, image: Image, name: str, returns: frozenset[int], called: bool = False
-    ) -> Function:
+    def of(cls, image: Image, name: str, returns: frozenset[int], called: bool = False) -> Function:
         """`called`: with the functions that it calls, whose executions are part of its own."""
         code = image.instructions(name)
         arch = ARCHITECTURES[image.machine]

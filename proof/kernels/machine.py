@@ -407,6 +407,10 @@ class Machine:
         """Whether the flags fulfil a condition; none may depend on the data."""
         raise NotImplementedError
 
+    def push(self, value: Num) -> None:
+        """Stores a word below the stack pointer, which then points there: a call does so."""
+        raise Unproven("calls another function")
+
     def red_zone(self) -> int:
         """The lowest offset on the stack that signals leave alone."""
         raise NotImplementedError

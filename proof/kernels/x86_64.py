@@ -321,9 +321,11 @@ Meaning = Callable[[X86, Decoded], None]
 MEANINGS: dict[str, Meaning] = {}
 
 
-def apply(x: X86, d: Decoded, meanings: Mapping[str, Meaning] | None = None) -> None:
+def apply(
+    x: Machine, d: Decoded, meanings: Mapping[str, Callable[..., None]] | None = None
+) -> None:
     """Executes one instruction that goes on with the next one."""
-    meaning = (MEANINGS if meanings is None else meanings).get(d.name)
+    meaning: Callable[..., None] | None = (meanings or MEANINGS).get(d.name)
     if d.name in KEPT_STATE:
         raise Unproven(f"touches {KEPT_STATE[d.name]}")
     if meaning is None:

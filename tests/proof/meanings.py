@@ -20,7 +20,7 @@ from pathlib import Path
 import digest
 from image import Image, Instruction
 from machine import Access, Bits, Demand, Flags, Region, Split, State
-from number import Num, Unproven, number
+from number import Atoms, Num, Unproven, number
 from words import HALVES, Word, Words, WordX86
 from x86_64 import (
     MEANINGS,
@@ -152,14 +152,17 @@ class Trial:
     program: list[Instruction]
     random: random.Random
     words: dict[int, int] = field(default_factory=dict)  # vectors of which each word is known
-    atoms: Words = field(default_factory=Words)
+    atoms: Atoms = field(default_factory=Words)
     values: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.program = self.cpu.moved(self.program)
         self.decoded = [decode(i) for i in self.program]
-        linear = any(d.name in LINEAR for d in self.decoded) or self.random.random() < 0.2
+        # Sums of vectors are nothing that code of CRC32c does with words of bits.
+        tried = not self.words and self.random.random() < 0.2
+        linear = any(d.name in LINEAR for d in self.decoded) or tried
         machine = WordX86 if linear else X86
+        self.atoms = Words() if linear else Atoms()
         self.x = machine(Constants(self), self.atoms)  # type: ignore[arg-type]
         self.memory = {name: self.content() for name in self.cpu.arenas}
         self.registers = [self.extreme() for _ in NAMES]
@@ -440,8 +443,9 @@ class Trial:
             if a.of:
                 self.values[atom] = self.value(a.of[0]) >> a.of[1]
             else:
-                if atom in self.atoms.known and not a.place:
-                    self.values[atom] = self.linear(self.atoms.known[atom])
+                words = self.atoms if isinstance(self.atoms, Words) else None
+                if words and atom in words.known and not a.place:
+                    self.values[atom] = self.linear(words, words.known[atom])
                     return self.values[atom]
                 if not a.place:
                     raise Unproven(f"an unknown: {a.name}")
@@ -450,11 +454,11 @@ class Trial:
         assert a.low <= value <= a.high, f"{value:#x} is not within the bounds of {a}"
         return value
 
-    def linear(self, word: Word) -> int:
+    def linear(self, words: Words, word: Word) -> int:
         """A number by its bits, each of which is an exclusive or of others."""
         variables = 1
-        for atom, own in self.atoms.known.items():
-            if own and self.atoms.words.get(own) is None:
+        for atom, own in words.known.items():
+            if own and words.words.get(own) is None:
                 shift = own[0].bit_length() - 1
                 variables |= self.value_of_atom(atom) << shift
         return sum(((bit & variables).bit_count() & 1) << i for i, bit in enumerate(word))

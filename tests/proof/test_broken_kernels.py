@@ -54,7 +54,7 @@ REASONS = {
     "clobbers_rbp": "clobbers rbp",
     "clobbers_r12": "clobbers r12",
     "clobbers_r15": "clobbers r15",
-    "moves_stack": "moves rsp",
+    "moves_stack": "clobbers rsp",
     "sets_direction": "touches the direction flag",
     "writes_above": "writes past the end of stack",
     "writes_below": "writes 104 bytes before the start of stack",
