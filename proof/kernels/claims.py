@@ -296,7 +296,7 @@ class Proof:
         offset = self.engine.resolved(state, a.offset)
         at = 0
         for width, value in a.content:
-            if width > 1 or len(value.terms) != 1:
+            if width > 1 or value.c or list(value.terms.values()) != [1]:
                 raise Unproven(f"stores something else at {self.atoms.text(offset + at)}")
             (atom,) = value.terms
             place = self.atoms.all[atom].place
