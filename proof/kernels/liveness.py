@@ -17,6 +17,7 @@ ONLY_READ = {"cmp", "test", "bt", "push", "call", "jmp"}
 NO_FLAGS = PLAIN - {"bzhi", "imul"} | {"endbr64", "nop", "sfence", "push", "not", "xchg"}
 NO_FLAGS |= {"shlx", "rorx", "rep movs", "ret", "crc32", "bswap"}
 IMPLIED = {"rep movs": (["rcx", "rsi", "rdi"], ["rcx", "rsi", "rdi"])}
+IMPLIED |= {"call": (["rdi", "rsi", "rdx", "rsp"], [])}
 IMPLIED |= {"push": (["rsp"], ["rsp"]), "pop": (["rsp"], ["rsp"]), "ret": (["rsp"], ["rsp"])}
 
 

@@ -30,6 +30,7 @@ from crc32c import CRC32C, Remainder, WordEngine
 from digest import Code, DigestError
 from engine import Engine, Function
 from image import Image
+from moves import MOVE, MoveProof
 from number import Unproven
 
 # What is claimed of each form that a row of a table has.
@@ -39,6 +40,7 @@ FORMS = {
     "sum": SUM,
     "copy_try": COPY_TRY,
     "copy": COPY,
+    "copy_move": MOVE,
     "crc32c": CRC32C,
 }
 # Compilers made these. Sums are added in parts of 1 GiB, by a loop that compilers turn around.
@@ -48,8 +50,6 @@ COMPILED = {
     "carry_copy_generic": replace(COPY, compiled=True),
     "carry_copy_neon": replace(COPY, compiled=True),
 }
-# What nobody has proven yet, and why.
-NOT_YET = {"copy_move": "nothing is claimed yet of ranges that may overlap"}
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,14 @@ class Result:
 
 def form_of(name: str) -> str:
     """As in carry_sum_copy_try_avx2: the longest that the name begins with."""
-    forms = sorted([*FORMS, *NOT_YET], key=len, reverse=True)
+    forms = sorted(FORMS, key=len, reverse=True)
     return next(form for form in forms if name.startswith(f"carry_{form}_"))
 
 
-def proof_of(image: Image, name: str) -> Proof:
+def proof_of(image: Image, name: str) -> Proof | MoveProof:
     claim: Claim = COMPILED.get(name, FORMS[form_of(name)])
+    if claim is MOVE:
+        return MoveProof(image, name)
     function = Function.of(image, name, frozenset(claim.returns))
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
@@ -104,16 +106,12 @@ def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
 
 
 def selected(build: Path, names: list[str]) -> list[Code]:
-    """The kernels of a build, or some of them; says of which nothing is claimed."""
+    """The kernels of a build, or some of them."""
     codes = list(digest.kernels(build))
     unknown = sorted(set(names) - {code.name for code in codes})
     if unknown:
         raise DigestError(f"{unknown[0]}: no kernel of {build}")
-    codes = [code for code in codes if not names or code.name in names]
-    for code in codes:
-        if form_of(code.name) in NOT_YET:
-            print(f"{code.name}: {NOT_YET[form_of(code.name)]}")
-    return [code for code in codes if form_of(code.name) in FORMS]
+    return [code for code in codes if not names or code.name in names]
 
 
 def arguments() -> argparse.Namespace:
