@@ -64,7 +64,7 @@ READS = {
 }
 
 # The kernels are hidden; this is not.
-CALLABLE = "\n.globl changed\nchanged: jmp carry_crc32c_pclmul\n"
+CALLABLE = "\n.text\n.globl changed\nchanged: jmp carry_crc32c_pclmul\n"
 
 
 def compiled(path: Path, *sources: Path | str, text: str = "") -> Path:
