@@ -317,7 +317,7 @@ class MoveEngine(Engine):
         return self.atoms.new("what a call leaves", 0, (1 << 64) - 1, True)
 
     def go(self, state: State, i: Instruction, d: Decoded) -> State | None:
-        target = targets(i, d)[0]
+        target = targets(i)[0]
         if d.name != "jmp" and not self.x.holds(d.name[1:]):
             target = i.after
         if target not in self.function.code:
@@ -549,8 +549,7 @@ class Moves(Proof):
 
     def prove(self) -> None:
         first = self.start()
-        self.kept = {n: first.start.gpr[NAMES.index(n)] for n in KEPT}
-        self.stack = first.start.gpr[RSP]
+        self.at_call = first.start
         self.engine.moves[("root",)] = first
         done: set[Key] = set()
         while waiting := [key for key in self.engine.moves if key not in done]:
@@ -703,7 +702,7 @@ class Moves(Proof):
 def function_of(image: Image, name: str) -> Function:
     """A function, of whose backward jumps only those that close a loop count."""
     function = Function.of(image, name, frozenset())
-    after = {at: targets(i, decode(i)) for at, i in function.code.items()}
+    after = {at: targets(i) for at, i in function.code.items()}
     function.heads = {
         h for h in function.heads if any(h in after[at] and at >= h for at in reached(after, h))
     }
