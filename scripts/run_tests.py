@@ -995,7 +995,8 @@ STEPS = [
     Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
     Step("aarch64", "aarch64, emulated: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated: C tests", s390x),
-    Step("coverage", "branches and MC/DC of the libraries, by clang-19", coverage),
+    # Which branches depend on the CPU has been seen on one only.
+    Step("coverage", "branches and MC/DC of the libraries, by clang-19", coverage, asked=True),
     Step("completions", "words that bash, zsh and fish complete", completions),
     Step("linkers", "patched sites through compilers, options, linkers and objects", linkers),
     Step("binding", "libcarry for Python, with sanitizers too", binding, aside=True),
@@ -1045,7 +1046,8 @@ def main() -> int:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # some steps copy folders of scripts
     if quick:
         os.environ.setdefault("CARRY_TEST_LEVEL", "short")
-    chosen = [s for s in STEPS if (s.name in names if names else s.quick or not quick)]
+    usual = [s for s in STEPS if s.quick or not (quick or s.asked)]
+    chosen = [s for s in STEPS if s.name in names] if names else usual
     return run_steps(chosen)
 
 

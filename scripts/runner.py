@@ -16,6 +16,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
@@ -106,16 +107,22 @@ class Log:
         words = [str(word) for word in command]
         settings = [f"{name}={value}" for name, value in (env or {}).items()]
         self.write("$ " + " ".join(settings + [shlex.quote(word) for word in words]))
-        process = subprocess.Popen(
-            words,
-            cwd=ROOT,
-            env=os.environ | dict(env or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=output or self.file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        self.running.append(process)
+        # An interrupt waits until close() knows of the command, which does not wait itself.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+        try:
+            process = subprocess.Popen(
+                words,
+                cwd=ROOT,
+                env=os.environ | dict(env or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=output or self.file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, before),
+            )
+            self.running.append(process)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return process
 
     def finish(self, process: subprocess.Popen[bytes], seconds: int = COMMAND_SECONDS) -> None:
@@ -203,6 +210,7 @@ class Step:
     what: str
     run: Callable[[Log], None]
     quick: bool = False
+    asked: bool = False  # runs only where it is named
     aside: bool = False  # waits, or keeps about one CPU busy: runs beside those that use all
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
+import os
 import random
 import subprocess
 from collections.abc import Iterable
@@ -113,10 +114,16 @@ class Cpu:
         return self.block.raw
 
 
+# The comparison with AVX-512 and AVX-VNNI was written where no CPU has them, and has not run yet.
+WIDE = "CARRY_TEST_WIDE"
+
+
 def features() -> set[str]:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("flags"):
-            return set(line.split(":")[1].split())
+            found = set(line.split(":")[1].split())
+            untried = {f for f in found if f.startswith("avx512") or f == "avx_vnni"}
+            return found if os.environ.get(WIDE) else found - untried
     return set()
 
 

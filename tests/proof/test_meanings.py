@@ -20,6 +20,7 @@ pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 from meanings import (
     MEANINGS,
     RSP,
+    WIDE,
     Cpu,
     Image,
     Instruction,
@@ -233,7 +234,7 @@ def test_meaning_is_what_the_cpu_does(cpu: Cpu, name: str) -> None:
         assert reason is None, f"{shown(program)}: in no trial has it a meaning: {reason}"
         tried += 1
     if not tried:
-        pytest.skip(f"this CPU lacks {', '.join(sorted(missing))}")
+        pytest.skip(f"this CPU lacks {', '.join(sorted(missing))}, or {WIDE}=1 is not set")
 
 
 @pytest.mark.parametrize("pool", [SUMS, VECTOR_SUMS], ids=["general", "vectors"])
