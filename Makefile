@@ -94,7 +94,7 @@ test-ring0: packages-test
 	@$(PYTHON) scripts/run_tests.py ring0
 
 .PHONY: coverage
-coverage: packages-test
+coverage: packages-coverage
 	@$(PYTHON) scripts/run_tests.py coverage
 	@sed -n '/^module/,$$p' build/test-logs/coverage.log
 
@@ -154,7 +154,8 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-package_sets = $(addprefix packages-,build crates deb docs test bench models static wheel)
+package_sets = $(addprefix packages-,build coverage crates deb docs test bench models static \
+    wheel)
 .PHONY: $(package_sets)
 $(package_sets): packages-%:
 	@scripts/packages $*

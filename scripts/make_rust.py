@@ -7,7 +7,9 @@ usage: make_rust.py [--check]      --check changes nothing, and fails if a file 
 The files are those of Debian 12's bindgen and rustfmt. Other versions write the same differently.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -30,8 +32,20 @@ BINDGEN += ["--generate-inline-functions", "--no-doc-comments", "--no-layout-tes
 BINDGEN += ["--no-rustfmt-bindings", "--", "-I../../../include"]
 
 
+def same_clang() -> dict[str, str]:
+    """Has bindgen parse by the library of Debian's `clang`, where newer ones are there, too."""
+    command = ["clang", "--print-resource-dir"]
+    if not shutil.which("clang"):
+        return {}
+    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {"LIBCLANG_PATH": str(Path(found.strip()).parents[1])}
+
+
 def run(*command: str, text: str | None = None, folder: Path = CRATES) -> str:
-    result = subprocess.run(command, cwd=folder, input=text, stdout=subprocess.PIPE, text=True)
+    env = os.environ | same_clang()
+    result = subprocess.run(
+        command, cwd=folder, input=text, stdout=subprocess.PIPE, text=True, env=env
+    )
     if result.returncode:
         raise SystemExit(f"{command[0]} failed with status {result.returncode}")
     return result.stdout
