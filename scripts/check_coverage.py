@@ -109,7 +109,7 @@ class Sources:
         return name if name.startswith(("src/", "capture/")) else ""
 
     def text(self, file: str, start: Position, end: Position) -> str:
-        """What stands between two positions, which count from 1, with single spaces."""
+        """The text between two positions, which count from 1, with single spaces."""
         if file not in self.lines:
             self.lines[file] = (self.root / file).read_text().split("\n")
         lines = self.lines[file][start[0] - 1 : end[0]]
@@ -229,7 +229,7 @@ class Row:
 
 
 def parse_row(text: str, depends: bool) -> Row:
-    """A row is a gap as this program prints it; "..." stands for anything."""
+    """A row is a gap as this program prints it; "..." matches anything."""
     words = ROW.fullmatch(text)
     if not words:
         raise CoverageError(f"not FILE FUNCTION: CONDITION is never OUTCOME: {text}")

@@ -309,7 +309,7 @@ static void test_formats(void) {
 }
 
 /* What begins so is compressed, and is cut, unless this build lacks what unpacks it. */
-/* Of sizes that they never have: what stands behind them is none of theirs. */
+/* Of sizes that they never have: the bytes behind them are of something else. */
 static void test_short_options(void) {
     static const char file[] = "\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" /* a section */
                                "\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0"

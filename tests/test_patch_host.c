@@ -8,6 +8,7 @@
 
 #include "harness/effort.h"
 #include "harness/rng.h"
+#include "harness/site_record.h"
 #include "harness/tap.h"
 #include "harness/text_sim.h"
 
@@ -217,20 +218,9 @@ static uintptr_t random_value(size_t key) {
     return is_operation(key) ? function_at((enum function)rng_below(FUNCTIONS)) : rng_below(2);
 }
 
-static int32_t from_here(const int32_t *here, uintptr_t target) {
-    return (int32_t)(intptr_t)(target - (uintptr_t)here);
-}
-
 static void make_record(size_t i, enum carry_site_kind kind, uintptr_t address, uintptr_t key,
                         const uint8_t *aux, size_t length, unsigned flags) {
-    struct carry_site *record = &data->records[i];
-    record->site = from_here(&record->site, address);
-    record->key = from_here(&record->key, key);
-    record->aux = from_here(&record->aux, (uintptr_t)aux);
-    record->kind = (uint8_t)kind;
-    record->length = (uint8_t)length;
-    record->flags = (uint8_t)flags;
-    record->version = CARRY_SITE_VERSION;
+    site_record_make(&data->records[i], kind, address, key, aux, length, flags);
 }
 
 static size_t make_alternative(size_t i, uintptr_t address, uintptr_t key) {

@@ -26,6 +26,7 @@
 
 #include "harness/fault.h"
 #include "harness/sandbox.h"
+#include "harness/site_record.h"
 #include "harness/tap.h"
 #include "hosted/patch.h"
 #include "patch/patch.h"
@@ -1045,10 +1046,6 @@ static struct own {
     struct carry_key *key;
 } own;
 
-static int32_t from_here(const int32_t *here, uintptr_t target) {
-    return (int32_t)(intptr_t)(target - (uintptr_t)here);
-}
-
 static void *map_near(size_t size, int flags, uintptr_t hint) {
     void *memory = mmap((void *)hint, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -1068,8 +1065,8 @@ static void reserve_own(void) {
         struct carry_site *record = &own.records[i];
         uintptr_t site = start + i * OWN_STRIDE + 100;
         *record = (struct carry_site){.kind = CARRY_SITE_JUMP, .length = 6, .version = 1};
-        record->site = from_here(&record->site, site);
-        record->key = from_here(&record->key, (uintptr_t)own.key);
+        record->site = site_record_distance(&record->site, site);
+        record->key = site_record_distance(&record->key, (uintptr_t)own.key);
     }
 }
 
@@ -1146,8 +1143,8 @@ static void make_ten(size_t page, size_t at, struct carry_key *key, struct carry
     for (size_t i = 0; i < 10; i++) {
         records[i] = (struct carry_site){.kind = CARRY_SITE_JUMP, .length = 6, .version = 1};
         uintptr_t site = (uintptr_t)own.text + (page + i) * OWN_STRIDE + at;
-        records[i].site = from_here(&records[i].site, site);
-        records[i].key = from_here(&records[i].key, (uintptr_t)key);
+        records[i].site = site_record_distance(&records[i].site, site);
+        records[i].key = site_record_distance(&records[i].key, (uintptr_t)key);
         write_original(&records[i]);
     }
     require(!carry_patch_register(records, records + 10), "no memory");

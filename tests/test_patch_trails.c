@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "harness/site_record.h"
 #include "harness/tap.h"
 #include "harness/text_sim.h"
 
@@ -71,30 +72,15 @@ static struct data {
     uint8_t body[4];
 } * data;
 
-static int32_t from_here(const int32_t *here, uintptr_t target) {
-    return (int32_t)(intptr_t)(target - (uintptr_t)here);
-}
-
-static void make_record(struct carry_site *record, enum carry_site_kind kind, uintptr_t address,
-                        uintptr_t key, const uint8_t *aux, size_t length, unsigned flags) {
-    record->site = from_here(&record->site, address);
-    record->key = from_here(&record->key, key);
-    record->aux = from_here(&record->aux, (uintptr_t)aux);
-    record->kind = (uint8_t)kind;
-    record->length = (uint8_t)length;
-    record->flags = (uint8_t)flags;
-    record->version = CARRY_SITE_VERSION;
-}
-
 static void add_site(size_t i, enum mode mode, uintptr_t address) {
     struct carry_site *record = &data->records[i];
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     if (mode == STOP)
-        make_record(record, CARRY_SITE_CALL, address, (uintptr_t)&data->key, NULL, SIM_CALL_BYTES,
-                    0);
+        site_record_make(record, CARRY_SITE_CALL, address, (uintptr_t)&data->key, NULL,
+                         SIM_CALL_BYTES, 0);
     else
-        make_record(record, CARRY_SITE_ALTERNATIVE, address, (uintptr_t)&data->key, data->aux,
-                    alternative[0], CARRY_SITE_SINGLE);
+        site_record_make(record, CARRY_SITE_ALTERNATIVE, address, (uintptr_t)&data->key, data->aux,
+                         alternative[0], CARRY_SITE_SINGLE);
     carry_encode_original(record, bytes);
     memcpy(sim.writable + (address - (uintptr_t)sim.text), bytes, record->length);
     sim_add_site(address, record->length);
@@ -128,8 +114,8 @@ static void start(enum mode mode, size_t sites, enum sim_omission omission) {
     memcpy(data->body, "\x02\x9c\x58", 3);
     for (size_t i = 0; i < sites; i++)
         add_site(i, mode, first + i * distance);
-    make_record(&data->records[sites], CARRY_SITE_BODY, function(true), function(true), data->body,
-                0, CARRY_SITE_SEVERAL);
+    site_record_make(&data->records[sites], CARRY_SITE_BODY, function(true), function(true),
+                     data->body, 0, CARRY_SITE_SEVERAL);
     sim.alone = mode == ALONE;
     sim.writes_pairs = mode == JUMP;
     sim.at_once = mode == REMAP;

@@ -30,7 +30,7 @@ class Edge:
 
     target: tuple[object, ...]
     state: State
-    given: list[Num]  # what stands for the lemma's sums
+    given: list[Num]  # what the lemma's sums are here
     consumed: int  # bytes of the data that are done with
 
 
@@ -149,7 +149,7 @@ class Engine:
             if other is n:
                 return n
             n = other
-        raise Unproven("an atom that stands for itself")
+        raise Unproven("an atom whose value contains it")
 
     def split(self, state: State, split: Split) -> list[State]:
         found = []

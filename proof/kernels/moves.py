@@ -227,7 +227,7 @@ class MoveLemma(Lemma):
 
 @dataclass
 class MoveEdge(Edge):
-    values: dict[int, Num] = field(default_factory=dict)  # what stands for the lemma's atoms
+    values: dict[int, Num] = field(default_factory=dict)  # what the lemma's atoms are here
 
 
 class MoveEngine(Engine):

@@ -7,7 +7,7 @@
  * is the guard, until the core is synchronised. All that threads share is read and written in one
  * order, as SEQ_CST has it.
  *
- * No thread may be told that a guard is somebody else's trap (it would end the process), none may
+ * No thread may take a guard for somebody else's trap (it would end the process), none may
  * end by one, and all must go on.
  *
  * THREADS   that run the site (default: 2)
@@ -87,7 +87,7 @@ inline may_run_site() {
     fi
 }
 
-/* carry_trap_is_safe(): who blocks the signal, and where that cannot be told. */
+/* carry_trap_is_safe(): who blocks the signal, and where that is not known. */
 inline look_who_blocks() {
     safe = true;
 #ifndef WITHOUT_LOOK_AT_MASKS

@@ -104,7 +104,7 @@ def test_floors() -> None:
 
 
 def test_the_tables_name_what_is_there() -> None:
-    """Functions and conditions of rows stand in their files, macros and templates apart."""
+    """Functions and conditions of rows are in their files, macros and templates apart."""
     for row in checker.parse_rows((TABLES / "unreached.toml").read_text()):
         file, name = row.text.split(" ")[:2]
         text = " ".join((SOURCE / file).read_text().split())
