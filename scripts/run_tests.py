@@ -99,7 +99,7 @@ WITHOUT_REP = ["-E", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-ERMS"]
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Alone with what has this name: steps that stand aside use the builds of others."""
+    """Alone with what has this name: steps aside use the builds of others."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -260,7 +260,7 @@ def send_lane(steps: Sequence[Step], connection: Connection) -> None:
 
 
 def run_lanes(steps: Sequence[Step]) -> dict[str, Result]:
-    """Runs steps one after the other, and at the same time those that stand aside."""
+    """Runs steps one after the other, and at the same time those aside."""
     aside = [step for step in steps if step.aside]
     rest = [step for step in steps if not step.aside]
     if not aside or not rest:
@@ -274,6 +274,8 @@ def run_lanes(steps: Sequence[Step]) -> dict[str, Result]:
         results = run_lane(rest)
         results.update(receiver.recv())
         return results
+    except EOFError:
+        raise SystemExit("the steps beside the others were ended") from None
     except BaseException:
         lane.terminate()
         raise

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -73,6 +74,15 @@ def test_steps_beside_each_other(
     shown = capfd.readouterr().out
     assert "a met b" in shown and "b met a" in shown
     assert "Failed steps: first second\n2 passed, 2 failed, 0 skipped in" in shown
+
+
+def test_steps_beside_that_are_killed(logs: Path) -> None:
+    def killed(log: Log) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    steps = [Step("killed", "", killed, aside=True), Step("other", "", lambda log: None)]
+    with pytest.raises(SystemExit, match="the steps beside the others were ended"):
+        run_steps(steps)
 
 
 INTERRUPTED = """
