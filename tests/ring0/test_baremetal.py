@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Result, boot, boot_bochs
+from machines import Result, bochs_version, boot, boot_bochs
 
 # Each with the sizes that all kernels are run at: every one up to there, and the ends of others.
 MODELS = {"qemu64": 512, "Nehalem": 512, "Haswell": 512, "max": 2048}
@@ -24,6 +24,8 @@ def test_kernel(kernel: Path, model: str) -> None:
 
 @pytest.mark.parametrize("masked", ["xsavec", ""])
 def test_kernel_with_avx512(kernel: Path, tmp_path: Path, masked: str) -> None:
+    if not masked and bochs_version() < (3, 0):
+        pytest.skip("before 3.0, Bochs keeps AVX at a wrong offset by XSAVEC")
     result = boot_bochs(kernel, tmp_path, "corei7_icelake_u", f"mask={masked} kernels=avx512")
     assert re.search("^ok .* sum avx512: ", result.text(), re.MULTILINE), result.text()
     assert re.search("^ok .* copy avx512: ", result.text(), re.MULTILINE), result.text()

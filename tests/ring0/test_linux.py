@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import SOURCE, run
 from debian_kernel import DebianKernel, NoKernelError, fetch
+from machines import SOURCE, run
 
 PORT = SOURCE / "ports/linux"
 MODELS = ["qemu64", "Nehalem", "Haswell", "max"]
