@@ -215,6 +215,10 @@ extern unsigned host_stops_refused;
 
 void bench_run(void);
 
+/* --- Instructions by themselves: trials.c --- */
+
+void trials_run(void);
+
 /* --- Output: print.c --- */
 
 void print_prepare(void);

@@ -98,6 +98,10 @@ void kernel_main(void) {
         bench_run();
         kernel_exit(0);
     }
+    if (kernel_option("trials")) {
+        trials_run();
+        kernel_exit(0);
+    }
     cpu_start_second();
     describe_machine();
     __asm__ volatile("sti");

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tests of proofs import the prover's modules."""
+"""Tests of proofs import the prover's modules, and those of the test kernel."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "proof/kernels"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "proof/kernels"), str(ROOT / "tests/ring0")]

@@ -11,10 +11,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
-import os
 import random
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +40,7 @@ from x86_64 import (
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = mmap.PAGESIZE
 ROOM = 2 * PAGE
+ARENAS = ("data", "dst", "stack")
 CARRY, PARITY, ZERO_FLAG, SIGN, OVERFLOW = 1, 4, 0x40, 0x80, 0x800
 FLAGS, MASKS, VECTORS = 128, 192, 256  # as in meanings_x86_64.S
 BLOCK = VECTORS + 32 * 64
@@ -72,30 +72,41 @@ class Arena:
         self.map[PAGE : PAGE + self.room] = content
 
 
-class Cpu:
-    """Runs instructions with given registers."""
+def assembled(folder: Path, texts: Iterable[str]) -> tuple[Path, list[Instruction]]:
+    """A library with the runner in it, and instructions that are written as texts."""
+    library = folder / "meanings.so"
+    more = folder / "more.S"
+    lines = "\n".join(texts)
+    more.write_text(
+        f".intel_syntax noprefix\n.text\n.type more, @function\nmore:\n{lines}\n"
+        '.size more, . - more\n.section .note.GNU-stack, "", @progbits\n'
+    )
+    runner = Path(__file__).with_name("meanings_x86_64.S")
+    subprocess.run(["gcc", "-shared", "-o", str(library), str(runner), str(more)], check=True)
+    return library, list(Image(library).instructions("more").values())
 
-    def __init__(self, folder: Path, texts: Iterable[str]) -> None:
-        library = folder / "meanings.so"
-        more = folder / "more.S"
-        lines = "\n".join(texts)
-        more.write_text(
-            f".intel_syntax noprefix\n.text\n.type more, @function\nmore:\n{lines}\n"
-            '.size more, . - more\n.section .note.GNU-stack, "", @progbits\n'
-        )
-        runner = Path(__file__).with_name("meanings_x86_64.S")
-        subprocess.run(["gcc", "-shared", "-o", str(library), str(runner), str(more)], check=True)
-        self.more = list(Image(library).instructions("more").values())
-        done = ctypes.CDLL(str(library))
-        self.run_code = done.meanings_run
-        self.block = (ctypes.c_char * BLOCK).in_dll(done, "meanings_block")
-        self.back = ctypes.cast(done.meanings_back, ctypes.c_void_p).value or 0
-        self.code = mmap.mmap(-1, PAGE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-        self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.code))
-        self.features = features()
+
+@dataclass(frozen=True)
+class Place:
+    """Where a machine has pages to read and write."""
+
+    base: int
+
+
+@dataclass(eq=False)
+class Machine:
+    """What a trial has to know of that which runs it."""
+
+    more: list[Instruction]
+    features: set[str]
+    start: int  # of code
+    arenas: Mapping[str, Place | Arena]
+
+    @property
+    def vectors(self) -> int:
+        """Bytes of a vector."""
         wide = {"avx512f", "avx512bw"} <= self.features
-        self.vectors = 64 if wide else 32 if "avx2" in self.features else 16
-        self.arenas = {name: Arena() for name in ("data", "dst", "stack")}
+        return 64 if wide else 32 if "avx2" in self.features else 16
 
     def moved(self, program: list[Instruction]) -> list[Instruction]:
         """The same instructions at the place where they are run."""
@@ -105,25 +116,37 @@ class Cpu:
             at += len(i.code)
         return found
 
-    def run(self, program: list[Instruction], block: bytes) -> bytes:
-        code = b"".join(i.code for i in program)
+
+class Cpu(Machine):
+    """Runs instructions with given registers."""
+
+    def __init__(self, folder: Path, texts: Iterable[str]) -> None:
+        library, more = assembled(folder, texts)
+        done = ctypes.CDLL(str(library))
+        self.run_code = done.meanings_run
+        self.block = (ctypes.c_char * BLOCK).in_dll(done, "meanings_block")
+        self.back = ctypes.cast(done.meanings_back, ctypes.c_void_p).value or 0
+        self.code = mmap.mmap(-1, PAGE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        self.pages = {name: Arena() for name in ARENAS}
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self.code))
+        super().__init__(more, features(), start, self.pages)
+
+    def run(self, trial: Trial) -> tuple[bytes, dict[str, bytes]]:
+        """Registers and memory as a trial leaves them."""
+        for name, arena in self.pages.items():
+            arena.content = trial.memory[name]
+        code = b"".join(i.code for i in trial.program)
         back = b"\xff\x25\0\0\0\0" + self.back.to_bytes(8, "little")  # jmp *0(%rip)
         self.code[: len(code) + len(back)] = code + back
-        self.block.raw = block
+        self.block.raw = trial.block()
         self.run_code(ctypes.c_void_p(self.start), self.vectors)
-        return self.block.raw
-
-
-# The comparison with AVX-512 and AVX-VNNI was written where no CPU has them, and has not run yet.
-WIDE = "CARRY_TEST_WIDE"
+        return self.block.raw, {name: arena.content for name, arena in self.pages.items()}
 
 
 def features() -> set[str]:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("flags"):
-            found = set(line.split(":")[1].split())
-            untried = {f for f in found if f.startswith("avx512") or f == "avx_vnni"}
-            return found if os.environ.get(WIDE) else found - untried
+            return set(line.split(":")[1].split())
     return set()
 
 
@@ -155,7 +178,7 @@ class Constants:
 class Trial:
     """One program with one assignment of values."""
 
-    cpu: Cpu
+    cpu: Machine
     program: list[Instruction]
     random: random.Random
     words: dict[int, int] = field(default_factory=dict)  # vectors of which each word is known
@@ -171,7 +194,8 @@ class Trial:
         machine = WordX86 if linear else X86
         self.atoms = Words() if linear else Atoms()
         self.x = machine(Constants(self), self.atoms)  # type: ignore[arg-type]
-        self.memory = {name: self.content() for name in self.cpu.arenas}
+        self.patterns = {name: self.pattern() for name in ARENAS}
+        self.memory = {n: (p * (ROOM // len(p) + 1))[:ROOM] for n, p in self.patterns.items()}
         self.registers = [self.extreme() for _ in NAMES]
         self.vectors = [self.bytes_of_vector() for _ in range(32)]
         self.masks = [self.extreme() for _ in range(8)]
@@ -181,7 +205,7 @@ class Trial:
     # --- Values ---
 
     @property
-    def arenas(self) -> Iterable[tuple[str, Arena]]:
+    def arenas(self) -> Iterable[tuple[str, Place | Arena]]:
         return self.cpu.arenas.items()
 
     def constant_at(self, address: int, size: int) -> bytes | None:
@@ -194,16 +218,17 @@ class Trial:
             return self.random.choice(EXTREMES)
         return self.random.getrandbits(64)
 
-    def content(self) -> bytes:
+    def pattern(self) -> bytes:
+        """Bytes that an arena repeats."""
         match self.random.randrange(5):
             case 0:
-                return bytes(self.random.choices((0, 0xFF), k=128)) * (ROOM // 128)
+                return bytes(self.random.choices((0, 0xFF), k=128))
             case 1:
-                return self.random.choice((b"\0\x80", b"\0\0", b"\xff\xff")) * (ROOM // 2)
+                return self.random.choice((b"\0\x80", b"\0\0", b"\xff\xff")) * 64
             case 2:
-                return bytes(self.random.choices((0, 1, 0x7F, 0x80, 0xFF), k=128)) * (ROOM // 128)
+                return bytes(self.random.choices((0, 1, 0x7F, 0x80, 0xFF), k=128))
             case _:
-                return self.random.randbytes(ROOM)
+                return self.random.randbytes(509)  # no power of two: other bytes at each place
 
     def bytes_of_vector(self) -> bytes:
         return b"".join(self.extreme().to_bytes(8, "little") for _ in range(8))
@@ -225,7 +250,6 @@ class Trial:
             self.choose()
         gpr = [self.general(i) for i in range(16)]
         vec = [self.vector(i) for i in range(32)]
-        masks = [number(m) for m in self.masks]
         regions = {
             name: Region(name, self.bases[name], number(ROOM), True, True)
             for name, _ in self.arenas
@@ -234,6 +258,7 @@ class Trial:
         self.registers[RSP] = self.cpu.arenas["stack"].base + PAGE
         self.addresses: dict[int, Num] = {}
         self.place(gpr)
+        masks = [number(m) for m in self.masks]  # which a place has chosen
         return State(0, gpr, vec, masks, self.first_flags(), regions)
 
     def choose(self) -> None:
@@ -348,7 +373,7 @@ class Trial:
         left, right = self.extreme(), self.extreme()
         difference = left - right & ALL64
         signed = (left ^ (1 << 63)) - (right ^ (1 << 63))
-        self.flags = 0x202 | self.random.choice((0, PARITY))
+        self.flags = 2 | self.random.choice((0, PARITY))
         self.flags |= CARRY * (left < right) | ZERO_FLAG * (left == right)
         self.flags |= SIGN * (difference >> 63)
         self.flags |= OVERFLOW * ((signed < 0) != bool(difference >> 63))
@@ -506,7 +531,8 @@ class Trial:
 
     # --- Comparison ---
 
-    def compare(self) -> None:
+    def block(self) -> bytes:
+        """The registers at first, as meanings_x86_64.S loads them."""
         block = bytearray(BLOCK)
         for i, value in enumerate(self.registers):
             block[8 * i : 8 * i + 8] = value.to_bytes(8, "little")
@@ -515,14 +541,16 @@ class Trial:
             block[MASKS + 8 * i : MASKS + 8 * i + 8] = mask.to_bytes(8, "little")
         for i, vector in enumerate(self.vectors):
             block[VECTORS + 64 * i : VECTORS + 64 * i + 64] = vector
-        for name, arena in self.arenas:
-            arena.content = self.memory[name]
-        self.block = self.cpu.run(self.program, bytes(block))
+        return bytes(block)
+
+    def judge(self, block: bytes, memory: Mapping[str, bytes]) -> None:
+        """Compares what the CPU has left."""
+        self.after = block
         self.compare_registers()
         self.compare_flags()
         expected = self.memory_after()
-        for name, arena in self.arenas:
-            self.same(f"memory of {name}", expected[name], arena.content)
+        for name in ARENAS:
+            self.same(f"memory of {name}", expected[name], memory[name])
 
     def same(self, what: str, symbolic: object, real: object) -> None:
         if symbolic != real:
@@ -532,7 +560,7 @@ class Trial:
             raise AssertionError(f"{text}: {what} is {real} on the CPU, by its meaning {symbolic}")
 
     def word(self, at: int) -> int:
-        return int.from_bytes(self.block[at : at + 8], "little")
+        return int.from_bytes(self.after[at : at + 8], "little")
 
     def compare_registers(self) -> None:
         for i, name in enumerate(NAMES):
@@ -542,7 +570,7 @@ class Trial:
             self.same(f"{name} as a number", self.value(exact) & ALL64, self.word(8 * i))
         width = self.cpu.vectors
         for i in range(32 if width == 64 else 16):
-            real = int.from_bytes(self.block[VECTORS + 64 * i :][:width], "little")
+            real = int.from_bytes(self.after[VECTORS + 64 * i :][:width], "little")
             low = self.x.take(self.state.vec[i], 0, width)
             self.same(f"v{i}", f"{self.bits(low):0{2 * width}x}", f"{real:0{2 * width}x}")
         if width == 64:
@@ -567,9 +595,11 @@ class Trial:
 __all__ = [
     "MEANINGS",
     "RSP",
+    "VECTORS",
     "Cpu",
     "Image",
     "Instruction",
+    "Machine",
     "Memory",
     "Trial",
     "Unproven",
