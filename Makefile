@@ -94,8 +94,8 @@ test-ring0: packages-test
 	@$(PYTHON) scripts/run_tests.py ring0
 
 .PHONY: coverage
-coverage: packages-coverage
-	@$(PYTHON) scripts/run_tests.py coverage
+coverage: packages-test
+	@CARRY_COVERAGE=table $(PYTHON) scripts/run_tests.py coverage
 	@sed -n '/^module/,$$p' build/test-logs/coverage.log
 
 # All of what "make test" proves only where it changed.
@@ -154,7 +154,7 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-package_sets = $(addprefix packages-,build coverage crates deb docs test bench models static \
+package_sets = $(addprefix packages-,build crates deb docs test bench models static \
     wheel)
 .PHONY: $(package_sets)
 $(package_sets): packages-%:

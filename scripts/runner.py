@@ -210,7 +210,6 @@ class Step:
     what: str
     run: Callable[[Log], None]
     quick: bool = False
-    asked: bool = False  # runs only where it is named
     aside: bool = False  # waits, or keeps about one CPU busy: runs beside those that use all
 
 

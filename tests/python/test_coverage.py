@@ -100,6 +100,8 @@ def test_floors() -> None:
     assert error == "sum: 90.0 % of branches, which were 90.1 %"
     (error,) = checker.check_floors({}, sums)
     assert error == "sum: no such module, or it has no floor"
+    assert checker.parse_floors(checker.floors_text(sums)) == {"sum": [60.0, 60.0, 60.0]}
+    sums = {"sum": {name: checker.Sum(900, 1000) for name in checker.MEASURES}}
     assert checker.parse_floors(checker.floors_text(sums)) == {"sum": [89.0, 89.0, 89.0]}
 
 
