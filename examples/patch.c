@@ -17,8 +17,14 @@
 CARRY_OP(uint64_t, route, uint64_t);
 CARRY_KEY(counting);
 
+#ifdef __aarch64__
+#define SUCCESSOR "add x0, x0, 1"
+#else
+#define SUCCESSOR "lea 1(%%rdi), %%rax"
+#endif
+
 static uint64_t route_low(uint64_t address) {
-    CARRY_BODY(route_low, "lea 1(%%rdi), %%rax"); /* so short that it replaces the call */
+    CARRY_BODY(route_low, SUCCESSOR); /* so short that it replaces the call */
     return address + 1;
 }
 

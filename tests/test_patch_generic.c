@@ -53,8 +53,13 @@ static const char *skip_one(const char *a) {
 static uint64_t undecided(uint64_t a) {
     return a;
 }
+#ifdef __aarch64__
+#define SUCCESSOR "add x0, x0, 1"
+#else
+#define SUCCESSOR "lea 1(%%rdi), %%rax"
+#endif
 static uint64_t successor(uint64_t a) {
-    CARRY_BODY(successor, "lea 1(%%rdi), %%rax");
+    CARRY_BODY(successor, SUCCESSOR);
     return a + 1;
 }
 static uintptr_t choose(void) {

@@ -43,9 +43,12 @@
  *    them: the commit calls these functions, and would wait for itself.
  *  - A program with one thread needs none of this: its commits neither exchange pages nor hold
  *    threads.
- *  - Sites need x86-64 and GCC 11 or Clang 11. With another architecture or compiler, with
- *    -mcmodel=large, or with CARRY_NO_SITES defined, there are no sites: operations are calls
+ *  - Sites need x86-64 and GCC 11 or Clang 11, or AArch64. With another architecture or compiler,
+ *    with -mcmodel=large, or with CARRY_NO_SITES defined, there are no sites: operations are calls
  *    through a pointer, and keys are flags. Files with and without sites may be linked together.
+ *  - On AArch64 the functions that call operations must not be streaming (SME). Where pages cannot
+ *    be exchanged, a live commit there changes calls, jumps and branches alone: calls of a function
+ *    with a body are then direct, and alternatives stay as they are.
  *  - An operation has at most six arguments. Arguments and results must be integers, booleans,
  *    enumerations or pointers of at most 64 bits. The compiler refuses, in a message that names the
  *    operation, other types (floating point, vectors, structs, references), a function whose types
@@ -251,10 +254,13 @@ CARRY_END_DECLS
 #include <carry/patch/types.h>
 
 /* In the large code model, operations and keys may be out of reach of the offsets in sites. */
-#if defined(__x86_64__) && defined(__LP64__) && !defined(__code_model_large__) &&                  \
-    !defined(CARRY_NO_SITES) &&                                                                    \
+#if defined(__code_model_large__) || defined(__AARCH64_CMODEL_LARGE__) || defined(CARRY_NO_SITES)
+#include <carry/patch/generic.h>
+#elif defined(__x86_64__) && defined(__LP64__) &&                                                  \
     ((defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 11))
 #include <carry/patch/x86_64.h>
+#elif defined(__AARCH64EL__) && defined(__LP64__)
+#include <carry/patch/aarch64.h>
 #else
 #include <carry/patch/generic.h>
 #endif

@@ -228,8 +228,13 @@ static void forget(uintptr_t low, uintptr_t high) {
     (void)high;
 }
 
+static size_t page_bytes(void) {
+    return PAGE_BYTES;
+}
+
 const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
+        .page_bytes = page_bytes,
         .allocate = allocate,
         .release = release,
         .begin = begin,

@@ -24,12 +24,15 @@ struct carry_text_run {
 
 /* When other threads see the writes of a session. */
 struct carry_text_session {
-    bool writes_pairs; /* a write of two bytes is one store */
+    bool writes_pairs; /* a write of two bytes is one store; so is one of four aligned ones */
     bool holds_traps;  /* a thread that meets a trap waits for the end: guards may be traps */
     bool at_once;      /* nothing is seen until the end, then all of a run: no guards needed */
 };
 
 struct carry_text_host {
+    /* The size of the pages that protection is by. */
+    size_t (*page_bytes)(void);
+
     /* Memory for lists, zeroed or not; NULL: no memory. */
     void *(*allocate)(size_t size);
     void (*release)(void *memory, size_t size);

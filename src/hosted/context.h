@@ -8,6 +8,9 @@
 /* Where the context of a signal handler keeps the address of the next instruction, or NULL. */
 uintptr_t *carry_ucontext_pc(void *context);
 
+/* Can sites be held by traps? */
+bool carry_ucontext_has_traps(void);
+
 /* How far the program counter of a trap is behind the trap. */
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc

@@ -26,8 +26,6 @@
 
 /* --- Whose text it is --- */
 
-#define PAGE_BYTES UINT64_C(4096)
-
 #define HEAD_BYTES 1024
 
 /* The pages of a segment of an object, and its file. */
@@ -45,9 +43,10 @@ struct carry_text_origin {
 static struct carry_text_origin *origins;
 
 static void note_pages(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
-    size_t before = low % PAGE_BYTES;
+    const uintptr_t inside = carry_page_bytes() - 1;
+    size_t before = low & inside;
     origin->pages.low = low - before;
-    origin->pages.high = (low + part->p_filesz + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    origin->pages.high = (low + part->p_filesz + inside) & ~inside;
     origin->offset = (off_t)(part->p_offset - before);
     origin->end = (off_t)(part->p_offset + part->p_filesz);
 }
@@ -70,7 +69,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *data) {
             continue;
         if (!part->p_offset && part->p_flags & PF_R)
             first = part;
-        if (origin->address >= (low & ~(PAGE_BYTES - 1)) &&
+        if (origin->address >= (low & ~(carry_page_bytes() - 1)) &&
             origin->address < low + part->p_filesz) {
             note_pages(origin, low, part);
             found = true;
@@ -156,7 +155,7 @@ static bool is_writable(uintptr_t page) {
 
 static bool are_writable(const struct carry_text_run *runs, size_t count) {
     for (size_t i = 0; i < count; i++)
-        for (uintptr_t page = runs[i].low; page < runs[i].high; page += PAGE_BYTES)
+        for (uintptr_t page = runs[i].low; page < runs[i].high; page += carry_page_bytes())
             if (is_writable(page))
                 return true;
     return false;
@@ -301,8 +300,11 @@ static bool put_in_place(size_t i) {
     if (!is_as_copied(i) && !catch_up(i))
         return false;
     writer->close(&places[i], 1);
-    return mremap((void *)places[i].low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-                  (void *)copies[i].run.low) != MAP_FAILED;
+    if (mremap((void *)places[i].low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+               (void *)copies[i].run.low) == MAP_FAILED)
+        return false;
+    carry_text_clean(copies[i].run.low, size);
+    return true;
 }
 
 /* The first ones; returns how many. */

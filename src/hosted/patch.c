@@ -201,6 +201,8 @@ static bool open_exchange(const struct carry_text_run *runs, size_t count) {
 
 /* Who runs into a trap and blocks its signal ends the process: worse is only half written text. */
 static bool may_trap(void) {
+    if (!carry_ucontext_has_traps())
+        return false;
     return chosen == TRAP || exchanged == CARRY_EXCHANGED_SOME ||
            (chosen == GUARDS && carry_trap_is_safe());
 }
@@ -297,6 +299,7 @@ static int choose(const char *name, const char *guard) {
 
 const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
+        .page_bytes = carry_page_bytes,
         .allocate = allocate,
         .release = release,
         .begin = begin,

@@ -7,6 +7,9 @@
 
 #include "hosted/context.h"
 
+/* The size of the system's pages. */
+size_t carry_page_bytes(void);
+
 /* A way to write text. Rows of a table, best first. */
 struct carry_text_writer {
     const char *name;
@@ -26,6 +29,10 @@ enum carry_text_need { CARRY_TEXT_ANY, CARRY_TEXT_IN_PAIRS, CARRY_TEXT_IN_PLACE 
  */
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
                                                 enum carry_text_need need);
+
+/* Where caches of instructions do not follow those of data, as on AArch64, makes them, for text
+ * that was written. Every core has to be synchronised thereafter. */
+void carry_text_clean(uintptr_t address, size_t size);
 
 /* Only the writer of this name may be chosen, all if NULL. False if there is none of this name. */
 bool carry_text_choose(const char *name);

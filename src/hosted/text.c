@@ -25,27 +25,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_BYTES UINT64_C(4096)
-
 #ifndef MFD_EXEC /* since Linux 6.3 */
 #define MFD_EXEC 0x0010U
 #endif
 
+size_t carry_page_bytes(void) {
+    static size_t bytes;
+    if (!bytes)
+        bytes = (size_t)sysconf(_SC_PAGESIZE);
+    return bytes;
+}
+
 typedef uint16_t unaligned_pair __attribute__((aligned(1), may_alias));
+typedef uint32_t aligned_word __attribute__((may_alias));
+typedef uint32_t unaligned_word __attribute__((aligned(1), may_alias));
 
 /*
- * Two bytes at once where they are alone: a guard, or what replaces it. By a plain store: others
- * that are two bytes may straddle a cache line, where a locked instruction stops the machine, and
- * on some kernels the program.
+ * Two bytes, or an aligned word, at once where they are alone: a guard, or what replaces it, or an
+ * instruction. By a plain store: others that are two bytes may straddle a cache line, where a
+ * locked instruction stops the machine, and on some kernels the program.
  */
-static bool store(uintptr_t address, const void *bytes, size_t size) {
+static void store(uintptr_t address, const void *bytes, size_t size) {
     if (size == 2) {
         *(volatile unaligned_pair *)address = *(const unaligned_pair *)bytes;
-        return true;
+        return;
+    }
+    if (size == 4 && address % 4 == 0) {
+        *(volatile aligned_word *)address = *(const unaligned_word *)bytes;
+        return;
     }
     for (size_t i = 0; i < size; i++)
         __atomic_store_n((uint8_t *)address + i, ((const uint8_t *)bytes)[i], __ATOMIC_RELEASE);
-    return true;
+}
+
+void carry_text_clean(uintptr_t address, size_t size) {
+    __builtin___clear_cache((char *)address, (char *)address + size);
 }
 
 /* For writers that leave everything in place for the next time. */
@@ -185,6 +199,7 @@ static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
         const struct alias *alias = alias_of(address);
         size_t here = alias->run.high - address < size ? alias->run.high - address : size;
         store((uintptr_t)alias->writable + (address - alias->run.low), from, here);
+        carry_text_clean(address, here);
         address += here;
         from += here;
         size -= here;
@@ -252,8 +267,9 @@ static bool memory_open(const struct carry_text_run *runs, size_t count) {
  * the first page boundary, so that each later copy touches one page, not two.
  */
 static size_t at_once(uintptr_t address, size_t size) {
-    size_t page = PAGE_BYTES - address % PAGE_BYTES;
-    return size > PAGE_BYTES && page < PAGE_BYTES ? page : size;
+    const size_t bytes = carry_page_bytes();
+    size_t page = bytes - address % bytes;
+    return size > bytes && page < bytes ? page : size;
 }
 
 static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
@@ -275,6 +291,12 @@ static bool protect(const struct carry_text_run *runs, size_t count, int protect
     for (size_t i = 0; i < count; i++)
         if (mprotect((void *)runs[i].low, run_bytes(&runs[i]), protection))
             return false;
+    return true;
+}
+
+static bool mprotect_write(uintptr_t address, const void *bytes, size_t size) {
+    store(address, bytes, size);
+    carry_text_clean(address, size);
     return true;
 }
 
@@ -319,7 +341,7 @@ void carry_text_after_fork(bool in_child) {
 static const struct carry_text_writer writers[] = {
     {"procmem", false, true, memory_open, memory_write, stay_open},
     {"alias", true, false, alias_open, alias_write, stay_open},
-    {"mprotect", true, true, mprotect_open, store, mprotect_close},
+    {"mprotect", true, true, mprotect_open, mprotect_write, mprotect_close},
 };
 #define WRITERS (sizeof writers / sizeof *writers)
 
@@ -352,8 +374,8 @@ bool carry_text_probe_returns(uint8_t value) {
 }
 
 struct carry_text_run carry_text_probe_run(void) {
-    uintptr_t page = (uintptr_t)carry_patch_probe_byte & ~(PAGE_BYTES - 1);
-    return (struct carry_text_run){page, page + PAGE_BYTES};
+    uintptr_t page = (uintptr_t)carry_patch_probe_byte & ~(carry_page_bytes() - 1);
+    return (struct carry_text_run){page, page + carry_page_bytes()};
 }
 
 static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t value) {

@@ -22,10 +22,9 @@
 /* Long alternatives are planned in several pieces. */
 #define PIECE_BYTES 16
 
-#define PAGE_BYTES UINT64_C(4096)
-
-/* At most this many adjacent pages are written at once. */
-#define SPAN_PAGES 16
+/* At most this many adjacent blocks are written at once. */
+#define BLOCK_BYTES UINT64_C(4096)
+#define SPAN_BLOCKS 16
 
 struct piece {
     uintptr_t address;
@@ -48,6 +47,8 @@ static struct plan {
     bool quiet;         /* several instructions may change at once */
     bool stays_quiet;   /* and that does not end when another thread starts */
     bool loading;       /* the sites are of an object that is being loaded */
+    bool calls;         /* no body stands for a call */
+    bool lacks;         /* a guard that there is none of, and bodies may be why */
 } plan;
 
 enum carry_patch_reason carry_patch_refusal;
@@ -180,7 +181,7 @@ static int plan_site(const struct carry_site *site, const struct target *from,
     uint8_t wanted[CARRY_SITE_BYTES_MAX];
     if (!carry_encode_knows(site) || !may_change(site))
         return CARRY_OK;
-    if (!carry_encode(site, to->value, to->body, wanted))
+    if (!carry_encode(site, to->value, plan.calls ? NULL : to->body, wanted))
         carry_encode_original(site, wanted);
     if (carry_site_holds(site, wanted))
         return CARRY_OK;
@@ -204,7 +205,8 @@ static int plan_key(const struct carry_key *key, uintptr_t value) {
     return CARRY_OK;
 }
 
-static int plan_object(const struct carry_object *object) {
+static int plan_object(const void *of) {
+    const struct carry_object *object = of;
     struct target last = {0, NULL}; /* of the call before: those of one function come in rows */
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_address[i];
@@ -223,15 +225,21 @@ static int plan_object(const struct carry_object *object) {
     return CARRY_OK;
 }
 
-static void start_plan(bool quiet) {
+static void empty_plan(void) {
     plan.count = 0;
     plan.sites = 0;
     plan.in_order = true;
     plan.moves_patched = false;
     plan.stops = false;
+    plan.lacks = false;
+}
+
+static void start_plan(bool quiet) {
+    empty_plan();
     plan.quiet = quiet || carry_host_text()->alone();
     plan.stays_quiet = quiet;
     plan.loading = false;
+    plan.calls = false;
 }
 
 static bool lies_before(const void *a, const void *b) {
@@ -265,11 +273,12 @@ static int order_plan(void) {
 
 /* The pages of the plan, those in a row together. Returns how many rows. */
 static size_t find_runs(void) {
+    const uintptr_t inside = carry_host_text()->page_bytes() - 1;
     size_t count = 0;
     for (size_t i = 0; i < plan.count; i++) {
         const struct piece *piece = &plan.pieces[i];
-        uintptr_t low = piece->address & ~(PAGE_BYTES - 1);
-        uintptr_t high = (piece->address + piece->length + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+        uintptr_t low = piece->address & ~inside;
+        uintptr_t high = (piece->address + piece->length + inside) & ~inside;
         if (count && low <= plan.runs[count - 1].high)
             plan.runs[count - 1].high = high;
         else
@@ -320,7 +329,7 @@ static void copy_part(uint8_t *to, const uint8_t *from, size_t size) {
  * between them is written as it is.
  */
 static bool write_span(const struct piece *pieces, size_t count, enum step step, bool forward) {
-    static uint8_t bytes[SPAN_PAGES * PAGE_BYTES + PIECE_BYTES];
+    static uint8_t bytes[SPAN_BLOCKS * BLOCK_BYTES + PIECE_BYTES];
     struct part part;
     find_part(&part, &pieces[count - 1], step, forward);
     if (count == 1)
@@ -336,15 +345,15 @@ static bool write_span(const struct piece *pieces, size_t count, enum step step,
     return carry_host_text()->write(start, bytes, end - start);
 }
 
-/* How many of the pieces begin within `pages` pages in a row. A page without any ends the row. */
-static size_t count_in_span(const struct piece *pieces, size_t count, size_t pages) {
-    const uintptr_t first = pieces[0].address / PAGE_BYTES;
+/* How many of the pieces begin within `blocks` blocks in a row. One without any ends the row. */
+static size_t count_in_span(const struct piece *pieces, size_t count, size_t blocks) {
+    const uintptr_t first = pieces[0].address / BLOCK_BYTES;
     size_t i = 1;
     for (uintptr_t last = first; i < count; i++) {
-        uintptr_t page = pieces[i].address / PAGE_BYTES;
-        if (page > last + 1 || page - first >= pages)
+        uintptr_t block = pieces[i].address / BLOCK_BYTES;
+        if (block > last + 1 || block - first >= blocks)
             break;
-        last = page;
+        last = block;
     }
     return i;
 }
@@ -352,14 +361,14 @@ static size_t count_in_span(const struct piece *pieces, size_t count, size_t pag
 /*
  * One step for all. Pairs go by themselves: among others they would not be written at once. The
  * way back goes on where a write fails: what cannot be restored did not change, and the rest must.
- * So it is made page by page, as a write of several may end at the one that fails.
+ * So it is made block by block, as a write of several may end at the one that fails.
  */
 static bool write_step(enum step step, bool forward, bool in_pairs) {
-    const size_t pages = forward ? SPAN_PAGES : 1;
+    const size_t blocks = forward ? SPAN_BLOCKS : 1;
     bool ok = true;
     for (size_t i = 0, count; i < plan.count && (ok || !forward); i += count) {
         const struct piece *pieces = &plan.pieces[i];
-        count = in_pairs ? 1 : count_in_span(pieces, plan.count - i, pages);
+        count = in_pairs ? 1 : count_in_span(pieces, plan.count - i, blocks);
         ok = write_span(pieces, count, step, forward) && ok;
     }
     return ok;
@@ -371,8 +380,8 @@ static bool write_unseen(void) {
 }
 
 static bool write_seen(bool forward, bool in_pairs) {
-    enum step step = plan.quiet ? WHOLE : GUARDS;
-    const enum step last = plan.quiet ? WHOLE : HEADS;
+    enum step step = last_guard == CARRY_GUARD_NONE ? WHOLE : GUARDS;
+    const enum step last = last_guard == CARRY_GUARD_NONE ? WHOLE : HEADS;
     bool ok = true;
     for (; step <= last && (ok || !forward); step++) {
         ok = write_step(step, forward, in_pairs) && ok;
@@ -393,12 +402,13 @@ static bool write_all(const struct carry_text_session *session) {
 
 static enum carry_guard guard_of(const struct piece *piece,
                                  const struct carry_text_session *session) {
-    if (plan.quiet || session->at_once)
+    if (plan.quiet || session->at_once ||
+        (session->writes_pairs && carry_encode_swaps(piece->from, piece->to, piece->length)))
         return CARRY_GUARD_NONE;
     return carry_encode_guard(piece->address, piece->length, session->writes_pairs);
 }
 
-/* False if a site needs a trap, and nobody would wait there. */
+/* False if a site needs a trap, and nobody would wait there, or a guard that there is none of. */
 static bool choose_guards(const struct carry_text_session *session) {
     last_guard = session->at_once ? CARRY_GUARD_REMAP : CARRY_GUARD_NONE;
     for (size_t i = 0; i < plan.count; i++) {
@@ -407,7 +417,8 @@ static bool choose_guards(const struct carry_text_session *session) {
         if (guard > last_guard)
             last_guard = guard;
     }
-    return last_guard != CARRY_GUARD_TRAP || session->holds_traps;
+    plan.lacks = last_guard == CARRY_GUARD_LACKS;
+    return !plan.lacks && (last_guard != CARRY_GUARD_TRAP || session->holds_traps);
 }
 
 /* Sets *seen to whether all of it came to be seen; if not, the same is to be done again. */
@@ -443,8 +454,8 @@ static int write_plan(void) {
     return error;
 }
 
-/* Carries the plan out. */
-static int carry_out_plan(void) {
+/* Carries out the plan as it is. */
+static int write_ordered(void) {
     int error = order_plan();
     if (error || !plan.count)
         return error;
@@ -457,10 +468,27 @@ static int carry_out_plan(void) {
     return error;
 }
 
+/* What a plan is made of: see those that make one. */
+typedef int make_plan(const void *of);
+
+/* Makes a plan, once more without bodies where these need what there is not, and carries it out. */
+static int carry_out_plan(make_plan *make, const void *of) {
+    int error = make(of);
+    if (!error)
+        error = write_ordered();
+    if (!plan.lacks)
+        return error;
+    empty_plan();
+    plan.calls = true;
+    error = make(of);
+    return error ? error : write_ordered();
+}
+
 /* The same for keys that change: where all their sites are original, memory is all it takes. */
-static int carry_out_changes(void) {
-    int error = carry_out_plan();
-    return error == CARRY_ERROR_BYTES || plan.moves_patched ? error : CARRY_OK;
+static int carry_out_changes(make_plan *make, const void *of) {
+    int error = carry_out_plan(make, of);
+    bool planned = error != CARRY_ERROR_BYTES && error != CARRY_ERROR_MEMORY;
+    return planned && !plan.moves_patched ? CARRY_OK : error;
 }
 
 /* --- Sites without a change of their keys --- */
@@ -491,27 +519,32 @@ int carry_commit_object(const struct carry_object *object) {
     start_plan(false);
     plan.loading = true;
     resolve_keys(object);
-    int error = plan_object(object);
-    return error ? error : carry_out_plan();
+    return carry_out_plan(plan_object, object);
+}
+
+static int plan_import(const void *of) {
+    const struct carry_key *import = of;
+    return plan_key(import, import->original->value);
 }
 
 int carry_commit_import(const struct carry_key *import) {
     start_plan(false);
     resolve_key(import->original);
-    int error = plan_key(import, import->original->value);
-    return error ? error : carry_out_changes();
+    return carry_out_changes(plan_import, import);
+}
+
+static int plan_objects(const void *first) {
+    int error = CARRY_OK;
+    for (const struct carry_object *object = first; object && !error; object = object->next)
+        error = plan_object(object);
+    return error;
 }
 
 int carry_commit_objects(bool quiet) {
     start_plan(quiet);
     for (const struct carry_object *object = carry_objects; object; object = object->next)
         resolve_keys(object);
-    for (const struct carry_object *object = carry_objects; object; object = object->next) {
-        int error = plan_object(object);
-        if (error)
-            return error;
-    }
-    int error = carry_out_plan();
+    int error = carry_out_plan(plan_objects, carry_objects);
     if (!error)
         commits++;
     return error;
@@ -536,8 +569,8 @@ void carry_patch_set(struct carry_patch *patch, struct carry_key *key, uintptr_t
     patch->changed = key;
 }
 
-static int plan_changes(const struct carry_patch *patch) {
-    start_plan(false);
+static int plan_changes(const void *of) {
+    const struct carry_patch *patch = of;
     for (const struct carry_key *key = patch->changed; key != &end_of_changes; key = key->changed)
         for (const struct carry_key *each = key; each; each = each->imports) {
             int error = plan_key(each, key->wanted);
@@ -562,9 +595,8 @@ static void forget_changes(struct carry_patch *patch) {
 }
 
 int carry_commit_changes(struct carry_patch *patch) {
-    int error = plan_changes(patch);
-    if (!error)
-        error = carry_out_changes();
+    start_plan(false);
+    int error = carry_out_changes(plan_changes, patch);
     if (!error) {
         set_values(patch);
         commits++;
@@ -607,7 +639,7 @@ int carry_patch_select(const char *backend, const char *guard) {
 /* --- Accounts --- */
 
 void carry_commit_account(struct carry_patch_counts *stats) {
-    static const char *const guards[] = {"none", "remap", "jump", "trap"};
+    static const char *const guards[] = {"none", "remap", "jump", "trap", "none"};
     stats->commits = commits;
     stats->written = written;
     stats->guard = guards[last_guard];

@@ -147,12 +147,24 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
 bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes);
 
 /*
+ * May a thread run the place meanwhile where one state is stored over the other, all bytes at once,
+ * and run one of the two?
+ */
+bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length);
+
+/*
  * How a site is held while its other bytes change. A trap is one byte, which changes at once
  * wherever it stands; whoever runs into it is held by a handler. A jump to itself holds threads
  * without a handler, but is two bytes, which must change together. Nothing holds a site whose page
- * is exchanged, with all that changes in it.
+ * is exchanged, with all that changes in it. Where it is not, an architecture may lack a guard.
  */
-enum carry_guard { CARRY_GUARD_NONE, CARRY_GUARD_REMAP, CARRY_GUARD_JUMP, CARRY_GUARD_TRAP };
+enum carry_guard {
+    CARRY_GUARD_NONE,
+    CARRY_GUARD_REMAP,
+    CARRY_GUARD_JUMP,
+    CARRY_GUARD_TRAP,
+    CARRY_GUARD_LACKS,
+};
 
 /* The guard for a site, given whether the host writes two bytes by one store. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs);

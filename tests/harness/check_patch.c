@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/check_patch.h"
 
-#include <cpuid.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -17,24 +16,16 @@ CARRY_OP(uint64_t, placed_call, uint64_t);
 #define FAR (UINT64_C(1) << 36)
 
 placed_fn *placed_far(placed_fn *function) {
-    static const uint8_t jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
     uintptr_t hint = ((uintptr_t)function ^ FAR) & ~UINT64_C(0xfffff);
-    uint8_t *code =
-        mmap((void *)hint, sizeof jump, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *code = mmap((void *)hint, PLACED_JUMP_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (code == MAP_FAILED)
         return NULL;
-    memcpy(code, jump, sizeof jump);
-    memcpy(code + 2, &function, sizeof function);
+    placed_write_jump(code, function);
     intptr_t distance = (intptr_t)code - (intptr_t)function;
-    if (distance == (int32_t)distance || mprotect(code, sizeof jump, PROT_READ | PROT_EXEC))
+    if (distance == (int32_t)distance || mprotect(code, PLACED_JUMP_BYTES, PROT_READ | PROT_EXEC))
         return NULL;
     return (placed_fn *)(uintptr_t)code;
-}
-
-bool placed_in_qemu(void) {
-    unsigned eax, name[3];
-    __cpuid(0x40000000, eax, name[0], name[1], name[2]);
-    return !memcmp(name, "TCGTCGTCGTCG", sizeof name);
 }
 
 /* --- Threads --- */

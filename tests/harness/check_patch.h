@@ -11,7 +11,11 @@
  */
 struct verdict check_parked(size_t rounds);
 
-/* Is this program run by QEMU? */
+/* By architecture: is this program run by QEMU? */
 bool placed_in_qemu(void);
+
+/* By architecture: writes a jump that reaches any function. */
+#define PLACED_JUMP_BYTES 16
+void placed_write_jump(uint8_t *code, placed_fn *function);
 
 #endif

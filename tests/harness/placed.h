@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites that are rewritten while others run them. The sites stand in patch_sites_x86_64.S: for
- * each kind, and each byte of a site, there is one with that byte at the beginning of a cache line,
- * and one with it at the beginning of a page. Nothing here needs an operating system: who runs the
- * sites meanwhile, threads or CPUs, comes by placed_start().
+ * Sites that are rewritten while others run them. The sites stand in patch_sites_<arch>.S: for
+ * each kind, and each byte or instruction of a site, there is one with that at the beginning of a
+ * cache line, and one with it at the beginning of a page. Nothing here needs an operating system:
+ * who runs the sites meanwhile, threads or CPUs, comes by placed_start().
  */
 #ifndef CARRY_TESTS_PLACED_H
 #define CARRY_TESTS_PLACED_H
@@ -40,7 +40,11 @@ struct placed_kind {
     struct placed_state states[PLACED_STATES_MAX]; /* the first is how they begin */
 };
 
+#ifdef __aarch64__
+#define PLACED_KINDS 6
+#else
 #define PLACED_KINDS 10
+#endif
 
 /* All kinds. The first call must come before the first commit. */
 const struct placed_kind *placed_kinds(void);

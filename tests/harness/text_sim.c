@@ -552,8 +552,13 @@ static void start(void) {
     note_operation(']');
 }
 
+static size_t page_bytes(void) {
+    return SIM_PAGE_BYTES;
+}
+
 const struct carry_text_host *carry_host_text(void) {
     static struct carry_text_host host = {
+        .page_bytes = page_bytes,
         .allocate = allocate,
         .release = release,
         .begin = begin,

@@ -1,3 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* AArch64 has no sites yet. */
-#include "hosted/generic/context.c"
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "hosted/context.h"
+
+#include <ucontext.h>
+
+/* Nothing may follow a trap while threads run it, but what may follow what it stands for. */
+bool carry_ucontext_has_traps(void) {
+    return false;
+}
+
+uintptr_t *carry_ucontext_pc(void *context) {
+    return (uintptr_t *)&((ucontext_t *)context)->uc_mcontext.pc;
+}
+
+void carry_ucontext_serialise(void) {
+    __asm__ __volatile__("isb" : : : "memory");
+}
+
+/* Asked by hooks alone, of which there are none here. */
+bool carry_ucontext_is_readable(uintptr_t address) {
+    (void)address;
+    return true;
+}
+
+void carry_ucontext_pause(void) {
+    __asm__ __volatile__("yield");
+}
+
+/* There is no exception table here: nothing is recovered. */
+bool carry_ucontext_can_recover(void) {
+    return false;
+}
+
+bool carry_ucontext_is_exact(void) {
+    return false;
+}
+
+void carry_ucontext_empty_x87(void *context) {
+    (void)context;
+}
+
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
+    (void)context;
+    (void)recovery;
+    (void)value;
+}

@@ -2,6 +2,10 @@
 /* Where there are no sites and no exception table, nothing traps, and nothing is recovered. */
 #include "hosted/context.h"
 
+bool carry_ucontext_has_traps(void) {
+    return false;
+}
+
 uintptr_t *carry_ucontext_pc(void *context) {
     (void)context;
     return NULL;

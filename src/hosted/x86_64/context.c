@@ -8,6 +8,10 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+bool carry_ucontext_has_traps(void) {
+    return true;
+}
+
 uintptr_t *carry_ucontext_pc(void *context) {
     return (uintptr_t *)&((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }

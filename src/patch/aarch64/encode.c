@@ -1,3 +1,169 @@
 /* SPDX-License-Identifier: MIT */
-/* AArch64 has no sites yet. */
-#include "patch/generic/encode.c"
+/*
+ * The states of a site on AArch64 (Arm ARM, C6.2; the table is in <carry/patch/aarch64.h>). All but
+ * alternatives are one instruction of four bytes, in little-endian order.
+ */
+#include "patch/patch.h"
+
+enum {
+    INSTRUCTION_BYTES = 4,
+    STUB_BRANCH = 16, /* where the stub of a branch on a key has the branch to the target */
+};
+
+#define NOP         UINT32_C(0xd503201f)
+#define BRANCH      UINT32_C(0x14000000) /* b */
+#define LINK        UINT32_C(0x80000000) /* of a branch: bl */
+#define OFFSET_MASK UINT32_C(0x03ffffff) /* of a branch, in instructions */
+#define OFFSET_BITS 26
+
+static uint32_t get(const uint8_t *bytes) {
+    uint32_t instruction;
+    __builtin_memcpy(&instruction, bytes, sizeof instruction);
+    return instruction;
+}
+
+static void put(uint8_t *bytes, uint32_t instruction) {
+    __builtin_memcpy(bytes, &instruction, sizeof instruction);
+}
+
+static bool is_branch(uint32_t instruction) {
+    return (instruction & ~(OFFSET_MASK | LINK)) == BRANCH;
+}
+
+static bool is_call(uint32_t instruction) {
+    return (instruction & ~OFFSET_MASK) == (BRANCH | LINK);
+}
+
+/* False if the target is out of reach: 128 MiB. */
+static bool put_branch(uint8_t *bytes, uint32_t opcode, uintptr_t from, uintptr_t target) {
+    const intptr_t reach = (intptr_t)1 << (OFFSET_BITS + 1);
+    intptr_t distance = (intptr_t)(target - from);
+    put(bytes, opcode | ((uint32_t)(distance / INSTRUCTION_BYTES) & OFFSET_MASK));
+    return distance >= -reach && distance < reach && distance % INSTRUCTION_BYTES == 0;
+}
+
+static uintptr_t branch_target(const uint8_t *place) {
+    int32_t offset = (int32_t)(get(place) << (32 - OFFSET_BITS)) >> (32 - OFFSET_BITS);
+    return (uintptr_t)place + (uintptr_t)(INSTRUCTION_BYTES * (intptr_t)offset);
+}
+
+static const uint8_t *aux_bytes(const struct carry_site *site) {
+    return (const uint8_t *)carry_site_target(&site->aux);
+}
+
+/* --- Calls and jumps --- */
+
+static uint32_t opcode_of(const struct carry_site *site) {
+    return site->kind == CARRY_SITE_CALL ? BRANCH | LINK : BRANCH;
+}
+
+static void put_nops(uint8_t *bytes, size_t length) {
+    for (size_t at = 0; at < length; at += INSTRUCTION_BYTES)
+        put(bytes + at, NOP);
+}
+
+static bool put_call(const struct carry_site *site, uintptr_t function,
+                     const struct carry_site *body, uint8_t *bytes) {
+    bool in_place = body && site->kind == CARRY_SITE_CALL;
+    size_t size = in_place ? aux_bytes(body)[0] : SIZE_MAX;
+    if (size > INSTRUCTION_BYTES)
+        return put_branch(bytes, opcode_of(site), carry_site_address(site), function);
+    put(bytes, size ? get(aux_bytes(body) + INSTRUCTION_BYTES) : NOP);
+    return true;
+}
+
+/* --- Branches --- */
+
+static bool put_key(const struct carry_site *site, bool on, uint8_t *bytes) {
+    bool jumps_if_on = (site->flags & CARRY_SITE_JUMPS_IF_ON) != 0;
+    if (on == jumps_if_on)
+        return put_branch(bytes, BRANCH, carry_site_address(site),
+                          branch_target(aux_bytes(site) + STUB_BRANCH));
+    put(bytes, NOP);
+    return true;
+}
+
+/* --- Alternatives --- */
+
+/* Two sizes, then from the fourth byte on the default, then the replacement. */
+static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
+    const uint8_t *aux = aux_bytes(site);
+    const uint8_t *from = aux + INSTRUCTION_BYTES + (replaced ? aux[0] : 0);
+    size_t size = aux[replaced];
+    __builtin_memcpy(bytes, from, size);
+    put_nops(bytes + size, site->length - size);
+    if (!size || !is_branch(get(from)))
+        return true;
+    return put_branch(bytes, get(from) & ~OFFSET_MASK, carry_site_address(site),
+                      branch_target(from));
+}
+
+static bool alternative_fits(const struct carry_site *site) {
+    const uint8_t *aux = aux_bytes(site);
+    return site->length && site->length <= CARRY_SITE_BYTES_MAX &&
+           (site->length | aux[0] | aux[1]) % INSTRUCTION_BYTES == 0 && aux[0] <= site->length &&
+           aux[1] <= site->length;
+}
+
+/* --- What the rest of the module asks --- */
+
+bool carry_encode_knows(const struct carry_site *site) {
+    if (site->version != CARRY_SITE_VERSION || carry_site_address(site) % INSTRUCTION_BYTES)
+        return false;
+    switch (site->kind) {
+    case CARRY_SITE_CALL:
+    case CARRY_SITE_JUMP:
+    case CARRY_SITE_BRANCH:
+        return site->length == INSTRUCTION_BYTES;
+    case CARRY_SITE_ALTERNATIVE:
+        return alternative_fits(site);
+    default:
+        return false;
+    }
+}
+
+void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
+    if (site->kind == CARRY_SITE_ALTERNATIVE)
+        put_alternative(site, false, bytes);
+    else
+        put_branch(bytes, opcode_of(site), carry_site_address(site), (uintptr_t)aux_bytes(site));
+}
+
+bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
+                  uint8_t *bytes) {
+    switch (site->kind) {
+    case CARRY_SITE_ALTERNATIVE:
+        return put_alternative(site, value != 0, bytes);
+    case CARRY_SITE_BRANCH:
+        return put_key(site, value != 0, bytes);
+    default:
+        return put_call(site, value, body, bytes);
+    }
+}
+
+bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes) {
+    return site->kind == CARRY_SITE_CALL && !is_call(get(bytes));
+}
+
+/* Of those that the manual lists, the ones that sites have. */
+static bool is_listed(uint32_t instruction) {
+    return is_branch(instruction) || instruction == NOP;
+}
+
+bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
+    return length == INSTRUCTION_BYTES && is_listed(get(from)) && is_listed(get(to));
+}
+
+/* What follows another instruction must not be run meanwhile, whatever stands in between. */
+enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
+    (void)site;
+    (void)length;
+    (void)writes_pairs;
+    return CARRY_GUARD_LACKS;
+}
+
+size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes) {
+    (void)guard;
+    (void)bytes;
+    return 0;
+}

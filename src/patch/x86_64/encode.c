@@ -255,6 +255,13 @@ bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes)
     return site->kind == CARRY_SITE_CALL && !(bytes[0] == CS_PREFIX && bytes[1] == CALL_REL32);
 }
 
+bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
+    (void)from;
+    (void)to;
+    (void)length;
+    return false;
+}
+
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
     bool at_once = site % ATOMIC_BYTES != ATOMIC_BYTES - 1;
     return writes_pairs && at_once && length > 1 ? CARRY_GUARD_JUMP : CARRY_GUARD_TRAP;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+
+/*
+ * x0 = 0
+ *
+ * uintptr_t carry_patch_nothing(void)
+ *
+ * With the record of its body, which is empty: where an operation is patched to this function, a
+ * NOP stands. It is exported, so it is here and not in C, where CARRY_BODY wants a hidden function.
+ */
+    .text
+    .globl carry_patch_nothing
+    .type carry_patch_nothing, %function
+    .balign 16
+carry_patch_nothing:
+.Lnothing:
+    .cfi_startproc
+    hint    #34                                 /* bti c */
+    mov     x0, #0
+    ret
+    .cfi_endproc
+    .size carry_patch_nothing, . - carry_patch_nothing
+
+    .pushsection carry_bytes, "ao", %progbits, .Lnothing
+    .balign 4
+.Lbody:
+    .byte   0                                   /* its size */
+    .popsection
+    .pushsection carry_sites, "ao", %progbits, .Lnothing
+    .balign 4
+    .long   .Lnothing - ., .Lnothing - ., .Lbody - .
+    .byte   5, 0, 0, 1                          /* CARRY_SITE_BODY, length, flags, version */
+    .popsection
+
+/*
+ * void carry_patch_never(void)
+ *
+ * Of calls that other architectures have behind their sites.
+ */
+    .globl carry_patch_never
+    .type carry_patch_never, %function
+carry_patch_never:
+    .cfi_startproc
+    hint    #34
+    brk     #1
+    .cfi_endproc
+    .size carry_patch_never, . - carry_patch_never
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sites of AArch64: their instructions in each state, how far they reach, what is refused, and
+ * changes under threads.
+ *
+ * usage: test_patch_aarch64 GUARD ("remap" or "jump", as in carry_patch_select())
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/check_patch.h"
+#include "harness/effort.h"
+#include "harness/tap.h"
+#include "patch/patch.h"
+
+enum { CALL, JUMP, UNLIKELY, LIKELY, WORD, EMPTY };
+
+static const struct placed_kind *kinds;
+
+static struct carry_patch_counts stats(void) {
+    struct carry_patch_counts now;
+    carry_patch_stats(&now);
+    return now;
+}
+
+/* --- Instructions --- */
+
+#define NOP    0xd503201f
+#define B(to)  (0x14000000 | ((uint32_t)(to)&0x3ffffff)) /* in instructions, from the site */
+#define BL(to) (0x94000000 | ((uint32_t)(to)&0x3ffffff))
+#define ADD3   0x91000c00 /* add x0, x0, 3 */
+#define MOV(n) (0xd2800000 | (n) << 5)
+
+/* Each state that there is, in an order in which every one is reached from another. */
+static const struct {
+    size_t kind;
+    size_t state;
+    uint32_t instruction;
+    bool to_function; /* its offset is to the state's function */
+    const char *name;
+} states[] = {
+    {CALL, 1, BL(0), true, "direct"},
+    {CALL, 2, ADD3, false, "inlined"},
+    {CALL, 0, BL(3), false, "out of range"},
+    {CALL, 2, ADD3, false, "inlined again"},
+    {CALL, 3, BL(0), true, "direct again"},
+    {JUMP, 1, B(0), true, "direct"},
+    {JUMP, 0, B(1), false, "out of range"},
+    {JUMP, 2, B(0), true, "never inlined"},
+    {UNLIKELY, 1, B(2), false, "on"},
+    {UNLIKELY, 0, NOP, false, "off"},
+    {LIKELY, 1, NOP, false, "on"},
+    {LIKELY, 0, B(2), false, "off"},
+    {WORD, 1, MOV(2), false, "replaced"},
+    {WORD, 0, MOV(1), false, "restored"},
+    {EMPTY, 1, NOP, false, "replaced by nothing"},
+    {EMPTY, 0, MOV(1), false, "restored"},
+};
+
+static uint32_t instruction_at(const uint8_t *site) {
+    uint32_t instruction;
+    memcpy(&instruction, site, sizeof instruction);
+    return instruction;
+}
+
+static void expect(const struct placed_kind *kind, size_t state, uint32_t instruction,
+                   bool to_function, const char *name) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < kind->count; i++) {
+        const uint8_t *site = kind->sites[i].site;
+        uint32_t wanted = instruction;
+        if (to_function)
+            wanted |= B((kind->states[state].value - (uintptr_t)site) / 4) & 0x3ffffff;
+        wrong += instruction_at(site) != wanted ||
+                 kind->sites[i].function(PLACED_ARGUMENT) != kind->states[state].result;
+    }
+    tap_ok(!wrong, "%s: %s", kind->name, name);
+}
+
+static void test_original(void) {
+    expect(&kinds[CALL], 0, BL(3), false, "original");
+    expect(&kinds[JUMP], 0, B(1), false, "original");
+    expect(&kinds[UNLIKELY], 0, B(4), false, "original");
+    expect(&kinds[LIKELY], 0, B(4), false, "original");
+}
+
+static void test_states(void) {
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        const struct placed_kind *kind = &kinds[states[i].kind];
+        if (placed_commit(kind->key, kind->states[states[i].state].value))
+            tap_ok(false, "%s: commit", kind->name);
+        expect(kind, states[i].state, states[i].instruction, states[i].to_function, states[i].name);
+    }
+}
+
+/* The result is then what the register held before. */
+static void test_nothing(void) {
+    const struct placed_kind *call = &kinds[CALL];
+    size_t wrong = placed_commit(call->key, (uintptr_t)carry_patch_nothing) != 0;
+    for (size_t i = 0; i < call->count; i++)
+        wrong += instruction_at(call->sites[i].site) != NOP || call->sites[i].function(5) != 5;
+    tap_ok(!wrong, "call: nothing");
+    placed_commit(call->key, call->states[0].value);
+}
+
+/* --- Reach --- */
+
+static void test_reach(void) {
+    static const intptr_t reach = (intptr_t)1 << 27;
+    static const struct {
+        intptr_t distance;
+        bool reaches;
+    } cases[] = {
+        {reach - 4, true},   {reach, false},     {-reach, true}, {-reach - 4, false},
+        {INT64_MAX, false},  {2, false},         {0, true},      {(intptr_t)1 << 32, false},
+        {-reach + 1, false}, {reach - 1, false},
+    };
+    const struct carry_site *site =
+        carry_object_sites(carry_objects, (uintptr_t)kinds[CALL].key).first[0];
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t bytes[CARRY_SITE_BYTES_MAX];
+        uintptr_t function = carry_site_address(site) + (uintptr_t)cases[i].distance;
+        bool reaches = carry_encode(site, function, NULL, bytes);
+        wrong += reaches != cases[i].reaches ||
+                 (reaches && instruction_at(bytes) != BL(cases[i].distance / 4));
+    }
+    tap_ok(!wrong, "calls reach 128 MiB, and no further");
+}
+
+/* --- Counts --- */
+
+static size_t sites_of(const struct placed_kind *kind) {
+    return carry_object_sites(carry_objects, (uintptr_t)kind->key).count;
+}
+
+static void test_stats(void) {
+    const struct placed_kind *call = &kinds[CALL];
+    const size_t count = sites_of(call); /* those in C too */
+    placed_commit(call->key, call->states[1].value);
+    struct carry_patch_counts one = stats();
+    placed_commit(call->key, call->states[2].value);
+    struct carry_patch_counts two = stats();
+    placed_commit(call->key, call->states[0].value);
+    struct carry_patch_counts three = stats();
+    tap_ok(count > call->count && one.direct == two.direct + count, "direct calls are counted");
+    tap_ok(!one.inlined && two.inlined == count && !three.inlined, "inlined calls are counted");
+    tap_ok(three.unpatched[CARRY_PATCH_RANGE] == two.unpatched[CARRY_PATCH_RANGE] + count,
+           "calls out of range are counted");
+    tap_ok(three.branches == sites_of(&kinds[UNLIKELY]) + sites_of(&kinds[LIKELY]),
+           "branches are counted");
+    tap_ok(one.sites == two.sites && one.sites == three.sites, "the sum stays");
+}
+
+/* --- Sites that hold something else --- */
+
+static void corrupt(const uint8_t *byte) {
+    uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uint8_t *page = (uint8_t *)((uintptr_t)byte & ~(size - 1));
+    mprotect(page, size, PROT_READ | PROT_WRITE | PROT_EXEC);
+    *(uint8_t *)(uintptr_t)byte ^= 0x40;
+    mprotect(page, size, PROT_READ | PROT_EXEC);
+}
+
+/* Each byte of the last site in memory: nothing is written to those before it either. */
+static bool refuses(const struct placed_kind *kind, size_t state) {
+    bool ok = true;
+    for (size_t byte = 0; byte < kind->length; byte++) {
+        const uint8_t *place = kind->sites[kind->count - 1].site + byte;
+        uint32_t first = instruction_at(kind->sites[0].site);
+        uintptr_t value = kind->key->value;
+        corrupt(place);
+        int error = placed_commit(kind->key, kind->states[state].value);
+        ok = ok && error == CARRY_ERROR_BYTES && kind->key->value == value &&
+             instruction_at(kind->sites[0].site) == first;
+        corrupt(place);
+    }
+    return ok;
+}
+
+static void test_corrupted(void) {
+    for (size_t i = 0; i < PLACED_KINDS; i++) {
+        const struct placed_kind *kind = &kinds[i];
+        placed_commit(kind->key, kind->states[0].value);
+        bool ok = refuses(kind, 1);
+        placed_commit(kind->key, kind->states[1].value);
+        ok = refuses(kind, 0) && ok;
+        ok = placed_commit(kind->key, kind->states[0].value) == 0 && ok;
+        tap_ok(ok, "%s: unknown bytes are refused, nothing is written", kind->name);
+    }
+}
+
+/* --- Records of newer libraries --- */
+
+static struct carry_key other_key;
+
+static int32_t offset_to(const void *target, const int32_t *place) {
+    return (int32_t)((intptr_t)target - (intptr_t)place);
+}
+
+static void test_unknown(void) {
+    static const uint8_t aux[8] __attribute__((aligned(4))) = {4, 0};
+    static const uint8_t odd[8] __attribute__((aligned(4))) = {2, 0};
+    static struct carry_site made[] = {
+        {.kind = 99, .length = 4, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_CALL, .length = 4, .version = CARRY_SITE_VERSION + 1},
+        {.kind = CARRY_SITE_CALL, .length = 8, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_JUMP, .length = 0, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_BRANCH, .length = 3, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ALTERNATIVE, .length = 0, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ALTERNATIVE, .length = 6, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_ALTERNATIVE, .length = 4, .version = CARRY_SITE_VERSION},
+        {.kind = CARRY_SITE_CALL, .length = 4, .version = CARRY_SITE_VERSION},
+    };
+    const size_t count = sizeof made / sizeof *made;
+    for (size_t i = 0; i < count; i++) {
+        bool is_last = i == count - 1; /* between two instructions */
+        made[i].site = offset_to(kinds[CALL].sites[0].site + 2 * is_last, &made[i].site);
+        made[i].key = offset_to(&other_key, &made[i].key);
+        made[i].aux = offset_to(i == count - 2 ? odd : aux, &made[i].aux);
+    }
+    struct carry_patch_counts before = stats();
+    uint32_t instruction = instruction_at(kinds[CALL].sites[0].site);
+    tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
+    struct carry_patch_counts after = stats();
+    tap_ok(after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
+               before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count,
+           "are counted");
+    tap_ok(placed_commit(&other_key, 1) == 0 &&
+               instruction_at(kinds[CALL].sites[0].site) == instruction,
+           "and left alone");
+    carry_patch_unregister(made);
+}
+
+/* --- Alternatives of several instructions --- */
+
+CARRY_KEY(several);
+CARRY_KEY_DEFINE(several, false);
+
+__asm__(".text\nalt_seven: mov w0, 7\nret\n"
+        "alt_nine: mov w0, 9\nb alt_back\n");
+
+#define ALTERNATIVE(name, text)                                                                    \
+    __attribute__((noinline)) static int name(void) {                                              \
+        register int result __asm__("w0");                                                         \
+        __asm__ __volatile__(text : "=r"(result) : CARRY_ALT_INPUT(several) : "x30", "memory");    \
+        return result;                                                                             \
+    }
+
+ALTERNATIVE(by_feature, CARRY_ALT("mov w0, 7", neon, "mov w0, 8"))
+ALTERNATIVE(by_key, CARRY_ALT_KEY("mov w0, 1\n\tadd w0, w0, 1", several,
+                                  "mov w0, 10\n\tadd w0, w0, 1\n\tadd w0, w0, 1"))
+ALTERNATIVE(shorter, CARRY_ALT_KEY("mov w0, 1\n\tadd w0, w0, 1", several, "mov w0, 5"))
+ALTERNATIVE(to_call, CARRY_ALT_KEY("mov w0, 1", several, "bl alt_seven\n\tadd w0, w0, 1"))
+ALTERNATIVE(from_call, CARRY_ALT_KEY("bl alt_seven\n\tadd w0, w0, 1", several, "mov w0, 1"))
+ALTERNATIVE(to_jump, CARRY_ALT_KEY("mov w0, 1", several, "b alt_nine") "\nalt_back:\n\t")
+
+static bool alternatives_are(bool on) {
+    return by_key() == (on ? 12 : 2) && shorter() == (on ? 5 : 2) && to_call() == (on ? 8 : 1) &&
+           from_call() == (on ? 1 : 8) && to_jump() == (on ? 9 : 1);
+}
+
+static void test_alternatives(void) {
+    tap_ok(by_feature() == 7, "an alternative by feature before it is patched");
+    carry_patch_apply(0);
+    tap_ok(by_feature() == 8, "and after");
+    tap_ok(alternatives_are(false), "alternatives by key");
+    placed_commit(&carry_key_several, 1);
+    tap_ok(alternatives_are(true), "of several instructions, replaced");
+    placed_commit(&carry_key_several, 0);
+    tap_ok(alternatives_are(false), "and restored");
+}
+
+/* --- With threads --- */
+
+static bool in_place; /* pages are not exchanged */
+
+static void test_flips(void) {
+    size_t rounds = effort_chosen()->rounds / 4;
+    for (size_t i = 0; i < PLACED_KINDS; i++) {
+        struct verdict verdict = check_flips(&kinds[i], rounds, 2);
+        verdict_report(&verdict, "%s: changed %zu times as threads run it", kinds[i].name, rounds);
+    }
+    struct verdict verdict = check_parked(effort_chosen()->rounds / 100 + 1);
+    verdict_report(&verdict, "calls change as threads are inside of them");
+}
+
+/* What others than B, BL and NOP stand for goes on as it is where pages stay. */
+static void test_in_place(void) {
+    const struct placed_kind *call = &kinds[CALL];
+    tap_ok(placed_commit(call->key, call->states[2].value) == 0, "a body, with threads");
+    tap_ok(stats().inlined == (in_place ? 0 : sites_of(call)) && call->sites[0].function(1) == 4,
+           in_place ? "is called" : "stands in for calls");
+    placed_commit(call->key, call->states[1].value);
+    tap_ok(placed_commit(kinds[WORD].key, 1) == 0 &&
+               kinds[WORD].sites[0].function(0) == (in_place ? 1 : 2),
+           in_place ? "alternatives stay" : "alternatives change");
+    tap_ok(in_place == !!stats().unpatched[CARRY_PATCH_PERMISSION], "and are counted");
+    placed_commit(kinds[WORD].key, 0);
+    tap_ok(!strcmp(stats().guard, in_place ? "none" : "remap"), "the guard is told");
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2 || carry_patch_select(NULL, argv[1]))
+        return 2;
+    in_place = strcmp(argv[1], "remap") != 0;
+    kinds = placed_kinds();
+    test_original();
+    test_states();
+    test_nothing();
+    test_reach();
+    test_stats();
+    test_corrupted();
+    test_unknown();
+    test_alternatives();
+    test_flips();
+    test_in_place();
+    return tap_done();
+}
