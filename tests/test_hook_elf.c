@@ -103,7 +103,9 @@ static bool make_copy(void) {
     return true;
 }
 
-static size_t imports, longest;
+/* Of all imports; and whether the object looks in itself first. */
+static size_t imports, longest, constant, versioned, unbound;
+static bool own_first;
 
 /* All imports, and all that is said of them. */
 static void read_all(void *unused) {
@@ -111,12 +113,16 @@ static void read_all(void *unused) {
     struct carry_elf_cursor cursor = {0, 0};
     struct carry_elf_import import;
     (void)unused;
-    imports = longest = 0;
+    imports = longest = constant = versioned = unbound = 0;
     carry_elf_open(&elf, (uintptr_t)copy.base, copy.segments, copy.count);
+    own_first = elf.own_first;
     while (carry_elf_next(&elf, &cursor, &import)) {
         size_t length = strlen(import.symbol) + strlen(import.version);
         imports++;
         longest = length > longest ? length : longest;
+        constant += import.constant;
+        versioned += *import.version != '\0';
+        unbound += !import.bound;
     }
 }
 
@@ -159,20 +165,37 @@ static void test_part(size_t part, size_t rounds) {
            names[part], copy.parts[part][0], rounds, fewer);
 }
 
+/* --- What the dynamic linker says, and what it found in the object --- */
+
+/* The first of a type that allows for all of `flags`; NULL if there is none. */
+static ElfW(Phdr) * find_segment(uint32_t type, uint32_t flags) {
+    for (size_t i = 0; i < copy.count; i++)
+        if (copy.segments[i].p_type == type && (copy.segments[i].p_flags & flags) == flags)
+            return &copy.segments[i];
+    return NULL;
+}
+
+/* The first of a tag, or NULL. */
+static ElfW(Dyn) * find_entry(ElfW(Sxword) tag) {
+    const ElfW(Phdr) *dynamic = find_segment(PT_DYNAMIC, 0);
+    ElfW(Dyn) *entry = (ElfW(Dyn) *)(copy.base + dynamic->p_vaddr);
+    while (entry->d_tag != tag && entry->d_tag != DT_NULL)
+        entry++;
+    return entry->d_tag == tag ? entry : NULL;
+}
+
+static ElfW(Verneed) * find_versions(void) {
+    const ElfW(Dyn) *entry = find_entry(DT_VERNEED);
+    return entry ? (ElfW(Verneed) *)address_in(entry) : NULL;
+}
+
 /* Segments are the dynamic linker's word; those that lie are still no reason to go in circles. */
 static void test_circles(void) {
-    ElfW(Phdr) dynamic = {0};
-    for (size_t i = 0; i < copy.count; i++)
-        if (copy.segments[i].p_type == PT_DYNAMIC)
-            dynamic = copy.segments[i];
-    const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(copy.base + dynamic.p_vaddr);
-    while (entry->d_tag != DT_VERNEED && entry->d_tag != DT_NULL)
-        entry++;
-    if (entry->d_tag == DT_NULL) {
+    ElfW(Verneed) *need = find_versions();
+    if (!need) {
         tap_skip("versions in a circle", "the object needs none");
         return;
     }
-    ElfW(Verneed) *need = (ElfW(Verneed) *)address_in(entry);
     ElfW(Verneed) before = *need;
     need->vn_next = UINT32_MAX;
     bool ok = survives();
@@ -181,6 +204,120 @@ static void test_circles(void) {
     need->vn_next = 1;
     tap_ok(survives() && ok, "versions that lead nowhere, or overlap");
     *need = before;
+}
+
+#define VERSIONS_MAX 65536 /* as many as there are numbers for */
+
+/* The object's versions, with so many before them that have no number, in place of its text, which
+ * nobody runs. */
+static void put_versions(ElfW(Verneed) * need, ElfW(Vernaux) * list, size_t before) {
+    const ElfW(Vernaux) *version = (ElfW(Vernaux) *)((uint8_t *)need + need->vn_aux);
+    for (size_t i = 0; i < before; i++)
+        list[i] = (ElfW(Vernaux)){.vna_next = sizeof *list};
+    for (size_t i = 0; i < need->vn_cnt; i++) {
+        list[before + i] = *version;
+        list[before + i].vna_next = sizeof *list;
+        version = (ElfW(Vernaux) *)((uint8_t *)version + version->vna_next);
+    }
+}
+
+static void test_many_versions(void) {
+    const ElfW(Phdr) *text = find_segment(PT_LOAD, PF_R | PF_X);
+    ElfW(Verneed) *need = find_versions();
+    if (!need || text->p_memsz < (VERSIONS_MAX + need->vn_cnt) * sizeof(ElfW(Vernaux))) {
+        tap_skip("many versions", "the object needs none, or is too small for them");
+        return;
+    }
+    const ElfW(Verneed) before = *need;
+    ElfW(Vernaux) *list = (ElfW(Vernaux) *)(copy.base + text->p_vaddr);
+    bool found[2];
+    for (size_t i = 0; i < 2; i++) {
+        put_versions(need, list, i ? VERSIONS_MAX : VERSIONS_MAX - need->vn_cnt);
+        need->vn_aux = (uint32_t)((uint8_t *)list - (uint8_t *)need);
+        need->vn_next = sizeof *need;
+        found[i] = survives() && versioned;
+        *need = before;
+    }
+    tap_ok(found[0] && !found[1], "as many versions are looked at as there may be");
+}
+
+static void test_no_dynamic(void) {
+    ElfW(Phdr) *dynamic = find_segment(PT_DYNAMIC, 0);
+    const ElfW(Phdr) before = *dynamic;
+    dynamic->p_vaddr = copy.size;
+    tap_ok(survives() && !imports, "a dynamic section that is nowhere");
+    *dynamic = before;
+}
+
+/* An entry of no meaning here becomes one, unless the object has it. */
+static void test_symbolic(void) {
+    ElfW(Dyn) *entry = find_entry(DT_FLAGS) ? find_entry(DT_FLAGS) : find_entry(DT_SONAME);
+    const ElfW(Dyn) before = *entry;
+    *entry = (ElfW(Dyn)){.d_tag = DT_FLAGS};
+    read_all(NULL);
+    bool ok = !own_first;
+    entry->d_un.d_val = DF_SYMBOLIC;
+    read_all(NULL);
+    ok = own_first && ok;
+    entry->d_tag = DT_SYMBOLIC;
+    read_all(NULL);
+    tap_ok(own_first && ok, "an object that looks in itself first says so in two ways");
+    *entry = before;
+}
+
+/* Pages that are read-only once relocated: all, a part of one, less than none. */
+static void test_constant(void) {
+    ElfW(Phdr) *constants = find_segment(PT_GNU_RELRO, 0);
+    if (!constants) {
+        tap_skip("slots that are constant", "the object has none");
+        return;
+    }
+    const ElfW(Phdr) before = *constants;
+    constants->p_vaddr = 0;
+    constants->p_memsz = copy.size;
+    read_all(NULL);
+    bool ok = constant == imports;
+    constants->p_memsz = 8;
+    read_all(NULL);
+    ok = !constant && ok;
+    constants->p_memsz = -PAGE_BYTES;
+    read_all(NULL);
+    tap_ok(!constant && ok, "slots are constant in whole pages");
+    *constants = before;
+}
+
+/* The slot of an import by the PLT, or NULL. */
+static uintptr_t *find_plt_slot(void) {
+    struct carry_elf elf;
+    struct carry_elf_cursor cursor = {0, 0};
+    struct carry_elf_import import = {.by_plt = false};
+    carry_elf_open(&elf, (uintptr_t)copy.base, copy.segments, copy.count);
+    while (!import.by_plt && carry_elf_next(&elf, &cursor, &import))
+        ;
+    return import.by_plt ? import.slot : NULL;
+}
+
+/* A slot that leads to text: where that is no binder it is bound, where nobody may look it may be
+ * one. */
+static void test_unreadable_text(void) {
+    ElfW(Phdr) *text = find_segment(PT_LOAD, PF_R | PF_X);
+    uintptr_t *slot = find_plt_slot();
+    if (!slot) {
+        tap_skip("text that may not be read", "the object has no PLT");
+        return;
+    }
+    uint8_t *page = copy.base + ((text->p_vaddr + PAGE_BYTES) & ~(PAGE_BYTES - 1));
+    const uintptr_t before = *slot;
+    *slot = (uintptr_t)page;
+    memset(page, 0xcc, 16);
+    read_all(NULL);
+    bool ok = !unbound;
+    text->p_flags &= ~(uint32_t)PF_R;
+    mprotect(page, PAGE_BYTES, PROT_NONE);
+    tap_ok(survives() && unbound == 1 && ok, "text that may not be read may bind");
+    mprotect(page, PAGE_BYTES, PROT_READ | PROT_WRITE);
+    text->p_flags |= PF_R;
+    *slot = before;
 }
 
 int main(void) {
@@ -197,5 +334,10 @@ int main(void) {
     for (size_t i = 0; i < copy.part_count; i++)
         test_part(i, effort->rounds / 10);
     test_circles();
+    test_no_dynamic();
+    test_symbolic();
+    test_constant();
+    test_unreadable_text();
+    test_many_versions();
     return tap_done();
 }

@@ -104,10 +104,6 @@ static bool lies_in(const struct carry_elf *elf, uintptr_t address, size_t size,
     return false;
 }
 
-bool carry_elf_is_text(const struct carry_elf *elf, uintptr_t address, size_t size) {
-    return lies_in(elf, address, size, EXECUTABLE);
-}
-
 /* Copies a structure; false if it is not in the object. */
 static bool get(const struct carry_elf *elf, uintptr_t address, void *to, size_t size) {
     if (!lies_in(elf, address, size, READABLE))

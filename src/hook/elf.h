@@ -54,7 +54,4 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
 bool carry_elf_next(const struct carry_elf *elf, struct carry_elf_cursor *cursor,
                     struct carry_elf_import *import);
 
-/* Is this an instruction of the object? */
-bool carry_elf_is_text(const struct carry_elf *elf, uintptr_t address, size_t size);
-
 #endif
