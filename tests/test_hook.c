@@ -9,6 +9,8 @@
 #include <carry/thunk.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -663,6 +665,75 @@ static void test_plugin(void) {
     tap_ok(!carry_hook_detach(&hook) && !is_loaded(), "and goes afterwards");
 }
 
+/* --- Objects that look in themselves first --- */
+
+/* Both are of shared objects, too. */
+uint64_t plugin_number(void) {
+    return 1;
+}
+
+uint64_t callee_number(void) {
+    return 1;
+}
+
+/* Of a file, as the dynamic linker has it in memory; what it only saves time with becomes
+ * DT_SYMBOLIC. */
+static bool make_symbolic(uint8_t *file) {
+    const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)file;
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(file + head->e_phoff);
+    while (segment->p_type != PT_DYNAMIC)
+        segment++;
+    ElfW(Dyn) *entry = (ElfW(Dyn) *)(file + segment->p_offset);
+    while (entry->d_tag != DT_RELACOUNT && entry->d_tag != DT_NULL)
+        entry++;
+    const bool found = entry->d_tag != DT_NULL;
+    if (found)
+        entry->d_tag = DT_SYMBOLIC;
+    return found;
+}
+
+/* The path of a copy of the plugin that is symbolic; "" if there is none. */
+static const char *copy_symbolic(void) {
+    static char path[64] = "";
+    int from = open(plugin, O_RDONLY | O_CLOEXEC), to = memfd_create("symbolic", MFD_CLOEXEC);
+    const size_t size = (size_t)lseek(from, 0, SEEK_END);
+    uint8_t *file = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, from, 0);
+    if (file != MAP_FAILED && make_symbolic(file) && write(to, file, size) == (ssize_t)size)
+        snprintf(path, sizeof path, "/proc/self/fd/%d", to);
+    return path;
+}
+
+static bool wants_numbers(const struct carry_hook_place *place, void *user) {
+    (void)user;
+    return strstr(place->symbol, "_number") || strstr(place->symbol, "_nowhere");
+}
+
+static uint64_t numbers_of(void *handle) {
+    return ((uint64_t(*)(bool))dlsym(handle, "plugin_numbers"))(false);
+}
+
+/* Hooked before they are bound, calls lead where the linker binds them. */
+static bool numbers_are(const char *path, uint64_t expected) {
+    struct carry_hook hook = {.object = path, .wants = wants_numbers, .enter = count_enter};
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    start_counting();
+    bool ok = handle && !carry_hook_attach_calls(&hook) && hook.attached == 2 &&
+              numbers_of(handle) == expected && enters == 2;
+    carry_hook_detach(&hook);
+    ok = handle && numbers_of(handle) == expected && !dlclose(handle) && ok;
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return handle && numbers_of(handle) == expected && !dlclose(handle) && ok;
+}
+
+static void test_scopes(void) {
+    const char *symbolic = copy_symbolic();
+    tap_ok(numbers_are(plugin, 11), "calls of an object lead to the program's functions first");
+    if (*symbolic)
+        tap_ok(numbers_are(symbolic, 21), "or to its own, but not to those of what it needs");
+    else
+        tap_skip("calls of symbolic objects", "none can be made here");
+}
+
 /* --- Systems that refuse --- */
 
 static bool nothing_changes(int expected) {
@@ -965,6 +1036,7 @@ int main(int argc, char **argv) {
     test_fork_in_callback();
     test_entries();
     test_plugin();
+    test_scopes();
     test_commits();
     test_storm(effort->rounds / 50);
     return tap_done();

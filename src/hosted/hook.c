@@ -158,23 +158,42 @@ static void let_go(struct carry_host_objects *objects) {
 
 /* --- Functions --- */
 
+/* The segment of an object that an address lies in, or NULL. */
+static const ElfW(Phdr) * segment_at(const struct dl_phdr_info *info, uintptr_t address) {
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD &&
+            address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+            return segment;
+    }
+    return NULL;
+}
+
+static bool lies_in(const struct carry_host_object *object, uintptr_t address) {
+    const struct dl_phdr_info info = {
+        .dlpi_addr = object->base,
+        .dlpi_phdr = object->segments,
+        .dlpi_phnum = (ElfW(Half))object->segment_count,
+    };
+    return segment_at(&info, address);
+}
+
 static uintptr_t look_up(void *handle, const char *symbol, const char *version) {
     return (uintptr_t)(*version && dlvsym ? dlvsym(handle, symbol, version)
                                           : dlsym(handle, symbol));
 }
 
-/*
- * The scope of an object: what is global, then the object itself and what it needs; with
- * DT_SYMBOLIC the other way round.
- */
+/* The scope of an object: what is global, then the object itself and what it needs; with
+ * DT_SYMBOLIC, the object itself before all else. */
 static uintptr_t find(const struct carry_host_object *object, const char *symbol,
                       const char *version, bool own_first) {
+    uintptr_t own = own_first ? look_up(object->handle, symbol, version) : 0;
+    if (own && lies_in(object, own))
+        return own;
     void *global = dlopen(NULL, RTLD_LAZY);
-    uintptr_t function = look_up(own_first ? object->handle : global, symbol, version);
-    if (!function)
-        function = look_up(own_first ? global : object->handle, symbol, version);
+    uintptr_t function = look_up(global, symbol, version);
     dlclose(global);
-    return function;
+    return function ? function : look_up(object->handle, symbol, version);
 }
 
 /* --- Text --- */
@@ -188,17 +207,13 @@ struct search {
 static int search_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct search *search = context;
     const char *name = name_of(info, search->index++);
+    const ElfW(Phdr) *segment = segment_at(info, search->address);
     (void)size;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t low = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && segment->p_flags & PF_R &&
-            search->address - low < segment->p_memsz) {
-            *search->range = (struct carry_host_text_range){name, low, low + segment->p_memsz};
-            return 1;
-        }
-    }
-    return 0;
+    if (!segment || !(segment->p_flags & PF_X) || !(segment->p_flags & PF_R))
+        return 0;
+    uintptr_t low = info->dlpi_addr + segment->p_vaddr;
+    *search->range = (struct carry_host_text_range){name, low, low + segment->p_memsz};
+    return 1;
 }
 
 static bool text_at(uintptr_t address, struct carry_host_text_range *range) {

@@ -74,3 +74,7 @@ uint64_t callee_wait(const volatile int *gate, volatile int *inside) {
         ;
     return 7;
 }
+
+uint64_t callee_number(void) {
+    return 2;
+}

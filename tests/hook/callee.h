@@ -4,6 +4,7 @@
 #define CARRY_TESTS_HOOK_CALLEE_H
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,14 @@ __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee
 SHARED void callee_jump(jmp_buf place, int value);
 SHARED void callee_copy(void *to, const void *from, size_t size); /* by memcpy(), an IFUNC */
 SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
+SHARED uint64_t callee_number(void); /* 2 */
+
+/* There is none. */
+SHARED __attribute__((weak)) void callee_nowhere(void);
+
+/* In plugin.c. */
+SHARED uint64_t plugin_number(void);
+SHARED uint64_t plugin_numbers(bool really);
 
 /* All registers that a call may pass something in, and those that it must leave alone. */
 struct callee_registers {

@@ -10,3 +10,15 @@ SHARED __attribute__((patchable_function_entry(5))) uint64_t plugin_add(uint64_t
 uint64_t plugin_add(uint64_t number) {
     return callee_add(number, 2);
 }
+
+/* The program has one too. */
+__attribute__((weak)) uint64_t plugin_number(void) {
+    return 2;
+}
+
+/* By calls that the dynamic linker binds: of a function of this object, and of another's. */
+uint64_t plugin_numbers(bool really) {
+    if (really)
+        callee_nowhere();
+    return 10 * plugin_number() + callee_number();
+}
