@@ -38,7 +38,9 @@
 
 #define STACK_WORDS_MAX 4096 /* of struct carry_thunk */
 
-static const char *plugin; /* a shared object that is loaded by some tests */
+static const char *plugin, *bare; /* shared objects that are loaded by some tests */
+
+#define BARE_BYTES 4096 /* of text */
 
 /* --- Callbacks --- */
 
@@ -307,6 +309,18 @@ static void test_foreign(void) {
     tap_ok(!carry_hook_attach_calls(&hook) && slot_value(&wanted) == stub && adds() && enters,
            "what the linker has bound over a hook is hooked again");
     tap_ok(!carry_hook_detach(&hook), "and goes");
+
+    carry_hook_attach_calls(&hook);
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
+    start_counting();
+    tap_ok(!carry_hook_detach(&hook) && adds() && !enters, "it may go before that, too");
+
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
+    tap_ok(!carry_hook_attach_calls(&hook) && callee_add(6, 7) == 42 && enters == 1,
+           "a hook over somebody else's leads to his function");
+    tap_ok(!carry_hook_detach(&hook) && slot_value(&wanted) == (uintptr_t)somebody_elses,
+           "which comes back when it goes");
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 }
 
 /* Before anything has called it, and with a version, and an IFUNC. */
@@ -337,6 +351,18 @@ static void test_unbound(void) {
 #endif
     tap_ok(versioned.count == 1 && !strncmp(versioned.place.version, expected, strlen(expected)),
            "versions are told: %s", versioned.place.version);
+}
+
+/* A weak function that there is nowhere: its slot is to be bound at the first call, or empty. */
+static void test_nowhere(void) {
+    struct wanted wanted = find_place("libhook_callee.so", "callee_nowhere");
+    struct carry_hook hook = {
+        .object = "libhook_callee.so", .symbol = "callee_nowhere", .enter = count_enter};
+    int expected = wanted.count ? CARRY_ERROR_BUSY : CARRY_ERROR_UNKNOWN;
+    callee_try_nowhere(false);
+    tap_ok(carry_hook_attach_calls(&hook) == expected && hook.skipped == wanted.count &&
+               !hook.attached,
+           "a function that is nowhere is skipped");
 }
 
 static bool tells_once(const struct carry_hook_place *place, void *user) {
@@ -521,12 +547,12 @@ static void *wait_inside(void *unused) {
     return (void *)(uintptr_t)callee_wait(&gate, &inside);
 }
 
-static void test_under_way(bool attach_again) {
+static void test_under_way(const struct carry_hook *next, const char *how) {
     struct carry_hook *hook = calloc(1, sizeof *hook);
-    struct carry_hook other = {.object = "", .symbol = "callee_wait", .leave = count_leave};
+    struct carry_hook other = next ? *next : (struct carry_hook){0};
     pthread_t thread;
     void *result = NULL;
-    *hook = other;
+    *hook = (struct carry_hook){.object = "", .symbol = "callee_wait", .leave = count_leave};
     gate = inside = 0;
     start_counting();
     bool ok = !carry_hook_attach_calls(hook) && !pthread_create(&thread, NULL, wait_inside, NULL);
@@ -535,12 +561,19 @@ static void test_under_way(bool attach_again) {
     ok = !carry_hook_detach(hook) && ok;
     memset(hook, 0xa5, sizeof *hook);
     free(hook);
-    ok = !(attach_again && carry_hook_attach_calls(&other)) && ok;
+    ok = !(next && carry_hook_attach_calls(&other)) && ok;
     gate = 1;
     pthread_join(thread, &result);
-    tap_ok(ok && result == (void *)7 && !leaves, "a call that outlives its hook%s",
-           attach_again ? ", into the next one" : "");
+    tap_ok(ok && result == (void *)7 && !enters && !leaves, "a call that outlives its hook%s", how);
     carry_hook_detach(&other);
+}
+
+static void test_calls_under_way(void) {
+    const struct carry_hook leave = {.object = "", .symbol = "callee_wait", .leave = count_leave};
+    const struct carry_hook enter = {.object = "", .symbol = "callee_wait", .enter = count_enter};
+    test_under_way(NULL, "");
+    test_under_way(&leave, ", into the next one");
+    test_under_way(&enter, ", into one without leave");
 }
 
 /* --- Callbacks under way --- */
@@ -736,12 +769,21 @@ static void test_scopes(void) {
 
 /* --- Systems that refuse --- */
 
+/* A call of the program, then those of an object whose slots are not in read-only memory. */
+static bool wants_some(const struct carry_hook_place *place, void *user) {
+    (void)user;
+    return is_object(place->object, "libhook_callee.so")
+               ? place->by_plt
+               : is_object(place->object, "") && !strcmp(place->symbol, "callee_eight");
+}
+
 static bool nothing_changes(int expected) {
     struct wanted wanted = find_place("", "callee_eight");
     uintptr_t before = slot_value(&wanted);
-    struct carry_hook hook = {.object = "", .symbol = "callee_eight", .enter = count_enter};
+    struct carry_hook hook = {.wants = wants_some, .enter = count_enter};
     return carry_hook_attach_calls(&hook) == expected && slot_value(&wanted) == before &&
-           takes_eight() && !hook.attached && !hook.points && !carry_hook_detach(&hook);
+           takes_eight() && jumps_out() && !enters && !hook.attached && !hook.points &&
+           !carry_hook_detach(&hook);
 }
 
 /* No file in memory; and nothing becomes text while it can be written, or nothing at all. */
@@ -783,6 +825,25 @@ static bool with_separation(void) {
     return sandbox_filter(rules, 2) && !carry_hook_attach_calls(&hook) && takes_eight() && enters;
 }
 
+static bool entry_stays(int expected) {
+    struct carry_hook hook = {.enter = count_enter};
+    return carry_hook_attach_entry(&hook, entry_registers) == expected && entry_is_intact() &&
+           !enters && !hook.attached && !hook.points && !carry_hook_detach(&hook);
+}
+
+/* A commit would leave sites to their keys, where this is so. */
+static bool without_writers(void) {
+    static const struct sandbox_rule rules[] = {{SYS_pwrite64, EPERM, 0, 0, 0},
+                                                {SYS_memfd_create, EPERM, 0, 0, 0},
+                                                {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC}};
+    return sandbox_filter(rules, 3) && entry_stays(CARRY_ERROR_PERMISSION);
+}
+
+static bool without_barriers(void) {
+    static const struct sandbox_rule rules[] = {{SYS_membarrier, EPERM, 0, 0, 0}};
+    return sandbox_filter(rules, 1) && entry_stays(CARRY_ERROR_NO_SYNC);
+}
+
 static bool in_child(bool (*question)(void)) {
     fflush(stdout);
     pid_t child = fork();
@@ -811,6 +872,8 @@ static void test_sandboxes(void) {
     tap_ok(in_child(without_text), "no files in memory, and data stays data");
     tap_ok(in_child(without_protection), "pages that stay as they are");
     tap_ok(in_child(with_separation), "write and execute kept apart");
+    tap_ok(in_child(without_writers), "entries that nobody may write");
+    tap_ok(in_child(without_barriers), "entries of cores that nobody may synchronise");
 }
 
 /* --- Entries --- */
@@ -836,6 +899,8 @@ static void test_entries(void) {
     tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) && hook.attached == 1 &&
                entry_add(1, 2) == 3 && entry_other(2) == 3 && enters == 1 && leaves == 1,
            "one entry");
+    tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) && hook.attached == 1,
+           "once more");
     struct carry_hook all = {.enter = count_enter};
     tap_ok(!carry_hook_attach_entries(&all) && all.skipped == 1 && entry_add(1, 2) == 3 &&
                entry_other(2) == 3 && enters == 3 && leaves == 2,
@@ -846,6 +911,88 @@ static void test_entries(void) {
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     tap_ok(stats.entries >= 3, "entries are counted as sites");
+}
+
+/* Of one hook. */
+static void test_calls_and_entries(void) {
+    struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
+    start_counting();
+    tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) &&
+               !carry_hook_attach_calls(&hook) && !carry_hook_attach_calls(&hook) &&
+               hook.attached == 2 && entry_add(1, 2) == 3 && adds() && enters == 2,
+           "a hook of an entry and a call");
+    tap_ok(!carry_hook_detach(&hook) && entry_add(1, 2) == 3 && adds() && enters == 2,
+           "detached of both");
+}
+
+/* --- Lists of entries --- */
+
+struct told {
+    struct carry_hook_place places[16];
+    size_t count;
+};
+
+static bool tell_entry(const struct carry_hook_place *place, void *user) {
+    struct told *told = user;
+    if (place->kind == CARRY_HOOK_ENTRY && told->count < 16)
+        told->places[told->count++] = *place;
+    return true;
+}
+
+static struct told entries_told(void) {
+    struct told told = {.count = 0};
+    carry_hook_places(tell_entry, &told);
+    return told;
+}
+
+/* Of objects that linkers have left more in than there is. */
+static bool lists_what_there_is(void) {
+    static const uint8_t data[] = {0x90, 0x90, 0x90, 0x90, 0x90};
+    carry_hook_unregister(&(uintptr_t){0});
+    const struct told all = entries_told();
+    const uintptr_t a = all.places[0].address, b = all.places[1].address;
+    const uintptr_t first[] = {b, 0, (uintptr_t)data, a + 1, b}, second[] = {a};
+    carry_hook_unregister(__start___patchable_function_entries);
+    bool ok = all.count > 1 && !entries_told().count;
+    ok = !carry_hook_register(first, first + 5) && !carry_hook_register(second, second + 1) && ok;
+    ok = entries_told().count == 2 && ok;
+    carry_hook_unregister(first);
+    const struct told rest = entries_told();
+    return rest.count == 1 && rest.places[0].address == a && ok;
+}
+
+static bool hooks_function(int (*function)(void)) {
+    struct carry_hook hook = {.enter = count_enter};
+    start_counting();
+    return !carry_hook_attach_entry(&hook, (any_function *)function) && function() == 7 &&
+           enters == 1 && !carry_hook_detach(&hook);
+}
+
+/* An object whose text begins with an entry, and ends with what would be one if it went on. It is
+ * far from the program, whose stubs are free by then. */
+static bool knows_where_text_ends(void) {
+    void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
+    int (*function)(void) = handle ? (int (*)(void))dlsym(handle, "bare_first") : NULL;
+    const uintptr_t list[] = {(uintptr_t)function, (uintptr_t)function + BARE_BYTES - 4};
+    carry_hook_unregister(__start___patchable_function_entries);
+    return function && !carry_hook_register(list, list + 2) && entries_told().count == 1 &&
+           hooks_function(function);
+}
+
+/* In one list. */
+static bool reaches_far_objects(void) {
+    void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
+    int (*function)(void) = handle ? (int (*)(void))dlsym(handle, "bare_first") : NULL;
+    const uintptr_t list[] = {entries_told().places[0].address, (uintptr_t)function};
+    carry_hook_unregister(__start___patchable_function_entries);
+    return function && !carry_hook_register(list, list + 2) && entries_told().count == 2 &&
+           hooks_function(function);
+}
+
+static void test_lists(void) {
+    tap_ok(in_child(lists_what_there_is), "of a list, what are entries, each once");
+    tap_ok(in_child(knows_where_text_ends), "nothing is read where there is no text");
+    tap_ok(in_child(reaches_far_objects), "entries of objects that are far from each other");
 }
 
 static void *wait_long(void *unused) {
@@ -865,6 +1012,103 @@ static bool allowed_once_applied(void) {
 static void test_quiet(void) {
     tap_ok(in_child(hook_waits_for_quiet), "several NOPs stay while threads run");
     tap_ok(in_child(allowed_once_applied), "one NOP changes while threads run");
+}
+
+/* --- Places whose hook goes --- */
+
+static void *detach(void *hook) {
+    return carry_hook_detach(hook) ? NULL : hook;
+}
+
+static uint32_t word_at(const struct carry_hook_place *place) {
+    uint32_t word;
+    memcpy(&word, (const void *)place->address, sizeof word);
+    return word;
+}
+
+/* Nobody else gets them before the last callback has returned. */
+static void test_going(const struct carry_hook_place *place, int (*attach)(struct carry_hook *),
+                       void *(*call)(void *)) {
+    struct carry_hook hook = {
+        .object = "", .symbol = place->symbol, .enter = wait_in_callback, .waits = true};
+    struct carry_hook other = {.object = "", .symbol = place->symbol, .enter = count_enter};
+    pthread_t caller, detacher;
+    void *called = NULL, *detached = NULL;
+    callback_gate = in_callback = 0;
+    bool ok = !attach(&hook);
+    const uint32_t hooked = word_at(place);
+    pthread_create(&caller, NULL, call, &hook);
+    while (!in_callback)
+        sched_yield();
+    pthread_create(&detacher, NULL, detach, &hook);
+    while (word_at(place) == hooked)
+        sched_yield();
+    ok = attach(&other) == CARRY_ERROR_BUSY && other.skipped == 1 && ok;
+    callback_gate = 1;
+    pthread_join(caller, &called);
+    pthread_join(detacher, &detached);
+    ok = called && detached && !attach(&other) && !carry_hook_detach(&other) && ok;
+    tap_ok(ok, "while a hook goes, its %s is nobody else's", *place->symbol ? "call" : "entry");
+}
+
+static int attach_entry(struct carry_hook *hook) {
+    return carry_hook_attach_entry(hook, (any_function *)entry_add);
+}
+
+static void *call_entry(void *unused) {
+    return entry_add(1, 2) == 3 ? unused : NULL;
+}
+
+static bool look_for_entry(const struct carry_hook_place *place, void *user) {
+    struct carry_hook_place *entry = user;
+    if (place->kind == CARRY_HOOK_ENTRY && place->function == (uintptr_t)entry_add)
+        *entry = *place;
+    return !entry->address;
+}
+
+static void test_places_that_go(void) {
+    struct carry_hook_place entry = {.address = 0};
+    const struct wanted call = find_place("", "callee_add");
+    carry_hook_places(look_for_entry, &entry);
+    test_going(&call.place, carry_hook_attach_calls, call_once);
+    test_going(&entry, attach_entry, call_entry);
+}
+
+/* --- Objects that come again --- */
+
+struct loaded {
+    void *handle;
+    uint64_t (*add)(uint64_t number);
+};
+
+static struct loaded load_plugin(void) {
+    struct loaded loaded = {.handle = dlopen(plugin, RTLD_LAZY | RTLD_LOCAL)};
+    loaded.add = (uint64_t(*)(uint64_t))dlsym(loaded.handle, "plugin_add");
+    return loaded;
+}
+
+static bool hooks_plugin(struct carry_hook *hook, const struct loaded *loaded) {
+    start_counting();
+    return !carry_hook_attach_entry(hook, (any_function *)loaded->add) && loaded->add(1) == 3 &&
+           enters == 1;
+}
+
+/* Unloaded with a hook on, whose points nobody gets before it is off. */
+static void test_plugin_again(void) {
+    const size_t before = entries_told().count;
+    struct carry_hook old = {.enter = count_enter}, new = {.enter = count_enter};
+    struct loaded loaded = load_plugin();
+    bool ok = hooks_plugin(&old, &loaded);
+    dlclose(loaded.handle);
+    ok = !is_loaded() && entries_told().count == before && ok;
+    for (int i = 0; i < 2; i++) {
+        loaded = load_plugin();
+        ok = hooks_plugin(&new, &loaded) && entries_told().count == before + 1 && ok;
+        ok = (i || !carry_hook_detach(&old)) && loaded.add(1) == 3 && enters == 2 && ok;
+        ok = !carry_hook_detach(&new) && ok;
+        dlclose(loaded.handle);
+    }
+    tap_ok(ok, "a plugin that was unloaded with a hook comes again, twice");
 }
 
 /* --- Threads --- */
@@ -1005,6 +1249,7 @@ static void test_commits(void) {
 
 int main(int argc, char **argv) {
     plugin = argc > 1 ? argv[1] : "";
+    bare = argc > 2 ? argv[2] : "";
     const struct effort *effort = effort_chosen();
     effort_note(effort);
     if (fault_under_valgrind())
@@ -1013,7 +1258,9 @@ int main(int argc, char **argv) {
         return tap_skip_all("there are no thunks here");
     test_sandboxes();
     test_quiet();
+    test_lists();
     test_unbound();
+    test_nowhere();
     carry_patch_apply(0);
     test_values();
     test_registers();
@@ -1028,15 +1275,17 @@ int main(int argc, char **argv) {
     test_nested();
     test_changes();
     test_word();
-    test_under_way(false);
-    test_under_way(true);
+    test_calls_under_way();
     test_callback_under_way(false);
     test_callback_under_way(true);
     test_callback_in_fork();
     test_fork_in_callback();
     test_entries();
+    test_calls_and_entries();
+    test_places_that_go();
     test_plugin();
     test_scopes();
+    test_plugin_again();
     test_commits();
     test_storm(effort->rounds / 50);
     return tap_done();

@@ -212,10 +212,9 @@ static int put_stubs(const struct carry_hook_point *points) {
 
 /* --- Attaching --- */
 
-/* The same, of an object that has not been unloaded in between. */
-static bool is_same_place(const struct carry_hook_place *a, const struct carry_hook_place *b) {
-    return a->object == b->object && a->symbol == b->symbol && a->version == b->version &&
-           a->function == b->function && a->address == b->address;
+/* Slot and function are the same: another object may have come to the place of one that went. */
+static bool is_of_same_object(const struct carry_hook_place *a, const struct carry_hook_place *b) {
+    return a->object == b->object && a->symbol == b->symbol && a->version == b->version;
 }
 
 static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hook,
@@ -233,7 +232,7 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
         plan->skipped += point->hook != hook;
         return CARRY_OK;
     }
-    if (!is_same_place(&point->place, &match->place)) /* callbacks may be reading it */
+    if (!is_of_same_object(&point->place, &match->place)) /* callbacks may be reading it */
         point->place = match->place;
     point->seen = match->seen;
     point->constant = match->constant;

@@ -78,3 +78,8 @@ uint64_t callee_wait(const volatile int *gate, volatile int *inside) {
 uint64_t callee_number(void) {
     return 2;
 }
+
+void callee_try_nowhere(bool really) {
+    if (really)
+        callee_nowhere();
+}

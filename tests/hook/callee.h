@@ -39,6 +39,7 @@ SHARED void callee_jump(jmp_buf place, int value);
 SHARED void callee_copy(void *to, const void *from, size_t size); /* by memcpy(), an IFUNC */
 SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
 SHARED uint64_t callee_number(void); /* 2 */
+SHARED void callee_try_nowhere(bool really);
 
 /* There is none. */
 SHARED __attribute__((weak)) void callee_nowhere(void);

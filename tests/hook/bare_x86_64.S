@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A shared object of one page of text: an entry, and NOPs to the end of the page and behind it. */
+    .text
+    .globl bare_first
+    .type bare_first, @function
+bare_first:
+    .byte   0x0f, 0x1f, 0x44, 0x00, 0x08 /* as Clang makes them */
+    mov     $7, %eax
+    ret
+    .size bare_first, . - bare_first
+    .fill   4096 - (. - bare_first), 1, 0x90
+
+    .section .rodata
+    .fill   16, 1, 0x90
+
+    .section .note.GNU-stack, "", @progbits
