@@ -1107,6 +1107,40 @@ static void require_own(uintptr_t target) {
     require(own_jumps_to(target), "a commit is not in the text");
 }
 
+/* A commit of the first sites goes through, and they follow their key: their text stays. */
+static void require_own_follows(size_t count) {
+    require(!set_key(own.key, (uintptr_t)own.text + 1), "a commit fails");
+    for (size_t i = 0; i < count; i++)
+        require(*(const uint8_t *)carry_site_address(&own.records[i]) == 0xff, "text has changed");
+}
+
+static void exchange_refused_chosen(void) {
+    needs("alias"); /* which would have jumps */
+    reserve_own();
+    fill_own();
+    require(!carry_patch_register(own.records, own.records + OWN_SITES), "no memory");
+    carry_patch_select(NULL, "remap");
+    REFUSE(no_exchange);
+    start_runner();
+    require_own_follows(OWN_SITES);
+    stop_runner();
+}
+
+/* Of copies of two pages, that of the second is not written: none takes the place of its page. */
+static void exchange_not_written(void) {
+    static const struct sandbox_rule no_single_sites[] = {{SYS_pwrite64, EIO, 2, ~0u, 6}};
+    only("procmem");
+    reserve_own();
+    own.records[1].site = site_record_distance(&own.records[1].site, (uintptr_t)own.text + 200);
+    fill_own();
+    require(!carry_patch_register(own.records, own.records + 3), "no memory");
+    start_runner();
+    require(!flip(true), "commit fails");
+    REFUSE(no_single_sites);
+    require_own_follows(3);
+    stop_runner();
+}
+
 /* An object goes, and another one comes to its addresses. */
 static void text_goes(void) {
     reserve_own();
@@ -1173,6 +1207,26 @@ static void overlapping_runs(void) {
             require(!set_key(&keys[i], (uintptr_t)own.text + round), "a commit fails");
             require(ten_are_patched(records + 10 * i), "a commit is not in the text");
         }
+}
+
+/* Those whose first two bytes are not in one aligned word would need traps: they are left. */
+static void jumps_chosen(void) {
+    needs("alias");
+    reserve_own();
+    struct carry_key *keys = own.key + 1000;
+    struct carry_site *records = (struct carry_site *)(keys + 2);
+    memset(own.text, 0xc3, HUGE_PAGE_BYTES);
+    make_ten(0, 96, &keys[0], records);
+    make_ten(0, 7, &keys[1], records + 10);
+    require(!mprotect(own.text, HUGE_PAGE_BYTES, PROT_READ | PROT_EXEC), "no text");
+    carry_patch_select(NULL, "jump");
+    start_runner();
+    require(!set_key(&keys[0], (uintptr_t)own.text + 1), "a commit fails");
+    require(ten_are_patched(records), "a commit is not in the text");
+    require(!strcmp(stats_now().guard, "jump"), "held by \"%s\"", stats_now().guard);
+    require(!set_key(&keys[1], (uintptr_t)own.text + 1), "a commit fails");
+    require(!ten_are_patched(records + 10), "a site is patched that needs a trap");
+    stop_runner();
 }
 
 /* How much of our text is in huge pages, in kB. */
@@ -1333,10 +1387,13 @@ static void test_processes(void) {
 }
 
 static void test_objects(void) {
+    run_case("exchange refused, and chosen: nothing", exchange_refused_chosen);
+    run_case("copies of pages not all written: nothing", exchange_not_written);
     run_both("text goes and other text comes: procmem", text_goes_procmem);
     run_both("text goes and other text comes: alias", text_goes_alias);
     run_both("text goes and other text comes: mprotect", text_goes_mprotect);
     run_both("runs that overlap earlier ones: alias", overlapping_runs);
+    run_case("jumps and no traps: alias", jumps_chosen);
 }
 
 int main(void) {

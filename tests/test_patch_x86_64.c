@@ -127,10 +127,16 @@ static void test_stats(void) {
     struct carry_patch_counts one = stats();
     placed_commit(call->key, call->states[2].value);
     struct carry_patch_counts two = stats();
+    placed_commit(call->key, call->states[3].value); /* without a prefix */
+    struct carry_patch_counts filled = stats();
     placed_commit(call->key, call->states[0].value);
     struct carry_patch_counts three = stats();
     tap_ok(count > call->count && one.direct == two.direct + count, "direct calls are counted");
-    tap_ok(!one.inlined && two.inlined == count && !three.inlined, "inlined calls are counted");
+    tap_ok(!one.inlined && two.inlined == count && filled.inlined == count && !three.inlined,
+           "inlined calls are counted");
+    static const uint8_t subtraction[] = {0x81, 0xe8, 1, 0, 0, 0}; /* 0xe8 is that of a call, too */
+    tap_ok(carry_encode_is_inline(&(struct carry_site){.kind = CARRY_SITE_CALL}, subtraction),
+           "whatever is inlined");
     tap_ok(three.unpatched[CARRY_PATCH_RANGE] == two.unpatched[CARRY_PATCH_RANGE] + count,
            "calls out of range are counted");
     tap_ok(three.branches == sites_of(&kinds[UNLIKELY]) + sites_of(&kinds[LIKELY]),
