@@ -307,10 +307,22 @@ static void interrupt_with(bool with_area) {
             "an interrupt gets another answer");
 }
 
+/* What is not for NMIs at all. */
+static void call_of_threads(struct carry_section_thread *thread) {
+    enter_kernel();
+    int answers[] = {carry_section_switch(NULL), carry_section_reload(thread),
+                     carry_section_sync(thread)};
+    leave_kernel();
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        require(answers[i] == CARRY_ERROR_CONTEXT, "an NMI acts for a thread");
+}
+
 static void nmi(void) {
     struct image before = self->registers;
     self->in_nmi = true;
     sim.nmis++;
+    if (broken_section != BROKEN_SECTION_NMI)
+        call_of_threads(&threads[0].section);
     int answer = section_of(rng_below(2) ? &self->nested[DEPTH_MAX - 1] : NULL);
     require(answer == CARRY_ERROR_CONTEXT || broken_section == BROKEN_SECTION_NMI,
             "an NMI is not refused");
@@ -434,12 +446,28 @@ static void replace_state(void) {
         thread->due = true;
 }
 
+static void begin_in_thread(void) {
+    require(!section_of(NULL), "a thread is refused");
+}
+
+/* Of a thread that waits: nobody else loses anything. */
+static void replace_waiting(void) {
+    struct thread *thread = waiting_thread();
+    if (!thread)
+        return;
+    carry_section_forget(&thread->section);
+    create(thread);
+}
+
+/* A section before may have put off loading the parent's registers. */
 static void fork_thread(void) {
     struct thread *parent = self->current;
     struct thread *child = waiting_thread();
     if (!parent || !child)
         return;
     child->runs = true; /* nobody else may have it meanwhile */
+    if (rng_below(2))
+        begin_in_thread();
     enter_kernel();
     int error = carry_section_sync(&parent->section);
     leave_kernel();
@@ -448,10 +476,6 @@ static void fork_thread(void) {
     memcpy(&child->area, &parent->area, sizeof child->area);
     child->state = parent->state;
     child->runs = false;
-}
-
-static void begin_in_thread(void) {
-    require(!section_of(NULL), "a thread is refused");
 }
 
 static void interrupt_user(void) {
@@ -464,7 +488,7 @@ static void schedule(void) {
 
 static void (*const actions[])(void) = {
     run_thread, run_thread, begin_in_thread, begin_in_thread, interrupt_user, interrupt_user,
-    schedule,   schedule,   fork_thread,     exit_thread,     replace_state,
+    schedule,   schedule,   fork_thread,     exit_thread,     replace_state,  replace_waiting,
 };
 
 static void act_on(struct cpu *cpu) {
