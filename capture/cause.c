@@ -212,7 +212,7 @@ static bool is_loopback(const struct carry_capture_address *address) {
     static const uint8_t loopback6[16] = {[15] = 1};
     if (address->version == 4)
         return address->bytes[0] == 127;
-    return address->version == 6 && memcmp(address->bytes, loopback6, sizeof loopback6) == 0;
+    return memcmp(address->bytes, loopback6, sizeof loopback6) == 0;
 }
 
 static bool is_local(const struct carry_capture_packet *packet,

@@ -71,6 +71,27 @@ static void test_bad(struct judged *judged) {
            "then the flag is wrong");
 }
 
+/* A frame of a bad sum, without the place of the one that is left, and another sum behind it. */
+static bool is_said_left(const struct judged *judged, struct carry_packet_sum behind) {
+    struct judged both = {.packet = judged->packet, .sums = {judged->sums[1], behind}, .count = 2};
+    return find(&both, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).cause == CARRY_CAPTURE_CAUSE_SAID_LEFT;
+}
+
+static void test_behind(const struct judged *bad, const struct judged *partial) {
+    struct carry_packet_sum other = bad->sums[1], quoted = bad->sums[1];
+    struct judged first = {
+        .packet = bad->packet, .sums = {partial->sums[1], bad->sums[1]}, .count = 2};
+    quoted.quoted = 1;
+    other.verdict = CARRY_VERDICT_GOOD;
+    tap_ok(is_said_left(bad, bad->sums[0]) && is_said_left(bad, quoted) &&
+               !is_said_left(bad, other),
+           "the last sum was said to be left, whatever IP headers and quotes follow it");
+    tap_ok(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 1).cause !=
+                   CARRY_CAPTURE_CAUSE_SAID_LEFT &&
+               find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).certainty == CARRY_CAPTURE_CERTAIN,
+           "but not where another one is partial");
+}
+
 static void test_words(void) {
     bool all = true;
     for (unsigned cause = 1; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++) {
@@ -131,6 +152,12 @@ static void test_verdicts(void) {
         {{.verdict = CARRY_VERDICT_PARTIAL, .protocol = CARRY_PROTOCOL_TCP, .stored = 1},
          "pseudo-header alone"},
         {{.verdict = CARRY_VERDICT_PARTIAL, .protocol = CARRY_PROTOCOL_TCP}, "becomes right"},
+        {{.verdict = CARRY_VERDICT_PARTIAL,
+          .protocol = CARRY_PROTOCOL_IP,
+          .cause = CARRY_CAUSE_HEADER},
+         "another checksum of the packet is partial"},
+        {{.verdict = CARRY_VERDICT_PARTIAL, .protocol = CARRY_PROTOCOL_IP},
+         "other packets of its sender"},
         {{.verdict = CARRY_VERDICT_ABSENT}, "chose to send none"},
         {{.verdict = CARRY_VERDICT_ABSENT, .stored = 1}, "marks it as unused"},
         {{.verdict = CARRY_VERDICT_ILLEGAL}, "demands one"},
@@ -203,6 +230,7 @@ int main(void) {
     test_bad(&bad);
     struct judged partial = judge(capture, 3);
     test_partial(&partial);
+    test_behind(&bad, &partial);
     test_words();
     test_directions();
     test_verdicts();
