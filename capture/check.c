@@ -254,18 +254,12 @@ static void finish_fragment(struct carry_capture_checker *checker,
 static void finish_note(struct carry_capture_checker *checker,
                         const struct carry_capture_packet *packet, const struct note *note) {
     const struct place place = {packet, packet, packet->captured};
-    switch (note->kind) {
-    case NOTE_SUM:
+    if (note->kind == NOTE_SUM)
         finish_sum(checker, &place, &note->sum, note->evidence);
-        break;
-    case NOTE_UNKNOWN_LINK:
+    else if (note->kind == NOTE_UNKNOWN_LINK)
         carry_summary_add_unknown(checker->summary, packet);
-        break;
-    case NOTE_FRAGMENT:
-        if (checker->reassembler)
-            finish_fragment(checker, packet);
-        break;
-    }
+    else if (checker->reassembler)
+        finish_fragment(checker, packet);
 }
 
 /* Looks once more at packets with a good sum that may refute a flow. */
@@ -343,8 +337,8 @@ static bool watch(void *context, uint64_t packets) {
     const struct carry_capture_check_options *options = &checker->options;
     checker->progress.packets = packets;
     checker->progress.position = carry_capture_position(checker->capture);
-    if (options->progress && !checker->cancelled)
-        checker->cancelled = !options->progress(options->user, &checker->progress);
+    if (options->progress)
+        checker->cancelled |= !options->progress(options->user, &checker->progress);
     return !checker->cancelled;
 }
 

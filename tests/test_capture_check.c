@@ -193,9 +193,11 @@ static void test_findings(const struct bytes *bytes) {
 /* A header that is bad by its own frame, and partial by a later one: it is kept as what it is. */
 static void test_early(void) {
     const unsigned partial = 1u << CARRY_VERDICT_PARTIAL;
-    const unsigned sets[] = {CARRY_CAPTURE_WRONG_VERDICTS, PARTIAL_TOO, partial};
+    const unsigned sets[] = {CARRY_CAPTURE_WRONG_VERDICTS, PARTIAL_TOO, partial,
+                             1u << CARRY_VERDICT_ILLEGAL};
+    static const unsigned first[] = {1, 1, 2, 0}; /* packet that is reported, if any */
     struct bytes bytes = make_early_capture();
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         struct heard heard = {0};
         struct carry_capture_check_options options = options_for(&heard, 1);
         struct carry_capture_summary *summary;
@@ -205,7 +207,7 @@ static void test_early(void) {
         bool ok = carry_capture_totals(summary)->early == 1 &&
                   carry_capture_count(summary, IP, CARRY_VERDICT_BAD) == 0 &&
                   carry_capture_count(summary, IP, CARRY_VERDICT_PARTIAL) == 2 &&
-                  heard.findings[0].number == (sets[i] == partial ? 2 : 1) &&
+                  heard.findings[0].number == first[i] &&
                   (kept != NULL) == ((sets[i] & partial) != 0);
         ok &= !kept || (kept->number == 1 && kept->sum.verdict == CARRY_VERDICT_PARTIAL &&
                         kept->cause == CARRY_CAPTURE_CAUSE_BY_SENDER);
@@ -242,6 +244,27 @@ static void test_selection(const struct bytes *bytes) {
     carry_capture_summary_free(summary);
 }
 
+/* A summary is used again, with room for another number of findings. */
+static void test_kept(const struct bytes *bytes) {
+    static const size_t rooms[] = {1, 3, 3, 0};
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    bool ok = true;
+    for (unsigned i = 0; i < 4; i++) {
+        const struct carry_capture_check_options options = {.kept = rooms[i]};
+        struct carry_capture_checker *checker;
+        struct feed feed = feed_of(bytes);
+        struct carry_capture *capture = open_feed(&feed);
+        carry_capture_checker_create(&options, &checker);
+        ok &= carry_capture_checker_run(checker, capture, summary) == CARRY_OK &&
+              !carry_capture_kept(summary, rooms[i]) &&
+              (!rooms[i] || carry_capture_kept(summary, rooms[i] - 1));
+        carry_capture_checker_free(checker);
+        carry_capture_close(capture);
+    }
+    carry_capture_summary_free(summary);
+    tap_ok(ok, "as many findings are kept as each check asks for");
+}
+
 /* --- Time --- */
 
 /* Are the spans without gaps, no longer than needed, and do they add up to the counts? */
@@ -276,9 +299,34 @@ static void test_timeline(const struct bytes *bytes, const struct bytes *long_on
     }
     tap_ok(ok && adds_up(merged), "spans of time add up to the counts");
     carry_capture_summary_free(merged);
+    static const enum carry_protocol tcp = CARRY_PROTOCOL_TCP;
+    const struct carry_capture_check_options selected = {
+        .timeline = true, .protocols = &tcp, .protocol_count = 1};
+    ok = check(bytes, &selected, &merged) == CARRY_OK && adds_up(merged);
+    carry_capture_summary_free(merged);
+    tap_ok(ok, "also where one protocol is asked for");
     check(bytes, NULL, &merged);
     tap_ok(!carry_capture_span(merged, 0, &from, &to), "there are none that were not asked for");
     carry_capture_summary_free(merged);
+}
+
+/* Both sums of what was reassembled; the header of 0 stays bad, which only the end tells. */
+static void test_tunnel(void) {
+    struct bytes bytes = make_tunnel();
+    struct heard heard = {0}, cut = {.cancels_at = 1};
+    struct carry_capture_check_options options = options_for(&heard, 1);
+    struct carry_capture_summary *summary;
+    options.timeline = true;
+    bool ok = check(&bytes, &options, &summary) == CARRY_OK && heard.count == 2 &&
+              heard.findings[0].sum.protocol == IP && heard.findings[1].sum.protocol == TCP &&
+              carry_capture_count(summary, IP, CARRY_VERDICT_BAD) == 1;
+    tap_ok(ok && adds_up(summary), "two bad sums in one datagram, at one time each");
+    carry_capture_summary_free(summary);
+    options = options_for(&cut, 1);
+    ok = check(&bytes, &options, &summary) == CARRY_ERROR_CANCELLED && cut.count == 1;
+    tap_ok(ok, "cancelled at the first of them");
+    carry_capture_summary_free(summary);
+    bytes_free(&bytes);
 }
 
 static void test_times(const struct bytes *long_one, unsigned copies) {
@@ -641,6 +689,88 @@ static void test_allocations(const struct bytes *bytes) {
     tap_ok(ok && done, "every allocation fails once: an error or less, and nothing is kept");
 }
 
+/* Whatever it is that there is no memory for, the rest of the capture is not read. */
+static void test_read_without_memory(void) {
+    struct bytes bytes = make_long_capture(300);
+    int code = CARRY_ERROR_MEMORY;
+    bool ok = true;
+    for (unsigned number = 1; code != CARRY_OK && ok; number++) {
+        const struct carry_capture_check_options options = {.threads = 1, .no_reassembly = true};
+        struct carry_capture_summary *summary;
+        struct feed feed = feed_of(&bytes);
+        struct carry_capture *capture = open_feed(&feed);
+        allocations_fail_from(number);
+        code = carry_capture_check(capture, &options, &summary);
+        allocations_fail_from(0);
+        ok = code == CARRY_OK || (code == CARRY_ERROR_MEMORY && feed.at < bytes.size);
+        carry_capture_summary_free(summary);
+        carry_capture_close(capture);
+    }
+    bytes_free(&bytes);
+    tap_ok(ok, "without memory, a capture is not read to its end");
+}
+
+#define REPEATED 100 /* more bad sums than a batch has room for from the start */
+
+/* Adds a packet with a bad sum so many times, at once. */
+static int add_many(struct carry_capture_checker *checker,
+                    const struct carry_capture_packet *packet) {
+    struct carry_capture_packet packets[REPEATED];
+    for (unsigned i = 0; i < REPEATED; i++) {
+        packets[i] = *packet;
+        packets[i].number = i + 1;
+    }
+    return carry_capture_checker_add(checker, packets, REPEATED);
+}
+
+/* Twice, with a summary that may have been used before. */
+static int add_again(const struct carry_capture_packet *packet,
+                     struct carry_capture_checker *checker, struct carry_capture_summary *summary) {
+    int code = carry_capture_checker_begin(checker, summary);
+    if (code != CARRY_OK)
+        return code;
+    code = add_many(checker, packet);
+    const uint64_t packets = carry_capture_totals(summary)->packets;
+    if (add_many(checker, packet) != code ||
+        carry_capture_totals(summary)->packets != (code ? packets : 2 * REPEATED))
+        code = 1;
+    carry_capture_checker_end(checker);
+    return code;
+}
+
+static void test_added_allocations(const struct bytes *bytes) {
+    const struct carry_capture_check_options options = {.threads = 1, .kept = 3};
+    struct carry_capture_summary *summary = carry_capture_summary_create();
+    const struct carry_capture_packet *packet;
+    struct carry_capture_checker *checker;
+    struct carry_capture *capture;
+    bool ok = true, done = false;
+    unsigned refused = 0;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && packet->number < 2)
+        continue;
+    for (unsigned number = 0; !done && ok; number++) {
+        carry_capture_checker_create(&options, &checker);
+        allocations_fail_from(number);
+        const int code = add_again(packet, checker, summary);
+        done = number && allocations_count() < number;
+        allocations_fail_from(0);
+        refused += code == CARRY_ERROR_MEMORY;
+        ok = code == CARRY_OK || (code == CARRY_ERROR_MEMORY && !done);
+        carry_capture_checker_free(checker);
+    }
+    tap_ok(ok && done && refused > 1, "where packets are added, an error is final");
+    carry_capture_checker_create(&options, &checker);
+    allocations_fail_from(1);
+    ok = carry_capture_checker_begin(checker, summary) == CARRY_ERROR_MEMORY;
+    allocations_fail_from(0);
+    tap_ok(ok && carry_capture_checker_add(checker, packet, 1) == CARRY_ERROR_INVALID,
+           "and nothing can be added where there was no memory to begin");
+    carry_capture_checker_free(checker);
+    carry_capture_summary_free(summary);
+    carry_capture_close(capture);
+}
+
 /* --- A judge --- */
 
 struct judge {
@@ -695,6 +825,22 @@ static void test_judge(const struct bytes *bytes, unsigned copies) {
                "a judge is asked first by each of %u threads, and believed", threads);
         carry_capture_summary_free(summary);
     }
+}
+
+/* A judge that lacks one of its functions. */
+static void test_incomplete_judge(const struct bytes *bytes) {
+    bool ok = true;
+    for (unsigned lacks = 0; lacks < 4; lacks++) {
+        const struct carry_capture_judge judge = {.open = lacks == 0 ? NULL : open_judge,
+                                                  .close = lacks == 1 ? NULL : close_judge,
+                                                  .prepare = lacks == 2 ? NULL : prepare,
+                                                  .check = lacks == 3 ? NULL : judge_frame};
+        const struct carry_capture_check_options options = {.judge = &judge};
+        struct carry_capture_summary *summary;
+        ok &= check(bytes, &options, &summary) == CARRY_ERROR_INVALID;
+        carry_capture_summary_free(summary);
+    }
+    tap_ok(ok, "a judge without one of its functions is refused");
 }
 
 /* --- Many captures --- */
@@ -837,7 +983,9 @@ int main(void) {
     test_findings(&bytes);
     test_early();
     test_selection(&bytes);
+    test_kept(&bytes);
     test_timeline(&bytes, &long_one);
+    test_tunnel();
     test_times(&long_one, copies);
     test_parts(&bytes);
     test_alone(&bytes);
@@ -849,7 +997,10 @@ int main(void) {
     test_cancelled(&bytes);
     test_skipped();
     test_allocations(&bytes);
+    test_read_without_memory();
+    test_added_allocations(&bytes);
     test_judge(&long_one, copies);
+    test_incomplete_judge(&bytes);
     test_checker(&bytes, &long_one, copies);
     test_added(&bytes);
     test_order_of_adding(&bytes);

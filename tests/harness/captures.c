@@ -11,7 +11,7 @@
 #define FRAME_SIZE    128
 #define EXACT_MAX     ((size_t)64 << 10)
 
-enum { TCP = 6, UDP = 17 };
+enum { IPIP = 4, TCP = 6, UDP = 17 };
 
 void bytes_free(struct bytes *bytes) {
     free(bytes->data);
@@ -115,6 +115,16 @@ static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool
     return frame;
 }
 
+/* The bytes from `from` on, and before `to`, of an IPv4 packet in a tunnel. */
+static struct frame4 make_tunnelled(const struct frame4 *inner, uint32_t from, uint32_t to) {
+    struct frame4 frame = make_ip(5, IPIP, to - from);
+    put16(frame.bytes + 18, 11);
+    put16(frame.bytes + 20, from / 8 | (from ? 0 : 0x2000u));
+    memcpy(frame.bytes + 34, inner->bytes + 14 + from, to - from);
+    fill(&frame);
+    return frame;
+}
+
 static struct frame4 make_arp(void) {
     struct frame4 frame = {.size = 42};
     memcpy(frame.bytes, "\377\377\377\377\377\377\2\0\0\0\0\1\x08\x06\0\1\x08\0\6\4\0\1", 22);
@@ -208,6 +218,19 @@ struct bytes make_early_capture(void) {
     struct carry_capture_writer *writer = writer_to(&bytes, CARRY_CAPTURE_FORMAT_PCAPNG);
     write_frame(writer, &header, 0, LINK_ETHERNET);
     write_frame(writer, &evidence, 1, LINK_ETHERNET);
+    carry_capture_writer_free(writer);
+    return bytes;
+}
+
+struct bytes make_tunnel(void) {
+    struct bytes bytes = {0};
+    struct frame4 inner = make_bad_tcp();
+    put16(inner.bytes + 24, 0);
+    const struct frame4 first = make_tunnelled(&inner, 0, 8);
+    const struct frame4 rest = make_tunnelled(&inner, 8, inner.size - 14);
+    struct carry_capture_writer *writer = writer_to(&bytes, CARRY_CAPTURE_FORMAT_PCAPNG);
+    write_frame(writer, &first, 0, LINK_ETHERNET);
+    write_frame(writer, &rest, 1, LINK_ETHERNET);
     carry_capture_writer_free(writer);
     return bytes;
 }

@@ -39,6 +39,10 @@ struct bytes make_erf(void);
 /* Packets 6 and 3 of it: a header of 0, and behind it what shows that its sender uses offload. */
 struct bytes make_early_capture(void);
 
+/* A packet in two fragments of a tunnel: its IPv4 header holds 0, and its TCP sum is bad. The first
+   fragment has 8 bytes of it. */
+struct bytes make_tunnel(void);
+
 /* So many copies of it, behind each other, as one capture. */
 struct bytes make_long_capture(unsigned copies);
 
