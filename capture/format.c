@@ -55,8 +55,12 @@ int carry_format_end(struct carry_capture *capture, int code, int system) {
     return stop(capture, code);
 }
 
+int carry_format_read_code(int system) {
+    return system == ENOMEM ? CARRY_ERROR_MEMORY : CARRY_ERROR_READ;
+}
+
 static int fail_to_read(struct carry_capture *capture, int system) {
-    const int code = system == ENOMEM ? CARRY_ERROR_MEMORY : CARRY_ERROR_READ;
+    const int code = carry_format_read_code(system);
     carry_format_stop(capture, code, "cannot read: %s", strerror(system));
     capture->error.system = system;
     return stop(capture, code);

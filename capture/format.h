@@ -144,6 +144,9 @@ int carry_format_fail(struct carry_capture *capture, int code, int system);
 int carry_format_fail_text(struct carry_capture *capture, int code, const char *text);
 int carry_format_end(struct carry_capture *capture, int code, int system);
 
+/* The code for what cannot be read, by its errno. */
+int carry_format_read_code(int system);
+
 /* True if nothing of it was read yet. */
 bool carry_reader_is_fresh(const struct carry_capture *capture);
 

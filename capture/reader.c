@@ -32,7 +32,8 @@ static enum carry_capture_format find_foreign(struct carry_capture *capture) {
     return CARRY_CAPTURE_FORMAT_UNKNOWN;
 }
 
-/* Puts what unpacks between the bytes read so far, with those that will be, and the capture. */
+/* Puts what unpacks between the bytes read so far, with those that will be, and the capture. False
+   if there is no memory. */
 static bool unpack(struct carry_capture *capture, const uint8_t *magic) {
     struct input packed = capture->input;
     struct unpack *unpack = carry_unpack_open(magic, &capture->packed);
@@ -53,12 +54,15 @@ static bool unpack(struct carry_capture *capture, const uint8_t *magic) {
     return true;
 }
 
-/* The first bytes of the capture itself; NULL if there are fewer. */
+/* The first bytes of the capture itself; NULL if there are fewer, or they cannot be read. */
 static const uint8_t *peek_magic(struct carry_capture *capture) {
     const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
-    if (!magic || capture->unpack || !unpack(capture, magic))
+    if (!magic || capture->unpack || !carry_unpack_recognises(magic))
         return magic;
-    return carry_input_peek(&capture->input, MAGIC_BYTES);
+    if (unpack(capture, magic))
+        return carry_input_peek(&capture->input, MAGIC_BYTES);
+    capture->input.error = ENOMEM;
+    return NULL;
 }
 
 /* What is read, in the order in which it is looked for: ERF has no magic number. */
@@ -132,7 +136,8 @@ enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
     if (magic)
         recognise(capture);
     if (!magic && capture->input.error)
-        carry_format_fail(capture, CARRY_ERROR_READ, capture->input.error);
+        carry_format_fail(capture, carry_format_read_code(capture->input.error),
+                          capture->input.error);
     return capture->format;
 }
 

@@ -35,9 +35,13 @@ static const struct unpacker *find(const uint8_t *magic) {
     return NULL;
 }
 
+bool carry_unpack_recognises(const uint8_t *magic) {
+    return find(magic);
+}
+
 struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed) {
     const struct unpacker *unpacker = find(magic);
-    struct unpack *unpack = unpacker ? calloc(1, sizeof *unpack) : NULL;
+    struct unpack *unpack = calloc(1, sizeof *unpack);
     if (!unpack)
         return NULL;
     *unpack = (struct unpack){.unpacker = unpacker, .packed = packed, .stream = {.wants = 1}};

@@ -10,9 +10,12 @@
 
 struct unpack;
 
+/* Is what starts with these 4 bytes compressed, in a format that this build unpacks? */
+bool carry_unpack_recognises(const uint8_t *magic);
+
 /*
- * For what starts with these 4 bytes, to be read from `packed`, which it does not touch before
- * carry_unpack_read(). NULL if they are not known, or there is no memory.
+ * For what starts with these bytes, to be read from `packed`, which it does not touch before
+ * carry_unpack_read(). NULL if there is no memory.
  */
 struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed);
 void carry_unpack_close(struct unpack *unpack);

@@ -98,10 +98,7 @@ static void check_end(const struct feed *memory, struct carry_capture *capture,
 
 /* The start of a compressed stream: packets are not found at their offsets in the input then. */
 static bool is_packed(const uint8_t *data, size_t size) {
-    struct unpack *unpack = size >= 4 ? carry_unpack_open(data, NULL) : NULL;
-    if (unpack)
-        carry_unpack_close(unpack);
-    return unpack != NULL;
+    return size >= 4 && carry_unpack_recognises(data);
 }
 
 /* Reads in pieces, handing on all bytes, which no packet may be ahead of. */

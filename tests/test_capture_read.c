@@ -12,6 +12,8 @@
 #include "harness/captures.h"
 #include "harness/tap.h"
 
+#define WINDOW_BYTES ((size_t)128 << 10) /* of which captures are read at a time */
+
 /* What reading came to. */
 struct reading {
     int result;
@@ -32,6 +34,21 @@ static struct reading read_all(struct carry_capture *capture) {
             reading.digest = reading.digest * 31 + packet->data[i];
     }
     return reading;
+}
+
+/* A packet that a window has no room for. */
+static struct bytes make_large(void) {
+    static const uint8_t data[3 * WINDOW_BYTES];
+    const struct carry_capture_packet packet = {
+        .data = data, .captured = sizeof data, .wire = sizeof data, .linktype = 1};
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_writer *writer;
+    carry_capture_writer_create(NULL, &sink, &writer);
+    if (carry_capture_writer_add(writer, &packet, NULL) != CARRY_OK)
+        abort();
+    carry_capture_writer_free(writer);
+    return bowl.bytes;
 }
 
 static struct reading read_memory(const struct bytes *bytes, size_t size) {
@@ -153,6 +170,26 @@ static void test_source_that_lies(void) {
     carry_capture_close(capture);
 }
 
+static int rewind_fails(void *user) {
+    (void)user;
+    return -ESPIPE;
+}
+
+static void test_failing_rewind(const struct bytes *bytes) {
+    struct feed feed = feed_of(bytes);
+    struct carry_capture_source source = source_of(&feed);
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    source.rewind = rewind_fails;
+    carry_capture_open_source(&source, &capture, NULL);
+    tap_ok(carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET &&
+               carry_capture_rewind(capture) == CARRY_ERROR_READ &&
+               carry_capture_last_error(capture)->system == ESPIPE &&
+               carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && packet->number == 2,
+           "a source that fails to rewind goes on where it was");
+    carry_capture_close(capture);
+}
+
 static void test_rewind(const struct bytes *bytes) {
     struct feed feed = feed_of(bytes);
     struct carry_capture *capture = open_feed(&feed);
@@ -210,23 +247,38 @@ static void test_pipe(const struct bytes *bytes) {
 }
 
 /* The writer goes on holding the pipe open: only the other descriptor ends this. */
-static void test_stop(const struct bytes *bytes) {
+static struct reading read_stopped(const struct bytes *bytes, size_t size) {
     struct carry_capture *capture;
     int ends[2], stop[2];
-    if (pipe(ends) || pipe(stop) ||
-        write(ends[1], bytes->data, bytes->size - 5) != (ssize_t)bytes->size - 5 ||
+    if (pipe(ends) || pipe(stop) || write(ends[1], bytes->data, size) != (ssize_t)size ||
         write(stop[1], "", 1) != 1)
         abort();
     carry_capture_open_fd(ends[0], &capture, NULL);
     carry_capture_stop_on(capture, stop[0]);
     const struct reading reading = read_all(capture);
-    tap_ok(reading.result == CARRY_CAPTURE_END && reading.packets == CAPTURE_PACKETS - 1,
-           "a pipe that is stopped: all that had come, and no damage where it cuts a packet");
     carry_capture_close(capture);
     for (int i = 0; i < 2; i++) {
         close(ends[i]);
         close(stop[i]);
     }
+    return reading;
+}
+
+static void test_stop(const struct bytes *bytes) {
+    struct bytes packed = make_gzip(bytes), skipped = make_skipped(3000000);
+    const struct reading plain = read_stopped(bytes, bytes->size - 5);
+    tap_ok(plain.result == CARRY_CAPTURE_END && plain.packets == CAPTURE_PACKETS - 1,
+           "a pipe that is stopped: all that had come, and no damage where it cuts a packet");
+    const struct reading unpacked = read_stopped(&packed, packed.size - 13);
+    if (unpacked.result == CARRY_ERROR_UNRECOGNISED)
+        tap_skip("compressed", "built without what unpacks it");
+    else
+        tap_ok(is_same(&unpacked, &plain), "the same where it is compressed");
+    tap_ok(read_stopped(bytes, 10).result == CARRY_ERROR_DAMAGED &&
+               read_stopped(&skipped, 1000).result == CARRY_ERROR_DAMAGED,
+           "but a header that is cut is damage, and a block of which a part was passed on");
+    bytes_free(&packed);
+    bytes_free(&skipped);
 }
 
 /* It ends with the window that was read before. */
@@ -275,6 +327,21 @@ static void test_unopened(void) {
                error.system == EBADF,
            "so are descriptors that cannot be read");
     close(write_only);
+}
+
+static void test_open_without_memory(void) {
+    struct carry_capture *capture = (void *)1;
+    struct carry_capture_error error;
+    const int free_before = dup(STDERR_FILENO);
+    close(free_before);
+    allocations_fail_from(1);
+    const int code = carry_capture_open_path("/dev/null", &capture, &error);
+    allocations_fail_from(0);
+    const int free_after = dup(STDERR_FILENO);
+    close(free_after);
+    tap_ok(code == CARRY_ERROR_MEMORY && error.code == CARRY_ERROR_MEMORY && !capture &&
+               free_before == free_after,
+           "without memory, a file is closed again");
 }
 
 /* --- Formats --- */
@@ -326,6 +393,30 @@ static void test_short_options(void) {
     carry_capture_close(capture);
 }
 
+static const char *problem_behind(const struct bytes *pcap, const uint8_t header[24]) {
+    static char text[sizeof(struct carry_capture_error)];
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture *capture;
+    sink.write(&bowl, pcap->data, pcap->size);
+    sink.write(&bowl, header, 24);
+    carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
+    read_all(capture);
+    strcpy(text, carry_capture_last_error(capture)->text);
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+    return text;
+}
+
+static void test_second(const struct bytes *pcap) {
+    uint8_t header[24];
+    memcpy(header, pcap->data, sizeof header);
+    bool ok = strstr(problem_behind(pcap, header), "a second capture starts here");
+    header[8] = header[11] = 0x7f; /* its time zone, in either byte order */
+    ok &= strstr(problem_behind(pcap, header), "record claims") != NULL;
+    tap_ok(ok, "a second capture is told from damage");
+}
+
 /* It would never end. */
 static void test_empty_padding(void) {
     static const uint8_t record[64] = {[8] = 48};
@@ -363,7 +454,52 @@ static void test_compressions(void) {
     }
 }
 
-static void test_allocations(const struct bytes *bytes) {
+/* Files that begin like compressed ones. */
+static void test_near_magic(void) {
+    static const char *const files[] = {"BZh0", "BZh:"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct carry_capture_packet *packet;
+        struct carry_capture *capture;
+        carry_capture_open_memory(files[i], 4, &capture, NULL);
+        tap_ok(carry_capture_next(capture, &packet) == CARRY_ERROR_UNRECOGNISED &&
+                   !carry_capture_is_compressed(capture),
+               "%s is not unpacked", files[i]);
+        carry_capture_close(capture);
+    }
+}
+
+/* A stream of xz with a flag that is not known yet. */
+static void test_unknown_options(void) {
+    static const char file[] = "\xfd\x37zXZ\0\0\x10\x9b\x02\x6e\x5c";
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    carry_capture_open_memory(file, 12, &capture, NULL);
+    const int result = carry_capture_next(capture, &packet);
+    if (result == CARRY_ERROR_UNRECOGNISED)
+        tap_skip("xz", "built without what unpacks it");
+    else
+        tap_ok(result == CARRY_ERROR_DAMAGED && strcmp(carry_capture_last_error(capture)->text,
+                                                       "corrupt xz stream: unknown options") == 0,
+               "options of xz that are not known");
+    carry_capture_close(capture);
+}
+
+/* The last byte that comes out is the last for which there is room. */
+static void test_full_window(void) {
+    struct bytes plain = make_skipped(WINDOW_BYTES - 28);
+    struct bytes files[] = {make_gzip(&plain), make_zstd(&plain), make_xz(&plain),
+                            make_lz4(&plain)};
+    bool ok = plain.size == WINDOW_BYTES;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const struct reading reading = read_memory(&files[i], files[i].size);
+        ok &= reading.result == CARRY_CAPTURE_END || reading.result == CARRY_ERROR_UNRECOGNISED;
+        bytes_free(&files[i]);
+    }
+    bytes_free(&plain);
+    tap_ok(ok, "a stream that ends where the window ends");
+}
+
+static void test_allocations(const struct bytes *bytes, const char *name) {
     bool ok = true, done = false;
     const long before = allocations_alive();
     for (unsigned number = 1; !done && ok; number++) {
@@ -376,12 +512,43 @@ static void test_allocations(const struct bytes *bytes) {
         }
         const struct reading reading = read_all(capture);
         done = allocations_count() < number;
-        ok = done ? reading.packets == CAPTURE_PACKETS : reading.result == CARRY_ERROR_MEMORY;
+        ok = done ? reading.result != CARRY_ERROR_MEMORY : reading.result == CARRY_ERROR_MEMORY;
         carry_capture_close(capture);
         ok &= allocations_alive() == before;
     }
     allocations_fail_from(0);
-    tap_ok(ok && done, "every allocation fails once: an error, and nothing is kept");
+    tap_ok(ok && done, "%s: every allocation fails once: an error, and nothing is kept", name);
+}
+
+static void test_format_without_memory(const struct bytes *packed) {
+    struct feed feed = feed_of(packed);
+    struct carry_capture *capture = open_feed(&feed);
+    allocations_fail_from(1);
+    const enum carry_capture_format format = carry_capture_format(capture);
+    allocations_fail_from(0);
+    if (carry_capture_last_error(capture)->code == CARRY_OK && format == CARRY_CAPTURE_FORMAT_GZIP)
+        tap_skip("the format of what is compressed", "built without what unpacks it");
+    else
+        tap_ok(format == CARRY_CAPTURE_FORMAT_UNKNOWN &&
+                   carry_capture_last_error(capture)->code == CARRY_ERROR_MEMORY,
+               "without memory to unpack it, the format is not known");
+    carry_capture_close(capture);
+}
+
+static void test_all_allocations(const struct bytes *pcapng) {
+    static const uint8_t bzip2[] = "BZh9";
+    const struct bytes cut = {(uint8_t *)(uintptr_t)bzip2, 4};
+    struct bytes large = make_large();
+    struct bytes files[] = {make_gzip(pcapng), make_xz(pcapng)};
+    test_allocations(pcapng, "pcapng");
+    test_allocations(&large, "a large packet");
+    test_allocations(&files[0], "gzip");
+    test_allocations(&files[1], "xz");
+    test_allocations(&cut, "bzip2");
+    test_format_without_memory(&files[0]);
+    bytes_free(&large);
+    bytes_free(&files[0]);
+    bytes_free(&files[1]);
 }
 
 /* Packets of what was compressed are those of the capture, at their places in that. */
@@ -395,6 +562,7 @@ static void test_compressed(const struct bytes *plain, struct bytes packed, cons
         test_pieces(&packed, name);
         test_cuts(&packed, 0, 1, name);
         test_rewind(&packed);
+        test_failing_reads(&packed);
     }
     bytes_free(&packed);
 }
@@ -418,6 +586,7 @@ int main(void) {
     test_failing_reads(&erf);
     test_position(&pcapng);
     test_source_that_lies();
+    test_failing_rewind(&pcapng);
     test_rewind(&pcapng);
     test_compressed(&pcapng, make_gzip(&pcapng), "gzip");
     test_compressed(&pcapng, make_zstd(&pcapng), "zstd");
@@ -428,11 +597,16 @@ int main(void) {
     test_stop(&pcapng);
     test_stopped_file();
     test_unopened();
+    test_open_without_memory();
     test_formats();
     test_short_options();
+    test_second(&pcap);
     test_empty_padding();
     test_compressions();
-    test_allocations(&pcapng);
+    test_near_magic();
+    test_unknown_options();
+    test_full_window();
+    test_all_allocations(&pcapng);
     bytes_free(&pcapng);
     bytes_free(&pcap);
     bytes_free(&snoop);
