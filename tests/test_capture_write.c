@@ -7,7 +7,17 @@
 #include "harness/captures.h"
 #include "harness/tap.h"
 
+#define LENGTH_MAX 65535 /* of what pcapng says in words */
+
 static const uint8_t data[2000] = "bytes of a packet";
+
+/* As many letters. */
+static const char *text_of(size_t length) {
+    static char text[LENGTH_MAX + 2];
+    memset(text, 'x', length);
+    text[length] = '\0';
+    return text;
+}
 
 static struct carry_capture_packet make_packet(void) {
     return (struct carry_capture_packet){.data = data,
@@ -124,7 +134,9 @@ static void test_refused(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
     struct carry_capture_packet packet = make_packet(), other = make_packet();
-    bool ok = carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
+    other.fcs = 32; /* also of the first packet, beside which pcap holds no other */
+    bool ok = carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID &&
+              carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
     const size_t before = bowl.bytes.size;
     other.captured = CARRY_CAPTURE_PACKET_MAX + 1;
     ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
@@ -144,6 +156,9 @@ static void test_refused(enum carry_capture_format format) {
         other = make_packet();
         other.fcs = 3;
         ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
+    } else {
+        ok &= carry_capture_writer_add(writer, &packet, text_of(LENGTH_MAX + 1)) ==
+              CARRY_ERROR_INVALID;
     }
     ok &= bowl.bytes.size == before;
     ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK && bowl.bytes.size > before;
@@ -188,6 +203,30 @@ static void test_options(void) {
               carry_capture_writer_end(writer) == CARRY_OK;
     tap_ok(ok && memmem(bowl.bytes.data, bowl.bytes.size, "a test", 6), "the program is named");
     carry_capture_writer_free(writer);
+    bytes_free(&bowl.bytes);
+}
+
+/* In words, up to what the format holds. */
+static void test_long_texts(void) {
+    const struct carry_capture_packet packet = make_packet();
+    struct carry_capture_writer_options options = {.application = text_of(LENGTH_MAX + 1)};
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_writer *writer;
+    tap_ok(carry_capture_writer_create(&options, &sink, &writer) == CARRY_ERROR_INVALID && !writer,
+           "too long a name of the program is refused");
+    options.application = text_of(LENGTH_MAX);
+    bool ok = carry_capture_writer_create(&options, &sink, &writer) == CARRY_OK;
+    ok &= carry_capture_writer_name(writer, 0, text_of(LENGTH_MAX + 1)) == CARRY_ERROR_INVALID &&
+          carry_capture_writer_name(writer, 0, text_of(LENGTH_MAX)) == CARRY_OK &&
+          carry_capture_writer_add(writer, &packet, text_of(LENGTH_MAX)) == CARRY_OK;
+    carry_capture_writer_free(writer);
+    const struct carry_capture_packet *read;
+    struct carry_capture *capture;
+    carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
+    ok &= carry_capture_next(capture, &read) == CARRY_CAPTURE_PACKET && is_same(read, &packet);
+    tap_ok(ok && bowl.bytes.size > 3 * LENGTH_MAX, "the longest names and comments read back");
+    carry_capture_close(capture);
     bytes_free(&bowl.bytes);
 }
 
@@ -309,13 +348,18 @@ static void test_allocations(void) {
     for (unsigned number = 1; !done && ok; number++) {
         struct bowl bowl = {0};
         struct carry_capture_packet packet = make_packet();
+        const struct carry_capture_writer_options options = {.application = "a test"};
+        const struct carry_capture_sink sink = sink_of(&bowl);
+        struct carry_capture_writer *writer;
         allocations_fail_from(number);
-        struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
-        int code = writer ? carry_capture_writer_name(writer, 0, "eth0") : CARRY_ERROR_MEMORY;
+        int code = carry_capture_writer_create(&options, &sink, &writer);
+        ok = (writer == NULL) == (number <= 2);
+        if (code == CARRY_OK)
+            code = carry_capture_writer_name(writer, 0, "eth0");
         if (code == CARRY_OK)
             code = carry_capture_writer_add(writer, &packet, NULL);
         done = allocations_count() < number;
-        ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || code == CARRY_ERROR_WRITE;
+        ok &= done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || code == CARRY_ERROR_WRITE;
         carry_capture_writer_free(writer);
         allocations_fail_from(0);
         bytes_free(&bowl.bytes);
@@ -337,6 +381,7 @@ int main(void) {
     test_names();
     test_statistics();
     test_options();
+    test_long_texts();
     test_failing_sink();
     test_allocations();
     return tap_done();
