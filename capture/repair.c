@@ -403,7 +403,8 @@ static bool is_changed(const struct datagram *datagram, uint32_t at) {
     return false;
 }
 
-/* Why a sum is left that stands `at` bytes into a datagram. */
+/* Why a sum is left that stands `at` bytes into a datagram. A fragment may tell what the datagram
+   does not: where that was cut before it, or contradicts itself. */
 static enum carry_capture_left why_left_in(const struct repair *repair,
                                            const struct datagram *datagram,
                                            const struct carry_packet_sum *sum, uint32_t at) {
@@ -421,9 +422,9 @@ static enum carry_capture_left why_left_in(const struct repair *repair,
     if (datagram->bar != DATAGRAM_FREE)
         return bars[datagram->bar];
     for (size_t i = 0; i < judged.count; i++)
-        if (judged.sums[i].field_offset == at)
+        if (judged.sums[i].field_offset == at && verdict_is_finding(judged.sums[i].verdict))
             return why_left_known(repair, &judged, &frame, &judged.sums[i]);
-    return CARRY_CAPTURE_LEFT_UNCERTAIN;
+    return judged.cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
 /* What a fragment alone shows to be wrong is listed with it, unless that was put right. */

@@ -170,6 +170,9 @@ def test_sums_inside_each_other(fix: Fix) -> None:
     assert [change["verdict"] for change in log] == ["bad", "good"]
 
 
+TZSP = bytes.fromhex("01 00 0001 01") + bytes(12) + bytes.fromhex("0800")
+
+
 def gtp(ip: bytes) -> bytes:
     return struct.pack(">BBHL", 0x30, 255, len(ip), 1) + ip
 
@@ -205,6 +208,26 @@ def test_packets_are_counted_once(carry: Run, tmp_path: Path) -> None:
     assert report["repaired"] == {"ip": {"bad": 1}, "udp": {"bad": 1}}
 
 
+def empty(ip: bytes) -> bytes:
+    """Its IPv4 header holds 0."""
+    return put16(ip, 10, 0)
+
+
+def test_a_header_of_0_in_fragments(fix: Fix, carry: Run) -> None:
+    """In a packet of a tunnel. A later one shows whether its sender leaves such headers."""
+    wrong = fragments(network(*V4, 4, empty(packet(TCP))), 8)
+    right = fragments(network(*V4, 4, packet(TCP)), 8)
+    status, fixed, log = fix(raw(wrong))
+    assert (status, fixed) == (CLEAN, raw(right))
+    assert [(change["protocol"], change["verdict"]) for change in log] == [("ip", "bad")]
+    for behind, repaired in (
+        ([], {"ip": {"bad": 1}}),
+        ([empty(packet(TCP, sums="partial"))], {"ip": {"partial": 2}, "tcp": {"partial": 1}}),
+    ):
+        done = carry("fix", "-", "--dry-run", "--json", stdin=raw([*wrong, *behind]))
+        assert conforming("fix", done.stdout)["repaired"] == repaired
+
+
 # --- What is left, and why ---
 
 
@@ -224,6 +247,43 @@ def test_a_datagram_that_is_not_whole(fix: Fix) -> None:
         status, fixed, log = fix(raw(parts))
         assert (status, fixed, log) == (BAD, raw(parts), [])
         assert reasons(fix) == [(parts.index(first) + 1, "udp", "illegal", reason)]
+
+
+def test_only_where_it_is_not_whole(fix: Fix) -> None:
+    assert fix(raw(illegal()[:1]), "--only", "bad")[::2] == (BAD, [])
+    assert reasons(fix) == [(1, "udp", "illegal", "only")]
+
+
+def test_a_datagram_in_a_datagram_that_is_not_whole(fix: Fix) -> None:
+    """The sum is listed once, with the datagram around."""
+    parts = fragments(network(*V4, 41, illegal()[0]), 48)
+    assert fix(raw(parts))[::2] == (BAD, [])
+    assert reasons(fix) == [(len(parts), "udp", "illegal", "uncertain")]
+
+
+def test_a_header_behind_what_was_cut_off(fix: Fix) -> None:
+    """The datagram ends where the first copy of its first fragment was cut, and is not asked."""
+    shows = [empty(packet(TCP, sums="partial"))]  # that its sender leaves such headers
+    shows += fragments(network(*V4, 4, packet(TCP, bytes(99))))  # which stays in memory
+    ip = network(*V4, 4, empty(packet(TCP, bytes(99), src="10.0.0.77")))
+    first, *rest = fragments(ip, ident=7)
+    parts = [*shows, Record(first[:28], wire=len(first)), first, *rest]
+    for only in ("partial", "illegal"):
+        assert fix(raw(parts), "--only", only)[0] == BAD
+        assert reasons(fix)[-1] == (len(shows) + 2, "ip", "bad", "only")
+
+
+def test_a_field_behind_what_was_cut_off(fix: Fix) -> None:
+    first, *rest = illegal()
+    assert fix(raw([Record(first[:50], wire=len(first)), first, *rest]))[::2] == (BAD, [])
+    assert reasons(fix) == [(2, "udp", "illegal", "snaplen")]
+
+
+def test_a_length_that_all_of_it_refutes(fix: Fix) -> None:
+    """The first fragment by itself cannot tell."""
+    parts = fragments(put16(datagram(V6, sums="none"), 44, 999))
+    assert fix(raw(parts))[::2] == (BAD, [])
+    assert reasons(fix) == [(1, "udp", "illegal", "uncertain")]
 
 
 def test_repetitions_of_what_is_not_whole(fix: Fix) -> None:
@@ -275,6 +335,20 @@ def test_a_sum_around_the_fragments(fix: Fix) -> None:
     assert (status, fixed) == (CLEAN, raw(in_tunnel(sums="good", outer="none")))
 
 
+def test_no_sum_around_the_fragments(fix: Fix) -> None:
+    """Where there should be one: it cannot become wrong."""
+
+    def parts(sums: str) -> list[bytes]:
+        return [
+            packet(UDP, TZSP + part, src=V6[0], dst=V6[1], ports=(37008, 37008), sums="none")
+            for part in fragments(datagram(sums=sums))
+        ]
+
+    wrong, right = parts("bad"), parts("good")
+    assert fix(raw(wrong), "--only", "bad")[:2] == (BAD, raw(right))
+    assert {line[1:] for line in reasons(fix)} == {("udp", "illegal", "only")}
+
+
 def nested() -> list[bytes]:
     return [
         part
@@ -318,11 +392,78 @@ def test_what_was_cut_off(fix: Fix) -> None:
     assert reasons(fix) == [(1, "udp", "illegal", "snaplen")]
 
 
-def test_what_an_icmp_error_quotes(fix: Fix) -> None:
+def quoting() -> bytes:
     error = struct.pack(">BBHL", 3, 1, 0, 0) + packet(TCP, sums="partial")
-    frame = ethernet(network("10.0.0.1", V4[0], 1, put16(error, 2, finish(error))))
-    assert fix(pcap([frame]))[::2] == (CLEAN, [])
+    return network("10.0.0.1", V4[0], 1, put16(error, 2, finish(error)))
+
+
+def test_what_an_icmp_error_quotes(fix: Fix) -> None:
+    assert fix(pcap([ethernet(quoting())]))[::2] == (CLEAN, [])
     assert reasons(fix) == [(1, "tcp", "partial", "quoted")]
+
+
+def aggregate(*packets: bytes) -> bytes:
+    """A frame of 802.11 with several packets of IPv4."""
+    frame = bytes.fromhex("8801 2c00") + bytes(18) + bytes.fromhex("1000 8000")
+    for ip in packets:
+        part = bytes(12) + struct.pack(">H", 8 + len(ip)) + bytes.fromhex("aaaa03000000 0800") + ip
+        frame += part + bytes(-len(part) % 4)
+    return frame
+
+
+def test_what_stands_behind_a_fragment(fix: Fix) -> None:
+    """In one frame with it, but in another packet: it does not wait for the datagram."""
+    wrong, right = (fragments(datagram(sums=sums), 160) for sums in ("bad", "good"))
+    frames, fixed = (
+        pcap([aggregate(first, quoting()), aggregate(rest)], link=105)
+        for first, rest in (wrong, right)
+    )
+    assert fix(frames)[:2] == (CLEAN, fixed)
+    assert reasons(fix) == [(1, "tcp", "partial", "quoted")]
+
+
+def unknown(outer: str) -> bytes:
+    """UDP over IPv6 without a sum, whose length goes beyond its packet, in a tunnel."""
+    inner = packet(UDP, src=V6[0], dst=V6[1], sums="none")
+    inner = put16(put16(inner, 4, 999), 44, 999)
+    return packet(UDP, gtp(inner), ports=(2152, 2152), sums=outer)
+
+
+@pytest.mark.parametrize("outer", ["good", "partial"])
+def test_what_is_not_known(fix: Fix, outer: str) -> None:
+    """Whatever the sum around it is."""
+    assert fix(raw([unknown(outer)]), "--only", "illegal")[::2] == (BAD, [])
+    left = [(1, "udp", "illegal", "uncertain")]
+    assert reasons(fix) == ([(1, "udp", "partial", "only"), *left] if outer == "partial" else left)
+    parts = fragments(unknown(outer), 48)
+    assert fix(raw(parts), "--only", "illegal")[::2] == (BAD, [])
+    assert reasons(fix)[-1] == (len(parts), *left[0][1:])
+
+
+def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None:
+    """One of them leaves such sums to its network card; of the other, nobody knows."""
+    inner = network("10.0.0.5", "10.0.0.9", 4, empty(packet(TCP, src="10.0.0.77")))
+    frame = packet(UDP, gtp(empty(inner)), ports=(2152, 2152))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(raw([frame, empty(packet(TCP, sums="partial"))]))
+    done = carry("fix", path, "--dry-run", "--json", "--only", "partial")
+    report = conforming("fix", done.stdout)
+    assert report["repaired"] == {"ip": {"partial": 1}, "tcp": {"partial": 1}}
+    assert report["left"] == {"ip": {"bad": 2}}
+    assert [reason["reason"] for reason in report["reasons"]] == ["only", "beside"]
+
+
+@pytest.mark.parametrize(
+    ("senders", "listed"),
+    [("abababab", [1, 2, 3, 4, 5]), ("abaa", [1, 2, 3, 4]), ("aaaaaab", [1, 2, 3, 4, 5])],
+)
+def test_frames_of_several_senders(carry: Run, senders: str, listed: list[int]) -> None:
+    """Their headers hold 0, and what that means is decided for each sender."""
+    frames = [empty(packet(TCP, src=f"10.0.0.{ord(sender)}")) for sender in senders]
+    done = carry("fix", "-", "--dry-run", "--json", "--only", "partial", stdin=raw(frames))
+    (reason,) = conforming("fix", done.stdout)["reasons"]
+    assert (reason["protocol"], reason["verdict"], reason["reason"]) == ("ip", "bad", "only")
+    assert (reason["count"], reason["frames"]) == (len(senders), listed)
 
 
 def test_the_summary_names_reasons_and_frames(carry: Run) -> None:
