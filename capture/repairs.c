@@ -5,11 +5,6 @@
 
 #include "verdict.h"
 
-static unsigned shown(const struct carry_capture_group *group) {
-    return group->count < CARRY_CAPTURE_GROUP_FRAMES ? (unsigned)group->count
-                                                     : CARRY_CAPTURE_GROUP_FRAMES;
-}
-
 void carry_group_add(struct carry_capture_group *group, uint64_t number) {
     if (group->count < CARRY_CAPTURE_GROUP_FRAMES)
         group->frames[group->count] = number;
@@ -28,8 +23,8 @@ static struct carry_capture_group merge(const struct carry_capture_group *one,
                                         const struct carry_capture_group *other) {
     struct carry_capture_group both = {0};
     unsigned i = 0, j = 0;
-    while (both.count < CARRY_CAPTURE_GROUP_FRAMES && (i < shown(one) || j < shown(other))) {
-        bool is_first = j == shown(other) || (i < shown(one) && one->frames[i] <= other->frames[j]);
+    while (both.count < CARRY_CAPTURE_GROUP_FRAMES && (i < one->count || j < other->count)) {
+        bool is_first = j == other->count || (i < one->count && one->frames[i] <= other->frames[j]);
         carry_group_add(&both, is_first ? one->frames[i++] : other->frames[j++]);
     }
     both.count = one->count + other->count;
