@@ -237,6 +237,13 @@ def test_a_field_beyond_the_first_fragment_has_its_place(carry: Run) -> None:
     assert int.from_bytes(field, "big") == checksum["stored"]
 
 
+def test_a_field_that_was_cut_off_has_no_place(carry: Run) -> None:
+    first, *rest = fragments(datagram(protocol=TCP, sums="bad"))
+    _, report = explain(carry, raw([Record(first[:30], wire=len(first)), *rest]), 2)
+    checksum = report["datagrams"][0]["layers"][1]["checksum"]
+    assert (checksum["verdict"], checksum["offset"]) == ("unverifiable", None)
+
+
 def test_datagrams_that_do_not_come_together(carry: Run) -> None:
     first, *rest = bad_datagram()
     wrong = rest[0][:-1] + b"\xff"

@@ -17,9 +17,11 @@ from captures import (
     UDP,
     VALID,
     WRONG,
+    Pcapng,
     ethernet,
     flagged,
     packet,
+    put16,
 )
 from conftest import Run
 
@@ -48,6 +50,18 @@ def test_fix_takes_the_flag_of_what_it_completes(
 def test_fix_keeps_the_flag_of_what_it_leaves(carry: Run, tmp_path: Path) -> None:
     data = flagged([(PARTIAL, LEFT), (PARTIAL, 0)])
     assert fixed(carry, tmp_path, data, "--only=bad") == data
+
+
+def test_fix_keeps_the_flag_until_all_are_complete(carry: Run, tmp_path: Path) -> None:
+    """A sum whose last byte the capture cut off covers the one that is left."""
+    tunnel = packet(UDP, VXLAN + PARTIAL + b"behind", ports=(50000, 4789))
+
+    def capture(ip: bytes) -> bytes:
+        file = Pcapng().section().interface()
+        frame = ethernet(ip)
+        return file.packet(frame[:-1], wire=len(frame), flags=SENT | LEFT).bytes()
+
+    assert fixed(carry, tmp_path, capture(put16(tunnel, 10, 0))) == capture(tunnel)
 
 
 def test_fix_takes_the_flag_once_all_are_complete(carry: Run, tmp_path: Path) -> None:

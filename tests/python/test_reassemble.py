@@ -261,6 +261,14 @@ def test_some_of_the_parts_in_fragments_of_a_tunnel(check: Check, ends: tuple[st
 # --- What does not come together ---
 
 
+def test_what_the_first_part_refutes(check: Check) -> None:
+    """A packet in a tunnel, with room behind it: the whole datagram tells no more of it."""
+    inner = put16(packet(UDP), 24, 999)
+    report = check_raw(check, fragments(network(*V4, 4, inner + bytes(99))))
+    assert verdicts(report) == {"unverifiable": 1}
+    assert report["reasons"] == {"udp": {"malformed": 1}}
+
+
 @VERSIONS
 def test_a_missing_part(check: Check, ends: tuple[str, str]) -> None:
     parts = fragments(datagram(ends))
