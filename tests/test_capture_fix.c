@@ -13,6 +13,8 @@
 
 enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UDP };
 
+#define WINDOW_BYTES ((size_t)128 << 10) /* of which captures are read at a time */
+
 /* What callbacks were told. */
 struct heard {
     unsigned changes, left, calls;
@@ -105,7 +107,8 @@ static void test_only(const struct bytes *bytes) {
         options_for(&heard, 1u << CARRY_VERDICT_PARTIAL);
     struct carry_capture_repairs *repairs;
     struct carry_capture *capture = open_feed(&feed);
-    bool twice = carry_capture_fix_reads_twice(capture, &options);
+    bool twice = carry_capture_fix_reads_twice(capture, &options) &&
+                 !carry_capture_fix_reads_twice(capture, NULL);
     carry_capture_close(capture);
     int code = fix(&feed, &options, &bowl, &repairs);
     const struct carry_capture_group *group =
@@ -284,6 +287,46 @@ static struct bytes pull_apart(const struct bytes *bytes) {
     return bowl.bytes;
 }
 
+/* A packet of a capture, so many times. */
+static void write_some(struct carry_capture_writer *writer, const struct bytes *bytes,
+                       unsigned number, unsigned count) {
+    const struct carry_capture_packet *packet;
+    struct carry_capture *capture;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET)
+        for (unsigned i = 0; packet->number == number && i < count; i++)
+            carry_capture_writer_add(writer, packet, NULL);
+    carry_capture_close(capture);
+}
+
+/* The first fragment, twice, far in front of the second one. */
+static struct bytes pull_first(const struct bytes *bytes) {
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_writer *writer;
+    carry_capture_writer_create(NULL, &sink, &writer);
+    write_some(writer, bytes, 7, 2);
+    write_some(writer, bytes, 1, 4000);
+    write_some(writer, bytes, 5, 1);
+    carry_capture_writer_free(writer);
+    return bowl.bytes;
+}
+
+/* One fragment in front of the end of the first window, and one behind it. */
+static struct bytes put_around_end(const struct bytes *bytes) {
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_writer *writer;
+    carry_capture_writer_create(NULL, &sink, &writer);
+    while (bowl.bytes.size < WINDOW_BYTES - 500)
+        write_some(writer, bytes, 1, 1);
+    write_some(writer, bytes, 7, 1);
+    write_some(writer, bytes, 1, 10);
+    write_some(writer, bytes, 5, 1);
+    carry_capture_writer_free(writer);
+    return bowl.bytes;
+}
+
 static void test_rewritten(const struct bytes *apart) {
     struct feed feed = feed_of(apart);
     struct bowl bowl = {0};
@@ -295,6 +338,41 @@ static void test_rewritten(const struct bytes *apart) {
     tap_ok(ok, "a sink that can rewrite mends what had left");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
+}
+
+/* Waits before each piece. */
+struct pulse {
+    struct feed feed;
+    bool waits;
+};
+
+static int64_t read_pulse(void *user, void *buffer, size_t size) {
+    struct pulse *pulse = user;
+    const struct carry_capture_source source = source_of(&pulse->feed);
+    pulse->waits = !pulse->waits;
+    return pulse->waits ? -EAGAIN : source.read(source.user, buffer, size);
+}
+
+/* When the window is full, all of it was handed on, and a fragment with it. */
+static void test_stream_that_waits(const struct bytes *bytes) {
+    struct bytes around = put_around_end(bytes);
+    struct pulse pulse = {.feed = feed_of(&around)};
+    const struct carry_capture_source source = {.read = read_pulse, .user = &pulse};
+    struct bowl bowl = {0};
+    struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_repairs *repairs;
+    struct carry_capture *capture;
+    pulse.feed.piece = 50;
+    sink.rewrite = NULL;
+    carry_capture_open_source(&source, &capture, NULL);
+    tap_ok(carry_capture_fix(capture, NULL, &sink, &repairs) == CARRY_OK &&
+               bowl.bytes.size == around.size && count_imperfect(&bowl.bytes) == 1 &&
+               !memcmp(bowl.bytes.data, around.data, around.size),
+           "what a stream handed on while it waited is not handed on again");
+    carry_capture_repairs_free(repairs);
+    carry_capture_close(capture);
+    bytes_free(&bowl.bytes);
+    bytes_free(&around);
 }
 
 /* Read twice, as only some verdicts are asked for: the copy is that of the capture itself. */
@@ -380,6 +458,50 @@ static void test_failing_reads(const struct bytes *bytes, size_t stride) {
     tap_ok(ok, "a read that fails");
 }
 
+/* Damage is copied with all that follows it, as far as that can be read. */
+static void test_failing_rest(const struct bytes *bytes) {
+    uint8_t *damaged = malloc(bytes->size);
+    const struct bytes copy = {damaged, bytes->size};
+    struct feed feed = feed_of(&copy);
+    struct bowl bowl = {0};
+    struct carry_capture_repairs *repairs;
+    if (!damaged)
+        abort();
+    memcpy(damaged, bytes->data, bytes->size);
+    memset(damaged + bytes->size / 2, 0xff, 64);
+    feed.fails_at = bytes->size - 1;
+    feed.piece = 16;
+    feed.error = EIO;
+    tap_ok(fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_READ &&
+               bowl.bytes.size > bytes->size / 2 + 64,
+           "a read that fails behind damage");
+    carry_capture_repairs_free(repairs);
+    bytes_free(&bowl.bytes);
+    free(damaged);
+}
+
+static int rewind_fails(void *user) {
+    (void)user;
+    return -ESPIPE;
+}
+
+static void test_failing_rewind(const struct bytes *bytes) {
+    const struct carry_capture_fix_options options = {.packet.fix = 1u << CARRY_VERDICT_BAD};
+    struct feed feed = feed_of(bytes);
+    struct carry_capture_source source = source_of(&feed);
+    struct bowl bowl = {0};
+    const struct carry_capture_sink sink = sink_of(&bowl);
+    struct carry_capture_repairs *repairs;
+    struct carry_capture *capture;
+    source.rewind = rewind_fails;
+    carry_capture_open_source(&source, &capture, NULL);
+    tap_ok(carry_capture_fix(capture, &options, &sink, &repairs) == CARRY_ERROR_READ &&
+               carry_capture_last_error(capture)->system == ESPIPE && !bowl.calls,
+           "a capture that cannot be read twice after all is not copied");
+    carry_capture_repairs_free(repairs);
+    carry_capture_close(capture);
+}
+
 static void test_failing_sink(const struct bytes *apart) {
     bool ok = true, failed = true;
     for (unsigned at = 1; failed && ok; at++) {
@@ -411,6 +533,30 @@ static void test_cancelled(const struct bytes *bytes) {
         bytes_free(&bowl.bytes);
     }
     tap_ok(ok, "cancelled at each callback");
+}
+
+/* Progress is said whenever a window is full, in the first pass too, if there are two. */
+static void test_cancelled_by_progress(const struct bytes *apart) {
+    const uint32_t fixes[] = {0, 1u << CARRY_VERDICT_BAD};
+    bool ok = true;
+    for (unsigned i = 0; i < 2; i++) {
+        bool cancelled = true;
+        for (unsigned at = 1; cancelled && ok; at++) {
+            struct feed feed = feed_of(apart);
+            struct bowl bowl = {0};
+            struct heard heard = {.cancels_at = at};
+            const struct carry_capture_fix_options options = {
+                .packet.fix = fixes[i], .progress = hear_progress, .user = &heard};
+            struct carry_capture_repairs *repairs;
+            int code = fix(&feed, &options, &bowl, &repairs);
+            cancelled = heard.calls >= at;
+            ok = code == (cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) && heard.calls <= at &&
+                 (cancelled || bowl.bytes.size == apart->size);
+            carry_capture_repairs_free(repairs);
+            bytes_free(&bowl.bytes);
+        }
+    }
+    tap_ok(ok, "cancelled at each report of progress");
 }
 
 static void test_unrecognised(const struct bytes *bytes) {
@@ -515,6 +661,28 @@ static bool take(void *user, const struct carry_capture_explanation *explanation
     return !explained->cancels;
 }
 
+/* Of the first frame; how many packets there are is not asked. */
+static bool explains_first(const struct bytes *bytes, unsigned verdict) {
+    struct explained explained = {0};
+    struct carry_capture *capture;
+    carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
+    const int code = carry_capture_explain(capture, 1, take, &explained, NULL);
+    carry_capture_close(capture);
+    return code == CARRY_OK && explained.frames == 1 && explained.verdict == verdict;
+}
+
+/* By what comes behind it. */
+static void test_explain_early(void) {
+    struct bytes early = make_early_capture();
+    size_t ends[CAPTURE_PACKETS + 1];
+    find_ends(&early, 4, ends);
+    const struct bytes alone = {early.data, ends[1]};
+    tap_ok(explains_first(&early, CARRY_VERDICT_PARTIAL) &&
+               explains_first(&alone, CARRY_VERDICT_BAD),
+           "a header of 0 waits for what tells of its sender, up to the end");
+    bytes_free(&early);
+}
+
 static int explain(const struct bytes *bytes, uint64_t number, struct explained *explained) {
     struct carry_capture *capture;
     uint64_t packets = 0;
@@ -564,7 +732,7 @@ static void test_explain_allocations(const struct bytes *bytes) {
 int main(void) {
     const struct effort *effort = effort_chosen();
     struct bytes bytes = make_capture(CARRY_CAPTURE_FORMAT_PCAPNG);
-    struct bytes apart = pull_apart(&bytes);
+    struct bytes apart = pull_apart(&bytes), first = pull_first(&bytes);
     effort_note(effort);
     test_copy(&bytes);
     test_only(&bytes);
@@ -574,21 +742,29 @@ int main(void) {
     test_near_fragments();
     test_delay(CARRY_CAPTURE_FORMAT_PCAP);
     test_delay(CARRY_CAPTURE_FORMAT_PCAPNG);
+    test_stream_that_waits(&bytes);
     test_rewritten(&apart);
+    test_rewritten(&first);
     test_compressed(&bytes, make_gzip(&bytes), "gzip");
     test_compressed(&bytes, make_zstd(&bytes), "zstd");
     test_pieces(&bytes, effort->stride);
     test_cuts(&bytes, effort->stride);
     test_failing_reads(&bytes, effort->stride);
+    test_failing_rest(&bytes);
+    test_failing_rewind(&bytes);
     test_failing_sink(&apart);
+    test_failing_sink(&first);
     test_cancelled(&bytes);
+    test_cancelled_by_progress(&apart);
     test_unrecognised(&bytes);
     test_skipped();
     test_idle(&bytes);
     test_allocations(&bytes);
     test_explain(&bytes);
+    test_explain_early();
     test_explain_allocations(&bytes);
     bytes_free(&apart);
+    bytes_free(&first);
     bytes_free(&bytes);
     return tap_done();
 }

@@ -479,6 +479,8 @@ static bool fails(struct bowl *bowl) {
 
 static int write_bowl(void *user, const void *bytes, size_t size) {
     struct bowl *bowl = user;
+    if (size > PTRDIFF_MAX) /* an end in front of its start */
+        return -EFBIG;
     return fails(bowl) ? -ENOSPC : append(&bowl->bytes, bytes, size);
 }
 

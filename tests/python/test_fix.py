@@ -325,14 +325,21 @@ def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: by
     assert out.stat().st_size == 24 + len(behind) + 100 * MIB
 
 
+def packets_of(size: int) -> bytes:
+    """Many, each as large as can be."""
+    record = pcap([packet(TCP, bytes(65000))], link=101)
+    return record + record[24:] * (size // len(record))
+
+
 @pytest.mark.parametrize("options", [[], ["--only=bad"]], ids=["once", "twice"])
+@pytest.mark.parametrize("packets", [False, True], ids=["skipped", "packets"])
 def test_a_dry_run_refuses_what_unpacks_to_too_much(
-    carry: Run, tmp_path: Path, options: list[str]
+    carry: Run, tmp_path: Path, packets: bool, options: list[str]
 ) -> None:
-    """Though all of it is one block that is skipped."""
+    """Also if all of it is one block that is skipped."""
     path = tmp_path / "a.pcapng.gz"
     file = Pcapng().section().interface().packet(WRONG).block(0xBAD, bytes(100 * MIB))
-    path.write_bytes(gzip.compress(file.bytes()))
+    path.write_bytes(gzip.compress(packets_of(100 * MIB) if packets else file.bytes()))
     done = carry("fix", path, "--dry-run", *options)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert "decompresses to far more bytes than captures do" in done.stderr

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,23 @@ def test_fragments_far_apart(fix: Fix, ends: Ends, between: int) -> None:
     status, fixed, log = fix(raw([*wrong[:-1], *noise, wrong[-1], *noise]))
     assert (status, fixed) == (CLEAN, raw([*right[:-1], *done, right[-1], *done]))
     assert len(log) == 2 * between + 1
+
+
+def test_fragments_stay_within_reach_of_a_stream(tool: str, tmp_path: Path) -> None:
+    """Of several datagrams, one is refused, and of those that are not, the one whose last fragment
+    came last began first."""
+    noise = [packet(TCP, bytes(1400))] * 60
+    refused = [fragment(packet(UDP, bytes([at] * 99)), 8, 16, ident=9) for at in (1, 2)]
+    path = tmp_path / "in.pcap"
+
+    def capture(sums: str) -> bytes:
+        one, two = (fragments(datagram(sums=sums), 104, ident=ident) for ident in (1, 2))
+        early = [one[0], two[0], one[1], *refused]
+        return raw([*noise, *early, *noise, *two[1:], one[2]])
+
+    path.write_bytes(capture("bad"))
+    done = subprocess.run([tool, "fix", path, "-o", "-"], capture_output=True)
+    assert (done.returncode, done.stdout) == (CLEAN, capture("good"))
 
 
 @pytest.mark.parametrize("seed", range(3))
