@@ -82,6 +82,7 @@ static void test_behind(const struct judged *bad, const struct judged *partial) 
     struct judged first = {
         .packet = bad->packet, .sums = {partial->sums[1], bad->sums[1]}, .count = 2};
     quoted.quoted = 1;
+    quoted.verdict = CARRY_VERDICT_UNVERIFIABLE;
     other.verdict = CARRY_VERDICT_GOOD;
     tap_ok(is_said_left(bad, bad->sums[0]) && is_said_left(bad, quoted) &&
                !is_said_left(bad, other),

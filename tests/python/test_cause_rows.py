@@ -358,6 +358,60 @@ def test_the_rare_are_forgotten(carry: Run) -> None:
     assert causes(carry, frames) == {"tcp": {"rewritten": 6}}
 
 
+def headers(count: int, first: int = 0, content: bytes = bytes(30)) -> list[bytes]:
+    """IPv4 packets with identifications from `first` on, whose headers alone are off."""
+    frames = []
+    for number in range(first, first + count):
+        ip = put16(put16(network("10.0.0.1", "10.0.0.2", 4, content), 4, number), 10, 0)
+        frames.append(ethernet(put16(ip, 10, plus(finish(ip[:20]), 0x1357))))
+    return frames
+
+
+def test_rare_headers_are_forgotten(carry: Run) -> None:
+    """The one that was taken last, too."""
+    rare = [frame for port in range(900) for frame in rewritten(1, ports=(port + 1, 80))]
+    frames = rare[:300] + headers(1) + rare[300:]
+    assert causes(carry, frames + headers(2, 1)) == {}
+    assert causes(carry, frames + headers(3, 1)) == {"ip": {"rewritten": 3}}
+
+
+def test_a_flow_in_the_place_of_a_header(carry: Run) -> None:
+    """A flow is not beside itself, whichever takes that place."""
+    ports = [(port + 1, 80) for port in range(320)]
+    rare = [rewritten(1, ports=pair)[0] for pair in ports]
+    for last in range(300, 320):
+        beside = rewritten(2, ports=ports[last], in_header=True)[1:]
+        more = beside + rewritten(3, ports=ports[last])[2:]
+        frames = rare[:300] + headers(1) + rare[300 : last + 1] + more
+        assert causes(carry, frames) == {"tcp": {"rewritten": 3}}
+
+
+def test_what_was_refuted_is_forgotten_first(carry: Run) -> None:
+    """Though it has the most bad sums."""
+    refuted = [*rewritten(6), GOOD_ONE]
+    others = [frame for port in range(255) for frame in rewritten(2, ports=(port + 1, 80))]
+    first = rewritten(3, ports=(1, 80))
+    frames = refuted + others + rewritten(1, ports=(9999, 80)) + first[2:]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 3}}
+
+
+def test_flows_in_many_layouts(carry: Run) -> None:
+    """Of more than eight, none is remembered: any good sum of a flow refutes it."""
+    frames = [
+        frame for tags in range(12) for frame in rewritten(4, ports=(tags + 1, 80), tags=[7] * tags)
+    ]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 48}}
+    for tags in (0, 11):
+        good = ethernet(packet(TCP, b"good", ports=(tags + 1, 80)), [7] * tags)
+        assert causes(carry, [*frames, good]) == {"tcp": {"rewritten": 44}}
+
+
+def test_headers_of_a_tunnel_are_no_address_of_its_content(carry: Run) -> None:
+    """Though both are off by the same."""
+    frames = [headers(1, number, inner[14:])[0] for number, inner in enumerate(rewritten(4))]
+    assert causes(carry, frames) == {"ip": {"rewritten": 4}, "tcp": {"rewritten": 4}}
+
+
 def test_threads_do_not_matter(carry: Run, tmp_path: Path) -> None:
     frames: list[bytes] = []
     for index in range(40):
