@@ -298,6 +298,17 @@ def s390x(log: Log) -> None:
     cross(log, "s390x")
 
 
+# What RISC-V has by portable code alone: other tests would run the same code as those of s390x do.
+OF_PORTABLE_CODE = ["sum", "sum copy", "copy", "crc", "packet", "patch generic"]
+
+
+def riscv64(log: Log) -> None:
+    targets = [f"tests/test_{name.replace(' ', '_')}" for name in OF_PORTABLE_CODE]
+    options = ["-Dtool=disabled", "-Djit=disabled", "--cross-file=cross/riscv64.ini"]
+    folder = build(log, "riscv64", *options, targets=targets)
+    meson_tests(log, folder, "short", *OF_PORTABLE_CODE, slower=20)
+
+
 def completions(log: Log) -> None:
     python_tests(log, build(log, "gcc", "-Dtool=enabled"), only=[COMPLETION])
 
@@ -996,6 +1007,7 @@ STEPS = [
     Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
     Step("aarch64", "aarch64, emulated: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated: C tests", s390x),
+    Step("riscv64", "RISC-V, emulated: sums, copies and packets", riscv64, aside=True),
     # Which branches depend on the CPU has been seen on one only.
     Step("coverage", "branches and MC/DC of the libraries, by clang-19", coverage),
     Step("completions", "words that bash, zsh and fish complete", completions),
