@@ -191,6 +191,8 @@ class Engine:
         d = self.arch.decode(instruction)
         if d.name == "ret":
             return self.leave(state, d)
+        if not self.arch.targets(instruction):
+            raise Unproven("goes on where a register or memory says")
         if d.name == "call":
             self.x.push(number(instruction.after))
             return self.go_to(state, self.arch.targets(instruction)[0])
@@ -209,16 +211,16 @@ class Engine:
     def leave(self, state: State, d: Decoded) -> State | None:
         """A return: to the caller, or from a call to what is on the stack."""
         top = self.x.number(state.gpr[self.arch.stack])
+        more = sum(o.value for o in d.operands if isinstance(o, Immediate))
         found = self.x.region_of(top)
         if found and found[1].constant is not None and found[1].c in state.stack:
             back = self.x.constant(self.x.number(self.x.load(top, 8)), 64, "a return")
-            state.gpr[self.arch.stack] = ((8, top + 8),)
+            state.gpr[self.arch.stack] = ((8, top + 8 + more),)
             if back not in self.function.code:
                 raise Unproven("execution leaves the function")
             state.at = back
             return None
-        if d.operands and isinstance(d.operands[0], Immediate):
-            state.gpr[self.arch.stack] = ((8, top + d.operands[0].value),)
+        state.gpr[self.arch.stack] = ((8, top + more),)
         state.at = -1
         return state
 

@@ -76,16 +76,15 @@ def effects(d: Decoded) -> tuple[Names, Names]:
 
 
 def targets(i: Instruction) -> list[int]:
-    """Where execution may go on within the code, jumps out of it included."""
-    jump = re.match(r"(j\w+)\s+([0-9a-f]+)", re.sub(r"^(notrack|cs|bnd)\s+", "", i.text))
+    """Where execution may go on within the code, jumps out of it included; nowhere where registers
+    or memory say it."""
     d = decode(i)
     if d.name == "ret":
         return []
-    if d.name == "call":
-        return [d.operands[0].value] if isinstance(d.operands[0], Immediate) else []
-    if not jump:
+    if d.name != "call" and not d.name.startswith("j"):
         return [i.after]
-    return [int(jump[2], 16)] if jump[1] == "jmp" else [int(jump[2], 16), i.after]
+    found = [o.value for o in d.operands if isinstance(o, Immediate)]
+    return found if d.name in ("jmp", "call") else [*found, i.after]
 
 
 def live(code: dict[int, Instruction], at_return: Names, arch: Architecture) -> dict[int, Names]:

@@ -271,6 +271,8 @@ class MoveEngine(Engine):
 
     def execute(self, state: State, i: Instruction) -> State | Edge | None:
         d = decode(i)
+        if d.name != "ret" and not targets(i):
+            raise Unproven("goes on where a register or memory says")
         if d.name == "rep movs":
             self.rep_movs(state)
         elif d.name == "call":

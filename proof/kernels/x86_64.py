@@ -23,6 +23,8 @@ VECTOR_WIDTH = {"x": 16, "y": 32, "z": 64}
 MEMORY_WIDTH = {"BYTE": 1, "WORD": 2, "DWORD": 4, "QWORD": 8}
 MEMORY_WIDTH |= {"XMMWORD": 16, "YMMWORD": 32, "ZMMWORD": 64}
 PREFIXES = {"cs", "data16", "{vex}", "notrack", "ds"}
+PREFIX_BYTES = b"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"
+DATA16 = 0x66
 ALL64 = (1 << 64) - 1
 
 
@@ -140,6 +142,10 @@ def memory(width: str | None, inside: str, after: int, mask: int | None) -> Memo
     return Memory(MEMORY_WIDTH[width] if width else 0, base, index, scale, offset, mask)
 
 
+def prefixes(code: bytes) -> bytes:
+    return code[: len(code) - len(code.lstrip(PREFIX_BYTES))]
+
+
 @functools.cache
 def decode(instruction: Instruction) -> Decoded:
     text = re.sub(r"\s*(#.*|<.*>)", "", instruction.text)
@@ -149,6 +155,8 @@ def decode(instruction: Instruction) -> Decoded:
     if not words:
         return Decoded("nop", (), instruction.after, False)
     name, rest = words[0], words[1] if len(words) > 1 else ""
+    if name.startswith(("j", "call", "ret")) and DATA16 in prefixes(instruction.code):
+        return Decoded(f"data16 {name}", (), instruction.after, False)  # CPUs differ about it
     if name in ("rep", "repz", "repnz"):
         name = f"rep {rest.split()[0]}"
         unit = "" if "BYTE PTR" in rest else " of words"

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The prover refuses kernels that are wrong in what an executor of code easily overlooks."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("elftools", reason="Debian package python3-pyelftools is not installed")
+from claims import COPY, SUM, Proof
+from engine import Engine, Function
+from image import Image
+from moves import APART, MoveProof
+from number import Unproven
+
+if platform.machine() != "x86_64":
+    pytest.skip("the meanings are those of x86-64", allow_module_level=True)
+
+SOURCE = Path(__file__).with_name("wrong_x86_64.S")
+RIGHT = ["sum_right", "copy_right"]
+# What is proven of each follows from the start of its name; `summed` stands for loops of compilers.
+CLAIMS = {"sum": SUM, "summed": replace(SUM, size_max=1 << 30, compiled=True), "copy": COPY}
+# Why each is not proven.
+WRONG = {
+    "copy_jumps_by_register": "goes on where a register or memory says",
+    "copy_jump_with_prefix": "no meaning for data16 jb",
+    "copy_long_jump_with_prefix": "no meaning for data16 je",
+    "copy_call_pops_more": "clobbers rsp",
+    "move_calls_pointer": "goes on where a register or memory says",
+    "move_jumps_by_pointer": "goes on where a register or memory says",
+}
+
+
+def compiled(folder: Path, text: str) -> Image:
+    source, library = folder / "code.S", folder / "code.so"
+    source.write_text(text)
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-o", library, source], check=True)
+    return Image(library)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    return compiled(tmp_path_factory.mktemp("wrong"), SOURCE.read_text())
+
+
+def attempt(image: Image, name: str) -> None:
+    kind = name.partition("_")[0]
+    if kind == "move":
+        return MoveProof(image, name).run()
+    claim = CLAIMS[kind]
+    engine = Engine(
+        Function.of(image, name, frozenset(claim.returns)), claim.sums, not claim.compiled
+    )
+    Proof(engine, claim, {"sum_right": SUM}).run()
+    return None
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_kernel_is_proven(image: Image, name: str) -> None:
+    attempt(image, name)
+
+
+def test_right_move_of_ranges_that_are_apart_is_proven(image: Image) -> None:
+    MoveProof(image, "move_apart_right", APART).run()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_kernel_is_not_proven(image: Image, name: str) -> None:
+    with pytest.raises(Unproven, match=WRONG[name]):
+        attempt(image, name)
