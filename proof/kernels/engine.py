@@ -382,25 +382,37 @@ class Cut:
             else:
                 self.new.vec[i] = ((64, self.junk(f"v{i}")),)
         for i in range(8):
-            if f"k{i}" in self.names:
-                if self.state.masks[i].constant is None:
-                    raise Unproven("a mask that is not known is read after a cut")
-                self.key.append(self.state.masks[i].c)
+            if f"k{i}" not in self.names:
+                self.new.masks[i] = self.junk(f"k{i}")
+                continue
+            if self.state.masks[i].constant is None:
+                raise Unproven("a mask that is not known is read after a cut")
+            self.key.append(self.state.masks[i].c)
         self.new.flags = Flags()
         if "flags" in self.names:
             raise Unproven("flags are read after a cut")
         self.key.append(self.state.dirty)
-        stack = sorted((k, n, v.key()) for k, (n, v) in self.state.stack.items())
+        self.key.append(self.engine.x.number(self.state.gpr[self.arch.stack]).key())
+        self.new.stack = {k: p for k, p in self.state.stack.items() if self.stays(p[1])}
+        stack = sorted((k, n, v.key()) for k, (n, v) in self.new.stack.items())
         self.key.append(tuple(stack))
 
     def entry_value(self, i: int) -> bool:
         """Whether a register that functions keep for their callers still has what it had."""
         value = self.state.gpr[i]
         name = self.arch.names[i]
-        if len(value) == 1 and len(value[0][1].terms) == 1 and name in self.arch.kept:
-            atom = next(iter(value[0][1].terms))
-            return self.atoms.all[atom].name == f"{name} at the call"
-        return False
+        return name in self.arch.kept and len(value) == 1 and self.is_of_caller(value[0][1], name)
+
+    def is_of_caller(self, value: Num, name: str = "") -> bool:
+        """Whether a value is what a register had at the call: this one, or any."""
+        if value.c or list(value.terms.values()) != [1]:
+            return False
+        known = self.atoms.all[next(iter(value.terms))].name.partition(" at the call")
+        return bool(known[1]) and name in ("", known[0])
+
+    def stays(self, value: Num) -> bool:
+        """Whether a value means the same after a cut, as bytes and addresses do not."""
+        return value.constant is not None or self.is_of_caller(value)
 
     def junk(self, name: str) -> Num:
         return self.atoms.new(f"what was in {name}", 0, (1 << 64) - 1, True)
@@ -411,6 +423,7 @@ class Cut:
         found = []
         for width, value in bits:
             byte = self.byte(width, value)
+            self.key.append((width, byte is not None, value.data))
             if byte:
                 found.append((1, byte))
             elif value.data:
@@ -443,19 +456,29 @@ class Cut:
         if not any(v.data for _, v in bits):
             self.key.append(tuple((n, v.key()) for n, v in bits))
             return bits
-        loaded = [(n, v if v.constant is not None else self.byte(n, v)) for n, v in bits]
+        loaded = [(n, self.loaded(n, v)) for n, v in bits]
         if all(v is not None for _, v in loaded):
-            self.key += [(n, v.c) for n, v in loaded if v is not None and not v.terms]
             return tuple((n, v) for n, v in loaded if v is not None)
         known = [(n, self.atoms.bound(v)) for n, v in bits]
-        used = [v for n, v in known if n <= 8]
+        used = [v for n, v in known if n <= 8] or [ZERO]
         low = min(v.low for v in used)
         high = low + (1 << (max(v.high for v in used) - low).bit_length()) - 1
         found = []
         for width, value in known:
             self.key.append(width)
-            found.append((width, self.input(value, low, high) if width <= 8 else value))
+            if width <= 8:
+                found.append((width, self.input(value, low, high)))
+                continue
+            self.key.append(value.constant)
+            found.append((width, self.junk("a vector") if value.terms else value))
         return tuple(found)
+
+    def loaded(self, width: int, value: Num) -> Num | None:
+        """A piece of a vector that is constant, or a byte of the data."""
+        if value.constant is None:
+            return self.byte(width, value)
+        self.key.append((width, value.c))
+        return value
 
     def rename(self, value: Num) -> Num:
         """An address, a size or an offset, by the new atoms."""

@@ -32,6 +32,12 @@ WRONG = {
     "copy_call_pops_more": "clobbers rsp",
     "move_calls_pointer": "goes on where a register or memory says",
     "move_jumps_by_pointer": "goes on where a register or memory says",
+    "copy_adds_to_rbx": "clobbers rbx",
+    "copy_moves_stack": "clobbers rsp",
+    "sum_upper_half": "depends on what was in a vector",
+    "copy_order_in_vector": "stores something else at 0",
+    "copy_order_in_register": "stores something else at 0",
+    "copy_old_byte_on_stack": "reads what it has not stored on the stack",
 }
 
 

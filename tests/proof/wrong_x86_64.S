@@ -142,6 +142,115 @@ FUNCTION move_jumps_by_pointer
     jmp carry_copy_generic
 END move_jumps_by_pointer
 
+/* --- Loops that other executions reach, too: with more than 1,000,000 bytes another state --- */
+
+FUNCTION copy_adds_to_rbx
+    cmp rdx, 600000
+    jb 21f
+    cmp rdx, 1000000
+    jae 1f
+    jmp 21f
+1:  add rbx, 1
+    COPY_REST
+END copy_adds_to_rbx
+
+FUNCTION copy_moves_stack
+    cmp rdx, 600000
+    jb 21f
+    cmp rdx, 1000000
+    jae 1f
+    jmp 21f
+1:  lea rsp, [rsp - 8]
+    COPY_REST
+END copy_moves_stack
+
+/* Sums up what the upper half of ymm0 had at the call, where VMOVD does not clear it. */
+FUNCTION sum_upper_half
+    cmp rsi, 600000
+    jb sum_right
+    cmp rsi, 1000000
+    jae 1f
+    vmovd xmm0, edx
+    jmp 2f
+1:  movd xmm0, edx
+2:  xor eax, eax
+3:  movzx ecx, WORD PTR [rdi]
+    add rax, rcx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    cmp rsi, 2
+    jae 3b
+    vextracti128 xmm1, ymm0, 1
+    vmovq rcx, xmm1
+    add rax, rcx
+    adc rax, 0
+    vmovd ecx, xmm0
+    add rax, rcx
+    adc rax, 0
+    vzeroupper
+    SUM_REST
+END sum_upper_half
+
+FUNCTION copy_order_in_vector
+    cmp rdx, 600000
+    jb 21f
+    vmovq xmm0, [rsi]
+    cmp rdx, 1000000
+    jae 1f
+    vpshufb xmm0, xmm0, low[rip]
+    jmp 2f
+1:  vpshufb xmm0, xmm0, high[rip]
+2:  vmovq [rdi], xmm0
+    add rsi, 8
+    add rdi, 8
+    sub rdx, 8
+    cmp rdx, 8
+    jb 21f
+    vmovq xmm0, [rsi]
+    vpshufb xmm0, xmm0, low[rip]
+    jmp 2b
+    COPY_REST
+END copy_order_in_vector
+
+FUNCTION copy_order_in_register
+    test rdx, rdx
+    je 22f
+    xor eax, eax
+    cmp rdx, 600000
+    jb 1f
+    cmp rdx, 1000000
+    jae 2f
+1:  mov al, [rsi]
+    mov ah, 1
+    jmp 3f
+2:  mov ah, [rsi + 1]
+3:  mov [rdi], al
+    add rsi, 1
+    add rdi, 1
+    sub rdx, 1
+    je 22f
+    mov al, [rsi]
+    mov ah, 1
+    jmp 3b
+22: ret
+END copy_order_in_register
+
+/* Stores the first byte everywhere. */
+FUNCTION copy_old_byte_on_stack
+    test rdx, rdx
+    je 2f
+    mov al, [rsi]
+    mov [rsp - 8], al
+1:  mov al, [rsp - 8]
+    mov [rdi], al
+    add rsi, 1
+    add rdi, 1
+    sub rdx, 1
+    jne 1b
+2:  ret
+END copy_old_byte_on_stack
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
