@@ -224,10 +224,9 @@ class Proof:
                     break
                 raise Unproven(f"the byte at {self.atoms.text(at)} is not counted")
             (offset, stride, count), k = tile
+            if stride % 2 and count.constant != 1:
+                raise Unproven("a loop counts bytes at even and at odd places alike")
             even = self.parity(offset, k, even)
-            if stride == 1:
-                at = at + 1
-                continue
             for i in range(1, stride):
                 other = waiting.pop((offset + i).key(), None)
                 if other is None or other[0][1] != stride or not other[0][2].same(count):

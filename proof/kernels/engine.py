@@ -615,6 +615,7 @@ class Rounds:
         """The state at round `counter`: addresses and sizes moved on, sums by atoms."""
         middle = self.state.copy()
         middle.accesses = []
+        middle.flags = Flags()  # those before the loop are not those of its other rounds
         sums: dict[tuple[str, int, int], tuple[Num, Num]] = {}
         moves: dict[int, list[int]] = {}
         for i in range(len(self.arch.names)):
@@ -659,7 +660,7 @@ class Rounds:
         found = []
         at = 0
         for width, _ in after:
-            first = self.x.number(self.x.take(before, at, width)) if width <= 8 else ZERO
+            first = self.x.number(self.x.take(before, at, width))
             atom = self.atoms.new(f"{kind}{i}.{at}", 0, (1 << 8 * width) - 1, True)
             sums[kind, i, at] = atom, first
             found.append((width, atom))
@@ -673,6 +674,7 @@ class Rounds:
         for kind, d in self.stays:
             step = d.terms.get(i, 0)
             if step == 0:
+                self.decide(kind, d)
                 continue
             rest = d - counter * step
             count = self.solve(kind, rest, step)
@@ -689,6 +691,12 @@ class Rounds:
         if high == 0:
             return None
         return best
+
+    def decide(self, kind: str, d: Num) -> None:
+        """Splits by a condition that is the same in all rounds, where it is open."""
+        stays = self.x.is_positive(d) if kind == "positive" else not self.x.is_zero(d)
+        if not stays:
+            raise Unproven("a loop that has no second round")
 
     def solve(self, kind: str, rest: Num, step: int) -> Num:
         """The number of rounds for which rest + step * i is positive, or is not 0."""
@@ -771,9 +779,9 @@ class Rounds:
     ) -> None:
         state = self.state
         for i, step in moves.items():
-            expected = self.moved(state.gpr[i], step, counter + 1)
-            if not same(expected, after.gpr[i]):
+            if not same(self.moved(state.gpr[i], step, counter + 1), after.gpr[i]):
                 raise Unproven("an address of a loop does not advance evenly")
+        for i, step in moves.items():
             state.gpr[i] = self.moved(state.gpr[i], step, count)
         for kind, registers in (("g", state.gpr), ("v", state.vec)):
             for i in {n for k, n, _ in sums if k == kind}:
@@ -799,7 +807,8 @@ class Rounds:
         for width, value in after:
             atom, first = sums.get((kind, i, at), (ZERO, ZERO))
             added = value - atom
-            total = self.over_rounds(added, counter, count) if atom.terms else None
+            is_same_piece = atom.high == (1 << 8 * width) - 1
+            total = self.over_rounds(added, counter, count) if is_same_piece else None
             if total is None:
                 name = f"what a loop leaves in {kind}{i}"
                 found.append((width, self.atoms.new(name, 0, (1 << 8 * width) - 1, True)))
@@ -823,12 +832,12 @@ class Rounds:
         return total
 
     def run_of(self, region: str, start: Num, stride: int, count: Num) -> Num:
-        key = ("run " + region, (start.c, (*start.key()[1], (stride, stride), *count.key()[1])))
-        if key not in self.atoms.places:
+        key = region, start.key(), stride, count.key()
+        if key not in self.atoms.runs:
             run = Run(region, start, stride, count)
             high = 255 * self.atoms.natural(count)[1]
-            self.atoms.places[key] = self.atoms.new(f"a run of {region}", 0, high, True, run=run)
-        return self.atoms.places[key]
+            self.atoms.runs[key] = self.atoms.new(f"a run of {region}", 0, high, True, run=run)
+        return self.atoms.runs[key]
 
 
 def add_called(image: Image, code: dict[int, Instruction], arch: Architecture) -> None:

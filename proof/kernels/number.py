@@ -131,6 +131,7 @@ class Atoms:
     quotients: dict[tuple[int, tuple[int, tuple[tuple[int, int], ...]]], Num] = field(
         default_factory=dict
     )
+    runs: dict[tuple[object, ...], Num] = field(default_factory=dict)
     moving: dict[int, list[int]] = field(default_factory=dict)  # bytes whose place an atom decides
 
     def new(self, name: str, low: int, high: int, data: bool, **more: object) -> Num:

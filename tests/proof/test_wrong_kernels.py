@@ -38,6 +38,12 @@ WRONG = {
     "copy_order_in_vector": "stores something else at 0",
     "copy_order_in_register": "stores something else at 0",
     "copy_old_byte_on_stack": "reads what it has not stored on the stack",
+    "summed_leaves_early": "the byte at 2 is not counted",
+    "summed_takes_old_carry": "relies on a carry flag that is not set",
+    "summed_byte_by_byte": "a loop counts bytes at even and at odd places alike",
+    "summed_run_of_another_loop": "the byte at 98 is not counted",
+    "summed_uneven_loop": "the byte at 0 is not counted",
+    "summed_keeps_upper_half": "loses a carry",
 }
 
 

@@ -251,6 +251,156 @@ FUNCTION copy_old_byte_on_stack
 2:  ret
 END copy_old_byte_on_stack
 
+/* --- Loops that are summed up --- */
+
+/* Leaves the loop after the first round where there are more than 1000 bytes. */
+FUNCTION summed_leaves_early
+    mov eax, edx
+    mov r8, rsi
+    test sil, 1
+    je 1f
+    movzx ecx, BYTE PTR [rdi + rsi - 1]
+    add rax, rcx
+    sub rsi, 1
+1:  test rsi, rsi
+    je 3f
+2:  movzx ecx, WORD PTR [rdi]
+    add rax, rcx
+    add rdi, 2
+    sub rsi, 2
+    cmp r8, 1000
+    ja 3f
+    test rsi, rsi
+    jne 2b
+3:  FOLD
+    ret
+END summed_leaves_early
+
+/* The carry is clear in the first round only. */
+FUNCTION summed_takes_old_carry
+    cmp rsi, 80
+    jb sum_right
+    mov eax, edx
+    mov r8d, 41
+    xor edx, edx
+1:  dec r8d
+    je 2f
+    movzx ecx, WORD PTR [rdi + rdx]
+    adc rax, rcx
+    add rdx, 2
+    cmp rdx, 100
+    jmp 1b
+2:  FOLD
+    mov edx, eax
+    add rdi, 80
+    sub rsi, 80
+    jmp sum_right
+END summed_takes_old_carry
+
+/* Each byte counts 1, and then some of the odd ones 256. */
+FUNCTION summed_byte_by_byte
+    cmp rsi, 20
+    jne sum_right
+    mov eax, edx
+    xor r8d, r8d
+1:  movzx ecx, BYTE PTR [rdi + r8]
+    add rax, rcx
+    add r8, 1
+    cmp r8, 20
+    jne 1b
+    .irp odd, 1, 19
+    movzx ecx, BYTE PTR [rdi + \odd]
+    mov edx, ecx
+    shl rcx, 8
+    sub rcx, rdx
+    add rax, rcx
+    .endr
+    movzx ecx, BYTE PTR [rdi + 3]
+    shl rcx, 8
+    add rax, rcx
+    .irp word, 4, 6, 8, 10, 12, 14, 16
+    movzx ecx, WORD PTR [rdi + \word]
+    add rax, rcx
+    .endr
+    movzx ecx, BYTE PTR [rdi + 18]
+    add rax, rcx
+    FOLD
+    ret
+END summed_byte_by_byte
+
+/* Counts a word twice, and another not at all. */
+FUNCTION summed_run_of_another_loop
+    cmp rsi, 102
+    jne sum_right
+    mov eax, edx
+    xor r8d, r8d
+    xor r9d, r9d
+1:  movzx ecx, WORD PTR [rdi + r8]
+    add r9, rcx
+    add r8, 2
+    cmp r8, 102
+    jne 1b
+    xor r8d, r8d
+2:  movzx ecx, WORD PTR [rdi + r8]
+    add rax, rcx
+    add r8, 2
+    cmp r8, 100
+    jne 2b
+    movzx ecx, WORD PTR [rdi + 98]
+    sub rax, rcx
+    movzx ecx, WORD PTR [rdi + 100]
+    add rax, rcx
+    FOLD
+    ret
+END summed_run_of_another_loop
+
+/* Sums up in r8 what is there in the fourth round only. */
+FUNCTION summed_uneven_loop
+    cmp rsi, 8
+    jne sum_right
+    mov eax, edx
+    .irp zero, ecx, edx, r8d, r9d, r10d
+    xor \zero, \zero
+    .endr
+    mov r11, [rdi]
+1:  mov r8, r9
+    mov r9, r10
+    mov r10, r11
+    xor r11d, r11d
+    add rdx, rcx
+    add rcx, 1
+    cmp rcx, 10
+    jne 1b
+    add rax, r8
+    adc rax, 0
+    FOLD
+    ret
+END summed_uneven_loop
+
+/* PADDQ leaves the upper half of ymm0 as it was at the call. */
+FUNCTION summed_keeps_upper_half
+    cmp rsi, 80
+    jne sum_right
+    mov eax, edx
+    xor edx, edx
+    pxor xmm0, xmm0
+1:  movzx ecx, WORD PTR [rdi + rdx]
+    movq xmm1, rcx
+    paddq xmm0, xmm1
+    add rdx, 2
+    cmp rdx, 80
+    jne 1b
+    movq rcx, xmm0
+    vextracti128 xmm1, ymm0, 1
+    vmovq rdx, xmm1
+    add rax, rcx
+    adc rax, rdx
+    adc rax, 0
+    vzeroupper
+    FOLD
+    ret
+END summed_keeps_upper_half
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
