@@ -97,7 +97,7 @@ class Proof:
         self.atoms: Atoms = engine.atoms
         self.summaries: dict[Key, Summary] = {}
         self.executions = 0
-        self.pending: list[tuple[Key, Lemma, Edge, dict[int, int]]] = []
+        self.pending: list[tuple[Key, Lemma, Edge]] = []
 
     def run(self) -> Summary:
         start = root(self.engine, self.claim)
@@ -355,9 +355,9 @@ class Proof:
             consumed = number(edge.consumed)
             self.check_accesses(edge.state, consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
-            if back and edge.consumed <= 0:
+            if edge.consumed < (1 if back else 0):
                 raise Unproven("a loop might go on for ever")
-            self.pending.append((key, lemma, edge, {}))
+            self.pending.append((key, lemma, edge))
         except Unproven as error:
             raise self.engine.located(error, edge.state) from None
 
@@ -403,21 +403,20 @@ class Proof:
         }
 
     def close(self) -> None:
-        """All lemmas from those they lead to."""
+        """All lemmas from those they lead to; again, where more became known of one of these."""
         if not self.claim.sums:
             return
-        waiting = list(self.pending)
-        while waiting:
-            left = []
-            for item in waiting:
-                key, lemma, edge, _ = item
-                if edge.target in self.summaries:
+        by: dict[int, int | None] = {}  # what each edge was followed by
+        progress = True
+        while progress:
+            progress = False
+            for n, (key, lemma, edge) in enumerate(self.pending):
+                target = self.summaries.get(edge.target)
+                if target is not None and (n not in by or by[n] != target.even):
+                    by[n], progress = target.even, True
                     self.follow_edge(key, lemma, edge)
-                else:
-                    left.append(item)
-            if len(left) == len(waiting):
-                raise Unproven("a lemma that no execution ends")
-            waiting = left
+        if len(by) != len(self.pending):
+            raise Unproven("a lemma that no execution ends")
 
     def follow_edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
         """The lemma's own summary, by that of the lemma it leads to."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("elftools", reason="Debian package python3-pyelftools is not installed")
+import prove
 from claims import COPY, SUM, Proof
 from engine import Engine, Function
 from image import Image
@@ -44,6 +45,7 @@ WRONG = {
     "summed_run_of_another_loop": "the byte at 98 is not counted",
     "summed_uneven_loop": "the byte at 0 is not counted",
     "summed_keeps_upper_half": "loses a carry",
+    "sum_swapped": "the result is Summary.inputs=.1,., even=256",
 }
 
 
@@ -84,3 +86,20 @@ def test_right_move_of_ranges_that_are_apart_is_proven(image: Image) -> None:
 def test_wrong_kernel_is_not_proven(image: Image, name: str) -> None:
     with pytest.raises(Unproven, match=WRONG[name]):
         attempt(image, name)
+
+
+def test_no_two_functions_hand_on_to_each_other(tmp_path: Path) -> None:
+    code = """
+        .macro HAND_ON name, to
+        .globl \\name
+        .hidden \\name
+        .type \\name, @function
+    \\name: jmp \\to
+        .size \\name, . - \\name
+        .endm
+        HAND_ON carry_copy_generic, carry_copy_neon
+        HAND_ON carry_copy_neon, carry_copy_generic
+    """
+    image = compiled(tmp_path, code)
+    with pytest.raises(Unproven, match="goes on in carry_copy_neon"):
+        prove.proof_of(image, "carry_copy_generic").run()

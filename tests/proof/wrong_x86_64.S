@@ -401,6 +401,30 @@ FUNCTION summed_keeps_upper_half
     ret
 END summed_keeps_upper_half
 
+/* --- Lemmas that lead to others --- */
+
+/* Bytes at even and at odd places change theirs after an odd number of them. */
+FUNCTION sum_swapped
+    mov eax, edx
+1:  test rsi, rsi
+    je 13f
+2:  movzx ecx, BYTE PTR [rdi]
+    shl rcx, 8
+    add rax, rcx
+    adc rax, 0
+    sub rsi, 1
+    je 13f
+    movzx ecx, BYTE PTR [rdi + 1]
+    add rax, rcx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 1
+    jne 2b
+    jmp 1b
+13: FOLD
+    ret
+END sum_swapped
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
