@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine import Edge, Engine, Lemma
@@ -12,6 +12,7 @@ from number import ZERO, Atoms, Num, Unproven, number
 
 M = 0xFFFF
 Key = tuple[object, ...]
+Interval = tuple[Num, Num]
 ROOT: Key = ("root",)
 
 
@@ -285,10 +286,15 @@ class Proof:
         """Copies put each byte where it belongs, and all of them up to the end."""
         if not self.claim.copies:
             return
-        stores = [a for a in state.accesses if a.content is not None]
+        stores = list(self.stores(state))
         for a in stores:
             self.check_store(state, a)
-        self.check_cover(state, stores, end)
+        spans = [span for group in grouped(stores) for span in self.intervals(state, group)]
+        self.check_written(ZERO, end, spans)
+
+    def stores(self, state: State) -> Iterator[Access]:
+        """What is stored in the target."""
+        return (a for a in state.accesses if a.region == "dst" and a.content is not None)
 
     def check_store(self, state: State, a: Access) -> None:
         assert a.content is not None
@@ -305,25 +311,21 @@ class Proof:
                 raise Unproven(f"stores another byte at {self.atoms.text(offset + at)}")
             at += width
 
-    def check_cover(self, state: State, stores: list[Access], end: Num) -> None:
-        """That each byte of the target is written: from the first on, by what goes furthest."""
-        intervals = [iv for group in grouped(stores) for iv in self.intervals(state, group)]
-        at: Num = ZERO
-        while not self.covers(at, end):
-            best: Num | None = None
-            for low, high in intervals:
-                further = self.covers(at, low) and not self.covers(at, high)
-                if further and (best is None or self.covers(high, best)):
-                    best = high
-            if best is None:
-                raise Unproven(f"the byte at {self.atoms.text(at)} is not written")
-            at = best
+    def check_written(self, start: Num, end: Num, spans: list[Interval]) -> None:
+        """That spans leave out no byte: all from `start` to each of `reached` is written."""
+        reached, waiting = [start], spans
+        while not any(self.covers(at, end) for at in reached):
+            next_ones = [s for s in waiting if any(self.covers(at, s[0]) for at in reached)]
+            if not next_ones:
+                raise Unproven(f"the byte at {self.atoms.text(reached[-1])} is not written")
+            reached += [high for _, high in next_ones]
+            waiting = [s for s in waiting if s not in next_ones]
 
     def covers(self, a: Num, b: Num) -> bool:
         """a >= b, surely."""
         return self.atoms.natural(a - b)[0] >= 0
 
-    def intervals(self, state: State, group: list[Access]) -> Iterable[tuple[Num, Num]]:
+    def intervals(self, state: State, group: list[Access]) -> Iterable[Interval]:
         """What one store writes, or all those of a loop together."""
         first = group[0]
         if first.count is None:

@@ -16,11 +16,11 @@ lemma, number by number.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from claims import Claim, Proof, root
+from claims import Claim, Interval, Proof, root
 from engine import MANY, Edge, Engine, Function, Lemma, Rounds
 from image import Image, Instruction
 from liveness import targets
@@ -30,7 +30,6 @@ from x86_64 import KEPT, NAMES, RSP, X86, Decoded, decode
 
 HIGH = 1 << 62
 MOST = 10  # facts
-Interval = tuple[Num, Num]
 Key = tuple[object, ...]
 MOVE = Claim(("dst", "data", "size"), False, True, ())
 Tail = tuple[str, int, bool]  # a function, from which size on, and whether vectors are dirty
@@ -591,9 +590,6 @@ class Moves(Proof):
     def covers(self, a: Num, b: Num) -> bool:
         return self.engine.x.shown(a - b)
 
-    def stores(self, state: State) -> Iterator[Access]:
-        return (a for a in state.accesses if a.region == "dst" and a.content is not None)
-
     def span(self, state: State, a: Access) -> Interval:
         low = self.engine.resolved(state, a.offset)
         return low, low + self.engine.resolved(state, a.width)
@@ -619,16 +615,6 @@ class Moves(Proof):
                         f"loads [{text(low)}, {text(high)}) of the source when [{text(start)}, "
                         f"{text(end)}) of the target may be stored already"
                     )
-
-    def check_written(self, start: Num, end: Num, spans: list[Interval]) -> None:
-        """That spans leave out no byte: all from `start` to each of `reached` is written."""
-        reached, waiting = [start], spans
-        while not any(self.covers(at, end) for at in reached):
-            next_ones = [s for s in waiting if any(self.covers(at, s[0]) for at in reached)]
-            if not next_ones:
-                raise Unproven(f"the byte at {self.atoms.text(reached[-1])} is not written")
-            reached += [high for _, high in next_ones]
-            waiting = [s for s in waiting if s not in next_ones]
 
     # --- Lemmas ---
 

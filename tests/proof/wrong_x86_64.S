@@ -425,6 +425,22 @@ FUNCTION sum_swapped
     ret
 END sum_swapped
 
+/* Leaves out the last 8 bytes, if the first 32 do not reach them. */
+FUNCTION copy_leaves_end
+    cmp rdx, 32
+    jb 21f
+    cmp rdx, 48
+    ja 21f
+    movdqu xmm0, [rsi]
+    movdqu xmm1, [rsi + 16]
+    movdqu xmm2, [rsi + rdx - 24]
+    movdqu [rdi], xmm0
+    movdqu [rdi + 16], xmm1
+    movdqu [rdi + rdx - 24], xmm2
+    ret
+    COPY_REST
+END copy_leaves_end
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
