@@ -25,6 +25,7 @@ MEMORY_WIDTH |= {"XMMWORD": 16, "YMMWORD": 32, "ZMMWORD": 64}
 PREFIXES = {"cs", "data16", "{vex}", "notrack", "ds"}
 PREFIX_BYTES = b"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"
 DATA16 = 0x66
+REP_MOVS = ("rep", "movs", "BYTE", "PTR", "es:[rdi],BYTE", "PTR", "ds:[rsi]")
 ALL64 = (1 << 64) - 1
 
 
@@ -94,6 +95,7 @@ class Decoded:
     vex: bool
 
 
+UNALIGNED = ("movdqu", "movups")
 # What a function has to leave as it is, by instructions that may change it.
 KEPT_STATE = {"std": "the direction flag", "stmxcsr": "MXCSR", "ldmxcsr": "MXCSR"}
 KEPT_STATE |= dict.fromkeys(("fnstcw", "fldcw"), "the x87 control word")
@@ -158,9 +160,8 @@ def decode(instruction: Instruction) -> Decoded:
     if name.startswith(("j", "call", "ret")) and DATA16 in prefixes(instruction.code):
         return Decoded(f"data16 {name}", (), instruction.after, False)  # CPUs differ about it
     if name in ("rep", "repz", "repnz"):
-        name = f"rep {rest.split()[0]}"
-        unit = "" if "BYTE PTR" in rest else " of words"
-        return Decoded(name + unit, (), instruction.after, False)
+        name = "rep movs" if (name, *rest.split()) == REP_MOVS else f"{name} {rest}"
+        return Decoded(name, (), instruction.after, False)
     vex = name.startswith("v")
     if name == "nop" or name.startswith("prefetch"):
         rest = "" if name == "nop" else rest
@@ -339,9 +340,19 @@ def apply(
     if meaning is None:
         raise Unproven(f"no meaning for {d.name}")
     try:
+        check_aligned(x, d)
         meaning(x, d)
     except (AssertionError, ValueError):
         raise Unproven(f"no meaning for {d.name} of such operands") from None
+
+
+def check_aligned(x: Machine, d: Decoded) -> None:
+    """What SSE takes from memory or puts there has to be aligned, except where its name says so."""
+    for o in d.operands:
+        if isinstance(o, Memory) and o.width == 16 and not d.vex and d.name not in UNALIGNED:
+            assert isinstance(x, X86)
+            if x.constant(x.address(o), 4, "an alignment") % 16:
+                raise Unproven("an address that must be aligned is not")
 
 
 def means(*names: str) -> Callable[[Meaning], Meaning]:
@@ -420,15 +431,19 @@ def lea(x: X86, d: Decoded) -> None:
 
 @means("push")
 def push(x: X86, d: Decoded) -> None:
-    x.push(x.value(d.operands[0]))
+    (source,) = d.operands
+    assert isinstance(source, Immediate) or getattr(source, "width", 0) == 8
+    x.push(x.value(source))
 
 
 @means("pop")
 def pop(x: X86, d: Decoded) -> None:
+    (to,) = d.operands
+    assert isinstance(to, Register) and to.width == 8
     top = x.number(x.state.gpr[RSP])
     bits = x.load(top, 8)
     x.state.gpr[RSP] = ((8, top + 8),)
-    x.write(d.operands[0], bits)
+    x.write(to, bits)
 
 
 @means("rep movs")
@@ -439,6 +454,8 @@ def rep_movs(x: X86, d: Decoded) -> None:
     if count.data:
         raise Unproven("a count depends on the data")
     if x.is_positive(count):
+        if "stack" in [found[0].name for a in (source, target) if (found := x.region_of(a))]:
+            raise Unproven("copies from or to the stack")
         x.access(source, count)
         note = x.state.accesses[-1]
         x.access(target, count, ((0, x.atoms.byte(note.region, note.offset)),))
@@ -676,8 +693,9 @@ def bitwise(x: X86, d: Decoded) -> None:
 def bt(x: X86, d: Decoded) -> None:
     value, at = d.operands
     assert isinstance(at, Immediate) and isinstance(value, Register)
-    known = x.constant(x.value(value), at.value + 1, "a bit that is tested")
-    x.state.flags = Flags(carry=number(known >> at.value & 1), known=False)
+    n = at.value % (8 * value.width)
+    known = x.constant(x.value(value), n + 1, "a bit that is tested")
+    x.state.flags = Flags(carry=number(known >> n & 1), known=False)
 
 
 def shift(x: X86, bits: Bits, name: str, by: int) -> Bits:
@@ -771,10 +789,6 @@ def masked(x: X86, o: Vector | Memory, n: int) -> int | None:
 def move_vector(x: X86, d: Decoded) -> None:
     to, source = d.operands
     assert isinstance(to, Vector | Memory) and isinstance(source, Vector | Memory)
-    if d.name in ("movdqa", "movaps", "movntdq"):
-        for o in d.operands:
-            if isinstance(o, Memory) and x.constant(x.address(o), 4, "an alignment") % 16:
-                raise Unproven("an address that must be aligned is not")
     x.write(to, x.read(source), d.vex)
 
 
@@ -869,7 +883,7 @@ def vzeroupper(x: X86, d: Decoded) -> None:
 
 @means("vpxor", "vpxord", "pxor", "vpand", "vpandd")
 def vector_logic(x: X86, d: Decoded) -> None:
-    *_, to = (d.operands[0],)
+    to = d.operands[0]
     a, b = d.operands[-2:] if len(d.operands) > 2 else d.operands
     name = "and" if "and" in d.name else "xor"
     if a == b:

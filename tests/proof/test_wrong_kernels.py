@@ -47,6 +47,11 @@ WRONG = {
     "summed_keeps_upper_half": "loses a carry",
     "sum_swapped": "the result is Summary.inputs=.1,., even=256",
     "copy_leaves_end": "is not written",
+    "copy_rep_by_32_bits": "no meaning for rep movs BYTE PTR es:.edi.",
+    "copy_rep_to_stack": "copies from or to the stack",
+    "copy_pushes_16_bits": "no meaning for push of such operands",
+    "copy_bit_33": "the byte at 0 is not written",
+    "sum_not_aligned": "must be aligned",
 }
 
 

@@ -441,6 +441,57 @@ FUNCTION copy_leaves_end
     COPY_REST
 END copy_leaves_end
 
+/* --- Instructions that mean less or more --- */
+
+FUNCTION copy_rep_by_32_bits
+    mov rcx, rdx
+    .byte 0x67, 0xf3, 0xa4              /* rep movsb [edi], [esi] */
+    ret
+END copy_rep_by_32_bits
+
+/* Up to 4096 bytes come to the stack. */
+FUNCTION copy_rep_to_stack
+    mov rcx, rdx
+    cmp rdx, 4096
+    ja 1f
+    lea rdi, [rsp - 4096]
+1:  rep movsb
+    ret
+END copy_rep_to_stack
+
+FUNCTION copy_pushes_16_bits
+    push ax
+    add rsp, 8
+    COPY_REST
+END copy_pushes_16_bits
+
+/* BT takes the place of a bit modulo the width. */
+FUNCTION copy_bit_33
+    mov eax, 2
+    bt eax, 33
+    sbb r8, r8
+    cmp r8, 0
+    jne 22f
+    COPY_REST
+END copy_bit_33
+
+/* PXOR faults where an address is not a multiple of 16. */
+FUNCTION sum_not_aligned
+    cmp rsi, 16
+    jne sum_right
+    mov eax, edx
+    pxor xmm0, xmm0
+    pxor xmm0, [rdi]
+    movq rcx, xmm0
+    psrldq xmm0, 8
+    movq rdx, xmm0
+    add rax, rcx
+    adc rax, rdx
+    adc rax, 0
+    FOLD
+    ret
+END sum_not_aligned
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
