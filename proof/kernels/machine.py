@@ -418,6 +418,8 @@ class Machine:
     def load_stack(self, offset: Num, n: int) -> Bits:
         self.state.accesses.pop()
         at = self.constant(offset, 64, "a place on the stack")
+        if at < self.red_zone():
+            raise Unproven("reads below the red zone of the stack")
         found: list[tuple[int, Num]] = []
         while n > 0:
             width, value = self.state.stack.get(at, (0, ZERO))

@@ -52,6 +52,7 @@ WRONG = {
     "copy_pushes_16_bits": "no meaning for push of such operands",
     "copy_bit_33": "the byte at 0 is not written",
     "sum_not_aligned": "must be aligned",
+    "copy_reads_below_red_zone": "reads below the red zone of the stack",
 }
 
 

@@ -492,6 +492,17 @@ FUNCTION sum_not_aligned
     ret
 END sum_not_aligned
 
+/* --- The stack --- */
+
+/* A signal may come while the size is below the red zone. */
+FUNCTION copy_reads_below_red_zone
+    sub rsp, 256
+    mov [rsp], rdx
+    add rsp, 256
+    mov rdx, [rsp - 256]
+    COPY_REST
+END copy_reads_below_red_zone
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
