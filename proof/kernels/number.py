@@ -330,7 +330,12 @@ class Atoms:
         carried = {a: k for a, k in n.terms.items() if k == -(1 << 2 * bits)}
         for h, rest in ((bits // 2, n), (bits, n - Num(0, carried, 0, 0, True))):
             factor = (1 << h) + 1
-            if h < 16 or rest.c % factor or any(k % factor for k in rest.terms.values()):
+            if (
+                h < 16
+                or 2 * h not in (bits, 2 * bits)
+                or rest.c % factor
+                or any(k % factor for k in rest.terms.values())
+            ):
                 continue
             terms = {a: k // factor for a, k in rest.terms.items()}
             s = Num(rest.c // factor, terms, 0, 0, rest.data)

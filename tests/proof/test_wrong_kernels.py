@@ -53,6 +53,7 @@ WRONG = {
     "copy_bit_33": "the byte at 0 is not written",
     "sum_not_aligned": "must be aligned",
     "copy_reads_below_red_zone": "reads below the red zone of the stack",
+    "sum_shifts_by_33": "loses a carry",
 }
 
 

@@ -503,6 +503,24 @@ FUNCTION copy_reads_below_red_zone
     COPY_REST
 END copy_reads_below_red_zone
 
+/* --- Numbers --- */
+
+/* A sum of 17 bits, twice: above 33 bits there is no carry. */
+FUNCTION sum_shifts_by_33
+    cmp rsi, 2
+    jne sum_right
+    movzx eax, dx
+    shr edx, 16
+    add eax, edx
+    imul rcx, rax, 0x10001
+    shr rcx, 33
+    movzx eax, ax
+    add eax, ecx
+    movzx ecx, WORD PTR [rdi]
+    add eax, ecx
+    ret
+END sum_shifts_by_33
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
