@@ -32,7 +32,7 @@ HIGH = 1 << 62
 MOST = 10  # facts
 Key = tuple[object, ...]
 MOVE = Claim(("dst", "data", "size"), False, True, ())
-Tail = tuple[str, int, bool]  # a function, from which size on, and whether vectors are dirty
+Tail = tuple[str, int]  # a function that finds vectors dirty, and from which size on
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,10 @@ CALLED = (
 NOT_KEPT = [i for i, name in enumerate(NAMES) if name not in KEPT and i != RSP]
 
 
+def kind_of(name: str) -> str | None:
+    return next((kind for pattern, kind in CALLED if pattern.fullmatch(name)), None)
+
+
 class Assume(Split):
     """How execution goes on depends on whether a number of several atoms is negative."""
 
@@ -82,6 +86,7 @@ class MoveState(State):
     least: int = 0  # the size is no less
     facts: tuple[Num, ...] = ()  # none is negative
     tail: str = ""  # the function that ends the execution
+    handed: Num = ZERO  # the size that it is given
 
     def copy(self) -> MoveState:
         other = super().copy()
@@ -293,12 +298,12 @@ class MoveEngine(Engine):
         """What a function does with memory that is called, or that this one ends in."""
         found = re.search(r"<([\w.]+)(?:@plt)?>$", i.text)
         name = found[1] if found else i.text
-        for pattern, kind in CALLED:
-            if pattern.fullmatch(name) and name != self.function.name:
-                count, source, to = (self.x.number(state.gpr[i]) for i in (2, 6, 7))
-                self.x.transfer(kind, to, source, count)
-                return name
-        raise Unproven(f"goes on in {name}")
+        kind = kind_of(name)
+        if not kind or name == self.function.name:
+            raise Unproven(f"goes on in {name}")
+        count, source, to = (self.x.number(state.gpr[i]) for i in (2, 6, 7))
+        self.x.transfer(kind, to, source, count)
+        return name
 
     def call(self, state: State, i: Instruction) -> None:
         if state.dirty:
@@ -324,9 +329,9 @@ class MoveEngine(Engine):
         if target not in self.function.code:
             if target == i.after:
                 raise Unproven("execution leaves the function")
-            name = self.run_other(state, i)
             assert isinstance(state, MoveState)
-            state.tail, target = name, -1
+            state.tail, target = self.run_other(state, i), -1
+            state.handed = self.x.exact(self.x.number(state.gpr[2]), 64)
         state.at = target
         return state if target < 0 else None
 
@@ -572,8 +577,8 @@ class Moves(Proof):
         if isinstance(end, MoveEdge):
             later = self.enter(key, lemma, end, state)
         elif state.tail:
-            least = max(state.least, self.atoms.natural(state.regions["data"].size)[0])
-            self.tails.add((state.tail, least, state.dirty))
+            if state.dirty:
+                self.tails.add((state.tail, self.least_handed(state)))
             state.dirty = False
             self.check_abi(state)
         else:
@@ -584,6 +589,11 @@ class Moves(Proof):
             self.check_store(state, a)
         for low, high in self.resolved(state, lemma.promised):
             self.check_written(low, high, stores + later)
+
+    def least_handed(self, state: MoveState) -> int:
+        """No size that an execution hands on is less."""
+        is_all = state.handed.same(state.regions["data"].size)
+        return max(self.atoms.natural(state.handed)[0], state.least if is_all else 0)
 
     # --- Order, and what is written ---
 
@@ -721,10 +731,19 @@ class MoveProof:
         tails: set[Tail] = set()
         for case in self.cases:
             tails |= self.prove(Moves(function_of(self.image, self.name), case))
-        for name, least, dirty in tails:
-            for case in APART if dirty else ():
+        done: set[Tail] = set()
+        while waiting := tails - done:
+            name, least = tail = min(waiting)
+            done.add(tail)
+            for case in self.cases_of(name):
                 if case.size_max >= least:
-                    self.prove(Moves(function_of(self.image, name), case, least, dirty))
+                    tails |= self.prove(Moves(function_of(self.image, name), case, least, True))
+
+    def cases_of(self, name: str) -> tuple[Case, ...]:
+        """How the ranges may lie that a function is handed."""
+        if name not in self.image.functions:
+            raise Unproven(f"goes on in {name} with vectors that are dirty")
+        return CASES if kind_of(name) == "move" else APART
 
     def prove(self, proof: Moves) -> set[Tail]:
         try:

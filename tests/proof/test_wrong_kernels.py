@@ -54,6 +54,9 @@ WRONG = {
     "sum_not_aligned": "must be aligned",
     "copy_reads_below_red_zone": "reads below the red zone of the stack",
     "sum_shifts_by_33": "loses a carry",
+    "move_leaves_dirty": "leaves the upper halves of vectors dirty",
+    "move_hands_on_less": "leaves the upper halves of vectors dirty",
+    "move_leaves_dirty_where_ranges_overlap": "leaves the upper halves of vectors dirty",
 }
 
 

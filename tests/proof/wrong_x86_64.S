@@ -521,6 +521,48 @@ FUNCTION sum_shifts_by_33
     ret
 END sum_shifts_by_33
 
+/* --- What moves end in --- */
+
+    .hidden carry_copy_avx2, carry_copy_rep
+FUNCTION carry_copy_avx2
+    jmp carry_copy_generic
+END carry_copy_avx2
+
+FUNCTION carry_copy_rep
+    mov rcx, rdx
+    cmp rdx, 64
+    jb 1f
+    vzeroupper
+1:  rep movsb
+    ret
+END carry_copy_rep
+
+/* Nobody clears the upper halves. */
+FUNCTION move_leaves_dirty
+    WHERE_THEY_OVERLAP carry_copy_move_generic
+    vpxor ymm0, ymm0, ymm0
+    jmp carry_copy_avx2
+END move_leaves_dirty
+
+/* Hands on fewer than the 64 bytes for which the upper halves are cleared. */
+FUNCTION move_hands_on_less
+    WHERE_THEY_OVERLAP carry_copy_move_generic
+    cmp rdx, 64
+    jb carry_copy_generic
+    vmovdqu ymm0, [rsi]
+    vmovdqu [rdi], ymm0
+    add rsi, 32
+    add rdi, 32
+    sub rdx, 32
+    jmp carry_copy_rep
+END move_hands_on_less
+
+/* Clears the upper halves where the ranges are apart. */
+FUNCTION move_leaves_dirty_where_ranges_overlap
+    vpxor ymm0, ymm0, ymm0
+    jmp carry_copy_move_generic
+END move_leaves_dirty_where_ranges_overlap
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
