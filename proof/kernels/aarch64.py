@@ -138,7 +138,9 @@ def words_of(instruction: Instruction) -> tuple[str, str]:
 @functools.cache
 def decode(instruction: Instruction) -> Decoded:
     name, rest = words_of(instruction)
-    if name == "b" or (name == "ret" and not rest):
+    if name == "ret" and rest:
+        name = "br"
+    if name in ("b", "ret"):
         return Decoded("jmp" if name == "b" else "ret", (), instruction.after)
     if name.startswith("b."):
         return Decoded(f"j{CONDITIONS[name[2:]]}", (), instruction.after)
@@ -148,15 +150,17 @@ def decode(instruction: Instruction) -> Decoded:
     if name == "adrp":
         page = Immediate(int(rest.partition(",")[2].split()[0], 16))
         return Decoded("mov", (*operands(rest.partition(",")[0]), page), instruction.after)
-    if name in ("nop", "bti", "prfm"):
+    if name in ("nop", "bti"):
         return Decoded("nop", (), instruction.after)
+    if name == "prfm":
+        rest = rest.partition(",")[2]  # what is hinted at touches nothing
     return Decoded(name, tuple(operands(rest)), instruction.after)
 
 
 def targets(instruction: Instruction) -> list[int]:
     """Where execution may go on within the code, jumps out of it included."""
     name, rest = words_of(instruction)
-    if name in ("ret", "br"):
+    if name in ("ret", "br", "blr"):
         return []
     if name == "b" or name.startswith("b.") or name in ("cbz", "cbnz", "tbz", "tbnz"):
         target = int(re.sub(r"\s*<.*", "", rest).rpartition(",")[2].strip(), 16)
@@ -297,6 +301,15 @@ def nothing(x: A64, d: Decoded) -> None:
     pass
 
 
+@means("prfm")
+def prefetch(x: A64, d: Decoded) -> None:
+    """Touches nothing; its address may not depend on the data either."""
+    (where,) = d.operands
+    assert isinstance(where, Place)
+    if x.at(where).data:
+        raise Unproven("an address depends on the data")
+
+
 @means("mov", "fmov")
 def mov(x: A64, d: Decoded) -> None:
     """Of a vector as much as the target has."""
@@ -377,7 +390,8 @@ def uadalp(x: A64, d: Decoded) -> None:
     to, source = d.operands
     assert isinstance(to, Lanes)
     old = x.lanes(x.bits(to, to.width), to.lane)
-    parts = x.lanes(x.bits(source, to.width), to.lane // 2)
+    half = to.lane // 2
+    parts = [x.atoms.exact(n, 8 * half) for n in x.lanes(x.bits(source, to.width), half)]
     added = [u + parts[2 * i] + parts[2 * i + 1] for i, u in enumerate(old)]
     x.put_bits(to, tuple((to.lane, n) for n in added))
 
@@ -396,6 +410,8 @@ def addv(x: A64, d: Decoded) -> None:
 @means("and", "ands", "tst", "orr", "eor")
 def bitwise(x: A64, d: Decoded) -> None:
     a, b = d.operands[-2:]
+    if isinstance(a, Lanes) and isinstance(b, Immediate):
+        raise Unproven(f"no meaning for {d.name} of lanes and a number")
     width = width_of(a)
     name = {"orr": "or", "eor": "xor"}.get(d.name, "and")
     result = logic(x, name, x.bits(a, width), x.bits(b, width))

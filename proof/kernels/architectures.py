@@ -20,5 +20,6 @@ X86_64 = Architecture(
     decode=x86_64.decode,
     effects=liveness.effects,
     targets=liveness.targets,
+    returns_by_stack=True,
 )
 ARCHITECTURES = {"EM_X86_64": X86_64, "EM_AARCH64": AARCH64}

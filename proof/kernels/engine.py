@@ -212,7 +212,7 @@ class Engine:
         """A return: to the caller, or from a call to what is on the stack."""
         top = self.x.number(state.gpr[self.arch.stack])
         more = sum(o.value for o in d.operands if isinstance(o, Immediate))
-        found = self.x.region_of(top)
+        found = self.x.region_of(top) if self.arch.returns_by_stack else None
         if found and found[1].constant is not None and found[1].c in state.stack:
             back = self.x.constant(self.x.number(self.x.load(top, 8)), 64, "a return")
             state.gpr[self.arch.stack] = ((8, top + 8 + more),)

@@ -165,6 +165,7 @@ class Architecture:
     decode: Callable[[Instruction], Any]
     effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
     targets: Callable[[Instruction], list[int]]  # where execution may go on
+    returns_by_stack: bool = False  # returns go to where the top of the stack says
 
 
 class Machine:

@@ -728,6 +728,8 @@ class MoveProof:
     executions: int = 0
 
     def run(self) -> None:
+        if self.image.machine != "EM_X86_64":
+            raise Unproven("moves are followed on x86-64 only")
         tails: set[Tail] = set()
         for case in self.cases:
             tails |= self.prove(Moves(function_of(self.image, self.name), case))

@@ -17,7 +17,7 @@ sys.path.insert(0, str(SOURCE / "proof/kernels"))
 
 import prove  # noqa: E402
 from aarch64 import NAMES  # noqa: E402
-from claims import SUM, root  # noqa: E402
+from claims import SUM, Proof, root  # noqa: E402
 from engine import Engine, Function  # noqa: E402
 from image import Image  # noqa: E402
 from machine import State  # noqa: E402
@@ -53,6 +53,15 @@ CHANGES = {
 }
 FILE_OF = {"sum_neon": SUM_FILES[0], "sum_generic": SUM_FILES[1], "copy_neon": COPY_FILES[0]}
 
+FUNCTION = ".globl {0}\n.type {0}, %function\n{0}: {1}\nret\n.size {0}, . - {0}\n"
+# No meaning may be taken for these.
+REFUSED = {
+    "ret x5": "goes on where a register or memory says",
+    "br x5": "goes on where a register or memory says",
+    "prfm pldl1keep, [x0, x3]": "an address depends on the data",
+    "orr v0.4s, #1": "no meaning for orr",
+    "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
+}
 # Functions of two numbers, and what their instructions do.
 VECTORS = "sub sp, sp, #32; stp x0, x1, [sp]; stp x1, x0, [sp, #16]; ldp q0, q1, [sp]; {};"
 VECTORS += "fmov x0, d0; add sp, sp, #32"
@@ -82,6 +91,7 @@ CODE = {
         for c in ("eq", "ne", "hi", "ls", "cs", "cc", "ge", "lt", "gt", "le")
     },
     "uadalp": VECTORS.format("uadalp v0.4s, v1.8h"),
+    "uadalp_of_sums": VECTORS.format("add v1.8h, v1.8h, v0.8h; uadalp v0.4s, v1.8h"),
     "add_lanes": VECTORS.format("add v0.4s, v0.4s, v1.4s"),
     "addv": VECTORS.format("addv s0, v1.4s"),
     "mov_vector": VECTORS.format("mov v0.16b, v1.16b"),
@@ -128,10 +138,23 @@ def inputs() -> list[tuple[int, int]]:
     return [*found, (5, 5), (1 << 63, 1), (0, 0)]
 
 
+def test_moves_are_not_followed(library: Image) -> None:
+    with pytest.raises(Unproven, match="moves are followed on x86-64 only"):
+        prove.proof_of(library, "carry_copy_move_generic").run()
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_code_that_means_something_else_is_refused(tmp_path: Path, code: str) -> None:
+    (tmp_path / "code.S").write_text(FUNCTION.format("f", f"{code}; mov x0, #0"))
+    image = Image(compiled(tmp_path / "code.so", tmp_path / "code.S"))
+    engine = Engine(Function.of(image, "f", frozenset([0])))
+    with pytest.raises(Unproven, match=REFUSED[code]):
+        Proof(engine, SUM).run()
+
+
 @needs_qemu
 def test_meanings_are_those_of_an_emulator(tmp_path: Path) -> None:
-    start = ".globl {0}\n.type {0}, %function\n{0}: {1}\nret\n.size {0}, . - {0}\n"
-    (tmp_path / "code.S").write_text("".join(start.format(f"f_{n}", c) for n, c in CODE.items()))
+    (tmp_path / "code.S").write_text("".join(FUNCTION.format(f"f_{n}", c) for n, c in CODE.items()))
     calls = [
         f'u f_{n}(u, u); printf("%lu\\n", f_{n}({a}u, {b}u));' for n in CODE for a, b in inputs()
     ]
