@@ -188,9 +188,7 @@ class Trial:
     def __post_init__(self) -> None:
         self.program = self.cpu.moved(self.program)
         self.decoded = [decode(i) for i in self.program]
-        # Sums of vectors are nothing that code of CRC32c does with words of bits.
-        tried = not self.words and self.random.random() < 0.2
-        linear = any(d.name in LINEAR for d in self.decoded) or tried
+        linear = any(d.name in LINEAR for d in self.decoded) or self.random.random() < 0.2
         machine = WordX86 if linear else X86
         self.atoms = Words() if linear else Atoms()
         self.x = machine(Constants(self), self.atoms)  # type: ignore[arg-type]
@@ -489,8 +487,9 @@ class Trial:
     def linear(self, words: Words, word: Word) -> int:
         """A number by its bits, each of which is an exclusive or of others."""
         variables = 1
+        made = {atom for n in words.words.values() for atom in n.terms}  # of other unknowns
         for atom, own in words.known.items():
-            if own and words.words.get(own) is None:
+            if own and atom not in made:
                 shift = own[0].bit_length() - 1
                 variables |= self.value_of_atom(atom) << shift
         return sum(((bit & variables).bit_count() & 1) << i for i, bit in enumerate(word))
@@ -603,6 +602,7 @@ __all__ = [
     "Memory",
     "Trial",
     "Unproven",
+    "Words",
     "decode",
     "digest",
     "needs",
