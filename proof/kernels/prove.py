@@ -87,11 +87,19 @@ def callees(name: str) -> dict[str, Claim]:
     return {} if name in generic else generic
 
 
+def check_linked(library: Path, code: Code) -> None:
+    """What is proven of a library is recorded of the object that it was linked from."""
+    (linked,) = digest.linked(library, [code])
+    if linked.digest != code.digest:
+        raise Unproven(f"{library} has other code than its object")
+
+
 def prove(task: tuple[Path, Code]) -> Result:
     library, code = task
     start = time.monotonic()
     error, executions = None, 0
     try:
+        check_linked(library, code)
         proof = proof_of(Image(library), code.name)
         proof.run()
         executions = proof.executions

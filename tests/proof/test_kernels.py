@@ -7,11 +7,15 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("elftools")
+pytest.importorskip("elftools", reason="Debian package python3-pyelftools is not installed")
+import digest
+import prove as prover
+
 SOURCE = Path(__file__).resolve().parents[2]
 PROVE = SOURCE / "proof/kernels/prove.py"
 BUILD = Path(os.environ["CARRY_BUILD"])
@@ -33,6 +37,13 @@ def test_is_proven(function: str) -> None:
     done = prove(BUILD, function)
     assert done.stdout.startswith(f"{function}: proven, "), done.stdout + done.stderr
     assert done.returncode == 0
+
+
+def test_library_that_was_linked_before_its_object() -> None:
+    code = next(code for code in digest.kernels(BUILD) if code.name == "carry_copy_generic")
+    newer = replace(code, content=bytes(1) + code.content[1:])
+    result = prover.prove((BUILD / "src/libcarry.so", newer))
+    assert result.error is not None and "has other code than its object" in result.error
 
 
 def test_function_that_is_none() -> None:
