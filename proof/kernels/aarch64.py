@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import processor
 from image import Instruction
-from machine import Architecture, Bits
+from machine import Bits
 from number import ZERO, Num, Unproven, number
-from x86_64 import X86, Immediate, Register, Vector, logic, shift, turn_right
+from processor import Architecture, Immediate, Processor, Register, Vector, logic, shift, turn_right
 
 NAMES = [*(f"x{i}" for i in range(31)), "sp"]
 STACK = 31
@@ -59,10 +60,8 @@ Operand = Register | Lanes | Immediate | Zero | Shifted | Place
 
 
 @dataclass(frozen=True)
-class Decoded:
-    name: str
+class Decoded(processor.Decoded):
     operands: tuple[Operand, ...]
-    after: int
 
 
 def register(text: str) -> Operand | None:
@@ -205,8 +204,8 @@ def effects(d: Decoded) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(n for n in reads if n), frozenset(n for n in writes if n)
 
 
-class A64(X86):
-    """The operands of AArch64 in a state, whose registers are laid out as those of x86-64."""
+class A64(Processor):
+    """The operands of AArch64 in a state."""
 
     def red_zone(self) -> int:
         top = self.number(self.state.gpr[STACK]) - self.state.regions["stack"].base

@@ -6,7 +6,7 @@ from __future__ import annotations
 import liveness
 import x86_64
 from aarch64 import AARCH64
-from machine import Architecture
+from processor import Architecture
 
 X86_64 = Architecture(
     machine=x86_64.X86,

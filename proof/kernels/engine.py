@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from architectures import ARCHITECTURES
 from image import Image, Instruction
 from liveness import live
-from machine import FEW, Architecture, Bits, Demand, Flags, Open, Split, State
+from machine import FEW, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
-from x86_64 import Decoded, Immediate, apply
+from processor import Architecture, Decoded, Immediate, Processor, apply
 
 EXAMPLES = (0, 1, 2, 3, 100, 1 << 17)
 MANY = 400  # so often a loop is followed round by round
@@ -82,7 +82,7 @@ class Engine:
         self.function, self.sums = function, sums
         self.atoms = Atoms()
         self.arch = function.arch
-        self.x = self.arch.machine(function.image, self.atoms)
+        self.x: Processor = self.arch.machine(function.image, self.atoms)
         self.lemmas: dict[tuple[object, ...], Lemma] = {}
         self.order: list[tuple[object, ...]] = []
         self.cuts = cuts

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from image import Instruction
-from machine import Architecture
-from x86_64 import NAMES, Decoded, Immediate, Mask, Memory, Register, Vector, decode
+from processor import Architecture, Immediate, Register, Vector
+from x86_64 import NAMES, Decoded, Mask, Memory, decode
 
 Names = frozenset[str]
 # Their first operand is written whole, and not read.

@@ -6,11 +6,10 @@ Nothing here belongs to one architecture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from image import Image, Instruction
+from image import Image
 from number import ZERO, Atoms, Num, Unproven, number
 
 FEW = 700  # up to so many values are tried one by one
@@ -147,25 +146,6 @@ def joined(parts: list[tuple[int, Num]]) -> Num:
         for atom, k in n.terms.items():
             terms[atom] = terms.get(atom, 0) + (k << shift)
     return Num(c, {a: k for a, k in terms.items() if k}, low, high, data)
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What the engine has to know of one: general registers by their index, its ABI, and how its
-    instructions are read. Decoded jumps are named as those of x86-64: jmp, je, ja, ..."""
-
-    machine: type[Machine]
-    meanings: Mapping[str, Callable[..., None]]
-    names: Sequence[str]
-    stack: int
-    kept: Sequence[str]
-    kept_vectors: Sequence[int]  # of each the lowest 8 bytes
-    arguments: Sequence[str]
-    results: Sequence[str]
-    decode: Callable[[Instruction], Any]
-    effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
-    targets: Callable[[Instruction], list[int]]  # where execution may go on
-    returns_by_stack: bool = False  # returns go to where the top of the stack says
 
 
 class Machine:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from aarch64 import A64
 from machine import Bits
 from number import Atoms, Num, Unproven, number
-from x86_64 import X86, Decoded, Register, Vector, means
+from processor import Processor, Register, Vector
+from x86_64 import X86, Decoded, means
 
 Set = int
 Word = tuple[Set, ...]  # the lowest bit first
@@ -79,9 +80,9 @@ class Words(Atoms):
         return super().quotient(n, bits) if known is None else self.word(known[bits:])
 
 
-class WordX86(X86):
-    """x86-64 with words in its registers. Addresses may depend on data where `tables` says so, and
-    then only those of constant tables that are linear."""
+class WordProcessor(Processor):
+    """With words in its registers. Addresses may depend on data where `tables` says so, and then
+    only those of constant tables that are linear."""
 
     atoms: Words
     tables = False
@@ -149,11 +150,15 @@ class WordX86(X86):
                 raise Unproven("an address depends on the data, in a table that is not linear")
 
 
-class WordA64(WordX86, A64):
-    """The same for AArch64, whose registers are laid out alike."""
+class WordX86(WordProcessor, X86):
+    """x86-64."""
 
 
-MACHINES = {"EM_X86_64": WordX86, "EM_AARCH64": WordA64}
+class WordA64(WordProcessor, A64):
+    """AArch64."""
+
+
+MACHINES: dict[str, type[WordProcessor]] = {"EM_X86_64": WordX86, "EM_AARCH64": WordA64}
 
 
 def bit_logic(name: str, a: Set, b: Set) -> Set:

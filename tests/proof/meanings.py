@@ -21,21 +21,9 @@ import digest
 from image import Image, Instruction
 from machine import Access, Bits, Demand, Flags, Region, Split, State
 from number import Atoms, Num, Unproven, number
+from processor import Immediate, Register, Vector, apply
 from words import HALVES, Word, Words, WordX86
-from x86_64 import (
-    MEANINGS,
-    NAMES,
-    RSP,
-    X86,
-    Decoded,
-    Immediate,
-    Mask,
-    Memory,
-    Register,
-    Vector,
-    apply,
-    decode,
-)
+from x86_64 import MEANINGS, NAMES, RSP, X86, Decoded, Mask, Memory, decode
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = mmap.PAGESIZE
@@ -437,7 +425,7 @@ class Trial:
                 saved = self.state.copy()
                 self.x.state = self.state
                 try:
-                    apply(self.x, d)
+                    apply(self.x, d, MEANINGS)
                     break
                 except Split as split:
                     self.state = self.side(saved, split)

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: MIT
+"""What architectures have in common: registers as operands, flags and conditions, and what is known
+of the bits of a number. Conditions are named as those of x86-64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from image import Instruction
+from machine import Bits, Flags, Machine
+from number import ZERO, Num, Unproven, number
+
+
+@dataclass(frozen=True)
+class Register:
+    index: int
+    width: int
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class Vector:
+    index: int
+    width: int
+    mask: int | None = None
+    zeroes: bool = False
+
+
+@dataclass(frozen=True)
+class Immediate:
+    value: int
+
+
+@dataclass(frozen=True)
+class Decoded:
+    name: str
+    operands: tuple[object, ...]
+    after: int
+
+
+class Processor(Machine):
+    """Executes instructions that read and write registers and flags."""
+
+    def check_instruction(self, d: Decoded) -> None:
+        """Refuses an instruction whatever it means: for what it touches, or where."""
+
+    # --- Reading and writing ---
+
+    def read(self, o: object, width: int = 0) -> Bits:
+        match o:
+            case Register():
+                return self.take(self.state.gpr[o.index], o.first, o.width)
+            case Vector():
+                return self.take(self.state.vec[o.index], 0, width or o.width)
+            case Immediate():
+                width = width or 8
+                return ((width, number(o.value & (1 << 8 * width) - 1)),)
+        raise Unproven("no meaning for this operand")
+
+    def write_register(self, o: Register, bits: Bits) -> None:
+        old = self.state.gpr[o.index]
+        if o.width == 4:
+            bits = (*bits, (4, ZERO))
+        elif o.width < 8:
+            end = o.first + o.width
+            bits = (*self.take(old, 0, o.first), *bits, *self.take(old, end, 8 - end))
+        self.state.gpr[o.index] = bits
+
+    def trim(self, value: Num, bits: int) -> Num:
+        """A constant between 0 and 2^bits, and an address with its constant nearest to zero."""
+        if value.constant is not None:
+            return number(value.c & (1 << bits) - 1)
+        near = (value.c + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+        return value + (near - value.c) if near != value.c else value
+
+    def set_flags(
+        self, left: Num, right: Num, bits: int, carry: Num | None = None, compared: bool = False
+    ) -> None:
+        self.state.flags = Flags(left, right, bits, carry, compared, known=True)
+
+    def carry(self) -> Num:
+        """The carry flag as a number."""
+        f = self.state.flags
+        if f.compared:
+            return number(int(self.is_below()))
+        if f.carry is None:
+            raise Unproven("relies on a carry flag that is not set")
+        return f.carry
+
+    def need(self, value: Num, bits: int) -> None:
+        """Asks for the lowest bits of an address or a size, where they are not known."""
+        if value.twos() < bits:
+            self.demand(value, bits)
+
+    # --- Conditions ---
+
+    def holds(self, condition: str) -> bool:
+        """Whether the flags fulfil a condition; none may depend on the data."""
+        opposite = condition.startswith("n") or condition in ("ae", "a", "ge", "g")
+        base = {"ae": "b", "a": "be", "ge": "l", "g": "le"}.get(condition, condition.lstrip("n"))
+        f = self.state.flags
+        if not f.known:
+            raise Unproven("a branch relies on flags that are not set")
+        match base:
+            case "e":
+                result = self.is_equal()
+            case "b":
+                result = self.has_carry()
+            case "be":
+                result = self.has_carry() or self.is_equal()
+            case "l":
+                result = self.is_less()
+            case "le":
+                result = self.is_less() or self.is_equal()
+            case "s":
+                difference = self.exact(f.left - f.right, f.bits)
+                result = self.is_at_least(difference - (1 << f.bits - 1))
+            case _:
+                raise Unproven(f"no meaning for condition {condition}")
+        return result != opposite
+
+    def choose(self, condition: str, first: Bits, second: Bits) -> Bits:
+        return first if self.holds(condition) else second
+
+    def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
+        """and, or, xor, where the single bits of data are known: here they are not."""
+        return None
+
+    def has_carry(self) -> bool:
+        f = self.state.flags
+        if f.compared:
+            return self.is_below()
+        return self.is_positive(self.carry())
+
+    def is_less(self) -> bool:
+        """left < right, both signed."""
+        f = self.state.flags
+        if not f.compared:
+            raise Unproven("a signed condition of what is no comparison")
+        return self.is_positive(self.as_signed(f.right) - self.as_signed(f.left))
+
+    def as_signed(self, value: Num) -> Num:
+        bits = self.state.flags.bits
+        value = self.exact(value, bits)
+        return value - (1 << bits) if self.is_at_least(value - (1 << bits - 1)) else value
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What the engine has to know of one: general registers by their index, its ABI, and how its
+    instructions are read. Decoded jumps are named as those of x86-64: jmp, je, ja, ..."""
+
+    machine: type[Processor]
+    meanings: Mapping[str, Callable[..., None]]
+    names: Sequence[str]
+    stack: int
+    kept: Sequence[str]
+    kept_vectors: Sequence[int]  # of each the lowest 8 bytes
+    arguments: Sequence[str]
+    results: Sequence[str]
+    decode: Callable[[Instruction], Any]
+    effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
+    targets: Callable[[Instruction], list[int]]  # where execution may go on
+    returns_by_stack: bool = False  # returns go to where the top of the stack says
+
+
+def apply(x: Processor, d: Decoded, meanings: Mapping[str, Callable[..., None]]) -> None:
+    """Executes one instruction that goes on with the next one."""
+    try:
+        x.check_instruction(d)
+        if d.name not in meanings:
+            raise Unproven(f"no meaning for {d.name}")
+        meanings[d.name](x, d)
+    except (AssertionError, ValueError):
+        raise Unproven(f"no meaning for {d.name} of such operands") from None
+
+
+# --- Bits ---
+
+
+def logic(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
+    """and, or, xor of bytes of which one side is constant or both are the same."""
+    if (known := x.logic(name, left, right)) is not None:
+        return known
+    size = sum(n for n, _ in left)
+    if name == "xor" and sign_bits(x, right, size) and not sign_bits(x, left, size):
+        return flip_signs(x, left)
+    if name == "xor" and sign_bits(x, left, size):
+        return flip_signs(x, right)
+    a, b = x.by_bytes(left), x.by_bytes(right)
+    if a is None or b is None:
+        return logic_of_parts(x, name, left, right)
+    return tuple((1, byte_logic(name, u, v)) for u, v in zip(a, b, strict=True))
+
+
+def sign_bits(x: Processor, bits: Bits, size: int) -> bool:
+    """Whether these are words of 0x8000."""
+    known = x.by_bytes(bits) if all(v.constant is not None for _, v in bits) else None
+    return known is not None and [n.c for n in known] == [0, 0x80] * (size // 2)
+
+
+def flip_signs(x: Processor, words: Bits) -> Bits:
+    """w ^ 0x8000 is w - 0x8000 modulo 2^16."""
+    return tuple((2, x.atoms.exact(w, 16) - 0x8000) for w in x.lanes(words, 2))
+
+
+def byte_logic(name: str, a: Num, b: Num) -> Num:
+    if a.constant is None:
+        a, b = b, a
+    if a.constant is not None and b.constant is not None:
+        both = {"and": a.c & b.c, "or": a.c | b.c, "xor": a.c ^ b.c}
+        return number(both[name])
+    if a.same(b):
+        return ZERO if name == "xor" else a
+    if a.constant is not None:
+        if name == "and" and a.c in (0, 0xFF):
+            return b if a.c else ZERO
+        if name != "and" and a.c == 0:
+            return b
+        if name == "or" and a.c == 0xFF:
+            return a
+        if name == "xor" and a.c == 0xFF:
+            return number(0xFF) - b
+    raise Unproven(f"no meaning for {name} of bits of the data")
+
+
+def logic_of_parts(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
+    """The same where numbers are wider than a byte, and one side is constant."""
+    if any(v.constant is None for _, v in right):
+        left, right = right, left
+    known = x.number(right)
+    size = sum(n for n, _ in left)
+    if known.constant is None:
+        raise Unproven(f"no meaning for {name} of two numbers that are not known")
+    value = x.number(left)
+    if not value.data:
+        return ((size, logic_of_address(x, name, value, known.c & (1 << 8 * size) - 1, 8 * size)),)
+    parts: list[tuple[int, Num]] = []
+    at = 0
+    for width, _ in pieces_of(known.c, size):
+        byte = known.c >> 8 * at & 0xFF
+        for part_width, part in x.take(left, at, width):
+            if byte == (0xFF if name == "and" else 0):
+                parts.append((part_width, part))
+            elif name == "and" and byte == 0:
+                parts.append((part_width, ZERO))
+            else:
+                raise Unproven(f"no meaning for {name} of bits of the data")
+        at += width
+    return tuple(parts)
+
+
+def pieces_of(constant: int, size: int) -> list[tuple[int, int]]:
+    """Runs of bytes that are the same."""
+    found: list[tuple[int, int]] = []
+    for i in range(size):
+        byte = constant >> 8 * i & 0xFF
+        if found and found[-1][1] == byte:
+            found[-1] = found[-1][0] + 1, byte
+        else:
+            found.append((1, byte))
+    return found
+
+
+def logic_of_address(x: Processor, name: str, value: Num, mask: int, bits: int) -> Num:
+    """Of a number that no data decides: its lowest bits are known, those above are kept."""
+    full = (1 << bits) - 1
+    if mask == (full if name == "and" else 0):
+        return value
+    low, high = x.atoms.natural(value)
+    if name == "and" and mask & mask + 1 == 0 and low >= 0 and high <= mask:
+        return value
+    need = mask.bit_length() if name == "and" and mask >> bits - 1 == 0 else 0
+    if name == "and" and not need:
+        need = (full ^ mask).bit_length()
+    if name == "or" and mask >> bits - 1:
+        need = (full ^ mask).bit_length()
+        x.need(value, need)
+        return number(mask | value.c & (1 << need) - 1)
+    if name == "or" and value.twos() >= mask.bit_length():
+        return value + (mask & ~value.c)
+    if name == "or" and mask & mask + 1 == 0:
+        return value + x.atoms.new("up to the next multiple", 0, mask, False)
+    if not need:
+        raise Unproven(f"no meaning for {name} of an address and {mask:#x}")
+    x.need(value, need)
+    known = value.c & (1 << need) - 1
+    return number(known & mask) if mask >> bits - 1 == 0 else value - (known & ~mask)
+
+
+def shift(x: Processor, bits: Bits, name: str, by: int) -> Bits:
+    """shl, shr, rol of all bytes as one number."""
+    size = sum(n for n, _ in bits)
+    if name == "rol":
+        by %= 8 * size
+    elif by >= 8 * size:
+        return ((size, ZERO),)
+    if by == 0:
+        return bits
+    if by % 8 == 0 and any(v.data for _, v in bits) and (len(bits) > 1 or name != "shl"):
+        n = by // 8
+        if name == "shl":
+            return ((n, ZERO), *x.take(bits, 0, size - n))
+        if name == "shr":
+            return (*x.take(bits, n, size - n), (n, ZERO))
+        return (*x.take(bits, size - n, n), *x.take(bits, 0, size - n))
+    value = x.number(bits)
+    if name == "shl":
+        return ((size, x.trim(value * (1 << by), 8 * size)),)
+    if not value.data:
+        return ((size, shift_address(x, value, name, by, 8 * size)),)
+    value = x.atoms.exact(value, 8 * size)
+    if name == "shr":
+        return ((size, x.atoms.quotient(value, by)),)
+    upper = x.atoms.quotient(value, 8 * size - by)
+    return ((size, clip((value - upper * (1 << 8 * size - by)) * (1 << by) + upper, 8 * size)),)
+
+
+def shift_address(x: Processor, value: Num, name: str, by: int, bits: int) -> Num:
+    if value.constant is not None:
+        c = value.c & (1 << bits) - 1
+        return number(c >> by if name == "shr" else (c << by | c >> bits - by) & (1 << bits) - 1)
+    if name != "shr":
+        raise Unproven("an address is turned")
+    x.need(value, by)
+    return x.atoms.quotient(x.exact(value, bits), by)
+
+
+def turn_right(x: Processor, bits: Bits, by: int) -> Bits:
+    return shift(x, bits, "rol", 8 * sum(n for n, _ in bits) - by)
+
+
+def clip(value: Num, bits: int) -> Num:
+    """The same; its bounds are those of its bits."""
+    high = (1 << bits) - 1
+    return Num(value.c, value.terms, max(value.low, 0), min(value.high, high), value.data)
