@@ -209,13 +209,30 @@ def read(elf: ELFFile, address: int, size: int) -> bytes:
     raise DigestError(f"{address:#x}: not in {elf.stream.name}")
 
 
+def referred_from(elf: ELFFile, place: int, field: Field) -> int:
+    """Where what a field refers to begins, by what the linker has filled in."""
+    return place + field.shape.value(*struct.unpack("<I", read(elf, place, 4))) - field.addend
+
+
 def linked_field(elf: ELFFile, symbols: SymbolTableSection, place: int, field: Field) -> Field:
     """The field at this address, with what it refers to there."""
-    value = field.shape.value(*struct.unpack("<I", read(elf, place, 4)))
-    start = place + value - field.addend
+    start = referred_from(elf, place, field)
     if isinstance(field.to, bytes):
         return replace(field, to=read(elf, start, len(field.to)))
     return field if start == function_in(symbols, field.to)["st_value"] else replace(field, to="")
+
+
+def tables(path: Path, code: Code) -> list[tuple[int, int]]:
+    """Where a program or library has the tables that a function refers to, and their sizes."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        function = function_in(symbols_of(elf), code.name)["st_value"]
+        places = [(function + field.at, field) for field in code.fields]
+        return [
+            (referred_from(elf, place, field), len(field.to))
+            for place, field in places
+            if isinstance(field.to, bytes)
+        ]
 
 
 def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:

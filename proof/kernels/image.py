@@ -35,6 +35,7 @@ class Image:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.read: set[tuple[int, int]] = set()  # constants that were asked for, and their sizes
         with path.open("rb") as file:
             elf: Any = ELFFile(file)
             self.machine: str = elf["e_machine"]
@@ -55,6 +56,7 @@ class Image:
         """Bytes that the file has at an address, where it has them and nothing changes them."""
         for start, content in self.constants:
             if start <= address and address + size <= start + len(content):
+                self.read.add((address, size))
                 return content[address - start : address - start + size]
         return None
 

@@ -94,14 +94,24 @@ def check_linked(library: Path, code: Code) -> None:
         raise Unproven(f"{library} has other code than its object")
 
 
+def check_tables(library: Path, code: Code, read: set[tuple[int, int]]) -> None:
+    """Constants that a proof relies on are in the tables that the digest is made of."""
+    tables = digest.tables(library, code)
+    for at, size in read:
+        if not any(start <= at and at + size <= start + length for start, length in tables):
+            raise Unproven(f"reads constants at {at:#x} that are in none of its tables")
+
+
 def prove(task: tuple[Path, Code]) -> Result:
     library, code = task
     start = time.monotonic()
     error, executions = None, 0
     try:
         check_linked(library, code)
-        proof = proof_of(Image(library), code.name)
+        image = Image(library)
+        proof = proof_of(image, code.name)
         proof.run()
+        check_tables(library, code, image.read)
         executions = proof.executions
     except Unproven as found:
         error = re.sub(rf"^{code.name}", "", str(found)).lstrip(": ")

@@ -46,6 +46,13 @@ def test_library_that_was_linked_before_its_object() -> None:
     assert result.error is not None and "has other code than its object" in result.error
 
 
+def test_table_that_is_not_recorded_whole() -> None:
+    code = next(code for code in digest.kernels(BUILD) if code.name == "carry_sum_adc")
+    shorter = [replace(f, to=f.to[:-1]) if isinstance(f.to, bytes) else f for f in code.fields]
+    result = prover.prove((BUILD / "src/libcarry.so", replace(code, fields=tuple(shorter))))
+    assert result.error is not None and "that are in none of its tables" in result.error
+
+
 def test_function_that_is_none() -> None:
     done = prove(BUILD, "carry_sum_sse")
     assert done.returncode == 2
