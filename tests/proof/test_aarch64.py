@@ -6,27 +6,26 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("elftools")
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
+import prove
+from aarch64 import NAMES
+from claims import SUM, Proof, root
+from engine import Engine, Function
+from image import Image
+from machine import State
+from number import Unproven, number
+
 SOURCE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "proof/kernels"))
-
-import prove  # noqa: E402
-from aarch64 import NAMES  # noqa: E402
-from claims import SUM, Proof, root  # noqa: E402
-from engine import Engine, Function  # noqa: E402
-from image import Image  # noqa: E402
-from machine import State  # noqa: E402
-from number import Unproven, number  # noqa: E402
-
 CC = "aarch64-linux-gnu-gcc"
 QEMU = "qemu-aarch64"
-pytestmark = pytest.mark.skipif(not shutil.which(CC), reason=f"{CC} is not installed")
-needs_qemu = pytest.mark.skipif(not shutil.which(QEMU), reason=f"{QEMU} is not installed")
+pytestmark = pytest.mark.skipif(
+    not shutil.which(CC), reason="gcc-aarch64-linux-gnu is not installed"
+)
+needs_qemu = pytest.mark.skipif(not shutil.which(QEMU), reason="qemu-user is not installed")
 
 SUM_FILES = ["src/sum/aarch64/neon.c", "src/sum/generic.c"]
 CRC32C_FILE = "src/sum/crc32c_generic.c"

@@ -11,23 +11,20 @@ import platform
 import random
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("elftools")
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
+from claims import root
+from crc32c import CRC32C, Refuted, Remainder, WordEngine
+from engine import Function
+from image import Image
+from number import Unproven, number
+from x86_64 import NAMES
+
 SOURCE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "proof/kernels"))
-
-from claims import root  # noqa: E402
-from crc32c import CRC32C, Refuted, Remainder, WordEngine  # noqa: E402
-from engine import Function  # noqa: E402
-from image import Image  # noqa: E402
-from number import Unproven, number  # noqa: E402
-from x86_64 import NAMES  # noqa: E402
-
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")
 
 Kernel = Callable[[int, int, int], int]

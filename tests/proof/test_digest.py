@@ -7,20 +7,18 @@ import dataclasses
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
+import digest
+from digest import Code, Field
+
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")).resolve()
 TOOL = Path(os.environ.get("CARRY_TOOL", BUILD / "tools/carry/carry"))
-
-pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
-sys.path.insert(0, str(SOURCE / "proof/kernels"))
-import digest  # noqa: E402
-from digest import Code, Field  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("elftools", reason="Debian package python3-pyelftools is not installed")
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 import digest
 import prove as prover
 

@@ -11,20 +11,17 @@ import platform
 import random
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("elftools")
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
+from image import Image
+from moves import APART, CASES, Case, MoveProof
+from number import Unproven
+
 SOURCE = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "proof/kernels"))
-
-from image import Image  # noqa: E402
-from moves import APART, CASES, Case, MoveProof  # noqa: E402
-from number import Unproven  # noqa: E402
-
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of x86-64")
 
 COPIES = SOURCE / "src/copy"

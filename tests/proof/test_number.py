@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-pytest.importorskip("elftools", reason="Debian package python3-pyelftools is not installed")
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 from number import ZERO, Atoms, Num, Unproven, number
 
 BITS = (8, 15, 16, 17, 31, 32, 33, 48, 63, 64)

@@ -14,7 +14,7 @@ RUN = ROOT / "proof/packet/run"
 
 needs_frama_c = pytest.mark.skipif(
     not all(map(shutil.which, ("frama-c", "why3", "cvc4"))),
-    reason="packages frama-c-base, why3 and cvc4 are not there",
+    reason="frama-c-base, why3 or cvc4 is not installed",
 )
 
 # File, what is replaced, by what, and the goal that must not be proven any more.

@@ -33,7 +33,7 @@ TEXTS = list(run.rows("TEXT"))
 OTHERS = list(run.rows("OTHER"))
 ORDERS = list(run.rows("ORDER"))
 
-pytestmark = pytest.mark.skipif(not shutil.which("spin"), reason="no spin")
+pytestmark = pytest.mark.skipif(not shutil.which("spin"), reason="spin is not installed")
 
 
 @pytest.mark.parametrize(("name", "flags"), run.CONFIGURATIONS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("elftools", reason="Debian package python3-pyelftools is not installed")
+pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 import prove
 from claims import COPY, SUM, Proof
 from engine import Engine, Function
