@@ -208,6 +208,10 @@ class A64(Processor):
     """The operands of AArch64 in a state."""
 
     def red_zone(self) -> int:
+        """None: what is below the stack pointer may change at any time."""
+        return self.stack_offset()
+
+    def stack_offset(self) -> int:
         top = self.number(self.state.gpr[STACK]) - self.state.regions["stack"].base
         return self.constant(top, 64, "the stack pointer")
 
@@ -248,6 +252,8 @@ class A64(Processor):
     def at(self, p: Place) -> Num:
         """The address of an access; moves the base on where the instruction does so before."""
         base = self.number(self.state.gpr[p.base])
+        if p.base == STACK and self.stack_offset() % 16:
+            raise Unproven("the stack pointer is not aligned")
         if p.update == "after":
             return base
         offset = number(p.offset) if p.index is None else self.value_of(p.index, 8)

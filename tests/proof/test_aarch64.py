@@ -59,6 +59,7 @@ REFUSED = {
     "br x5": "goes on where a register or memory says",
     "prfm pldl1keep, [x0, x3]": "an address depends on the data",
     "orr v0.4s, #1": "no meaning for orr",
+    "sub sp, sp, #8; str x0, [sp]; add sp, sp, #8": "the stack pointer is not aligned",
     "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
 }
 # Functions of two numbers, and what their instructions do.
