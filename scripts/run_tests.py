@@ -290,7 +290,45 @@ def cross(log: Log, target: str, *options: str) -> None:
     meson_tests(log, folder, "short", slower=20)
 
 
+# What the tool needs, and what it needs to say which kernels were proven.
+FOREIGN_TOOL = ["libjansson-dev", "libjansson4", "libmd-dev", "libmd0"]
+
+
+def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
+    """A cross file by which a build finds what the tool needs."""
+    folder = BUILDS / f"foreign-{target}"
+    file = folder / "tool.ini"
+    if not file.is_file():
+        log.run("scripts/fetch_foreign", debian_name, folder, *FOREIGN_TOOL)
+        file.write_text(
+            f"[binaries]\npkgconfig = 'pkg-config'\n[properties]\nsys_root = '{folder}'\n"
+            f"pkg_config_libdir = '{folder}/usr/lib/{target}-linux-gnu/pkgconfig'\n"
+        )
+    return file
+
+
+def proven(log: Log, target: str, debian_name: str) -> None:
+    """The tool of a cross build says which of its kernels were proven: `carry selftest --proof`."""
+    try:
+        file = foreign_tool(log, target, debian_name)
+    except (OSError, StepError) as error:
+        return log.skip_without(f"the tool for {target}", error)
+    options = ["-Dtool=enabled", "-Dproof=enabled", "-Djit=disabled"]
+    options += [f"--cross-file=cross/{target}.ini", f"--cross-file={file}"]
+    folder = build(log, f"{target}-tool", *options, targets=["tools/carry/carry"])
+    libraries = f"LD_LIBRARY_PATH={file.parent}/usr/lib/{target}-linux-gnu"
+    emulator = [*EMULATOR, f"qemu-{target}", "-L", f"/usr/{target}-linux-gnu", "-E", libraries]
+    tool = folder / "carry-emulated"
+    tool.write_text(
+        f'#!/bin/sh\nexec {shlex.join([*emulator, f"{folder}/tools/carry/carry"])} "$@"\n'
+    )
+    tool.chmod(0o755)
+    only = ["test_digest.py::test_the_tool_computes_the_same"]
+    return python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="proof", only=only)
+
+
 def aarch64(log: Log) -> None:
+    proven(log, "aarch64", "arm64")
     cross(log, "aarch64", *foreign_asmjit(log, "aarch64", "arm64"))
 
 
