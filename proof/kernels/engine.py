@@ -456,9 +456,11 @@ class Cut:
         if not any(v.data for _, v in bits):
             self.key.append(tuple((n, v.key()) for n, v in bits))
             return bits
+        before = len(self.key)
         loaded = [(n, self.loaded(n, v)) for n, v in bits]
         if all(v is not None for _, v in loaded):
             return tuple((n, v) for n, v in loaded if v is not None)
+        del self.key[before:]  # the lemma is for any constants, too
         known = [(n, self.atoms.bound(v)) for n, v in bits]
         used = [v for n, v in known if n <= 8] or [ZERO]
         low = min(v.low for v in used)
