@@ -534,10 +534,12 @@ int carry_commit_import(const struct carry_key *import) {
 }
 
 static int plan_objects(const void *first) {
-    int error = CARRY_OK;
-    for (const struct carry_object *object = first; object && !error; object = object->next)
-        error = plan_object(object);
-    return error;
+    for (const struct carry_object *object = first; object; object = object->next) {
+        int error = plan_object(object);
+        if (error)
+            return error;
+    }
+    return CARRY_OK;
 }
 
 int carry_commit_objects(bool quiet) {
