@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of the chosen kernel, where there are no sites. */
-#include "base/fault_host.h"
 #include "copy/choice.h"
 
 void carry_copy(void *dst, const void *src, size_t size) {
@@ -13,9 +12,4 @@ void carry_copy_move(void *dst, const void *src, size_t size) {
 
 size_t carry_copy_try_call(void *dst, const void *src, size_t size) {
     return carry_call(carry_copy_try)(dst, src, size);
-}
-
-/* C cannot survive faults. */
-size_t carry_copy_try_generic(void *dst, const void *src, size_t size) {
-    return carry_host_copy(dst, src, size);
 }

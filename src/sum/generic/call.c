@@ -13,18 +13,6 @@ uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
     return carry_call(carry_sum_copy)(dst, src, size, sum);
 }
 
-struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_t size,
-                                               uint32_t sum) {
-    return carry_sum_copy_try_generic(dst, src, size, sum);
-}
-
-/* C cannot survive faults. */
-struct carry_sum_tried carry_sum_copy_try_generic(void *dst, const void *src, size_t size,
-                                                  uint32_t sum) {
-    (void)dst, (void)src, (void)sum;
-    return (struct carry_sum_tried){size, UINT64_MAX};
-}
-
 uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc) {
     return carry_call(carry_crc32c)(data, size, crc);
 }

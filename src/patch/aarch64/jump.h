@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* A function in assembly that is a jump to an operation, which the patcher makes a direct one. */
+/* clang-format off */
+#ifndef CARRY_PATCH_AARCH64_JUMP_H
+#define CARRY_PATCH_AARCH64_JUMP_H
+
+/* Its stub is what follows: who runs the site as it is goes on there. */
+.macro CARRY_PATCHED_JUMP name, key
+    .text
+    .globl \name
+    .type \name, %function
+    .balign 16
+\name:
+    .cfi_startproc
+    hint    #34                                 /* bti c */
+.Lsite_\name:
+    b       .Lstub_\name
+.Lstub_\name:
+    adrp    x16, \key
+    add     x16, x16, :lo12:\key
+    ldar    x16, [x16]
+    br      x16
+    .cfi_endproc
+    .size \name, . - \name
+
+    .pushsection carry_sites, "ao", %progbits, .Lsite_\name
+    .balign 4
+    .long   .Lsite_\name - ., \key - ., .Lstub_\name - .
+    .byte   2, 4, 0, 1                          /* CARRY_SITE_JUMP, length, flags, version */
+    .popsection
+.endm
+
+#endif

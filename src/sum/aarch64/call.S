@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "patch/aarch64/jump.h"
+
+/*
+ * w0 = the sum, or the CRC, by the chosen kernel
+ *
+ * uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum)
+ * uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum)
+ * uint32_t carry_crc32c(const void *data, size_t size, uint32_t crc)
+ */
+CARRY_PATCHED_JUMP carry_sum_call, carry_op_carry_sum
+CARRY_PATCHED_JUMP carry_sum_copy, carry_op_carry_sum_copy
+CARRY_PATCHED_JUMP carry_crc32c, carry_op_carry_crc32c
+
+    .section .note.GNU-stack, "", %progbits
