@@ -68,7 +68,7 @@ static CARRY_IN_LINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint
     uint32_t total = carry_load16(header + 2);
     uint64_t end = total ? walk->offset + (uint64_t)total : walk->end;
     carry_walk_start_datagram(walk, 4, header + 12, header + 16, end);
-    bool is_whole = carry_walk_header(walk, size);
+    bool is_whole = carry_walk_header(walk, size) != NULL;
     carry_walk_sum(walk, CARRY_PROTOCOL_IP, 10, size, 0, CARRY_ZERO_IS_PLAIN);
     if (!is_whole)
         return CARRY_NEXT_NONE;
