@@ -5,7 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,7 +20,8 @@ needs_frama_c = pytest.mark.skipif(
     reason="frama-c-base, why3 or cvc4 is not installed",
 )
 
-# File, what is replaced, by what, and the goal that must not be proven any more.
+# File, what is replaced, by what, and the goal that must not be proven any more; for large files,
+# the function.
 MUTANTS = {
     "reads two bytes that were not asked for": (
         "chdlc.c",
@@ -55,24 +59,53 @@ MUTANTS = {
         "    walk->count++;\n    return CARRY_NEXT_NONE;\n",
         "ensures_count",
     ),
+    "hands out a byte more than there is": (
+        "walk.h",
+        "return size <= carry_walk_readable(walk) - walk->offset ?",
+        "return size <= carry_walk_readable(walk) - walk->offset + 1 ?",
+        "ensures",
+        "carry_walk_header",
+    ),
+    "lets the end of a layer wrap around": (
+        "walk.h",
+        "    if (walk->offset + (uint64_t)type < walk->bound)\n",
+        "",
+        "call_carry_walk_set_end_requires",
+        "carry_walk_ethertype",
+    ),
+    "reads addresses behind the header that was captured": (
+        "packet.c",
+        "walk->network + (version4 ? 12 : 8)",
+        "walk->network + (version4 ? 16 : 8)",
+        "call_carry_load32_requires",
+        "carry_walk_enter_tunnel",
+    ),
+    "sums a byte more than is covered": (
+        "packet.c",
+        "return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed));",
+        "return carry_sum(cover + after, sum->cover_size - before, carry_sum(cover, before, seed));",
+        "call_carry_sum_2?_?requires",
+        "sum_without_field",
+    ),
 }
 
 
-def prove(name: str, packet: Path) -> subprocess.CompletedProcess[str]:
+def prove(name: str, packet: Path, *function: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(RUN), "--timeout", "5", "--packet", str(packet), name]
+    command += ["--only", *function] if function else []
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 @needs_frama_c
 @pytest.mark.parametrize("fault", MUTANTS)
 def test_proof_refuses(fault: str, tmp_path: Path) -> None:
-    name, old, new, goal = MUTANTS[fault]
+    name, old, new, goal, *function = MUTANTS[fault]
     packet = tmp_path / "packet"
     shutil.copytree(ROOT / "src/packet", packet)
     text = (packet / name).read_text()
     assert text.count(old) == 1
     (packet / name).write_text(text.replace(old, new))
-    run = prove(name, packet)
+    run = prove(name, packet, *function)
     assert run.returncode == 1, run.stdout + run.stderr
     assert re.search(rf"not proven: \w*{goal}", run.stdout), run.stdout + run.stderr
 
@@ -86,6 +119,52 @@ def test_proof_names_a_loop_that_is_gone(tmp_path: Path) -> None:
     run = prove("erf.c", packet)
     assert run.returncode == 1
     assert run.stderr == "loops.acsl: erf.c has 0 lines: while (has_extension) {\n"
+
+
+def load_run() -> ModuleType:
+    loader = SourceFileLoader("packet_run", str(RUN))
+    module = module_from_spec(spec_from_loader("packet_run", loader))
+    sys.modules["packet_run"] = module
+    loader.exec_module(module)
+    return module
+
+
+def digests(packet: Path, out: Path) -> dict[str, str]:
+    run = load_run()
+    sources = run.Sources(packet, out)
+    return {name: run.Unit(sources, name).digest() for name in ("ah.c", "sll.c", "walk.h")}
+
+
+def changed(old: str, new: str, folder: Path) -> set[str]:
+    """Which of these proofs a change of walk.h makes stale."""
+    packet = folder / "packet"
+    shutil.copytree(ROOT / "src/packet", packet)
+    text = (packet / "walk.h").read_text()
+    assert text.count(old) == 1
+    (packet / "walk.h").write_text(text.replace(old, new))
+    before, after = digests(ROOT / "src/packet", folder / "1"), digests(packet, folder / "2")
+    return {name for name, digest in after.items() if digest != before[name]}
+
+
+def test_function_with_a_contract_concerns_its_own_file(tmp_path: Path) -> None:
+    assert changed("        walk->offset += size;\n", "", tmp_path) == {"walk.h"}
+
+
+def test_declarations_concern_all_files(tmp_path: Path) -> None:
+    old = "    uint32_t bound;  /* where"
+    assert changed(old, old.replace("32", "64"), tmp_path) == {"ah.c", "sll.c", "walk.h"}
+
+
+def test_comments_concern_none(tmp_path: Path) -> None:
+    assert changed("/* taken */", "/* so far */", tmp_path) == set()
+
+
+def test_readme_names_what_is_assumed(tmp_path: Path) -> None:
+    run = load_run()
+    sources = run.Sources(ROOT / "src/packet", tmp_path)
+    used = run.assumed([run.Unit(sources, name) for name in run.kept()])
+    readme = (ROOT / "proof/packet/README.md").read_text()
+    assert [name for name in used if f"`{name}()`" not in readme] == []
 
 
 def test_results_are_of_files_that_exist() -> None:
