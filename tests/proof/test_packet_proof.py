@@ -82,8 +82,8 @@ MUTANTS = {
     ),
     "sums a byte more than is covered": (
         "packet.c",
-        "return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed));",
-        "return carry_sum(cover + after, sum->cover_size - before, carry_sum(cover, before, seed));",
+        "carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed))",
+        "carry_sum(cover + after, sum->cover_size - before, carry_sum(cover, before, seed))",
         "call_carry_sum_2?_?requires",
         "sum_without_field",
     ),
