@@ -31,7 +31,7 @@ DECORATION = re.compile(
 )
 TYPE = re.compile(r"(?:struct|union|enum) (\w+)(?: \{|;)")
 INCLUDED = re.compile(r"#include <carry/(\w+/\w+\.h)>")
-PARTS = ("patch/x86_64.h",)
+PARTS = ("patch/sites.h", "patch/x86_64.h")
 FORWARD = re.compile(r"struct \w+;[^\n]*")
 VALUE = re.compile(r"(?:[\d(-]|U?INT|CARRY_(?:VERSION|CAPTURE)_)[^\"]*")
 ROWS = re.compile(r"#include <carry/(\w+\.def)>\n")
