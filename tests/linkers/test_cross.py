@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What compilers make of the sites of AArch64 where tests that run there compile in one way only."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE, call
+
+TARGET = "--target=aarch64-linux-gnu"
+FLAGS = ["-std=gnu11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}"]
+
+# Clang merges these keys into one symbol.
+KEYS = """
+#include <carry/patch.h>
+CARRY_KEY_STATIC(first, false);
+CARRY_KEY_STATIC(second, false);
+int both(void);
+int both(void) { return 2 * carry_unlikely(first) + carry_likely(second); }
+"""
+
+
+def assembly(source: str, folder: Path, *compiler: str) -> str:
+    """What a compiler makes of a source; the test is skipped without this compiler."""
+    if not shutil.which(compiler[0]):
+        pytest.skip(f"{compiler[0]} is not installed")
+    (folder / "source.c").write_text(source)
+    for form, name in ("-c", "source.o"), ("-S", "source.s"):
+        call(*compiler, *FLAGS, form, "-o", folder / name, folder / "source.c")
+    return (folder / "source.s").read_text()
+
+
+@pytest.mark.parametrize("position", ["-fPIC", "-fno-pic"])
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Oz"])
+@pytest.mark.parametrize("compiler", ["clang", "clang-19"])
+def test_merged_keys(compiler: str, level: str, position: str, tmp_path: Path) -> None:
+    assert "carry_sites" in assembly(KEYS, tmp_path, compiler, TARGET, level, position)
