@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,19 @@ int both(void);
 int both(void) { return 2 * carry_unlikely(first) + carry_likely(second); }
 """
 
+PREDICATE = """
+#include <arm_sve.h>
+#include <carry/patch.h>
+CARRY_OP(int, op, int);
+__attribute__((target("+sve"))) void add_one(int *numbers, int count);
+__attribute__((target("+sve"))) void add_one(int *numbers, int count) {
+    svbool_t some = svwhilelt_b32(0, count);
+    svint32_t sums = svadd_x(some, svld1(some, numbers), 1);
+    (void)carry_call(op)(count);
+    svst1(some, numbers, sums);
+}
+"""
+
 
 def assembly(source: str, folder: Path, *compiler: str) -> str:
     """What a compiler makes of a source; the test is skipped without this compiler."""
@@ -37,3 +51,10 @@ def assembly(source: str, folder: Path, *compiler: str) -> str:
 @pytest.mark.parametrize("compiler", ["clang", "clang-19"])
 def test_merged_keys(compiler: str, level: str, position: str, tmp_path: Path) -> None:
     assert "carry_sites" in assembly(KEYS, tmp_path, compiler, TARGET, level, position)
+
+
+@pytest.mark.parametrize("compiler", [["aarch64-linux-gnu-gcc"], ["clang-19", TARGET]])
+def test_predicates_are_saved(compiler: list[str], tmp_path: Path) -> None:
+    """Also where SVE is for one function, not the file: calls change all predicate registers."""
+    text = assembly(PREDICATE, tmp_path, *compiler, "-O2")
+    assert re.search(r"\bstr\s+p\d", text), text

@@ -76,21 +76,12 @@
 #else
 #define CARRY_SPARE_PLATFORM
 #endif
-#ifdef __ARM_FP
+/* Named whatever the file is compiled for: a function may be compiled for more. */
 #define CARRY_SPARE_VECTORS                                                                        \
     "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", \
         "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", \
-        "v28", "v29", "v30", "v31",
-#else
-#define CARRY_SPARE_VECTORS
-#endif
-#ifdef __ARM_FEATURE_SVE
-#define CARRY_SPARE_SVE                                                                            \
-    "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13", "p14", \
-        "p15",
-#else
-#define CARRY_SPARE_SVE
-#endif
+        "v28", "v29", "v30", "v31", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9",    \
+        "p10", "p11", "p12", "p13", "p14", "p15",
 
 #define CARRY_OP_FUNCTION(count, result, name, parameters)                                         \
     CARRY_INLINE result carry_call_##name parameters {                                             \
@@ -101,7 +92,7 @@
             : CARRY_TIED_##count                                                                   \
             : [carry_key] CARRY_SITE_SYMBOL(&carry_op_##name)                                      \
             : CARRY_SPARE_##count CARRY_SPARE_GENERAL CARRY_SPARE_PLATFORM CARRY_SPARE_VECTORS     \
-                  CARRY_SPARE_SVE "cc",                                                            \
+              "cc",                                                                                \
               "memory");                                                                           \
         return CARRY_OF_WORD(result, carry_r0);                                                    \
     }
