@@ -302,6 +302,36 @@ static void test_in_place(void) {
     tap_ok(!strcmp(stats().guard, in_place ? "none" : "remap"), "the guard is told");
 }
 
+static int commit_both(const struct placed_kind *kind, size_t state,
+                       const struct placed_kind *other, size_t other_state) {
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    carry_patch_set(&patch, kind->key, kind->states[state].value);
+    carry_patch_set(&patch, other->key, other->states[other_state].value);
+    return carry_patch_commit(&patch);
+}
+
+/* What has to stay keeps nothing else from changing. */
+static void test_together(void) {
+    const struct placed_kind *call = &kinds[CALL];
+    const struct placed_kind *word = &kinds[WORD];
+    const uint64_t replaced = in_place ? 1 : 2;
+    tap_ok(commit_both(call, 3, word, 1) == 0 && call->sites[0].function(5) == 6 &&
+               word->sites[0].function(0) == replaced,
+           "calls change beside alternatives");
+    tap_ok(in_place == !!stats().unpatched[CARRY_PATCH_PERMISSION], "which are counted");
+    commit_both(call, 2, word, 0);
+    carry_patch_apply(CARRY_PATCH_QUIET);
+    tap_ok(stats().inlined == sites_of(call), "bodies come in while no thread runs their sites");
+    tap_ok(commit_both(call, 2, word, 1) == 0 && stats().inlined == sites_of(call) &&
+               word->sites[0].function(0) == replaced,
+           "and stay where they are");
+    int error = placed_commit(call->key, call->states[1].value);
+    tap_ok(error == (in_place ? CARRY_ERROR_PERMISSION : 0) &&
+               call->sites[0].function(5) == (in_place ? 8 : 7),
+           in_place ? "from which nothing leads away" : "until they change");
+}
+
 int main(int argc, char **argv) {
     if (argc != 2 || carry_patch_select(NULL, argv[1]))
         return 2;
@@ -317,5 +347,6 @@ int main(int argc, char **argv) {
     test_alternatives();
     test_flips();
     test_in_place();
+    test_together();
     return tap_done();
 }

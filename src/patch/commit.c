@@ -47,8 +47,9 @@ static struct plan {
     bool quiet;         /* several instructions may change at once */
     bool stays_quiet;   /* and that does not end when another thread starts */
     bool loading;       /* the sites are of an object that is being loaded */
-    bool calls;         /* no body stands for a call */
-    bool lacks;         /* a guard that there is none of, and bodies may be why */
+    bool swaps;         /* nothing comes in that would need a guard: no body, no replacement */
+    bool stays;         /* ... so an alternative keeps its original */
+    bool lacks;         /* a guard that there is none of */
 } plan;
 
 enum carry_patch_reason carry_patch_refusal;
@@ -174,16 +175,33 @@ static bool may_change(const struct carry_site *site) {
            !carry_site_is_several(site);
 }
 
-/* Plans to patch a site from one state to another, or to leave it original where that is far. */
+/* Finds what a site is to hold: its original where the function is far. Does it hold that? */
+static bool is_patched(const struct carry_site *site, uintptr_t value,
+                       const struct carry_site *body, uint8_t *bytes) {
+    if (!carry_encode(site, value, body, bytes))
+        carry_encode_original(site, bytes);
+    return carry_site_holds(site, bytes);
+}
+
+/* Where its replacement may not come in, the original of an alternative is right. */
+static bool may_stay(const struct carry_site *site, const uint8_t *wanted) {
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    bool stays = site->kind == CARRY_SITE_ALTERNATIVE && is_original(site, bytes) &&
+                 !carry_encode_swaps(bytes, wanted, site->length);
+    plan.stays = plan.stays || stays;
+    return stays;
+}
+
+/* Plans to patch a site from one state to another. A body that stands there already may stay. */
 static int plan_site(const struct carry_site *site, const struct target *from,
                      const struct target *to) {
     uint8_t present[CARRY_SITE_BYTES_MAX];
     uint8_t wanted[CARRY_SITE_BYTES_MAX];
     if (!carry_encode_knows(site) || !may_change(site))
         return CARRY_OK;
-    if (!carry_encode(site, to->value, plan.calls ? NULL : to->body, wanted))
-        carry_encode_original(site, wanted);
-    if (carry_site_holds(site, wanted))
+    if (is_patched(site, to->value, to->body, wanted))
+        return CARRY_OK;
+    if (plan.swaps && (may_stay(site, wanted) || is_patched(site, to->value, NULL, wanted)))
         return CARRY_OK;
     if (!find_present(site, from, present))
         return CARRY_ERROR_BYTES;
@@ -231,6 +249,7 @@ static void empty_plan(void) {
     plan.in_order = true;
     plan.moves_patched = false;
     plan.stops = false;
+    plan.stays = false;
     plan.lacks = false;
 }
 
@@ -239,7 +258,7 @@ static void start_plan(bool quiet) {
     plan.quiet = quiet || carry_host_text()->alone();
     plan.stays_quiet = quiet;
     plan.loading = false;
-    plan.calls = false;
+    plan.swaps = false;
 }
 
 static bool lies_before(const void *a, const void *b) {
@@ -471,7 +490,7 @@ static int write_ordered(void) {
 /* What a plan is made of: see those that make one. */
 typedef int make_plan(const void *of);
 
-/* Makes a plan, once more without bodies where these need what there is not, and carries it out. */
+/* Makes a plan, once more without what needs a guard where there is none, and carries it out. */
 static int carry_out_plan(make_plan *make, const void *of) {
     int error = make(of);
     if (!error)
@@ -479,9 +498,13 @@ static int carry_out_plan(make_plan *make, const void *of) {
     if (!plan.lacks)
         return error;
     empty_plan();
-    plan.calls = true;
+    plan.swaps = true;
     error = make(of);
-    return error ? error : write_ordered();
+    if (!error)
+        error = write_ordered();
+    if (!error && plan.stays)
+        carry_patch_refusal = CARRY_PATCH_PERMISSION;
+    return error;
 }
 
 /* The same for keys that change: where all their sites are original, memory is all it takes. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What compilers make of the sites of AArch64 where tests that run there compile in one way only."""
+"""What compilers for AArch64 make of sites, by settings that no test has that runs there."""
 
 from __future__ import annotations
 
