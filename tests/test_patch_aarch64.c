@@ -5,9 +5,11 @@
  *
  * usage: test_patch_aarch64 GUARD ("remap" or "jump", as in carry_patch_select())
  */
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/check_patch.h"
@@ -302,6 +304,34 @@ static void test_in_place(void) {
     tap_ok(!strcmp(stats().guard, in_place ? "none" : "remap"), "the guard is told");
 }
 
+/* What a site holds each time that all cores are synchronised. */
+static const uint8_t *watched;
+static uint32_t seen[4];
+static size_t seen_count;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    bool counts = watched && number == SYS_membarrier &&
+                  a == MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE && seen_count < 4;
+    if (counts)
+        seen[seen_count++] = instruction_at(watched);
+    return __real_syscall(number, a, b, c, d, e, f);
+}
+
+/* Who runs what is stored sees what was written before: no load may be older than both. */
+static void test_order(void) {
+    const struct placed_kind *branch = &kinds[UNLIKELY];
+    placed_commit(branch->key, 0);
+    watched = branch->sites[0].site;
+    placed_commit(branch->key, 1);
+    watched = NULL;
+    bool both = seen_count == 2 && seen[0] == NOP && seen[1] == B(2);
+    bool once = seen_count == 1 && seen[0] == B(2);
+    tap_ok(in_place ? both : once, "cores are synchronised after each change, in place before too");
+}
+
 static int commit_both(const struct placed_kind *kind, size_t state,
                        const struct placed_kind *other, size_t other_state) {
     struct carry_patch patch;
@@ -347,6 +377,7 @@ int main(int argc, char **argv) {
     test_alternatives();
     test_flips();
     test_in_place();
+    test_order();
     test_together();
     return tap_done();
 }

@@ -402,6 +402,9 @@ static bool write_seen(bool forward, bool in_pairs) {
     enum step step = last_guard == CARRY_GUARD_NONE ? WHOLE : GUARDS;
     const enum step last = last_guard == CARRY_GUARD_NONE ? WHOLE : HEADS;
     bool ok = true;
+    /* Who runs what is stored at once has come by no guard: a load of it may be older. */
+    if (step == WHOLE && forward && !plan.quiet)
+        carry_host_text()->synchronise();
     for (; step <= last && (ok || !forward); step++) {
         ok = write_step(step, forward, in_pairs) && ok;
         if (step != HEADS) /* nothing waits for these: see the top of this file */
