@@ -35,6 +35,29 @@ __attribute__((target("+sve"))) void add_one(int *numbers, int count) {
 }
 """
 
+# Exits with 0 if a jump to the next instruction is 01 00 00 14.
+JUMP = """
+#include "patch/patch.h"
+static struct {
+    struct carry_site site;
+    uint32_t text[2];
+} jump = {.site = {.site = 16, .aux = 12, .kind = CARRY_SITE_JUMP, .length = 4, .version = 1}};
+void *memcpy(void *to, const void *from, size_t size);
+void *memcpy(void *to, const void *from, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        ((volatile uint8_t *)to)[i] = ((const uint8_t *)from)[i];
+    return to;
+}
+void _start(void);
+void _start(void) {
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    carry_encode_original(&jump.site, bytes);
+    register long status __asm__("x0") = bytes[0] != 1 || bytes[1] || bytes[2] || bytes[3] != 0x14;
+    register long exit __asm__("x8") = 93;
+    __asm__ volatile("svc 0" : : "r"(status), "r"(exit));
+}
+"""
+
 
 def assembly(source: str, folder: Path, *compiler: str) -> str:
     """What a compiler makes of a source; the test is skipped without this compiler."""
@@ -58,3 +81,19 @@ def test_predicates_are_saved(compiler: list[str], tmp_path: Path) -> None:
     """Also where SVE is for one function, not the file: calls change all predicate registers."""
     text = assembly(PREDICATE, tmp_path, *compiler, "-O2")
     assert re.search(r"\bstr\s+p\d", text), text
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
+    compiler = "aarch64-linux-gnu-gcc"
+    emulator = {"little": "qemu-aarch64", "big": "qemu-aarch64_be"}[order]
+    for tool in compiler, emulator:
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed")
+    (tmp_path / "jump.c").write_text(JUMP)
+    own = [tmp_path / "jump.c", SOURCE / "src" / "patch" / "aarch64" / "encode.c"]
+    headers = call(compiler, "-print-file-name=include").strip()
+    alone = ["-nostdinc", "-isystem", headers, "-nostdlib", "-static", f"-I{SOURCE / 'src'}"]
+    program = tmp_path / "jump"
+    call(compiler, *FLAGS, *alone, f"-m{order}-endian", "-O2", *own, "-o", program)
+    call("timeout", "-s", "KILL", "60", emulator, program)

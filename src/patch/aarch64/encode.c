@@ -16,13 +16,23 @@ enum {
 #define OFFSET_MASK UINT32_C(0x03ffffff) /* of a branch, in instructions */
 #define OFFSET_BITS 26
 
+/* Instructions are little-endian whatever the order of data is. */
+static uint32_t in_order(uint32_t instruction) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap32(instruction);
+#else
+    return instruction;
+#endif
+}
+
 static uint32_t get(const uint8_t *bytes) {
     uint32_t instruction;
     __builtin_memcpy(&instruction, bytes, sizeof instruction);
-    return instruction;
+    return in_order(instruction);
 }
 
 static void put(uint8_t *bytes, uint32_t instruction) {
+    instruction = in_order(instruction);
     __builtin_memcpy(bytes, &instruction, sizeof instruction);
 }
 
