@@ -97,3 +97,16 @@ def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
     program = tmp_path / "jump"
     call(compiler, *FLAGS, *alone, f"-m{order}-endian", "-O2", *own, "-o", program)
     call("timeout", "-s", "KILL", "60", emulator, program)
+
+
+@pytest.mark.parametrize(
+    "source", sorted((SOURCE / "src").glob("*/aarch64/*.S")), ids=lambda path: path.parts[-3]
+)
+def test_assembly_keeps_bti(source: Path, tmp_path: Path) -> None:
+    """One object without the note takes it from the whole program."""
+    compiler = "aarch64-linux-gnu-gcc"
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    includes = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
+    call(compiler, *includes, "-c", source, "-o", tmp_path / "object.o")
+    assert "AArch64 feature: BTI" in call("readelf", "--notes", tmp_path / "object.o")

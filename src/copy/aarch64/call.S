@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
+#include "base/asm_aarch64.h"
 #include "patch/aarch64/jump.h"
 
 /*
@@ -15,4 +16,4 @@ CARRY_PATCHED_JUMP carry_copy_move, carry_op_carry_copy_move
 CARRY_PATCHED_JUMP carry_copy_try_call, carry_op_carry_copy_try
     .hidden carry_copy_try_call
 
-    .section .note.GNU-stack, "", %progbits
+CARRY_NOTES

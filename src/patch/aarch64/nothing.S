@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
+#include "base/asm_aarch64.h"
 
 /*
  * x0 = 0
@@ -47,4 +48,4 @@ carry_patch_never:
     .cfi_endproc
     .size carry_patch_never, . - carry_patch_never
 
-    .section .note.GNU-stack, "", %progbits
+CARRY_NOTES

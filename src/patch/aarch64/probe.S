@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
+#include "base/asm_aarch64.h"
 
 /*
  * w0 = carry_patch_probe_byte[0]
@@ -25,4 +26,4 @@ carry_patch_probe:
     .cfi_endproc
     .size carry_patch_probe, . - carry_patch_probe
 
-    .section .note.GNU-stack, "", %progbits
+CARRY_NOTES

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
+#include "base/asm_aarch64.h"
 #include "patch/aarch64/jump.h"
 
 /*
@@ -13,4 +14,4 @@ CARRY_PATCHED_JUMP carry_sum_call, carry_op_carry_sum
 CARRY_PATCHED_JUMP carry_sum_copy, carry_op_carry_sum_copy
 CARRY_PATCHED_JUMP carry_crc32c, carry_op_carry_crc32c
 
-    .section .note.GNU-stack, "", %progbits
+CARRY_NOTES

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
+#include "base/asm_aarch64.h"
 #include "xstate/switch.h"
 
 /* struct frame. In FPCR no bit is so high: see first_frame. */
@@ -135,4 +136,4 @@ carry_context_start:
     .cfi_endproc
     .size carry_context_start, . - carry_context_start
 
-    .section .note.GNU-stack, "", %progbits
+CARRY_NOTES

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What every AArch64 assembly file ends with. */
+/* clang-format off */
+#ifndef CARRY_BASE_ASM_AARCH64_H
+#define CARRY_BASE_ASM_AARCH64_H
+
+/* Says that this object needs no executable stack, and has a landing pad (BTI) wherever it is
+ * called. Linkers let a program have BTI only if each of its objects says so. */
+.macro CARRY_NOTES
+    .section .note.GNU-stack, "", %progbits
+    .section .note.gnu.property, "a", %note
+    .balign 8
+    .long 4, 16, 5
+    .asciz "GNU"
+    .long 0xc0000000, 4, 1, 0
+.endm
+
+#endif
