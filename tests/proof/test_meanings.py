@@ -302,8 +302,8 @@ def trials_of_all(bochs: Bochs) -> list[tuple[str, Trial]]:
 
 
 def test_meanings_are_what_a_cpu_with_avx512_does(cpu: Cpu, tmp_path: Path) -> None:
-    """All at once, as the CPU has to be booted. Other results are refused: those with another bit in
-    the first vector."""
+    """All at once, as the CPU has to be booted. Results with another bit in the first vector are
+    refused."""
     bochs = Bochs(cpu.more)
     trials = trials_of_all(bochs)
     judged: dict[str, int] = {}
