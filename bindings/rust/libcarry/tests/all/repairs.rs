@@ -4,7 +4,7 @@
 use crate::common::{good_and_bad, packets, panic_of, pcap, Fails};
 use libcarry::capture::{Capture, Change, Fix, Repairs};
 use libcarry::{ErrorCode, Options, Protocol, Verdict};
-use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Seek, SeekFrom};
 use std::ops::ControlFlow::{Break, Continue};
 
 /// Where good_and_bad() has the field of the bad checksum.
