@@ -289,7 +289,7 @@ static void test_flips(void) {
     verdict_report(&verdict, "calls change as threads are inside of them");
 }
 
-/* What others than B, BL and NOP stand for goes on as it is where pages stay. */
+/* Without page exchange, only B, BL and NOP change while threads run. */
 static void test_in_place(void) {
     const struct placed_kind *call = &kinds[CALL];
     tap_ok(placed_commit(call->key, call->states[2].value) == 0, "a body, with threads");
@@ -301,7 +301,7 @@ static void test_in_place(void) {
            in_place ? "alternatives stay" : "alternatives change");
     tap_ok(in_place == !!stats().unpatched[CARRY_PATCH_PERMISSION], "and are counted");
     placed_commit(kinds[WORD].key, 0);
-    tap_ok(!strcmp(stats().guard, in_place ? "none" : "remap"), "the guard is told");
+    tap_ok(!strcmp(stats().guard, in_place ? "none" : "remap"), "the guard is reported");
 }
 
 /* What a site holds each time that all cores are synchronised. */
@@ -320,7 +320,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
     return __real_syscall(number, a, b, c, d, e, f);
 }
 
-/* Who runs what is stored sees what was written before: no load may be older than both. */
+/* A thread that runs the new branch must see the data that was written before it. */
 static void test_order(void) {
     const struct placed_kind *branch = &kinds[UNLIKELY];
     placed_commit(branch->key, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests/proof/bochs.py puts into the kernel, and tests/proof/meanings_x86_64.S takes. */
+/* The trials that tests/proof/bochs.py writes and trials.c runs. */
 #ifndef BAREMETAL_TRIALS_H
 #define BAREMETAL_TRIALS_H
 
@@ -8,7 +8,7 @@
 #define TRIAL_ARENAS 3
 #define TRIAL_BLOCK  (256 + 32 * 64) /* registers: general, flags, masks, vectors */
 
-/* All of one run; trials follow, one behind the other. */
+/* The head of a run. The trials follow it. */
 struct trials {
     uint32_t count;
     uint32_t room; /* bytes of an arena */
@@ -16,7 +16,7 @@ struct trials {
     uint64_t arenas[TRIAL_ARENAS];
 };
 
-/* Behind it: the code, then of each arena the bytes that it repeats. */
+/* Followed by the code, then by the bytes that each arena repeats. */
 struct trial {
     uint32_t code_bytes;
     uint32_t pattern_bytes[TRIAL_ARENAS];

@@ -402,7 +402,7 @@ static bool write_seen(bool forward, bool in_pairs) {
     enum step step = last_guard == CARRY_GUARD_NONE ? WHOLE : GUARDS;
     const enum step last = last_guard == CARRY_GUARD_NONE ? WHOLE : HEADS;
     bool ok = true;
-    /* Who runs what is stored at once has come by no guard: a load of it may be older. */
+    /* No guard orders a thread that runs the new instruction: its earlier loads may be older. */
     if (step == WHOLE && forward && !plan.quiet)
         carry_host_text()->synchronise();
     for (; step <= last && (ok || !forward); step++) {

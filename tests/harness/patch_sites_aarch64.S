@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sites where no compiler puts them on purpose: for each kind, one at the beginning of a cache line
- * and one at its end, and the same for pages. placed_aarch64.c tells what they do.
+ * and one at its end, and the same for pages. See placed_aarch64.c for what they do.
  */
 /* clang-format off */
 #define CALL        1

@@ -3,7 +3,7 @@
  * Sites that are rewritten while others run them. The sites stand in patch_sites_<arch>.S: for
  * each kind, and each byte or instruction of a site, there is one with that at the beginning of a
  * cache line, and one with it at the beginning of a page. Nothing here needs an operating system:
- * who runs the sites meanwhile, threads or CPUs, comes by placed_start().
+ * placed_start() starts the threads or CPUs that run the sites.
  */
 #ifndef CARRY_TESTS_PLACED_H
 #define CARRY_TESTS_PLACED_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What compilers for AArch64 make of sites, by settings that no test has that runs there."""
+"""Sites compiled for AArch64 with settings that the tests of the step aarch64 do not use."""
 
 from __future__ import annotations
 
@@ -59,10 +59,23 @@ void _start(void) {
 """
 
 
+PACKAGES = {
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+    "qemu-aarch64": "qemu-user",
+    "qemu-aarch64_be": "qemu-user",
+}
+
+
+def need(*tools: str) -> None:
+    """Skips the test where one of its tools is absent, and names the Debian package."""
+    for tool in tools:
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed (Debian package {PACKAGES.get(tool, tool)})")
+
+
 def assembly(source: str, folder: Path, *compiler: str) -> str:
     """What a compiler makes of a source; the test is skipped without this compiler."""
-    if not shutil.which(compiler[0]):
-        pytest.skip(f"{compiler[0]} is not installed")
+    need(compiler[0])
     (folder / "source.c").write_text(source)
     for form, name in ("-c", "source.o"), ("-S", "source.s"):
         call(*compiler, *FLAGS, form, "-o", folder / name, folder / "source.c")
@@ -87,9 +100,7 @@ def test_predicates_are_saved(compiler: list[str], tmp_path: Path) -> None:
 def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
     compiler = "aarch64-linux-gnu-gcc"
     emulator = {"little": "qemu-aarch64", "big": "qemu-aarch64_be"}[order]
-    for tool in compiler, emulator:
-        if not shutil.which(tool):
-            pytest.skip(f"{tool} is not installed")
+    need(compiler, emulator)
     (tmp_path / "jump.c").write_text(JUMP)
     own = [tmp_path / "jump.c", SOURCE / "src" / "patch" / "aarch64" / "encode.c"]
     headers = call(compiler, "-print-file-name=include").strip()
@@ -105,8 +116,7 @@ def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
 def test_assembly_keeps_bti(source: Path, tmp_path: Path) -> None:
     """One object without the note takes it from the whole program."""
     compiler = "aarch64-linux-gnu-gcc"
-    if not shutil.which(compiler):
-        pytest.skip(f"{compiler} is not installed")
+    need(compiler)
     includes = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
     call(compiler, *includes, "-c", source, "-o", tmp_path / "object.o")
     assert "AArch64 feature: BTI" in call("readelf", "--notes", tmp_path / "object.o")

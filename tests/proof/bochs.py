@@ -42,7 +42,7 @@ class Bochs(Machine):
 
 
 def packed(trial: Trial) -> bytes:
-    """A struct trial of trials.h, and what stands behind it."""
+    """A struct trial of trials.h, followed by its code and its patterns."""
     code = b"".join(i.code for i in trial.program)
     patterns = [trial.patterns[name] for name in ARENAS]
     head = struct.pack("<4I", len(code), *map(len, patterns))

@@ -23,7 +23,7 @@ if platform.machine() != "x86_64":
 
 SOURCE = Path(__file__).with_name("wrong_x86_64.S")
 RIGHT = ["sum_right", "copy_right"]
-# What is proven of each follows from the start of its name; `summed` stands for loops of compilers.
+# What is proven of each follows from the start of its name; `summed` means loops of compilers.
 CLAIMS = {"sum": SUM, "summed": replace(SUM, size_max=1 << 30, compiled=True), "copy": COPY}
 # Why each is not proven.
 WRONG = {

@@ -9,10 +9,10 @@
  *     branch       b stub                      nop, or b to the target of the stub
  *     alternative  its default                 its replacement, padded
  *
- * A stub behind the function's code reads the key and goes on: it stays, and a site that is not
- * patched runs it. A core that runs B, BL or NOP while another of these is stored there runs the
- * one or the other (Arm ARM, B2.2.5), so these are exchanged while threads run them. A stub
- * branches by x16, which a function that begins with BTI takes for a call.
+ * A stub, placed after the function's code, reads the key and branches. It is never changed.
+ * Sites that are not patched run it. If a core runs B, BL or NOP while another of these is stored
+ * there, it runs either the old one or the new one (Arm ARM, B2.2.5). So these are exchanged while
+ * threads run them. A stub branches by x16, which BTI accepts as a call at the start of a function.
  *
  * The statement says that it changes the link register, so the compiler saves that first. It also
  * says that it changes v8 to v15, whose lower halves functions keep: else the compiler would trust
@@ -33,8 +33,8 @@
 #endif
 #define CARRY_SITE_ALIGN ".balign 4\n\t"
 
-/* Reads a key into x16, and all that was written before it was set; CARRY_STUB_END ends it. The
- * encoder knows where the branch of a stub stands behind this. */
+/* Loads a key into x16, with acquire semantics; CARRY_STUB_END ends the stub. The encoder relies on
+ * these three instructions: it finds the branch of a stub by its offset. */
 #define CARRY_STUB(key)                                                                            \
     ".subsection 1\n"                                                                              \
     ".Lcarry_stub%=: adrp x16, " key "\n\t"                                                        \

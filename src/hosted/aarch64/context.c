@@ -6,7 +6,7 @@
 
 #include <ucontext.h>
 
-/* Nothing may follow a trap while threads run it, but what may follow what it stands for. */
+/* A trap may only be replaced by instructions that could replace the site itself. */
 bool carry_ucontext_has_traps(void) {
     return false;
 }

@@ -4,7 +4,7 @@
 #ifndef CARRY_PATCH_AARCH64_JUMP_H
 #define CARRY_PATCH_AARCH64_JUMP_H
 
-/* Its stub is what follows: who runs the site as it is goes on there. */
+/* The stub follows the site. An unpatched site branches to it. */
 .macro CARRY_PATCHED_JUMP name, key
     .text
     .globl \name

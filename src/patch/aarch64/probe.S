@@ -7,8 +7,8 @@
  *
  * uint8_t carry_patch_probe(void)
  *
- * The byte is the second of an instruction, eight times of which it moves: who rewrites it sees
- * whether text that was run before is run as it is now.
+ * The byte is the second byte of the MOV, whose operand is eight times its value. A caller that
+ * rewrites it sees whether the CPU runs the new text.
  */
     .text
     .globl carry_patch_probe, carry_patch_probe_byte
