@@ -13,19 +13,15 @@
 #include <unistd.h>
 
 #include "harness/check_patch.h"
+#include "harness/check_sites.h"
 #include "harness/effort.h"
+#include "harness/site_record.h"
 #include "harness/tap.h"
 #include "patch/patch.h"
 
 enum { CALL, JUMP, UNLIKELY, LIKELY, WORD, EMPTY };
 
 static const struct placed_kind *kinds;
-
-static struct carry_patch_counts stats(void) {
-    struct carry_patch_counts now;
-    carry_patch_stats(&now);
-    return now;
-}
 
 /* --- Instructions --- */
 
@@ -47,7 +43,8 @@ static const struct {
     {CALL, 2, ADD3, false, "inlined"},
     {CALL, 0, BL(3), false, "out of range"},
     {CALL, 2, ADD3, false, "inlined again"},
-    {CALL, 3, BL(0), true, "direct again"},
+    {CALL, 3, BL(0), true, "direct, as a body cannot be relative"},
+    {CALL, 4, BL(0), true, "direct again"},
     {JUMP, 1, B(0), true, "direct"},
     {JUMP, 0, B(1), false, "out of range"},
     {JUMP, 2, B(0), true, "never inlined"},
@@ -132,75 +129,9 @@ static void test_reach(void) {
     tap_ok(!wrong, "calls reach 128 MiB, and no further");
 }
 
-/* --- Counts --- */
-
-static size_t sites_of(const struct placed_kind *kind) {
-    return carry_object_sites(carry_objects, (uintptr_t)kind->key).count;
-}
-
-static void test_stats(void) {
-    const struct placed_kind *call = &kinds[CALL];
-    const size_t count = sites_of(call); /* those in C too */
-    placed_commit(call->key, call->states[1].value);
-    struct carry_patch_counts one = stats();
-    placed_commit(call->key, call->states[2].value);
-    struct carry_patch_counts two = stats();
-    placed_commit(call->key, call->states[0].value);
-    struct carry_patch_counts three = stats();
-    tap_ok(count > call->count && one.direct == two.direct + count, "direct calls are counted");
-    tap_ok(!one.inlined && two.inlined == count && !three.inlined, "inlined calls are counted");
-    tap_ok(three.unpatched[CARRY_PATCH_RANGE] == two.unpatched[CARRY_PATCH_RANGE] + count,
-           "calls out of range are counted");
-    tap_ok(three.branches == sites_of(&kinds[UNLIKELY]) + sites_of(&kinds[LIKELY]),
-           "branches are counted");
-    tap_ok(one.sites == two.sites && one.sites == three.sites, "the sum stays");
-}
-
-/* --- Sites that hold something else --- */
-
-static void corrupt(const uint8_t *byte) {
-    uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uint8_t *page = (uint8_t *)((uintptr_t)byte & ~(size - 1));
-    mprotect(page, size, PROT_READ | PROT_WRITE | PROT_EXEC);
-    *(uint8_t *)(uintptr_t)byte ^= 0x40;
-    mprotect(page, size, PROT_READ | PROT_EXEC);
-}
-
-/* Each byte of the last site in memory: nothing is written to those before it either. */
-static bool refuses(const struct placed_kind *kind, size_t state) {
-    bool ok = true;
-    for (size_t byte = 0; byte < kind->length; byte++) {
-        const uint8_t *place = kind->sites[kind->count - 1].site + byte;
-        uint32_t first = instruction_at(kind->sites[0].site);
-        uintptr_t value = kind->key->value;
-        corrupt(place);
-        int error = placed_commit(kind->key, kind->states[state].value);
-        ok = ok && error == CARRY_ERROR_BYTES && kind->key->value == value &&
-             instruction_at(kind->sites[0].site) == first;
-        corrupt(place);
-    }
-    return ok;
-}
-
-static void test_corrupted(void) {
-    for (size_t i = 0; i < PLACED_KINDS; i++) {
-        const struct placed_kind *kind = &kinds[i];
-        placed_commit(kind->key, kind->states[0].value);
-        bool ok = refuses(kind, 1);
-        placed_commit(kind->key, kind->states[1].value);
-        ok = refuses(kind, 0) && ok;
-        ok = placed_commit(kind->key, kind->states[0].value) == 0 && ok;
-        tap_ok(ok, "%s: unknown bytes are refused, nothing is written", kind->name);
-    }
-}
-
 /* --- Records of newer libraries --- */
 
 static struct carry_key other_key;
-
-static int32_t offset_to(const void *target, const int32_t *place) {
-    return (int32_t)((intptr_t)target - (intptr_t)place);
-}
 
 static void test_unknown(void) {
     static const uint8_t aux[8] __attribute__((aligned(4))) = {4, 0};
@@ -219,14 +150,15 @@ static void test_unknown(void) {
     const size_t count = sizeof made / sizeof *made;
     for (size_t i = 0; i < count; i++) {
         bool is_last = i == count - 1; /* between two instructions */
-        made[i].site = offset_to(kinds[CALL].sites[0].site + 2 * is_last, &made[i].site);
-        made[i].key = offset_to(&other_key, &made[i].key);
-        made[i].aux = offset_to(i == count - 2 ? odd : aux, &made[i].aux);
+        made[i].site =
+            site_record_distance(&made[i].site, (uintptr_t)kinds[CALL].sites[0].site + 2 * is_last);
+        made[i].key = site_record_distance(&made[i].key, (uintptr_t)&other_key);
+        made[i].aux = site_record_distance(&made[i].aux, (uintptr_t)(i == count - 2 ? odd : aux));
     }
-    struct carry_patch_counts before = stats();
+    struct carry_patch_counts before = placed_counts();
     uint32_t instruction = instruction_at(kinds[CALL].sites[0].site);
     tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
-    struct carry_patch_counts after = stats();
+    struct carry_patch_counts after = placed_counts();
     tap_ok(after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
                before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count,
            "are counted");
@@ -293,15 +225,16 @@ static void test_flips(void) {
 static void test_in_place(void) {
     const struct placed_kind *call = &kinds[CALL];
     tap_ok(placed_commit(call->key, call->states[2].value) == 0, "a body, with threads");
-    tap_ok(stats().inlined == (in_place ? 0 : sites_of(call)) && call->sites[0].function(1) == 4,
+    tap_ok(placed_counts().inlined == (in_place ? 0 : placed_site_count(call)) &&
+               call->sites[0].function(1) == 4,
            in_place ? "is called" : "stands in for calls");
     placed_commit(call->key, call->states[1].value);
     tap_ok(placed_commit(kinds[WORD].key, 1) == 0 &&
                kinds[WORD].sites[0].function(0) == (in_place ? 1 : 2),
            in_place ? "alternatives stay" : "alternatives change");
-    tap_ok(in_place == !!stats().unpatched[CARRY_PATCH_PERMISSION], "and are counted");
+    tap_ok(in_place == !!placed_counts().unpatched[CARRY_PATCH_PERMISSION], "and are counted");
     placed_commit(kinds[WORD].key, 0);
-    tap_ok(!strcmp(stats().guard, in_place ? "none" : "remap"), "the guard is reported");
+    tap_ok(!strcmp(placed_counts().guard, in_place ? "none" : "remap"), "the guard is reported");
 }
 
 /* What a site holds each time that all cores are synchronised. */
@@ -346,14 +279,16 @@ static void test_together(void) {
     const struct placed_kind *call = &kinds[CALL];
     const struct placed_kind *word = &kinds[WORD];
     const uint64_t replaced = in_place ? 1 : 2;
-    tap_ok(commit_both(call, 3, word, 1) == 0 && call->sites[0].function(5) == 6 &&
+    tap_ok(commit_both(call, 4, word, 1) == 0 && call->sites[0].function(5) == 6 &&
                word->sites[0].function(0) == replaced,
            "calls change beside alternatives");
-    tap_ok(in_place == !!stats().unpatched[CARRY_PATCH_PERMISSION], "which are counted");
+    tap_ok(in_place == !!placed_counts().unpatched[CARRY_PATCH_PERMISSION], "which are counted");
     commit_both(call, 2, word, 0);
     carry_patch_apply(CARRY_PATCH_QUIET);
-    tap_ok(stats().inlined == sites_of(call), "bodies come in while no thread runs their sites");
-    tap_ok(commit_both(call, 2, word, 1) == 0 && stats().inlined == sites_of(call) &&
+    tap_ok(placed_counts().inlined == placed_site_count(call),
+           "bodies come in while no thread runs their sites");
+    tap_ok(commit_both(call, 2, word, 1) == 0 &&
+               placed_counts().inlined == placed_site_count(call) &&
                word->sites[0].function(0) == replaced,
            "and stay where they are");
     int error = placed_commit(call->key, call->states[1].value);
@@ -371,8 +306,9 @@ int main(int argc, char **argv) {
     test_states();
     test_nothing();
     test_reach();
-    test_stats();
-    test_corrupted();
+    check_counts();
+    check_refused();
+    check_all_or_nothing();
     test_unknown();
     test_alternatives();
     test_flips();

@@ -8,20 +8,16 @@
 #include <carry/cpu.h>
 
 #include "harness/check_patch.h"
+#include "harness/check_sites.h"
 #include "harness/fault.h"
 #include "harness/patch_dirty.h"
+#include "harness/site_record.h"
 #include "harness/tap.h"
 #include "patch/patch.h"
 
 enum { CALL, JUMP, UNLIKELY, LIKELY, BYTES1, BYTES2, BYTES4, BYTES5, BYTES10, EMPTY10 };
 
 static const struct placed_kind *kinds;
-
-static struct carry_patch_counts stats(void) {
-    struct carry_patch_counts now;
-    carry_patch_stats(&now);
-    return now;
-}
 
 /* --- Bytes --- */
 
@@ -116,106 +112,15 @@ static void test_states(void) {
     }
 }
 
-static size_t sites_of(const struct placed_kind *kind) {
-    return carry_object_sites(carry_objects, (uintptr_t)kind->key).count;
-}
-
-static void test_stats(void) {
+/* Without a prefix, or with the opcode of a call where its offset would be. */
+static void test_inlined(void) {
+    static const uint8_t subtraction[] = {0x81, 0xe8, 1, 0, 0, 0};
     const struct placed_kind *call = &kinds[CALL];
-    const size_t count = sites_of(call); /* those in C too */
-    placed_commit(call->key, call->states[1].value);
-    struct carry_patch_counts one = stats();
-    placed_commit(call->key, call->states[2].value);
-    struct carry_patch_counts two = stats();
-    placed_commit(call->key, call->states[3].value); /* without a prefix */
-    struct carry_patch_counts filled = stats();
-    placed_commit(call->key, call->states[0].value);
-    struct carry_patch_counts three = stats();
-    tap_ok(count > call->count && one.direct == two.direct + count, "direct calls are counted");
-    tap_ok(!one.inlined && two.inlined == count && filled.inlined == count && !three.inlined,
-           "inlined calls are counted");
-    static const uint8_t subtraction[] = {0x81, 0xe8, 1, 0, 0, 0}; /* 0xe8 is that of a call, too */
+    placed_commit(call->key, call->states[3].value);
+    tap_ok(placed_counts().inlined == placed_site_count(call), "inlined without a prefix");
     tap_ok(carry_encode_is_inline(&(struct carry_site){.kind = CARRY_SITE_CALL}, subtraction),
            "whatever is inlined");
-    tap_ok(three.unpatched[CARRY_PATCH_RANGE] == two.unpatched[CARRY_PATCH_RANGE] + count,
-           "calls out of range are counted");
-    tap_ok(three.branches == sites_of(&kinds[UNLIKELY]) + sites_of(&kinds[LIKELY]),
-           "branches are counted");
-    tap_ok(two.commits == one.commits + 1 && two.written == one.written + count,
-           "commits and written sites are counted");
-    tap_ok(one.sites == two.sites && one.sites == three.sites, "the sum stays");
-}
-
-/* --- Sites that hold something else --- */
-
-extern const uint8_t __executable_start[];
-extern const uint8_t etext[];
-
-static uint8_t *copy_text(void) {
-    size_t size = (size_t)(etext - __executable_start);
-    uint8_t *copy = malloc(size);
-    memcpy(copy, __executable_start, size);
-    return copy;
-}
-
-static bool text_is(const uint8_t *copy) {
-    return !memcmp(copy, __executable_start, (size_t)(etext - __executable_start));
-}
-
-static void corrupt(const uint8_t *byte) {
-    uint8_t *page = (uint8_t *)((uintptr_t)byte & ~UINT64_C(4095));
-    mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
-    *(uint8_t *)(uintptr_t)byte ^= 0x40;
-    mprotect(page, 4096, PROT_READ | PROT_EXEC);
-}
-
-/* Each byte of the first site in memory, of the last, and of one between. */
-static bool refuses(const struct placed_kind *kind, size_t state) {
-    const size_t sites[] = {0, kind->count / 2, kind->count - 1};
-    bool ok = true;
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        for (size_t byte = 0; byte < kind->length; byte++) {
-            const uint8_t *place = kind->sites[sites[i]].site + byte;
-            uintptr_t value = kind->key->value;
-            corrupt(place);
-            uint8_t *before = copy_text();
-            int error = placed_commit(kind->key, kind->states[state].value);
-            ok = ok && error == CARRY_ERROR_BYTES && text_is(before) && kind->key->value == value;
-            free(before);
-            corrupt(place);
-        }
-    return ok;
-}
-
-static void test_corrupted(void) {
-    for (size_t i = 0; i < PLACED_KINDS; i++) {
-        const struct placed_kind *kind = &kinds[i];
-        placed_commit(kind->key, kind->states[0].value);
-        bool ok = refuses(kind, 1);
-        placed_commit(kind->key, kind->states[1].value);
-        ok = refuses(kind, 0) && ok;
-        ok = placed_commit(kind->key, kind->states[0].value) == 0 && ok;
-        tap_ok(ok, "%s: unknown bytes are refused, nothing is written", kind->name);
-    }
-}
-
-/* One bad site spoils the whole commit, also for other keys. */
-static void test_all_or_nothing(void) {
-    struct carry_patch patch;
-    const uint8_t *bad = kinds[JUMP].sites[kinds[JUMP].count - 1].site;
-    corrupt(bad);
-    uint8_t *before = copy_text();
-    carry_patch_begin(&patch);
-    for (size_t i = 0; i < PLACED_KINDS; i++)
-        carry_patch_set(&patch, kinds[i].key, kinds[i].states[1].value);
-    tap_ok(carry_patch_commit(&patch) == CARRY_ERROR_BYTES && text_is(before),
-           "one bad site of ten kinds: nothing is written");
-    bool kept = true;
-    for (size_t i = 0; i < PLACED_KINDS; i++)
-        kept = kept && kinds[i].key->value == kinds[i].states[0].value;
-    tap_ok(kept, "and no key changes");
-    free(before);
-    corrupt(bad);
+    placed_commit(call->key, call->states[0].value);
 }
 
 /* --- Records of newer libraries --- */
@@ -228,10 +133,6 @@ static uintptr_t must_not_be_asked(void) {
 }
 
 static struct carry_key other_key = {.resolve = must_not_be_asked};
-
-static int32_t offset_to(const void *target, const int32_t *place) {
-    return (int32_t)((intptr_t)target - (intptr_t)place);
-}
 
 static uint64_t add9(uint64_t number) {
     return number + 9;
@@ -256,19 +157,21 @@ static void test_unknown(void) {
     const size_t count = sizeof made / sizeof *made;
     for (size_t i = 0; i < count; i++) {
         bool is_body = made[i].kind == CARRY_SITE_BODY;
-        made[i].site = offset_to((const void *)(uintptr_t)add9, &made[i].site);
-        made[i].key = offset_to(is_body ? (const void *)(uintptr_t)add9 : &other_key, &made[i].key);
-        made[i].aux = offset_to(is_body || made[i].length ? body : empty, &made[i].aux);
+        made[i].site = site_record_distance(&made[i].site, (uintptr_t)add9);
+        made[i].key =
+            site_record_distance(&made[i].key, is_body ? (uintptr_t)add9 : (uintptr_t)&other_key);
+        made[i].aux = site_record_distance(&made[i].aux,
+                                           (uintptr_t)(is_body || made[i].length ? body : empty));
     }
-    struct carry_patch_counts before = stats();
+    struct carry_patch_counts before = placed_counts();
     tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
-    struct carry_patch_counts after = stats();
+    struct carry_patch_counts after = placed_counts();
     tap_ok(after.objects == before.objects + 1 &&
                after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
                    before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count - 1,
            "are counted");
-    uint8_t *text = copy_text();
-    tap_ok(placed_commit(&other_key, 1) == 0 && text_is(text), "and left alone");
+    uint8_t *text = placed_copy_text();
+    tap_ok(placed_commit(&other_key, 1) == 0 && placed_text_is(text), "and left alone");
     free(text);
     other_key.resolve = must_not_be_asked;
     carry_patch_apply(0);
@@ -277,7 +180,7 @@ static void test_unknown(void) {
     tap_ok(kinds[CALL].sites[0].function(1) == 10, "nor their bodies put in");
     placed_commit(kinds[CALL].key, kinds[CALL].states[0].value);
     carry_patch_unregister(made);
-    tap_ok(stats().objects == before.objects && stats().sites == before.sites,
+    tap_ok(placed_counts().objects == before.objects && placed_counts().sites == before.sites,
            "until their object goes");
 }
 
@@ -327,7 +230,8 @@ static void *nap(void *unused) {
 }
 
 static void test_alternatives(void) {
-    tap_ok(stats().unpatched[CARRY_PATCH_UNKNOWN_KIND] == 1, "an alternative that is too long");
+    tap_ok(placed_counts().unpatched[CARRY_PATCH_UNKNOWN_KIND] == 1,
+           "an alternative that is too long");
     tap_ok(by_feature() == 7 && by_no_feature() == 7 && by_feature_one() == 1,
            "alternatives by feature before they are patched");
     carry_patch_apply(0);
@@ -348,10 +252,10 @@ static void test_quiescence(void) {
     pthread_join(thread, NULL);
     tap_ok(placed_commit(&carry_key_several, 1) == 0 && alternatives_are(false),
            "with threads, alternatives of several instructions wait");
-    tap_ok(stats().unpatched[CARRY_PATCH_QUIESCENCE] == 5, "and are counted");
+    tap_ok(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE] == 5, "and are counted");
     tap_ok(carry_patch_apply(CARRY_PATCH_QUIET) == 0 && alternatives_are(true),
            "until the program says that it is quiet");
-    tap_ok(!stats().unpatched[CARRY_PATCH_QUIESCENCE], "and are no longer counted");
+    tap_ok(!placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], "and are no longer counted");
     placed_commit(&carry_key_several, 0);
     tap_ok(alternatives_are(true), "nor do they go back");
     carry_patch_apply(CARRY_PATCH_QUIET);
@@ -450,9 +354,10 @@ int main(void) {
     }
     test_alternatives();
     test_states();
-    test_stats();
-    test_corrupted();
-    test_all_or_nothing();
+    check_counts();
+    test_inlined();
+    check_refused();
+    check_all_or_nothing();
     test_unknown();
     test_callees();
     test_quiescence();

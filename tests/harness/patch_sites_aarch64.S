@@ -1,53 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sites where no compiler puts them on purpose: for each kind, one at the beginning of a cache line
- * and one at its end, and the same for pages. See placed_aarch64.c for what they do.
+ * and one at its end, and the same for pages. placed_aarch64.h says what they do.
  */
 /* clang-format off */
-#define CALL        1
-#define JUMP        2
-#define BRANCH      3
-#define ALTERNATIVE 4
-
-#define JUMPS_IF_ON 1
-#define SINGLE      2
+#include "harness/patch_sites.h"
 
     .section .text.patch_sites, "ax", %progbits
     .balign 4096
-
-.macro RECORD site, key, aux, kind, flags
-    .pushsection carry_sites, "ao", %progbits, \site
-    .balign 4
-    .long   \site - ., \key - ., \aux
-    .byte   \kind, 4, \flags, 1
-    .popsection
-.endm
-
-/* A row of the list of a kind: where the function begins, and where its site. */
-.macro LIST kind, function, site
-    .pushsection .data.rel.ro.placed_\kind, "aw", %progbits
-    .ifndef placed_\kind
-    .globl  placed_\kind
-    .hidden placed_\kind
-placed_\kind:
-    .endif
-    .quad   \function, \site
-    .popsection
-.endm
-
-/* How many rows it has. */
-.macro LIST_ENDS kind
-    .pushsection .data.rel.ro.placed_\kind, "aw", %progbits
-    .set    .Lbytes_\kind, . - placed_\kind
-    .popsection
-    .pushsection .rodata, "a", %progbits
-    .globl  placed_\kind\()_count
-    .hidden placed_\kind\()_count
-    .balign 8
-placed_\kind\()_count:
-    .quad   .Lbytes_\kind / 16
-    .popsection
-.endm
 
 /* Begins a function whose site, 4 bytes on, has `inside` bytes in front of a boundary. */
 .macro PLACE boundary, inside
@@ -74,7 +34,7 @@ placed_\kind\()_count:
 .Lstub\@:
     READ    carry_op_placed_call
     br      x16
-    RECORD  .Lsite\@, carry_op_placed_call, .Lstub\@-., CALL, 0
+    RECORD  .Lsite\@, carry_op_placed_call, .Lstub\@-., CALL, 4, 0
     LIST    call, .Lfunction\@, .Lsite\@
 .endm
 
@@ -88,7 +48,7 @@ placed_\kind\()_count:
 .Lstub\@:
     READ    carry_op_placed_jump
     br      x16
-    RECORD  .Lsite\@, carry_op_placed_jump, .Lstub\@-., JUMP, 0
+    RECORD  .Lsite\@, carry_op_placed_jump, .Lstub\@-., JUMP, 4, 0
     LIST    jump, .Lfunction\@, .Lsite\@
 .endm
 
@@ -109,7 +69,7 @@ placed_\kind\()_count:
     b       .Laway\@
 .Lback\@:
     b       .Lsite\@ + 4
-    RECORD  .Lsite\@, carry_key_placed_\kind, .Lstub\@-., BRANCH, \flags
+    RECORD  .Lsite\@, carry_key_placed_\kind, .Lstub\@-., BRANCH, 4, \flags
     LIST    \kind, .Lfunction\@, .Lsite\@
 .endm
 
@@ -132,7 +92,7 @@ placed_\kind\()_count:
     \kind\()_new
 .Lstop\@:
     .popsection
-    RECORD  .Lsite\@, carry_key_placed_\kind, .Laux\@-., ALTERNATIVE, SINGLE
+    RECORD  .Lsite\@, carry_key_placed_\kind, .Laux\@-., ALTERNATIVE, 4, SINGLE
     LIST    \kind, .Lfunction\@, .Lsite\@
 .endm
 

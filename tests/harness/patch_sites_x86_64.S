@@ -2,55 +2,14 @@
 /*
  * Sites where no compiler puts them on purpose: for each kind, one that begins at a cache line, one
  * for each of its inner bytes with that byte at the beginning of a line, and the same for pages.
- * patch_sites.h tells what they do.
+ * placed_x86_64.h says what they do.
  */
 /* clang-format off */
 #include "base/asm.h"
-
-#define CALL        1
-#define JUMP        2
-#define BRANCH      3
-#define ALTERNATIVE 4
-
-#define JUMPS_IF_ON 1
-#define SINGLE      2
+#include "harness/patch_sites.h"
 
     .section .text.patch_sites, "ax", @progbits
     .balign 4096
-
-.macro RECORD site, key, aux, kind, length, flags
-    .pushsection carry_sites, "ao", @progbits, \site
-    .balign 4
-    .long   \site - ., \key - ., \aux
-    .byte   \kind, \length, \flags, 1
-    .popsection
-.endm
-
-/* A row of the list of a kind: where the function begins, and where its site. */
-.macro LIST kind, function, site
-    .pushsection .data.rel.ro.placed_\kind, "aw", @progbits
-    .ifndef placed_\kind
-    .globl  placed_\kind
-    .hidden placed_\kind
-placed_\kind:
-    .endif
-    .quad   \function, \site
-    .popsection
-.endm
-
-/* How many rows it has. */
-.macro LIST_ENDS kind
-    .pushsection .data.rel.ro.placed_\kind, "aw", @progbits
-    .set    .Lbytes_\kind, . - placed_\kind
-    .popsection
-    .pushsection .rodata, "a", @progbits
-    .globl  placed_\kind\()_count
-    .hidden placed_\kind\()_count
-    .balign 8
-placed_\kind\()_count:
-    .quad   .Lbytes_\kind / 16
-    .popsection
-.endm
 
 /* Begins a function whose site, `before` bytes on, has `inside` bytes in front of a boundary. */
 .macro PLACE boundary, inside, before

@@ -7,6 +7,69 @@
 #include "harness/rng.h"
 #include "patch/patch.h"
 
+/* --- What the sites do --- */
+
+#define DECLARE_op(name)  CARRY_OP(uint64_t, placed_##name, uint64_t)
+#define DECLARE_key(name) CARRY_KEY(placed_##name)
+#define DEFINE_op(name)   CARRY_OP_DEFINE(placed_##name, add1)
+#define DEFINE_key(name)  CARRY_KEY_DEFINE(placed_##name, false)
+
+#define DECLARE(name, prefix, ...)                                                                 \
+    DECLARE_##prefix(name);                                                                        \
+    extern const struct placed placed_##name[];                                                    \
+    extern const size_t placed_##name##_count;
+PLACED_ROWS(DECLARE)
+
+static uint64_t add1(uint64_t number) {
+    return number + 1;
+}
+
+static uint64_t add2(uint64_t number) {
+    return number + 2;
+}
+
+static uint64_t add3(uint64_t number) {
+    CARRY_BODY(add3, PLACED_ADD3);
+    return number + 3;
+}
+
+static uint32_t placed_number __attribute__((used)) = 4444;
+
+static uint64_t get_number(uint64_t number) {
+    CARRY_BODY_RELATIVE(get_number, PLACED_NUMBER);
+    (void)number;
+    return placed_number;
+}
+
+#define DEFINE(name, prefix, ...) DEFINE_##prefix(name);
+PLACED_ROWS(DEFINE)
+
+/* --- The list --- */
+
+/* A row: its name, what of, the bytes of a site, `in_text` of struct placed_kind, and its states.
+ */
+#define KIND(name, prefix, length, in_text, ...)                                                   \
+    {#name,                                                                                        \
+     length,                                                                                       \
+     in_text,                                                                                      \
+     &carry_##prefix##_placed_##name,                                                              \
+     placed_##name,                                                                                \
+     placed_##name##_count,                                                                        \
+     sizeof((struct placed_state[]){__VA_ARGS__}) / sizeof(struct placed_state),                   \
+     {__VA_ARGS__}},
+
+const struct placed_kind *placed_kinds(void) {
+    static struct placed_kind kinds[PLACED_KINDS];
+    if (kinds[0].name)
+        return kinds;
+    placed_fn *beyond = placed_far(add1);
+    const uintptr_t far = (uintptr_t)(beyond ? beyond : add1);
+    const uint64_t number = PLACED_ARGUMENT;
+    const struct placed_kind all[PLACED_KINDS] = {PLACED_ROWS(KIND)};
+    memcpy(kinds, all, sizeof kinds);
+    return kinds;
+}
+
 int placed_commit(struct carry_key *key, uintptr_t value) {
     struct carry_patch patch;
     carry_patch_begin(&patch);

@@ -10,6 +10,11 @@
 
 #include <carry/patch.h>
 
+#ifdef __aarch64__
+#include "harness/placed_aarch64.h"
+#else
+#include "harness/placed_x86_64.h"
+#endif
 #include "harness/verdict.h"
 
 typedef uint64_t placed_fn(uint64_t argument);
@@ -40,11 +45,8 @@ struct placed_kind {
     struct placed_state states[PLACED_STATES_MAX]; /* the first is how they begin */
 };
 
-#ifdef __aarch64__
-#define PLACED_KINDS 6
-#else
-#define PLACED_KINDS 10
-#endif
+#define PLACED_NAME(name, ...) PLACED_##name,
+enum placed_name { PLACED_ROWS(PLACED_NAME) PLACED_KINDS };
 
 /* All kinds. The first call must come before the first commit. */
 const struct placed_kind *placed_kinds(void);

@@ -7,6 +7,7 @@
  *     CARRY_SITE_ALIGN      text that aligns instructions in carry_bytes
  *     CARRY_OP_FUNCTION     the function that calls an operation
  *     CARRY_LOAD_n          the words of arguments, in their registers
+ *     CARRY_TIED_0, _1      the operand of the first argument
  *     CARRY_BRANCH          a branch on a key; CARRY_BRANCH_ON and _OFF: while it is on, or off
  *     CARRY_ALT_PAD         fills an original up to the length of its replacement
  *     CARRY_ALT_ROW_<arch>  the names of the features that it has
@@ -34,12 +35,19 @@
  * because computing them may need calls (of sanitizers).
  */
 #define CARRY_WORDS_0
-#define CARRY_WORDS_1            CARRY_WORD(0, carry_a)
-#define CARRY_WORDS_2            CARRY_WORDS_1 CARRY_WORD(1, carry_b)
-#define CARRY_WORDS_3            CARRY_WORDS_2 CARRY_WORD(2, carry_c)
-#define CARRY_WORDS_4            CARRY_WORDS_3 CARRY_WORD(3, carry_d)
-#define CARRY_WORDS_5            CARRY_WORDS_4 CARRY_WORD(4, carry_e)
-#define CARRY_WORDS_6            CARRY_WORDS_5 CARRY_WORD(5, carry_f)
+#define CARRY_WORDS_1 CARRY_WORD(0, carry_a)
+#define CARRY_WORDS_2 CARRY_WORDS_1 CARRY_WORD(1, carry_b)
+#define CARRY_WORDS_3 CARRY_WORDS_2 CARRY_WORD(2, carry_c)
+#define CARRY_WORDS_4 CARRY_WORDS_3 CARRY_WORD(3, carry_d)
+#define CARRY_WORDS_5 CARRY_WORDS_4 CARRY_WORD(4, carry_e)
+#define CARRY_WORDS_6 CARRY_WORDS_5 CARRY_WORD(5, carry_f)
+/* Operands that are the registers of arguments: CARRY_TIED_0 and _1 are the architecture's. */
+#define CARRY_TIED_2 CARRY_TIED_1, "+r"(carry_r1)
+#define CARRY_TIED_3 CARRY_TIED_2, "+r"(carry_r2)
+#define CARRY_TIED_4 CARRY_TIED_3, "+r"(carry_r3)
+#define CARRY_TIED_5 CARRY_TIED_4, "+r"(carry_r4)
+#define CARRY_TIED_6 CARRY_TIED_5, "+r"(carry_r5)
+
 #define CARRY_WORD(index, value) const uintptr_t carry_w##index = CARRY_TO_WORD(value);
 #define CARRY_LOAD(index, name)  register uintptr_t carry_r##index __asm__(name) = carry_w##index;
 

@@ -42,11 +42,6 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 #define CARRY_LOAD_6 CARRY_LOAD_5 CARRY_LOAD(5, "r9")
 #define CARRY_TIED_0
 #define CARRY_TIED_1 , "+r"(carry_r0)
-#define CARRY_TIED_2 CARRY_TIED_1, "+r"(carry_r1)
-#define CARRY_TIED_3 CARRY_TIED_2, "+r"(carry_r2)
-#define CARRY_TIED_4 CARRY_TIED_3, "+r"(carry_r3)
-#define CARRY_TIED_5 CARRY_TIED_4, "+r"(carry_r4)
-#define CARRY_TIED_6 CARRY_TIED_5, "+r"(carry_r5)
 #define CARRY_SPARE_6
 #define CARRY_SPARE_5 "r9",
 #define CARRY_SPARE_4 CARRY_SPARE_5 "r8",

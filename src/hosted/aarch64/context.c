@@ -28,22 +28,3 @@ bool carry_ucontext_is_readable(uintptr_t address) {
 void carry_ucontext_pause(void) {
     __asm__ __volatile__("yield");
 }
-
-/* There is no exception table here: nothing is recovered. */
-bool carry_ucontext_can_recover(void) {
-    return false;
-}
-
-bool carry_ucontext_is_exact(void) {
-    return false;
-}
-
-void carry_ucontext_empty_x87(void *context) {
-    (void)context;
-}
-
-void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
-    (void)context;
-    (void)recovery;
-    (void)value;
-}

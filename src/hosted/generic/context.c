@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there are no sites and no exception table, nothing traps, and nothing is recovered. */
+/* Where there are no sites, nothing traps. */
 #include "hosted/context.h"
 
 bool carry_ucontext_has_traps(void) {
@@ -21,22 +21,4 @@ bool carry_ucontext_is_readable(uintptr_t address) {
 }
 
 void carry_ucontext_pause(void) {
-}
-
-bool carry_ucontext_can_recover(void) {
-    return false;
-}
-
-bool carry_ucontext_is_exact(void) {
-    return false;
-}
-
-void carry_ucontext_empty_x87(void *context) {
-    (void)context;
-}
-
-void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
-    (void)context;
-    (void)recovery;
-    (void)value;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Where there is no exception table, nothing is recovered. */
+#include "hosted/context.h"
+
+bool carry_ucontext_can_recover(void) {
+    return false;
+}
+
+bool carry_ucontext_is_exact(void) {
+    return false;
+}
+
+void carry_ucontext_empty_x87(void *context) {
+    (void)context;
+}
+
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
+    (void)context;
+    (void)recovery;
+    (void)value;
+}
