@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include "harness/check_context.h"
@@ -160,10 +161,39 @@ HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
     preempted_to = carry_context_preempt(interrupted, &there[1], ucontext);
 }
 
+/*
+ * kill(process, signal), with a frame that unwinders find by rbp, and a red zone that holds no
+ * address: who looks for rbp there is lost.
+ */
+void kill_by_frame(long process, long signal);
+__asm__(".pushsection .text\n"
+        ".type kill_by_frame, @function\n"
+        "kill_by_frame:\n\t"
+        ".cfi_startproc\n\t"
+        "pushq %rbp\n\t"
+        ".cfi_def_cfa_offset 16\n\t"
+        ".cfi_offset rbp, -16\n\t"
+        "movq %rsp, %rbp\n\t"
+        ".cfi_def_cfa_register rbp\n\t"
+        "movabsq $0x5555555555555555, %rax\n\t"
+        "movq $-16, %rcx\n"
+        "1:\tmovq %rax, (%rsp, %rcx, 8)\n\t"
+        "incq %rcx\n\t"
+        "jnz 1b\n\t"
+        "movl $62, %eax\n\t"
+        "syscall\n\t"
+        "popq %rbp\n\t"
+        ".cfi_def_cfa rsp, 8\n\t"
+        ".cfi_restore rbp\n\t"
+        "ret\n\t"
+        ".cfi_endproc\n\t"
+        ".size kill_by_frame, . - kill_by_frame\n\t"
+        ".popsection");
+
 static struct carry_context *raise_once(void *argument, uintptr_t value) {
     (void)argument;
     (void)value;
-    raise(SIGUSR1);
+    kill_by_frame(getpid(), SIGUSR1);
     return &here;
 }
 

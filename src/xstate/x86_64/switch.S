@@ -95,6 +95,17 @@
     andb    $~X87, CARRY_AREA_XSTATE_BV(%r9)
 .endm
 
+/* Where an unwinder finds the registers that carry_context_restore pops, all of them on the stack. */
+.macro POPPED_REGISTERS
+    .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
+    .cfi_offset rip, -RED_ZONE - 8
+    .set    slot, 0
+    .irp    register, r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx
+    .cfi_offset \register, 8 * slot - RED_ZONE - 8 * POPPED
+    .set    slot, slot + 1
+    .endr
+.endm
+
 /* All xmm = from the area `from`, or the other way round. */
 .macro XMM move, from, to
     .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
@@ -288,8 +299,7 @@ carry_context_resume:
     LOAD_AREA
     andl    $~FLAG_PREEMPTED, CONTEXT_FLAGS(%rsi)
     movq    %r8, %rsp
-    .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
-    .cfi_offset rip, -RED_ZONE - 8
+    POPPED_REGISTERS
     jmp     carry_context_restore
 carry_context_switched:
 CARRY_END carry_context_switch
@@ -307,13 +317,7 @@ CARRY_END carry_context_switch
 carry_context_restore:
     .cfi_startproc
     .cfi_signal_frame
-    .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
-    .cfi_offset rip, -RED_ZONE - 8
-    .set    slot, 0
-    .irp    register, r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx
-    .cfi_offset \register, 8 * slot - RED_ZONE - 8 * POPPED
-    .set    slot, slot + 1
-    .endr
+    POPPED_REGISTERS
     .irp    register, r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx
     popq    %\register                           /* what was popped stays in the red zone */
     .cfi_adjust_cfa_offset -8
