@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <carry/context.h>
 #include <carry/cpu.h>
 #include <carry/xstate.h>
 
 #include "harness/fault.h"
+#include "harness/guard.h"
 #include "harness/registers.h"
 #include "harness/replay.h"
 #include "harness/rng.h"
@@ -233,6 +235,43 @@ static void test_clean(const char *mask, enum carry_xstate_level level, const ch
     verdict_report(&verdict, "mask \"%s\": clean(%s)", mask, name);
 }
 
+static struct carry_context here, there;
+
+static struct carry_context *clean_and_return(void *level, uintptr_t value) {
+    (void)value;
+    carry_xstate_clean((enum carry_xstate_level)(uintptr_t)level);
+    return &here;
+}
+
+static void switch_there(void *unused) {
+    (void)unused;
+    carry_context_adopt(&here, NULL, 0);
+    replay_start();
+    carry_context_switch(&here, &there, 0);
+    replay_stop();
+}
+
+/* The stack ends at a page that faults: what a CPU reads beyond a short area is there. */
+static void test_clean_reads(const char *mask) {
+    enum { STACK_BYTES = 65536 };
+    static const enum carry_xstate_level levels[] = {CARRY_XSTATE_CLEAN_VECTORS,
+                                                     CARRY_XSTATE_CLEAN_ALL};
+    struct guard stack = guard_open(STACK_BYTES);
+    struct fault fault;
+    bool ok = true;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        if (carry_context_create(&there, stack.end - STACK_BYTES, STACK_BYTES, clean_and_return,
+                                 (void *)(uintptr_t)levels[i])) {
+            guard_close(&stack);
+            tap_skip("what cleaning reads", "the thread has a shadow stack");
+            return;
+        }
+        ok = fault_catch(switch_there, NULL, &fault) && ok;
+    }
+    guard_close(&stack);
+    tap_ok(ok, "mask \"%s\": cleaning reads nothing beyond its stack", mask);
+}
+
 /* --- Threads --- */
 
 /* x87 registers, which no compiled code here touches between the calls. */
@@ -274,8 +313,10 @@ static void test_threads(void) {
     if (child == 0)
         _exit(keeps_x87(UINT64_C(99) << 32) ? 0 : 1);
     int status = 1;
-    tap_ok(child > 0 && waitpid(child, &status, 0) == child && status == 0,
-           "a child process saves and loads its own");
+    const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+    if (status)
+        tap_note("wait status %#x", (unsigned)status);
+    tap_ok(ended && status == 0, "a child process saves and loads its own");
 }
 
 /* --- What the CPU has --- */
@@ -329,6 +370,7 @@ int main(int argc, char **argv) {
         test_clean(masks[i], CARRY_XSTATE_CLEAN_UPPERS, "uppers");
         test_clean(masks[i], CARRY_XSTATE_CLEAN_VECTORS, "vectors");
         test_clean(masks[i], CARRY_XSTATE_CLEAN_ALL, "all");
+        test_clean_reads(masks[i]);
         test_threads();
     }
     carry_cpu_set_mask("");

@@ -126,8 +126,9 @@ CARRY_API uint64_t carry_xstate_save(void *area, uint64_t mask);
 /*
  * Loads the components of `mask` from an area that carry_xstate_save() or carry_xstate_initial()
  * wrote. Components that were not in use become initial. CPUs with XSAVE may also put them out of
- * use, and all measured CPUs do. An area from elsewhere must be checked with carry_xstate_check()
- * first: an invalid header faults.
+ * use, and all measured CPUs do. The area must have carry_xstate_area_size(mask) bytes: a CPU may
+ * read all of a component, in use or not. An area from elsewhere must be checked with
+ * carry_xstate_check() first: an invalid header faults.
  */
 CARRY_API void carry_xstate_load(const void *area, uint64_t mask);
 

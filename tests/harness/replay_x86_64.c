@@ -258,10 +258,20 @@ static void load_mxcsr(const uint8_t *area, uint8_t *frame, uint64_t mask, bool 
         put(frame + MXCSR, there ? get(area + MXCSR, 4) : INITIAL_MXCSR, 4);
 }
 
+/* A CPU may read all that the area has of what the mask names, in use or not (13.13). */
+static void touch(const uint8_t *area, uint64_t held, uint64_t mask, enum carry_xstate_form form) {
+    for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
+        if (held & mask & UINT64_C(1) << i)
+            (void)*(const volatile uint8_t *)(area +
+                                              carry_xstate_offset(&machine->layout, held, form, i) +
+                                              machine->layout.parts[i].size - 1);
+}
+
 static void xrstor(const uint8_t *area, uint8_t *frame, uint64_t mask) {
     const uint64_t xcomp_bv = get(area + XCOMP_BV, 8), loaded = mask & get(area + XSTATE_BV, 8);
     const bool is_compact = xcomp_bv & COMPACT;
     const uint64_t held = is_compact ? xcomp_bv & ~COMPACT : machine->layout.user;
+    touch(area, held, mask, is_compact ? CARRY_XSTATE_COMPACT : CARRY_XSTATE_STANDARD);
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++) {
         if (loaded >> i & 1)
             load_part(area, frame, held, i,
@@ -420,11 +430,14 @@ static const char *obstacle(void) {
     return steps_here() ? NULL : "no trap flag";
 }
 
-/* Of this CPU, without the library, which is to remember another one's. */
+/*
+ * Of this CPU, without the library, which is to remember another one's. Frames have no tiles
+ * unless the process asked for them, and no machine here has tiles.
+ */
 static void find_real(void) {
     uint32_t a, b, c, d;
     __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-    real.user = a | (uint64_t)d << 32;
+    real.user = (a | (uint64_t)d << 32) & ~BIT(TILEDATA);
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
         __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "0"(0xd), "2"(i));
         real.parts[i].size = a;

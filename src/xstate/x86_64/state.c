@@ -147,21 +147,46 @@ void carry_xstate_load(const void *from, uint64_t mask) {
 
 /* --- Cleaning --- */
 
-static void load_initial(uint64_t mask, uint32_t mxcsr) {
-    struct area area = {.legacy = initial};
-    area.legacy.mxcsr = mxcsr;
-    if (!uses(CARRY_CPU_BIT(xsave))) /* which loads MXCSR from areas that are in use only */
-        area.xstate_bv = CARRY_LEGACY_STATE;
-    carry_xstate_load(&area, mask);
+/*
+ * XRSTOR may read all of a component that its mask names, in use or not (SDM vol. 1, 13.13), and
+ * Emerald Rapids does. In the compact form the area holds none. In the standard form all have their
+ * places there, but for tiles, which take 8 KiB and have an instruction of their own.
+ */
+#define TILES           (BIT(TILECFG) | BIT(TILEDATA))
+#define STANDARD_OTHERS 2752 /* where tiles start */
+
+static const struct area initial_compact = {.legacy = initial, .xcomp_bv = CARRY_COMPACT_BIT};
+
+static const struct {
+    struct area area;
+    uint8_t components[STANDARD_OTHERS - sizeof(struct area)];
+} initial_standard = {.area = {.legacy = initial}};
+
+static void load_initial(uint64_t mask) {
+    mask &= carry_xstate_enabled();
+    if (!uses(CARRY_CPU_BIT(xsave)) || uses(CARRY_CPU_BIT(xsavec))) {
+        carry_xstate_load(&initial_compact, mask);
+        return;
+    }
+    if (mask & TILES)
+        __asm__ volatile(".byte 0xc4, 0xe2, 0x78, 0x49, 0xc0"); /* tilerelease */
+    carry_xstate_load(&initial_standard, mask & ~TILES);
+}
+
+/* Loads none that is initial: a CPU may count it as use. */
+static void load_mxcsr(uint32_t mxcsr) {
+    if (mxcsr != CARRY_MXCSR_INITIAL)
+        __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
 }
 
 void carry_xstate_clean(enum carry_xstate_level level) {
     uint32_t mxcsr;
     if (level == CARRY_XSTATE_CLEAN_ALL) {
-        load_initial(~BIT(PKRU), CARRY_MXCSR_INITIAL);
+        load_initial(~BIT(PKRU));
     } else if (level == CARRY_XSTATE_CLEAN_VECTORS) {
         __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
-        load_initial(VECTOR_STATE, mxcsr);
+        load_initial(VECTOR_STATE);
+        load_mxcsr(mxcsr);
     } else if (level == CARRY_XSTATE_CLEAN_UPPERS && uses(CARRY_CPU_BIT(avx))) {
         __asm__ volatile("vzeroupper" : : : "memory" VECTOR_REGISTERS);
     }
