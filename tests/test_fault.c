@@ -393,6 +393,17 @@ static uint32_t fault_in_frame(const void *data, size_t size, uint32_t sum) {
     return (uint32_t)caught;
 }
 
+static unsigned char alternate[64 * 1024];
+
+/* Where handlers run until the one returned is in use again. */
+static stack_t use_alternate_stack(void) {
+    const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+    stack_t old;
+    sigaltstack(&stack, &old);
+    return old;
+}
+
+/* A signal's frame may be larger than what is checked: with AVX-512 and a protection key it is. */
 static void test_frames_keep_registers(void) {
     struct verdict verdict = {.ok = true};
     if (fault_under_valgrind()) {
@@ -400,9 +411,11 @@ static void test_frames_keep_registers(void) {
                  "signals under valgrind take more stack than is checked");
         return;
     }
+    const stack_t old = use_alternate_stack();
     for (int i = 0; i < 8 && verdict.ok; i++)
         if (call_checked(fault_in_frame, NULL, 0, 0, true, &verdict) != 1)
             verdict_fail(&verdict, "the frame catches nothing");
+    sigaltstack(&old, NULL);
     verdict_report(&verdict, "after a fault in a frame registers are as they should be");
 }
 
@@ -437,17 +450,14 @@ static void test_frames(void) {
 /* --- What else there is on x86-64: stacks and keys --- */
 
 static void test_alternate_stack(void) {
-    static unsigned char memory[64 * 1024];
-    const stack_t alternate = {.ss_sp = memory, .ss_size = sizeof memory};
-    stack_t old;
     unsigned char to[8];
     if (!carry_host_recovers(CARRY_HOST_COPIES)) {
         tap_skip("alternate stacks", "copies take no signals under valgrind");
         return;
     }
-    sigaltstack(&alternate, &old);
+    const stack_t old = use_alternate_stack();
     bool ok = carry_copy_try(to, NULL, sizeof to) == sizeof to;
-    tap_ok(ok && handler_stack - (uintptr_t)memory < sizeof memory,
+    tap_ok(ok && handler_stack - (uintptr_t)alternate < sizeof alternate,
            "handlers run on the alternate stack");
     sigaltstack(&old, NULL);
 }
