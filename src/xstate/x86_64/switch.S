@@ -95,7 +95,7 @@
     andb    $~X87, CARRY_AREA_XSTATE_BV(%r9)
 .endm
 
-/* Where an unwinder finds the registers that carry_context_restore pops, all of them on the stack. */
+/* Where an unwinder finds what carry_context_restore pops: all registers are on the stack. */
 .macro POPPED_REGISTERS
     .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
     .cfi_offset rip, -RED_ZONE - 8
