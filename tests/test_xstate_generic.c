@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended state and thunks where there are none: everything says so, and does nothing. */
+/* Extended state where there is none: everything says so, and does nothing. */
 #include <string.h>
 
 #include <carry/thunk.h>
@@ -21,7 +21,7 @@ int main(void) {
            "nothing is saved, in an area that is defined");
     carry_xstate_load(area, ~UINT64_C(0));
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    tap_ok(!CARRY_HAS_THUNKS && carry_thunk_prepare() == CARRY_ERROR_UNSUPPORTED,
-           "there are no thunks");
+    tap_ok(carry_thunk_prepare() == (CARRY_HAS_THUNKS ? CARRY_OK : CARRY_ERROR_UNSUPPORTED),
+           "there are thunks, or there are none");
     return tap_done();
 }
