@@ -8,6 +8,7 @@
  *     jump         b stub                      b function
  *     branch       b stub                      nop, or b to the target of the stub
  *     alternative  its default                 its replacement, padded
+ *     entry        nop                         b to a stub of a hook (<carry/hook.h>)
  *
  * A stub, placed after the function's code, reads the key and branches. It is never changed.
  * Sites that are not patched run it. If a core runs B, BL or NOP while another of these is stored

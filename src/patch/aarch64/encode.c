@@ -93,6 +93,15 @@ static bool put_key(const struct carry_site *site, bool on, uint8_t *bytes) {
     return true;
 }
 
+/* --- Entries --- */
+
+static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
+    if (on)
+        return put_branch(bytes, BRANCH, carry_site_address(site), (uintptr_t)aux_bytes(site));
+    put(bytes, NOP);
+    return true;
+}
+
 /* --- Alternatives --- */
 
 /* Two sizes, then from the fourth byte on the default, then the replacement. */
@@ -124,6 +133,7 @@ bool carry_encode_knows(const struct carry_site *site) {
     case CARRY_SITE_CALL:
     case CARRY_SITE_JUMP:
     case CARRY_SITE_BRANCH:
+    case CARRY_SITE_ENTRY:
         return site->length == INSTRUCTION_BYTES;
     case CARRY_SITE_ALTERNATIVE:
         return alternative_fits(site);
@@ -135,6 +145,8 @@ bool carry_encode_knows(const struct carry_site *site) {
 void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
     if (site->kind == CARRY_SITE_ALTERNATIVE)
         put_alternative(site, false, bytes);
+    else if (site->kind == CARRY_SITE_ENTRY)
+        put_entry(site, false, bytes);
     else
         put_branch(bytes, opcode_of(site), carry_site_address(site), (uintptr_t)aux_bytes(site));
 }
@@ -146,6 +158,8 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
         return put_alternative(site, value != 0, bytes);
     case CARRY_SITE_BRANCH:
         return put_key(site, value != 0, bytes);
+    case CARRY_SITE_ENTRY:
+        return put_entry(site, value != 0, bytes);
     default:
         return put_call(site, value, body, bytes);
     }
