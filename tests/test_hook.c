@@ -28,6 +28,7 @@
 #include "harness/sandbox.h"
 #include "harness/tap.h"
 #include "hook/check.h"
+#include "hook/stub.h"
 
 /* A clone of a function would have an entry of its own. */
 #ifdef __clang__
@@ -67,7 +68,7 @@ static void start_counting(void) {
 /* --- Values --- */
 
 static bool adds(void) {
-    return callee_add(40, 2) == 42;
+    return add_by_slot(40, 2) == 42;
 }
 
 static bool is_variadic(void) {
@@ -97,6 +98,7 @@ static bool takes_twelve(void) {
     return callee_twelve(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12) == 650;
 }
 
+#ifdef __x86_64__
 __attribute__((target("avx"))) static bool takes_wide(void) {
     callee_wide a = {1, 2, 3, 4, 5, 6, 7, 8};
     callee_wide sum = callee_add_wide(a, a);
@@ -114,6 +116,7 @@ __attribute__((target("avx512f"))) static bool takes_widest(void) {
         ok = ok && sum[i] == 2 * (float)(i + 1);
     return ok;
 }
+#endif
 
 static bool jumps_out(void) {
     jmp_buf place;
@@ -139,8 +142,10 @@ static const struct value {
     {"callee_long_double", returns_long_double, 1, false, NULL},
     {"callee_eight", takes_eight, 1, false, NULL},
     {"callee_twelve", takes_twelve, 1, false, NULL},
+#ifdef __x86_64__
     {"callee_add_wide", takes_wide, 1, false, "avx"},
     {"callee_add_widest", takes_widest, 1, false, "avx512f"},
+#endif
     {"callee_jump", jumps_out, 1, true, NULL},
 };
 
@@ -298,7 +303,7 @@ static void test_foreign(void) {
     uintptr_t stub = slot_value(&wanted);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
     start_counting();
-    tap_ok(carry_hook_detach(&hook) == CARRY_ERROR_BYTES && callee_add(6, 7) == 42 && !enters,
+    tap_ok(carry_hook_detach(&hook) == CARRY_ERROR_BYTES && add_by_slot(6, 7) == 42 && !enters,
            "what somebody else has put over a hook stays");
     *(volatile uintptr_t *)wanted.place.address = stub;
     tap_ok(adds() && !enters, "and what he calls leads to the function");
@@ -316,7 +321,7 @@ static void test_foreign(void) {
     tap_ok(!carry_hook_detach(&hook) && adds() && !enters, "it may go before that, too");
 
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
-    tap_ok(!carry_hook_attach_calls(&hook) && callee_add(6, 7) == 42 && enters == 1,
+    tap_ok(!carry_hook_attach_calls(&hook) && add_by_slot(6, 7) == 42 && enters == 1,
            "a hook over somebody else's leads to his function");
     tap_ok(!carry_hook_detach(&hook) && slot_value(&wanted) == (uintptr_t)somebody_elses,
            "which comes back when it goes");
@@ -349,7 +354,8 @@ static void test_unbound(void) {
 #else
     const char *expected = "";
 #endif
-    tap_ok(versioned.count == 1 && !strncmp(versioned.place.version, expected, strlen(expected)),
+    /* Objects compiled with a PLT and without one need a slot each. */
+    tap_ok(versioned.count >= 1 && !strncmp(versioned.place.version, expected, strlen(expected)),
            "versions are told: %s", versioned.place.version);
 }
 
@@ -505,9 +511,9 @@ static void test_changes(void) {
     struct carry_hook hook = {
         .object = "", .symbol = "callee_add", .enter = change, .leave = change_result};
     carry_hook_attach_calls(&hook);
-    tap_ok(callee_add(1, 2) == 1103, "arguments and results can be changed");
+    tap_ok(add_by_slot(1, 2) == 1103, "arguments and results can be changed");
     carry_hook_detach(&hook);
-    tap_ok(callee_add(1, 2) == 3, "until the hook goes");
+    tap_ok(add_by_slot(1, 2) == 3, "until the hook goes");
 }
 
 /* What `enter` leaves in the call's word is found by `leave`, of each call its own. */
@@ -533,7 +539,7 @@ static void test_word(void) {
                               .leave = add_number,
                               .user = &fresh};
     carry_hook_attach_calls(&hook);
-    tap_ok(callee_add(1, 2) == 1004 && callee_add(5, 2) == 1012 && fresh,
+    tap_ok(add_by_slot(1, 2) == 1004 && add_by_slot(5, 2) == 1012 && fresh,
            "callbacks have a word for each call");
     carry_hook_detach(&hook);
 }
@@ -947,11 +953,12 @@ static struct told entries_told(void) {
 
 /* Of objects that linkers have left more in than there is. */
 static bool lists_what_there_is(void) {
-    static const uint8_t data[] = {0x90, 0x90, 0x90, 0x90, 0x90};
+    static uint8_t data[8];
     carry_hook_unregister(&(uintptr_t){0});
     const struct told all = entries_told();
     const uintptr_t a = all.places[0].address, b = all.places[1].address;
     const uintptr_t first[] = {b, 0, (uintptr_t)data, a + 1, b}, second[] = {a};
+    memcpy(data, (const void *)a, carry_entry_bytes());
     carry_hook_unregister(__start___patchable_function_entries);
     bool ok = all.count > 1 && !entries_told().count;
     ok = !carry_hook_register(first, first + 5) && !carry_hook_register(second, second + 1) && ok;
@@ -973,7 +980,8 @@ static bool hooks_function(int (*function)(void)) {
 static bool knows_where_text_ends(void) {
     void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
     int (*function)(void) = handle ? (int (*)(void))dlsym(handle, "bare_first") : NULL;
-    const uintptr_t list[] = {(uintptr_t)function, (uintptr_t)function + BARE_BYTES - 4};
+    const uintptr_t list[] = {(uintptr_t)function,
+                              (uintptr_t)function + BARE_BYTES + 1 - carry_entry_bytes()};
     carry_hook_unregister(__start___patchable_function_entries);
     return function && !carry_hook_register(list, list + 2) && entries_told().count == 1 &&
            hooks_function(function);
@@ -1009,7 +1017,13 @@ static bool allowed_once_applied(void) {
            !carry_hook_detach(&hook) && ok;
 }
 
+/* Of an architecture where one instruction becomes a jump, the others are never written. */
 static void test_quiet(void) {
+    if (carry_entry_nops((const uint8_t *)entries_told().places[0].address) == 1) {
+        tap_skip("several NOPs stay while threads run", "entries are one");
+        tap_ok(in_child(allowed_once_applied), "one NOP changes while threads run");
+        return;
+    }
     tap_ok(in_child(hook_waits_for_quiet), "several NOPs stay while threads run");
     tap_ok(in_child(allowed_once_applied), "one NOP changes while threads run");
 }

@@ -31,8 +31,8 @@ struct carry_host_objects {
 };
 
 /*
- * All but text_at(), protect() and map() may take the lock that the dynamic linker holds while
- * constructors run: hold none that a constructor takes.
+ * All but text_at(), page_bytes(), protect() and map() may take the lock that the dynamic linker
+ * holds while constructors run: hold none that a constructor takes.
  */
 struct carry_hook_host {
     /* All loaded objects, in their order, which stay loaded; NULL if there is no memory. */
@@ -55,14 +55,19 @@ struct carry_hook_host {
     /* Can the word at an address be read? Asked in any context, and by no call that has hooks. */
     bool (*is_readable)(uintptr_t address);
 
+    /* The size of the system's pages. */
+    size_t (*page_bytes)(void);
+
     /* Makes pages of data writable, or read-only again. */
     bool (*protect)(uintptr_t low, uintptr_t high, bool writable);
 
     /*
-     * Maps `text`, readable and executable and never written again, and zeroed data behind it: both
-     * of whole pages. Within 1 GiB of `near`, unless that is 0. Returns its address, or NULL.
+     * Maps `text`, readable and executable and never written again, and zeroed data in the pages
+     * behind it. Less than `reach` away from `near`, unless that is 0. Returns its address, or
+     * NULL.
      */
-    void *(*map)(uintptr_t near, const void *text, size_t text_size, size_t data_size);
+    void *(*map)(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
+                 size_t data_size);
 };
 
 /* The host of this program. */

@@ -8,8 +8,6 @@
 
 #include "hook/elf.h"
 
-#define PAGE_BYTES UINT64_C(4096)
-
 /* --- What cannot be hooked --- */
 
 /*
@@ -74,6 +72,7 @@ struct match {
     struct carry_hook_place place;
     uintptr_t seen; /* in the slot */
     bool constant;
+    bool variant;
 };
 
 struct matches {
@@ -101,7 +100,13 @@ static bool make_room(struct matches *matches) {
 static int add_match(struct matches *matches, const struct carry_hook *hook,
                      struct carry_host_object *object, const struct carry_elf *elf,
                      const struct carry_elf_import *import) {
-    struct match match = {object, place_of(object, import), import->value, import->constant};
+    struct match match = {
+        .object = object,
+        .place = place_of(object, import),
+        .seen = import->value,
+        .constant = import->constant,
+        .variant = import->variant,
+    };
     if (!carry_hook_matches(hook, &match.place))
         return CARRY_OK;
     if (!import->bound)
@@ -136,20 +141,25 @@ static int find_matches(struct matches *matches, const struct carry_hook *hook,
 /* The page that is open for writing, while points come in the order of their slots. */
 struct open_page {
     uintptr_t address; /* 0: none */
+    size_t bytes;
 };
+
+static struct open_page no_page(void) {
+    return (struct open_page){0, carry_host_hook()->page_bytes()};
+}
 
 static void close_page(struct open_page *page) {
     if (page->address)
-        carry_host_hook()->protect(page->address, page->address + PAGE_BYTES, false);
+        carry_host_hook()->protect(page->address, page->address + page->bytes, false);
     page->address = 0;
 }
 
 static bool open_slot(struct open_page *page, const struct carry_hook_point *point) {
-    uintptr_t address = point->place.address & ~(PAGE_BYTES - 1);
+    uintptr_t address = point->place.address & ~(page->bytes - 1);
     if (!point->constant || address == page->address)
         return true;
     close_page(page);
-    if (!carry_host_hook()->protect(address, address + PAGE_BYTES, true))
+    if (!carry_host_hook()->protect(address, address + page->bytes, true))
         return false;
     page->address = address;
     return true;
@@ -182,7 +192,7 @@ static bool take_stub(const struct carry_hook_point *point) {
 }
 
 int carry_slots_restore(const struct carry_hook_point *points) {
-    struct open_page page = {0};
+    struct open_page page = no_page();
     int error = CARRY_OK;
     for (const struct carry_hook_point *point = points; point; point = point->next) {
         if (point->place.kind != CARRY_HOOK_CALL)
@@ -197,7 +207,7 @@ int carry_slots_restore(const struct carry_hook_point *points) {
 }
 
 static int put_stubs(const struct carry_hook_point *points) {
-    struct open_page page = {0};
+    struct open_page page = no_page();
     bool ok = true;
     for (const struct carry_hook_point *point = points; point && ok; point = point->next) {
         if (point->place.kind != CARRY_HOOK_CALL)
@@ -236,6 +246,7 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
         point->place = match->place;
     point->seen = match->seen;
     point->constant = match->constant;
+    point->whole = match->variant;
     match->object->used = true;
     carry_plan_add(plan, point, hook);
     return CARRY_OK;

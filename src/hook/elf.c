@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "hook/elf.h"
 
+#include "base/hook_host.h"
 #include "hook/stub.h"
-
-#define PAGE_BYTES UINT64_C(4096)
 
 /* --- Structures, all of 64-bit ELF --- */
 
@@ -158,7 +157,7 @@ static bool ends_strings(const struct carry_elf_table *strings) {
 
 static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
     const uint64_t *named = dynamic->named;
-    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* those with addends, as x86-64 has them */
+    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* those with addends */
         elf->relocations[0] = table(elf, dynamic, TAG_PLT, TAG_PLT_SIZE);
     elf->relocations[1] = table(elf, dynamic, TAG_RELOCATIONS, TAG_RELOCATIONS_SIZE);
     elf->strings = table(elf, dynamic, TAG_STRINGS, TAG_STRINGS_SIZE);
@@ -172,8 +171,9 @@ static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
 
 /* The linker makes read-only what of it fills pages. */
 static struct carry_elf_table whole_pages(uintptr_t address, size_t size) {
-    uintptr_t low = address & ~(PAGE_BYTES - 1);
-    uintptr_t high = (address + size) & ~(PAGE_BYTES - 1);
+    const uintptr_t inside = carry_host_hook()->page_bytes() - 1;
+    uintptr_t low = address & ~inside;
+    uintptr_t high = (address + size) & ~inside;
     return (struct carry_elf_table){low, high > low ? high - low : 0};
 }
 
@@ -266,6 +266,7 @@ static bool read_import(const struct carry_elf *elf, const struct carry_elf_curs
     import->version = version_of(elf, relocation.symbol);
     import->bound = at->table || !may_be_binder(elf, import->value, at->index);
     import->by_plt = !at->table;
+    import->variant = carry_symbol_is_variant(symbol.other);
     import->constant = is_constant(elf, (uintptr_t)import->slot);
     return *import->symbol && import->value; /* 0 if it is weak and nowhere */
 }

@@ -4,8 +4,8 @@
  * is believed: whatever lies outside its segments is not read, so that a damaged one has fewer
  * imports.
  *
- * Source: System V ABI (gABI), chapter 5, and its AMD64 supplement; "Symbol Versioning" in the
- * Linux Standard Base, Core.
+ * Source: System V ABI (gABI), chapter 5, its AMD64 supplement, and that for AArch64; "Symbol
+ * Versioning" in the Linux Standard Base, Core.
  */
 #ifndef CARRY_HOOK_ELF_H
 #define CARRY_HOOK_ELF_H
@@ -39,6 +39,7 @@ struct carry_elf_import {
     bool bound;          /* the value is the function; else it is what binds it at the first call */
     bool constant;       /* the slot is read-only */
     bool by_plt;         /* nothing but the PLT reads it */
+    bool variant;        /* calls may pass other registers than those of most functions */
 };
 
 /* Where one is in the tables. */

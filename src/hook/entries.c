@@ -7,8 +7,6 @@
 
 #include "patch/patch.h"
 
-#define ENTRY_BYTES 5
-
 /* An object's entries, in the order of their addresses. */
 struct entries {
     struct entries *next;
@@ -29,12 +27,13 @@ static bool comes_before(const void *a, const void *b) {
 static bool is_entry(uintptr_t address, struct carry_host_text_range *text) {
     if (address - text->low >= text->high - text->low && !carry_host_hook()->text_at(address, text))
         return false;
-    return text->high - address >= ENTRY_BYTES && carry_entry_nops((const uint8_t *)address);
+    return text->high - address >= carry_entry_bytes() &&
+           carry_entry_nops((const uint8_t *)address);
 }
 
 static bool reaches(uintptr_t from, uintptr_t to) {
     intptr_t distance = (intptr_t)(to - from);
-    return (int32_t)distance == distance;
+    return distance < carry_entry_reach() && -distance < carry_entry_reach();
 }
 
 static int32_t offset_to(const int32_t *offset, uintptr_t target) {
@@ -57,7 +56,7 @@ static void add_entry(struct carry_hook_block *block, uintptr_t address,
         .key = offset_to(&record->key, (uintptr_t)&point->key),
         .aux = offset_to(&record->aux, point->stub),
         .kind = CARRY_SITE_ENTRY,
-        .length = ENTRY_BYTES,
+        .length = (uint8_t)carry_entry_bytes(),
         .flags = carry_entry_nops((const uint8_t *)address) == 1 ? CARRY_SITE_SINGLE : 0,
         .version = CARRY_SITE_VERSION,
     };
@@ -69,12 +68,13 @@ static void add_entry(struct carry_hook_block *block, uintptr_t address,
         .function = function_of(address, text),
         .address = address,
     };
-    point->thunk.target = (const void *)(address + ENTRY_BYTES);
+    point->thunk.target = (const void *)(address + carry_entry_bytes());
+    point->whole = true; /* who knows what the function is passed? */
     point->site = record;
     point->key.value = 0;
 }
 
-/* A whole block must be in reach of an address, and may be a mebibyte long. */
+/* A whole block must be in reach of an address, and may be a mebibyte long with its stubs. */
 static bool is_near(const struct carry_hook_block *block, uintptr_t address) {
     return reaches((uintptr_t)block, address) && reaches((uintptr_t)(block + 1), address);
 }

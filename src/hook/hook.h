@@ -20,6 +20,7 @@ struct carry_hook_point {
     const char *through;      /* a thunk */
     uint32_t generation;      /* odd while callbacks are to be called; changes when they do */
     bool constant;            /* the slot is in read-only memory */
+    bool whole;               /* as carry_stub_thunk() has it */
     uint32_t running;         /* callbacks, of hooks that wait for them */
     bool counted;             /* ... as the present one does */
     bool planned;             /* being attached or detached */
@@ -53,7 +54,7 @@ struct carry_hook_block {
     struct carry_hook_point points[CARRY_BLOCK_POINTS];
 };
 
-/* A block of its own, within 1 GiB of `near` if that is not 0; NULL if none can be mapped. */
+/* A block of its own, in reach of a jump from `near` if that is not 0; NULL if there is none. */
 struct carry_hook_block *carry_block_make(uintptr_t near);
 
 /* A point for calls through a slot to `target`: a former one of the same place, or new, or NULL. */

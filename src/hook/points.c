@@ -2,16 +2,13 @@
 /* Stubs, what they lead to, and the way from there to the callbacks of a hook. */
 #include "hook/hook.h"
 
-#define PAGE_BYTES UINT64_C(4096)
+#define PAGE_BYTES UINT64_C(4096) /* no system has smaller ones */
 #define TEXT_BYTES (CARRY_BLOCK_POINTS * (size_t)CARRY_STUB_BYTES)
-#define DATA_BYTES ((sizeof(struct carry_hook_block) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1))
 
 #define BUCKETS 1024
 
 /* The default of struct carry_hook: enough for 40 arguments. */
 #define STACK_WORDS 32
-
-_Static_assert(TEXT_BYTES % PAGE_BYTES == 0, "stubs fill pages");
 
 static struct carry_hook_block *last_made;
 static struct carry_hook_block *blocks; /* of calls */
@@ -145,7 +142,8 @@ void carry_point_set(struct carry_hook_point *point, const struct carry_hook *ho
     const uint32_t words = hook->stack_words ? (uint32_t)hook->stack_words : STACK_WORDS;
     __atomic_store_n(&point->stack_words, words, __ATOMIC_RELAXED);
     point->hook = hook;
-    __atomic_store_n(&point->through, carry_stub_thunk(hook->leave != NULL), __ATOMIC_RELEASE);
+    __atomic_store_n(&point->through, carry_stub_thunk(hook->leave != NULL, point->whole),
+                     __ATOMIC_RELEASE);
 }
 
 void carry_point_start(struct carry_hook_point *point) {
@@ -164,9 +162,14 @@ void carry_point_wait(const struct carry_hook_point *point) {
 
 /* --- Blocks --- */
 
-/* Text comes first, so all stubs of all blocks lead as far. */
+static size_t whole_pages(size_t size) {
+    const size_t inside = carry_host_hook()->page_bytes() - 1;
+    return (size + inside) & ~inside;
+}
+
+/* Text comes first, in pages of its own, so all stubs of all blocks lead as far. */
 static void write_stubs(uint8_t *text) {
-    size_t points = TEXT_BYTES + offsetof(struct carry_hook_block, points);
+    size_t points = whole_pages(TEXT_BYTES) + offsetof(struct carry_hook_block, points);
     for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++)
         carry_stub_write(
             text + i * CARRY_STUB_BYTES,
@@ -177,10 +180,11 @@ static void write_stubs(uint8_t *text) {
 struct carry_hook_block *carry_block_make(uintptr_t near) {
     uint8_t stubs[TEXT_BYTES];
     write_stubs(stubs);
-    uint8_t *text = carry_host_hook()->map(near, stubs, TEXT_BYTES, DATA_BYTES);
+    uint8_t *text = carry_host_hook()->map(near, (uintptr_t)carry_entry_reach(), stubs, TEXT_BYTES,
+                                           whole_pages(sizeof(struct carry_hook_block)));
     if (!text)
         return NULL;
-    struct carry_hook_block *block = (struct carry_hook_block *)(text + TEXT_BYTES);
+    struct carry_hook_block *block = (struct carry_hook_block *)(text + whole_pages(TEXT_BYTES));
     for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++) {
         block->points[i].stub = (uintptr_t)text + i * CARRY_STUB_BYTES;
         block->points[i].thunk.enter = call_enter;

@@ -16,8 +16,7 @@
 
 #include "hosted/patch.h"
 
-#define NEAR_BYTES (UINT64_C(1) << 30)
-#define NEAR_STEP  (UINT64_C(16) << 20)
+#define NEAR_STEP (UINT64_C(16) << 20)
 
 /*
  * A static program has no objects, and should not get a dynamic linker for the sake of this: these
@@ -237,10 +236,11 @@ static uint8_t *reserve_at(uintptr_t address, size_t size) {
     return NULL;
 }
 
-/* Steps away from `near`, up and down in turn. */
-static uint8_t *reserve(uintptr_t near, size_t size) {
+/* Steps away from `near`, which may be a step above the middle, up and down in turn. */
+static uint8_t *reserve(uintptr_t near, uintptr_t reach, size_t size) {
     uint8_t *memory = near ? NULL : reserve_at(0, size);
-    for (uintptr_t away = NEAR_STEP; near && !memory && away < NEAR_BYTES; away += NEAR_STEP) {
+    for (uintptr_t away = NEAR_STEP; near && !memory && away + NEAR_STEP < reach;
+         away += NEAR_STEP) {
         uintptr_t middle = near & ~(NEAR_STEP - 1);
         memory = reserve_at(middle + away, size);
         if (!memory && middle > away)
@@ -267,7 +267,10 @@ static bool fill_memory(uint8_t *place, const void *text, size_t size) {
     if (mprotect(place, size, PROT_READ | PROT_WRITE))
         return false;
     memcpy(place, text, size);
-    return !mprotect(place, size, PROT_READ | PROT_EXEC);
+    if (mprotect(place, size, PROT_READ | PROT_EXEC))
+        return false;
+    __builtin___clear_cache((char *)place, (char *)place + size);
+    return true;
 }
 
 static void watch_forks(void) {
@@ -275,16 +278,18 @@ static void watch_forks(void) {
 }
 
 /* What is mapped has points, whose counts are of threads. */
-static void *map(uintptr_t near, const void *text, size_t text_size, size_t data_size) {
+static void *map(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
+                 size_t data_size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const size_t inside = carry_page_bytes() - 1, room = (text_size + inside) & ~inside;
     pthread_once(&once, watch_forks);
-    uint8_t *memory = reserve(near, text_size + data_size);
+    uint8_t *memory = reserve(near, reach, room + data_size);
     if (!memory)
         return NULL;
     if ((map_file(memory, text, text_size) || fill_memory(memory, text, text_size)) &&
-        !mprotect(memory + text_size, data_size, PROT_READ | PROT_WRITE))
+        !mprotect(memory + room, data_size, PROT_READ | PROT_WRITE))
         return memory;
-    munmap(memory, text_size + data_size);
+    munmap(memory, room + data_size);
     return NULL;
 }
 
@@ -296,6 +301,7 @@ const struct carry_hook_host *carry_host_hook(void) {
         .find = find,
         .text_at = text_at,
         .is_readable = carry_ucontext_is_readable,
+        .page_bytes = carry_page_bytes,
         .protect = protect,
         .map = map,
     };

@@ -17,13 +17,21 @@ bool __wrap_carry_site_is_several(const struct carry_site *site);
 bool __real_carry_ucontext_is_readable(uintptr_t address);
 bool __wrap_carry_ucontext_is_readable(uintptr_t address);
 
-/* In the place of endbr64. */
+/* In the place of the landing pad. */
+#ifdef __aarch64__
+#define LOSE_HIDDEN "\x08\x00\x80\xd2" /* mov x8, #0 */
+#define LOSE_CHAIN  "\x12\x00\x80\xd2" /* mov x18, #0 */
+#else
+#define LOSE_HIDDEN "\x31\xc0\x66\x90" /* xor %eax, %eax; nop */
+#define LOSE_CHAIN  "\x45\x31\xd2\x90" /* xor %r10d, %r10d; nop */
+#endif
+
 void __wrap_carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
     __real_carry_stub_write(stub, distance, thunk_offset);
-    if (broken_hook == BROKEN_HOOK_RAX)
-        memcpy(stub, "\x31\xc0\x66\x90", 4); /* xor %eax, %eax; nop */
-    if (broken_hook == BROKEN_HOOK_R10)
-        memcpy(stub, "\x45\x31\xd2\x90", 4); /* xor %r10d, %r10d; nop */
+    if (broken_hook == BROKEN_HOOK_HIDDEN)
+        memcpy(stub, LOSE_HIDDEN, CARRY_LANDING_BYTES);
+    if (broken_hook == BROKEN_HOOK_CHAIN)
+        memcpy(stub, LOSE_CHAIN, CARRY_LANDING_BYTES);
 }
 
 int __wrap_carry_slots_restore(const struct carry_hook_point *points) {

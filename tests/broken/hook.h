@@ -8,8 +8,8 @@
 
 enum broken_hook {
     BROKEN_HOOK_NOT,
-    BROKEN_HOOK_RAX,         /* stubs lose rax, which says how many vectors are arguments */
-    BROKEN_HOOK_R10,         /* stubs lose r10, the static chain */
+    BROKEN_HOOK_HIDDEN,      /* stubs lose rax, which says how many vectors are arguments, or x8 */
+    BROKEN_HOOK_CHAIN,       /* stubs lose the static chain: r10 or x18 */
     BROKEN_HOOK_LEFT_BEHIND, /* a hook that goes leaves its stubs in the slots */
     BROKEN_HOOK_PAST_END,    /* what lies behind the end of a stack counts as readable */
     BROKEN_HOOK_NOT_QUIET,   /* several NOPs are rewritten while threads run */

@@ -52,6 +52,7 @@ uint64_t callee_twelve(int a, int b, int c, int d, int e, int f, int g, int h, i
     return callee_eight(a, b, c, d, e, f, g, h) + (uint64_t)(9 * i + 10 * j + 11 * k + 12 * l);
 }
 
+#ifdef __x86_64__
 callee_wide callee_add_wide(callee_wide a, callee_wide b) {
     return a + b;
 }
@@ -59,6 +60,7 @@ callee_wide callee_add_wide(callee_wide a, callee_wide b) {
 callee_widest callee_add_widest(callee_widest a, callee_widest b) {
     return a + b;
 }
+#endif
 
 void callee_jump(jmp_buf place, int value) {
     longjmp(place, value);

@@ -8,6 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __aarch64__
+#include "hook/registers_aarch64.h"
+#else
+#include "hook/registers_x86_64.h"
+#endif
+
 #define SHARED __attribute__((visibility("default")))
 
 struct callee_big {
@@ -32,9 +38,11 @@ SHARED uint64_t callee_twelve(int a, int b, int c, int d, int e, int f, int g, i
                               int k, int l);
 SHARED uint64_t callee_weigh(int count,
                              ...); /* of that many int: 1 * the first + 2 * the second ... */
+#ifdef __x86_64__
 __attribute__((target("avx"))) SHARED callee_wide callee_add_wide(callee_wide a, callee_wide b);
 __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee_widest a,
                                                                           callee_widest b);
+#endif
 SHARED void callee_jump(jmp_buf place, int value);
 SHARED void callee_copy(void *to, const void *from, size_t size); /* by memcpy(), an IFUNC */
 SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
@@ -50,14 +58,12 @@ SHARED uint64_t plugin_numbers(bool really);
 
 /* All registers that a call may pass something in, and those that it must leave alone. */
 struct callee_registers {
-    uint64_t general[6]; /* rdi, rsi, rdx, rcx, r8, r9 */
-    uint64_t rax, r10;
-    uint64_t kept[6]; /* rbx, rbp, r12 to r15 */
-#define KEPT_RBP 1
-    unsigned char xmm[8][16];
+    uint64_t passed[CALLEE_PASSED];
+    uint64_t kept[CALLEE_KEPT];
+    unsigned char vectors[8][16];
 };
 
-/* What callee_registers() was given, and what it returns: rax, rdx, xmm0, xmm1. */
+/* What callee_registers() was given, and what it returns: two integers, CALLEE_RESULTS vectors. */
 extern SHARED struct callee_registers callee_seen;
 extern SHARED struct callee_registers callee_results;
 SHARED void callee_registers(void);

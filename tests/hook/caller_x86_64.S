@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
-#include "hook/registers.h"
+#include "hook/registers_x86_64.h"
 
 /*
  * void call_with(int which, const struct callee_registers *in, struct callee_registers *out)

@@ -16,6 +16,10 @@ bool entry_is_intact(void);
 /* Arguments up to the end of a stack: with `leave`, so many words behind them are asked for. */
 bool hook_stops_at_end(size_t stack_words);
 
+/* callee_add(), through its slot as it is now: a compiler may read a slot once for all calls of a
+ * function, where there is no PLT. */
+uint64_t add_by_slot(uint64_t a, uint64_t b);
+
 /* A hook that was taken off is not called, and the call leads straight to the function. */
 bool hook_goes(void);
 

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
-#ifndef CARRY_TESTS_HOOK_REGISTERS_H
-#define CARRY_TESTS_HOOK_REGISTERS_H
+#ifndef CARRY_TESTS_HOOK_REGISTERS_X86_64_H
+#define CARRY_TESTS_HOOK_REGISTERS_X86_64_H
+
+/* struct callee_registers: rdi, rsi, rdx, rcx, r8, r9, rax, r10; rbx, rbp, r12 to r15; xmm0 to
+ * xmm7. */
+#define CALLEE_PASSED  8
+#define CALLEE_KEPT    6
+#define CALLEE_RESULTS 2 /* vectors */
+#define PASSED_RESULT  6 /* rax */
+#define PASSED_SECOND  2 /* rdx */
+#define KEPT_FRAME     1 /* rbp */
+
+#ifdef __ASSEMBLER__
 
 /* struct callee_registers, to and from memory at \base. */
 .macro GENERAL op, base, regs:vararg
@@ -38,5 +49,7 @@
     pop     %r11
     ret
 .endm
+
+#endif
 
 #endif

@@ -12,9 +12,15 @@ void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
     (void)thunk_offset;
 }
 
-const void *carry_stub_thunk(bool around) {
+const void *carry_stub_thunk(bool around, bool whole) {
     (void)around;
+    (void)whole;
     return NULL;
+}
+
+bool carry_symbol_is_variant(uint8_t other) {
+    (void)other;
+    return false;
 }
 
 enum carry_slot_kind carry_slot_kind(uint32_t relocation) {
@@ -26,6 +32,14 @@ bool carry_is_binder(const uint8_t *text, size_t index) {
     (void)text;
     (void)index;
     return false;
+}
+
+size_t carry_entry_bytes(void) {
+    return 0;
+}
+
+intptr_t carry_entry_reach(void) {
+    return 0;
 }
 
 unsigned carry_entry_nops(const uint8_t *text) {

@@ -10,6 +10,7 @@ _Static_assert(8 * (CALL_WORDS_END - CALL_LIBRARY) == CARRY_STUB_WORDS_SHIFT,
                "as the thunk reads it");
 
 enum { GLOB_DAT = 6, JUMP_SLOT = 7 };
+enum { ENTRY_BYTES = 5 };
 
 static const uint8_t endbr64[CARRY_LANDING_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa};
 
@@ -35,8 +36,15 @@ void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
     stub[LEA_END + 3] = thunk_offset;
 }
 
-const void *carry_stub_thunk(bool around) {
+/* Thunks keep all registers that any function takes, and jump to where there is no landing pad. */
+const void *carry_stub_thunk(bool around, bool whole) {
+    (void)whole;
     return around ? carry_thunk_around : carry_thunk_enter;
+}
+
+bool carry_symbol_is_variant(uint8_t other) {
+    (void)other;
+    return false;
 }
 
 enum carry_slot_kind carry_slot_kind(uint32_t relocation) {
@@ -58,9 +66,18 @@ bool carry_is_binder(const uint8_t *text, size_t index) {
     return text[0] == 0x68 && pushed == index;
 }
 
+size_t carry_entry_bytes(void) {
+    return ENTRY_BYTES;
+}
+
+/* A jump reaches 2 GiB, as do the records of sites: an object may be as large again. */
+intptr_t carry_entry_reach(void) {
+    return (intptr_t)1 << 30;
+}
+
 unsigned carry_entry_nops(const uint8_t *text) {
-    static const uint8_t gcc[] = {0x90, 0x90, 0x90, 0x90, 0x90};
-    static const uint8_t clang[] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
+    static const uint8_t gcc[ENTRY_BYTES] = {0x90, 0x90, 0x90, 0x90, 0x90};
+    static const uint8_t clang[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
     if (!__builtin_memcmp(text, gcc, sizeof gcc))
         return sizeof gcc;
     return !__builtin_memcmp(text, clang, sizeof clang);

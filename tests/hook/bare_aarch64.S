@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A shared object of one page of text: an entry, and NOPs to the end of the page and behind it. */
+    .text
+    .globl bare_first
+    .type bare_first, %function
+bare_first:
+    nop
+    mov     w0, #7
+    ret
+    .size bare_first, . - bare_first
+    .fill   (4096 - (. - bare_first)) / 4, 4, 0xd503201f
+
+    .section .rodata
+    .fill   4, 4, 0xd503201f
+
+    .section .note.GNU-stack, "", %progbits
