@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * Twins of thunks: see thunk_aarch64.h.
+ *
+ * In: x16 = const struct carry_thunk *, all else as where a function starts. What they change is
+ * what a thunk may not.
+ */
+    .arch_extension sve
+
+.macro TWIN name, thunk, change:vararg
+    .text
+    .globl broken_thunk_\name
+    .type broken_thunk_\name, %function
+    .balign 16
+broken_thunk_\name:
+    .cfi_startproc
+    hint    #34
+    \change
+    b       \thunk
+    .cfi_endproc
+    .size broken_thunk_\name, . - broken_thunk_\name
+.endm
+
+TWIN not, carry_thunk_enter, nop
+TWIN forgets_x5, carry_thunk_enter, mov x5, #0
+TWIN forgets_x8, carry_thunk_enter, mov x8, #0
+TWIN forgets_x18, carry_thunk_enter, mov x18, #0
+TWIN forgets_q7, carry_thunk_enter, mov v7.8b, v7.8b
+TWIN changes_x21, carry_thunk_enter, mov x21, #0
+TWIN changes_d9, carry_thunk_enter, movi v9.2d, #0
+TWIN forgets_leave, carry_thunk_enter, nop
+
+TWIN whole_not, carry_thunk_enter_whole, nop
+TWIN whole_forgets_x9, carry_thunk_enter_whole, mov x9, #0
+TWIN whole_forgets_q23, carry_thunk_enter_whole, movi v23.2d, #0
+TWIN whole_forgets_z8, carry_thunk_enter_whole, mov v8.16b, v8.16b
+TWIN whole_forgets_p0, carry_thunk_enter_whole, pfalse p0.b
+TWIN whole_forgets_p4, carry_thunk_enter_whole, pfalse p4.b
+
+/* Leaves streaming mode, or promises to save ZA, which nobody does. */
+TWIN stops_streaming, carry_thunk_enter, msr S0_3_C4_C2_3, xzr
+TWIN promises_za, carry_thunk_enter, msr S3_3_C13_C0_5, x16
+
+/* What the target and backtraces find is two words further down. */
+.macro MOVED name, cfi
+    .globl broken_thunk_\name
+    .type broken_thunk_\name, %function
+    .balign 16
+broken_thunk_\name:
+    .cfi_startproc
+    hint    #34
+    stp     x29, x30, [sp, #-16]!
+    .if \cfi
+    .cfi_def_cfa_offset 16
+    .cfi_offset x29, -16
+    .cfi_offset x30, -8
+    .endif
+    bl      carry_thunk_enter
+    ldp     x29, x30, [sp], #16
+    ret
+    .cfi_endproc
+    .size broken_thunk_\name, . - broken_thunk_\name
+.endm
+
+MOVED moves_stack, 1
+MOVED wrong_cfi, 0
+
+    .section .note.GNU-stack, "", %progbits

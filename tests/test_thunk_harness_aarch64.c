@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Do the checks of thunks on AArch64 find what is broken? */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "broken/thunk_aarch64.h"
+#include "harness/check_thunk_aarch64.h"
+#include "harness/tap.h"
+#include "xstate/aarch64/thunk.h"
+
+static struct verdict enter(const void *entry) {
+    return check_thunk_enter(entry, false);
+}
+
+static struct verdict around(const void *entry) {
+    return check_thunk_around(entry, false);
+}
+
+static struct verdict enter_whole(const void *entry) {
+    return check_thunk_enter(entry, true);
+}
+
+static struct verdict around_whole(const void *entry) {
+    return check_thunk_around(entry, true);
+}
+
+static struct verdict backtraces(const void *entry) {
+    return check_thunk_backtraces(entry, false);
+}
+
+static struct verdict in_streaming(const void *entry) {
+    whole_mode |= 1 << WHOLE_STREAMING;
+    struct verdict verdict = check_thunk_unprepared(entry);
+    whole_mode &= ~(UINT64_C(1) << WHOLE_STREAMING);
+    return verdict;
+}
+
+static struct verdict with_za(const void *entry) {
+    __asm__ volatile("msr S3_3_C13_C0_5, xzr\n\t" /* nobody has promised to save it */
+                     "msr S0_3_C4_C5_3, xzr");
+    struct verdict verdict = check_thunk_unprepared(entry);
+    __asm__ volatile("msr S0_3_C4_C4_3, xzr\n\t"
+                     "msr S3_3_C13_C0_5, xzr");
+    return verdict;
+}
+
+typedef struct verdict check_fn(const void *entry);
+
+#define TWIN(name) #name, broken_thunk_##name
+
+static const struct twin {
+    const char *name;
+    const char *entry;
+    check_fn *check;
+    uint32_t needs; /* enum carry_host_extension */
+    const char *message;
+} twins[] = {
+    {TWIN(forgets_x5), enter, 0, "another argument 5"},
+    {TWIN(forgets_x8), enter, 0, "x8 differs"},
+    {TWIN(forgets_x18), enter, 0, "x18 differs"},
+    {TWIN(forgets_q7), enter, 0, "another vector 7"},
+    {TWIN(changes_x21), enter, 0, "x21 differs"},
+    {TWIN(changes_d9), enter, 0, "vector 9 differs"},
+    {TWIN(moves_stack), enter, 0, "other arguments on the stack"},
+    {TWIN(forgets_leave), around, 0, "leave is called 0 times"},
+    {TWIN(wrong_cfi), backtraces, 0, "find the caller"},
+    {TWIN(whole_forgets_x9), enter_whole, 0, "x9 differs"},
+    {TWIN(whole_forgets_q23), enter_whole, 0, "vector 23 differs"},
+    {TWIN(whole_forgets_z8), enter_whole, CARRY_HOST_SVE,
+     "vector 8 differs in the target at byte 16"},
+    {TWIN(whole_forgets_p0), enter_whole, CARRY_HOST_SVE, "predicate 0 differs"},
+    {TWIN(whole_forgets_p4), enter_whole, CARRY_HOST_SVE, "predicate 4 differs"},
+    {TWIN(stops_streaming), in_streaming, CARRY_HOST_SME, "calls back"},
+    {TWIN(promises_za), with_za, CARRY_HOST_SME, "calls back"},
+    /* Those for base functions are no thunks for others. */
+    {"enter for any", carry_thunk_enter, enter_whole, 0, ""},
+    {"around for any", carry_thunk_around, around_whole, 0, ""},
+};
+
+static void test_twin(const struct twin *twin) {
+    if (twin->needs & ~carry_host_extensions()) {
+        tap_skip(twin->name, "this CPU has no such registers");
+        return;
+    }
+    if (strstr(twin->message, "byte 16") && whole_vector_bytes() == 16) {
+        tap_skip(twin->name, "vectors are of 128 bits");
+        return;
+    }
+    struct verdict verdict = twin->check(twin->entry);
+    tap_ok(!verdict.ok && strstr(verdict.text, twin->message), "%s is caught: %s", twin->name,
+           verdict.text);
+}
+
+/* A thunk that branches: in a child, which ends. */
+static void test_guarded(void) {
+    int status = 0;
+    if (!(carry_host_extensions() & CARRY_HOST_BTI)) {
+        tap_skip("no way to guarded text", "this CPU has no guards");
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        check_thunk_reaches_guarded(carry_thunk_enter);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    tap_ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGILL, "no way to guarded text is caught");
+}
+
+int main(void) {
+    check_thunk_start();
+    carry_thunk_prepare();
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        test_twin(&twins[i]);
+    test_guarded();
+    struct verdict verdict = enter(broken_thunk_not);
+    verdict_report(&verdict, "what they are twins of passes");
+    verdict = enter_whole(broken_thunk_whole_not);
+    verdict_report(&verdict, "that for any function, too");
+    return tap_done();
+}
