@@ -34,7 +34,8 @@ whole_call:
     .cfi_offset x30, 8 - CALL_BYTES
     OF_CALLER stp
     .set    slot, 16 - CALL_BYTES
-    .irp    n, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28, d8, d9, d10, d11, d12, d13, d14, d15
+    .irp n, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28, \
+            d8, d9, d10, d11, d12, d13, d14, d15
     .cfi_offset \n, slot
     .set    slot, slot + 8
     .endr

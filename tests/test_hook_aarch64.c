@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hooks on AArch64 of functions that may be passed, and keep, more than those of the base procedure
+ * call standard: callees whose symbol says so, and all entries.
+ */
+#include <carry/hook.h>
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include "base/host.h"
+#include "harness/check_thunk_aarch64.h"
+#include "harness/tap.h"
+
+CARRY_HOOK_ENTRIES;
+
+#ifndef PROT_BTI
+#define PROT_BTI 0x10
+#endif
+#define GUARDED_BYTES 65536 /* of whole_entry() and its padding */
+
+static uint64_t vector_size;
+
+static void enter(const struct carry_hook_place *place, struct carry_thunk_call *call, void *user) {
+    (void)place, (void)user;
+    vector_size = call->vector_size;
+    check_thunk_note_enter(call);
+}
+
+static void leave(const struct carry_hook_place *place, struct carry_thunk_call *call, void *user) {
+    (void)place, (void)user;
+    check_thunk_note_leave(call);
+}
+
+/* --- Calls --- */
+
+static void *module;
+
+static void test_variant(bool leaves) {
+    const void *function = dlsym(module, "call_variant");
+    struct carry_hook hook = {
+        .symbol = "whole_target", .enter = enter, .leave = leaves ? leave : NULL};
+    tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1, "a variant symbol");
+    struct verdict verdict = check_thunk_hooked(function, true, leaves);
+    verdict_report(&verdict, "its calls keep all registers%s", leaves ? ", with leave" : "");
+    tap_ok(!carry_hook_detach(&hook), "and back");
+    verdict = check_thunk_hooked(function, false, false);
+    verdict_report(&verdict, "not hooked, too");
+}
+
+/* Cheaper, as the caller relies on less. */
+static void test_base(void) {
+    struct carry_hook hook = {.symbol = "whole_entry", .enter = enter};
+    tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1, "a symbol of the base standard");
+    vector_size = 0;
+    check_thunk_hooked(dlsym(module, "call_base"), true, false);
+    tap_ok(vector_size == 16, "its callbacks see vectors of 16 bytes");
+    tap_ok(!carry_hook_detach(&hook), "and back");
+}
+
+/* --- Entries --- */
+
+/* By a direct branch, which BTI lets go anywhere. */
+void call_entry(void);
+__asm__(".text\n"
+        ".globl call_entry\n"
+        "call_entry: hint #34\n\t"
+        "b whole_entry");
+
+static void test_entry_now(const char *how, bool enters, bool leaves) {
+    struct verdict verdict = check_thunk_hooked((const void *)call_entry, enters, leaves);
+    verdict_report(&verdict, "%s: an entry keeps all registers%s", how,
+                   leaves ? ", with leave" : "");
+}
+
+static void test_streaming_entry(void) {
+    if (!(carry_host_extensions() & CARRY_HOST_SME)) {
+        tap_skip("streaming mode", "this CPU has none");
+        return;
+    }
+    whole_mode |= 1 << WHOLE_STREAMING;
+    test_entry_now("streaming mode", false, false);
+    whole_mode &= ~(UINT64_C(1) << WHOLE_STREAMING);
+}
+
+static void test_guarded_entry(bool leaves) {
+    void *page = (void *)(uintptr_t)whole_entry;
+    if (!(carry_host_extensions() & CARRY_HOST_BTI) ||
+        mprotect(page, GUARDED_BYTES, PROT_READ | PROT_EXEC | PROT_BTI)) {
+        tap_skip("guarded text", "this CPU has no guards");
+        return;
+    }
+    test_entry_now("guarded text", true, leaves);
+    mprotect(page, GUARDED_BYTES, PROT_READ | PROT_EXEC);
+}
+
+static void test_entry(bool leaves) {
+    struct carry_hook hook = {.enter = enter, .leave = leaves ? leave : NULL};
+    test_entry_now("no hook", false, false);
+    tap_ok(!carry_hook_attach_entry(&hook, whole_entry), "an entry of one NOP");
+    test_entry_now("hooked", true, leaves);
+    test_guarded_entry(leaves);
+    test_streaming_entry();
+    tap_ok(!carry_hook_detach(&hook), "and back");
+    test_entry_now("no hook any more", false, false);
+}
+
+int main(int argc, char **argv) {
+    module = argc > 1 ? dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL) : NULL;
+    if (!module)
+        return tap_skip_all("no shared object with calls");
+    check_thunk_start();
+    for (int leaves = 0; leaves < 2; leaves++) {
+        test_variant(leaves);
+        test_entry(leaves);
+    }
+    test_base();
+    return tap_done();
+}
