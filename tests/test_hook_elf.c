@@ -17,7 +17,7 @@
 #include "hook/stub.h"
 
 #define SEGMENTS_MAX 16
-#define PAGE_BYTES   UINT64_C(4096)
+#define PAGE_BYTES   ((uint64_t)sysconf(_SC_PAGESIZE))
 
 /* An object, copied. */
 static struct {

@@ -32,8 +32,7 @@ static bool is_entry(uintptr_t address, struct carry_host_text_range *text) {
 }
 
 static bool reaches(uintptr_t from, uintptr_t to) {
-    intptr_t distance = (intptr_t)(to - from);
-    return distance < carry_entry_reach() && -distance < carry_entry_reach();
+    return to - from + carry_entry_reach() < 2 * carry_entry_reach();
 }
 
 static int32_t offset_to(const int32_t *offset, uintptr_t target) {

@@ -180,7 +180,7 @@ static void write_stubs(uint8_t *text) {
 struct carry_hook_block *carry_block_make(uintptr_t near) {
     uint8_t stubs[TEXT_BYTES];
     write_stubs(stubs);
-    uint8_t *text = carry_host_hook()->map(near, (uintptr_t)carry_entry_reach(), stubs, TEXT_BYTES,
+    uint8_t *text = carry_host_hook()->map(near, carry_entry_reach(), stubs, TEXT_BYTES,
                                            whole_pages(sizeof(struct carry_hook_block)));
     if (!text)
         return NULL;

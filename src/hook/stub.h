@@ -46,7 +46,7 @@ bool carry_is_binder(const uint8_t *text, size_t index);
 
 /* How many bytes at a patchable entry become a jump, and how far that reaches. */
 size_t carry_entry_bytes(void);
-intptr_t carry_entry_reach(void);
+uintptr_t carry_entry_reach(void);
 
 /* If these bytes are the NOPs of a compiler, how many instructions they are; else 0. */
 unsigned carry_entry_nops(const uint8_t *text);

@@ -90,8 +90,8 @@ size_t carry_entry_bytes(void) {
 }
 
 /* Of 128 MiB; a whole block of stubs is less than one. */
-intptr_t carry_entry_reach(void) {
-    return (intptr_t)127 << 20;
+uintptr_t carry_entry_reach(void) {
+    return (uintptr_t)127 << 20;
 }
 
 unsigned carry_entry_nops(const uint8_t *text) {

@@ -38,7 +38,7 @@ size_t carry_entry_bytes(void) {
     return 0;
 }
 
-intptr_t carry_entry_reach(void) {
+uintptr_t carry_entry_reach(void) {
     return 0;
 }
 

@@ -71,8 +71,8 @@ size_t carry_entry_bytes(void) {
 }
 
 /* A jump reaches 2 GiB, as do the records of sites: an object may be as large again. */
-intptr_t carry_entry_reach(void) {
-    return (intptr_t)1 << 30;
+uintptr_t carry_entry_reach(void) {
+    return (uintptr_t)1 << 30;
 }
 
 unsigned carry_entry_nops(const uint8_t *text) {

@@ -8,6 +8,7 @@
 
 #include <carry/cpu.h>
 #include <carry/hook.h>
+#include <carry/thunk.h>
 
 #include "bench/benches.h"
 #include "bench/options.h"
@@ -69,7 +70,7 @@ static const char usage[] =
 #else
 #define ALONE noipa
 #endif
-#ifdef __x86_64__
+#if CARRY_HAS_THUNKS
 #define PATCHABLE __attribute__((ALONE, patchable_function_entry(5)))
 #else
 #define PATCHABLE __attribute__((ALONE))
