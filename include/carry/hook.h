@@ -15,10 +15,10 @@
  * A *place* is a point that can be hooked:
  *  - a call: the slot in an object's global offset table through which the object calls an imported
  *    function, with a PLT or without (-fno-plt). Calls within an object have no slot.
- *  - an entry: the NOPs at the start of a function compiled with -fpatchable-function-entry=5, in
- *    an object that contains CARRY_HOOK_ENTRIES; they become a jump. While no hook is attached, the
- *    function costs one NOP more. GCC also needs -fno-ipa-ra: without it, callers in the same file
- *    may keep values in registers that the function does not change.
+ *  - an entry: the NOPs at the start of a function compiled with -fpatchable-function-entry=5
+ *    (AArch64: =1 or more), in an object that contains CARRY_HOOK_ENTRIES; they become a jump.
+ * While no hook is attached, the function costs one NOP more. GCC also needs -fno-ipa-ra: without
+ * it, callers in the same file may keep values in registers that the function does not change.
  *
  * Contract:
  *  - The function gets its arguments, and the caller its result, as without a hook, in all
@@ -37,6 +37,9 @@
  *    earlier may still run in another thread: see there. Stubs are never unmapped, so calls under
  *    way are safe.
  *  - An object stays loaded while calls from it are hooked.
+ *  - AArch64: calls of symbols with a variant procedure call standard, and all entries, keep
+ *    scalable vectors and predicates too. In streaming mode, and while ZA is live and nobody has
+ *    promised to save it (SME), calls do not pass through hooks.
  *  - From a slot outside the PLT the object also reads the function's address. While the slot is
  *    hooked, this address differs from that in the function's own object and in static data.
  *    OpenSSL compares such addresses, and then calls itself for ever: a hook of all calls should
@@ -46,10 +49,11 @@
  *    calls, to reach newly loaded objects, wherever calling the dynamic linker is safe. Functions
  *    that choose places (`wants`, `tell`) must not attach, commit, or load or unload objects.
  *
- * x86-64 Linux only; elsewhere all functions return CARRY_ERROR_UNSUPPORTED.
+ * Linux on x86-64 and AArch64 (little-endian) only; elsewhere all functions return
+ * CARRY_ERROR_UNSUPPORTED.
  *
- * Source: System V ABI, AMD64 supplement, 5.2 "Dynamic Linking"; the manuals of GCC and Clang on
- * -fpatchable-function-entry.
+ * Source: System V ABI, AMD64 supplement, 5.2 "Dynamic Linking"; ELF for the Arm 64-bit
+ * Architecture; the manuals of GCC and Clang on -fpatchable-function-entry.
  */
 #ifndef CARRY_HOOK_H
 #define CARRY_HOOK_H
@@ -124,10 +128,11 @@ CARRY_API int carry_hook_attach_calls(struct carry_hook *hook);
  * Hooks the entries that match, or the entry of one function. Returns as carry_hook_attach_calls(),
  * and:
  *  CARRY_ERROR_INVALID  also: the function is NULL
- *  CARRY_ERROR_UNKNOWN  not a function with five NOPs, or its object has no CARRY_HOOK_ENTRIES
- *  CARRY_ERROR_BUSY     also: the NOPs are still the several instructions of the compiler, and
- *                       other threads may be between them. carry_patch_apply() at the start of the
- *                       program, while it has one thread, makes each entry one instruction.
+ *  CARRY_ERROR_UNKNOWN  not a function with such NOPs, or its object has no CARRY_HOOK_ENTRIES
+ *  CARRY_ERROR_BUSY     also, on x86-64: the NOPs are still the several instructions of the
+ *                       compiler, and other threads may be between them. carry_patch_apply() at the
+ *                       start of the program, while it has one thread, makes each entry one
+ *                       instruction.
  *  CARRY_ERROR_BYTES, CARRY_ERROR_NO_SYNC  as carry_patch_commit()
  */
 CARRY_API int carry_hook_attach_entries(struct carry_hook *hook);
