@@ -16,9 +16,9 @@
  *  - a call: the slot in an object's global offset table through which the object calls an imported
  *    function, with a PLT or without (-fno-plt). Calls within an object have no slot.
  *  - an entry: the NOPs at the start of a function compiled with -fpatchable-function-entry=5
- *    (AArch64: =1 or more), in an object that contains CARRY_HOOK_ENTRIES; they become a jump.
- * While no hook is attached, the function costs one NOP more. GCC also needs -fno-ipa-ra: without
- * it, callers in the same file may keep values in registers that the function does not change.
+ *    (AArch64: =1 or more), in an object that contains CARRY_HOOK_ENTRIES; they become a jump. An
+ *    entry that is not hooked costs one NOP. GCC also needs -fno-ipa-ra: without it, callers in the
+ *    same file may keep values in registers that the function does not change.
  *
  * Contract:
  *  - The function gets its arguments, and the caller its result, as without a hook, in all

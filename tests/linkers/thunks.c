@@ -46,7 +46,9 @@ long by_hidden(long a, double b);
 void by_open(void);
 CARRY_THUNK(by_own, own)
 CARRY_THUNK_AROUND(by_hidden, hidden)
+#if CARRY_HAS_THUNK_ANY
 CARRY_THUNK_ANY(by_open, open)
+#endif
 
 #ifdef __cplusplus
 }
@@ -55,8 +57,10 @@ CARRY_THUNK_ANY(by_open, open)
 static void check_calls(void) {
     EXPECT(by_own(1, 2.5), 3);
     EXPECT(by_hidden(4, 5.5), 9);
+#if CARRY_HAS_THUNK_ANY
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\tcall by_open\n\tlea 128(%%rsp), %%rsp" ::
                          : "memory");
+#endif
 }
 
 int main(void) {
@@ -64,11 +68,11 @@ int main(void) {
     EXPECT(enters, 0);
     EXPECT(carry_thunk_prepare(), CARRY_OK);
     check_calls();
-    EXPECT(enters, 3);
+    EXPECT(enters, 2 + CARRY_HAS_THUNK_ANY);
     EXPECT(leaves, 1);
     own.target = (const void *)by_hidden;
     EXPECT(by_own(1, 2.5), 3);
-    EXPECT(enters, 5);
+    EXPECT(enters, 4 + CARRY_HAS_THUNK_ANY);
     EXPECT(leaves, 2);
     return result();
 }
