@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/host.h"
+#include "broken/hook_aarch64.h"
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
 
@@ -104,6 +105,23 @@ static void test_entry(bool leaves) {
     test_entry_now("no hook any more", false, false);
 }
 
+/* --- A twin --- */
+
+static void test_twin(void) {
+    struct carry_hook call = {.symbol = "whole_target", .enter = enter, .leave = leave};
+    struct carry_hook entry = {.enter = enter, .leave = leave};
+    broken_hook_all_are_base = true;
+    carry_hook_attach_calls(&call);
+    struct verdict verdict = check_thunk_hooked(dlsym(module, "call_variant"), true, true);
+    tap_ok(!verdict.ok, "calls of a variant by the thunk for others are caught: %s", verdict.text);
+    carry_hook_detach(&call);
+    carry_hook_attach_entry(&entry, whole_entry);
+    verdict = check_thunk_hooked((const void *)call_entry, true, true);
+    tap_ok(!verdict.ok, "entries by the thunk for others are caught: %s", verdict.text);
+    carry_hook_detach(&entry);
+    broken_hook_all_are_base = false;
+}
+
 int main(int argc, char **argv) {
     module = argc > 1 ? dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (!module)
@@ -114,5 +132,6 @@ int main(int argc, char **argv) {
         test_entry(leaves);
     }
     test_base();
+    test_twin();
     return tap_done();
 }
