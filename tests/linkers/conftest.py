@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -41,3 +42,34 @@ def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> s
     )
     assert done.returncode == 0, f"{' '.join(words)}: {done.returncode}\n{done.stdout}"
     return done.stdout
+
+
+# --- AArch64 ---
+
+EMULATOR = ["timeout", "-s", "KILL", "60", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
+PACKAGES = {
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+    "qemu-aarch64": "qemu-user",
+    "qemu-aarch64_be": "qemu-user",
+}
+
+
+def need(*tools: str) -> None:
+    """Skips the test where one of its tools is absent, and names the Debian package."""
+    for tool in tools:
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed (Debian package {PACKAGES.get(tool, tool)})")
+
+
+@pytest.fixture(scope="session")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library in one object, as README.md builds it without the build system."""
+    need("aarch64-linux-gnu-gcc", "qemu-aarch64")
+    folder = tmp_path_factory.mktemp("aarch64")
+    sources = [*(SOURCE / "src").glob("*/*.c"), *(SOURCE / "src").glob("*/aarch64/*.[cS]")]
+    flags = ["-O2", "-fPIC", "-fvisibility=hidden"]
+    flags += [f"-I{SOURCE / name}" for name in ("include", "src")]
+    call("aarch64-linux-gnu-gcc", *flags, "-r", "-nostdlib", *sources, "-o", folder / "carry.o")
+    shared = ["-shared", "-Wl,-z,nodelete", folder / "carry.o", "-o", folder / "libcarry.so"]
+    call("aarch64-linux-gnu-gcc", *shared)
+    return folder

@@ -5,11 +5,10 @@ of the step aarch64 do not use."""
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from conftest import C11, CXX17, FOLDER, SOURCE, call
+from conftest import C11, CXX17, EMULATOR, FOLDER, SOURCE, call, need
 
 TARGET = "--target=aarch64-linux-gnu"
 FLAGS = ["-std=gnu11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}"]
@@ -58,20 +57,6 @@ void _start(void) {
     __asm__ volatile("svc 0" : : "r"(status), "r"(exit));
 }
 """
-
-
-PACKAGES = {
-    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
-    "qemu-aarch64": "qemu-user",
-    "qemu-aarch64_be": "qemu-user",
-}
-
-
-def need(*tools: str) -> None:
-    """Skips the test where one of its tools is absent, and names the Debian package."""
-    for tool in tools:
-        if not shutil.which(tool):
-            pytest.skip(f"{tool} is not installed (Debian package {PACKAGES.get(tool, tool)})")
 
 
 def assembly(source: str, folder: Path, *compiler: str) -> str:
@@ -141,21 +126,6 @@ CALLS = {
     "bti": ["-mbranch-protection=standard"],
     "gc": ["-ffunction-sections", "-Wl,--gc-sections"],
 }
-EMULATOR = ["timeout", "-s", "KILL", "60", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
-
-
-@pytest.fixture(scope="module")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library in one object, as README.md builds it without the build system."""
-    need(GCC[0], "qemu-aarch64")
-    folder = tmp_path_factory.mktemp("aarch64")
-    sources = [*(SOURCE / "src").glob("*/*.c"), *(SOURCE / "src").glob("*/aarch64/*.[cS]")]
-    flags = ["-O2", "-fPIC", "-fvisibility=hidden"]
-    flags += [f"-I{SOURCE / name}" for name in ("include", "src")]
-    call("aarch64-linux-gnu-gcc", *flags, "-r", "-nostdlib", *sources, "-o", folder / "carry.o")
-    shared = ["-shared", "-Wl,-z,nodelete", folder / "carry.o", "-o", folder / "libcarry.so"]
-    call("aarch64-linux-gnu-gcc", *shared)
-    return folder
 
 
 @pytest.fixture(scope="module", params=LINKED)

@@ -225,9 +225,9 @@
  * Clobbers x16
  */
     .text
-    .type go, %function
+    .type thunk_go, %function
     .balign 64
-go:
+thunk_go:
     .cfi_startproc
     mov     x16, x30
     .cfi_register x30, x16
@@ -235,7 +235,7 @@ go:
 1:  mov     x30, x16
     .cfi_restore x30
     ret     x17
-    THUNK_END go
+    THUNK_END thunk_go
 
 /* To thunk->target, from x16 = thunk. */
 .macro JUMP_BASE
@@ -251,7 +251,7 @@ go:
 .macro JUMP_WHOLE
     ldr     x17, [x16, #THUNK_TARGET]
     MACHINE x16, w16
-    tbnz    w16, #MACHINE_BTI, go
+    tbnz    w16, #MACHINE_BTI, thunk_go
     br      x17
 .endm
 
@@ -262,7 +262,7 @@ go:
     blr     x17
     b       .Lback\@
 .Lgo\@:
-    bl      go
+    bl      thunk_go
 .Lback\@:
 .endm
 
