@@ -18,6 +18,10 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 
+#ifndef SEGV_MTESERR /* C libraries before 2020 */
+#define SEGV_MTESERR 9
+#endif
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 unsigned carry_host_survives;
 
@@ -33,7 +37,14 @@ static bool is_no_address(const siginfo_t *info) {
     return info->si_code == SI_KERNEL;
 }
 
+/* Else other bytes of the page may do: their tags are right (MTE), or the address is aligned. */
+static bool is_of_page(const siginfo_t *info) {
+    return info->si_code != (info->si_signo == SIGBUS ? BUS_ADRALN : SEGV_MTESERR);
+}
+
 static uintptr_t faulting_page(const siginfo_t *info) {
+    if (!is_of_page(info))
+        return -(uintptr_t)PAGE_BYTES;
     return is_no_address(info) ? CARRY_NO_ADDRESS : (uintptr_t)info->si_addr & ~(PAGE_BYTES - 1);
 }
 

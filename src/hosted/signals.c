@@ -21,6 +21,10 @@
 #include "base/hook_host.h"
 #include "hosted/levels.h"
 
+#ifndef SEGV_MTEAERR /* C libraries before 2020 */
+#define SEGV_MTEAERR 8
+#endif
+
 /* Of other copies' levels: no chain is as long, but one that was damaged may be a circle. */
 #define STEPS 1024
 
@@ -45,7 +49,9 @@ static struct sigaction *previous_of(const struct chain *chain, unsigned level) 
 }
 
 bool carry_signal_is_fault(const siginfo_t *info) {
-    return info->si_code > 0 && !(info->si_signo == SIGBUS && info->si_code == BUS_MCEERR_AO);
+    /* The latter is no code of SIGTRAP. */
+    const int asynchronous = info->si_signo == SIGBUS ? BUS_MCEERR_AO : SEGV_MTEAERR;
+    return info->si_code > 0 && info->si_code != asynchronous;
 }
 
 /* What the system does with a signal that nobody handles; a fault faults again. */

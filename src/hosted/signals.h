@@ -11,7 +11,8 @@ typedef bool carry_signal_fn(siginfo_t *info, void *context);
 
 /*
  * Does it tell of the instruction that was interrupted, and would it come again? Not if somebody
- * sent it, nor if memory failed that nobody was using (BUS_MCEERR_AO).
+ * sent it, nor if memory failed that nobody was using (BUS_MCEERR_AO), nor if the CPU tells of a
+ * tag after the access (SEGV_MTEAERR: asynchronous tag checks of AArch64).
  */
 bool carry_signal_is_fault(const siginfo_t *info);
 
