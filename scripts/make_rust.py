@@ -24,7 +24,7 @@ SPDX = "// SPDX-License-Identifier: MIT\n"
 BINDGEN = ["bindgen", "wrapper.h", "--allowlist-function=carry_.*", "--allowlist-type=carry_.*"]
 BINDGEN += ["--allowlist-var=CARRY_.*", "--use-core", "--ctypes-prefix=crate::ctypes"]
 # What only macros of C use, and frames: Rust knows no functions that return twice.
-BINDGEN += ["--blocklist-item=CARRY_(ALT|BRANCH|OP|SITE)_.*", "--blocklist-type=carry_site.*"]
+BINDGEN += ["--blocklist-item=CARRY_(ALT|BRANCH|FAULT|OP|SITE)_.*", "--blocklist-type=carry_site.*"]
 BINDGEN += ["--blocklist-type=carry_fault_frame", "--blocklist-function=carry_fault_(enter|leave)"]
 BINDGEN += ["--blocklist-function=carry_patch_(un)?register|carry_patch_never|carry_patch_nothing"]
 BINDGEN += ["--size_t-is-usize", "--no-prepend-enum-name", "--with-derive-default"]

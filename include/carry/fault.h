@@ -27,9 +27,13 @@
  *  - A handler that other code installs later runs first, and must pass on signals that are not its
  *    own. The next carry_fault_acquire() puts the library's handler before it again.
  *  - Copies survive through system calls in three cases: without carry_fault_acquire(), on every
- *    architecture except x86-64, and under valgrind, which does not keep registers exact. The call
- *    is process_vm_readv(), or if the system refuses that, a pipe or a pair of sockets. Each copy
- *    then costs half a microsecond or more.
+ *    architecture except x86-64 and AArch64, and under valgrind, which does not keep registers
+ *    exact. The call is process_vm_readv(), or if the system refuses that, a pipe or a pair of
+ *    sockets. Each copy then costs half a microsecond or more.
+ *  - On AArch64 addresses may have a tag in their top byte. Bytes that cannot be accessed because
+ *    their own tag is another one (MTE) end a copy as bytes of other pages do, if the CPU checks
+ *    tags synchronously. The system calls refuse tags unless the process has asked for them
+ *    (PR_SET_TAGGED_ADDR_CTRL).
  *  - If a sandbox refuses all of these calls, the library cannot know what is readable: such copies
  *    leave all bytes, readable or not. To detect this, call carry_copy_try() for one byte of your
  *    own. With handlers no system call is needed.
@@ -69,8 +73,9 @@ CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
 /*
  * Reads or writes 1, 2, 4 or 8 bytes in one access; `value` must be memory of the caller that does
  * not fault. Returns false if the access failed, or for any other size. If a system call copies
- * (see above), this is not a single access, and a write across the end of a page may remain in part
- * if both pages vanish during the call.
+ * (see above), and on AArch64 if the address is not a multiple of the size, this is not a single
+ * access, and a write across the end of a page may remain in part if a page vanishes during the
+ * call.
  */
 CARRY_API bool carry_read_try(void *value, const void *src, size_t size);
 CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
@@ -82,12 +87,19 @@ CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
  */
 CARRY_API uint64_t carry_load_zeropad(const void *src);
 
+/* What functions keep for their callers: on AArch64 x19 to x30, sp and d8 to d15. */
+#ifdef __aarch64__
+#define CARRY_FAULT_REGISTERS 21
+#else
+#define CARRY_FAULT_REGISTERS 8
+#endif
+
 /* A frame: see carry_fault_enter(). */
 struct carry_fault_frame {
     struct carry_fault_frame *outer;
-    uintptr_t registers[8]; /* private to the library */
-    const void *address;    /* that could not be accessed, if the system reports it */
-    int signal;             /* SIGSEGV or SIGBUS; operating-system kernels pass their own value */
+    uintptr_t registers[CARRY_FAULT_REGISTERS]; /* private to the library */
+    const void *address; /* that could not be accessed, without a tag; NULL: not reported */
+    int signal;          /* SIGSEGV or SIGBUS; operating-system kernels pass their own value */
 };
 
 /*
@@ -104,14 +116,16 @@ struct carry_fault_frame {
  *
  * carry_fault_enter() returns 0. It returns a second time, with 1, if something faults before
  * carry_fault_leave(); the frame has then been left. As with setjmp(), variables that changed in
- * between must be volatile, and the function that entered must not have returned. FCW and MXCSR
- * are as they were at the fault. Frames nest; each thread has its own frames.
+ * between must be volatile, and the function that entered must not have returned. FCW and MXCSR,
+ * or FPCR, are as they were at the fault. Frames nest; each thread has its own frames.
  *
  * A signal handler that faults outside frames of its own leaves the frame of the interrupted code:
  * the handler's signals stay blocked, as after longjmp().
  *
  * carry_fault_enter() returns a negative error without carry_fault_acquire(), and on every
- * architecture except x86-64. Threads that run with a shadow stack must not enter frames.
+ * architecture except x86-64 and AArch64. Threads that run with a shadow stack, or a guarded
+ * control stack, must not enter frames. If code faults in streaming mode (SME), the frame leaves
+ * that mode; ZA stays as it was at the fault.
  */
 CARRY_API int carry_fault_enter(struct carry_fault_frame *frame) __attribute__((returns_twice));
 CARRY_API void carry_fault_leave(struct carry_fault_frame *frame);

@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What every AArch64 assembly file ends with. */
+/* What every AArch64 assembly file needs: function entry and end, BTI landing pad, CFI, notes. */
 /* clang-format off */
 #ifndef CARRY_BASE_ASM_AARCH64_H
 #define CARRY_BASE_ASM_AARCH64_H
+
+/* Opens a function that C calls. */
+.macro CARRY_FUNCTION name
+    .text
+    .globl \name
+    .hidden \name
+    .type \name, %function
+    .balign 64
+\name:
+    .cfi_startproc
+    hint    #34                                 /* bti c */
+.endm
+
+.macro CARRY_END name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
 
 /* Says that this object needs no executable stack, and has a landing pad (BTI) wherever it is
  * called. Linkers let a program have BTI only if each of its objects says so. */

@@ -12,7 +12,8 @@
 /*
  * The lowest address of x86-64 that is not canonical. An access to such an address raises #GP,
  * which does not report the address. Below it, or where page tables of five levels end, nothing is
- * mapped in a process: a copy that meets such addresses starts there or ends before them.
+ * mapped in a process: a copy that meets such addresses starts there or ends before them. AArch64
+ * reports every address.
  */
 #define CARRY_NO_ADDRESS ((uintptr_t)(UINT64_C(1) << 47))
 
@@ -20,7 +21,7 @@
  * For fault handlers. Returns the address at which execution goes on after a fault of the
  * instruction at `instruction`, or 0 if the instruction is not one of the library's copies. On
  * entry *value is the start of the page that could not be accessed (see base/fault.h), on return
- * the new value of rax. Takes no lock, and reads only the table.
+ * the new value of rax, or on AArch64 of x16. Takes no lock, and reads only the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value);
 
@@ -37,8 +38,10 @@ struct carry_fault_frame **carry_host_fault_frames(void);
 /*
  * For fault handlers, after carry_fault_find() returned 0. Leaves the innermost frame of this
  * thread, and stores `address` (NULL: not known) and `signal` in it. Returns the address at which
- * execution goes on, with *value as the new value of rax, or 0 if there is no frame. The handler of
- * an operating-system kernel restores other state that frames rely on, such as EFLAGS.AC.
+ * execution goes on, with *value as the new value of rax, or on AArch64 of x16; or 0 if there is no
+ * frame. The handler of an operating-system kernel restores other state that frames rely on, such
+ * as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: what faulted may have been the first instruction
+ * behind an indirect branch. If SVCR.SM is set (SME), it adds 1 to *value.
  */
 uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 

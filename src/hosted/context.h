@@ -21,11 +21,14 @@ bool carry_ucontext_can_recover(void);
 /* Does the context of a fault hold all registers as they were then? Valgrind's does not. */
 bool carry_ucontext_is_exact(void);
 
-/* Lets the thread go on at `recovery`, with `value` in rax: see base/fault_host.h. */
+/* Lets the thread go on at `recovery`, with `value` in rax or x16: see base/fault_host.h. */
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
-/* Empties the x87 stack, which is empty where functions return, whatever was interrupted. */
-void carry_ucontext_empty_x87(void *context);
+/*
+ * Before a frame goes on with *value: puts away what functions never return with, and the frame
+ * does not know of. Empties the x87 stack; adds 1 to *value in streaming mode (base/fault_host.h).
+ */
+void carry_ucontext_leave_frame(void *context, uintptr_t *value);
 
 /* Can the word at an address be read? By a system call that no hook of calls sees. */
 bool carry_ucontext_is_readable(uintptr_t address);

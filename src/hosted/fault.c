@@ -52,7 +52,7 @@ static uintptr_t leave_frame(const siginfo_t *info, void *context, uintptr_t *va
     const void *address = is_no_address(info) ? NULL : info->si_addr;
     uintptr_t recovery = carry_fault_unwind(address, info->si_signo, value);
     if (recovery)
-        carry_ucontext_empty_x87(context);
+        carry_ucontext_leave_frame(context, value);
     return recovery;
 }
 

@@ -91,15 +91,15 @@ fn vendored() -> Result<()> {
         compiler(&assembly).try_compile("carry-assembly")?;
     }
     if !of_kernels.is_empty() {
-        kernels_of_x86(&of_kernels)?;
+        kernels_in_assembly(&of_kernels)?;
     }
     println!("cargo:rustc-link-lib=c"); // which std brings, where there is std
     println!("cargo:include={}", fs::canonicalize("vendor/include")?.display());
     Ok(())
 }
 
-/// Kernels in assembly, which only x86-64 has.
-fn kernels_of_x86(sources: &[PathBuf]) -> Result<()> {
+/// Kernels in assembly, for whose jumps the assembler of x86-64 has options.
+fn kernels_in_assembly(sources: &[PathBuf]) -> Result<()> {
     let mut build = compiler(sources);
     for arg in BRANCH_ARGS {
         build.flag_if_supported(arg);

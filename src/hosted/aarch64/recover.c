@@ -1,3 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* AArch64 has no exception table yet. */
-#include "hosted/generic/recover.c"
+/*
+ * How a thread goes on after a fault. On return from the handler Linux restores all registers from
+ * the context. Those of vectors are in records behind it: what is not touched there is restored as
+ * it was at the fault, Z, P and FFR of SVE and the modes of SME included.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "hosted/context.h"
+
+#include <ucontext.h>
+
+/* The assembly is for pointers of 64 bits. */
+bool carry_ucontext_can_recover(void) {
+    return sizeof(void *) == sizeof(uint64_t);
+}
+
+/*
+ * Valgrind answers requests: rotations of x12 by 128 bits in all, which nobody else executes, and
+ * an OR of x10 with itself, with x4 pointing to the number of the request and x3 to be what CPUs
+ * leave in it ("Client Requests" in its manual).
+ */
+static bool is_under_valgrind(void) {
+    static const uint64_t running_on_valgrind[6] = {0x1001};
+    register uint64_t answer __asm__("x3") = 0;
+    register const uint64_t *request __asm__("x4") = running_on_valgrind;
+    __asm__ __volatile__("ror x12, x12, #3\n\t"
+                         "ror x12, x12, #13\n\t"
+                         "ror x12, x12, #51\n\t"
+                         "ror x12, x12, #61\n\t"
+                         "orr x10, x10, x10"
+                         : "+r"(answer)
+                         : "r"(request)
+                         : "cc", "memory");
+    return answer;
+}
+
+bool carry_ucontext_is_exact(void) {
+    return !is_under_valgrind();
+}
+
+/* A record behind the context, and what it says where it is of SVE's registers, or of more room
+ * (Linux, arch/arm64/include/uapi/asm/sigcontext.h). */
+struct record {
+    uint32_t magic, size;
+    union {
+        struct {
+            uint16_t vector_bytes, flags;
+        } sve;
+        uint64_t others;
+    };
+};
+
+#define SVE_MAGIC   0x53564501
+#define EXTRA_MAGIC 0x45585401
+#define SVE_IS_SM   1
+
+static const struct record *record_behind(const struct record *record) {
+    const uintptr_t next = (uintptr_t)record + record->size;
+    return (const struct record *)(record->magic == EXTRA_MAGIC ? (uintptr_t)record->others : next);
+}
+
+static bool is_streaming(const void *context) {
+    const void *first = ((const ucontext_t *)context)->uc_mcontext.__reserved;
+    const struct record *record = first;
+    while (record->magic && record->magic != SVE_MAGIC)
+        record = record_behind(record);
+    return record->magic && record->sve.flags & SVE_IS_SM;
+}
+
+void carry_ucontext_leave_frame(void *context, uintptr_t *value) {
+    *value += is_streaming(context);
+}
+
+/*
+ * PSTATE.BTYPE, which the first instruction behind an indirect branch has: until it has run,
+ * guarded pages let the branch in at landing pads alone (BTI). If such an instruction faults, in a
+ * page that is not guarded, the context holds it, and it would be that of the recovery, which is no
+ * landing pad, or one for calls. The return from the handler is no branch.
+ */
+#define BTYPE (UINT64_C(3) << 10)
+
+void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {
+    mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
+    registers->regs[16] = value;
+    registers->pc = recovery;
+    registers->pstate &= ~BTYPE;
+}

@@ -10,8 +10,9 @@ bool carry_ucontext_is_exact(void) {
     return false;
 }
 
-void carry_ucontext_empty_x87(void *context) {
+void carry_ucontext_leave_frame(void *context, uintptr_t *value) {
     (void)context;
+    (void)value;
 }
 
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value) {

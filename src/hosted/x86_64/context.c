@@ -65,7 +65,8 @@ bool carry_ucontext_is_exact(void) {
 }
 
 /* In the form of FXSAVE, with a bit for each register that is in use (SDM vol. 1, 10.5.1.1). */
-void carry_ucontext_empty_x87(void *context) {
+void carry_ucontext_leave_frame(void *context, uintptr_t *value) {
+    (void)value;
     fpregset_t state = ((ucontext_t *)context)->uc_mcontext.fpregs;
     if (state)
         state->ftw = 0;

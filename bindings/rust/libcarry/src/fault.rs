@@ -33,7 +33,7 @@ use crate::{ffi, ErrorCode, Sum};
 ///
 /// Each byte is copied with a value that it had at some time during the call; how many are left is
 /// exact, whatever happens to the mappings. Where there are no handlers (on every architecture
-/// except x86-64), copies survive through system calls and take longer.
+/// except x86-64 and AArch64), copies survive through system calls and take longer.
 #[derive(Debug)]
 pub struct Recovery {
     is_acquired: bool,

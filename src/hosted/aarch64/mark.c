@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: MIT */
-#include "hosted/generic/levels.c"
+#include "hosted/x86_64/mark.c"

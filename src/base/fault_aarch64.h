@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What base/fault.h is for x86-64, with rows of the same table: loads and stores of AArch64 that
+ * may fault.
+ *
+ *     CARRY_LOAD 0, ldp q0, q1, [x1]
+ *     CARRY_STORE 32, stp q2, q3, [x0, #32]
+ *     CARRY_BYTES 0, ldrb w11, [x1]
+ *
+ * When one of them faults, execution goes on at the label .Lload_faulted, .Lstore_faulted or
+ * .Lbytes_faulted of the file, with all else as it was, but x16 = page + done. What `page` is,
+ * base/fault.h says; `done` is the first operand: how many bytes from x0 on are copied already.
+ *
+ * A store must not cross the end of a page: CPUs split it there, and may write one part although
+ * the other one faults (Arm Cortex-A76 TRM, A.2). A load that faults changes at most the registers
+ * that it loads.
+ *
+ * The CPU ignores the top byte of addresses (TBI) wherever the system says so, and Linux tells the
+ * address that faulted without it. So pages and pointers are compared without it.
+ */
+/* clang-format off */
+#ifndef CARRY_BASE_FAULT_AARCH64_H
+#define CARRY_BASE_FAULT_AARCH64_H
+
+#include "base/fault_table.h"
+
+#define CARRY_DONE_BITS    9
+#define CARRY_PAGE_BYTES   4096
+#define CARRY_ADDRESS_BITS 56
+
+.macro CARRY_FAULT_ROW recovery, done, instruction:vararg
+.Lmay_fault_\@:
+    \instruction
+    CARRY_FAULT_ENTRY .Lmay_fault_\@, \recovery, \done
+.endm
+
+.macro CARRY_LOAD done, instruction:vararg
+    CARRY_FAULT_ROW .Lload_faulted, \done, \instruction
+.endm
+
+.macro CARRY_STORE done, instruction:vararg
+    CARRY_FAULT_ROW .Lstore_faulted, \done, \instruction
+.endm
+
+.macro CARRY_BYTES done, instruction:vararg
+    CARRY_FAULT_ROW .Lbytes_faulted, \done, \instruction
+.endm
+
+/*
+ * The end of a copy that survives: those labels, for kernels in which, whenever something may
+ * fault, [x1, x1 + x2) is to go to [x0, x0 + x2), what stood before it is copied, and nothing
+ * behind the bytes that are `done` is written. So what can still be copied are the bytes from there
+ * up to the page that faults. They are copied one by one: if they fault, it is on the other side,
+ * or the page has come or gone meanwhile. Returns x0 = the bytes left, x1 = -1.
+ *
+ * Clobbers: x2, x9 to x11, x16, flags
+ */
+.macro CARRY_RECOVER
+.Lload_faulted:
+    mov     x9, x1
+    b       .Lfaulted
+.Lstore_faulted:
+    mov     x9, x0
+.Lfaulted:
+    and     x10, x16, #(1 << CARRY_DONE_BITS) - 1
+    add     x0, x0, x10
+    add     x1, x1, x10
+    add     x9, x9, x10
+    sub     x2, x2, x10
+    and     x16, x16, #-CARRY_PAGE_BYTES
+    sbfx    x16, x16, #0, #CARRY_ADDRESS_BITS
+    sbfx    x9, x9, #0, #CARRY_ADDRESS_BITS
+    subs    x10, x16, x9
+    csel    x10, x10, xzr, hi
+    cmp     x10, x2
+    csel    x10, x10, x2, lo
+.Lnext_byte:
+    cbz     x10, .Lbytes_faulted
+    CARRY_BYTES 0, ldrb w11, [x1]
+    CARRY_BYTES 0, strb w11, [x0]
+    add     x0, x0, #1
+    add     x1, x1, #1
+    sub     x2, x2, #1
+    sub     x10, x10, #1
+    b       .Lnext_byte
+.Lbytes_faulted:
+    mov     x0, x2
+    mov     x1, #-1
+    ret
+.endm
+
+#endif

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Moves: AArch64 has none of its own yet. */
+#include "copy/copy.h"
+
+void carry_copy_move_neon(void *dst, const void *src, size_t size) {
+    carry_copy_move_generic(dst, src, size);
+}

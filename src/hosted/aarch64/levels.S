@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+#include "base/asm_aarch64.h"
+#include "hosted/levels.h"
+
+    .hidden carry_signal_handle
+    .hidden carry_signal_links
+
+/*
+ * struct carry_signal_mark, then carry_signal_handle(number, info, context, level)
+ *
+ * In: w0, x1, x2, as handlers get them
+ */
+.macro LEVEL level
+    .text
+    .globl carry_signal_level_\level
+    .hidden carry_signal_level_\level
+    .type carry_signal_level_\level, %function
+    .balign CARRY_SIGNAL_ALIGNMENT
+    .quad   CARRY_SIGNAL_MAGIC
+    .long   carry_signal_links - ., \level
+carry_signal_level_\level:
+    .cfi_startproc
+    hint    #34                                 /* bti c */
+    mov     w3, #\level
+    b       carry_signal_handle
+CARRY_END carry_signal_level_\level
+.endm
+
+    LEVEL 0
+    LEVEL 1
+    LEVEL 2
+    LEVEL 3
+
+CARRY_NOTES
