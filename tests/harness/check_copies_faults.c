@@ -27,7 +27,8 @@ struct trial {
     struct verdict verdict;
     const char *where;
     size_t size;
-    size_t good; /* bytes before the one that faults */
+    size_t good;   /* bytes before the one that faults */
+    uintptr_t tag; /* in both addresses */
 };
 
 static bool fail(struct trial *trial, const char *what, size_t got, size_t wanted) {
@@ -48,14 +49,17 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
  */
 static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t size,
                            size_t good, unsigned most_signals) {
-    const unsigned before = recover_count;
+    const unsigned before = recover_count, parts = recover_parts;
     trial->size = size;
     trial->good = good;
-    size_t left = trial->attempt(target.start + to, source.start + from, size);
+    size_t left = trial->attempt((void *)((uintptr_t)(target.start + to) | trial->tag),
+                                 (void *)((uintptr_t)(source.start + from) | trial->tag), size);
     if (left != size - good)
         return fail(trial, "says bytes left are", left, size - good);
     if (recover_count - before > most_signals)
         return fail(trial, "took signals,", recover_count - before, most_signals);
+    if (recover_parts != parts)
+        return fail(trial, "stores across the end of a page, times", recover_parts - parts, 0);
     return true;
 }
 
@@ -181,6 +185,18 @@ static bool try_page_and_more(struct trial *trial) {
     return true;
 }
 
+/* All is as without a tag, the number of signals too. */
+static bool try_tagged(struct trial *trial) {
+    bool ok = true;
+    trial->tag = recover_tag;
+    for (size_t i = 0; i < trial->effort->rounds / 4 && ok; i++) {
+        const size_t size = 1 + rng_below(200);
+        ok = fault_behind(trial, size, rng_below(size));
+    }
+    trial->tag = 0;
+    return ok;
+}
+
 /* Without the page, the bytes are tried one by one, which takes another signal. */
 static bool try_silent(struct trial *trial) {
     trial->where = "the source, which nobody tells";
@@ -246,7 +262,8 @@ static void try_faults(void *argument) {
     struct trial *trial = argument;
     recover_begin();
     (void)(try_each_byte(trial) && try_both(trial) && try_pages(trial) &&
-           try_page_and_more(trial) && try_silent(trial) && try_passing(trial) && try_huge(trial));
+           try_page_and_more(trial) && try_tagged(trial) && try_silent(trial) &&
+           try_passing(trial) && try_huge(trial));
     recover_end();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Something that happens between two instructions of the code under test, by the trap flag. */
+/* Something that happens between two instructions of the code under test: step_<arch>.c. */
 #ifndef CARRY_TESTS_STEP_H
 #define CARRY_TESTS_STEP_H
 

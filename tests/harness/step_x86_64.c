@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* By the trap flag. */
 #include "harness/step.h"
 
 #include <signal.h>
