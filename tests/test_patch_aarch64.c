@@ -311,6 +311,7 @@ int main(int argc, char **argv) {
     check_all_or_nothing();
     test_unknown();
     test_alternatives();
+    check_damaged();
     test_flips();
     test_in_place();
     test_order();

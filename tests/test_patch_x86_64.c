@@ -123,6 +123,19 @@ static void test_inlined(void) {
     placed_commit(call->key, call->states[0].value);
 }
 
+/* The last four bytes of fewer are not all its own: calls of its function are direct. */
+static void test_short_body(void) {
+    static const uint8_t aux[] = {0, 0, 0, 3, 0x0f, 0x1f, 0x00};
+    const struct carry_site *site =
+        carry_object_sites(carry_objects, (uintptr_t)kinds[CALL].key).first[0];
+    static struct carry_site body;
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    site_record_make(&body, CARRY_SITE_BODY, 0, 0, NULL, 0, CARRY_SITE_RELATIVE);
+    body.aux = site_record_distance(&body.aux, (uintptr_t)aux + 3);
+    tap_ok(carry_encode(site, (uintptr_t)aux, &body, bytes) && bytes[0] == 0x2e && bytes[1] == 0xe8,
+           "a relative body that is too short for an offset");
+}
+
 /* --- Records of newer libraries --- */
 
 static unsigned resolved;
@@ -356,9 +369,11 @@ int main(void) {
     test_states();
     check_counts();
     test_inlined();
+    test_short_body();
     check_refused();
     check_all_or_nothing();
     test_unknown();
+    check_damaged();
     test_callees();
     test_quiescence();
     return tap_done();

@@ -115,7 +115,7 @@ struct carry_site {
 enum carry_patch_reason {
     CARRY_PATCH_NOT_ASKED,    /* no commit changed its key, and carry_patch_apply() has not run */
     CARRY_PATCH_RANGE,        /* the function is out of reach of a direct call */
-    CARRY_PATCH_UNKNOWN_KIND, /* the record is for a newer library */
+    CARRY_PATCH_UNKNOWN_KIND, /* the record is for a newer library, or damaged */
     CARRY_PATCH_QUIESCENCE,   /* several instructions, which only a quiet program may change */
     CARRY_PATCH_PERMISSION,   /* the system does not allow text to be written */
     CARRY_PATCH_NO_SYNC,      /* the system cannot synchronise the cores that run threads */

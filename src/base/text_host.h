@@ -22,6 +22,13 @@ struct carry_text_run {
     uintptr_t high;
 };
 
+/* A part of an object as it is loaded: readable memory. */
+struct carry_text_part {
+    uintptr_t low;
+    uintptr_t high;
+    bool executable;
+};
+
 /* When other threads see the writes of a session. */
 struct carry_text_session {
     bool writes_pairs; /* a write of two bytes is one store; so is one of four aligned ones */
@@ -96,6 +103,13 @@ struct carry_text_host {
 
     /* NULL, or called before sites of the object with this text are registered, outside lock(). */
     void (*meet)(uintptr_t address);
+
+    /*
+     * NULL, or finds the loaded parts of the object that has `address`, outside lock(). Returns how
+     * many there are, of which it fills in `limit` at most; 0 if no object has it, as memory that
+     * the program allocated.
+     */
+    size_t (*parts)(uintptr_t address, struct carry_text_part *parts, size_t limit);
 
     /* Called after the sites from `low` to `high` were removed, as their text may be unmapped.
      * Never called during a session. */

@@ -315,6 +315,7 @@ const struct carry_text_host *carry_host_text(void) {
         .backend = backend,
         .select = choose,
         .meet = meet,
+        .parts = carry_object_parts,
         .forget = forget,
     };
     return &host;

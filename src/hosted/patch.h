@@ -72,6 +72,9 @@ struct carry_text_origin *carry_exchange_look_up(uintptr_t address);
 void carry_exchange_note(struct carry_text_origin *origin);
 void carry_exchange_forget(uintptr_t low, uintptr_t high);
 
+/* As carry_text_host.parts. Asks the dynamic linker: see above. */
+size_t carry_object_parts(uintptr_t address, struct carry_text_part *parts, size_t limit);
+
 /* A file in memory that may be mapped executable, closed on exec; negative if there is none. */
 int carry_text_file(void);
 

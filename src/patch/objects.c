@@ -112,18 +112,23 @@ static size_t object_bytes(size_t count) {
     return sizeof(struct carry_object) + 2 * count * sizeof(const struct carry_site *);
 }
 
-static struct carry_object *make_object(const struct carry_site *start, size_t count) {
-    struct carry_object *object = carry_host_text()->allocate(object_bytes(count));
+static struct carry_object *make_object(const struct carry_site *start, size_t records,
+                                        const struct carry_parts *parts) {
+    struct carry_object *object = carry_host_text()->allocate(object_bytes(records));
     if (!object)
         return NULL;
     object->next = NULL;
     object->start = start;
-    object->count = count;
-    object->by_address = object->by_key + count;
-    for (size_t i = 0; i < count; i++)
-        object->by_key[i] = object->by_address[i] = &start[i];
-    carry_sort(object->by_key, count, sizeof *object->by_key, comes_before);
-    carry_sort(object->by_address, count, sizeof *object->by_address, lies_before);
+    object->records = records;
+    object->count = 0;
+    object->by_address = object->by_key + records;
+    for (size_t i = 0; i < records; i++)
+        if (carry_parts_hold(parts, &start[i])) {
+            object->by_key[object->count] = &start[i];
+            object->by_address[object->count++] = &start[i];
+        }
+    carry_sort(object->by_key, object->count, sizeof *object->by_key, comes_before);
+    carry_sort(object->by_address, object->count, sizeof *object->by_address, lies_before);
     return object;
 }
 
@@ -131,8 +136,9 @@ bool carry_object_knows(const struct carry_site *start) {
     return *find(start);
 }
 
-const struct carry_object *carry_object_add(const struct carry_site *start, size_t count) {
-    struct carry_object *object = make_object(start, count);
+const struct carry_object *carry_object_add(const struct carry_site *start, size_t count,
+                                            const struct carry_parts *parts) {
+    struct carry_object *object = make_object(start, count, parts);
     if (object)
         __atomic_store_n(find(start), object, __ATOMIC_SEQ_CST);
     return object;
@@ -143,10 +149,12 @@ void carry_object_remove(const struct carry_site *start) {
     __atomic_store_n(place, object->next, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&readers, __ATOMIC_SEQ_CST))
         carry_host_text()->yield();
-    const struct carry_site *last = object->by_address[object->count - 1];
-    carry_host_text()->forget(carry_site_address(object->by_address[0]),
-                              carry_site_address(last) + last->length);
-    carry_host_text()->release(object, object_bytes(object->count));
+    if (object->count) {
+        const struct carry_site *last = object->by_address[object->count - 1];
+        carry_host_text()->forget(carry_site_address(object->by_address[0]),
+                                  carry_site_address(last) + last->length);
+    }
+    carry_host_text()->release(object, object_bytes(object->records));
 }
 
 /* --- What a site should be --- */

@@ -45,7 +45,7 @@ static inline bool carry_site_holds(const struct carry_site *site, const uint8_t
     return i == site->length;
 }
 
-/* --- Objects: src/patch/objects.c --- */
+/* --- Objects: src/patch/objects.c, and src/patch/parts.c --- */
 
 /*
  * Is a site several instructions, as it stands? A thread may be between two of them, so it changes
@@ -56,7 +56,8 @@ bool carry_site_is_several(const struct carry_site *site);
 struct carry_object {
     struct carry_object *next;
     const struct carry_site *start;
-    size_t count;
+    size_t records;
+    size_t count; /* of those records that are not damaged: the others are in no list */
     const struct carry_site **by_address;
     const struct carry_site *by_key[]; /* then by address */
 };
@@ -67,8 +68,19 @@ extern struct carry_object *carry_objects;
 /* Is the object in the list whose records start there? */
 bool carry_object_knows(const struct carry_site *start);
 
-/* Adds one that is not; NULL without memory. */
-const struct carry_object *carry_object_add(const struct carry_site *start, size_t count);
+/* The loaded parts of the object that has these records; none where that cannot be told. */
+struct carry_parts {
+    size_t count;
+    struct carry_text_part part[32];
+};
+struct carry_parts carry_parts_of(const struct carry_site *records);
+
+/* Does what the record points to lie in these parts, so that it may be read? */
+bool carry_parts_hold(const struct carry_parts *parts, const struct carry_site *record);
+
+/* Adds an object that is not in the list; NULL without memory. */
+const struct carry_object *carry_object_add(const struct carry_site *start, size_t count,
+                                            const struct carry_parts *parts);
 
 /* Removes one, and frees it once nobody can be reading it who found it before. */
 void carry_object_remove(const struct carry_site *start);
@@ -132,6 +144,12 @@ extern size_t carry_unrecorded;
 
 /* Is this a kind of site that the encoder knows, with a length that it may have? */
 bool carry_encode_knows(const struct carry_site *site);
+
+/*
+ * How many bytes are read where `aux` points to. Some of them tell how many more there are: without
+ * `seen`, only those are counted.
+ */
+size_t carry_encode_aux_bytes(const struct carry_site *record, bool seen);
 
 /* Writes the bytes of a site before anything was patched. */
 void carry_encode_original(const struct carry_site *site, uint8_t *bytes);

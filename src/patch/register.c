@@ -5,16 +5,18 @@
 bool carry_patch_applied;
 size_t carry_unrecorded;
 
-static int add_object(const struct carry_site *start, size_t count) {
+static int add_object(const struct carry_site *start, size_t count,
+                      const struct carry_parts *parts) {
     if (carry_object_knows(start))
         return CARRY_OK;
-    const struct carry_object *object = carry_object_add(start, count);
+    const struct carry_object *object = carry_object_add(start, count, parts);
     if (!object)
         return CARRY_ERROR_MEMORY;
     return carry_patch_applied ? carry_commit_object(object) : CARRY_OK;
 }
 
 int carry_patch_register(const struct carry_site *start, const struct carry_site *stop) {
+    const struct carry_parts parts = carry_parts_of(start);
     int error = CARRY_OK;
     if (start != stop && carry_host_text()->meet)
         carry_host_text()->meet(carry_site_address(start));
@@ -22,7 +24,7 @@ int carry_patch_register(const struct carry_site *start, const struct carry_site
     if (start == stop)
         carry_unrecorded++;
     else
-        error = add_object(start, (size_t)(stop - start));
+        error = add_object(start, (size_t)(stop - start), &parts);
     carry_host_text()->unlock();
     return error;
 }

@@ -43,6 +43,8 @@ static void count_site(const struct carry_site *site, struct carry_patch_counts 
 static void count_sites(struct carry_patch_counts *stats) {
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         stats->objects++;
+        stats->sites += object->records - object->count;
+        stats->unpatched[CARRY_PATCH_UNKNOWN_KIND] += object->records - object->count;
         for (size_t i = 0; i < object->count; i++)
             if (object->by_key[i]->kind != CARRY_SITE_BODY)
                 count_site(object->by_key[i], stats);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/site_record.h"
 #include "harness/tap.h"
 #include "patch/patch.h"
 
@@ -120,4 +121,66 @@ void check_all_or_nothing(void) {
     tap_ok(kept, "and no key changes");
     free(before);
     corrupt(bad);
+}
+
+/* --- Records that are damaged --- */
+
+extern const uint8_t _end[]; /* behind all that is loaded of this program */
+
+static struct carry_key damaged_key = {.value = 1};
+
+/* What each of them points to, in place of what its kind needs. */
+static const struct damage {
+    const char *name;
+    uint8_t kind, flags;
+    const uint8_t *site, *key, *aux; /* NULL: as it should be */
+} damages[] = {
+    {"the stub of a branch", CARRY_SITE_BRANCH, 0, NULL, NULL, _end},
+    {"the end of a stub", CARRY_SITE_BRANCH, 0, NULL, NULL, _end - 8},
+    {"what an alternative holds", CARRY_SITE_ALTERNATIVE, 0, NULL, NULL, _end},
+    {"its second size", CARRY_SITE_ALTERNATIVE, 0, NULL, NULL, _end - 1},
+    {"a body", CARRY_SITE_BODY, 0, NULL, NULL, _end},
+    {"the site of a call", CARRY_SITE_CALL, 0, _end, NULL, NULL},
+    {"the site of a jump, in data", CARRY_SITE_JUMP, 0, (const uint8_t *)&damaged_key, NULL, NULL},
+    {"the key of a call", CARRY_SITE_CALL, 0, NULL, _end, NULL},
+    {"the end of the key of a branch", CARRY_SITE_BRANCH, 0, NULL, _end - 8, NULL},
+    {"the name of a feature", CARRY_SITE_ALTERNATIVE, CARRY_SITE_BY_FEATURE, NULL, _end, NULL},
+};
+#define DAMAGES (sizeof damages / sizeof *damages)
+
+/* Far enough from the end that nothing is mapped there. */
+static uintptr_t place(const uint8_t *damaged, const void *sound) {
+    const uintptr_t nowhere = (uintptr_t)_end + (UINT32_C(1) << 30);
+    return damaged == _end ? nowhere : damaged ? (uintptr_t)damaged : (uintptr_t)sound;
+}
+
+static void damage(struct carry_site *record, const struct damage *by) {
+    const struct placed_kind *kind =
+        &placed_kinds()[by->kind == CARRY_SITE_BRANCH ? PLACED_unlikely : PLACED_call];
+    const bool is_body = by->kind == CARRY_SITE_BODY;
+    const void *key = is_body ? (const void *)kind->states[1].value : (const void *)&damaged_key;
+    const void *site = kind->sites[0].site;
+    site_record_make(record, (enum carry_site_kind)by->kind, place(by->site, site),
+                     place(by->key, key), (const uint8_t *)place(by->aux, site),
+                     is_body ? 0 : kind->length, by->flags);
+}
+
+void check_damaged(void) {
+    static struct carry_site records[DAMAGES];
+    for (size_t i = 0; i < DAMAGES; i++) {
+        const struct placed_kind *call = &placed_kinds()[PLACED_call];
+        damage(&records[i], &damages[i]);
+        const struct carry_patch_counts before = placed_counts();
+        bool ok = !carry_patch_register(&records[i], &records[i] + 1);
+        const struct carry_patch_counts after = placed_counts();
+        ok = ok && after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
+                       before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + 1;
+        uint8_t *text = placed_copy_text();
+        ok = ok && !placed_commit(&damaged_key, 2 + i) && placed_text_is(text);
+        free(text);
+        ok = ok && !placed_commit(call->key, call->states[1].value) &&
+             !placed_commit(call->key, call->states[0].value) && !carry_patch_apply(0);
+        carry_patch_unregister(&records[i]);
+        tap_ok(ok, "%s where nothing is: the record is counted and left alone", damages[i].name);
+    }
 }

@@ -15,6 +15,9 @@ void check_refused(void);
 /* One bad site spoils a whole commit, also for other keys. */
 void check_all_or_nothing(void);
 
+/* Records of a damaged file, which point to where nothing is, are counted and left alone. */
+void check_damaged(void);
+
 struct carry_patch_counts placed_counts(void);
 
 /* The sites of a kind, those in C included. */

@@ -141,6 +141,7 @@ def options_of(mode: str) -> list[str]:
 HOSTED = (
     "exchange.c",
     "host.c",
+    "loaded.c",
     "patch.c",
     "signals.c",
     "text.c",

@@ -142,6 +142,20 @@ bool carry_encode_knows(const struct carry_site *site) {
     }
 }
 
+size_t carry_encode_aux_bytes(const struct carry_site *record, bool seen) {
+    const uint8_t *aux = aux_bytes(record);
+    switch (record->kind) {
+    case CARRY_SITE_BRANCH:
+        return STUB_BRANCH + INSTRUCTION_BYTES;
+    case CARRY_SITE_ALTERNATIVE:
+        return (size_t)INSTRUCTION_BYTES + (seen ? aux[0] + aux[1] : 0);
+    case CARRY_SITE_BODY:
+        return (size_t)INSTRUCTION_BYTES + (seen ? aux[0] : 0);
+    default:
+        return 0;
+    }
+}
+
 void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
     if (site->kind == CARRY_SITE_ALTERNATIVE)
         put_alternative(site, false, bytes);

@@ -124,6 +124,8 @@ static bool put_body(const struct carry_site *site, const struct carry_site *bod
         return false;
     if (!(body->flags & CARRY_SITE_RELATIVE))
         return true;
+    if (size < REL32_BYTES)
+        return false;
     uintptr_t target = rel32_target(from + size - REL32_BYTES, (uintptr_t)from + size);
     return put_rel32(bytes + CALL_BYTES - REL32_BYTES, carry_site_address(site) + CALL_BYTES,
                      target);
@@ -225,6 +227,20 @@ bool carry_encode_knows(const struct carry_site *site) {
         return site->length == ENTRY_BYTES;
     default:
         return false;
+    }
+}
+
+size_t carry_encode_aux_bytes(const struct carry_site *record, bool seen) {
+    const uint8_t *aux = aux_bytes(record);
+    switch (record->kind) {
+    case CARRY_SITE_BRANCH:
+        return STUB_AFTER;
+    case CARRY_SITE_ALTERNATIVE:
+        return 2u + (seen ? aux[0] + aux[1] : 0);
+    case CARRY_SITE_BODY:
+        return 1u + (seen ? aux[0] : 0);
+    default:
+        return 0;
     }
 }
 

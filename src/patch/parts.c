@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file may be damaged, and so may records of sites: what they point to may not be there. What a
+ * linker made points into its own object. So this is looked at once, as an object is registered;
+ * commits then read without a doubt.
+ */
+#include "patch/patch.h"
+
+struct carry_parts carry_parts_of(const struct carry_site *records) {
+    struct carry_parts parts = {.count = 0};
+    const size_t limit = sizeof parts.part / sizeof *parts.part;
+    if (records && carry_host_text()->parts)
+        parts.count = carry_host_text()->parts((uintptr_t)records, parts.part, limit);
+    /* Of more, some are unknown: no record is refused for them. */
+    if (parts.count > limit)
+        parts.count = 0;
+    return parts;
+}
+
+static const struct carry_text_part *part_of(const struct carry_parts *parts, uintptr_t address) {
+    for (size_t i = 0; i < parts->count; i++)
+        if (address - parts->part[i].low < parts->part[i].high - parts->part[i].low)
+            return &parts->part[i];
+    return NULL;
+}
+
+static bool hold(const struct carry_parts *parts, uintptr_t address, size_t size) {
+    const struct carry_text_part *part = part_of(parts, address);
+    return !size || (part && size <= part->high - address);
+}
+
+static bool hold_text(const struct carry_parts *parts, const struct carry_site *record) {
+    const struct carry_text_part *part = part_of(parts, carry_site_address(record));
+    return part && part->executable &&
+           hold(parts, carry_site_address(record), record->length ? record->length : 1);
+}
+
+static bool hold_name(const struct carry_parts *parts, uintptr_t name) {
+    const struct carry_text_part *part = part_of(parts, name);
+    while (part && name < part->high && *(const char *)name)
+        name++;
+    return part && name < part->high;
+}
+
+static bool hold_key(const struct carry_parts *parts, const struct carry_site *record) {
+    const uintptr_t key = carry_site_key(record);
+    if (record->kind == CARRY_SITE_BODY) /* a function, which may be another object's */
+        return true;
+    if (record->kind == CARRY_SITE_ALTERNATIVE && record->flags & CARRY_SITE_BY_FEATURE)
+        return hold_name(parts, key);
+    return hold(parts, key, sizeof(struct carry_key));
+}
+
+static bool hold_aux(const struct carry_parts *parts, const struct carry_site *record) {
+    const uintptr_t aux = carry_site_target(&record->aux);
+    return hold(parts, aux, carry_encode_aux_bytes(record, false)) &&
+           hold(parts, aux, carry_encode_aux_bytes(record, true));
+}
+
+bool carry_parts_hold(const struct carry_parts *parts, const struct carry_site *record) {
+    if (!parts->count || record->version != CARRY_SITE_VERSION)
+        return true;
+    return hold_text(parts, record) && hold_key(parts, record) && hold_aux(parts, record);
+}
