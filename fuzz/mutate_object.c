@@ -49,6 +49,7 @@ static const struct {
 /* A file in the making. */
 struct object {
     struct edit file;
+    bool is_aarch64;
     size_t at[SECTIONS], end[SECTIONS];
 };
 
@@ -144,33 +145,104 @@ static void make_entry(struct object *object, size_t site, size_t at_key) {
         make_jump(object, site, site + STUB);
 }
 
-static const struct {
+/* --- The same on AArch64 --- */
+
+static void put_words(struct object *object, size_t at, const uint32_t *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        edit_put(&object->file, at + 4 * i, 4, true, words[i]);
+}
+
+static uint32_t branch_word(uint32_t opcode, size_t from, size_t to) {
+    return opcode | ((uint32_t)(to - from) / 4 & 0x3ffffff);
+}
+
+/* NOP, add x0, x0, 1, adr x0, ., B to itself, or none. */
+static uint32_t any_word(struct object *object) {
+    static const uint32_t words[] = {0xd503201f, 0x91000400, 0x10000000, 0x14000000, 0};
+    return words[any(object, sizeof words / sizeof *words)];
+}
+
+/* In one page, so that the offset of a key within it is its place in the file. */
+static void make_site_aarch64(struct object *object, size_t site, size_t at_key, bool tests) {
+    const size_t at = site + STUB, away = slot(object, any(object, SLOTS));
+    const uint32_t add = 0x91000210 | (uint32_t)at_key << 10;
+    const uint32_t test = any(object, 2) ? 0xb4000050 : 0xb5000050;
+    const uint32_t stub[] = {0x90000010,
+                             add,
+                             0xc8dffe10,
+                             tests ? test : 0xd61f0200,
+                             branch_word(0x14000000, at + 16, away),
+                             branch_word(0x14000000, at + 20, site + 4)};
+    const uint32_t opcode = tests || any(object, 2) ? 0x14000000 : 0x94000000;
+    const uint32_t now =
+        any(object, 4) ? branch_word(opcode, site, any(object, 2) ? at : away) : any_word(object);
+    put_words(object, site, &now, 1);
+    put_words(object, at, stub, sizeof stub / sizeof *stub);
+}
+
+static void make_call_aarch64(struct object *object, size_t site, size_t at_key) {
+    make_site_aarch64(object, site, at_key, false);
+}
+
+static void make_branch_aarch64(struct object *object, size_t site, size_t at_key) {
+    make_site_aarch64(object, site, at_key, true);
+}
+
+static void make_alternative_aarch64(struct object *object, size_t site, size_t at_key) {
+    const uint8_t sizes[] = {4, (uint8_t)(any(object, 2) ? 4 : 0)};
+    const uint32_t words[] = {any_word(object), any_word(object)};
+    (void)at_key;
+    put_words(object, site, &words[any(object, 2)], 1);
+    put(object, site + INSTRUCTIONS, sizes, sizeof sizes);
+    put_words(object, site + INSTRUCTIONS + 4, words, 2);
+}
+
+static void make_body_aarch64(struct object *object, size_t site, size_t at_key) {
+    const uint8_t size = (uint8_t)(4 * any(object, 3));
+    const uint32_t words[] = {any_word(object), any_word(object)};
+    (void)at_key;
+    put(object, site + INSTRUCTIONS, &size, 1);
+    put_words(object, site + INSTRUCTIONS + 4, words, 2);
+}
+
+static const struct kind {
     void (*make)(struct object *object, size_t site, size_t at_key);
     uint8_t length, aux;
-} kinds[] = {
-    [CARRY_SITE_CALL] = {make_call, 6, 0},
-    [CARRY_SITE_JUMP] = {make_call, 6, 0},
-    [CARRY_SITE_BRANCH] = {make_branch, 5, STUB},
-    [CARRY_SITE_ALTERNATIVE] = {make_alternative, 6, INSTRUCTIONS},
-    [CARRY_SITE_BODY] = {make_body, 0, INSTRUCTIONS},
-    [CARRY_SITE_ENTRY] = {make_entry, 5, STUB},
+} kinds[2][1 + CARRY_SITE_ENTRY] = {
+    {
+        [CARRY_SITE_CALL] = {make_call, 6, 0},
+        [CARRY_SITE_JUMP] = {make_call, 6, 0},
+        [CARRY_SITE_BRANCH] = {make_branch, 5, STUB},
+        [CARRY_SITE_ALTERNATIVE] = {make_alternative, 6, INSTRUCTIONS},
+        [CARRY_SITE_BODY] = {make_body, 0, INSTRUCTIONS},
+        [CARRY_SITE_ENTRY] = {make_entry, 5, STUB},
+    },
+    {
+        [CARRY_SITE_CALL] = {make_call_aarch64, 4, STUB},
+        [CARRY_SITE_JUMP] = {make_call_aarch64, 4, STUB},
+        [CARRY_SITE_BRANCH] = {make_branch_aarch64, 4, STUB},
+        [CARRY_SITE_ALTERNATIVE] = {make_alternative_aarch64, 4, INSTRUCTIONS},
+        [CARRY_SITE_BODY] = {make_body_aarch64, 0, INSTRUCTIONS},
+        [CARRY_SITE_ENTRY] = {make_entry, 5, STUB},
+    },
 };
 
 static size_t any_kind(struct object *object) {
-    return CARRY_SITE_CALL + any(object, sizeof kinds / sizeof *kinds - CARRY_SITE_CALL);
+    return CARRY_SITE_CALL + any(object, CARRY_SITE_ENTRY);
 }
 
 /* --- The sections --- */
 
 static void make_record(struct object *object, size_t at, size_t number, size_t kind) {
+    const struct kind *row = &kinds[object->is_aarch64][kind];
     const size_t site = slot(object, number);
     const size_t at_key = kind == CARRY_SITE_BODY ? site : key(object, number);
-    const uint8_t fixed[] = {(uint8_t)kind, kinds[kind].length, (uint8_t)any(object, 16),
+    const uint8_t fixed[] = {(uint8_t)kind, row->length, (uint8_t)any(object, 16),
                              CARRY_SITE_VERSION};
-    kinds[kind].make(object, site, key(object, number));
+    row->make(object, site, key(object, number));
     put_distance(object, at, at, site);
     put_distance(object, at + 4, at + 4, at_key);
-    put_distance(object, at + 8, at + 8, site + kinds[kind].aux);
+    put_distance(object, at + 8, at + 8, site + row->aux);
     put(object, at + 12, fixed, sizeof fixed);
 }
 
@@ -193,12 +265,15 @@ static void make_keys(struct object *object) {
 }
 
 static void make_relocations(struct object *object) {
-    static const uint32_t types[] = {R_X86_64_RELATIVE, R_X86_64_64, R_X86_64_GLOB_DAT};
+    static const uint32_t types[2][3] = {
+        {R_X86_64_RELATIVE, R_X86_64_64, R_X86_64_GLOB_DAT},
+        {R_AARCH64_RELATIVE, R_AARCH64_ABS64, R_AARCH64_GLOB_DAT},
+    };
     size_t at = object->at[RELOCATIONS];
     for (size_t i = any(object, KEYS); i-- > 0; at += sizeof(Elf64_Rela)) {
         const Elf64_Rela relocation = {
             .r_offset = BASE + key(object, i),
-            .r_info = ELF64_R_INFO(any(object, SLOTS), types[any(object, 3)]),
+            .r_info = ELF64_R_INFO(any(object, SLOTS), types[object->is_aarch64][any(object, 3)]),
             .r_addend = (Elf64_Sxword)(BASE + slot(object, i)),
         };
         put(object, at, &relocation, sizeof relocation);
@@ -262,7 +337,7 @@ static void make_header(struct object *object, size_t table) {
     const Elf64_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
         .e_type = any(object, 2) ? ET_DYN : ET_EXEC,
-        .e_machine = EM_X86_64,
+        .e_machine = object->is_aarch64 ? EM_AARCH64 : EM_X86_64,
         .e_version = EV_CURRENT,
         .e_phoff = sizeof header,
         .e_shoff = table,
@@ -291,6 +366,7 @@ static void start_anew(struct edit *edit) {
     struct object object = {
         .file = {.bytes = bytes, .size = sizeof bytes, .random = edit_random(edit, SIZE_MAX)}};
     const size_t table = place_sections(&object);
+    object.is_aarch64 = any(&object, 2);
     memset(bytes, 0, sizeof bytes);
     memset(bytes + object.at[TEXT], 0x90, sections[TEXT].room);
     make_keys(&object);

@@ -999,7 +999,7 @@ def test_not_an_elf_file(carry: Run, tmp_path: Path) -> None:
         (5, b"\2", "byte order 2 at offset 5"),
         (16, b"\1\0", "relocatable object"),
         (16, b"\4\0", "type 4 at offset 16"),
-        (18, b"\xb7\0", "machine 183 at offset 18"),
+        (18, b"\xf3\0", "machine 243 at offset 18"),
         (32, b"\xff" * 7, "program headers at offset"),
         (40, b"\xff" * 7, "section headers at offset"),
         (40, bytes(8), "no section headers"),

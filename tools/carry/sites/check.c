@@ -4,15 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <carry/cpu.h>
+#include <carry/features.def>
 
-#include "sites/disassemble.h"
+#include "sites/machine.h"
 
 #define RECORD_BYTES     16
 #define PAGE_BYTES       4096
 #define CACHE_LINE_BYTES 64
-#define STUB_BYTES       18
-#define STUB_BACK        14 /* where the stub of a branch keeps the offset back to its site */
 #define KEY_VALUE_BYTES  8
 
 /* The parts of a finding about a site that stay the same. */
@@ -26,6 +24,10 @@ struct checked {
     sites_report_finding((checked)->report, kind, (checked)->object, (checked)->record->site,      \
                          (checked)->record, __VA_ARGS__)
 
+static const struct machine *machine_of_site(const struct checked *checked) {
+    return checked->object->machine;
+}
+
 /* --- Instructions --- */
 
 /* An instruction may count from where it stands only as a call or jump at the start, which the
@@ -38,12 +40,13 @@ static void check_relative(const struct checked *checked, const struct alternati
     uint64_t start = alternative->address[replaced];
     struct instruction instruction;
     for (size_t done = 0; done < size; done += instruction.length) {
-        if (!disassemble(bytes + done, size - done, start + done, &instruction)) {
+        if (!machine_of_site(checked)->disassemble(bytes + done, size - done, start + done,
+                                                   &instruction)) {
             FINDING(checked, FINDING_INSTRUCTIONS, "byte %zu of its %s is not an instruction", done,
                     names[replaced]);
             return;
         }
-        bool moved = done == 0 && (bytes[0] == 0xe8 || bytes[0] == 0xe9);
+        bool moved = done == 0 && instruction.moves;
         if (instruction.relative && !moved && instruction.target - start > size)
             FINDING(checked, FINDING_RELATIVE,
                     "its %s holds a relative instruction at byte %zu: only a call or jump at its "
@@ -55,34 +58,39 @@ static void check_relative(const struct checked *checked, const struct alternati
 static void check_alternative(const struct checked *checked) {
     static const char *const names[] = {"default", "replacement"};
     struct alternative alternative;
-    if (!site_alternative(checked->report->program, checked->record, &alternative)) {
+    if (!site_alternative(checked->report->program, machine_of_site(checked), checked->record,
+                          &alternative)) {
         FINDING(checked, FINDING_RECORD, "its instructions are not at the address in the record");
         return;
     }
     for (int i = 0; i < 2; i++) {
         check_relative(checked, &alternative, i);
         if (checked->record->flags & CARRY_SITE_SINGLE &&
-            disassemble_count(alternative.text[i], checked->record->length) != 1)
+            disassemble_count(machine_of_site(checked)->disassemble, alternative.text[i],
+                              checked->record->length) != 1)
             FINDING(checked, FINDING_INSTRUCTIONS,
                     "the record claims one instruction in each state; its %s is not one", names[i]);
     }
+}
+
+#define KNOWN(arch, name, ...) {#arch, #name},
+static const struct { const char *arch, *name; } features[] = {CARRY_CPU_FEATURES(KNOWN)};
+
+static bool is_feature(const char *arch, const char *name) {
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        if (strcmp(features[i].arch, arch) == 0 && strcmp(features[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 static void check_feature(const struct checked *checked) {
     char name[SITE_NAME_SIZE];
     if (!(checked->record->flags & CARRY_SITE_BY_FEATURE))
         return;
-    struct carry_cpu_feature feature;
-    bool knows_names = strcmp(carry_cpu_arch(), "x86_64") == 0;
-    if (!site_feature(checked->report->program, checked->record, name)) {
+    if (!site_feature(checked->report->program, checked->record, name))
         FINDING(checked, FINDING_RECORD,
                 "the name of its feature is not at the address in the record");
-        return;
-    }
-    for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
-        if (strcmp(feature.name, name) == 0)
-            return;
-    if (knows_names)
+    else if (!is_feature(machine_of_site(checked)->arch, name))
         FINDING(checked, FINDING_FEATURE, "no feature has this name, so the site never changes");
 }
 
@@ -90,7 +98,7 @@ static void check_feature(const struct checked *checked) {
 static void check_several(const struct checked *checked, const uint8_t *bytes, size_t size) {
     struct instruction instruction;
     for (size_t done = 0; done < size; done += instruction.length) {
-        if (!disassemble(bytes + done, size - done, 0, &instruction)) {
+        if (!machine_of_site(checked)->disassemble(bytes + done, size - done, 0, &instruction)) {
             FINDING(checked, FINDING_BODY, "not whole instructions");
             return;
         }
@@ -106,20 +114,21 @@ static void check_body(const struct checked *checked) {
     uint8_t bytes[SITE_BYTES_MAX];
     struct instruction instruction;
     size_t size;
-    if (!site_body(checked->report->program, checked->record, bytes, &size)) {
+    const struct machine *machine = machine_of_site(checked);
+    if (!site_body(checked->report->program, machine, checked->record, bytes, &size)) {
         FINDING(checked, FINDING_RECORD, "its instruction is not at the address in the record");
         return;
     }
-    if (size > SITE_CALL_BYTES)
+    if (size > machine->call_bytes)
         FINDING(checked, FINDING_BODY, "its %zu bytes are more than the %d of a call", size,
-                SITE_CALL_BYTES);
+                machine->call_bytes);
     if (!size)
         return;
     if (checked->record->flags & CARRY_SITE_SEVERAL) {
         check_several(checked, bytes, size);
         return;
     }
-    if (!disassemble(bytes, size, 0, &instruction) || instruction.length != size) {
+    if (!machine->disassemble(bytes, size, 0, &instruction) || instruction.length != size) {
         FINDING(checked, FINDING_BODY, "not one instruction");
         return;
     }
@@ -134,15 +143,19 @@ static void check_body(const struct checked *checked) {
 }
 
 static void check_stub(const struct checked *checked) {
-    uint8_t stub[STUB_BYTES];
-    uint64_t at = checked->record->aux;
-    bool readable = program_read(checked->report->program, at, stub, sizeof stub);
-    if (!readable || stub[0] != 0x80 || stub[1] != 0x3d || stub[7] != 0x0f ||
-        (stub[8] & 0xfe) != 0x84 || stub[13] != 0xe9 ||
-        object_relative(stub + 2, at + 7) != checked->record->key ||
-        object_relative(stub + STUB_BACK, at + STUB_BYTES) !=
-            checked->record->site + SITE_BRANCH_BYTES)
-        FINDING(checked, FINDING_RECORD, "at 0x%" PRIx64 " is not the stub that tests its key", at);
+    const struct record *record = checked->record;
+    const struct machine *machine = machine_of_site(checked);
+    const bool branches = record->kind == CARRY_SITE_BRANCH;
+    const bool jumps_if_on = record->flags & CARRY_SITE_JUMPS_IF_ON;
+    struct stub stub;
+    if (!site_stub_bytes(machine, record->kind))
+        return;
+    if (!site_stub(checked->report->program, machine, record->kind, record->aux, &stub) ||
+        stub.key != record->key ||
+        (branches &&
+         (stub.back != record->site + record->length || stub.jumps_if_on != jumps_if_on)))
+        FINDING(checked, FINDING_RECORD, "at 0x%" PRIx64 " is not the stub that %s its key",
+                record->aux, branches ? "tests" : "reads");
 }
 
 /* --- Places --- */
@@ -190,17 +203,41 @@ static void check_state(const struct checked *checked, const struct site *site) 
     if (site->state == SITE_DIRECT && site->value_known && site->target != site->value)
         FINDING(checked, FINDING_KEY, "its target is not %s, which its key holds",
                 program_place(checked->report->program, site->value, place));
-    if (site_calls(site->record) && site->value_known && site->value &&
-        !site_reaches(site->record->site, site->value))
+    if (site_is_far(site))
         FINDING(checked, FINDING_RANGE,
-                "%s is beyond the 2 GiB that a direct call reaches, so it stays indirect",
-                program_place(checked->report->program, site->value, place));
+                "%s is beyond the %s that a direct call reaches, so it stays indirect",
+                program_place(checked->report->program, site->value, place),
+                machine_of_site(checked)->reach);
+}
+
+/* Stubs branch through a register, which pages may demand a landing pad for. */
+static void check_landing(const struct checked *checked, const struct site *site) {
+    const struct program *program = checked->report->program;
+    const struct object *object = site_calls(site->record) && site->value_known
+                                      ? program_object_of(program, site->value)
+                                      : NULL;
+    uint8_t bytes[MACHINE_LANDING_BYTES];
+    char place[PLACE_SIZE];
+    if (object && object->is_guarded &&
+        (!program_read(program, site->value, bytes, sizeof bytes) ||
+         !object->machine->lands(bytes)))
+        FINDING(checked, FINDING_LANDING,
+                "%s does not begin with a landing pad (BTI), which its pages demand: the call ends "
+                "the program while it is indirect",
+                program_place(program, site->value, place));
 }
 
 static void check_unknown(const struct checked *checked) {
     const struct record *record = checked->record;
-    if (record->version == CARRY_SITE_VERSION && record->kind >= CARRY_SITE_CALL &&
-        record->kind <= CARRY_SITE_ENTRY)
+    const struct machine *machine = machine_of_site(checked);
+    if (record->version == CARRY_SITE_VERSION && record->kind != CARRY_SITE_BODY &&
+        record->site % machine->unit)
+        FINDING(checked, FINDING_RECORD, "its address is not a multiple of %u", machine->unit);
+    else if (record->version == CARRY_SITE_VERSION && record->kind == CARRY_SITE_ENTRY &&
+             !machine->entry)
+        FINDING(checked, FINDING_RECORD, "%s has no sites of its kind", machine->name);
+    else if (record->version == CARRY_SITE_VERSION && record->kind >= CARRY_SITE_CALL &&
+             record->kind <= CARRY_SITE_ENTRY)
         FINDING(checked, FINDING_RECORD, "a site of its kind cannot have %u bytes", record->length);
     else
         FINDING(checked, FINDING_RECORD,
@@ -224,8 +261,8 @@ static void check_record(const struct checked *checked, const struct record *bef
     check_key(checked);
     check_overlap(checked, before);
     check_state(checked, &site);
-    if (checked->record->kind == CARRY_SITE_BRANCH)
-        check_stub(checked);
+    check_landing(checked, &site);
+    check_stub(checked);
     if (checked->record->kind == CARRY_SITE_ALTERNATIVE) {
         check_alternative(checked);
         check_feature(checked);

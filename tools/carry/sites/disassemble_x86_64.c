@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Instructions of x86-64, by Zydis. */
 #include "sites/disassemble.h"
 
 #include <Zydis/Zydis.h>
@@ -48,8 +49,8 @@ static bool ends_in_relative(const ZydisDecodedInstruction *decoded) {
            (immediate && immediate + 4u == decoded->length);
 }
 
-bool disassemble(const uint8_t *bytes, size_t size, uint64_t address,
-                 struct instruction *instruction) {
+bool disassemble_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
+                        struct instruction *instruction) {
     ZydisDecodedInstruction decoded;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     if (!decode(bytes, size, &decoded, operands))
@@ -60,6 +61,7 @@ bool disassemble(const uint8_t *bytes, size_t size, uint64_t address,
         .ends_in_relative =
             decoded.attributes & ZYDIS_ATTRIB_IS_RELATIVE && ends_in_relative(&decoded),
         .calls = decoded.meta.category == ZYDIS_CATEGORY_CALL,
+        .moves = bytes[0] == 0xe8 || bytes[0] == 0xe9,
     };
     for (size_t i = 0; instruction->relative && i < decoded.operand_count; i++)
         if (ZYAN_SUCCESS(
@@ -81,8 +83,8 @@ static void add_star(const ZydisDecodedInstruction *decoded, const ZydisDecodedO
     operand[1] = '*';
 }
 
-void disassemble_text(const uint8_t *bytes, size_t size, uint64_t address,
-                      char text[INSTRUCTION_TEXT]) {
+void disassemble_x86_64_text(const uint8_t *bytes, size_t size, uint64_t address,
+                             char text[INSTRUCTION_TEXT]) {
     ZydisDecodedInstruction decoded;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     if (decode(bytes, size, &decoded, operands) &&
@@ -94,25 +96,4 @@ void disassemble_text(const uint8_t *bytes, size_t size, uint64_t address,
         snprintf(text, INSTRUCTION_TEXT, "(bad)");
     if (strncmp(text, "nop ", 4) == 0)
         text[3] = '\0';
-}
-
-/* In place of the number in front of "(%rip)", or at the end. */
-void disassemble_name_target(char text[INSTRUCTION_TEXT], const char *name) {
-    char named[INSTRUCTION_TEXT];
-    char *end = strstr(text, "(%rip)");
-    char *start = end = end ? end : text + strlen(text);
-    while (start > text && !strchr(" *,:", start[-1]))
-        start--;
-    int length = snprintf(named, sizeof named, "%.*s%s%s", (int)(start - text), text, name, end);
-    if (length > 0 && (size_t)length < sizeof named)
-        memcpy(text, named, (size_t)length + 1);
-}
-
-size_t disassemble_count(const uint8_t *bytes, size_t size) {
-    struct instruction instruction;
-    size_t count = 0;
-    for (size_t done = 0; done < size; done += instruction.length, count++)
-        if (!disassemble(bytes + done, size - done, 0, &instruction))
-            return 0;
-    return count;
 }

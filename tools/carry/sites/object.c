@@ -18,6 +18,7 @@
 #include <carry/patch.h>
 
 #include "sites/debug.h"
+#include "sites/machine.h"
 
 #define SECTION      "carry_sites"
 #define RECORD_BYTES 16
@@ -45,20 +46,23 @@ static bool read_file(const struct object *object, uint64_t offset, void *buffer
 
 /* --- The header --- */
 
-static bool header_fits(const struct object *object, const Elf64_Ehdr *header, char *problem) {
+static bool header_fits(struct object *object, const Elf64_Ehdr *header, char *problem) {
     uint16_t type = (uint16_t)object_little((const uint8_t *)&header->e_type, 2);
     uint16_t machine = (uint16_t)object_little((const uint8_t *)&header->e_machine, 2);
     if (header->e_ident[EI_CLASS] != ELFCLASS64)
         return refuse(problem, "not a 64-bit ELF file: class %u at offset 4",
                       header->e_ident[EI_CLASS]);
     if (header->e_ident[EI_DATA] != ELFDATA2LSB)
-        return refuse(problem, "not for x86-64: byte order %u at offset 5",
+        return refuse(problem,
+                      "not little-endian, as all files with sites: byte order %u at offset 5",
                       header->e_ident[EI_DATA]);
     if (object->size < sizeof *header)
         return refuse(problem, "truncated: it ends at offset %llu, within the ELF header",
                       (unsigned long long)object->size);
-    if (machine != EM_X86_64)
-        return refuse(problem, "not for x86-64: machine %u at offset 18", machine);
+    object->machine = machine_of(machine);
+    if (!object->machine)
+        return refuse(problem, "neither for x86-64 nor for AArch64: machine %u at offset 18",
+                      machine);
     if (type == ET_REL)
         return refuse(problem, "a relocatable object (type 1 at offset 16): link it first");
     if (type != ET_EXEC && type != ET_DYN)
@@ -163,12 +167,19 @@ static int by_address(const void *a, const void *b) {
     return strcmp(symbol_a->name, symbol_b->name);
 }
 
-static bool is_useful(const GElf_Sym *symbol, const char *name) {
+/* $x and $d tell instructions from data (ABI for the Arm 64-bit Architecture, "Mapping symbols").
+ */
+static bool is_mark(const struct object *object, const char *name) {
+    return object->machine->has_marks && name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
+           (!name[2] || name[2] == '.');
+}
+
+static bool is_useful(const struct object *object, const GElf_Sym *symbol, const char *name) {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
     bool typed =
         type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE || type == STT_GNU_IFUNC;
     return typed && symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && name && *name &&
-           strnlen(name, NAME_MAX_BYTES) < NAME_MAX_BYTES;
+           !is_mark(object, name) && strnlen(name, NAME_MAX_BYTES) < NAME_MAX_BYTES;
 }
 
 static bool read_symbols(struct object *object, Elf_Scn *section, const GElf_Shdr *header,
@@ -183,7 +194,7 @@ static bool read_symbols(struct object *object, Elf_Scn *section, const GElf_Shd
         if (!gelf_getsym(data, (int)i, &symbol))
             break;
         const char *name = elf_strptr(object->elf, header->sh_link, symbol.st_name);
-        if (is_useful(&symbol, name))
+        if (is_useful(object, &symbol, name))
             object->symbols[object->symbols_count++] =
                 (struct object_symbol){symbol.st_value, symbol.st_size, name};
     }
@@ -203,7 +214,7 @@ static struct object_relocation resolve(struct object *object, const GElf_Rela *
                                         Elf_Data *symbols, size_t strings) {
     struct object_relocation relocation = {rela->r_offset, (uint64_t)rela->r_addend, NULL};
     GElf_Sym symbol;
-    if (GELF_R_TYPE(rela->r_info) == R_X86_64_RELATIVE)
+    if (GELF_R_TYPE(rela->r_info) == object->machine->relative)
         return relocation;
     relocation.import = "another object's function";
     if (!symbols || !gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &symbol))
@@ -211,7 +222,7 @@ static struct object_relocation resolve(struct object *object, const GElf_Rela *
     const char *name = elf_strptr(object->elf, strings, symbol.st_name);
     if (symbol.st_shndx == SHN_UNDEF)
         relocation.import = name && *name ? name : relocation.import;
-    else if (GELF_R_TYPE(rela->r_info) == R_X86_64_64)
+    else if (GELF_R_TYPE(rela->r_info) == object->machine->absolute)
         relocation = (struct object_relocation){rela->r_offset,
                                                 symbol.st_value + (uint64_t)rela->r_addend, NULL};
     return relocation;
@@ -285,6 +296,41 @@ static bool read_records(struct object *object, Elf_Scn *section, const GElf_Shd
     return true;
 }
 
+/* --- What the object demands of its pages --- */
+
+#define PROPERTY_BYTES 8 /* its type and its size; what follows is padded up to as many */
+
+/* NT_GNU_PROPERTY_TYPE_0: properties in a row (ABI for the Arm 64-bit Architecture, "ELF"). */
+static bool properties_demand_landing(const uint8_t *bytes, size_t size) {
+    for (size_t at = 0; size - at >= PROPERTY_BYTES;) {
+        const uint64_t type = object_little(bytes + at, 4);
+        const uint64_t length = object_little(bytes + at + 4, 4);
+        at += PROPERTY_BYTES;
+        if (length > size - at)
+            return false;
+        if (type == GNU_PROPERTY_AARCH64_FEATURE_1_AND && length >= 4)
+            return object_little(bytes + at, 4) & GNU_PROPERTY_AARCH64_FEATURE_1_BTI;
+        const uint64_t step = (length + PROPERTY_BYTES - 1) / PROPERTY_BYTES * PROPERTY_BYTES;
+        if (step > size - at)
+            return false;
+        at += (size_t)step;
+    }
+    return false;
+}
+
+static void read_properties(struct object *object, Elf_Scn *section) {
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Nhdr note;
+    size_t name, properties;
+    for (size_t at = 0, next;
+         data && (next = gelf_getnote(data, at, &note, &name, &properties)) > 0; at = next) {
+        const uint8_t *bytes = data->d_buf;
+        if (note.n_type == NT_GNU_PROPERTY_TYPE_0 && note.n_namesz == sizeof "GNU" &&
+            memcmp(bytes + name, "GNU", sizeof "GNU") == 0)
+            object->is_guarded = properties_demand_landing(bytes + properties, note.n_descsz);
+    }
+}
+
 /* --- Sections --- */
 
 /*
@@ -332,6 +378,9 @@ static bool read_section(struct object *object, Elf_Scn *section, const GElf_Shd
         return read_relocations(object, section, header, problem);
     if (name && strcmp(name, SECTION) == 0)
         return read_records(object, section, header, problem);
+    if (name && strcmp(name, ".note.gnu.property") == 0 && header->sh_type == SHT_NOTE &&
+        object->machine->lands)
+        read_properties(object, section);
     return true;
 }
 

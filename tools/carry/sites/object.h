@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ELF file for x86-64: what it loads, its symbols, and the records of its patchable sites.
- * Nothing in a file is trusted. Addresses are those of the file plus `bias`, where it stands in a
- * process.
+ * An ELF file for one of the machines that have sites: what it loads, its symbols, and the records
+ * of its patchable sites. Nothing in a file is trusted. Addresses are those of the file plus
+ * `bias`, where it stands in a process.
  */
 #ifndef CARRY_TOOLS_SITES_OBJECT_H
 #define CARRY_TOOLS_SITES_OBJECT_H
@@ -47,6 +47,7 @@ struct record {
 
 struct object {
     const char *path;
+    const struct machine *machine;
     uint64_t bias;
     struct object_load *loads;
     size_t loads_count;
@@ -59,6 +60,7 @@ struct object {
     uint64_t section; /* address of carry_sites; 0: there is none */
     uint64_t section_bytes;
     uint64_t headers_end; /* offset behind the program headers */
+    bool is_guarded;      /* its pages demand landing pads: BTI of AArch64 */
     bool is_fixed; /* it stands where it was linked to, so that instructions may hold addresses */
     /* What the rest comes from. */
     int file;

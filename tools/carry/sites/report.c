@@ -9,18 +9,23 @@
 
 #include "common/json.h"
 #include "common/text.h"
-#include "sites/disassemble.h"
+#include "sites/machine.h"
 
 /* --- What there is to say --- */
 
-static const char *reason_text(enum carry_patch_reason reason) {
+static const char *reason_text(const struct site *site, char range[PLACE_SIZE]) {
+    const enum carry_patch_reason reason = site->reason;
     static const char *const texts[CARRY_PATCH_REASONS] = {
         [CARRY_PATCH_NOT_ASKED] = "no commit has changed its key",
-        [CARRY_PATCH_RANGE] = "out of range: a direct call reaches 2 GiB",
         [CARRY_PATCH_QUIESCENCE] = "several instructions, which only a quiet program may change",
         [CARRY_PATCH_PERMISSION] = "the system does not allow text to be written",
         [CARRY_PATCH_NO_SYNC] = "the system cannot synchronise the cores that run threads",
     };
+    if (reason == CARRY_PATCH_RANGE) {
+        snprintf(range, PLACE_SIZE, "out of range: a direct call reaches %s",
+                 site->object->machine->reach);
+        return range;
+    }
     return (unsigned)reason < CARRY_PATCH_REASONS && texts[reason] ? texts[reason] : "unknown";
 }
 
@@ -45,11 +50,13 @@ static size_t instruction_of(const struct sites_report *report, const struct sit
                              size_t done, char text[INSTRUCTION_TEXT]) {
     struct instruction instruction;
     char place[PLACE_SIZE];
-    uint64_t start = site->state == SITE_BODY ? site->record->aux + 1 : site->record->site;
+    const struct machine *machine = site->object->machine;
+    uint64_t start =
+        site->state == SITE_BODY ? site->record->aux + machine->body_at : site->record->site;
     const uint8_t *bytes = site->bytes + done;
     size_t rest = site->size - done;
-    disassemble_text(bytes, rest, start + done, text);
-    if (!disassemble(bytes, rest, start + done, &instruction))
+    machine->text(bytes, rest, start + done, text);
+    if (!machine->disassemble(bytes, rest, start + done, &instruction))
         return rest;
     if (instruction.relative)
         disassemble_name_target(text, program_place(report->program, instruction.target, place));
@@ -170,8 +177,9 @@ static void print_site(struct sites_report *report, const struct site *site, boo
     text_print_clean(stdout, name);
     print_state(report, site, used + (int)strlen(name));
     print_instructions(report, site);
+    char range[PLACE_SIZE];
     if (site->reason_known)
-        text_wrap(stdout, (unsigned)indent(report), reason_text(site->reason));
+        text_wrap(stdout, (unsigned)indent(report), reason_text(site, range));
 }
 
 /* --- For programs --- */
@@ -243,6 +251,7 @@ static const char *const finding_names[FINDING_KINDS] = {
     [FINDING_OVERLAP] = "overlap",
     [FINDING_FEATURE] = "feature",
     [FINDING_KEY] = "key",
+    [FINDING_LANDING] = "landing",
     [NOTE_TRAP] = "trap",
     [NOTE_PAGES] = "pages",
 };

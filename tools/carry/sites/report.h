@@ -37,6 +37,7 @@ enum finding_kind {
     FINDING_OVERLAP,
     FINDING_FEATURE,
     FINDING_KEY,
+    FINDING_LANDING,
     NOTE_TRAP, /* what follows is nothing wrong */
     NOTE_PAGES,
     FINDING_KINDS,

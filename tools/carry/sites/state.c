@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The states of sites on x86-64, by the table in <carry/patch/x86_64.h>. The library makes them,
- * this reads them, and shares no code with it: so each is a check of the other.
- */
 #include "sites/state.h"
 
 #include <ctype.h>
@@ -10,22 +6,9 @@
 
 #include <carry/cpu.h>
 
-#include "common/nops.h"
-#include "sites/disassemble.h"
+#include "sites/machine.h"
 
-#define CS_PREFIX   0x2e
-#define CALL_REL32  0xe8
-#define JUMP_REL32  0xe9
-#define KEY_BYTES   8
-#define REL32_BYTES 4
-#define STUB_BYTES  18
-#define STUB_TARGET 9  /* where its offset to the branch's target stands, */
-#define STUB_AFTER  13 /* which counts from here */
-
-static void put_relative(uint8_t *bytes, uint64_t end, uint64_t target) {
-    for (size_t i = 0; i < REL32_BYTES; i++)
-        bytes[i] = (uint8_t)((target - end) >> 8 * i);
-}
+#define KEY_BYTES 8
 
 /* --- Names --- */
 
@@ -145,83 +128,65 @@ const char *site_state_name(enum site_state state) {
 
 /* --- What records allow --- */
 
-bool site_is_known(const struct record *record) {
+bool site_is_known(const struct machine *machine, const struct record *record) {
     if (record->version != CARRY_SITE_VERSION)
+        return false;
+    if (record->kind != CARRY_SITE_BODY && record->site % machine->unit)
         return false;
     switch (record->kind) {
     case CARRY_SITE_CALL:
     case CARRY_SITE_JUMP:
-        return record->length == SITE_CALL_BYTES;
+        return record->length == machine->call_bytes;
     case CARRY_SITE_BRANCH:
-        return record->length == SITE_BRANCH_BYTES;
+        return record->length == machine->branch_bytes;
     case CARRY_SITE_ALTERNATIVE:
-        return record->length && record->length <= SITE_BYTES_MAX;
+        return record->length && record->length <= SITE_BYTES_MAX &&
+               record->length % machine->unit == 0;
     case CARRY_SITE_BODY:
         return record->length == 0;
     case CARRY_SITE_ENTRY:
-        return record->length == SITE_ENTRY_BYTES;
+        return machine->entry && record->length == machine->entry_bytes;
     default:
         return false;
     }
 }
 
-bool site_body(const struct program *program, const struct record *body,
-               uint8_t bytes[SITE_BYTES_MAX], size_t *size) {
+bool site_body(const struct program *program, const struct machine *machine,
+               const struct record *body, uint8_t bytes[SITE_BYTES_MAX], size_t *size) {
     uint8_t stored;
     if (!program_read(program, body->aux, &stored, 1) || stored > SITE_BYTES_MAX)
         return false;
     *size = stored;
-    return !stored || program_read(program, body->aux + 1, bytes, stored);
+    return !stored || program_read(program, body->aux + machine->body_at, bytes, stored);
 }
 
-bool site_inline(const struct program *program, uint64_t site, const struct record *body,
-                 uint8_t bytes[SITE_CALL_BYTES]) {
-    uint8_t from[SITE_BYTES_MAX];
-    size_t size;
-    if (!site_body(program, body, from, &size) || size > SITE_CALL_BYTES)
-        return false;
-    memset(bytes, CS_PREFIX, SITE_CALL_BYTES);
-    memcpy(bytes + SITE_CALL_BYTES - size, from, size);
-    if (!size)
-        nops_fill(bytes, SITE_CALL_BYTES);
-    if (size < REL32_BYTES || !(body->flags & CARRY_SITE_RELATIVE))
-        return true;
-    uint64_t target = object_relative(from + size - REL32_BYTES, body->aux + 1 + size);
-    put_relative(bytes + SITE_CALL_BYTES - REL32_BYTES, site + SITE_CALL_BYTES, target);
-    return site_reaches(site, target);
+size_t site_stub_bytes(const struct machine *machine, uint8_t kind) {
+    if (kind == CARRY_SITE_BRANCH)
+        return machine->branch_stub_bytes;
+    return kind == CARRY_SITE_CALL || kind == CARRY_SITE_JUMP ? machine->call_stub_bytes : 0;
 }
 
-static void put_state(const struct record *record, const struct alternative *from, int replaced,
-                      uint8_t *text) {
-    size_t size = from->sizes[replaced];
-    const uint8_t *bytes = from->bytes[replaced];
-    bool single = record->flags & CARRY_SITE_SINGLE;
-    size_t most = size ? size : NOP_BYTES_MAX; /* of nothing one NOP is made */
-    size_t start = single && record->length > most ? record->length - most : 0;
-    memset(text, CS_PREFIX, start);
-    memcpy(text + start, bytes, size);
-    if (replaced)
-        nops_fill(text + start + size, record->length - start - size);
-    else
-        memset(text + start + size, 0x90, record->length - start - size);
-    if (size > REL32_BYTES && (bytes[0] == CALL_REL32 || bytes[0] == JUMP_REL32))
-        put_relative(text + start + 1, record->site + start + 1 + REL32_BYTES,
-                     object_relative(bytes + 1, from->address[replaced] + 1 + REL32_BYTES));
+bool site_stub(const struct program *program, const struct machine *machine, uint8_t kind,
+               uint64_t at, struct stub *stub) {
+    uint8_t bytes[MACHINE_STUB_BYTES];
+    const size_t size = site_stub_bytes(machine, kind);
+    return size && program_read(program, at, bytes, size) && machine->stub(bytes, kind, at, stub);
 }
 
-bool site_alternative(const struct program *program, const struct record *record,
-                      struct alternative *alternative) {
+bool site_alternative(const struct program *program, const struct machine *machine,
+                      const struct record *record, struct alternative *alternative) {
     uint8_t *sizes = alternative->sizes;
     if (!program_read(program, record->aux, sizes, 2) || sizes[0] > record->length ||
-        sizes[1] > record->length || record->length > SITE_BYTES_MAX)
+        sizes[1] > record->length || record->length > SITE_BYTES_MAX ||
+        (sizes[0] | sizes[1]) % machine->unit)
         return false;
-    alternative->address[0] = record->aux + 2;
-    alternative->address[1] = record->aux + 2 + sizes[0];
+    alternative->address[0] = record->aux + machine->pair_at;
+    alternative->address[1] = alternative->address[0] + sizes[0];
     for (int i = 0; i < 2; i++) {
         if (sizes[i] &&
             !program_read(program, alternative->address[i], alternative->bytes[i], sizes[i]))
             return false;
-        put_state(record, alternative, i, alternative->text[i]);
+        machine->put_state(record, alternative, i, alternative->text[i]);
     }
     return true;
 }
@@ -251,64 +216,70 @@ static void set_target(struct site *site, enum site_state state, uint64_t target
     site->has_target = true;
 }
 
+static bool is_body(const struct program *program, const struct site *site,
+                    const struct record *body) {
+    const struct machine *machine = site->object->machine;
+    uint8_t from[SITE_BYTES_MAX], bytes[SITE_BYTES_MAX];
+    size_t size;
+    return site_body(program, machine, body, from, &size) && size <= machine->call_bytes &&
+           machine->put_body(site->record->site, body, from, size, bytes) &&
+           memcmp(site->bytes, bytes, machine->call_bytes) == 0;
+}
+
 static bool is_inline(const struct program *program, const struct site *site) {
     const struct record *const *bodies;
-    uint8_t bytes[SITE_CALL_BYTES];
     size_t count = program_bodies(program, site->value, &bodies);
     for (size_t i = 0; i < count; i++)
-        if (site_inline(program, site->record->site, bodies[i], bytes) &&
-            memcmp(site->bytes, bytes, sizeof bytes) == 0)
+        if (is_body(program, site, bodies[i]))
             return true;
     return false;
 }
 
 static void look_at_call(const struct program *program, struct site *site) {
-    const uint8_t *bytes = site->bytes;
-    bool calls = site->record->kind == CARRY_SITE_CALL;
-    uint64_t pointed = object_relative(bytes + 2, site->record->site + SITE_CALL_BYTES);
+    const struct machine *machine = site->object->machine;
+    uint64_t target;
     read_value(program, site);
-    if (bytes[0] == 0xff && bytes[1] == (calls ? 0x15 : 0x25) && pointed == site->record->key) {
-        set_target(site, SITE_ORIGINAL, site->value);
+    const enum site_state state = machine->call(site->record, site->bytes, &target);
+    if (state == SITE_ORIGINAL) {
+        set_target(site, state, site->value);
         site->has_target = site->value_known && site->value;
-    } else if (bytes[0] == CS_PREFIX && bytes[1] == (calls ? CALL_REL32 : JUMP_REL32)) {
-        set_target(site, SITE_DIRECT, pointed);
-    } else if (calls && site->value_known && is_inline(program, site)) {
-        bool nothing = nops_is_one(bytes, SITE_CALL_BYTES);
+    } else if (state == SITE_DIRECT) {
+        set_target(site, state, target);
+    } else if (site->record->kind == CARRY_SITE_CALL && site->value_known &&
+               is_inline(program, site)) {
+        bool nothing = machine->is_nop(site->bytes, site->size);
         set_target(site, nothing ? SITE_NOP : SITE_INLINE, site->value);
     }
 }
 
 static void look_at_branch(const struct program *program, struct site *site) {
-    uint8_t stub[STUB_BYTES];
-    uint64_t after = site->record->site + SITE_BRANCH_BYTES;
+    const struct machine *machine = site->object->machine;
+    const struct record *record = site->record;
+    struct stub stub;
+    uint64_t target;
     read_value(program, site);
-    if (nops_is_one(site->bytes, SITE_BRANCH_BYTES)) {
+    if (machine->is_nop(site->bytes, site->size)) {
         site->state = SITE_NOP;
         return;
     }
-    if (site->bytes[0] != JUMP_REL32)
+    if (!machine->jump(site->bytes, record->site, &target))
         return;
-    uint64_t target = object_relative(site->bytes + 1, after);
-    if (target == site->record->aux)
+    if (target == record->aux)
         site->state = SITE_ORIGINAL;
-    else if (program_read(program, site->record->aux, stub, sizeof stub) &&
-             target == object_relative(stub + STUB_TARGET, site->record->aux + STUB_AFTER))
+    else if (site_stub(program, machine, record->kind, record->aux, &stub) && target == stub.target)
         set_target(site, SITE_JUMPS, target);
 }
 
-/* The compiler's five NOPs, or one of its own; ours; or a jump to its stub. */
 static void look_at_entry(const struct program *program, struct site *site) {
-    static const uint8_t five[SITE_ENTRY_BYTES] = {0x90, 0x90, 0x90, 0x90, 0x90};
-    static const uint8_t one[SITE_ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0, 8};
-    const bool single = (site->record->flags & CARRY_SITE_SINGLE) != 0;
-    const uint64_t target = object_relative(site->bytes + 1, site->record->site + SITE_ENTRY_BYTES);
     read_value(program, site);
-    if (memcmp(site->bytes, single ? one : five, SITE_ENTRY_BYTES) == 0)
-        site->state = single ? SITE_NOP : SITE_ORIGINAL;
-    else if (!single && nops_is_one(site->bytes, SITE_ENTRY_BYTES))
-        site->state = SITE_NOP;
-    else if (site->bytes[0] == JUMP_REL32 && target == site->record->aux)
-        set_target(site, SITE_JUMPS, target);
+    site->state = site->object->machine->entry(site->record, site->bytes);
+    if (site->state == SITE_JUMPS)
+        set_target(site, site->state, site->record->aux);
+}
+
+/* Only the CPU of this machine can be asked. */
+static bool may_ask_cpu(const struct site *site) {
+    return strcmp(site->object->machine->arch, carry_cpu_arch()) == 0;
 }
 
 static void look_at_alternative(const struct program *program, struct site *site) {
@@ -316,11 +287,11 @@ static void look_at_alternative(const struct program *program, struct site *site
     char feature[SITE_NAME_SIZE];
     if (!is_by_feature(site->record)) {
         read_value(program, site);
-    } else if (site_feature(program, site->record, feature)) {
+    } else if (may_ask_cpu(site) && site_feature(program, site->record, feature)) {
         site->value = carry_cpu_has(feature);
         site->value_known = true;
     }
-    if (!site_alternative(program, site->record, &alternative))
+    if (!site_alternative(program, site->object->machine, site->record, &alternative))
         return;
     if (memcmp(site->bytes, alternative.text[0], site->size) == 0)
         site->state = SITE_ORIGINAL;
@@ -330,14 +301,18 @@ static void look_at_alternative(const struct program *program, struct site *site
 
 /* Guards stand for moments, in processes. */
 static bool is_guard(const struct program *program, const struct site *site) {
-    return program->pid && (site->bytes[0] == 0xcc ||
-                            (site->size > 1 && site->bytes[0] == 0xeb && site->bytes[1] == 0xfe));
+    const struct machine *machine = site->object->machine;
+    return program->pid && machine->guards && machine->guards(site->bytes, site->size);
+}
+
+bool site_is_far(const struct site *site) {
+    return site_calls(site->record) && site->value_known && site->value &&
+           !site->object->machine->reaches(site->record->site, site->value);
 }
 
 /* As carry_patch_stats() finds it; a file was never asked to be patched. */
 static void find_reason(const struct program *program, struct site *site) {
-    bool out_of_reach = site_calls(site->record) && site->value_known && site->value &&
-                        !site_reaches(site->record->site, site->value);
+    bool out_of_reach = site_is_far(site);
     bool rightly =
         site->record->kind == CARRY_SITE_ALTERNATIVE && site->value_known && !site->value;
     site->reason_known = out_of_reach || (program->state_known && !rightly);
@@ -369,11 +344,11 @@ static void look_at_bytes(const struct program *program, struct site *site) {
 void site_look(const struct program *program, const struct object *object,
                const struct record *record, struct site *site) {
     *site = (struct site){.object = object, .record = record, .state = SITE_UNKNOWN};
-    if (!site_is_known(record))
+    if (!site_is_known(object->machine, record))
         return;
     if (record->kind == CARRY_SITE_BODY) {
-        site->state =
-            site_body(program, record, site->bytes, &site->size) ? SITE_BODY : SITE_UNREADABLE;
+        bool readable = site_body(program, object->machine, record, site->bytes, &site->size);
+        site->state = readable ? SITE_BODY : SITE_UNREADABLE;
         return;
     }
     site->size = record->length;

@@ -10,10 +10,6 @@
 /* The longest alternative that the library patches. */
 #define SITE_BYTES_MAX 64
 
-#define SITE_CALL_BYTES   6
-#define SITE_BRANCH_BYTES 5
-#define SITE_ENTRY_BYTES  5
-
 enum site_state {
     SITE_ORIGINAL,
     SITE_DIRECT,      /* call or jump: straight to a function */
@@ -56,20 +52,16 @@ struct alternative {
 void site_look(const struct program *program, const struct object *object,
                const struct record *record, struct site *site);
 
-/* Is its kind known, with a length that it may have? */
-bool site_is_known(const struct record *record);
+/* Is its kind known, with a length and at a place that it may have? */
+bool site_is_known(const struct machine *machine, const struct record *record);
 
 /* False if its bytes cannot be read, or are more than the site has room for. */
-bool site_alternative(const struct program *program, const struct record *record,
-                      struct alternative *alternative);
+bool site_alternative(const struct program *program, const struct machine *machine,
+                      const struct record *record, struct alternative *alternative);
 
 /* The instruction of a body. False if it cannot be read, or is longer than `bytes`. */
-bool site_body(const struct program *program, const struct record *body,
-               uint8_t bytes[SITE_BYTES_MAX], size_t *size);
-
-/* The bytes of a call that a body stands in for; false if it does not fit. */
-bool site_inline(const struct program *program, uint64_t site, const struct record *body,
-                 uint8_t bytes[SITE_CALL_BYTES]);
+bool site_body(const struct program *program, const struct machine *machine,
+               const struct record *body, uint8_t bytes[SITE_BYTES_MAX], size_t *size);
 
 /* Is it patched only while one thread runs, being of several instructions? */
 static inline bool site_wants_quiet(const struct record *record) {
@@ -80,11 +72,16 @@ static inline bool site_calls(const struct record *record) {
     return record->kind == CARRY_SITE_CALL || record->kind == CARRY_SITE_JUMP;
 }
 
-/* Does a 32-bit offset reach from the end of a call to `target`? */
-static inline bool site_reaches(uint64_t site, uint64_t target) {
-    int64_t distance = (int64_t)(target - site - SITE_CALL_BYTES);
-    return distance == (int32_t)distance;
-}
+/* How many bytes the stub of a site of this kind has; 0: it has none. */
+size_t site_stub_bytes(const struct machine *machine, uint8_t kind);
+
+/* Reads the stub of a site; false if there is none. */
+struct stub;
+bool site_stub(const struct program *program, const struct machine *machine, uint8_t kind,
+               uint64_t at, struct stub *stub);
+
+/* Is what its key holds a function that a direct call cannot reach? */
+bool site_is_far(const struct site *site);
 
 /* "call", "branch", ...; "kind 9". Returns `text`. */
 #define SITE_NAME_SIZE 64

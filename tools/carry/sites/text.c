@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an object's text tells of its sites. Every position is looked at, as what stands between
- * functions keeps a disassembler from finding its step: the six bytes of a call through an
- * operation hold that operation's address, so hardly anything else looks like one. What does is
- * found by disassembling its function up to there.
+ * functions keeps a disassembler from finding its step: sites tell which key is theirs, so hardly
+ * anything else looks like one. What does is found by disassembling its function up to there.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sites/check.h"
-#include "sites/disassemble.h"
+#include "sites/machine.h"
 
 #define CHUNK_BYTES 65536
-#define STUB_BYTES  18 /* the longest that is looked for */
+#define SCAN_BYTES  MACHINE_SCAN_BYTES
 
 struct scan {
     struct sites_report *report;
@@ -74,7 +73,7 @@ static bool is_instruction(struct scan *scan, uint64_t address) {
         uint64_t rest = function->address + function->size - scan->step;
         size_t size = rest && rest < sizeof bytes ? (size_t)rest : sizeof bytes;
         if (!program_read(scan->report->program, scan->step, bytes, size) ||
-            !disassemble(bytes, size, scan->step, &instruction))
+            !scan->object->machine->disassemble(bytes, size, scan->step, &instruction))
             scan->step++;
         else
             scan->step += instruction.length;
@@ -82,34 +81,49 @@ static bool is_instruction(struct scan *scan, uint64_t address) {
     return scan->step == address || !scan->steps_left;
 }
 
-static void report_lost(struct scan *scan, uint64_t site, uint64_t key, uint8_t kind) {
-    struct record record = {.site = site, .key = key, .kind = kind, .version = CARRY_SITE_VERSION};
-    sites_report_finding(scan->report, FINDING_LOST, scan->object, site, &record,
+static void report_lost(struct scan *scan, const struct trace *trace) {
+    const struct record record = {
+        .site = trace->site, .key = trace->key, .kind = trace->kind, .version = CARRY_SITE_VERSION};
+    sites_report_finding(scan->report, FINDING_LOST, scan->object, trace->site, &record,
                          "it has no record, so it is never patched: the linker or strip may have "
                          "dropped the record");
 }
 
-static void look_for_call(struct scan *scan, uint64_t address, const uint8_t *bytes) {
-    if (bytes[0] != 0xff || (bytes[1] != 0x15 && bytes[1] != 0x25))
-        return;
-    uint64_t key = object_relative(bytes + 2, address + SITE_CALL_BYTES);
-    if (is_key(scan, key, "carry_op_") && !has_record(scan->object, address) &&
-        is_instruction(scan, address))
-        report_lost(scan, address, key, bytes[1] == 0x15 ? CARRY_SITE_CALL : CARRY_SITE_JUMP);
+/* Does a branch lead to its stub? */
+static bool leads_to_stub(const struct scan *scan, const struct trace *trace) {
+    const struct machine *machine = scan->object->machine;
+    uint8_t bytes[SCAN_BYTES];
+    uint64_t target;
+    return program_read(scan->report->program, trace->site, bytes, machine->branch_bytes) &&
+           machine->jump(bytes, trace->site, &target) && target == trace->stub;
 }
 
-/* The stub of a branch leads back to behind its site. */
-static void look_for_branch(struct scan *scan, uint64_t address, const uint8_t *bytes) {
-    uint8_t jump[SITE_BRANCH_BYTES];
-    if (bytes[0] != 0x80 || bytes[1] != 0x3d || bytes[6] || bytes[7] != 0x0f ||
-        (bytes[8] & 0xfe) != 0x84 || bytes[13] != 0xe9)
+/* Finds the key that the stub tells of. */
+static bool follow(const struct scan *scan, struct trace *trace) {
+    const struct program *program = scan->report->program;
+    const struct machine *machine = scan->object->machine;
+    struct stub stub;
+    if (!trace->stub)
+        return true;
+    if (!site_stub(program, machine, trace->kind, trace->stub, &stub)) {
+        if (trace->kind != CARRY_SITE_JUMP ||
+            !site_stub(program, machine, CARRY_SITE_BRANCH, trace->stub, &stub))
+            return false;
+        trace->kind = CARRY_SITE_BRANCH;
+    }
+    trace->key = stub.key;
+    return trace->kind != CARRY_SITE_BRANCH ||
+           (stub.back == trace->site + machine->branch_bytes && leads_to_stub(scan, trace));
+}
+
+static void look_for_site(struct scan *scan, uint64_t address, const uint8_t *bytes) {
+    struct trace trace;
+    if (!scan->object->machine->trace(bytes, address, &trace) || !follow(scan, &trace))
         return;
-    uint64_t key = object_relative(bytes + 2, address + 7);
-    uint64_t site = object_relative(bytes + 14, address + STUB_BYTES) - SITE_BRANCH_BYTES;
-    if (is_key(scan, key, "carry_key_") && !has_record(scan->object, site) &&
-        program_read(scan->report->program, site, jump, sizeof jump) && jump[0] == 0xe9 &&
-        object_relative(jump + 1, site + sizeof jump) == address)
-        report_lost(scan, site, key, CARRY_SITE_BRANCH);
+    const bool branches = trace.kind == CARRY_SITE_BRANCH;
+    if (is_key(scan, trace.key, branches ? "carry_key_" : "carry_op_") &&
+        !has_record(scan->object, trace.site) && (branches || is_instruction(scan, address)))
+        report_lost(scan, &trace);
 }
 
 /* --- Registration --- */
@@ -124,26 +138,25 @@ static bool refers(const struct scan *scan, const struct object_load *load, uint
     bool is_header = load->offset + (address - load->address) < scan->object->headers_end;
     if (address % 8 == 0 && !is_header && object_little(bytes, 8) == section)
         return true;
-    return load->executable && (object_relative(bytes, address + 4) == section ||
-                                (scan->object->is_fixed && object_little(bytes, 4) == section));
+    return load->executable &&
+           scan->object->machine->makes(bytes, address, scan->object->is_fixed, section);
 }
 
 /* --- The scan --- */
 
 static void scan_chunk(struct scan *scan, const struct object_load *load, uint64_t address,
                        const uint8_t *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) {
+    const size_t unit = scan->object->machine->unit;
+    for (size_t i = (unit - address % unit) % unit; i < size; i += unit) {
         scan->registered = scan->registered || refers(scan, load, address + i, bytes + i);
-        if (load->executable) {
-            look_for_call(scan, address + i, bytes + i);
-            look_for_branch(scan, address + i, bytes + i);
-        }
+        if (load->executable)
+            look_for_site(scan, address + i, bytes + i);
     }
 }
 
 static void scan_load(struct scan *scan, const struct object_load *load) {
-    uint8_t bytes[CHUNK_BYTES + 2 * STUB_BYTES];
-    const size_t most = CHUNK_BYTES + STUB_BYTES; /* what begins in a chunk may end behind it */
+    uint8_t bytes[CHUNK_BYTES + 2 * SCAN_BYTES];
+    const size_t most = CHUNK_BYTES + SCAN_BYTES; /* what begins in a chunk may end behind it */
     for (uint64_t done = 0; done < load->file_bytes;) {
         uint64_t rest = load->file_bytes - done;
         size_t size = rest < most ? (size_t)rest : most;
