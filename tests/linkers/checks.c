@@ -245,7 +245,7 @@ static void check_landing(void) {
 
 int check_sites(bool has_dead, bool folded) {
     struct state state = {false, false, false, false};
-    by_feature = HAS_SITES && carry_cpu_has("sse42");
+    by_feature = HAS_SITES && carry_cpu_has(FEATURE);
     remember_first();
     check_records(has_dead, folded);
     check_results(&state);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -26,12 +27,23 @@ class Library:
         folder = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")).resolve() / "src"
         self.static = folder / "libcarry.a"
         self.shared = ["-L", str(folder), f"-Wl,-rpath,{folder}", "-lcarry"]
+        self.tool = folder.parent / "tools" / "carry" / "carry"
         assert self.static.is_file(), f"{self.static} is missing: build it, or set CARRY_BUILD"
 
 
 @pytest.fixture(scope="session")
 def library() -> Library:
     return Library()
+
+
+def check_sites(library: Library, path: Path) -> None:
+    """`carry sites --check` finds nothing wrong with a file, where the tool is built with it."""
+    if not library.tool.is_file():
+        pytest.skip(f"{library.tool} is missing: build it (-Dtool=enabled)")
+    *found, summary = map(
+        json.loads, call(library.tool, "sites", "--check", "--json", path).splitlines()
+    )
+    assert summary["sites"] and {each["type"] for each in found} <= {"note"}
 
 
 def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> str:

@@ -60,7 +60,7 @@ CARRY_KEY_DEFINE(key_alt, false);
 CARRY_KEY_STATIC(key_own, false);
 
 uint64_t body_function(uint64_t a) {
-    CARRY_BODY(body_function, "lea 3(%%rdi), %%rax");
+    CARRY_BODY(body_function, BODY_ADD(3));
     return a + 3;
 }
 
@@ -121,6 +121,8 @@ long if_both(void) {
     long result = 0;
     if (carry_likely(key_off))
         result += 1;
+    /* More than compilers would copy, with the site behind it. */
+    __asm__ __volatile__(".rept 16\n\tnop\n\t.endr" : "+r"(result));
     if (carry_unlikely(key_on))
         result += 2;
     return result;
@@ -163,21 +165,19 @@ long in_loop(int count) {
     return sum;
 }
 
-#define LONG_ADD4 "mov %1, %0; add $2, %0; add $2, %0"
-
 uint64_t alternative(uint64_t a) {
     uint64_t result;
-    LEA(CARRY_ALT(LONG_ADD4, sse42, "lea 0x40(%1), %0"));
+    RUN(BY_FEATURE(CARRY_ALT, LONG_ADD4, ADD(0x40)));
     return result;
 }
 uint64_t alternative_key(uint64_t a) {
     uint64_t result;
-    LEA_BY_KEY(CARRY_ALT_KEY("lea 0x10(%1), %0", key_alt, LONG_ADD4), key_alt);
+    RUN_BY_KEY(CARRY_ALT_KEY(ADD(0x10), key_alt, LONG_ADD4), key_alt);
     return result;
 }
 uint64_t alternative_one(uint64_t a) {
     uint64_t result;
-    LEA(CARRY_ALT_ONE("lea 4(%1), %0", sse42, "lea 0x40(%1), %0"));
+    RUN(BY_FEATURE(CARRY_ALT_ONE, ADD(4), ADD(0x40)));
     return result;
 }
 
@@ -203,12 +203,12 @@ long dead_branch(long a) {
 ONCE uint64_t dead_alternative(uint64_t a);
 uint64_t dead_alternative(uint64_t a) {
     uint64_t result;
-    LEA(CARRY_ALT("lea 12(%1), %0", sse42, "lea 13(%1), %0"));
+    RUN(BY_FEATURE(CARRY_ALT, ADD(12), ADD(13)));
     return result;
 }
 ONCE uint64_t dead_body(uint64_t a);
 uint64_t dead_body(uint64_t a) {
-    CARRY_BODY(dead_body, "lea 9(%%rdi), %%rax");
+    CARRY_BODY(dead_body, BODY_ADD(9));
     return a + 9;
 }
 
@@ -226,7 +226,7 @@ CARRY_KEY_DEFINE(key_alt, false);
 
 long run(long a) {
     long result;
-    LEA_BY_KEY(CARRY_ALT_KEY_ONE("lea 0x100(%1), %0", key_alt, "lea 0x200(%1), %0"), key_alt);
+    RUN_BY_KEY(CARRY_ALT_KEY_ONE(ADD(0x100), key_alt, ADD(0x200)), key_alt);
     return carry_call(op1)(static_cast<int>(result)) + (carry_unlikely(key_off) ? 1 : 0);
 }
 void set(struct carry_patch *patch, bool on) {

@@ -103,9 +103,29 @@ ONCE long shared_here(int a);
 ONCE long shared_there(int a);
 ONCE uint64_t body_function(uint64_t a);
 
+/* One instruction that adds a number, and three that add 4; a feature, and the body of a function
+ * that adds a number to its argument. */
+#ifdef __aarch64__
+#define FEATURE                                  "neon"
+#define BY_FEATURE(macro, original, replacement) macro(original, neon, replacement)
+#define ADD(number)                              "add %0, %1, #" #number
+#define LONG_ADD4                                "mov %0, %1\n\tadd %0, %0, #2\n\tadd %0, %0, #2"
+#define BODY_ADD(number)                         "add x0, x0, #" #number
+#define SUM                                      "=&r"
+#define TERM                                     "r"
+#else
+#define FEATURE                                  "sse42"
+#define BY_FEATURE(macro, original, replacement) macro(original, sse42, replacement)
+#define ADD(number)                              "lea " #number "(%1), %0"
+#define LONG_ADD4                                "mov %1, %0; add $2, %0; add $2, %0"
+#define BODY_ADD(number)                         "lea " #number "(%%rdi), %%rax"
+#define SUM                                      "=&a"
+#define TERM                                     "D"
+#endif
+
 /* Tests tell by the result which alternative ran; programs would have both do the same. */
-#define LEA(text)             __asm__(text : "=&a"(result) : "D"(a) : "cc")
-#define LEA_BY_KEY(text, key) __asm__(text : "=&a"(result) : "D"(a), CARRY_ALT_INPUT(key) : "cc")
+#define RUN(text)             __asm__(text : SUM(result) : TERM(a) : "cc")
+#define RUN_BY_KEY(text, key) __asm__(text : SUM(result) : TERM(a), CARRY_ALT_INPUT(key) : "cc")
 
 /* Two files have a key `key_own` each: this sets the one that if_own() asks. */
 ONCE void set_own(struct carry_patch *patch, bool on);

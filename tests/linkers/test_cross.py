@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Sites, thunks and hooks compiled for AArch64 with settings, compilers and linkers that the tests
-of the step aarch64 do not use."""
+"""Sites compiled for AArch64 with settings that the tests of the step aarch64 do not use."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import C11, CXX17, EMULATOR, FOLDER, SOURCE, call, need
+from conftest import C11, CXX17, EMULATOR, FOLDER, SOURCE, Library, call, check_sites, need
 
 TARGET = "--target=aarch64-linux-gnu"
 FLAGS = ["-std=gnu11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}"]
@@ -108,67 +108,73 @@ def test_assembly_keeps_bti(source: Path, tmp_path: Path) -> None:
     assert "AArch64 feature: BTI" in call("readelf", "--notes", tmp_path / "object.o")
 
 
-# Callers of functions with entries must not rely on the registers that those leave alone.
-GCC = ["aarch64-linux-gnu-g++", "-fno-ipa-ra"]
-CLANG = ["clang++", TARGET]
-LINKED = {
-    "gcc bfd": [*GCC, "-fuse-ld=bfd"],
-    "gcc gold": [*GCC, "-fuse-ld=gold"],
-    "clang bfd": [*CLANG, "-fuse-ld=bfd"],
-    "clang gold": [*CLANG, "-fuse-ld=gold"],
-    "clang lld": [*CLANG, "-fuse-ld=lld"],
-}
-CALLS = {
-    "lazy": ["-Wl,-z,lazy"],
-    "relro": ["-Wl,-z,relro,-z,now"],
-    "no-plt": ["-fno-plt"],
-    "no-pie": ["-fno-pie", "-no-pie"],
-    "bti": ["-mbranch-protection=standard"],
-    "gc": ["-ffunction-sections", "-Wl,--gc-sections"],
-}
+# --- One program with every kind of site, as in test_matrix.py ---
+
+GCC = ("aarch64-linux-gnu-gcc",)
+GXX = ("aarch64-linux-gnu-g++",)
+CLANG = ("clang-19", TARGET)
+CLANGXX = ("clang++-19", TARGET)
+OLD_CLANG = ("clang", TARGET)
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+GC = ("-Wl,--gc-sections",)
 
 
-@pytest.fixture(scope="module", params=LINKED)
-def linked(request: pytest.FixtureRequest) -> list[str]:
-    words = LINKED[request.param]
-    need(words[0], "ld.lld" if words[-1].endswith("lld") else "aarch64-linux-gnu-gcc")
-    return [*words, "-O2"]
+@dataclass(frozen=True)
+class Cross:
+    """A compiler with options, and how what it makes is linked."""
+
+    compiler: tuple[str, ...]
+    name: str
+    flags: tuple[str, ...]
+    link: tuple[str, ...] = ()
+    drops: bool = False  # sites in functions that nobody calls
+    shared: bool = False  # the sites are in a shared object
+
+    @property
+    def id(self) -> str:
+        return f"{self.compiler[0]} {self.name}"
 
 
-@pytest.mark.parametrize("how", CALLS)
-def test_hooks(linked: list[str], how: str, core: Path, tmp_path: Path) -> None:
-    hooked = tmp_path / "libhooked.so"
-    command = [*linked, *CXX17, *CALLS[how]]
-    call(*linked, *CXX17, "-fPIC", "-shared", FOLDER / "hooked.cc", "-o", hooked)
-    program = tmp_path / "hooks"
-    libraries = ["-x", "none", hooked, core / "libcarry.so"]
-    call(*command, FOLDER / "hooks.cc", *libraries, "-o", program)
-    path = ["-E", f"LD_LIBRARY_PATH={core}:{tmp_path}"]
-    assert call(*EMULATOR, *path, program, "calls") == "ok\n"
+def crosses() -> list[Cross]:
+    found = []
+    for compiler in (GCC, GXX, CLANG, CLANGXX, OLD_CLANG):
+        is_clang = compiler[0].startswith("clang")
+        lld = ("-fuse-ld=lld",) if is_clang else ()
+        found += [
+            Cross(compiler, "O0", ("-O0",), lld),
+            Cross(compiler, "O2", ("-O2", *SECTIONS), (*lld, *GC), drops=is_clang),
+            Cross(compiler, "O3", ("-O3", "-fPIC"), lld, shared=True),
+            Cross(compiler, "static", ("-Os", "-fno-pie"), (*lld, "-static", "-no-pie")),
+            # Return addresses are signed, and functions begin with landing pads.
+            Cross(compiler, "protected", ("-O2", "-mbranch-protection=standard"), lld),
+        ]
+    found.append(Cross(GCC, "gold", ("-O2",), ("-fuse-ld=gold",)))
+    found.append(Cross(GCC, "lto", ("-O2", "-flto"), drops=True))
+    found.append(Cross(OLD_CLANG, "lto", ("-O2", "-flto"), ("-fuse-ld=lld",), drops=True))
+    return found
 
 
-@pytest.mark.parametrize("how", [["-fno-pie", "-static"], ["-fPIE", "-static-pie"]], ids=" ".join)
-def test_static_hooks(linked: list[str], how: list[str], core: Path, tmp_path: Path) -> None:
-    if linked[-2].endswith("gold"):
-        pytest.skip("exceptions do not work in static programs of gold, which makes no static PIE")
-    sources = [FOLDER / "hooks.cc", FOLDER / "hooked.cc", "-x", "none", core / "carry.o"]
-    call(*linked, *CXX17, *how, *sources, "-o", tmp_path / "hooks")
-    assert call(*EMULATOR, tmp_path / "hooks", "static") == "ok\n"
+def make_program(cross: Cross, library: Path, folder: Path) -> tuple[Path, Path]:
+    """The program, and what of it has the sites."""
+    language = CXX17 if "++" in cross.compiler[0] else C11
+    stems = ("here", "there", "checks", "program")
+    sources = [FOLDER / f"{stem}.c" for stem in stems]
+    call(*cross.compiler, *cross.flags, "-c", *language, *sources, cwd=folder)
+    objects = [f"{stem}.o" for stem in stems]
+    command = [*cross.compiler, *cross.flags, *cross.link, "-pthread"]
+    program = folder / "program"
+    if not cross.shared:
+        call(*command, *objects, library, "-o", program, cwd=folder)
+        return program, program
+    shared = folder / "libsites.so"
+    call(*command, "-shared", *objects[:-1], library, "-o", shared, cwd=folder)
+    call(*command, objects[-1], shared, f"-Wl,-rpath,{folder}", "-o", program, cwd=folder)
+    return program, shared
 
 
-@pytest.mark.parametrize("how", ["-fPIC", "-fno-pie -static", "-flto", "-O0"])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("language", ["c", "c++"])
-def test_thunks(compiler: str, language: str, how: str, core: Path, tmp_path: Path) -> None:
-    drivers = {
-        ("gcc", "c"): ["aarch64-linux-gnu-gcc"],
-        ("gcc", "c++"): ["aarch64-linux-gnu-g++"],
-        ("clang", "c"): ["clang", TARGET, "-fuse-ld=lld"],
-        ("clang", "c++"): ["clang++", TARGET, "-fuse-ld=lld"],
-    }
-    driver = drivers[compiler, language]
-    need(driver[0], *(["ld.lld"] if compiler == "clang" else []))
-    dialect = C11 if language == "c" else CXX17
-    sources = [FOLDER / "thunks.c", "-x", "none", core / "carry.o"]
-    call(*driver, "-O2", *dialect, *how.split(), *sources, "-o", tmp_path / "thunks")
-    assert call(*EMULATOR, tmp_path / "thunks") == "ok\n"
+@pytest.mark.parametrize("cross", crosses(), ids=lambda cross: cross.id)
+def test_sites(cross: Cross, core: Path, library: Library, tmp_path: Path) -> None:
+    need(cross.compiler[0])
+    program, with_sites = make_program(cross, core / "carry.o", tmp_path)
+    assert call(*EMULATOR, program, str(int(not cross.drops))) == "ok\n"
+    check_sites(library, with_sites)

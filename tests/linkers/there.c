@@ -18,6 +18,6 @@ long twin_b(long a) {
 /* The key is of the other file, and nothing else here names it. */
 uint64_t alternative_key_one(uint64_t a) {
     uint64_t result;
-    LEA_BY_KEY(CARRY_ALT_KEY_ONE("lea 0x20(%1), %0", key_alt, "lea 4(%1), %0"), key_alt);
+    RUN_BY_KEY(CARRY_ALT_KEY_ONE(ADD(0x20), key_alt, ADD(4)), key_alt);
     return result;
 }

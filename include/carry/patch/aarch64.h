@@ -79,6 +79,8 @@
         "v28", "v29", "v30", "v31", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9",    \
         "p10", "p11", "p12", "p13", "p14", "p15",
 
+/* After the call a jump, never taken, to a call that the compiler sees: else GCC takes a static
+ * variable, whose address nobody takes, for unchanged by the function around (-fipa-reference). */
 #define CARRY_OP_FUNCTION(count, result, name, parameters)                                         \
     CARRY_INLINE result carry_call_##name parameters {                                             \
         CARRY_WORDS_##count CARRY_LOAD_##count __asm__ __volatile__(                               \
@@ -90,7 +92,11 @@
             : CARRY_SPARE_##count CARRY_SPARE_GENERAL CARRY_SPARE_PLATFORM CARRY_SPARE_VECTORS     \
               "cc",                                                                                \
               "memory");                                                                           \
+        __asm__ __volatile__ goto("" : : : : carry_never);                                         \
         return CARRY_OF_WORD(result, carry_r0);                                                    \
+    carry_never:                                                                                   \
+        carry_patch_never();                                                                       \
+        __builtin_unreachable();                                                                   \
     }
 
 /* --- Keys --- */

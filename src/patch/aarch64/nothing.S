@@ -37,7 +37,7 @@ carry_patch_nothing:
 /*
  * void carry_patch_never(void)
  *
- * Of calls that other architectures have behind their sites.
+ * Of the calls behind sites that the compiler sees, and no CPU runs.
  */
     .globl carry_patch_never
     .type carry_patch_never, %function
