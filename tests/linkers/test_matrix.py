@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conftest import C11, CXX17, FOLDER, Library, call
+from conftest import C11, CXX17, FOLDER, Library, call, check_sites
 
 LANGUAGES = {"gcc": C11, "clang": C11, "g++": CXX17, "clang++": CXX17}
 LINKERS = ("bfd", "gold", "lld")
@@ -137,6 +137,7 @@ def variants() -> Iterator[Variant]:
             *("entry", "-O2", "-fpatchable-function-entry=5"),
             links=linkers(PLAIN, only=("bfd",) if compiler == "g++" else LINKERS),
         )
+        # See WITHOUT_SITES.
         yield variant("no sites", "-O2", "-DCARRY_NO_SITES", links=(PLAIN, STATIC))
         # Functions and data may be anywhere: there are no sites.
         yield variant("large", "-O2", "-mcmodel=large", links=(PLAIN,))
@@ -147,6 +148,8 @@ def variants() -> Iterator[Variant]:
             yield variant("lto", "-O2", "-flto", links=LTO_OF_GCC)
             yield variant("lto O0", "-O0", "-flto")
 
+
+WITHOUT_SITES = ("no sites", "large")
 
 VARIANTS = list(variants())
 CASES = [(variant, link) for variant in VARIANTS for link in variant.links]
@@ -221,3 +224,6 @@ def test_sites(matrix: Matrix, variant: Variant, link: Link) -> None:
     if variant.needs and not cpu_has(variant.needs):
         pytest.skip(f"this CPU has no {variant.needs}; it was compiled and linked")
     assert call(program, str(int(not link.drops)), str(int(link.folds))) == "ok\n"
+    if variant.name not in WITHOUT_SITES:
+        with_sites = program.parent / f"libsites {link.name}.so" if link.shared else program
+        check_sites(matrix.libraries, with_sites)

@@ -865,9 +865,14 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
     first, fields = record_of(path, site_of(carry, path, "call", "route")["address"])
     second, _ = record_of(path, site_of(carry, path, "call", "step")["address"])
     moved = [offset + first - second for offset in fields[:3]]
+    # Linkers that fold functions leave the same record twice.
     edit(path, second, RECORD.pack(*moved, *fields[3:]))
     status, found = check(carry, path)
-    assert (status, {each["what"] for each in found}) == (BAD, {"overlap", "lost"})
+    assert (status, {each["what"] for each in found}) == (BAD, {"lost"})
+    edit(path, second, RECORD.pack(moved[0], moved[1] + 8, moved[2], *fields[3:]))
+    status, found = check(carry, path)
+    assert status == BAD
+    assert {each["what"] for each in found} >= {"overlap", "lost"}
 
 
 def compile_alone(folder: Path, source: str, *options: str, name: str = "source.c") -> Path:
