@@ -284,52 +284,69 @@ def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
     return ["-Djit=enabled", include, f"-Dcpp_link_args=-L{library}"]
 
 
-def cross(log: Log, target: str, *options: str) -> None:
+def cross(log: Log, target: str, *options: str) -> Path:
     """As it is installed: native builds show what other levels of optimisation do."""
     folder = build(log, target, "-Dtool=disabled", f"--cross-file=cross/{target}.ini", *options)
     meson_tests(log, folder, "short", slower=20)
+    return folder
 
 
-# What the tool needs, and what it needs to say which kernels were proven.
+# What the tool needs, and what it needs to say which kernels were proven, and to look at sites.
 FOREIGN_TOOL = ["libjansson-dev", "libjansson4", "libmd-dev", "libmd0"]
+FOREIGN_TOOL += ["libelf-dev", "libelf1", "zlib1g-dev", "zlib1g"]
+FOREIGN_TOOL += ["libzycore-dev", "libzycore1.4", "libzydis-dev", "libzydis4.0"]
 
 
 def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
     """A cross file by which a build finds what the tool needs."""
     folder = BUILDS / f"foreign-{target}"
     file = folder / "tool.ini"
-    if not file.is_file():
+    own = folder / f"usr/lib/{target}-linux-gnu"
+    # Zydis has no file for pkg-config, and libelf needs zlib, whose library is elsewhere.
+    linked = [f"-L{own}", f"-Wl,-rpath-link,{own}:{folder}/lib/{target}-linux-gnu"]
+    text = (
+        f"# {shlex.join(FOREIGN_TOOL)}\n"
+        f"[binaries]\npkgconfig = 'pkg-config'\n[properties]\nsys_root = '{folder}'\n"
+        f"pkg_config_libdir = '{own}/pkgconfig'\n"
+        f"[built-in options]\nc_args = ['-isystem', '{folder}/usr/include']\n"
+        f"c_link_args = {linked}\n"
+    )
+    if not file.is_file() or file.read_text() != text:
         log.run("scripts/fetch_foreign", debian_name, folder, *FOREIGN_TOOL)
-        file.write_text(
-            f"[binaries]\npkgconfig = 'pkg-config'\n[properties]\nsys_root = '{folder}'\n"
-            f"pkg_config_libdir = '{folder}/usr/lib/{target}-linux-gnu/pkgconfig'\n"
-        )
+        file.write_text(text)
     return file
 
 
 def proven(log: Log, target: str, debian_name: str) -> None:
-    """The tool of a cross build says which of its kernels were proven: `carry selftest --proof`."""
+    """The tool of a cross build says which of its kernels were proven: `carry selftest --proof`. It
+    reads sites of this machine."""
     try:
         file = foreign_tool(log, target, debian_name)
     except (OSError, StepError) as error:
         return log.skip_without(f"the tool for {target}", error)
-    options = ["-Dtool=enabled", "-Dproof=enabled", "-Djit=disabled"]
+    options = ["-Dtool=enabled", "-Dproof=enabled", "-Dsites=enabled", "-Djit=disabled"]
     options += [f"--cross-file=cross/{target}.ini", f"--cross-file={file}"]
     folder = build(log, f"{target}-tool", *options, targets=["tools/carry/carry"])
     libraries = f"LD_LIBRARY_PATH={file.parent}/usr/lib/{target}-linux-gnu"
+    libraries += f":{file.parent}/lib/{target}-linux-gnu"
     emulator = [*EMULATOR, f"qemu-{target}", "-L", f"/usr/{target}-linux-gnu", "-E", libraries]
     tool = folder / "carry-emulated"
     tool.write_text(
         f'#!/bin/sh\nexec {shlex.join([*emulator, f"{folder}/tools/carry/carry"])} "$@"\n'
     )
     tool.chmod(0o755)
+    env = {"CARRY_TOOL": str(tool)}
     only = ["test_digest.py::test_the_tool_computes_the_same"]
-    return python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="proof", only=only)
+    python_tests(log, folder, env, tests="proof", only=only)
+    env["CARRY_BUILD"] = str(build(log, "gcc", "-Dtool=enabled"))
+    python_tests(log, folder, env, tests="linkers", only=["test_built.py"])
 
 
 def aarch64(log: Log) -> None:
     proven(log, "aarch64", "arm64")
-    cross(log, "aarch64", *foreign_asmjit(log, "aarch64", "arm64"))
+    folder = cross(log, "aarch64", *foreign_asmjit(log, "aarch64", "arm64"))
+    tool = build(log, "gcc", "-Dtool=enabled") / "tools/carry/carry"
+    python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="linkers", only=["test_built.py"])
 
 
 def s390x(log: Log) -> None:

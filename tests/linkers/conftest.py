@@ -27,7 +27,7 @@ class Library:
         folder = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")).resolve() / "src"
         self.static = folder / "libcarry.a"
         self.shared = ["-L", str(folder), f"-Wl,-rpath,{folder}", "-lcarry"]
-        self.tool = folder.parent / "tools" / "carry" / "carry"
+        self.tool = Path(os.environ.get("CARRY_TOOL", folder.parent / "tools/carry/carry"))
         assert self.static.is_file(), f"{self.static} is missing: build it, or set CARRY_BUILD"
 
 
