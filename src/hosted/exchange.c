@@ -11,136 +11,16 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "hosted/origin.h"
 #include "hosted/patch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* --- Whose text it is --- */
-
-#define HEAD_BYTES 1024
-
-/* The pages of a segment of an object, and its file. */
-struct carry_text_origin {
-    struct carry_text_origin *next;
-    uintptr_t address; /* that it was asked for */
-    struct carry_text_run pages;
-    off_t offset;        /* of the first page in the file */
-    off_t end;           /* of the segment in the file */
-    char *name;          /* NULL if there is no file */
-    unsigned head_bytes; /* the first bytes of the file, as loaded; 0 if they are not */
-    unsigned char head[HEAD_BYTES];
-};
-
-static struct carry_text_origin *origins;
-
-static void note_pages(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
-    const uintptr_t inside = carry_page_bytes() - 1;
-    size_t before = low & inside;
-    origin->pages.low = low - before;
-    origin->pages.high = (low + part->p_filesz + inside) & ~inside;
-    origin->offset = (off_t)(part->p_offset - before);
-    origin->end = (off_t)(part->p_offset + part->p_filesz);
-}
-
-/* The head of an object tells it from others: it holds the build ID. */
-static void note_head(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
-    origin->head_bytes = part->p_filesz < HEAD_BYTES ? (unsigned)part->p_filesz : HEAD_BYTES;
-    memcpy(origin->head, (const void *)low, origin->head_bytes);
-}
-
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *data) {
-    struct carry_text_origin *origin = data;
-    const ElfW(Phdr) *first = NULL;
-    bool found = false;
-    (void)size;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t low = info->dlpi_addr + part->p_vaddr;
-        if (part->p_type != PT_LOAD)
-            continue;
-        if (!part->p_offset && part->p_flags & PF_R)
-            first = part;
-        if (origin->address >= (low & ~(carry_page_bytes() - 1)) &&
-            origin->address < low + part->p_filesz) {
-            note_pages(origin, low, part);
-            found = true;
-        }
-    }
-    if (!found)
-        return false;
-    if (first)
-        note_head(origin, info->dlpi_addr + first->p_vaddr, first);
-    origin->name = strdup(info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe");
-    return true;
-}
-
-static void free_origin(struct carry_text_origin *origin) {
-    free(origin->name);
-    free(origin);
-}
-
-struct carry_text_origin *carry_exchange_look_up(uintptr_t address) {
-    struct carry_text_origin *origin = calloc(1, sizeof *origin);
-    if (!origin)
-        return NULL;
-    origin->address = address;
-    if (dl_iterate_phdr(look_at_object, origin) && origin->name && origin->head_bytes)
-        return origin;
-    free_origin(origin);
-    return NULL;
-}
-
-void carry_exchange_forget(uintptr_t low, uintptr_t high) {
-    for (struct carry_text_origin **place = &origins; *place;) {
-        struct carry_text_origin *origin = *place;
-        if (origin->pages.low < high && low < origin->pages.high) {
-            *place = origin->next;
-            free_origin(origin);
-        } else {
-            place = &origin->next;
-        }
-    }
-}
-
-void carry_exchange_note(struct carry_text_origin *origin) {
-    carry_exchange_forget(origin->pages.low, origin->pages.high);
-    origin->next = origins;
-    origins = origin;
-}
-
-static const struct carry_text_origin *origin_of(const struct carry_text_run *run) {
-    const struct carry_text_origin *origin = origins;
-    while (origin && (run->low < origin->pages.low || run->high > origin->pages.high))
-        origin = origin->next;
-    return origin;
-}
-
-/* Another file may have come by this name since, or the same one may be shorter now. */
-static bool is_as_loaded(int fd, const struct carry_text_origin *origin) {
-    unsigned char head[HEAD_BYTES];
-    struct stat now;
-    return !fstat(fd, &now) && now.st_size >= origin->end &&
-           pread(fd, head, origin->head_bytes, 0) == (ssize_t)origin->head_bytes &&
-           !memcmp(head, origin->head, origin->head_bytes);
-}
-
-/* Negative if there is no file, or none that may be opened. */
-static int open_origin(const struct carry_text_origin *origin) {
-    int fd = origin ? open(origin->name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
-    if (fd < 0 || is_as_loaded(fd, origin))
-        return fd;
-    close(fd);
-    return -1;
-}
 
 /*
  * May the program write these pages? They may hold its data, which a copy would not follow. Asked
@@ -177,19 +57,19 @@ static size_t run_bytes(const struct carry_text_run *run) {
 }
 
 /* Files may no longer be executed: their system may have been mounted anew. */
-static void *map_pages(size_t size, int fd, off_t offset) {
+static void *map_pages(size_t size, int protection, int fd, off_t offset) {
     void *pages = MAP_FAILED;
     if (fd >= 0)
-        pages = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, offset);
+        pages = mmap(NULL, size, protection, MAP_PRIVATE, fd, offset);
     if (pages == MAP_FAILED)
-        pages = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        pages = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return pages;
 }
 
 static bool map_copy(const struct carry_text_run *run, const struct carry_text_origin *origin,
                      int fd, struct carry_text_run *place) {
     off_t offset = origin ? origin->offset + (off_t)(run->low - origin->pages.low) : 0;
-    void *start = map_pages(run_bytes(run), fd, offset);
+    void *start = map_pages(run_bytes(run), carry_origin_protection(run), fd, offset);
     if (start == MAP_FAILED)
         return false;
     *place = (struct carry_text_run){(uintptr_t)start, (uintptr_t)start + run_bytes(run)};
@@ -203,11 +83,11 @@ static bool map_copies(const struct carry_text_run *runs, size_t count) {
     bool ok = true;
     for (copy_count = 0; copy_count < count && ok;) {
         const struct carry_text_run *run = &runs[copy_count];
-        const struct carry_text_origin *origin = origin_of(run);
+        const struct carry_text_origin *origin = carry_origin_of(run);
         if (origin != last) {
             if (fd >= 0)
                 close(fd);
-            fd = open_origin(origin);
+            fd = carry_origin_open(origin);
             last = origin;
         }
         ok = map_copy(run, origin, fd, &places[copy_count]);
@@ -295,11 +175,19 @@ static bool is_as_copied(size_t i) {
     return !memcmp((const void *)copies[i].run.low, copies[i].seen, run_bytes(&places[i]));
 }
 
+/* Who writes by changing the protection knows that of the text alone. */
+static bool protect_as_text(size_t i) {
+    return !mprotect((void *)places[i].low, run_bytes(&places[i]),
+                     carry_origin_protection(&copies[i].run));
+}
+
 static bool put_in_place(size_t i) {
     size_t size = run_bytes(&places[i]);
     if (!is_as_copied(i) && !catch_up(i))
         return false;
     writer->close(&places[i], 1);
+    if (writer->protects && !protect_as_text(i))
+        return false;
     if (mremap((void *)places[i].low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
                (void *)copies[i].run.low) == MAP_FAILED)
         return false;

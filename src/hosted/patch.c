@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "hosted/patch.h"
+#include "hosted/origin.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -269,18 +270,26 @@ static bool write_text(uintptr_t address, const void *bytes, size_t size) {
                            : writer->write(address, bytes, size);
 }
 
-static void meet(uintptr_t address) {
-    struct carry_text_origin *origin = carry_exchange_look_up(address);
+static void note_origin(uintptr_t address) {
+    struct carry_text_origin *origin = carry_origin_look_up(address);
     if (!origin)
         return;
     lock();
-    carry_exchange_note(origin);
+    carry_origin_note(origin);
     unlock();
+}
+
+/* Before anything is written, the library rewrites a function of its own. */
+static void meet(uintptr_t address) {
+    static bool has_met;
+    if (!__atomic_exchange_n(&has_met, true, __ATOMIC_RELAXED))
+        note_origin((uintptr_t)carry_patch_probe_byte);
+    note_origin(address);
 }
 
 static void forget(uintptr_t low, uintptr_t high) {
     carry_text_forget(low, high);
-    carry_exchange_forget(low, high);
+    carry_origin_forget(low, high);
 }
 
 static const char *backend(void) {

@@ -14,7 +14,8 @@ size_t carry_page_bytes(void);
 struct carry_text_writer {
     const char *name;
     bool writes_pairs;
-    bool stays; /* text keeps its pages, so that they may be exchanged */
+    bool stays;    /* text keeps its pages, so that they may be exchanged */
+    bool protects; /* close() sets the protection of pages, by the origin that text has */
     bool (*open)(const struct carry_text_run *runs, size_t count);
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
     void (*close)(const struct carry_text_run *runs, size_t count);
@@ -62,18 +63,11 @@ enum carry_exchange { CARRY_EXCHANGED_ALL, CARRY_EXCHANGED_NONE, CARRY_EXCHANGED
 enum carry_exchange carry_exchange_close(void);
 void carry_exchange_drop(void);
 
-/*
- * Which file text at this address is of; NULL if that is not known. Asks the dynamic linker, so not
- * with a lock: who holds the linker's may wait for ours. What is noted, with the lock, is kept
- * until the text is forgotten.
- */
-struct carry_text_origin;
-struct carry_text_origin *carry_exchange_look_up(uintptr_t address);
-void carry_exchange_note(struct carry_text_origin *origin);
-void carry_exchange_forget(uintptr_t low, uintptr_t high);
-
-/* As carry_text_host.parts. Asks the dynamic linker: see above. */
+/* As carry_text_host.parts. Asks the dynamic linker, so not with a lock. */
 size_t carry_object_parts(uintptr_t address, struct carry_text_part *parts, size_t limit);
+
+/* The protection of text in an object with these GNU properties; NULL: none. */
+int carry_pages_protection(const void *properties, size_t size);
 
 /* A file in memory that may be mapped executable, closed on exec; negative if there is none. */
 int carry_text_file(void);

@@ -16,6 +16,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "hosted/origin.h"
 #include "hosted/patch.h"
 
 #include <fcntl.h>
@@ -28,13 +29,6 @@
 #ifndef MFD_EXEC /* since Linux 6.3 */
 #define MFD_EXEC 0x0010U
 #endif
-
-size_t carry_page_bytes(void) {
-    static size_t bytes;
-    if (!bytes)
-        bytes = (size_t)sysconf(_SC_PAGESIZE);
-    return bytes;
-}
 
 typedef uint16_t unaligned_pair __attribute__((aligned(1), may_alias));
 typedef uint32_t aligned_word __attribute__((may_alias));
@@ -128,7 +122,8 @@ static uint8_t *map_twice(const struct carry_text_run *run, const void *text) {
         writable = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (writable != MAP_FAILED) {
         memcpy(writable, text, size);
-        place = mmap((void *)run->low, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0);
+        place = mmap((void *)run->low, size, carry_origin_protection(run), MAP_SHARED | MAP_FIXED,
+                     fd, 0);
     }
     close(fd);
     if (place != MAP_FAILED)
@@ -287,9 +282,11 @@ static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
 
 /* --- mprotect --- */
 
-static bool protect(const struct carry_text_run *runs, size_t count, int protection) {
+/* With what is added to the protection that text has. */
+static bool protect(const struct carry_text_run *runs, size_t count, int added) {
     for (size_t i = 0; i < count; i++)
-        if (mprotect((void *)runs[i].low, run_bytes(&runs[i]), protection))
+        if (mprotect((void *)runs[i].low, run_bytes(&runs[i]),
+                     carry_origin_protection(&runs[i]) | added))
             return false;
     return true;
 }
@@ -301,13 +298,13 @@ static bool mprotect_write(uintptr_t address, const void *bytes, size_t size) {
 }
 
 static void mprotect_close(const struct carry_text_run *runs, size_t count) {
-    protect(runs, count, PROT_READ | PROT_EXEC);
+    protect(runs, count, 0);
 }
 
 static bool mprotect_open(const struct carry_text_run *runs, size_t count) {
     if (are_aliased(runs, count, true))
         return false;
-    if (protect(runs, count, PROT_READ | PROT_WRITE | PROT_EXEC))
+    if (protect(runs, count, PROT_WRITE))
         return true;
     mprotect_close(runs, count);
     return false;
@@ -339,9 +336,9 @@ void carry_text_after_fork(bool in_child) {
 /* --- The choice --- */
 
 static const struct carry_text_writer writers[] = {
-    {"procmem", false, true, memory_open, memory_write, stay_open},
-    {"alias", true, false, alias_open, alias_write, stay_open},
-    {"mprotect", true, true, mprotect_open, mprotect_write, mprotect_close},
+    {"procmem", false, true, false, memory_open, memory_write, stay_open},
+    {"alias", true, false, false, alias_open, alias_write, stay_open},
+    {"mprotect", true, true, true, mprotect_open, mprotect_write, mprotect_close},
 };
 #define WRITERS (sizeof writers / sizeof *writers)
 

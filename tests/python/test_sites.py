@@ -142,6 +142,7 @@ HOSTED = (
     "exchange.c",
     "host.c",
     "loaded.c",
+    "origin.c",
     "patch.c",
     "signals.c",
     "text.c",
@@ -149,6 +150,7 @@ HOSTED = (
     "x86_64/context.c",
     "x86_64/levels.S",
     "x86_64/mark.c",
+    "x86_64/pages.c",
 )
 
 
