@@ -25,4 +25,15 @@ enum carry_host_extension {
 };
 uint32_t carry_host_extensions(void);
 
+/* Which word of carry_host_hwcap(): AT_HWCAP or AT_HWCAP2 of Linux's auxiliary vector. */
+enum carry_host_hwcap { CARRY_HOST_HWCAP, CARRY_HOST_HWCAP2 };
+
+/*
+ * AArch64 alone: returns the features that the CPU has and that the system lets code use, as the
+ * bits that Linux gives them in that word (arm64, uapi/asm/hwcap.h). An operating-system kernel
+ * without an answer returns 0: then the library uses what each CPU has. Called like
+ * carry_host_cpu_mask().
+ */
+uint64_t carry_host_hwcap(enum carry_host_hwcap word);
+
 #endif

@@ -15,8 +15,10 @@
 #define CPUID(leaf_, subleaf_, reg_, bit_, state_)                                                 \
     .kind = CARRY_CPU_KIND_CPUID, .leaf = leaf_, .subleaf = subleaf_, .reg = reg_, .bit = bit_,    \
     .state = state_
-#define BASE       .kind = CARRY_CPU_KIND_BASE
-#define PREFERENCE .kind = CARRY_CPU_KIND_PREFERENCE
+#define HWCAP(bit_)  .kind = CARRY_CPU_KIND_HWCAP, .leaf = CARRY_HOST_HWCAP, .bit = bit_
+#define HWCAP2(bit_) .kind = CARRY_CPU_KIND_HWCAP, .leaf = CARRY_HOST_HWCAP2, .bit = bit_
+#define BASE         .kind = CARRY_CPU_KIND_BASE
+#define PREFERENCE   .kind = CARRY_CPU_KIND_PREFERENCE
 
 #define ROW(arch, name_, found, builds_on_, description_)                                          \
     CARRY_ROWS_##arch(                                                                             \

@@ -14,7 +14,12 @@ enum { CARRY_CPU_FEATURES(CARRY_CPU_INDEX) CARRY_CPU_COUNT };
 /* The bit of a feature in this architecture's table. */
 #define CARRY_CPU_BIT(name) (UINT32_C(1) << CARRY_CPU_INDEX_##name)
 
-enum carry_cpu_kind { CARRY_CPU_KIND_CPUID, CARRY_CPU_KIND_BASE, CARRY_CPU_KIND_PREFERENCE };
+enum carry_cpu_kind {
+    CARRY_CPU_KIND_CPUID,
+    CARRY_CPU_KIND_HWCAP,
+    CARRY_CPU_KIND_BASE,
+    CARRY_CPU_KIND_PREFERENCE,
+};
 
 /* A row of <carry/features.def>. */
 struct carry_cpu_row {
@@ -22,8 +27,8 @@ struct carry_cpu_row {
     const char *description;
     uint32_t builds_on;
     uint32_t state; /* XCR0 bits */
-    uint8_t kind;   /* enum carry_cpu_kind; the rest only for CPUID */
-    uint8_t leaf;
+    uint8_t kind;   /* enum carry_cpu_kind; the rest only for CPUID and HWCAP */
+    uint8_t leaf;   /* of CPUID, or enum carry_host_hwcap */
     uint8_t subleaf;
     uint8_t reg; /* 0 to 3: EAX, EBX, ECX, EDX */
     uint8_t bit;

@@ -582,3 +582,8 @@ const struct carry_text_host *carry_host_text(void) {
 const char *carry_host_cpu_mask(void) {
     return NULL;
 }
+
+uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
+    (void)word;
+    return 0;
+}

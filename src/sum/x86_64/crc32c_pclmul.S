@@ -19,14 +19,7 @@
  * Reads:    [data, data + size) and nothing else
  */
 #include "base/asm.h"
-
-/* \name = x^\power modulo P. */
-.macro POWER_OF_X name, power
-    .set \name, 0x80000000
-    .rept \power
-    .set \name, (\name >> 1) ^ (0x82f63b78 & -(\name & 1))
-    .endr
-.endm
+#include "sum/power_of_x.h"
 
 /* While there are three streams of \bytes each: eax, rdi and rsi behind them. */
 .macro ADD_STREAMS bytes

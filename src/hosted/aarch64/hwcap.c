@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* The features that the kernel reports to a process. */
+#include "base/host.h"
+
+#include <sys/auxv.h>
+
+uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
+    return getauxval(word == CARRY_HOST_HWCAP2 ? AT_HWCAP2 : AT_HWCAP);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The ID registers, which Linux lets a process read (arm64/cpu-feature-registers.rst) less what it
+ * did not enable. */
+#include "harness/cpu.h"
+
+#include <asm/hwcap.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define ID_REGISTER(name)                                                                          \
+    ({                                                                                             \
+        uint64_t id_;                                                                              \
+        __asm__("mrs %0, " #name : "=r"(id_));                                                     \
+        id_;                                                                                       \
+    })
+
+static uint64_t field(uint64_t id, unsigned lowest_bit) {
+    return id >> lowest_bit & 15;
+}
+
+static bool has(const char *feature) {
+    if (!strcmp(feature, "crc32"))
+        return field(ID_REGISTER(id_aa64isar0_el1), 16) >= 1;
+    if (!strcmp(feature, "pmull"))
+        return field(ID_REGISTER(id_aa64isar0_el1), 4) >= 2;
+    return field(ID_REGISTER(id_aa64pfr0_el1), 20) != 15; /* neon */
+}
+
+enum cpu_opinion cpu_supports(const char *feature) {
+    if (!(getauxval(AT_HWCAP) & HWCAP_CPUID))
+        return CPU_SAYS_NOTHING;
+    return has(feature) ? CPU_SAYS_YES : CPU_SAYS_NO;
+}
