@@ -250,9 +250,9 @@ static bool row(size_t index, struct choice_row *row) {
 
 static bool row_is_sane(const struct carry_sum_kernel *kernel) {
     const unsigned bits = kernel->vector_bits;
-    return *kernel->name && kernel->sum && bits >= 64 && bits <= 512 && !(bits & (bits - 1)) &&
+    return *kernel->name && kernel->sum && bits >= 64 && bits <= 2048 && !(bits & (bits - 1)) &&
            (!kernel->against || !carry_cpu_has(kernel->against)) &&
-           (bits < 512 || carry_cpu_has("prefer512") || kernel->against) &&
+           (bits != 512 || carry_cpu_has("prefer512") || kernel->against) &&
            (!kernel->missing || !carry_cpu_has(kernel->missing));
 }
 

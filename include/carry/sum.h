@@ -245,7 +245,8 @@ struct carry_sum_kernel {
     const char *name;        /* "avx512" */
     carry_sum_fn *sum;       /* same contract as carry_sum(); call it only if available */
     const char *missing;     /* the first feature that it lacks here; NULL if it is available */
-    unsigned vector_bits;    /* width of the widest register it uses; 64 for scalar code */
+    unsigned vector_bits;    /* width of the widest register it uses; 64 for scalar code, 2048 for
+                                vectors of any length, which the CPU has (SVE) */
     const char *against;     /* the first preference it wants that this CPU lacks, or NULL; if set,
                                 the kernel is used only when selected by name */
     bool chosen;             /* carry_sum() calls this kernel */

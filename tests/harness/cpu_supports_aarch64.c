@@ -24,7 +24,11 @@ static bool has(const char *feature) {
         return field(ID_REGISTER(id_aa64isar0_el1), 16) >= 1;
     if (!strcmp(feature, "pmull"))
         return field(ID_REGISTER(id_aa64isar0_el1), 4) >= 2;
-    return field(ID_REGISTER(id_aa64pfr0_el1), 20) != 15; /* neon */
+    if (!strcmp(feature, "sve"))
+        return field(ID_REGISTER(id_aa64pfr0_el1), 32) >= 1;
+    if (!strcmp(feature, "sve2"))
+        return has("sve") && field(ID_REGISTER(S3_0_C0_C4_4), 0) >= 1; /* ID_AA64ZFR0_EL1 */
+    return field(ID_REGISTER(id_aa64pfr0_el1), 20) != 15;              /* neon */
 }
 
 enum cpu_opinion cpu_supports(const char *feature) {
