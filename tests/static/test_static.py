@@ -142,6 +142,20 @@ def test_kernels_are_compared_with_what_was_proven(root: Root) -> None:
     assert (done.returncode, done.stderr) == (int("different" in states), "")
 
 
+BENCHES = {"copy": "copy", "crc": "crc32c", "sum": "sum"}  # and whose kernels they time
+
+
+@pytest.mark.parametrize("bench", BENCHES)
+def test_bench_times_each_kernel_that_can_run(root: Root, bench: str) -> None:
+    done = root.run("bench", bench, "--quick", "--size=64", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    cells = json.loads(done.stdout)["cells"]
+    kernels = json.loads(root.run("cpu", "--json").stdout)[BENCHES[bench]]["kernels"]
+    timed = {cell["subject" if bench == "copy" else "kernel"] for cell in cells}
+    assert {kernel["name"] for kernel in kernels if kernel["available"]} <= timed
+    assert all(cell["ns"] > 0 for cell in cells)
+
+
 def test_calls_are_patched(own_root: Root) -> None:
     rows = json.loads(own_root.run("selftest", "--json").stdout)["tests"]
     (note,) = (row["note"] for row in rows if row["function"] == "patch")

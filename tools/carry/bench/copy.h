@@ -65,7 +65,8 @@ struct copy_bench {
     size_t focus;           /* among the subjects of `memory`: the chosen kernel, */
     size_t memcpy, rep;     /* libc's, and the kernel that is `rep movsb`, or `memcpy` again, */
     size_t kernels_end;     /* and what follows the kernels: */
-    size_t copy, copy_try, sum_copy, sum_try, sum_then_copy, stream, readv;
+    size_t copy, copy_try, sum_copy, sum_try, sum_then_copy, stream;
+    size_t readv; /* COPY_SUBJECTS where the system has no process_vm_readv(), or refuses it */
     unsigned char *source, *target;
     uint8_t *sizes;       /* of a mix */
     uint16_t *imix_sizes; /* of another */

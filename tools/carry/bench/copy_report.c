@@ -103,7 +103,7 @@ static void print_functions(const struct copy_bench *bench, struct selection tab
         {bench->sum_try, bench->sum_copy}, {bench->sum_then_copy, SIZE_MAX},
         {bench->stream, SIZE_MAX},         {bench->readv, SIZE_MAX},
     };
-    const size_t count = sizeof columns / sizeof *columns;
+    const size_t count = sizeof columns / sizeof *columns - (bench->readv == COPY_SUBJECTS);
     begin_header("bytes");
     for (size_t i = 0; i < count; i++)
         printf("%*s%*s", VALUE_COLUMNS, table.set->subjects[columns[i].subject].name,
@@ -301,8 +301,10 @@ static void print_head(const struct copy_bench *bench) {
            "  sum_try   carry_sum_copy_try(), and its time divided by that of sum_copy\n"
            "  sum+copy  carry_sum(), then carry_copy()\n"
            "  stream    carry_copy_stream()\n"
-           "  readv     process_vm_readv() within this process\n"
+           "%s"
            "Times are medians of %zu rounds.\n",
+           bench->readv == COPY_SUBJECTS ? ""
+                                         : "  readv     process_vm_readv() within this process\n",
            bench->memory.plan.rounds);
 }
 
