@@ -82,11 +82,10 @@
 
 CARRY_FUNCTION carry_crc32c_pmull
     mvn     w2, w2
-    cmp     x1, #96
+    cmp     x1, #384
     b.lo    .Lwords
-    ADD_STREAMS 512                             /* long runs, packets, and what is left of either */
-    ADD_STREAMS 128
-    ADD_STREAMS 32
+    ADD_STREAMS 480                             /* a packet of Ethernet; what is left, or others */
+    ADD_STREAMS 128                             /* below that, joining costs more than it gains */
 .Lwords:
     ADD_WORDS
     mvn     w0, w2

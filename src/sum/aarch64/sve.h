@@ -19,9 +19,10 @@
  *
  * In:       sums: x0 data, x1 size, w2 sum; copies: x0 dst, x1 src, x2 size, w3 sum
  * Out:      w0
- * Vectors:  z0, z2 sums by udot; z1, z3 sums by udot or uadalp; z7 ones; z16 to z31 data
+ * Vectors:  z0, z2, z4, z6 sums by udot; z1, z3, z5, z7 sums by udot or uadalp; z16 ones; z24 to
+ *           z31 data. Eight sums hide the latency of both.
  * Masks:    p0 to p3 the last four vectors; p4 all
- * Clobbers: x0 to x8, z0 to z3, z7, z16 to z31, p0 to p4, flags; d8 to d15 are the caller's
+ * Clobbers: x0 to x8, z0 to z7, z16, z24 to z31, p0 to p4, flags; d8 to d15 are the caller's
  * Reads:    [data, data + size) and nothing else: what a mask leaves out is not loaded
  */
 #ifndef COPIES
@@ -47,10 +48,10 @@
 #define SUM64    x2
 #endif
 
-/* Of double words a lane takes two of each vector, of which it has every fourth: it could carry
- * after 2^37 bytes. Those beyond a part are summed as another call would. */
+/* Of double words a lane takes two of each vector, and in the end it has those of every second one:
+ * it could carry after 2^36 bytes. What is beyond a part is summed as by another call. */
 #ifndef PART_BYTES
-#define PART_BYTES (1 << 36)
+#define PART_BYTES (1 << 35)
 #endif
 #if PAIRS
 #define PART x8
@@ -85,7 +86,7 @@
 .endm
 
 .macro ADD_WORDS vector, sums
-    udot    z\sums\().d, z\vector\().h, z7.h
+    udot    z\sums\().d, z\vector\().h, z16.h
 .endm
 
 .macro ADD_PAIRS vector, sums
@@ -96,28 +97,47 @@
 #endif
 .endm
 
-.macro ADD_4 a, b, c, d
-    ADD_WORDS \a, 0
-    ADD_PAIRS \b, 1
-    ADD_WORDS \c, 2
-    ADD_PAIRS \d, 3
+/* Four vectors, to the sums from z0 or, by z28 to z31, from z4 on. */
+.macro LOW_4 at0, at1, at2, at3, mask0=p4, mask1=p4, mask2=p4, mask3=p4
+    LOAD    24, \at0, \mask0
+    LOAD    25, \at1, \mask1
+    LOAD    26, \at2, \mask2
+    LOAD    27, \at3, \mask3
+    STORE   24, \at0, \mask0
+    STORE   25, \at1, \mask1
+    STORE   26, \at2, \mask2
+    STORE   27, \at3, \mask3
+    ADD_WORDS 24, 0
+    ADD_PAIRS 25, 1
+    ADD_WORDS 26, 2
+    ADD_PAIRS 27, 3
 .endm
 
-.macro TAKE_4 at0, at1, at2, at3, a, b, c, d, mask0=p4, mask1=p4, mask2=p4, mask3=p4
-    LOAD    \a, \at0, \mask0
-    LOAD    \b, \at1, \mask1
-    LOAD    \c, \at2, \mask2
-    LOAD    \d, \at3, \mask3
-    STORE   \a, \at0, \mask0
-    STORE   \b, \at1, \mask1
-    STORE   \c, \at2, \mask2
-    STORE   \d, \at3, \mask3
-    ADD_4   \a, \b, \c, \d
+.macro HIGH_4 at0, at1, at2, at3
+    LOAD    28, \at0
+    LOAD    29, \at1
+    LOAD    30, \at2
+    LOAD    31, \at3
+    STORE   28, \at0
+    STORE   29, \at1
+    STORE   30, \at2
+    STORE   31, \at3
+    ADD_WORDS 28, 4
+    ADD_PAIRS 29, 5
+    ADD_WORDS 30, 6
+    ADD_PAIRS 31, 7
+.endm
+
+.macro CLEAR a, b, c, d
+    mov     z\a\().d, #0
+    mov     z\b\().d, #0
+    mov     z\c\().d, #0
+    mov     z\d\().d, #0
 .endm
 
 CARRY_FUNCTION FUNCTION
     ptrue   p4.b
-    mov     z7.h, #1
+    mov     z16.h, #1
 #if PAIRS
 .Lpart:
     mov     PART, #PART_BYTES
@@ -125,30 +145,32 @@ CARRY_FUNCTION FUNCTION
     csel    PART, SIZE, PART, lo
     sub     SIZE, SIZE, PART
 #endif
-    mov     z0.d, #0
-    mov     z1.d, #0
-    mov     z2.d, #0
-    mov     z3.d, #0
+    CLEAR   0, 1, 2, 3
     cntb    x4, all, mul #16
     subs    PART, PART, x4
     b.lo    .Lunder16
+    CLEAR   4, 5, 6, 7
     MOVE_BY 8                                   /* so that the immediate offsets reach 16 vectors */
 .Lvectors16:
-    TAKE_4  -8, -7, -6, -5, 16, 17, 18, 19
-    TAKE_4  -4, -3, -2, -1, 20, 21, 22, 23
-    TAKE_4  0, 1, 2, 3, 24, 25, 26, 27
-    TAKE_4  4, 5, 6, 7, 28, 29, 30, 31
+    LOW_4   -8, -7, -6, -5
+    HIGH_4  -4, -3, -2, -1
+    LOW_4   0, 1, 2, 3
+    HIGH_4  4, 5, 6, 7
     ADVANCE x4
     subs    PART, PART, x4
     b.hs    .Lvectors16
     MOVE_BY -8
+    add     z0.d, z0.d, z4.d
+    add     z1.d, z1.d, z5.d
+    add     z2.d, z2.d, z6.d
+    add     z3.d, z3.d, z7.d
 .Lunder16:
     add     PART, PART, x4
     cntb    x4, all, mul #4
     subs    PART, PART, x4
     b.ls    .Llast4
 .Lvectors4:
-    TAKE_4  0, 1, 2, 3, 16, 17, 18, 19
+    LOW_4   0, 1, 2, 3
     ADVANCE x4
     subs    PART, PART, x4
     b.hi    .Lvectors4
@@ -161,7 +183,7 @@ CARRY_FUNCTION FUNCTION
     whilelo p1.b, x5, PART
     whilelo p2.b, x6, PART
     whilelo p3.b, x7, PART
-    TAKE_4  0, 1, 2, 3, 16, 17, 18, 19, p0, p1, p2, p3
+    LOW_4   0, 1, 2, 3, p0, p1, p2, p3
 #if PAIRS
     ADD_WORDS 1, 0
     ADD_WORDS 3, 2
@@ -175,13 +197,17 @@ CARRY_FUNCTION FUNCTION
     add     SUM64, x4, SUM, uxtw
     ror     x4, SUM64, #32                      /* as carry_sum_fold64() */
     add     SUM64, SUM64, x4
-    lsr     SUM64, SUM64, #32
 #if PAIRS
-    ADVANCE PART
-    cbnz    SIZE, .Lpart
+    cbnz    SIZE, .Lnext_part
 #endif
-    mov     w0, SUM
+    lsr     x0, SUM64, #32
     ret
+#if PAIRS
+.Lnext_part:
+    lsr     SUM64, SUM64, #32
+    ADVANCE PART
+    b       .Lpart
+#endif
 CARRY_END FUNCTION
 
 CARRY_NOTES
