@@ -138,6 +138,16 @@ docs: packages-docs
 models: all packages-models
 	@$(PYTHON) bench/models.py --build $(BUILD) --write
 
+# In a build of the library alone, for that architecture.
+.PHONY: models-aarch64
+models-aarch64: packages-models
+	@mkdir -p $(BUILD)
+	@test -f $(BUILD)/aarch64/build.ninja || $(call quietly,meson setup \
+	    --cross-file=cross/aarch64.ini -Dtool=disabled -Djit=disabled -Dtests=false \
+	    $(BUILD)/aarch64)
+	@$(call quietly,ninja -C $(BUILD)/aarch64 src/libcarry.a)
+	@$(PYTHON) bench/models.py --arch aarch64 --build $(BUILD)/aarch64 --write
+
 .PHONY: install
 install: all
 	@$(call quietly,meson configure $(BUILD) "-Dprefix=$(PREFIX)" && ninja -C $(BUILD))
@@ -182,6 +192,7 @@ help:
 	@echo "make bench-python measures libcarry for Python among what else is installed there"
 	@echo "make bench-audit measures carry audit beside carry check; needs Ray in that Python"
 	@echo "make models    installs what is missing, models kernels on CPUs that this machine lacks"
+	@echo "make models-aarch64  the same for AArch64, and counts their instructions"
 	@echo "make docs      installs what is missing, builds the manual as a site: $(BUILD)/site"
 	@echo "make static    installs what is missing, makes the command as one file that needs no other,"
 	@echo "               for x86-64 and AArch64, in dist/"

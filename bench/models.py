@@ -7,6 +7,9 @@
     bench/models.py --cpu cascadelake --kernel adc,avx512vnni_vl256 --size 1,2,3,4,8,16,24
                                                 some kernels, sizes and CPUs
     bench/models.py --work copy --cpu znver4    copies
+    bench/models.py --arch aarch64 --build build-aarch64
+                                                another architecture's, by an emulator, with
+                                                counts: what `make models-aarch64` runs
 
 Of each call the instructions that it executes are modelled, and no others: docs/models.md says what
 that leaves out.
@@ -24,26 +27,41 @@ from pathlib import Path
 from typing import Any
 
 from measure.peers import ROOT
-from model.mca import CPUS, Cpu, ModelError, Region, cycles, find_programs
-from model.path import Call, Function, PathError, Stepper, build
+from model import emulated
+from model.mca import ARM_CPUS, CPUS, Cpu, ModelError, Region, cycles, find_programs
+from model.path import Call, Function, Instruction, PathError, Stepper, build
 from model.peers import build_peers
-from model.table import Figures, measured_lines, rewrite, table_lines
+from model.table import (
+    ARM_BEGIN,
+    BEGIN,
+    Counts,
+    Figures,
+    count_lines,
+    measured_lines,
+    rewrite,
+    table_lines,
+)
 
 DOCUMENT = ROOT / "docs/models.md"
 SIZES = (3, 8, 20, 32, 64, 256, 1500, 9000)
-WORKS = {"sum": "sum", "sum_copy": "sum", "copy": "copy"}  # whose kernels' table
+COUNTED_SIZES = (8, 20, 64, 256, 1500, 9000, 65536)  # on AArch64
+# Whose kernels' table.
+WORKS = {
+    "sum": "sum/kernels.def",
+    "sum_copy": "sum/kernels.def",
+    "crc32c": "sum/crc32c_kernels.def",
+    "copy": "copy/kernels.def",
+}
 # Name and needs; wants, which do not keep a kernel from being modelled; the width.
-ROW = re.compile(
-    r"^CARRY_(?:SUM|COPY)_KERNEL\((?:x86_64|any), (\w+), ([^,]+),\s+[^,]+, \d+\)$", re.MULTILINE
-)
+ROW = r"^CARRY_\w+_KERNEL\((?:{arch}|any), (\w+), ([^,]+),\s+[^,]+, (\d+)\)$"
 
 
-def kernels(work: str) -> list[Function]:
+def kernels(work: str, arch: str = "x86_64") -> list[Function]:
     """As the library's table names them."""
-    table = (ROOT / f"src/{WORKS[work]}/kernels.def").read_text()
+    table = (ROOT / "src" / WORKS[work]).read_text()
     return [
         Function(name, f"carry_{work}_{name}", frozenset(re.findall(r"ON\((\w+)\)", needs)))
-        for name, needs in ROW.findall(table)
+        for name, needs, _ in re.findall(ROW.format(arch=arch), table, re.MULTILINE)
     ]
 
 
@@ -95,7 +113,8 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="the library's")
-    parser.add_argument("--work", choices=WORKS, default="sum")
+    parser.add_argument("--arch", choices=("x86_64", "aarch64"), default="x86_64")
+    parser.add_argument("--work", choices=WORKS, default="sum", help="of x86-64; else all")
     parser.add_argument("--cpu", default="", metavar="NAME,...", help="as llvm-mca names them")
     parser.add_argument("--kernel", default="", metavar="NAME,...", help="these, and no peers")
     parser.add_argument("--size", default="", metavar="BYTES,...")
@@ -122,11 +141,80 @@ def collect(arguments: argparse.Namespace) -> tuple[list[Function], list[Path]]:
     return functions + built.functions, built.objects + objects
 
 
+# --- AArch64 ---
+
+# What is modelled, and what is only counted.
+ARM_WORKS = {"sum": True, "sum_copy": False, "crc32c": True}
+Paths = dict[tuple[Function, int], list[Instruction]]
+
+
+def has_any_length(function: Function) -> bool:
+    return bool(function.needs & {"sve", "sve2"})
+
+
+def arm_paths(program: Path, bits: int, work: str, functions: list[Function]) -> Paths:
+    inside = [one.symbol for other in ARM_WORKS for one in kernels(other, "aarch64")]
+    keys = [(one, size) for one in functions for size in sorted({*SIZES, *COUNTED_SIZES})]
+    calls = [Call(one.symbol, work, size) for one, size in keys]
+    found = emulated.Emulator(program, bits).paths(calls, inside)
+    return dict(zip(keys, found, strict=True))
+
+
+def arm_figures(mca: str, cpus: list[Cpu], work: str, paths: dict[int, Paths]) -> Figures:
+    """By vectors as long as each CPU has them."""
+    figures: Figures = {}
+    for cpu in cpus:
+        regions = {}
+        for (one, size), path in {**paths[128], **paths[cpu.vector_bits]}.items():
+            if size in SIZES:
+                call = Call(one.symbol, work, size)
+                regions[one, size] = [Region(call, wait, tuple(path)) for wait in (False, True)]
+        figures |= model(mca, [cpu], regions)
+    return figures
+
+
+def arm_lines(
+    program: Path, mca: str, cpus: list[Cpu], work: str, functions: list[Function]
+) -> Iterable[str]:
+    longer = [one for one in functions if has_any_length(one)]
+    paths = {128: arm_paths(program, 128, work, functions)}
+    for bits in {cpu.vector_bits for cpu in cpus} - {128}:
+        paths[bits] = arm_paths(program, bits, work, longer)
+    counts: Counts = {
+        (bits, *key): len(path)
+        for bits, some in sorted(paths.items())
+        for key, path in some.items()
+        if key[1] in COUNTED_SIZES
+    }
+    yield from (f"Instructions, `{work}`:", "", *count_lines(counts), "")
+    if ARM_WORKS[work]:
+        figures = arm_figures(mca, cpus, work, paths)
+        yield from (f"Cycles by models, `{work}`:", "", *table_lines(figures), "")
+
+
+def run_aarch64(arguments: argparse.Namespace, mca: str, version: int) -> list[str]:
+    cpus = choose(arguments.cpu, {cpu.name: cpu for cpu in ARM_CPUS if cpu.llvm <= version})
+    by_work = {work: kernels(work, "aarch64") for work in ARM_WORKS}
+    symbols = [one.symbol for functions in by_work.values() for one in functions]
+    lines = [f"By the models of LLVM {version}.", ""]
+    with tempfile.TemporaryDirectory() as folder:
+        program = emulated.build(Path(folder), symbols, [arguments.build / "src/libcarry.a"])
+        for work, functions in by_work.items():
+            lines += arm_lines(program, mca, cpus, work, functions)
+    return lines[:-1]
+
+
+# --- The program, for either ---
+
+
 def run(arguments: argparse.Namespace) -> None:
     programs = find_programs()
     if not programs:
         raise ModelError("no llvm-mca: make packages-models installs it")
     version = max(programs)
+    if arguments.arch == "aarch64":
+        lines = run_aarch64(arguments, programs[version], version)
+        return show(arguments, lines, ARM_BEGIN)
     cpus = choose(arguments.cpu, {cpu.name: cpu for cpu in CPUS if cpu.llvm <= version})
     functions, objects = collect(arguments)
     sizes = [int(size) for size in arguments.size.split(",")] if arguments.size else SIZES
@@ -138,8 +226,12 @@ def run(arguments: argparse.Namespace) -> None:
     lines = [f"By the models of LLVM {version}.", "", *table_lines(figures)]
     if arguments.work == "sum":
         lines += ["", *measured_lines(figures)]
+    return show(arguments, lines, BEGIN)
+
+
+def show(arguments: argparse.Namespace, lines: list[str], begin: str) -> None:
     if arguments.write:
-        DOCUMENT.write_text(rewrite(DOCUMENT.read_text(), lines))
+        DOCUMENT.write_text(rewrite(DOCUMENT.read_text(), lines, begin))
     else:
         print("\n".join(lines))
 

@@ -20,30 +20,39 @@ def cpu_fields() -> dict[str, str]:
     return {key.strip(): value.strip() for key, value in pairs}
 
 
-def hypervisor() -> str:
+def lscpu(field: str) -> str:
     try:
         done = subprocess.run(["lscpu"], capture_output=True, text=True, env={"LC_ALL": "C"})
     except OSError:
         return ""
-    found = re.search(r"Hypervisor vendor:\s*(.*)", done.stdout)
+    found = re.search(rf"^\s*{field}:\s*(.*)", done.stdout, re.MULTILINE)
     return found[1] if found else ""
+
+
+def cpu_name() -> str:
+    """On Arm, Linux tells numbers alone; lscpu knows names for them."""
+    return cpu_fields().get("model name") or lscpu("Model name") or platform.machine()
+
+
+# As x86 has them, or else Arm.
+NUMBERS = (("cpu family", "CPU implementer"), ("model", "CPU part"), ("stepping", "CPU revision"))
 
 
 def describe() -> dict[str, str]:
     cpu = cpu_fields()
-    numbers = [cpu.get(key, "?") for key in ("cpu family", "model", "stepping")]
+    numbers = [cpu.get(own, cpu.get(arm, "?")) for own, arm in NUMBERS]
     return {
-        "cpu": cpu.get("model name", platform.machine()),
+        "cpu": cpu_name(),
         "family, model, stepping": " ".join(numbers),
         "microcode": cpu.get("microcode", "unknown"),
         "cores": str(os.cpu_count()),
-        "hypervisor": hypervisor() or "none",
+        "hypervisor": lscpu("Hypervisor vendor") or "none",
         "kernel": f"{platform.system()} {platform.release()}",
     }
 
 
 def short_name() -> str:
     """For names of files."""
-    name = cpu_fields().get("model name", platform.machine())
+    name = cpu_name()
     name = re.sub(r"\((R|TM|r|tm)\)|CPU|Processor|@.*", " ", name)
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "cpu"

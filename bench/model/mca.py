@@ -36,6 +36,8 @@ class Cpu:
     llvm: int
     features: frozenset[str]  # of include/carry/features.def, those that kernels need
     serial: bool = False
+    arch: str = "x86_64"
+    vector_bits: int = 128  # of SVE, or of NEON; AArch64 alone
 
 
 AVX2 = frozenset({"avx2", "bmi2", "erms"})
@@ -52,6 +54,21 @@ CPUS = (
     Cpu("znver4", "Zen 4", 16, VNNI),
 )
 
+# Of a Cortex-A72 this has no PMULL, since the Raspberry Pi 4 has none.
+CRC32 = frozenset({"neon", "crc32"})
+NEON = CRC32 | {"pmull"}
+SVE = NEON | {"sve"}
+SVE2 = SVE | {"sve2"}
+
+ARM_CPUS = (
+    Cpu("cortex-a72", "Cortex-A72", 17, CRC32, arch="aarch64"),  # the model is that of Cortex-A57
+    Cpu("neoverse-n1", "Neoverse N1", 17, NEON, arch="aarch64"),
+    Cpu("neoverse-v1", "Neoverse V1", 17, SVE, arch="aarch64", vector_bits=256),
+    Cpu("neoverse-n2", "Neoverse N2", 17, SVE2, arch="aarch64"),
+    Cpu("neoverse-v2", "Neoverse V2", 17, SVE2, arch="aarch64"),
+    Cpu("apple-m1", "Apple M1", 17, NEON, arch="aarch64"),  # the model is that of Cyclone
+)
+
 
 def find_programs() -> dict[int, str]:
     """By version, what is on the PATH."""
@@ -66,17 +83,30 @@ def find_programs() -> dict[int, str]:
 
 # --- What it is given ---
 
+SUM = ["leaq 4096(%r15), %rdi", "movl ${size}, %esi", "xorl %edx, %edx"]
+COPY = ["movl $8192, %edi", "leaq 4096(%r15), %rsi", "movl ${size}, %edx"]
+ARM_SUM = ["add x0, x19, #1, lsl #12", "mov x1, #{size}", "mov w2, #0"]
+ARM_COPY = ["mov x0, #8192", "add x1, x19, #1, lsl #12", "mov x2, #{size}"]
 START = {
-    "sum": ["leaq 4096(%r15), %rdi", "movl ${size}, %esi", "xorl %edx, %edx"],
-    "sum_copy": [
-        "movl $8192, %edi",
-        "leaq 4096(%r15), %rsi",
-        "movl ${size}, %edx",
-        "xorl %ecx, %ecx",
-    ],
-    "copy": ["movl $8192, %edi", "leaq 4096(%r15), %rsi", "movl ${size}, %edx"],
+    "x86_64": {
+        "sum": SUM,
+        "crc32c": SUM,
+        "sum_copy": [*COPY, "xorl %ecx, %ecx"],
+        "copy": COPY,
+    },
+    "aarch64": {
+        "sum": ARM_SUM,
+        "crc32c": ARM_SUM,
+        "sum_copy": [*ARM_COPY, "mov w3, #0"],
+        "copy": ARM_COPY,
+    },
 }
-WAIT = ["andq %r14, %rax", "movq %rax, %r15"]  # the next call's address waits for this sum
+# The next call's address waits for this sum.
+WAIT = {
+    "x86_64": ["andq %r14, %rax", "movq %rax, %r15"],
+    "aarch64": ["and x0, x0, x20", "mov x19, x0"],
+}
+COMMENT = {"x86_64": "#", "aarch64": "//"}
 
 
 # A source in memory beside one in a register.
@@ -134,21 +164,24 @@ class Region:
 
     def assembly(self, cpu: Cpu) -> str:
         """`endbr64` does nothing; models of Zen take it for a system call."""
-        start = [line.replace("{size}", str(self.call.size)) for line in START[self.call.work]]
+        start = START[cpu.arch][self.call.work]
+        start = [line.replace("{size}", str(self.call.size)) for line in start]
         code = [one.text for one in self.path if not one.text.startswith("ret")]
         code = ["nop" if text == "endbr64" else text for text in code]
         if cpu.serial:
             spare = spare_vector(self.path)
             code = [part for text in code for part in split(clear(text, spare), spare)]
-        return "\n".join([*start, *code, *(WAIT if self.waits else [])])
+        return "\n".join([*start, *code, *(WAIT[cpu.arch] if self.waits else [])])
 
 
 def total_cycles(program: str, cpu: Cpu, regions: list[Region], turns: int) -> list[int]:
+    mark = f"{COMMENT[cpu.arch]} LLVM-MCA"
     texts = (
-        f"# LLVM-MCA-BEGIN {at}\n{one.assembly(cpu)}\n# LLVM-MCA-END\n"
-        for at, one in enumerate(regions)
+        f"{mark}-BEGIN {at}\n{one.assembly(cpu)}\n{mark}-END\n" for at, one in enumerate(regions)
     )
-    command = [program, f"-mcpu={cpu.name}", f"-iterations={turns}", "-json", "-"]
+    command = [program, f"-mtriple={cpu.arch}-linux-gnu", f"-mcpu={cpu.name}"]
+    command += ["-mattr=+aes"] if "pmull" in cpu.features else []  # where LLVM leaves it open
+    command += [f"-iterations={turns}", "-json", "-"]
     done = subprocess.run(
         command, input="".join(texts), capture_output=True, text=True, timeout=SECONDS
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 SECONDS = 60
 
 VECTOR = re.compile(r"%[xyz]mm\d|%k[0-7]|^(\{\w+\} )?vzero")
-LINE = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$")
+LINE = re.compile(r"^ *([0-9a-f]+):\t((?:(?:[0-9a-f]{2}){1,4} )+) *\t?(.*)$")
 PADDING = re.compile(r"^(?:(?:cs|ds|es|ss|data16) )+")  # prefixes that only lengthen
 LABEL = re.compile(r"^([0-9a-f]+) <(\S+)>:$")
 
@@ -71,20 +71,22 @@ def shown(text: str) -> str:
     return re.sub(r"^((?:\w+ )*j\w+|call) +[0-9a-f]+$", r"\1 somewhere", words)
 
 
-def parse_listing(text: str) -> Listing:
+def parse_listing(text: str, show: Callable[[str], str] = shown) -> Listing:
     listing = Listing()
     code: dict[int, Instruction] = {}
     for line in text.splitlines():
         if label := LABEL.match(line):
             code = listing.functions.setdefault(int(label[1], 16), {})
         elif found := LINE.match(line):
-            code[int(found[1], 16)] = Instruction(shown(found[3]), len(found[2].split()))
+            size = len(found[2].replace(" ", "")) // 2
+            code[int(found[1], 16)] = Instruction(show(found[3]), size)
     return listing
 
 
-def read_listing(program: Path) -> Listing:
-    listing = parse_listing(run("objdump", "-d", "-w", program))
-    for line in run("nm", program).splitlines():
+def read_listing(program: Path, tools: str = "", show: Callable[[str], str] = shown) -> Listing:
+    """By binutils whose names begin with `tools`."""
+    listing = parse_listing(run(f"{tools}objdump", "-d", "-w", program), show)
+    for line in run(f"{tools}nm", program).splitlines():
         *address, _, name = line.split()
         if address:
             listing.symbols[name] = int(address[0], 16)
@@ -110,13 +112,13 @@ class Function:
 @dataclass(frozen=True)
 class Call:
     function: str
-    work: str  # sum, sum_copy, copy
+    work: str  # sum, crc32c, sum_copy, copy
     size: int
     offset: int = 0
 
     def arguments(self, symbols: dict[str, int]) -> list[int]:
         source, target = symbols["source"] + self.offset, symbols["target"]
-        data = [source] if self.work == "sum" else [target, source]
+        data = [source] if self.work in ("sum", "crc32c") else [target, source]
         return [*data, self.size, 0, 0][:4]
 
 

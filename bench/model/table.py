@@ -13,7 +13,10 @@ from model.mca import Cpu
 from model.path import Function
 
 MEASURED = Path(__file__).resolve().parent / "measured.toml"
-BLOCK = re.compile(r"(?<=<!-- made by make models -->\n).*(?=<!-- end of what is made -->\n)", re.S)
+# For x86-64, and for AArch64.
+BEGIN = "<!-- made by make models -->\n"
+ARM_BEGIN = "<!-- made by make models-aarch64 -->\n"
+END = "<!-- end of what is made -->\n"
 
 # Of calls that overlap, and of those that wait for the last one's result where there is one.
 Figures = dict[tuple[Cpu, Function, int], tuple[float, ...]]
@@ -91,6 +94,20 @@ def measured_lines(figures: Figures, rows: list[dict[str, Any]] | None = None) -
     yield from (f"- {row['cpu']}, by the model of {row['model']}: {row['where']}." for row in rows)
 
 
-def rewrite(document: str, lines: list[str]) -> str:
+def rewrite(document: str, lines: list[str], begin: str = BEGIN) -> str:
     made = "\n".join(["", *lines, "", ""])
-    return BLOCK.sub(lambda _: made, document)
+    block = re.compile(f"(?<={re.escape(begin)}).*?(?={re.escape(END)})", re.DOTALL)
+    return block.sub(lambda _: made, document)
+
+
+# --- Instructions ---
+
+Counts = dict[tuple[int, Function, int], int]  # by bits of vectors, function and size
+
+
+def count_lines(counts: Counts) -> Iterator[str]:
+    sizes = sorted({size for _, _, size in counts})
+    yield from head_lines("vectors", "function", sizes=sizes)
+    for bits, function in dict.fromkeys((bits, function) for bits, function, _ in counts):
+        cells = (f"{counts[bits, function, size]:,}" for size in sizes)
+        yield show_row([f"{bits} bits", function.title, *cells])

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "bench"))
 
-from model import mca, table  # noqa: E402
+from model import emulated, mca, table  # noqa: E402
 from model.path import (  # noqa: E402
     Call,
     Function,
@@ -172,6 +173,82 @@ def test_paths_of_a_kernel_have_as_many_instructions_as_callgrind_counts(tmp_pat
     assert counts and [len(path) + 2 for path in paths] == list(counts.values())
 
 
+# --- AArch64 ---
+
+ARM = mca.Cpu("neoverse-n1", "an Arm CPU", 17, frozenset({"pmull"}), arch="aarch64")
+EMULATES = pytest.mark.skipif(
+    not shutil.which(emulated.QEMU) or not shutil.which(f"{emulated.CROSS}gcc"),
+    reason="no cross compiler for AArch64, or no emulator (gcc-aarch64-linux-gnu, qemu-user)",
+)
+# Adds what a vector has bytes until that is the size; and calls another function.
+ARM_LOOP = """
+    .arch armv8.2-a+sve
+    .globl model_loop
+    .type model_loop, %function
+model_loop:
+    mov x2, #0
+1:  incb x2
+    cmp x2, x1
+    b.lo 1b
+    ret
+    .size model_loop, . - model_loop
+    .globl model_jump
+    .type model_jump, %function
+model_jump:
+    b model_loop
+    .size model_jump, . - model_jump
+    .section .note.GNU-stack, "", %progbits
+"""
+
+
+def emulator(folder: Path, bits: int) -> emulated.Emulator:
+    source = folder / "loop.S"
+    source.write_text(ARM_LOOP)
+    program = emulated.build(folder, ["model_loop", "model_jump"], [source])
+    return emulated.Emulator(program, bits)
+
+
+@EMULATES
+@pytest.mark.parametrize("bits", [128, 256, 2048])
+def test_an_emulated_path_has_vectors_of_that_length(tmp_path: Path, bits: int) -> None:
+    calls = [Call("model_loop", "sum", 512), Call("model_jump", "sum", 1)]
+    long, short = emulator(tmp_path, bits).paths(calls, ["model_loop", "model_jump"])
+    loop = ["incb x2", "cmp x2, x1", "b.cc somewhere"]
+    turns = 512 * 8 // bits
+    names = [re.sub(r"b\.(cc|lo)\b", "b.cc", one.text.split(" //")[0]) for one in long]
+    assert names == ["mov x2, #0x0", *loop * turns, "ret"]
+    assert short[0].text == "b somewhere"
+    assert len(short) == 1 + 1 + 3 + 1
+
+
+@EMULATES
+def test_an_emulated_function_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PathError, match="no function model_none"):
+        emulator(tmp_path, 128).paths([], ["model_none"])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("b.ne\t400abc <one+0x1c>  // b.any", "b.ne somewhere"),
+        ("bl\t400644 <other>", "bl somewhere"),
+        ("tbz\tx1, #3, 400abc <one+0x1c>", "tbz x1, #3, somewhere"),
+        ("cbnz\tx1, 400abc <one+0x1c>", "cbnz x1, somewhere"),
+        ("adrp\tx16, 4a0000 <table>", "adrp x16, somewhere"),
+        ("mov\tw8, #0xbeef                \t// #48879", "mov w8, #0xbeef"),
+        ("ldp\tq7, q6, [x3]", "ldp q7, q6, [x3]"),
+    ],
+)
+def test_instructions_are_shown_without_comments_and_targets(text: str, shown: str) -> None:
+    assert emulated.shown(text) == shown
+
+
+def test_a_call_of_aarch64_gets_its_arguments_in_its_registers() -> None:
+    one = mca.Region(Call("f", "sum", 20), True, (Instruction("ret", 4), Instruction("nop", 4)))
+    lines = one.assembly(ARM).split("\n")
+    assert lines == [*mca.ARM_SUM[:1], "mov x1, #20", "mov w2, #0", "nop", *mca.WAIT["aarch64"]]
+
+
 # --- The tables ---
 
 ONE = Function("one", "one", frozenset())
@@ -213,6 +290,18 @@ def test_the_document_keeps_what_is_around_the_tables() -> None:
     before, _, behind = made.partition("\n\nnew\n\n".lstrip("\n"))
     assert text.startswith(before.rstrip("\n")) and text.endswith(behind)
     assert table.rewrite(made, ["new"]) == made
+
+
+def test_each_architecture_has_its_part_of_the_document() -> None:
+    text = (SOURCE / "docs/models.md").read_text()
+    both = table.rewrite(table.rewrite(text, ["one"]), ["two"], table.ARM_BEGIN)
+    assert both.index("\none\n") < both.index(table.ARM_BEGIN) < both.index("\ntwo\n")
+    assert table.rewrite(both, ["one"]) == both
+
+
+def test_instructions_are_counted_by_length_of_vectors() -> None:
+    lines = list(table.count_lines({(128, ONE, 64): 1041, (256, ONE, 64): 41}))
+    assert lines[2:] == ["| 128 bits | one | 1,041 |", "| 256 bits | one | 41 |"]
 
 
 def test_packages_name_a_program_that_is_looked_for() -> None:

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls functions, for an emulator that writes down what it executes. Its standard input holds
+ * lines
+ *
+ *     FUNCTION ARGUMENT...       a function with four arguments, of which it may take fewer
+ *
+ * of hexadecimal numbers. `next_call` is executed before each call. The symbols of this program
+ * tell all addresses; `source` and `target` are for arguments.
+ */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define BUFFER_BYTES (1 << 20)
+#define PAGE_BYTES   4096
+
+extern uint8_t source[], target[];
+__attribute__((aligned(PAGE_BYTES))) uint8_t source[BUFFER_BYTES], target[BUFFER_BYTES];
+
+typedef uintptr_t function(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+
+void next_call(void);
+__attribute__((noinline)) void next_call(void) {
+    __asm__ volatile("");
+}
+
+int main(void) {
+    uintptr_t called, first, second, third, fourth;
+    while (scanf("%" SCNxPTR "%" SCNxPTR "%" SCNxPTR "%" SCNxPTR "%" SCNxPTR, &called, &first,
+                 &second, &third, &fourth) == 5) {
+        next_call();
+        ((function *)called)(first, second, third, fourth);
+    }
+    return 0;
+}
