@@ -117,7 +117,7 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
     enum colour colour = kernel->chosen ? COLOUR_GREEN : COLOUR_NONE;
     if (kernel->missing)
         colour = COLOUR_FAINT;
-    printf("  %s%-18s %4u bits  ", text_colour(colour), kernel->name, kernel->vector_bits);
+    printf("  %s%-17s %4u bits  ", text_colour(colour), kernel->name, kernel->vector_bits);
     if (kernel->missing)
         printf("needs %s, which is %s", kernel->missing, state_names[state_of(kernel->missing)]);
     else if (kernel->chosen)
