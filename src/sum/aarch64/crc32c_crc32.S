@@ -5,8 +5,8 @@
  *
  * uint32_t carry_crc32c_crc32(const void *data, size_t size, uint32_t crc);
  *
- * For CPUs without carry-less multiplication, such as the Cortex-A72 of a Raspberry Pi 4: joining
- * streams without it costs about as much as a second stream gains on packets.
+ * For CPUs without carry-less multiplication, which joins streams, such as the Cortex-A72 of a
+ * Raspberry Pi 4.
  *
  * In:       x0 data, x1 size, w2 crc
  * Out:      w0

@@ -5,9 +5,9 @@
  *
  * uint32_t carry_crc32c_pmull(const void *data, size_t size, uint32_t crc);
  *
- * crc32cx takes a word a cycle and answers after two or three (Arm's guides for Neoverse N1 and
- * Cortex-A72): so three streams run side by side, the first from `crc`, the others from 0. With n
- * bytes in each stream, and CRCs as polynomials modulo P,
+ * crc32cx takes a word a cycle, and on some CPUs answers after two or three (docs/models.md): so
+ * three streams run side by side, the first from `crc`, the others from 0. With n bytes in each
+ * stream, and CRCs as polynomials modulo P,
  *
  *     crc(A B C) = crc(A) * x^(16 n) + crc(B) * x^(8 n) + crc(C)
  *
