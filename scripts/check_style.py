@@ -17,7 +17,7 @@ SPDX = "SPDX-License-Identifier: MIT"
 NO_SPDX = {".abi", ".ipynb", ".md", ".json", ".txt", ".clang-format", ".gitignore"}
 # Tables, and prose with addresses and output of commands, may have longer lines.
 LONG_LINES = {".1", ".abi", ".acsl", ".def", ".ipynb", ".json", ".md"}
-TABS = {"Kbuild", "Makefile", "rules", ".go"}  # as make and gofmt have it
+TABS = {"Kbuild", "Makefile", "rules", ".mk", ".go"}  # as make and gofmt have it
 DEBIAN = ROOT / "packaging/debian"  # its file "copyright" is for all that are no scripts
 
 # Phrases that public prose and messages must not use, and the standard word for each. Comments of

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The hosts that the core asks for, in this kernel. docs/kernel.md tells what each is to do. */
 #include "base/host.h"
-#include "base/cpuid.h"
 #include "base/fault_host.h"
 #include "base/fiber_host.h"
 #include "base/text_host.h"
-#include "io.h"
 #include "kernel.h"
 
 #include <string.h>
@@ -142,12 +140,12 @@ static bool write(uintptr_t address, const void *bytes, size_t size) {
         cpu_hold_other();
     holds = true;
     note_write(address, address + size);
-    memcpy((void *)address, bytes, size);
+    text_write(address, bytes, size);
     return true;
 }
 
 static void let_go(void) {
-    carry_cpuid(0, 0); /* serialises (SDM vol. 3, 8.1.3) */
+    cpu_serialise();
     if (holds && !stopped) {
         cpu_release_other();
         holds = false;
@@ -181,7 +179,7 @@ unsigned host_stops_refused;
 static bool all_outside(void) {
     for (unsigned i = 0; i < cpu_count(); i++)
         for (const struct interrupted *each = cpu_of(i)->interrupted; each; each = each->outer)
-            if (carry_patch_is_inside(each->frame->rip))
+            if (carry_patch_is_inside(*trap_pc(each->frame)))
                 return false;
     return true;
 }
@@ -260,10 +258,10 @@ const struct carry_text_host *carry_host_text(void) {
  * the CPU that writes is answered here.
  */
 static bool wait_at_site(struct trap_frame *frame) {
-    uintptr_t site = frame->rip - 1;
+    uintptr_t site = *trap_pc(frame) - TRAP_BREAKPOINT_BYTES;
     if (!carry_patch_is_site(site))
         return false;
-    frame->rip = site;
+    *trap_pc(frame) = site;
     cpu_poll();
     return true;
 }
@@ -274,27 +272,7 @@ void host_prepare(void) {
     trap_set(TRAP_BREAKPOINT, wait_at_site);
 }
 
-/* --- What compilers emit calls to, and tests --- */
-
-/* By words, as emulators take the time of an instruction for each repetition. */
-void *memcpy(void *restrict dst, const void *restrict src, size_t size) {
-    void *to = dst;
-    size_t words = size / 8;
-    __asm__ volatile("rep movsq" : "+D"(to), "+S"(src), "+c"(words) : : "memory");
-    size %= 8;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(src), "+c"(size) : : "memory");
-    return dst;
-}
-
-void *memset(void *dst, int value, size_t size) {
-    void *to = dst;
-    size_t words = size / 8;
-    uint64_t word = (uint8_t)value * UINT64_C(0x0101010101010101);
-    __asm__ volatile("rep stosq" : "+D"(to), "+c"(words) : "a"(word) : "memory");
-    size %= 8;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(word) : "memory");
-    return dst;
-}
+/* --- What compilers emit calls to, and tests; the rest is in memory.c of the architecture --- */
 
 static bool is_same_word(const uint8_t *a, const uint8_t *b) {
     uint64_t x, y;

@@ -28,6 +28,12 @@ extern const struct interrupts interrupts_native, interrupts_hypervisor;
 /* Commits a table. Returns as carry_patch_commit(). */
 int interrupts_use(const struct interrupts *table);
 
+/* One call of an operation and a return each: in test_interrupts.c. */
+void site_off(void);
+void site_on(void);
+uintptr_t site_save(void);
+void site_restore(uintptr_t flags);
+
 /* What the hypervisor keeps for each CPU: its flag, and how often it was called. */
 extern struct hypervisor {
     uintptr_t flags;

@@ -7,38 +7,9 @@
 #ifndef BAREMETAL_KERNEL_H
 #define BAREMETAL_KERNEL_H
 
-#define CODE64 0x08
-#define DATA   0x10
-#define CODE32 0x18
-#define TSS    0x20
-
-#define CR0_MP 0x00000002
-#define CR0_EM 0x00000004
-#define CR0_TS 0x00000008
-#define CR0_NE 0x00000020
-#define CR0_WP 0x00010000
-#define CR0_PG 0x80000000
-
-#define CR4_PAE        0x00000020
-#define CR4_OSFXSR     0x00000200
-#define CR4_OSXMMEXCPT 0x00000400
-#define CR4_OSXSAVE    0x00040000
-#define CR4_SMAP       0x00200000
-
-#define EFLAGS_TF 0x00000100
-#define EFLAGS_IF 0x00000200
-#define EFLAGS_DF 0x00000400
-#define EFLAGS_AC 0x00040000
-
-#define MSR_APIC_BASE 0x1b
-#define MSR_EFER      0xc0000080
-#define MSR_GS_BASE   0xc0000101
-#define EFER_LME      0x100
-#define EFER_NXE      0x800
+#include "machine.h" /* of the architecture */
 
 #define BOOT_STACK_BYTES 65536
-#define SECOND_START     0x8000
-#define TRAP_VECTORS     64
 
 #define CPUS 2
 
@@ -51,34 +22,13 @@
 struct carry_fault_frame;
 struct carry_section_thread;
 
-/* --- Traps: trap.S, trap.c --- */
-
-struct trap_frame {
-    uint64_t r15, r14, r13, r12, r11, r10, r9, r8, rdi, rsi, rbp, rbx, rdx, rcx, rax;
-    uint64_t vector;
-    uint64_t error;
-    uint64_t rip, cs, rflags, rsp, ss;
-};
-
-enum trap_vector {
-    TRAP_DEBUG = 1,
-    TRAP_NMI = 2,
-    TRAP_BREAKPOINT = 3,
-    TRAP_UNDEFINED = 6,
-    TRAP_NO_FPU = 7,
-    TRAP_PROTECTION = 13,
-    TRAP_PAGE = 14,
-    TRAP_TIMER = 32,
-    TRAP_CALL = 33, /* IPI: runs a function on the other CPU */
-    TRAP_SPURIOUS = 63,
-};
+/* --- Traps: trap.c, and of the architecture trap.S and trap.c --- */
 
 /* Handles a trap; false if it is not its own, and then the kernel ends. */
 typedef bool trap_handler(struct trap_frame *frame);
 
 /* Sets the handler of a vector and returns the one before. Interrupts are acknowledged for it. */
 trap_handler *trap_set(enum trap_vector vector, trap_handler *handler);
-void trap_load(unsigned cpu); /* IDT, GDT and TSS of a CPU */
 
 /* The table of copies that survive faults: puts a row off by one, prints which were used. */
 void trap_break_row(size_t index);
@@ -87,18 +37,31 @@ void trap_note_rows(void);
 /* Faults that rows of the table have survived. */
 extern uint64_t trap_fixed;
 
-/* --- CPUs: cpu.c --- */
+/* Called by trap.S, with interrupts off. */
+void trap(struct trap_frame *frame);
+
+/* Of the architecture: lets a CPU trap. */
+void trap_load(unsigned cpu);
+
+/* Of the architecture: was an address not to be reached? The address then, or CARRY_NO_ADDRESS. */
+bool trap_is_fault(const struct trap_frame *frame);
+uintptr_t trap_address(const struct trap_frame *frame);
+
+/* Of the architecture: who unwinds to a frame had no leave to reach user pages there. */
+void trap_forbid_user(struct trap_frame *frame);
+
+/* --- CPUs: cpu.c, and of the architecture cpu.c --- */
 
 /* What a trap has interrupted, and what that had. */
 struct interrupted {
-    const struct trap_frame *frame;
+    struct trap_frame *frame;
     const struct interrupted *outer;
 };
 
 struct cpu {
     struct cpu *self;
     unsigned index;
-    unsigned apic;
+    unsigned id;             /* for interrupts from the other one */
     unsigned preemption_off; /* how often */
     bool in_interrupt;
     bool in_nmi;
@@ -108,12 +71,6 @@ struct cpu {
     struct carry_fault_frame *frames;    /* of the thread, or interrupt, that runs */
     const struct interrupted *interrupted;
 };
-
-static inline struct cpu *cpu_here(void) {
-    struct cpu *cpu;
-    __asm__ volatile("movq %%gs:0, %0" : "=r"(cpu));
-    return cpu;
-}
 
 struct cpu *cpu_of(unsigned index);
 void cpu_prepare(unsigned index);
@@ -137,29 +94,30 @@ void cpu_join_other(void);
 /* The timer of this CPU, once, in `ticks` of its bus, or never (0). */
 void cpu_timer(uint32_t ticks);
 
-void cpu_acknowledge(void);
 void cpu_send_nmi_to_self(void);
 
-static inline void cpu_pause(void) {
-    __builtin_ia32_pause();
-}
-
-static inline uint64_t cpu_flags(void) {
-    uint64_t flags;
-    __asm__ volatile("pushfq; popq %0" : "=r"(flags) : : "memory");
-    return flags;
-}
-
-static inline uint64_t cpu_interrupts_off(void) {
-    uint64_t flags;
-    __asm__ volatile("pushfq; popq %0; cli" : "=r"(flags) : : "memory");
-    return flags;
-}
-
 static inline void cpu_interrupts_restore(uint64_t flags) {
-    if (flags & EFLAGS_IF)
-        __asm__ volatile("sti" : : : "memory");
+    if (cpu_is_on(flags))
+        cpu_interrupts_on();
 }
+
+/* Of the architecture: cpu_here() is that one from now on, with all that it can do. */
+void cpu_enable(struct cpu *cpu);
+
+/* Of the architecture: the second CPU, if there is one, runs kernel_second_main(). Waits for it. */
+void cpu_boot_second(void);
+void kernel_second_main(void);
+
+/* Of the architecture: has a CPU take TRAP_CALL; ends an interrupt, whose handler has run. */
+void cpu_interrupt(const struct cpu *cpu);
+void cpu_acknowledge(const struct trap_frame *frame);
+
+/* Of the architecture: runs what was written before as text, from the next instruction on. */
+void cpu_serialise(void);
+
+/* Of the architecture: do vector instructions trap (TRAP_NO_FPU)? */
+void cpu_vectors_allow(void);
+void cpu_vectors_forbid(void);
 
 /* --- Sections of vector code: section_host.c --- */
 
@@ -175,12 +133,15 @@ void section_return(void);
 void section_become_thread(void);
 void section_leave_thread(void);
 
-/* --- Kernel threads: switch.S --- */
+/* --- Kernel threads: of the architecture, switch.S and thread.c --- */
 
 void thread_switch(void **from, void *to);
-void thread_start(void);
 
-/* --- Memory: page.c --- */
+/* What thread_switch() takes for a thread that is to begin with run(argument), and never returns
+ * from it. `end` is the end of its stack. */
+void *thread_begin(void *end, void (*run)(void *), void *argument);
+
+/* --- Memory: page.c, and of the architecture page.c --- */
 
 /* 2 MiB of addresses each, page by page, at first unmapped. */
 #define PAGE_BYTES    4096
@@ -196,10 +157,24 @@ enum page_flag { PAGE_PRESENT = 1, PAGE_WRITABLE = 2, PAGE_USER = 4 };
 void page_map(uint64_t window, unsigned index, unsigned flags);
 void page_unmap(uint64_t window, unsigned index);
 
-/* Leave to reach user pages, and its end, where the CPU protects them from this kernel (SMAP). */
-bool page_has_smap(void);
+/* Of the architecture: leave to reach user pages, and its end, where the CPU protects them from
+ * this kernel (SMAP, PAN). */
+bool page_protects_user(void);
+bool page_has_leave(void);
 void page_allow_user(void);
 void page_forbid_user(void);
+
+/* Of the architecture, whose tables are of four levels of 512 entries: the first of them, and what
+ * an entry says that leads to the next, or to a page. */
+uint64_t *page_root(void);
+uint64_t page_table_entry(const void *table);
+uint64_t page_entry(const void *memory, unsigned flags);
+
+/* Of the architecture: this CPU looks an address up again. */
+void page_forget(void *address);
+
+/* Of the architecture: writes text, which other CPUs do not run meanwhile. */
+void text_write(uintptr_t address, const void *bytes, size_t size);
 
 /* --- The hosts of the core: host.c --- */
 
@@ -211,21 +186,15 @@ extern unsigned host_races;
 /* How often all CPUs stood still, but one of them inside of a site. */
 extern unsigned host_stops_refused;
 
-/* --- What operations take: bench.c --- */
-
-void bench_run(void);
-
-/* --- Instructions by themselves: trials.c --- */
-
-void trials_run(void);
-
-/* --- Output: print.c --- */
+/* --- Output: print.c, and of the architecture serial.c --- */
 
 void print_prepare(void);
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Of the architecture: one character to the serial port. */
 void print_char(char c);
 
-/* Ends the emulator. Does not return. */
+/* Of the architecture: ends the emulator. Does not return. */
 void kernel_exit(int status) __attribute__((noreturn));
 #define PANIC(...) (print("Bail out! " __VA_ARGS__), print("\n"), kernel_exit(0x7f))
 
@@ -233,6 +202,11 @@ void kernel_exit(int status) __attribute__((noreturn));
 bool kernel_option(const char *name);
 const char *kernel_option_text(const char *name); /* or NULL */
 size_t kernel_option_number(const char *name, size_t otherwise);
+
+/* Of the architecture: words with blanks between them; and whether it did something else than tests
+ * that stands there. */
+const char *kernel_command_line(void);
+bool kernel_ran_instead(void);
 
 /* Are copies and sums of this name to be tested? Emulators that are slow leave some out. */
 bool kernel_is_tested(const char *name);

@@ -21,19 +21,11 @@ static const struct {
 };
 #undef TEST
 
-extern uint64_t boot_info;
-
-/* Words with blanks between them; hvm_start_info has their address at 24 (Xen's start_info.h). */
-static const char *command_line(void) {
-    uint64_t line = boot_info ? *(const uint64_t *)(boot_info + 24) : 0;
-    return line ? (const char *)line : "";
-}
-
 /* What follows `name` in the word of the command line that begins with it, or NULL. */
 const char *kernel_option_text(const char *name) {
     size_t size = strlen(name);
-    for (const char *word = command_line(); *word; word++) {
-        bool starts = word == command_line() || word[-1] == ' ';
+    for (const char *word = kernel_command_line(); *word; word++) {
+        bool starts = word == kernel_command_line() || word[-1] == ' ';
         if (starts && !strncmp(word, name, size))
             return word + size;
     }
@@ -94,17 +86,11 @@ void kernel_main(void) {
     host_prepare();
     section_prepare();
     trap_break_row(kernel_option_number("break=row:", SIZE_MAX));
-    if (kernel_option("bench")) {
-        bench_run();
+    if (kernel_ran_instead())
         kernel_exit(0);
-    }
-    if (kernel_option("trials")) {
-        trials_run();
-        kernel_exit(0);
-    }
     cpu_start_second();
     describe_machine();
-    __asm__ volatile("sti");
+    cpu_interrupts_on();
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         if (!is_wanted(tests[i].name))
             continue;

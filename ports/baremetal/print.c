@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The serial port, in TAP (tests/harness/tap.h), and the ways out. */
+/* What goes to the serial port, in TAP (tests/harness/tap.h). */
 #include "harness/tap.h"
-#include "io.h"
 #include "kernel.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#define SERIAL 0x3f8
-
 static unsigned points;
 static unsigned failed;
-
-void print_prepare(void) {
-    io_out(SERIAL + 1, 0); /* no interrupts */
-    io_out(SERIAL + 3,
-           0x83); /* its divisor, of 115,200 baud: Bochs takes the time of slower ones */
-    io_out(SERIAL, 1);
-    io_out(SERIAL + 1, 0);
-    io_out(SERIAL + 3, 3); /* 8 bits, no parity */
-}
-
-void print_char(char c) {
-    if (c == '\n')
-        print_char('\r');
-    while (!(io_in(SERIAL + 5) & 0x20))
-        cpu_pause();
-    io_out(SERIAL, (uint8_t)c);
-}
 
 /* Where text goes: into a buffer, or to the serial port if there is none. */
 struct sink {
@@ -151,13 +131,4 @@ void tap_note(const char *format, ...) {
 int tap_done(void) {
     print("1..%u\n", points);
     return failed || !points;
-}
-
-/* QEMU's isa-debug-exit ends with 2 * status + 1, Bochs at a word to port 0x8900; others halt. */
-void kernel_exit(int status) {
-    io_out(0xf4, (uint8_t)status);
-    for (const char *word = "Shutdown"; *word; word++)
-        io_out(0x8900, (uint8_t)*word);
-    for (;;)
-        __asm__ volatile("cli; hlt");
 }

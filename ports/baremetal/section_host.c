@@ -2,11 +2,9 @@
 /* What sections of vector code ask of this kernel. docs/kernel.md tells what each is to do. */
 #include "base/section_host.h"
 
-#include "io.h"
 #include "kernel.h"
 #include "vectors.h"
 
-#include <carry/image.h>
 #include <carry/section.h>
 
 static struct carry_section_cpu cpus[CPUS];
@@ -31,12 +29,12 @@ struct carry_section_cpu *carry_host_section_cpu(void) {
 }
 
 void carry_host_vectors_allow(void) {
-    __asm__ volatile("clts" : : : "memory");
+    cpu_vectors_allow();
 }
 
 /*
- * There is no user mode here. A thread that wants it so is told of by CR0.TS instead, which is set
- * when it goes on: its first vector instruction raises #NM, and the state is loaded there.
+ * There is no user mode here. A thread that wants it so has its first vector instruction trap
+ * instead, from when it goes on (#NM by CR0.TS, CPACR_EL1.FPEN), and the state is loaded there.
  */
 bool carry_host_section_defer(struct carry_section_thread *thread) {
     (void)thread;
@@ -52,7 +50,7 @@ bool section_is_open(void) {
 void section_return(void) {
     struct cpu *cpu = cpu_here();
     if (cpu->load_due && !cpus[cpu->index].section)
-        io_set_cr0(io_cr0() | CR0_TS);
+        cpu_vectors_forbid();
 }
 
 static bool load_lazily(struct trap_frame *frame) {
@@ -61,7 +59,7 @@ static bool load_lazily(struct trap_frame *frame) {
     if (!cpu->load_due)
         return false;
     cpu->load_due = false;
-    __asm__ volatile("clts" : : : "memory");
+    cpu_vectors_allow();
     return !carry_section_reload(cpu->thread);
 }
 
@@ -80,7 +78,7 @@ void section_leave_thread(void) {
     carry_section_forget(cpu->thread);
     cpu->thread = NULL;
     cpu->load_due = false;
-    carry_host_vectors_allow();
+    cpu_vectors_allow();
 }
 
 void section_prepare(void) {

@@ -166,31 +166,32 @@ static void test_refusals(void) {
     tap_ok(copyout(USER(3, 0), word, 8) == 8, "a read-only page is not written to");
     page_unmap(WINDOW_USER, 3);
     tap_ok(carry_copy_try(word, (void *)UINT64_C(0x8000000000000000), 8) == 8,
-           "an address that is none (#GP) is survived");
-    if (!page_has_smap())
-        tap_skip("SMAP", "this CPU lacks it");
+           "an address that is none is survived");
+    if (!page_protects_user())
+        tap_skip("SMAP or PAN", "this CPU lacks it");
     else
         tap_ok(carry_copy_try(word, USER(1, 0), 8) == 8 && word[0] == 1,
-               "SMAP: without leave no user page is read");
+               "SMAP or PAN: without leave no user page is read");
 }
 
 static bool is_forbidden;
 
 static bool look_at_flags(struct trap_frame *frame) {
-    is_forbidden = frame->rflags & EFLAGS_AC && !(cpu_flags() & EFLAGS_AC);
+    is_forbidden = trap_had_leave(frame) && !page_has_leave();
+    trap_pass_breakpoint(frame);
     return true;
 }
 
 /* Leave is of the code that took it, not of what that is interrupted by. */
 static void test_trap(void) {
-    if (!page_has_smap()) {
-        tap_skip("SMAP in handlers", "this CPU lacks it");
+    if (!page_protects_user()) {
+        tap_skip("SMAP or PAN in handlers", "this CPU lacks it");
         return;
     }
     trap_handler *before = trap_set(TRAP_BREAKPOINT, look_at_flags);
     page_allow_user();
-    __asm__ volatile("int3");
-    bool is_allowed = cpu_flags() & EFLAGS_AC;
+    trap_breakpoint();
+    bool is_allowed = page_has_leave();
     page_forbid_user();
     trap_set(TRAP_BREAKPOINT, before);
     tap_ok(is_forbidden && is_allowed, "handlers have no leave, and the code behind has it again");

@@ -88,7 +88,8 @@ static bool faults_after_switch(struct thread *self) {
     return !cpu_here()->frames;
 }
 
-static void run(struct thread *self) {
+static void run(void *thread) {
+    struct thread *self = thread;
     arrive(self);
     while (self->slices < SLICES) {
         uint64_t seed = (uint64_t)(self - threads) << 32 | ++self->slices;
@@ -102,14 +103,8 @@ static void run(struct thread *self) {
     thread_switch(&self->stack_pointer, *self->scheduler);
 }
 
-/* As thread_switch() leaves a thread: r15 to r12, rbx, rbp, and where to go on, at the end of its
- * stack, which is then aligned as before a call. */
 static void create(struct thread *thread) {
-    void **stack = (void **)(void *)(thread->stack + STACK_BYTES) - 7;
-    stack[4] = (void *)run;
-    stack[5] = thread;
-    stack[6] = (void *)thread_start;
-    thread->stack_pointer = stack;
+    thread->stack_pointer = thread_begin(thread->stack + STACK_BYTES, run, thread);
     thread->frames = NULL;
     thread->finished = false;
     thread->slices = thread->wrong = thread->migrations = 0;
@@ -148,7 +143,7 @@ static void schedule(void *is_lazy) {
     }
     cpu_timer(0);
     cpu_here()->is_lazy = false;
-    __asm__ volatile("clts" : : : "memory");
+    cpu_vectors_allow();
 }
 
 static void test_threads(bool is_lazy) {
@@ -173,7 +168,7 @@ static void test_threads(bool is_lazy) {
     tap_ok(
         !wrong && interrupts[0],
         "%u slices of each keep all vector registers, and a frame, on %u CPUs, loaded %s: %u wrong",
-        SLICES, cpu_count(), is_lazy ? "by #NM" : "at once", wrong);
+        SLICES, cpu_count(), is_lazy ? "by a trap" : "at once", wrong);
 }
 
 void test_switch(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All vector registers of this CPU, x87 and control words, filled with numbers and compared. */
+/* All vector registers of this CPU, x87 where there is one, and control words, filled with numbers
+ * and compared. */
 #ifndef BAREMETAL_VECTORS_H
 #define BAREMETAL_VECTORS_H
 
@@ -15,7 +16,7 @@ void vectors_fill(uint64_t seed);
 /* Do they hold the numbers of `seed`? Changes none. */
 bool vectors_hold(uint64_t seed);
 
-/* Does this machine tell what is in use? Emulators that do not say that everything is. */
-bool vectors_track_use(void);
+/* Are the control words as a section begins with them? */
+bool vectors_control_is_initial(void);
 
 #endif

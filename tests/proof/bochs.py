@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Trials of instructions on a CPU that few machines have: Bochs emulates AVX-512, and boots the
-test kernel of ports/baremetal, which runs them (trials.c)."""
+test kernel of ports/baremetal, which runs them (x86_64/trials.c)."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_without_second_synchronisation(kernel: Path) -> None:
 
 def test_stop_that_does_not_look(kernel: Path) -> None:
     """Where the other CPU stands: it goes on inside of an instruction that was not there before."""
-    result = boot(kernel, "max", "only=interrupts break=stop")
+    result = boot(kernel, "max", "only=inline break=stop")
     assert result.gave_up.startswith("Bail out! trap ") or result.failed, result.text()
 
 

@@ -9,7 +9,7 @@
 #define RING0_ROWS 32
 #define RING0_NONE INT64_C(-1) /* there is no such form */
 
-/* Forms that an operation may have, by the words of ports/baremetal/bench.c. */
+/* Forms that an operation may have, by the words of ports/baremetal/x86_64/bench.c. */
 #define RING0_FORMS 4
 extern const char *const ring0_forms[RING0_FORMS];
 

@@ -4,6 +4,7 @@
  * these have changed. The test that made the trials judges.
  */
 #include "trials.h"
+#include "instead.h"
 #include "kernel.h"
 
 #include <string.h>

@@ -123,7 +123,10 @@ bool vectors_hold(uint64_t seed) {
     return same;
 }
 
-bool vectors_track_use(void) {
-    carry_xstate_clean(CARRY_XSTATE_CLEAN_VECTORS);
-    return !(carry_xstate_in_use() & (VECTORS & ~BIT(SSE)));
+bool vectors_control_is_initial(void) {
+    uint32_t mxcsr;
+    uint16_t control;
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    return mxcsr == CARRY_MXCSR_INITIAL && control == CARRY_FCW_INITIAL;
 }

@@ -4,6 +4,7 @@
  * kernel may have them in. An emulator that counts instructions (qemu -icount shift=0) has that
  * counter count them. Prints "bench OPERATION TABLE FORM TICKS" for each.
  */
+#include "instead.h"
 #include "interrupts.h"
 
 #define FEW   16

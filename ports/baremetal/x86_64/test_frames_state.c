@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What a frame puts right. */
+#include "frames.h"
+#include "harness/tap.h"
+
+static void touch_with_flags(void) {
+    page_allow_user();
+    __asm__ volatile("std\n\tmovb (%0), %%al\n\tcld" : : "r"(HOLE) : "al", "memory", "cc");
+}
+
+static void test_flags(void) {
+    bool caught = is_caught(touch_with_flags, HOLE);
+    tap_ok(caught && !(cpu_flags() & (EFLAGS_DF | EFLAGS_AC)),
+           "the direction flag and the leave to reach user pages end with the frame");
+}
+
+/* Spoils what functions keep for their callers, and faults. */
+static void spoil_registers(void) {
+    __asm__ volatile("xorl %%ebx, %%ebx\n\txorl %%r12d, %%r12d\n\txorl %%r13d, %%r13d\n\t"
+                     "xorl %%r14d, %%r14d\n\txorl %%r15d, %%r15d\n\tmovb (%0), %%al"
+                     :
+                     : "r"(HOLE)
+                     : "rax", "rbx", "r12", "r13", "r14", "r15", "memory");
+}
+
+static void test_registers(void) {
+    register uint64_t r12 __asm__("r12") = 12;
+    register uint64_t r13 __asm__("r13") = 13;
+    register uint64_t r14 __asm__("r14") = 14;
+    register uint64_t r15 __asm__("r15") = 15;
+    __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
+    bool caught = is_caught(spoil_registers, HOLE);
+    __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
+    tap_ok(caught && r12 == 12 && r13 == 13 && r14 == 14 && r15 == 15,
+           "callers find their registers");
+}
+
+void test_frames_state(void);
+void test_frames_state(void) {
+    test_flags();
+    test_registers();
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel.h"
+
+/* In switch.S. */
+void thread_start(void);
+
+/* As thread_switch() leaves a thread: r15 to r12, rbx, rbp, and where to go on. The stack is then
+ * aligned as before a call. */
+void *thread_begin(void *end, void (*run)(void *), void *argument) {
+    void **stack = (void **)end - 7;
+    stack[4] = (void *)run;
+    stack[5] = argument;
+    stack[6] = (void *)thread_start;
+    return stack;
+}
