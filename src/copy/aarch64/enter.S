@@ -2,8 +2,12 @@
 /* clang-format off */
 #include "base/asm_aarch64.h"
 
-/* Stores or loads what functions keep for their callers (AAPCS64, 6.1), at offsets of struct
- * carry_fault_frame, but for sp, which is at FRAME_SP. */
+/*
+ * Stores or loads what functions keep for their callers (AAPCS64, 6.1), at offsets of struct
+ * carry_fault_frame, but for sp, which is at FRAME_SP. In a kernel, which is compiled for general
+ * registers alone, functions keep no vectors: those are a thread's, and a load of d8 would clear
+ * the upper half of v8.
+ */
 .macro KEPT pair, frame
     \pair   x19, x20, [\frame, #0x08]
     \pair   x21, x22, [\frame, #0x18]
@@ -11,10 +15,12 @@
     \pair   x25, x26, [\frame, #0x38]
     \pair   x27, x28, [\frame, #0x48]
     \pair   x29, x30, [\frame, #0x58]
+#ifdef __ARM_NEON
     \pair   d8, d9, [\frame, #0x70]
     \pair   d10, d11, [\frame, #0x80]
     \pair   d12, d13, [\frame, #0x90]
     \pair   d14, d15, [\frame, #0xa0]
+#endif
 .endm
 
 #define FRAME_SP 0x68
