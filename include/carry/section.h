@@ -26,8 +26,12 @@
  *    after everything else. Interrupts may stay on. An interrupt that finds the word set either
  *    gets CARRY_ERROR_BUSY, or provides an area and leaves everything as it was, at whatever
  *    instruction it arrived.
- *  - A section may use the components of carry_xstate_default() without tiles; a thread may use
- *    those of its mask. Supervisor components and PKRU belong to the operating-system kernel.
+ *  - On x86-64, a section may use the components of carry_xstate_default() without tiles; a thread
+ *    may use those of its mask. Supervisor components and PKRU belong to the operating-system
+ *    kernel.
+ *  - On AArch64, sections and threads may use v0 to v31, FPSR and FPCR, whatever a mask says. SVE
+ *    and SME belong to the operating-system kernel, which must not begin a section while the
+ *    registers hold a thread's SVE state: it saves that first.
  *  - These functions are not for NMIs, machine checks or anything else that arrives while
  *    interrupts are off: an NMI after the last check for loads that are due would return to a
  *    thread without its state.
@@ -36,8 +40,8 @@
  *    CR0.TS is set, one CPU must call carry_xstate_default(), so that no CPUID is executed later.
  *  - An operating-system kernel provides the functions of src/base/section_host.h.
  *  - Sections return CARRY_ERROR_UNSUPPORTED in processes, which have their registers to
- *    themselves, and on architectures other than x86-64, where nothing can be saved and threads
- *    would lose state. Callers then use the scalar path.
+ *    themselves, and on architectures other than x86-64 and AArch64, where nothing can be saved and
+ *    threads would lose state. Callers then use the scalar path.
  */
 #ifndef CARRY_SECTION_H
 #define CARRY_SECTION_H
@@ -77,9 +81,10 @@ struct carry_section {
 
 /*
  * Begins a section: the caller may use the registers. MXCSR is as the CPU starts with it, upper
- * halves are clean, and everything else is undefined. `area` is NULL, or, for a section that must
- * not be refused because it interrupts another, carry_xstate_area_size(carry_xstate_default())
- * bytes that nothing else uses until the section ends. Returns 0, or, with nothing changed,
+ * halves are clean, FPSR and FPCR are 0, and everything else is undefined. `area` is NULL, or, for
+ * a section that must not be refused because it interrupts another,
+ * carry_xstate_area_size(carry_xstate_default()) bytes that nothing else uses until the section
+ * ends. Returns 0, or, with nothing changed,
  *  CARRY_ERROR_BUSY         another section was interrupted, and `area` is NULL
  *  CARRY_ERROR_CONTEXT      in an NMI
  *  CARRY_ERROR_UNSUPPORTED  in a process, or where no component of the state can be saved
@@ -110,7 +115,7 @@ CARRY_API int carry_section_switch(struct carry_section_thread *next);
  * Loads the state of the current thread, unless the registers hold it. Call this
  *  - when the thread is about to return to user mode, interrupts off, and
  *    carry_host_section_defer() was called for it; or
- *  - when the thread met CR0.TS (#NM).
+ *  - when the thread met CR0.TS (#NM), or the trap of CPACR_EL1.FPEN.
  */
 CARRY_API int carry_section_reload(struct carry_section_thread *thread);
 
@@ -130,9 +135,9 @@ CARRY_API int carry_section_sync(struct carry_section_thread *thread);
 CARRY_API void carry_section_forget(struct carry_section_thread *thread);
 
 /*
- * Makes a thread in its initial state, with XSTATE_BV 0. The thread must not be running yet.
- * `mask` is carry_xstate_default(), with TILEDATA if the thread may use tiles. The caller owns the
- * memory, which must be aligned to CARRY_XSTATE_ALIGN. Context: any.
+ * Makes a thread in its initial state: XSTATE_BV is 0, or v0 to v31, FPSR and FPCR are. The thread
+ * must not be running yet. `mask` is carry_xstate_default(), with TILEDATA if the thread may use
+ * tiles. The caller owns the memory, which must be aligned to CARRY_XSTATE_ALIGN. Context: any.
  */
 CARRY_API void carry_section_create(struct carry_section_thread *thread, void *area, uint64_t mask);
 

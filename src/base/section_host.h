@@ -28,8 +28,9 @@ bool carry_host_in_nmi(void);
 struct carry_section_cpu *carry_host_section_cpu(void);
 
 /*
- * Makes vector instructions run on this CPU: CLTS, in kernels that set CR0.TS. Such a kernel sets
- * CR0.TS again on the way to user mode only, if the state of the thread must be loaded there.
+ * Makes vector instructions run on this CPU: CLTS, in kernels that set CR0.TS; CPACR_EL1.FPEN, in
+ * kernels that clear it. Such a kernel lets them trap again on the way to user mode only, if the
+ * state of the thread must be loaded there.
  */
 void carry_host_vectors_allow(void);
 

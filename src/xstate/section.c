@@ -12,12 +12,7 @@
 #include <carry/section.h>
 
 #include "base/section_host.h"
-#include "xstate/image.h"
-
-/* What sections may change. */
-static uint64_t section_mask(void) {
-    return carry_xstate_default() & ~CARRY_XSTATE_BIT(TILECFG);
-}
+#include "xstate/xstate.h"
 
 /* --- The word "in use" --- */
 
@@ -48,7 +43,7 @@ static void release(struct carry_section *section) {
 
 /* First of all: an NMI changes nothing, and where nothing can be saved nobody may begin. */
 static int refusal(void) {
-    if (!carry_xstate_enabled())
+    if (!carry_vectors_known())
         return CARRY_ERROR_UNSUPPORTED;
     return carry_host_in_nmi() ? CARRY_ERROR_CONTEXT : CARRY_OK;
 }
@@ -57,7 +52,7 @@ static int refusal(void) {
 
 static void save_owner(struct carry_section_cpu *cpu) {
     if (cpu->owner)
-        carry_xstate_save(cpu->owner->area, cpu->owner->mask);
+        carry_vectors_save(cpu->owner->area, cpu->owner->mask);
 }
 
 /* Its state is in its area and still in the registers. */
@@ -77,7 +72,7 @@ static bool keeps(const struct carry_section_cpu *cpu, const struct carry_sectio
 
 static void own(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
     if (!keeps(cpu, thread))
-        carry_xstate_load(thread->area, thread->mask);
+        carry_vectors_load(thread->area, thread->mask);
     thread->cpu = cpu;
     cpu->kept = NULL;
     cpu->owner = thread;
@@ -101,20 +96,19 @@ int carry_section_begin(struct carry_section *section, void *area, unsigned flag
         return error;
     }
     if (section->outer) {
-        carry_xstate_save(area, section_mask());
+        carry_vectors_save(area, carry_vectors_mask());
     } else {
         section->thread = section->cpu->owner;
         disown(section->cpu);
         section->cpu->kept = NULL;
     }
-    carry_xstate_clean(CARRY_XSTATE_CLEAN_UPPERS);
-    carry_xstate_start(flags & CARRY_SECTION_X87);
+    carry_vectors_start(flags & CARRY_SECTION_X87);
     return CARRY_OK;
 }
 
 void carry_section_end(struct carry_section *section) {
     if (section->outer)
-        carry_xstate_load(section->area, section_mask());
+        carry_vectors_load(section->area, carry_vectors_mask());
     else if (section->thread)
         own_later(section->cpu, section->thread);
     release(section);
@@ -174,9 +168,8 @@ void carry_section_forget(struct carry_section_thread *thread) {
     thread->cpu = NULL;
 }
 
-/* Of the standard form, which any XRSTOR takes. */
 void carry_section_create(struct carry_section_thread *thread, void *area, uint64_t mask) {
-    carry_image_start(area, carry_xstate_area_size(mask));
+    carry_vectors_create(area, mask);
     *thread = (struct carry_section_thread){.area = area, .mask = mask};
 }
 

@@ -21,7 +21,19 @@ void carry_xstate_detect(struct carry_xstate_layout *layout);
 /* The layout, by its facts alone: found once, then read from memory. */
 uint64_t carry_xstate_user(void);
 
-/* Each architecture provides: MXCSR, and if asked x87, as the CPU starts with them. */
-void carry_xstate_start(bool x87);
+/*
+ * Each architecture provides what sections keep: are there registers that can be saved? An area for
+ * a thread of this mask that has not run; saves and loads of all registers that the mask stands
+ * for; the mask of what sections may change.
+ */
+bool carry_vectors_known(void);
+void carry_vectors_create(void *area, uint64_t mask);
+void carry_vectors_save(void *area, uint64_t mask);
+void carry_vectors_load(const void *area, uint64_t mask);
+uint64_t carry_vectors_mask(void);
+
+/* Each architecture provides: upper halves are clean, and control words, with x87 if asked, as the
+ * CPU starts with them. */
+void carry_vectors_start(bool x87);
 
 #endif
