@@ -19,8 +19,11 @@ static size_t row_count(void) {
 }
 
 void trap_break_row(size_t index) {
-    if (index < row_count())
-        __start_carry_faults[index][0]++;
+    if (index >= row_count())
+        return;
+    int32_t *place = &__start_carry_faults[index][0];
+    const int32_t broken = *place + 1;
+    text_write((uintptr_t)place, &broken, sizeof broken);
 }
 
 void trap_note_rows(void) {
@@ -50,7 +53,7 @@ static bool fix_up(struct trap_frame *frame) {
         return false;
     *trap_value(frame) = value;
     note_row(*trap_pc(frame));
-    *trap_pc(frame) = recovery;
+    trap_go_on(frame, recovery);
     __atomic_fetch_add(&trap_fixed, 1, __ATOMIC_RELAXED);
     return true;
 }
@@ -64,7 +67,7 @@ static bool unwind(struct trap_frame *frame) {
     if (!recovery)
         return false;
     *trap_value(frame) = value;
-    *trap_pc(frame) = recovery;
+    trap_go_on(frame, recovery);
     trap_forbid_user(frame);
     return true;
 }

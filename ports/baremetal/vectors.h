@@ -16,6 +16,9 @@ void vectors_fill(uint64_t seed);
 /* Do they hold the numbers of `seed`? Changes none. */
 bool vectors_hold(uint64_t seed);
 
+/* Are they all as a new thread begins with them? On AArch64. */
+bool vectors_are_zero(void);
+
 /* Are the control words as a section begins with them? */
 bool vectors_control_is_initial(void);
 

@@ -83,6 +83,22 @@ def boot(kernel: Path, model: str, options: str = "") -> Result:
     return Result(status // 2 if status > 0 and status % 2 else None, lines)
 
 
+def boot_aarch64(kernel: Path, model: str, options: str = "") -> Result:
+    """In QEMU, on its board without a counterpart; it ends with the status that it is asked to."""
+    qemu = shutil.which("qemu-system-aarch64")
+    if not qemu:
+        pytest.skip("qemu-system-aarch64 is not installed (package qemu-system-arm)")
+    status, lines = run(
+        [
+            *(qemu, "-accel", "tcg", "-M", "virt", "-cpu", model, "-smp", "2", "-m", "64"),
+            *("-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"),
+            *("-semihosting-config", "enable=on,target=native"),
+            *("-kernel", kernel, "-append", options),
+        ]
+    )
+    return Result(status if status >= 0 else None, lines)
+
+
 BOCHS_SETTINGS = """
 megs: 64
 cpu: count=2, ips=5000000, model={model}

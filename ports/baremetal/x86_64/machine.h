@@ -68,6 +68,10 @@ static inline uint64_t *trap_pc(struct trap_frame *frame) {
     return &frame->rip;
 }
 
+static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
+    frame->rip = recovery;
+}
+
 /* The register that recoveries of faults get their value in. */
 static inline uint64_t *trap_value(struct trap_frame *frame) {
     return &frame->rax;
@@ -133,6 +137,10 @@ static inline uint64_t cpu_interrupts_off(void) {
 static inline void cpu_wait(void) {
     __asm__ volatile("sti; hlt" : : : "memory");
 }
+
+/* --- Text: are two bytes, or four aligned ones, written at once? --- */
+
+#define TEXT_WRITES_PAIRS false
 
 #endif
 #endif

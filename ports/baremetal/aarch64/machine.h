@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel is on AArch64, also in assembly: see kernel.h, which includes this. It runs at
+ * EL1 on the board "virt" of QEMU, with a GICv2 and PSCI. The manual is the Arm ARM (DDI 0487).
+ */
+#ifndef BAREMETAL_MACHINE_H
+#define BAREMETAL_MACHINE_H
+
+/* Memory: what is below the first GiB is devices. The kernel is in one block of 2 MiB, and its text
+ * may be written at TEXT_ALIAS + address alone. */
+#define MEMORY_START 0x40000000
+#define BLOCK_BYTES  0x200000
+#define TEXT_ALIAS   0x0000018000000000
+
+/* Of descriptors (D8.3). */
+#define ENTRY_BLOCK     0x1
+#define ENTRY_TABLE     0x3
+#define ENTRY_PAGE      0x3
+#define ENTRY_NORMAL    0x4 /* index 1 of MAIR_EL1 */
+#define ENTRY_USER      0x40
+#define ENTRY_READ_ONLY 0x80
+#define ENTRY_SHARED    0x300
+#define ENTRY_ACCESSED  0x400
+#define ENTRY_DATA      0x0060000000000000 /* never executed */
+
+/* Fields of registers. */
+#define PSTATE_FIQ_OFF 0x40
+#define PSTATE_IRQ_OFF 0x80
+#define PSTATE_BTYPE   0xc00
+#define PSTATE_PAN     0x400000
+#define CPACR_VECTORS  0x300000
+#define SCTLR_SPAN     0x800000
+
+/* Where struct trap_frame has what assembly saves. */
+#define FRAME_PC      248
+#define FRAME_PSTATE  256
+#define FRAME_VECTOR  264
+#define FRAME_ERROR   272
+#define FRAME_ADDRESS 280
+#define FRAME_BYTES   288
+
+/* Where the table of vectors has what comes at EL1, on its own stack (D1.3). */
+#define TRAP_ENTRY_SYNCHRONOUS 0x200
+#define TRAP_ENTRY_IRQ         0x280
+#define TRAP_ENTRY_FIQ         0x300
+
+#ifndef __ASSEMBLER__
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trap_frame {
+    uint64_t x[31];
+    uint64_t pc;
+    uint64_t pstate;
+    uint64_t vector;
+    uint64_t error;   /* ESR_EL1, or what the GIC says of an interrupt */
+    uint64_t address; /* FAR_EL1 */
+};
+
+/* Exceptions by their class (ESR_EL1.EC), then interrupts. */
+enum trap_vector {
+    TRAP_UNDEFINED = 0x00,
+    TRAP_NO_FPU = 0x07,
+    TRAP_TEXT = 0x21,
+    TRAP_PAGE = 0x25,
+    TRAP_NO_ADDRESS = TRAP_PAGE, /* of an access to an address that none can have */
+    TRAP_BREAKPOINT = 0x3c,
+    TRAP_TIMER = 64,
+    TRAP_CALL,     /* SGI: runs a function on the other CPU */
+    TRAP_SPURIOUS, /* nobody's */
+    TRAP_NMI,      /* FIQ, which comes while interrupts (IRQ) are off */
+    TRAP_VECTORS,
+};
+
+/* Where a trap goes on. At a breakpoint that is the instruction itself. */
+#define TRAP_BREAKPOINT_BYTES 0
+
+static inline uint64_t *trap_pc(struct trap_frame *frame) {
+    return &frame->pc;
+}
+
+/* Where no landing pad (BTI) is. */
+static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
+    frame->pc = recovery;
+    frame->pstate &= ~(uint64_t)PSTATE_BTYPE;
+}
+
+/* The register that recoveries of faults get their value in. */
+static inline uint64_t *trap_value(struct trap_frame *frame) {
+    return &frame->x[16];
+}
+
+static inline void trap_breakpoint(void) {
+    __asm__ volatile("brk #1");
+}
+
+/* For handlers that go on behind it. */
+static inline void trap_pass_breakpoint(struct trap_frame *frame) {
+    frame->pc += 4;
+}
+
+/* Had what was interrupted leave to reach user pages? */
+static inline bool trap_had_leave(const struct trap_frame *frame) {
+    return !(frame->pstate & PSTATE_PAN);
+}
+
+/* What a frame is told of an access to an address that none can have. */
+#define TRAP_TOLD_OF(address) (address)
+
+static inline bool trap_is_interrupt(const struct trap_frame *frame) {
+    return frame->vector == TRAP_TIMER || frame->vector == TRAP_CALL ||
+           frame->vector == TRAP_SPURIOUS;
+}
+
+/* System registers by name, or by number where assemblers may not know the name. */
+#define CPU_READ(name)                                                                             \
+    __extension__({                                                                                \
+        uint64_t cpu_value;                                                                        \
+        __asm__ volatile("mrs %0, " name : "=r"(cpu_value) : : "memory");                          \
+        cpu_value;                                                                                 \
+    })
+#define CPU_WRITE(name, value)                                                                     \
+    __asm__ volatile("msr " name ", %0" : : "r"((uint64_t)(value)) : "memory")
+
+static inline struct cpu *cpu_here(void) {
+    struct cpu *cpu;
+    __asm__ volatile("mrs %0, tpidr_el1" : "=r"(cpu));
+    return cpu;
+}
+
+static inline void cpu_pause(void) {
+    __asm__ volatile("yield" : : : "memory");
+}
+
+/* --- Interrupts: flags with which they are on, and off --- */
+
+#define CPU_ON  UINT64_C(0)
+#define CPU_OFF UINT64_C(PSTATE_IRQ_OFF)
+
+static inline uint64_t cpu_flags(void) {
+    return CPU_READ("daif");
+}
+
+static inline bool cpu_is_on(uint64_t flags) {
+    return !(flags & PSTATE_IRQ_OFF);
+}
+
+static inline void cpu_interrupts_on(void) {
+    __asm__ volatile("msr daifclr, #2" : : : "memory");
+}
+
+static inline uint64_t cpu_interrupts_off(void) {
+    uint64_t flags = cpu_flags();
+    __asm__ volatile("msr daifset, #2" : : : "memory");
+    return flags;
+}
+
+/* Waits for an interrupt, which is let in: one that is pending ends the wait. */
+static inline void cpu_wait(void) {
+    __asm__ volatile("dsb sy; wfi" : : : "memory");
+    cpu_interrupts_on();
+}
+
+/* --- Text: are four aligned bytes written at once? --- */
+
+#define TEXT_WRITES_PAIRS true
+
+#endif
+#endif

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+# What the kernel takes on AArch64.
+
+ifeq ($(origin CC),default)
+CC := aarch64-linux-gnu-gcc
+endif
+OBJCOPY       := aarch64-linux-gnu-objcopy
+MACHINE_FLAGS := -mcmodel=small -mno-outline-atomics
+ENTRY         := start
+START         := 0x40200000
+tests_of      := harness/patch_sites_aarch64.S
+
+# Kernels of sums and copies are in C, by vectors.
+$(OUT)/src/sum/aarch64/neon.c.o $(OUT)/src/copy/aarch64/neon.c.o: \
+    private KERNEL_FLAGS := $(filter-out -mgeneral-regs-only,$(KERNEL_FLAGS))

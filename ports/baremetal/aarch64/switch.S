@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * void thread_switch(void **from, void *to)
+ *
+ * Suspends a kernel thread on its stack, whose pointer goes to *from, and resumes the one at `to`.
+ * General registers alone: carry_context_switch() uses vector registers, and those are of the
+ * thread's user code here.
+ *
+ * In:       x0 from, x1 to
+ * Clobbers: what calls may change
+ */
+    .text
+    .globl thread_switch
+thread_switch:
+    stp     x19, x20, [sp, #-96]!
+    stp     x21, x22, [sp, #16]
+    stp     x23, x24, [sp, #32]
+    stp     x25, x26, [sp, #48]
+    stp     x27, x28, [sp, #64]
+    stp     x29, x30, [sp, #80]
+    mov     x2, sp
+    str     x2, [x0]
+    mov     sp, x1
+    ldp     x21, x22, [sp, #16]
+    ldp     x23, x24, [sp, #32]
+    ldp     x25, x26, [sp, #48]
+    ldp     x27, x28, [sp, #64]
+    ldp     x29, x30, [sp, #80]
+    ldp     x19, x20, [sp], #96
+    ret
+
+/* The first thing that a thread runs: the function in x19, with the argument in x20. */
+    .globl thread_start
+thread_start:
+    mov     x0, x20
+    blr     x19
+    brk     #2
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What can be written is not run, and what is run can be written by text_write() alone. */
+#include "frames.h"
+#include "harness/tap.h"
+
+#define MOVE_2 UINT32_C(0xd2800040) /* mov x0, #2 */
+#define RETURN UINT32_C(0xd65f03c0)
+
+/* mov x0, #1; ret */
+uint64_t victim(void);
+__asm__(".text\n"
+        ".balign 4\n"
+        "victim: mov x0, #1\n\t"
+        "ret");
+
+static void write_text(void) {
+    *(volatile uint32_t *)(uintptr_t)victim = MOVE_2;
+}
+
+/* Of the table of faults, which must not be led astray. */
+extern int32_t __start_carry_faults[][3];
+
+static void write_row(void) {
+    *(volatile int32_t *)&__start_carry_faults[0][0] = 0;
+}
+
+static unsigned refused;
+
+/* Returns to who called what is not text. */
+static bool refuse(struct trap_frame *frame) {
+    refused++;
+    frame->pc = frame->x[30];
+    return true;
+}
+
+static uint32_t data[] = {RETURN};
+
+static void call(uintptr_t address) {
+    ((void (*)(void))address)();
+}
+
+void test_text(void);
+void test_text(void) {
+    tap_ok(victim() == 1 && is_caught(write_text, (const uint8_t *)(uintptr_t)victim),
+           "text is not written to");
+    tap_ok(is_caught(write_row, (const uint8_t *)__start_carry_faults), "tables are not either");
+    trap_handler *before = trap_set(TRAP_TEXT, refuse);
+    call((uintptr_t)data);
+    tap_ok(refused == 1, "data are not run");
+    call(TEXT_ALIAS + (uintptr_t)victim);
+    tap_ok(refused == 2, "nor is text where it can be written");
+    trap_set(TRAP_TEXT, before);
+    const uint32_t changed = MOVE_2;
+    text_write((uintptr_t)victim, &changed, sizeof changed);
+    tap_ok(victim() == 2, "text is run as it was written");
+}
