@@ -125,6 +125,9 @@ static int open(const struct carry_text_run *runs, size_t count, bool quiet,
 static bool holds;
 static bool stopped;
 
+/* `live`: it runs on meanwhile, where all of QEMU is one thread and no site needs a guard. */
+static bool writes_live;
+
 /* What was written since all CPUs were synchronised. */
 static struct carry_text_run unsynchronised[64];
 static size_t unsynchronised_count;
@@ -142,13 +145,19 @@ static void note_write(uintptr_t low, uintptr_t high) {
 /* `break=write`: every fifth is lost, where no CPU waits for it. */
 static bool write(uintptr_t address, const void *bytes, size_t size) {
     static unsigned count;
-    if (!holds)
+    if (!holds && !writes_live) {
         cpu_hold_other();
-    holds = true;
+        holds = true;
+    }
     note_write(address, address + size);
     if (!breaks_write || ++count % 5)
         text_write(address, bytes, size);
     return true;
+}
+
+static void serialise(void *unused) {
+    (void)unused;
+    cpu_serialise();
 }
 
 static void let_go(void) {
@@ -157,6 +166,8 @@ static void let_go(void) {
         cpu_release_other();
         holds = false;
     }
+    if (writes_live)
+        cpu_call_other(serialise, NULL);
     unsynchronised_count = 0;
 }
 
@@ -276,6 +287,7 @@ static bool wait_at_site(struct trap_frame *frame) {
 void host_prepare(void) {
     breaks_sync = kernel_option("break=sync");
     breaks_write = kernel_option("break=write");
+    writes_live = kernel_option("live");
     breaks_stop = kernel_option("break=stop");
     trap_set(TRAP_BREAKPOINT, wait_at_site);
 }

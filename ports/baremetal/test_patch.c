@@ -6,8 +6,6 @@
 
 #include <carry/patch.h>
 
-#define FLIPS 30
-
 /* --- harness/placed.h --- */
 
 static void (*runner)(void);
@@ -41,6 +39,7 @@ placed_fn *placed_far(placed_fn *function) {
 void test_patch(void);
 void test_patch(void) {
     const struct placed_kind *kinds = placed_kinds();
+    const size_t flips = kernel_option_number("flips=", 30);
     struct carry_patch_counts counts;
     tap_ok(!carry_patch_apply(0), "sites of the kernel are patched");
     carry_patch_stats(&counts);
@@ -49,9 +48,9 @@ void test_patch(void) {
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         if (kinds[i].in_text && kinds[i].length > 8)
             continue; /* several instructions: only while there is one CPU */
-        struct verdict verdict = check_flips(&kinds[i], FLIPS, CPUS - 1);
-        verdict_report(&verdict, "%s: %u flips of %zu sites under the other CPU", kinds[i].name,
-                       FLIPS, kinds[i].count);
+        struct verdict verdict = check_flips(&kinds[i], flips, CPUS - 1);
+        verdict_report(&verdict, "%s: %zu flips of %zu sites under the other CPU", kinds[i].name,
+                       flips, kinds[i].count);
     }
     tap_ok(!host_races, "nothing was written twice without all CPUs synchronised between: %u times",
            host_races);

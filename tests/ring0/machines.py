@@ -83,14 +83,16 @@ def boot(kernel: Path, model: str, options: str = "") -> Result:
     return Result(status // 2 if status > 0 and status % 2 else None, lines)
 
 
-def boot_aarch64(kernel: Path, model: str, options: str = "") -> Result:
+def boot_aarch64(
+    kernel: Path, model: str, options: str = "", accelerator: str = "tcg"
+) -> Result:
     """In QEMU, on its board without a counterpart; it ends with the status that it is asked to."""
     qemu = shutil.which("qemu-system-aarch64")
     if not qemu:
         pytest.skip("qemu-system-aarch64 is not installed (package qemu-system-arm)")
     status, lines = run(
         [
-            *(qemu, "-accel", "tcg", "-M", "virt", "-cpu", model, "-smp", "2", "-m", "64"),
+            *(qemu, "-accel", accelerator, "-M", "virt", "-cpu", model, "-smp", "2", "-m", "64"),
             *("-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"),
             *("-semihosting-config", "enable=on,target=native"),
             *("-kernel", kernel, "-append", options),

@@ -26,6 +26,17 @@ def test_kernel(kernel_aarch64: Path, model: str) -> None:
         assert re.search(f"^ok .* {kernel}: ", result.text(), re.MULTILINE), result.text()
 
 
+@pytest.mark.parametrize("test", ["patch", "interrupts"])
+def test_text_that_runs_while_it_is_written(kernel_aarch64: Path, test: str) -> None:
+    """
+    One thread for both CPUs: threads of QEMU lose writes to what another one translates. It lets
+    each run for 100 ms, and a commit takes some turns of both.
+    """
+    options = f"only={test} live flips=4"
+    result = boot_aarch64(kernel_aarch64, "max", options, "tcg,thread=single")
+    assert result.status == 0 and result.points == result.planned > 0, result.text()
+
+
 def reached_rows(result: Result) -> list[int]:
     found = re.search(r"^# \d+ rows, reached:([ \d]*)$", result.text(), re.MULTILINE)
     assert found, result.text()
