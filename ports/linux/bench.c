@@ -8,8 +8,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <asm/msr.h>
-#include <asm/processor.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -28,7 +26,7 @@ static void sum_by_linux(void *dst, const void *src, size_t size) {
 }
 
 static void sum_without_vectors(void *dst, const void *src, size_t size) {
-    carry_sum_adc(src, size, 0);
+    carry_sum_scalar(src, size, 0);
 }
 
 static void sum_by_module(void *dst, const void *src, size_t size) {
@@ -77,7 +75,7 @@ static const size_t sizes[] = {20, 40, 64, 128, 256, 512, 1024, 1500, 2048, 4096
 /* Of one call. */
 struct cost {
     u64 tenths_of_ns;
-    u64 cycles; /* of the time stamp counter */
+    u64 cycles; /* of the time stamp counter, or of the timer */
 };
 
 static struct cost of_round(run_fn *run, void *dst, const void *src, size_t size,
@@ -87,10 +85,10 @@ static struct cost of_round(run_fn *run, void *dst, const void *src, size_t size
 
     preempt_disable();
     ns = ktime_get_ns();
-    cycles = rdtsc_ordered();
+    cycles = machine_cycles();
     for (call = 0; call < calls; call++)
         run(dst, src, size);
-    cycles = rdtsc_ordered() - cycles;
+    cycles = machine_cycles() - cycles;
     ns = ktime_get_ns() - ns;
     preempt_enable();
     return (struct cost){10 * ns / calls, cycles / calls};
@@ -162,7 +160,7 @@ int carry_bench_show(struct seq_file *out, void *unused) {
                 measure(columns[column].run, buffer, buffer + SIZE_LAST, sizes[size]);
 
     seq_puts(out, "Cost of one call, by size in bytes; memory is cached.");
-    if (boot_cpu_has(X86_FEATURE_HYPERVISOR))
+    if (machine_is_virtual())
         seq_puts(out, " This machine is virtual: where its\nCPU is emulated, these are the "
                       "costs of the emulator, and say nothing of a CPU.");
     seq_putc(out, '\n');

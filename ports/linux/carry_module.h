@@ -7,10 +7,11 @@
 #include <linux/types.h>
 
 #include "core.h"
+#include "machine.h"
 
 struct seq_file;
 
-/* --- section.c: kernels of vectors, in sections of kernel_fpu_begin() --- */
+/* --- section.c: kernels of vectors, in sections of Linux --- */
 
 /* What has a threshold of its own. */
 enum carry_operation { CARRY_SUM, CARRY_SUM_COPY, CARRY_COPY, CARRY_CRC32C, CARRY_OPERATIONS };

@@ -6,9 +6,6 @@
 #include <linux/thread_info.h>
 #include <linux/uaccess.h>
 
-#include <asm/barrier.h>
-#include <asm/page.h>
-#include <asm/vsyscall.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -28,7 +25,7 @@ EXPORT_SYMBOL_GPL(carry_csum_partial_copy_nocheck);
 static bool may_access(const void __user *data, size_t size) {
     if (!access_ok(data, size))
         return false;
-    barrier_nospec();
+    machine_stop_guesses();
     return true;
 }
 
@@ -71,23 +68,10 @@ __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size
 }
 EXPORT_SYMBOL_GPL(carry_csum_and_copy_from_user);
 
-/*
- * As copy_from_kernel_nofault_allowed(), which is not exported: with SMAP, faults of a process's
- * addresses are not survived. The page of vsyscalls counts as a process's, wherever it is.
- */
-static bool is_of_kernel(const void *data, size_t size) {
-    unsigned long start = (unsigned long)data;
-
-    return start >= TASK_SIZE_MAX + PAGE_SIZE &&
-           __is_canonical_address(start, boot_cpu_data.x86_virt_bits) && size <= -start &&
-           (start >= VSYSCALL_ADDR + PAGE_SIZE ||
-            (start <= VSYSCALL_ADDR && size <= VSYSCALL_ADDR - start));
-}
-
 size_t carry_copy_from_kernel_nofault(void *dst, const void *src, size_t size) {
     size_t left;
 
-    if (!is_of_kernel(src, size))
+    if (!machine_is_of_kernel(src, size))
         return size;
     pagefault_disable();
     left = carry_copy_try(dst, src, size);

@@ -6,8 +6,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <asm/cpufeature.h>
-
 #include "base/fault_host.h"
 #include "base/host.h"
 #include "base/text_host.h"
@@ -27,20 +25,13 @@ const char *carry_host_cpu_mask(void) {
     static const struct {
         const char *name;
         unsigned int feature;
-    } rows[] = {
-        {"xsave", X86_FEATURE_OSXSAVE},       {"avx", X86_FEATURE_AVX},
-        {"avx2", X86_FEATURE_AVX2},           {"avxvnni", X86_FEATURE_AVX_VNNI},
-        {"avx512f", X86_FEATURE_AVX512F},     {"avx512bw", X86_FEATURE_AVX512BW},
-        {"avx512vl", X86_FEATURE_AVX512VL},   {"avx512vnni", X86_FEATURE_AVX512_VNNI},
-        {"bmi2", X86_FEATURE_BMI2},           {"sse42", X86_FEATURE_XMM4_2},
-        {"pclmulqdq", X86_FEATURE_PCLMULQDQ}, {"erms", X86_FEATURE_ERMS},
-    };
+    } rows[] = MACHINE_FEATURES;
     static char text[sizeof mask + 128]; /* and all of the names */
     size_t i;
 
     strscpy(text, mask, sizeof text);
     for (i = 0; i < ARRAY_SIZE(rows); i++) {
-        if (boot_cpu_has(rows[i].feature))
+        if (machine_has(rows[i].feature))
             continue;
         strlcat(text, ",", sizeof text);
         strlcat(text, rows[i].name, sizeof text);

@@ -3,7 +3,7 @@
  * The first process of a machine that tests the module, in TAP on the console: loads it, with its
  * own arguments as parameters, reads its files, unloads it, and does that again.
  *
- *     cc -O2 -static -o init init.c
+ *     cc -O2 -static -Ix86_64 -o init init.c
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "registers.h" /* of the architecture */
 
 #define FILES "/sys/kernel/debug/carry/"
 
@@ -68,47 +70,15 @@ static void unload(void) {
     tell(unloaded && access(FILES, F_OK), "it is unloaded, and its files are gone");
 }
 
-/* Vectors that a system call must leave alone. */
-struct registers {
-    unsigned char bytes[16][32];
-};
-
-/* read(), with all vector registers set before and stored after it. */
-static long read_with(int file, void *buffer, size_t size, const struct registers *before,
-                      struct registers *after) {
-    long done = SYS_read;
-#define EACH(X)                                                                                    \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define CLOBBERS                                                                                   \
-    "rcx", "r11", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",        \
-        "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
-#define LOAD(n)      "movups 32*" #n "(%[before]), %%xmm" #n "\n"
-#define STORE(n)     "movups %%xmm" #n ", 32*" #n "(%[after])\n"
-#define LOAD_AVX(n)  "vmovups 32*" #n "(%[before]), %%ymm" #n "\n"
-#define STORE_AVX(n) "vmovups %%ymm" #n ", 32*" #n "(%[after])\n"
-    if (__builtin_cpu_supports("avx"))
-        __asm__ volatile(EACH(LOAD_AVX) "syscall\n" EACH(STORE_AVX) "vzeroupper"
-                         : "+a"(done)
-                         : "D"((long)file), "S"(buffer),
-                           "d"(size), [before] "r"(before), [after] "r"(after)
-                         : CLOBBERS);
-    else
-        __asm__ volatile(EACH(LOAD) "syscall\n" EACH(STORE)
-                         : "+a"(done)
-                         : "D"((long)file), "S"(buffer),
-                           "d"(size), [before] "r"(before), [after] "r"(after)
-                         : CLOBBERS);
-    return done;
-}
-
 /* Shows a file, indented; whatever the module does for it, the registers are this process's. */
 static void show(const char *name) {
     static char text[1 << 16];
     struct registers before, after;
-    size_t width = __builtin_cpu_supports("avx") ? 32 : 16;
+    size_t width = vector_bytes();
     char path[64];
     for (size_t i = 0; i < sizeof before; i++)
-        before.bytes[i / 32][i % 32] = (unsigned char)(i % 32 < width ? i * 37 + 11 : 0);
+        ((unsigned char *)&before)[i] =
+            (unsigned char)(i % sizeof before.bytes[0] < width ? i * 37 + 11 : 0);
     memset(&after, 0, sizeof after);
 
     snprintf(path, sizeof path, FILES "%s", name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of the kernels, in place of src/{sum,copy}/x86_64/call.S: with vectors in a section of
- * kernel_fpu_begin(), where that is allowed and worth it, else without. So whatever the core does
+ * The calls of the kernels, in place of src/{sum,copy}/<arch>/call.S: with vectors in a section of
+ * Linux, where that is allowed and worth it, else without. So whatever the core does
  * may be done in any context.
  *
  * Which vector kernel it is, static calls hold: a module may not write text, but have those
@@ -18,26 +18,22 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <asm/alternative.h>
-#include <asm/fpu/api.h>
-#include <asm/smap.h>
-
 #include "carry_module.h"
 
 size_t carry_thresholds[CARRY_OPERATIONS] __read_mostly = {
     [0 ... CARRY_OPERATIONS - 1] = SIZE_MAX,
 };
 
-DEFINE_STATIC_CALL(vector_sum, carry_sum_adc);
-DEFINE_STATIC_CALL(vector_sum_copy, carry_sum_copy_adc);
-DEFINE_STATIC_CALL(vector_sum_copy_try, carry_sum_copy_try_adc);
+DEFINE_STATIC_CALL(vector_sum, carry_sum_scalar);
+DEFINE_STATIC_CALL(vector_sum_copy, carry_sum_copy_scalar);
+DEFINE_STATIC_CALL(vector_sum_copy_try, carry_sum_copy_try_scalar);
 DEFINE_STATIC_CALL(vector_copy, carry_copy_generic);
 DEFINE_STATIC_CALL(vector_copy_try, carry_copy_try_generic);
 DEFINE_STATIC_CALL(vector_crc32c, carry_crc32c_generic);
 
-/* irq_fpu_usable() complains where an NMI asks. */
+/* Linux complains where an NMI asks. */
 bool carry_vectors_usable(void) {
-    return !in_nmi() && irq_fpu_usable();
+    return !in_nmi() && machine_is_usable();
 }
 
 DEFINE_PER_CPU(unsigned long, carry_refusals);
@@ -56,14 +52,14 @@ static void section_begin(void) {
     if (BREAKS_SECTION)
         preempt_disable();
     else
-        kernel_fpu_begin();
+        machine_begin();
 }
 
 static void section_end(void) {
     if (BREAKS_SECTION)
         preempt_enable();
     else
-        kernel_fpu_end();
+        machine_end();
 }
 
 static size_t begin_part(size_t left) {
@@ -78,7 +74,7 @@ static size_t begin_part(size_t left) {
 
 uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
     if (!takes_vectors(CARRY_SUM, size))
-        return carry_sum_adc(data, size, sum);
+        return carry_sum_scalar(data, size, sum);
     for_each_section(at, part, size) {
         sum = static_call(vector_sum)(data + at, part, sum);
     }
@@ -87,7 +83,7 @@ uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
 
 uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
     if (!takes_vectors(CARRY_SUM_COPY, size))
-        return carry_sum_copy_adc(dst, src, size, sum);
+        return carry_sum_copy_scalar(dst, src, size, sum);
     for_each_section(at, part, size) {
         sum = static_call(vector_sum_copy)(dst + at, src + at, part, sum);
     }
@@ -119,31 +115,15 @@ void carry_copy_move(void *dst, const void *src, size_t size) {
 
 /* --- Copies that survive faults --- */
 
-/*
- * Lets supervisor code reach user memory (SMAP), and no longer. Objtool, which wants nothing called
- * in between, is not told: what is called is a leaf in assembly.
- */
-static __always_inline void reach_user(bool user) {
-    if (user)
-        asm volatile(ANNOTATE_IGNORE_ALTERNATIVE ALTERNATIVE("", __ASM_STAC, X86_FEATURE_SMAP)::
-                         : "memory");
-}
-
-static __always_inline void leave_user(bool user) {
-    if (user)
-        asm volatile(ANNOTATE_IGNORE_ALTERNATIVE ALTERNATIVE("", __ASM_CLAC, X86_FEATURE_SMAP)::
-                         : "memory");
-}
-
 /* One section. A page that is not there yet is not brought in: nothing may sleep here. */
 static size_t copy_try_section(void *dst, const void *src, size_t size, bool user) {
     size_t left;
 
     section_begin();
     pagefault_disable();
-    reach_user(user);
+    machine_reach_user(user);
     left = static_call(vector_copy_try)(dst, src, size);
-    leave_user(user);
+    machine_leave_user(user);
     pagefault_enable();
     section_end();
     return left;
@@ -168,9 +148,9 @@ size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user) {
         left = copy_try_in_sections(dst, src, size, user);
     if (!left)
         return 0;
-    reach_user(user);
+    machine_reach_user(user);
     left = carry_copy_try_generic(dst + size - left, src + size - left, left);
-    leave_user(user);
+    machine_leave_user(user);
     return left;
 }
 
@@ -184,9 +164,9 @@ static struct carry_sum_tried sum_copy_try_section(void *dst, const void *src, s
 
     section_begin();
     pagefault_disable();
-    reach_user(user);
+    machine_reach_user(user);
     tried = static_call(vector_sum_copy_try)(dst, src, size, sum);
-    leave_user(user);
+    machine_leave_user(user);
     pagefault_enable();
     section_end();
     return tried;
@@ -215,9 +195,9 @@ struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t
         tried = sum_copy_try_in_sections(dst, src, size, sum, user);
     if (carry_sum_is_known(&tried))
         return tried;
-    reach_user(user);
-    tried = carry_sum_copy_try_adc(dst, src, size, sum);
-    leave_user(user);
+    machine_reach_user(user);
+    tried = carry_sum_copy_try_scalar(dst, src, size, sum);
+    machine_leave_user(user);
     return tried;
 }
 
@@ -271,7 +251,8 @@ int carry_choose(const char *sum, const char *copy, const char *crc32c) {
         if (sums.chosen)
             carry_choices[CARRY_CRCS] = (struct carry_choice){sums.name, sums.vector_bits > 64};
 
-    if (carry_sum_select("adc") || carry_copy_select("generic") || carry_crc32c_select("generic"))
+    if (carry_sum_select(MACHINE_SCALAR) || carry_copy_select("generic") ||
+        carry_crc32c_select("generic"))
         return -EINVAL;
     return 0;
 }

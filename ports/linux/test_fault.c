@@ -8,10 +8,6 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include <asm/fpu/api.h>
-#include <asm/irqflags.h>
-#include <asm/processor-flags.h>
-#include <asm/vsyscall.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -80,13 +76,13 @@ static size_t go(struct carry_test *test, const struct way *way, void *dst, cons
     struct carry_sum_tried tried;
 
     if (way->in_section)
-        kernel_fpu_begin();
+        machine_begin();
     if (way->copy)
         tried.left = way->copy(dst, src, size);
     else
         tried = way->sum_copy(dst, src, size, SEED);
     if (way->in_section)
-        kernel_fpu_end();
+        machine_end();
 
     if (!way->copy && !tried.left)
         carry_expect(test,
@@ -197,7 +193,9 @@ static void check_refused(struct carry_test *test, struct memory *memory, unsign
 }
 
 void carry_test_nofault(struct carry_test *test) {
+    static const struct { unsigned long start, size; } machine_refuses[] = MACHINE_REFUSES;
     struct memory *memory = new_memory(test);
+    size_t i;
 
     if (!memory)
         return;
@@ -205,9 +203,8 @@ void carry_test_nofault(struct carry_test *test) {
     check_refused(test, memory, 0, 8);
     check_refused(test, memory, TASK_SIZE_MAX - 8, 8);
     check_refused(test, memory, 1ul << 63, 8); /* no address */
-    check_refused(test, memory, VSYSCALL_ADDR, 8);
-    check_refused(test, memory, VSYSCALL_ADDR - 4, 8);
-    check_refused(test, memory, VSYSCALL_ADDR, -VSYSCALL_ADDR); /* up to the last address */
+    for (i = 0; i < ARRAY_SIZE(machine_refuses); i++)
+        check_refused(test, memory, machine_refuses[i].start, machine_refuses[i].size);
     check_refused(test, memory, -4ul, 8);
     free_memory(memory);
 }
@@ -216,7 +213,7 @@ void carry_test_nofault(struct carry_test *test) {
 
 /* Whatever a copy met: Linux's own copies, which end this too, are not to hide it. */
 static void check_out_of_reach(struct carry_test *test) {
-    carry_expect(test, !(native_save_fl() & X86_EFLAGS_AC), "memory of processes stays in reach");
+    carry_expect(test, !machine_reaches_user(), "memory of processes stays in reach");
 }
 
 /* Pages of the process that reads the file, and a hole behind them. */

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <asm/fpu/api.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -138,28 +137,23 @@ void carry_test_contexts(struct carry_test *test) {
 
 /* --- In another section, whose registers are not to be touched --- */
 
-#define EACH(X)                                                                                    \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
-#define STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
-
 void carry_test_nested(struct carry_test *test) {
     struct work *work = new_work(test);
-    u8 before[16 * 16], after[16 * 16];
+    u8 before[MACHINE_VECTOR_BYTES], after[MACHINE_VECTOR_BYTES];
     unsigned long refusals;
     bool usable, right;
 
     if (!work)
         return;
     carry_test_fill(before, sizeof before);
-    kernel_fpu_begin();
+    machine_begin();
     refusals = this_cpu_read(carry_refusals);
-    asm volatile(EACH(LOAD) : : "r"(before) : "memory");
+    machine_load_vectors(before);
     usable = carry_vectors_usable();
     right = is_done_right(work);
-    asm volatile(EACH(STORE) : : "r"(after) : "memory");
+    machine_store_vectors(after);
     refusals = this_cpu_read(carry_refusals) - refusals;
-    kernel_fpu_end();
+    machine_end();
 
     carry_expect(test, !usable, "a section begins inside of another");
     carry_expect(test, right, "wrong inside of a section");
@@ -184,10 +178,10 @@ void carry_test_threshold(struct carry_test *test) {
     if (!work)
         return;
     carry_set_thresholds(64);
-    kernel_fpu_begin();
+    machine_begin();
     below = refusals_of(work, 63);
     from = refusals_of(work, 64);
-    kernel_fpu_end();
+    machine_end();
     carry_set_thresholds(0);
 
     carry_expect(test, !below, "vectors are taken below");
@@ -214,7 +208,7 @@ struct interrupts {
 static enum hrtimer_restart interrupt(struct hrtimer *timer) {
     struct interrupts *interrupts = container_of(timer, struct interrupts, timer);
 
-    if (!carry_vectors_usable() && !softirq_count())
+    if (machine_is_in_section())
         interrupts->in_sections++;
     else
         interrupts->elsewhere++;

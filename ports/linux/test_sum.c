@@ -4,7 +4,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <asm/fpu/api.h>
 #include <net/checksum.h>
 
 #include "carry_linux.h"
@@ -55,10 +54,10 @@ static void check_sums(struct carry_test *test, const struct oracle_kind *kind,
         u32 value;
 
         if (in_section)
-            kernel_fpu_begin();
+            machine_begin();
         value = kind->fold(sum(buffers->from + offset, size, SEED));
         if (in_section)
-            kernel_fpu_end();
+            machine_end();
         carry_expect(test, value == buffers->expected[size],
                      "%s of %zu bytes at offset %zu: %x, not %x", name, size, offset, value,
                      buffers->expected[size]);
@@ -140,10 +139,10 @@ static void check_sum_copies(struct carry_test *test, struct buffers *buffers, s
 
         memset(buffers->to, UNTOUCHED, sizeof buffers->to);
         if (in_section)
-            kernel_fpu_begin();
+            machine_begin();
         value = carry_sum_fold(copy(buffers->to + to, buffers->from + offset, size, SEED));
         if (in_section)
-            kernel_fpu_end();
+            machine_end();
         carry_expect(test, value == buffers->expected[size],
                      "%s of %zu bytes at offset %zu: %x, not %x", name, size, offset, value,
                      buffers->expected[size]);
@@ -184,10 +183,10 @@ static void check_copies(struct carry_test *test, struct buffers *buffers, size_
 
         memset(buffers->to, UNTOUCHED, sizeof buffers->to);
         if (in_section)
-            kernel_fpu_begin();
+            machine_begin();
         copy(buffers->to + to, buffers->from + offset, size);
         if (in_section)
-            kernel_fpu_end();
+            machine_end();
         check_copied(test, name, buffers, offset, to, size);
     }
 }

@@ -3,44 +3,17 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import shutil
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from debian_kernel import DebianKernel, NoKernelError, fetch
-from machines import SOURCE, run
+from linux_module import Session, build, build_init, check, initrd
+from machines import run
 
-PORT = SOURCE / "ports/linux"
 MODELS = ["qemu64", "Nehalem", "Haswell", "max"]
-
-
-@dataclass
-class Session:
-    """What a machine said: TAP of its first process, and indented KTAP of the module."""
-
-    lines: list[str]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
-    @property
-    def failed(self) -> list[str]:
-        return [line.strip() for line in self.lines if re.match(r" *not ok ", line)]
-
-    def has_all_points(self) -> bool:
-        """Each plan, the outer one and those of the module, is met."""
-        for indent in ("", "    "):
-            plans = re.findall(rf"^{indent}1\.\.(\d+)$", self.text, re.MULTILINE)
-            points = re.findall(rf"^{indent}(?:not )?ok \d+ ", self.text, re.MULTILINE)
-            if not plans or sum(map(int, plans)) != len(points):
-                return False
-        return True
 
 
 @pytest.fixture(scope="session")
@@ -59,49 +32,7 @@ def linux(folder: Path) -> DebianKernel:
 
 @pytest.fixture(scope="session")
 def init(folder: Path, linux: DebianKernel) -> Path:
-    program = folder / "init"
-    subprocess.run(
-        ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", program, PORT / "init.c"],
-        check=True,
-        timeout=600,
-    )
-    return program
-
-
-def build(folder: Path, linux: DebianKernel, *settings: str) -> tuple[Path, list[str]]:
-    """The module, and warnings; another one with other settings shares most objects with it."""
-    out = folder / "module"
-    done = subprocess.run(
-        [
-            *("make", f"-j{os.cpu_count()}", f"KDIR={linux.headers}", f"OUT={out}", *settings),
-            "CONFIG_DEBUG_INFO_BTF_MODULES=",  # where headers bring vmlinux, it takes pahole
-        ],
-        cwd=PORT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    return out / "carry.ko", [line for line in said.splitlines() if "warning" in line]
-
-
-def initrd(folder: Path, init: Path, module: Path, name: str) -> Path:
-    root = folder / f"{name}.root"
-    shutil.rmtree(root, ignore_errors=True)
-    root.mkdir(parents=True)
-    shutil.copy(init, root / "init")
-    shutil.copy(module, root / "carry.ko")
-    archive = subprocess.run(
-        ["cpio", "--create", "--format=newc", "--quiet"],
-        cwd=root,
-        input=b"init\ncarry.ko\n",
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    image = folder / f"{name}.gz"
-    image.write_bytes(gzip.compress(archive.stdout, compresslevel=1))
-    return image
+    return build_init(folder, "cc", "x86_64")
 
 
 @pytest.fixture(scope="session")
@@ -128,12 +59,6 @@ def boot(
         ]
     )
     return Session(lines)
-
-
-def check(session: Session) -> None:
-    assert not session.failed, session.text
-    assert session.has_all_points(), session.text
-    assert "BUG:" not in session.text, session.text
 
 
 @pytest.mark.parametrize("model", MODELS)
