@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FLAVOUR = "cloud-amd64"  # the least to fetch and to boot
+FLAVOUR_AARCH64 = "cloud-arm64"
 FETCH_SECONDS = 300
 ARCHIVE = re.compile(r"^'\S+' (\S+\.deb) (\d+) ", re.MULTILINE)  # as --print-uris has it
 
@@ -25,11 +27,20 @@ class DebianKernel:
 
 
 def ask(*words: str | Path, cwd: Path) -> str:
-    """What a command of apt or dpkg says."""
+    """What a command of apt or dpkg says; apt is configured by a file there or above, if any."""
+    found = [path for path in (cwd / "apt.conf", cwd.parent / "apt.conf") if path.exists()]
+    settings = {"APT_CONFIG": str(found[0])} if found else {}
     if not shutil.which(str(words[0])):
         raise NoKernelError(f"no {words[0]}: this is not Debian")
     try:
-        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=FETCH_SECONDS)
+        done = subprocess.run(
+            words,
+            cwd=cwd,
+            env=os.environ | settings,
+            capture_output=True,
+            text=True,
+            timeout=FETCH_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         raise NoKernelError(f"{words[0]} takes longer than {FETCH_SECONDS} s") from None
     if done.returncode:
@@ -83,14 +94,10 @@ def unpack(folder: Path, archives: list[Path]) -> Path:
     return root
 
 
-def fetch(folder: Path) -> DebianKernel:
+def get(folder: Path, names: list[str], flavour: str) -> DebianKernel:
     """Fetches what `folder` does not hold yet, some 40 MB."""
-    store = folder / "archives"
-    store.mkdir(parents=True, exist_ok=True)
-    names = packages(folder)
-    if not names:
-        raise NoKernelError(f"apt knows no linux-headers-{FLAVOUR}")
-    find_compiler(names)
+    store = folder / "archives"  # apt does not list what is where it is called
+    store.mkdir(exist_ok=True)
     listed = ask("apt-get", "download", "--print-uris", *names, cwd=folder)
     sizes = {store / name: int(size) for name, size in ARCHIVE.findall(listed)}
     if any(not path.is_file() or path.stat().st_size != size for path, size in sizes.items()):
@@ -98,5 +105,63 @@ def fetch(folder: Path) -> DebianKernel:
     root = unpack(folder, list(sizes))
     return DebianKernel(
         image=next(root.glob("boot/vmlinuz-*")),
-        headers=next(root.glob(f"usr/src/linux-headers-*-{FLAVOUR}")),
+        headers=next(root.glob(f"usr/src/linux-headers-*-{flavour}")),
     )
+
+
+def fetch(folder: Path) -> DebianKernel:
+    folder.mkdir(parents=True, exist_ok=True)
+    names = packages(folder)
+    if not names:
+        raise NoKernelError(f"apt knows no linux-headers-{FLAVOUR}")
+    find_compiler(names)
+    return get(folder, names, FLAVOUR)
+
+
+# --- AArch64: by lists of packages of the folder's own, as those of the system have one machine ---
+
+APT_SETTINGS = """
+APT::Architecture "amd64";
+APT::Architectures {{ "amd64"; "arm64"; }};
+Dir::State "{folder}/state";
+Dir::State::status "{folder}/status";
+Dir::Cache "{folder}/cache";
+Dir::Etc::sourcelist "{sources}";
+Dir::Etc::sourceparts "/nonexistent";
+Acquire::Languages "none";
+"""
+SOURCES = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+
+
+def list_packages(folder: Path) -> None:
+    for name in ("state/lists/partial", "cache/archives/partial"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "status").touch()
+    sources = next((path for path in SOURCES if Path(path).is_file()), None)
+    if not sources:
+        raise NoKernelError("no list of Debian's archives")
+    (folder / "apt.conf").write_text(APT_SETTINGS.format(folder=folder, sources=sources))
+    ask("apt-get", "update", cwd=folder)
+
+
+def fetch_aarch64(folder: Path) -> DebianKernel:
+    """Scripts that build modules run here, so these are of this machine; so is the compiler."""
+    folder.mkdir(parents=True, exist_ok=True)
+    list_packages(folder)
+    found = re.search(
+        rf"Depends: (linux-headers-(\S+)-{FLAVOUR_AARCH64}):arm64",
+        ask("apt-cache", "depends", f"linux-headers-{FLAVOUR_AARCH64}:arm64", cwd=folder),
+    )
+    if not found:
+        raise NoKernelError(f"apt knows no linux-headers-{FLAVOUR_AARCH64}")
+    headers, release = found.groups()
+    shown = ask("apt-cache", "depends", f"{headers}:arm64", cwd=folder)
+    scripts = re.search(r"Depends: (linux-kbuild-[^:\s]+)", shown)
+    compiler = re.search(r"Depends: (gcc-\d+)", shown)
+    if not scripts or not compiler:
+        raise NoKernelError(f"{headers} depends on no scripts, or on no compiler")
+    if not shutil.which(f"aarch64-linux-gnu-{compiler[1]}"):
+        raise NoKernelError(f"aarch64-linux-gnu-{compiler[1]} is not installed")
+    image = f"linux-image-{release}-{FLAVOUR_AARCH64}:arm64"
+    common = f"linux-headers-{release}-common"
+    return get(folder, [image, f"{headers}:arm64", common, scripts[1]], FLAVOUR_AARCH64)

@@ -83,9 +83,7 @@ def boot(kernel: Path, model: str, options: str = "") -> Result:
     return Result(status // 2 if status > 0 and status % 2 else None, lines)
 
 
-def boot_aarch64(
-    kernel: Path, model: str, options: str = "", accelerator: str = "tcg"
-) -> Result:
+def boot_aarch64(kernel: Path, model: str, options: str = "", accelerator: str = "tcg") -> Result:
     """In QEMU, on its board without a counterpart; it ends with the status that it is asked to."""
     qemu = shutil.which("qemu-system-aarch64")
     if not qemu:

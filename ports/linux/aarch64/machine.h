@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* What the module asks of Linux on AArch64. */
+#ifndef CARRY_LINUX_MACHINE_H
+#define CARRY_LINUX_MACHINE_H
+
+#include <linux/preempt.h>
+#include <linux/uaccess.h>
+
+#include <asm/barrier.h>
+#include <asm/cpufeature.h>
+#include <asm/hwcap.h>
+#include <asm/memory.h>
+#include <asm/neon.h>
+#include <asm/simd.h>
+#include <asm/sysreg.h>
+
+/* --- Features: names of the library, and of Linux --- */
+
+#define MACHINE_FEATURES                                                                           \
+    {                                                                                              \
+        { "neon", KERNEL_HWCAP_ASIMD }                                                             \
+    }
+
+static inline bool machine_has(unsigned int feature) {
+    return cpu_have_feature(feature);
+}
+
+/* Nothing says so. */
+static inline bool machine_is_virtual(void) {
+    return false;
+}
+
+/* Of the timer. */
+static inline u64 machine_cycles(void) {
+    isb();
+    return read_sysreg(cntvct_el0);
+}
+
+/* --- The best kernel of sums without vectors --- */
+
+#define MACHINE_SCALAR            "generic"
+#define carry_sum_scalar          carry_sum_generic
+#define carry_sum_copy_scalar     carry_sum_copy_generic
+#define carry_sum_copy_try_scalar carry_sum_copy_try_generic
+
+/* --- Sections --- */
+
+static inline void machine_begin(void) {
+    kernel_neon_begin();
+}
+
+static inline void machine_end(void) {
+    kernel_neon_end();
+}
+
+/* In threads and soft interrupts alone. */
+static inline bool machine_is_usable(void) {
+    return may_use_simd();
+}
+
+/* For an interrupt: has it interrupted one? */
+static inline bool machine_is_in_section(void) {
+    return this_cpu_read(fpsimd_context_busy);
+}
+
+#define MACHINE_VECTOR_BYTES (32 * 16)
+
+#define MACHINE_EACH(X)                                                                            \
+    X(0, 1)                                                                                        \
+    X(2, 3) X(4, 5) X(6, 7) X(8, 9) X(10, 11) X(12, 13) X(14, 15) X(16, 17) X(18, 19) X(20, 21)    \
+        X(22, 23) X(24, 25) X(26, 27) X(28, 29) X(30, 31)
+#define MACHINE_LOAD(a, b)  "ldp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
+#define MACHINE_STORE(a, b) "stp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
+
+/* In a section, for tests. */
+static inline void machine_load_vectors(const void *from) {
+    asm volatile(".arch_extension simd\n" MACHINE_EACH(MACHINE_LOAD) : : "r"(from) : "memory");
+}
+
+static inline void machine_store_vectors(void *to) {
+    asm volatile(".arch_extension simd\n" MACHINE_EACH(MACHINE_STORE) : : "r"(to) : "memory");
+}
+
+/* --- Memory of processes, and of the kernel --- */
+
+/* Lets the kernel reach user memory (PAN), and no longer. */
+static __always_inline void machine_reach_user(bool user) {
+    if (user)
+        uaccess_enable_privileged();
+}
+
+static __always_inline void machine_leave_user(bool user) {
+    if (user)
+        uaccess_disable_privileged();
+}
+
+#define MACHINE_PAN sys_reg(3, 0, 4, 2, 3)
+
+static inline bool machine_reaches_user(void) {
+    return cpus_have_const_cap(ARM64_HAS_PAN) && !(read_sysreg_s(MACHINE_PAN) & PSR_PAN_BIT);
+}
+
+static inline void machine_stop_guesses(void) {
+    csdb();
+}
+
+/* With PAN, faults of a process's addresses are not survived. */
+static inline bool machine_is_of_kernel(const void *data, size_t size) {
+    unsigned long start = (unsigned long)data;
+
+    return start >= PAGE_OFFSET && size <= -start;
+}
+
+/* What tests find refused by that, besides what they find anywhere. */
+#define MACHINE_REFUSES                                                                            \
+    {                                                                                              \
+        { PAGE_OFFSET - 8, 16 }                                                                    \
+    }
+
+#endif

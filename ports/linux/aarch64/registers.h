@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The vector registers of a process, and a system call under which they must stay. */
+#ifndef CARRY_LINUX_REGISTERS_H
+#define CARRY_LINUX_REGISTERS_H
+
+#include <stddef.h>
+#include <sys/syscall.h>
+
+struct registers {
+    unsigned char bytes[32][16];
+};
+
+/* What this CPU has of each. */
+static size_t vector_bytes(void) {
+    return 16;
+}
+
+/* read(), with all vector registers set before and stored after it. */
+static long read_with(int file, void *buffer, size_t size, const struct registers *before,
+                      struct registers *after) {
+    register long x0 __asm__("x0") = file;
+    register void *x1 __asm__("x1") = buffer;
+    register size_t x2 __asm__("x2") = size;
+    register long x8 __asm__("x8") = SYS_read;
+#define EACH(X)                                                                                    \
+    X(0, 1)                                                                                        \
+    X(2, 3)                                                                                        \
+    X(4, 5)                                                                                        \
+    X(6, 7)                                                                                        \
+    X(8, 9)                                                                                        \
+    X(10, 11)                                                                                      \
+    X(12, 13)                                                                                      \
+    X(14, 15)                                                                                      \
+    X(16, 17)                                                                                      \
+    X(18, 19)                                                                                      \
+    X(20, 21)                                                                                      \
+    X(22, 23)                                                                                      \
+    X(24, 25)                                                                                      \
+    X(26, 27)                                                                                      \
+    X(28, 29)                                                                                      \
+    X(30, 31)
+#define LOAD(a, b)  "ldp q" #a ", q" #b ", [%[before], #16 * " #a "]\n"
+#define STORE(a, b) "stp q" #a ", q" #b ", [%[after], #16 * " #a "]\n"
+    __asm__ volatile(EACH(LOAD) "svc #0\n" EACH(STORE)
+                     : "+r"(x0)
+                     : "r"(x1), "r"(x2), "r"(x8), [before] "r"(before), [after] "r"(after)
+                     : "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
+                       "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
+                       "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    return x0;
+}
+
+#endif
