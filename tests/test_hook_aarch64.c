@@ -7,10 +7,10 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-#include "base/host.h"
 #include "broken/hook_aarch64.h"
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
+#include "xstate/aarch64/thunk.h"
 
 CARRY_HOOK_ENTRIES;
 
@@ -74,7 +74,7 @@ static void test_entry_now(const char *how, bool enters, bool leaves) {
 }
 
 static void test_streaming_entry(void) {
-    if (!(carry_host_extensions() & CARRY_HOST_SME)) {
+    if (!(carry_thunk_detect() >> MACHINE_SME & 1)) {
         tap_skip("streaming mode", "this CPU has none");
         return;
     }
@@ -85,7 +85,7 @@ static void test_streaming_entry(void) {
 
 static void test_guarded_entry(bool leaves) {
     void *page = (void *)(uintptr_t)whole_entry;
-    if (!(carry_host_extensions() & CARRY_HOST_BTI) ||
+    if (!(carry_thunk_detect() >> MACHINE_BTI & 1) ||
         mprotect(page, GUARDED_BYTES, PROT_READ | PROT_EXEC | PROT_BTI)) {
         tap_skip("guarded text", "this CPU has no guards");
         return;

@@ -2,7 +2,6 @@
 /* Thunks on AArch64: what they keep, where they hand calls on, and who can look through them. */
 #include <string.h>
 
-#include "base/host.h"
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
 #include "xstate/aarch64/thunk.h"
@@ -109,7 +108,7 @@ static void test_handed_on(const char *what) {
 
 static void test_streaming(void) {
     static const uint64_t promise[2];
-    if (!(carry_host_extensions() & CARRY_HOST_SME)) {
+    if (!(carry_thunk_detect() >> MACHINE_SME & 1)) {
         tap_skip("streaming mode", "this CPU has none");
         return;
     }
@@ -129,7 +128,7 @@ static void test_streaming(void) {
 /* --- Targets without landing pads --- */
 
 static void test_guarded(void) {
-    if (!(carry_host_extensions() & CARRY_HOST_BTI)) {
+    if (!(carry_thunk_detect() >> MACHINE_BTI & 1)) {
         tap_skip("targets without landing pads", "this CPU needs none");
         return;
     }

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/host.h"
 #include "broken/thunk_aarch64.h"
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
@@ -69,19 +68,19 @@ static const struct twin {
     {TWIN(wrong_cfi), backtraces, 0, "find the caller"},
     {TWIN(whole_forgets_x9), enter_whole, 0, "x9 differs"},
     {TWIN(whole_forgets_q23), enter_whole, 0, "vector 23 differs"},
-    {TWIN(whole_forgets_z8), enter_whole, CARRY_HOST_SVE,
+    {TWIN(whole_forgets_z8), enter_whole, 1 << MACHINE_SVE,
      "vector 8 differs in the target at byte 16"},
-    {TWIN(whole_forgets_p0), enter_whole, CARRY_HOST_SVE, "predicate 0 differs"},
-    {TWIN(whole_forgets_p4), enter_whole, CARRY_HOST_SVE, "predicate 4 differs"},
-    {TWIN(stops_streaming), in_streaming, CARRY_HOST_SME, "calls back"},
-    {TWIN(promises_za), with_za, CARRY_HOST_SME, "calls back"},
+    {TWIN(whole_forgets_p0), enter_whole, 1 << MACHINE_SVE, "predicate 0 differs"},
+    {TWIN(whole_forgets_p4), enter_whole, 1 << MACHINE_SVE, "predicate 4 differs"},
+    {TWIN(stops_streaming), in_streaming, 1 << MACHINE_SME, "calls back"},
+    {TWIN(promises_za), with_za, 1 << MACHINE_SME, "calls back"},
     /* Those for base functions are no thunks for others. */
     {"enter for any", carry_thunk_enter, enter_whole, 0, ""},
     {"around for any", carry_thunk_around, around_whole, 0, ""},
 };
 
 static void test_twin(const struct twin *twin) {
-    if (twin->needs & ~carry_host_extensions()) {
+    if (twin->needs & ~carry_thunk_detect()) {
         tap_skip(twin->name, "this CPU has no such registers");
         return;
     }
@@ -97,7 +96,7 @@ static void test_twin(const struct twin *twin) {
 /* A thunk that branches: in a child, which ends. */
 static void test_guarded(void) {
     int status = 0;
-    if (!(carry_host_extensions() & CARRY_HOST_BTI)) {
+    if (!(carry_thunk_detect() >> MACHINE_BTI & 1)) {
         tap_skip("no way to guarded text", "this CPU has no guards");
         return;
     }

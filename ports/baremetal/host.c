@@ -19,6 +19,12 @@ const char *carry_host_cpu_mask(void) {
     return from ? mask : NULL;
 }
 
+/* Asked on AArch64 alone: sections keep what NEON has, so no more may be used. */
+uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
+    (void)word;
+    return 0;
+}
+
 /* --- base/fault_host.h: trap.c looks the table up, from the start --- */
 
 unsigned carry_host_survives = CARRY_HOST_COPIES | CARRY_HOST_FRAMES;

@@ -39,6 +39,12 @@ const char *carry_host_cpu_mask(void) {
     return text;
 }
 
+/* Asked on AArch64 alone: kernel_neon_begin() keeps what NEON has, so no more may be used. */
+uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
+    (void)word;
+    return 0;
+}
+
 /* --- base/fault_host.h: Linux looks its own table up, see include/base/fault_table.h --- */
 
 unsigned carry_host_survives = CARRY_HOST_COPIES;

@@ -14,17 +14,6 @@
  */
 const char *carry_host_cpu_mask(void);
 
-/*
- * AArch64: the extensions of the CPU that the system lets its threads use, and that thunks must
- * know of. Called by carry_thunk_prepare().
- */
-enum carry_host_extension {
-    CARRY_HOST_SVE = 1, /* scalable vectors */
-    CARRY_HOST_SME = 2, /* streaming mode, ZA */
-    CARRY_HOST_BTI = 4, /* branches by registers land on pads */
-};
-uint32_t carry_host_extensions(void);
-
 /* Which word of carry_host_hwcap(): AT_HWCAP or AT_HWCAP2 of Linux's auxiliary vector. */
 enum carry_host_hwcap { CARRY_HOST_HWCAP, CARRY_HOST_HWCAP2 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/host.h"
 #include "harness/rng.h"
+#include "xstate/aarch64/thunk.h"
 
 struct carry_thunk check_thunk_descriptor;
 const void *check_thunk_entry;
@@ -38,7 +38,7 @@ __asm__(".text\n"
         "br x17");
 
 void check_thunk_start(void) {
-    whole_mode = carry_host_extensions() & CARRY_HOST_SVE ? 1 << WHOLE_SCALABLE : 0;
+    whole_mode = carry_thunk_detect() & 1 << MACHINE_SVE ? 1 << WHOLE_SCALABLE : 0;
 }
 
 /* --- Callbacks --- */

@@ -28,20 +28,23 @@ _Static_assert(sizeof(struct carry_thunk_call) == CALL_BYTES, "what follows is t
 uint32_t carry_thunk_machine;
 
 /* The machine's, whatever features are masked: a mask changes no register, and no landing pad. */
-int carry_thunk_prepare(void) {
+uint32_t carry_thunk_detect(void) {
     static const struct {
-        uint32_t extension;
-        uint32_t machine;
+        enum carry_host_hwcap word;
+        uint8_t bit; /* arm64, uapi/asm/hwcap.h */
+        uint8_t machine;
     } rows[] = {
-        {CARRY_HOST_SVE, 1 << MACHINE_SVE},
-        {CARRY_HOST_SME, 1 << MACHINE_SME},
-        {CARRY_HOST_BTI, 1 << MACHINE_BTI},
+        {CARRY_HOST_HWCAP, 22, MACHINE_SVE},
+        {CARRY_HOST_HWCAP2, 23, MACHINE_SME},
+        {CARRY_HOST_HWCAP2, 17, MACHINE_BTI},
     };
-    const uint32_t extensions = carry_host_extensions();
     uint32_t machine = 1 << MACHINE_KNOWN;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (extensions & rows[i].extension)
-            machine |= rows[i].machine;
-    __atomic_store_n(&carry_thunk_machine, machine, __ATOMIC_RELEASE);
+        machine |= (uint32_t)(carry_host_hwcap(rows[i].word) >> rows[i].bit & 1) << rows[i].machine;
+    return machine;
+}
+
+int carry_thunk_prepare(void) {
+    __atomic_store_n(&carry_thunk_machine, carry_thunk_detect(), __ATOMIC_RELEASE);
     return CARRY_OK;
 }

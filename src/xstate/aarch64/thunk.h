@@ -33,6 +33,9 @@
 
 extern uint32_t carry_thunk_machine;
 
+/* What carry_thunk_machine is to be. */
+uint32_t carry_thunk_detect(void);
+
 /*
  * As carry_thunk_enter and carry_thunk_around, for targets whose calls may pass, or keep, more than
  * base functions do, and that need not start with a landing pad: see thunk.S.
