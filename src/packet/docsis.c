@@ -21,7 +21,7 @@ static bool is_privacy(uint32_t element) {
 
 /* Elements begin with four bits each of type and size. */
 static bool is_encrypted(const uint8_t *elements, uint32_t size) {
-    for (uint32_t at = 0; at + 2 < size; at += 1 + (elements[at] & 0x0f))
+    for (uint32_t at = 0; at + 2 < size; at += 1 + elements[at] % 16)
         if (is_privacy(elements[at] >> 4) && elements[at + 2] & ENCRYPTED)
             return true;
     return false;
