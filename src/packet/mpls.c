@@ -42,11 +42,12 @@ static uint32_t content_of(struct carry_walk *walk) {
         walk->offset += 4;
         return content_of_channel(carry_load16(content + 2));
     default:
-        /* The control word of an Ethernet pseudowire begins with 16 zeros (RFC 4448, section 4.6);
-           without one, the frame begins with an address. */
-        walk->offset += carry_load16(content) == 0 ? 4 : 0;
-        return CARRY_NEXT(LINK, 1);
+        break;
     }
+    /* The control word of an Ethernet pseudowire begins with 16 zeros (RFC 4448, section 4.6);
+       without one, the frame begins with an address. */
+    walk->offset += carry_load16(content) == 0 ? 4 : 0;
+    return CARRY_NEXT(LINK, 1);
 }
 
 uint32_t carry_packet_walk_mpls(struct carry_walk *walk) {
