@@ -23,10 +23,7 @@ enum type {
 
 /* Each flag adds a field of 4 bytes. */
 static uint32_t optional_size(uint32_t flags) {
-    uint32_t size = 0;
-    for (; flags; flags &= flags - 1)
-        size += 4;
-    return size;
+    return (flags & KEY ? 4 : 0) + (flags & SEQUENCE ? 4 : 0) + (flags & ACKNOWLEDGMENT ? 4 : 0);
 }
 
 static bool is_aruba(uint32_t type) {
