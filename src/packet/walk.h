@@ -277,18 +277,18 @@ static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset
         spare->rest_dropped = true;
         return;
     }
-    spare->rests[spare->rest_count++] = (struct carry_walk_rest){
-        .walk = walk_rest,
-        .end = walk->end,
-        .offset = (uint32_t)offset,
-        .bound = walk->bound,
-        .network = walk->network,
-        .scope = walk->scope,
-        .version = walk->version,
-        .doubt = walk->doubt,
-        .beyond = walk->beyond,
-        .quoted = walk->quoted,
-    };
+    struct carry_walk_rest *rest = &spare->rests[spare->rest_count];
+    rest->walk = walk_rest;
+    rest->end = walk->end;
+    rest->offset = (uint32_t)offset;
+    rest->bound = walk->bound;
+    rest->network = walk->network;
+    rest->scope = walk->scope;
+    rest->version = walk->version;
+    rest->doubt = walk->doubt;
+    rest->beyond = walk->beyond;
+    rest->quoted = walk->quoted;
+    spare->rest_count++;
 }
 
 /* What follows a header that gives it as an address family of the capturing system. */
