@@ -18,10 +18,18 @@ struct repair {
     size_t capacity;
 };
 
+static bool holds(uint32_t members, size_t index) {
+    return members >> index & 1;
+}
+
+static uint32_t without(uint32_t members, size_t index) {
+    return members & ~BIT(index);
+}
+
 /* Does sum `index` cover one of the set `inner`, which stand further in? */
 static bool covers_any(const struct repair *repair, size_t index, uint32_t inner) {
     for (size_t i = index + 1; i < repair->count; i++)
-        if (inner >> i & 1 && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
+        if (holds(inner, i) && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
             return true;
     return false;
 }
@@ -65,7 +73,7 @@ static void plan(struct repair *repair, uint32_t wanted) {
 static void spare_adler32(struct repair *repair) {
     for (size_t i = 0; i < repair->count; i++)
         if (repair->sums[i].cause == CARRY_CAUSE_ADLER32)
-            repair->due &= ~BIT(i);
+            repair->due = without(repair->due, i);
 }
 
 static void store(uint8_t *field, uint32_t size, uint32_t value) {
@@ -73,16 +81,24 @@ static void store(uint8_t *field, uint32_t size, uint32_t value) {
         field[--size] = (uint8_t)value;
 }
 
+static void describe(struct carry_packet_sum *change, const struct carry_packet_sum *sum,
+                     uint8_t earlier) {
+    *change = *sum;
+    change->verdict = earlier;
+}
+
+static void list_change(struct repair *repair, size_t index) {
+    if (repair->changed < repair->capacity)
+        describe(&repair->changes[repair->changed], &repair->sums[index], repair->verdicts[index]);
+    repair->changed++;
+}
+
 static void write_sum(struct repair *repair, size_t index) {
     const struct carry_packet_sum *sum = &repair->sums[index];
     store(repair->data + sum->field_offset, sum->field_size, sum->expected);
-    repair->due &= ~BIT(index);
+    repair->due = without(repair->due, index);
     repair->fresh |= BIT(index);
-    if (repair->changed < repair->capacity) {
-        repair->changes[repair->changed] = *sum;
-        repair->changes[repair->changed].verdict = repair->verdicts[index];
-    }
-    repair->changed++;
+    list_change(repair, index);
 }
 
 static bool can_be_written(const struct carry_packet_sum *sum) {
@@ -103,7 +119,7 @@ static bool can_be_written(const struct carry_packet_sum *sum) {
 static bool write_due(struct repair *repair) {
     repair->fresh = 0;
     for (size_t i = repair->count; i-- > 0;)
-        if (repair->due >> i & 1 && can_be_written(&repair->sums[i]) &&
+        if (holds(repair->due, i) && can_be_written(&repair->sums[i]) &&
             !covers_any(repair, i, repair->fresh))
             write_sum(repair, i);
     return repair->fresh;
@@ -111,8 +127,8 @@ static bool write_due(struct repair *repair) {
 
 /* Is one due that covers what was just written? All others are what they were judged to be. */
 static bool is_stale(const struct repair *repair) {
-    for (size_t i = 0; i < repair->count; i++)
-        if (repair->due >> i & 1 && covers_any(repair, i, repair->fresh))
+    for (size_t outer = 0; outer < repair->count; outer++)
+        if (holds(repair->due, outer) && covers_any(repair, outer, repair->fresh))
             return true;
     return false;
 }

@@ -23,9 +23,13 @@ static uint32_t address_size(uint8_t flags) {
     return (flags & BOTH_DS) == BOTH_DS ? 30 : 24;
 }
 
-static uint32_t header_size(uint8_t type, uint8_t flags) {
+static uint32_t mac_header_size(uint8_t type, uint8_t flags) {
     uint32_t qos_size = flags & HAS_CONTROL ? 6 : 2;
     return address_size(flags) + (type & QOS ? qos_size : 0);
+}
+
+static bool has_clear_data(uint8_t type, uint8_t flags) {
+    return (type & TYPE_MASK) == DATA && !(type & NO_DATA) && !(flags & PROTECTED);
 }
 
 /* A subframe (section 9.3.2.2.2) is padded to a multiple of 4 bytes, the last one need not be. */
@@ -35,7 +39,7 @@ static uint32_t walk_subframe(struct carry_walk *walk) {
     if (!header)
         return CARRY_NEXT_NONE;
     uint32_t size = carry_load16(header + 12);
-    carry_walk_return_to(walk, start + (uint64_t)((14 + size + 3) & ~3u), walk_subframe);
+    carry_walk_return_to(walk, start + (uint64_t)(14 + size + 3) / 4 * 4, walk_subframe);
     carry_walk_limit(walk, size);
     return CARRY_NEXT(ETHERTYPE, 0x0004);
 }
@@ -48,10 +52,10 @@ uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form
     uint8_t type = header[swapped], flags = header[!swapped];
     /* Who swaps frame control swaps sequence control or not: no fragments are expected there. */
     bool is_later_fragment = !swapped && header[22] & FRAGMENT_NUMBER;
-    if ((type & TYPE_MASK) != DATA || type & NO_DATA || flags & PROTECTED || is_later_fragment)
+    if (!has_clear_data(type, flags) || is_later_fragment)
         return CARRY_NEXT_NONE;
-    uint32_t size = header_size(type, flags);
-    if (!carry_walk_take(walk, form == CARRY_IEEE80211_PADDED ? (size + 3) & ~3u : size))
+    uint32_t size = mac_header_size(type, flags);
+    if (!carry_walk_take(walk, form == CARRY_IEEE80211_PADDED ? (size + 3) / 4 * 4 : size))
         return CARRY_NEXT_NONE;
     if (flags & MORE)
         walk->beyond = CARRY_REASON_FRAGMENT;

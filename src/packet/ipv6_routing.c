@@ -22,9 +22,9 @@ static bool follow_source_route(struct carry_walk *walk, const uint8_t *header, 
 }
 
 static bool follow_rpl(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
-    uint32_t elided = header[4] & 15;
-    uint32_t pad = header[5] >> 4;
-    uint32_t before_last = (header[3] - 1u) * (16 - (header[4] >> 4));
+    uint32_t elided = header[4] % 16;
+    uint32_t pad = header[5] / 16;
+    uint32_t before_last = (header[3] - 1u) * (16 - header[4] / 16);
     if (8 + before_last + 16 - elided + pad > size)
         return false;
     const uint8_t *last = header + size - pad - (16 - elided);

@@ -22,6 +22,17 @@ static bool is_swapped(const uint8_t *header) {
     return type == TYPE_QUEUE_PACKET || type == TYPE_LOG_PACKET;
 }
 
+static uint32_t walk_content(struct carry_walk *walk, uint32_t type) {
+    switch (type) {
+    case TYPE_LOG_PACKET:
+        return carry_walk_nflog(walk, carry_nflog_log);
+    case TYPE_QUEUE_PACKET:
+        return carry_walk_nflog(walk, queue);
+    default:
+        return CARRY_NEXT_NONE;
+    }
+}
+
 static uint32_t walk_message(struct carry_walk *walk) {
     uint32_t start = walk->offset;
     const uint8_t *header = carry_walk_take(walk, HEADER_SIZE);
@@ -32,16 +43,9 @@ static uint32_t walk_message(struct carry_walk *walk) {
     uint32_t type = swapped ? carry_load16(header + 4) : carry_load_le16(header + 4);
     if (size < HEADER_SIZE)
         return CARRY_NEXT_NONE;
-    carry_walk_return_to(walk, start + (((uint64_t)size + 3) & ~3ull), walk_message);
+    carry_walk_return_to(walk, start + ((uint64_t)size + 3) / 4 * 4, walk_message);
     carry_walk_limit(walk, size - HEADER_SIZE);
-    switch (type) {
-    case TYPE_LOG_PACKET:
-        return carry_walk_nflog(walk, &carry_nflog_log);
-    case TYPE_QUEUE_PACKET:
-        return carry_walk_nflog(walk, &queue);
-    default:
-        return CARRY_NEXT_NONE;
-    }
+    return walk_content(walk, type);
 }
 
 uint32_t carry_walk_netlink(struct carry_walk *walk, uint32_t family) {

@@ -10,8 +10,6 @@
 
 #define TYPE_PACKET_HEADER 1
 
-const struct carry_nflog_form carry_nflog_log = {.payload = 9, .ethertype_at = 0};
-
 struct field {
     uint32_t size; /* of its header of 4 bytes, too */
     uint32_t type;
@@ -25,26 +23,26 @@ static struct field read_field(const uint8_t *header) {
 }
 
 /* Moves to the data of the packet's field. *ethertype is what an earlier field says of it, or 0. */
-static bool find_payload(struct carry_walk *walk, const struct carry_nflog_form *form,
+static bool find_payload(struct carry_walk *walk, struct carry_nflog_form form,
                          uint32_t *ethertype) {
     *ethertype = 0;
     for (const uint8_t *header; (header = carry_walk_take(walk, 4));) {
         struct field field = read_field(header);
         if (field.size < 4)
             return false;
-        if (field.type == form->payload) {
+        if (field.type == form.payload) {
             carry_walk_limit(walk, field.size - 4);
             return true;
         }
-        if (!carry_walk_take(walk, (field.size - 1) & ~3u)) /* padded to a multiple of 4 */
+        if (!carry_walk_take(walk, (field.size - 1) / 4 * 4)) /* padded to a multiple of 4 */
             return false;
-        if (field.type == TYPE_PACKET_HEADER && field.size >= 4 + form->ethertype_at + 2)
-            *ethertype = carry_load16(header + 4 + form->ethertype_at);
+        if (field.type == TYPE_PACKET_HEADER && field.size >= 4 + form.ethertype_at + 2)
+            *ethertype = carry_load16(header + 4 + form.ethertype_at);
     }
     return false;
 }
 
-uint32_t carry_walk_nflog(struct carry_walk *walk, const struct carry_nflog_form *form) {
+uint32_t carry_walk_nflog(struct carry_walk *walk, struct carry_nflog_form form) {
     uint32_t ethertype;
     const uint8_t *header = carry_walk_take(walk, 4);
     if (!header || header[1] != VERSION || !find_payload(walk, form, &ethertype))
@@ -54,5 +52,5 @@ uint32_t carry_walk_nflog(struct carry_walk *walk, const struct carry_nflog_form
 }
 
 uint32_t carry_packet_walk_nflog(struct carry_walk *walk) {
-    return carry_walk_nflog(walk, &carry_nflog_log);
+    return carry_walk_nflog(walk, carry_nflog_log);
 }

@@ -12,9 +12,9 @@ struct carry_nflog_form {
 };
 
 /* As in LINKTYPE_NFLOG. */
-extern const struct carry_nflog_form carry_nflog_log;
+static const struct carry_nflog_form carry_nflog_log = {.payload = 9, .ethertype_at = 0};
 
 /* Walks on from the family of the table, before the fields. */
-uint32_t carry_walk_nflog(struct carry_walk *walk, const struct carry_nflog_form *form);
+uint32_t carry_walk_nflog(struct carry_walk *walk, struct carry_nflog_form form);
 
 #endif

@@ -20,9 +20,11 @@ static uint32_t end_of(const struct carry_walk *walk, const struct carry_packet_
     return total && total < left ? header->cover_offset + total : walk->wire;
 }
 
-static bool holds_partial(const struct carry_walk *walk, const struct carry_packet_sum *header) {
-    for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++)
-        if (carry_offload_is_left(sum) && sum->field_offset < end_of(walk, header))
+/* From here on, headers and outer sums are meant by their index in walk->sums. */
+static bool holds_partial(const struct carry_walk *walk, size_t header) {
+    uint32_t end = end_of(walk, &walk->sums[header]);
+    for (size_t i = header + 1; i < walk->count; i++)
+        if (carry_offload_is_left(&walk->sums[i]) && walk->sums[i].field_offset < end)
             return true;
     return false;
 }
@@ -66,31 +68,32 @@ static bool may_go_on(const struct carry_walk *walk) {
  * Would a partial sum show in the packet, if there were one? A cut never turns partial into bad.
  * Behind what an ICMP error quotes come its extensions, of which none is partial.
  */
-static bool is_hidden(const struct carry_walk *walk, const struct carry_packet_sum *header) {
-    if (walk->captured >= end_of(walk, header))
+static bool is_hidden(const struct carry_walk *walk, size_t header) {
+    if (walk->captured >= end_of(walk, &walk->sums[header]))
         return false;
-    for (const struct carry_packet_sum *sum = header + 1; sum < walk->sums + walk->count; sum++) {
-        if (sum->quoted)
+    for (size_t i = header + 1; i < walk->count; i++) {
+        if (walk->sums[i].quoted)
             return false;
-        if (may_be_partial(walk, sum))
+        if (may_be_partial(walk, &walk->sums[i]))
             return true;
     }
     return may_go_on(walk);
 }
 
-static void judge_empty_header(const struct carry_walk *walk, struct carry_packet_sum *header) {
+static void judge_empty_header(const struct carry_walk *walk, size_t header) {
+    struct carry_packet_sum *sum = &walk->sums[header];
     if (holds_partial(walk, header)) {
-        header->verdict = CARRY_VERDICT_PARTIAL;
+        sum->verdict = CARRY_VERDICT_PARTIAL;
     } else if (walk->flags & CARRY_PACKET_IP_ZERO_PARTIAL) {
-        header->verdict = CARRY_VERDICT_PARTIAL;
+        sum->verdict = CARRY_VERDICT_PARTIAL;
         return;
     } else if (is_hidden(walk, header)) {
-        header->verdict = CARRY_VERDICT_UNVERIFIABLE;
-        header->reason = CARRY_REASON_SNAPLEN;
+        sum->verdict = CARRY_VERDICT_UNVERIFIABLE;
+        sum->reason = CARRY_REASON_SNAPLEN;
     } else {
         return;
     }
-    header->cause = CARRY_CAUSE_HEADER;
+    sum->cause = CARRY_CAUSE_HEADER;
 }
 
 /* --- Sums around others --- */
@@ -103,34 +106,37 @@ static uint32_t change_of(const struct carry_packet_sum *sum) {
 }
 
 /* Does it verify once all that it covers is complete, of which there is something? */
-static bool verifies_around(const struct carry_walk *walk, const struct carry_packet_sum *outer) {
-    bool around = false;
-    if (outer->field_size != 2)
+static bool verifies_around(const struct carry_walk *walk, size_t outer) {
+    const struct carry_packet_sum *around = &walk->sums[outer];
+    bool is_around = false;
+    if (around->field_size != 2)
         return false;
-    uint32_t total = carry_sum(walk->data + outer->cover_offset, outer->cover_size, outer->pseudo);
-    for (const struct carry_packet_sum *sum = outer + 1; sum < walk->sums + walk->count; sum++) {
-        if (!carry_offload_is_left(sum) || !carry_walk_covers(outer, sum))
+    uint32_t start = around->cover_offset;
+    uint32_t total = carry_sum(walk->data + start, around->cover_size, around->pseudo);
+    for (size_t i = outer + 1; i < walk->count; i++) {
+        const struct carry_packet_sum *sum = &walk->sums[i];
+        if (!carry_offload_is_left(sum) || !carry_walk_covers(around, sum))
             continue;
-        around = true;
-        total = carry_sum_combine(total, change_of(sum), sum->field_offset - outer->cover_offset);
+        is_around = true;
+        total = carry_sum_combine(total, change_of(sum), sum->field_offset - start);
     }
-    return around && carry_sum_finish(total) == 0;
+    return is_around && carry_sum_finish(total) == 0;
 }
 
-static void judge_around(const struct carry_walk *walk, struct carry_packet_sum *outer) {
+static void judge_around(const struct carry_walk *walk, size_t outer) {
+    struct carry_packet_sum *sum = &walk->sums[outer];
     if (!verifies_around(walk, outer))
         return;
-    outer->verdict = CARRY_VERDICT_PARTIAL;
-    outer->expected = outer->stored;
+    sum->verdict = CARRY_VERDICT_PARTIAL;
+    sum->expected = sum->stored;
 }
 
 /* From the innermost outwards, since headers are among what sums stand around. */
 void carry_offload_settle(const struct carry_walk *walk) {
     for (size_t i = walk->count; i-- > 0;) {
-        struct carry_packet_sum *sum = &walk->sums[i];
-        if (carry_offload_is_empty_header(sum))
-            judge_empty_header(walk, sum);
-        else if (sum->verdict == CARRY_VERDICT_BAD)
-            judge_around(walk, sum);
+        if (carry_offload_is_empty_header(&walk->sums[i]))
+            judge_empty_header(walk, i);
+        else if (walk->sums[i].verdict == CARRY_VERDICT_BAD)
+            judge_around(walk, i);
     }
 }
