@@ -261,13 +261,12 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
     judge(walk, sum, zero);
 }
 
-/* Not through carry_walk_list(): nearly all sums come this way, and are written where they stay. */
-CARRY_IN_LINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
-                                  uint32_t field, uint32_t size, uint32_t pseudo,
-                                  enum carry_verdict zero) {
-    if (walk->count == walk->capacity)
-        return;
-    struct carry_packet_sum *sum = &walk->sums[walk->count++];
+/* What carry_walk_sum() lists, before it is judged. */
+PER_SUM void describe_sum(const struct carry_walk *walk, struct carry_packet_sum *sum,
+                          enum carry_protocol protocol, uint32_t field, uint32_t size,
+                          uint32_t pseudo) {
+    uint8_t pseudo_protocol = pseudo ? walk->pseudo_protocol : 0;
+    uint32_t pseudo_size = pseudo ? walk->pseudo_size : 0;
     *sum = (struct carry_packet_sum){
         .protocol = (uint8_t)protocol,
         .verdict = CARRY_VERDICT_UNVERIFIABLE,
@@ -275,9 +274,19 @@ CARRY_IN_LINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol p
         .field_offset = field,
         .cover_size = size,
         .pseudo = pseudo,
-        .pseudo_protocol = pseudo ? walk->pseudo_protocol : 0,
-        .pseudo_size = pseudo ? walk->pseudo_size : 0,
+        .pseudo_protocol = pseudo_protocol,
+        .pseudo_size = pseudo_size,
     };
+}
+
+/* Not through carry_walk_list(): nearly all sums come this way, and are written where they stay. */
+CARRY_IN_LINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
+                                  uint32_t field, uint32_t size, uint32_t pseudo,
+                                  enum carry_verdict zero) {
+    if (walk->count == walk->capacity)
+        return;
+    struct carry_packet_sum *sum = &walk->sums[walk->count++];
+    describe_sum(walk, sum, protocol, field, size, pseudo);
     judge(walk, sum, zero);
 }
 
@@ -440,6 +449,10 @@ static uint32_t (*const steps[])(struct carry_walk *walk) = {
 #undef CARRY_PROTOCOL
 };
 
+static CARRY_IN_LINE uint32_t take_step(struct carry_walk *walk, uint32_t next) {
+    return steps[next](walk);
+}
+
 /* Starts where nothing is known but where the bytes are. */
 static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_frame *frame) {
     /* Field by field: not all of it needs clearing for each frame. */
@@ -475,7 +488,9 @@ static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
     walk->doubt = rest->doubt;
     walk->beyond = rest->beyond;
     walk->quoted = rest->quoted;
-    return rest->offset < walk->captured ? rest->walk(walk) : CARRY_NEXT_NONE;
+    if (rest->offset >= walk->captured)
+        return CARRY_NEXT_NONE;
+    return rest->walk(walk);
 }
 
 static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) {
@@ -494,7 +509,7 @@ static void go_on(struct carry_walk *walk, uint32_t next) {
     for (; next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX; walk->steps++) {
         if (walk->layers)
             list_layer(walk, next);
-        next = steps[next](walk);
+        next = take_step(walk, next);
         while (next == CARRY_NEXT_NONE && spare.rest_count)
             next = start_rest(walk);
     }
