@@ -80,6 +80,28 @@ MUTANTS = {
         "call_carry_load32_requires",
         "carry_walk_enter_tunnel",
     ),
+    "lists a sum where there is no room": (
+        "packet.c",
+        "    if (walk->count == walk->capacity)\n        return;\n"
+        "    struct carry_packet_sum *sum = &walk->sums[walk->count++];\n    describe_sum(",
+        "    struct carry_packet_sum *sum = &walk->sums[walk->count++];\n    describe_sum(",
+        "call_describe_sum_requires",
+        "carry_walk_sum",
+    ),
+    "takes each sum for one that is all there": (
+        "packet.c",
+        "if (!CARRY_USUALLY(is_open(walk, sum))) {",
+        "if (false) {",
+        "call_read_field_requires",
+        "judge",
+    ),
+    "describes a fragment that nobody wants described": (
+        "packet.c",
+        "if (walk->fragment && !walk->fragmented)",
+        "if (!walk->fragmented)",
+        "call_describe_fragment_requires",
+        "carry_walk_fragment",
+    ),
     "sums a byte more than is covered": (
         "packet.c",
         "carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed))",
