@@ -124,7 +124,14 @@ def build(
     return folder
 
 
-def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int = 1) -> None:
+def meson_tests(
+    log: Log,
+    folder: Path,
+    level: str,
+    *options: str,
+    slower: int = 1,
+    env: Mapping[str, str] | None = None,
+) -> None:
     """The C tests of a build. Time limits are for what hangs, however busy a machine is; `slower`
     multiplies them."""
     results = folder / "meson-logs"
@@ -134,7 +141,7 @@ def meson_tests(log: Log, folder: Path, level: str, *options: str, slower: int =
         log.run(
             *("meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"),
             *("-t", str(PATIENCE * slower), "--num-processes", str(JOBS), *options),
-            env={"CARRY_TEST_LEVEL": os.environ.get("CARRY_TEST_LEVEL", level)},
+            env={"CARRY_TEST_LEVEL": os.environ.get("CARRY_TEST_LEVEL", level)} | dict(env or {}),
         )
     finally:
         for path in results.glob("testlog*.junit.xml"):
@@ -342,9 +349,19 @@ def proven(log: Log, target: str, debian_name: str) -> None:
     python_tests(log, folder, env, tests="linkers", only=["test_built.py"])
 
 
+# Without atomic instructions, scalable vectors or landing pads, or with vectors of another length
+# than those of the emulator's best CPU; and what depends on that.
+ARM_CPUS = ["cortex-a53", "neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16"]
+OF_ARM_CPUS = ["cpu", "fault", "fault aarch64", "hook", "hook aarch64", "patch bti"]
+OF_ARM_CPUS += ["patch aarch64 jump", "patch aarch64 remap", "thunk aarch64"]
+OF_ARM_CPUS += ["thunk harness aarch64"]
+
+
 def aarch64(log: Log) -> None:
     proven(log, "aarch64", "arm64")
     folder = cross(log, "aarch64", *foreign_asmjit(log, "aarch64", "arm64"))
+    for cpu in ARM_CPUS:
+        meson_tests(log, folder, "short", *OF_ARM_CPUS, slower=20, env={"QEMU_CPU": cpu})
     tool = build(log, "gcc", "-Dtool=enabled") / "tools/carry/carry"
     python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="linkers", only=["test_built.py"])
 
