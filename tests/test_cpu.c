@@ -259,9 +259,12 @@ static void test_model(void) {
     memset(whole, '?', sizeof whole);
     carry_cpu_model(whole, sizeof whole);
     bool ok = memchr(whole, '\0', sizeof whole) != NULL;
-    cpu_brand(brand);
-    squeeze(brand);
-    tap_ok(ok && !strcmp(whole, brand), "the model is \"%s\"", brand);
+    if (cpu_brand(brand)) {
+        squeeze(brand);
+        tap_ok(ok && !strcmp(whole, brand), "the model is \"%s\"", brand);
+    } else {
+        tap_skip("the model", "nobody else says what it is");
+    }
     for (size_t size = 0; size <= MODEL_BYTES && ok; size++) {
         memset(part, '?', sizeof part);
         carry_cpu_model(part, size);

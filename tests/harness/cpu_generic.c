@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/cpu.h"
 
-void cpu_brand(char brand[CPU_BRAND_BYTES]) {
-    brand[0] = '\0';
-}
-
 bool cpu_tracks_use(void) {
     return false;
 }

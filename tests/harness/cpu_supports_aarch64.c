@@ -5,6 +5,8 @@
 
 #include <asm/hwcap.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -35,4 +37,15 @@ enum cpu_opinion cpu_supports(const char *feature) {
     if (!(getauxval(AT_HWCAP) & HWCAP_CPUID))
         return CPU_SAYS_NOTHING;
     return has(feature) ? CPU_SAYS_YES : CPU_SAYS_NO;
+}
+
+/* By the variable that tells qemu-aarch64 which CPU to be. */
+bool cpu_brand(char brand[CPU_BRAND_BYTES]) {
+    static const char *const brands[][2] = {{"cortex-a53", "Arm Cortex-A53"},
+                                            {"neoverse-n1", "Arm Neoverse N1"}};
+    const char *emulated = getenv("QEMU_CPU");
+    for (size_t i = 0; emulated && i < sizeof brands / sizeof brands[0]; i++)
+        if (!strcmp(emulated, brands[i][0]))
+            return snprintf(brand, CPU_BRAND_BYTES, "%s", brands[i][1]);
+    return false;
 }

@@ -24,13 +24,14 @@ enum cpu_opinion cpu_supports(const char *feature) {
     return CPU_SAYS_NOTHING;
 }
 
-void cpu_brand(char brand[CPU_BRAND_BYTES]) {
+bool cpu_brand(char brand[CPU_BRAND_BYTES]) {
     unsigned words[3][4];
     memset(brand, 0, CPU_BRAND_BYTES);
     for (unsigned i = 0; i < 3; i++)
         if (!__get_cpuid(0x80000002 + i, &words[i][0], &words[i][1], &words[i][2], &words[i][3]))
-            return;
+            return true;
     memcpy(brand, words, sizeof words);
+    return true;
 }
 
 #define XGETBV1_BIT 4 /* CPUID.(EAX=0DH,ECX=1):EAX */
