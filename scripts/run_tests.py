@@ -260,21 +260,19 @@ def old_cpus_here() -> list[str]:
     return [cpu for cpu in OLD_CPUS if cpu != AVX2_CPU or not is_here]
 
 
+# What looks at the CPU, or runs code that was chosen by it.
+OF_CPUS = ["context", "context reported", "context x86_64", "copy", "copy try", "cpu", "crc"]
+OF_CPUS += ["fault", "harness", "jit memory", "jit none", "jit packet", "jit sum", "jit template"]
+OF_CPUS += ["packet", "packet sums", "patch", "patch x86_64", "section", "section process"]
+OF_CPUS += ["signals", "sum", "sum copy", "sum copy try", "thunk", "thunk exceptions"]
+OF_CPUS += ["thunk harness", "xstate", "xstate detect", "xstate layout", "xstate live"]
+
+
 def old_cpus(log: Log) -> None:
-    """Not what replays captures and mutates them: the other steps do."""
     folder = build(log, "gcc", "-Dtool=enabled")
     for cpu in old_cpus_here():
         emulator = shlex.join([*EMULATOR, "qemu-x86_64", *WITHOUT_REP, "-cpu", cpu])
-        meson_tests(
-            log,
-            folder,
-            "short",
-            f"--wrapper={emulator}",
-            *NO_NATIVE,
-            "--no-suite",
-            "fuzz",
-            slower=20,
-        )
+        meson_tests(log, folder, "short", f"--wrapper={emulator}", *OF_CPUS, slower=20)
 
 
 def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
@@ -352,9 +350,8 @@ def proven(log: Log, target: str, debian_name: str) -> None:
 # Without atomic instructions, scalable vectors or landing pads, or with vectors of another length
 # than those of the emulator's best CPU; and what depends on that.
 ARM_CPUS = ["cortex-a53", "neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16"]
-OF_ARM_CPUS = ["cpu", "fault", "fault aarch64", "hook", "hook aarch64", "patch bti"]
-OF_ARM_CPUS += ["patch aarch64 jump", "patch aarch64 remap", "thunk aarch64"]
-OF_ARM_CPUS += ["thunk harness aarch64"]
+OF_ARM_CPUS = ["cpu", "fault aarch64", "hook aarch64", "patch aarch64 jump", "patch aarch64 remap"]
+OF_ARM_CPUS += ["patch bti", "thunk aarch64", "thunk harness aarch64"]
 
 
 def aarch64(log: Log) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,8 @@ class Cross:
 
 def crosses() -> list[Cross]:
     found = []
-    for compiler in (GCC, GXX, CLANG, CLANGXX, OLD_CLANG):
+    is_long = os.environ.get("CARRY_TEST_LEVEL", "medium") == "long"
+    for compiler in (GCC, GXX, CLANG, *((CLANGXX, OLD_CLANG) if is_long else ())):
         is_clang = compiler[0].startswith("clang")
         lld = ("-fuse-ld=lld",) if is_clang else ()
         found += [

@@ -4,6 +4,7 @@ aarch64 do not use."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ LINKED = {
     "clang gold": [*CLANG, "-fuse-ld=gold"],
     "clang lld": [*CLANG, "-fuse-ld=lld"],
 }
+if os.environ.get("CARRY_TEST_LEVEL", "medium") != "long":
+    LINKED = {name: LINKED[name] for name in ("gcc bfd", "clang lld")}
 CALLS = {
     "lazy": ["-Wl,-z,lazy"],
     "relro": ["-Wl,-z,relro,-z,now"],

@@ -13,6 +13,9 @@ from debian_kernel import DebianKernel, NoKernelError, fetch_aarch64
 from linux_module import Session, build, build_init, check, initrd
 from machines import run
 
+if os.environ.get("CARRY_TEST_LEVEL", "medium") != "long":
+    pytest.skip("it compiles and boots for minutes: CARRY_TEST_LEVEL=long", allow_module_level=True)
+
 COMPILER = "aarch64-linux-gnu-gcc"
 CROSS = "CROSS_COMPILE=aarch64-linux-gnu-"
 MODELS = ["cortex-a72", "max"]  # without PAN, and with it
