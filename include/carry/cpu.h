@@ -71,7 +71,7 @@ CARRY_API int carry_cpu_host_mask_error(void);
 CARRY_API const char *carry_cpu_arch(void);
 
 /* Writes the CPU's own name ("AMD EPYC ..."), or "" if it has none; always terminated, unless
- * `size` is 0. CPUs of AArch64 have numbers, of which the library knows some ("Arm Neoverse N1"). */
+ * `size` is 0. CPUs of AArch64 have numbers, of which the library knows some: "Arm Neoverse N1". */
 CARRY_API void carry_cpu_model(char *name, size_t size);
 
 CARRY_END_DECLS
