@@ -42,7 +42,7 @@ static const char usage[] =
 
 static void print_sums(const struct jit_bench *bench, size_t mode) {
     printf("\n"
-           "%ssums, %s%s: ns a call, and how many times as fast as %s through carry_sum()\n",
+           "%ssums, %s%s: ns a call, and times as fast as %s by carry_sum()\n",
            text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
     printf("%s  bytes  generic     best    exact    range      exact    range   exact, ns/byte%s\n",
            text_colour(COLOUR_FAINT), text_colour(COLOUR_NONE));
