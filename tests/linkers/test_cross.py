@@ -97,6 +97,20 @@ def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
     call("timeout", "-s", "KILL", "60", emulator, program)
 
 
+def test_big_endian_core(tmp_path: Path) -> None:
+    """It is built without thunks and hooks, and lacks nothing but what hosts provide."""
+    compiler = "aarch64-linux-gnu-gcc"
+    need(compiler)
+    folders = [path for path in (SOURCE / "src").iterdir() if path.name != "hosted"]
+    sources = [source for path in folders for source in path.glob("*.c")]
+    sources += [source for path in folders for source in path.glob("aarch64/*.[cS]")]
+    flags = ["-mbig-endian", "-r", "-nostdlib", f"-I{SOURCE / 'src'}"]
+    core = tmp_path / "core.o"
+    call(compiler, *FLAGS, "-Wno-type-limits", *flags, *sources, "-o", core)
+    missing = re.findall(r"\bU (carry_\w+)", call("nm", "--undefined-only", core))
+    assert {name for name in missing if not name.startswith("carry_host_")} == set()
+
+
 @pytest.mark.parametrize(
     "source", sorted((SOURCE / "src").glob("*/aarch64/*.S")), ids=lambda path: path.parts[-3]
 )

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Stubs of AArch64 (Arm ARM, C6.2), and how its linkers bind functions (ELF for the Arm 64-bit
  * Architecture; System V ABI for it). */
-#include "hook/stub.h"
-
 #include <carry/thunk.h>
+
+#if CARRY_HAS_THUNKS
+#include "hook/stub.h"
 
 #include "xstate/aarch64/thunk.h"
 
@@ -97,3 +98,7 @@ uintptr_t carry_entry_reach(void) {
 unsigned carry_entry_nops(const uint8_t *text) {
     return instruction_at(text, 0) == NOP;
 }
+
+#else /* big-endian */
+#include "hook/generic/stub.c"
+#endif

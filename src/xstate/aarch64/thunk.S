@@ -377,6 +377,7 @@ THUNK_FUNCTION \name
 THUNK_END \name
 .endm
 
+#ifdef __AARCH64EL__ /* as CARRY_HAS_THUNKS */
 ENTER carry_thunk_enter, BASE
 AROUND carry_thunk_around, BASE
 ENTER carry_thunk_enter_whole, WHOLE
@@ -384,5 +385,6 @@ AROUND carry_thunk_around_whole, WHOLE
     .hidden carry_thunk_enter_whole
     .hidden carry_thunk_around_whole
     .hidden carry_thunk_machine
+#endif
 
 CARRY_NOTES

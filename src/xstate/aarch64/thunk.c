@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the thunks have to know of this CPU: a word, as assembly cannot ask. */
-#include "xstate/aarch64/thunk.h"
-
 #include <carry/thunk.h>
 
+#if CARRY_HAS_THUNKS
 #include "base/host.h"
+#include "xstate/aarch64/thunk.h"
 
 #define THUNK_AT(field, offset)                                                                    \
     _Static_assert(offsetof(struct carry_thunk, field) == (offset), #field)
@@ -48,3 +48,7 @@ int carry_thunk_prepare(void) {
     __atomic_store_n(&carry_thunk_machine, carry_thunk_detect(), __ATOMIC_RELEASE);
     return CARRY_OK;
 }
+
+#else /* big-endian */
+#include "xstate/generic/thunk.c"
+#endif
