@@ -50,11 +50,6 @@
     hint    #34                                 /* bti c */
 .endm
 
-.macro THUNK_END name
-    .cfi_endproc
-    .size \name, . - \name
-.endm
-
 /* Loads carry_thunk_machine into \word of \reg. */
 .macro MACHINE reg, word
     adrp    \reg, carry_thunk_machine
@@ -235,7 +230,7 @@ thunk_go:
 1:  mov     x30, x16
     .cfi_restore x30
     ret     x17
-    THUNK_END thunk_go
+    CARRY_END thunk_go
 
 /* To thunk->target, from x16 = thunk. */
 .macro JUMP_BASE
@@ -306,7 +301,7 @@ THUNK_FUNCTION \name
     CLOSE   \form\()_BYTES
 .Ltarget\@:
     JUMP_\form
-THUNK_END \name
+CARRY_END \name
 .endm
 
 /* Copies the stack's arguments below the frame: from the last on, so that the stack grows page by
@@ -374,7 +369,7 @@ THUNK_FUNCTION \name
     ret
 .Ltarget\@:
     JUMP_\form
-THUNK_END \name
+CARRY_END \name
 .endm
 
 #ifdef __AARCH64EL__ /* as CARRY_HAS_THUNKS */

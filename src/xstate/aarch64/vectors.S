@@ -3,21 +3,6 @@
 #include "base/asm_aarch64.h"
 #include "xstate/aarch64/vectors.h"
 
-.macro FUNCTION name
-    .globl \name
-    .hidden \name
-    .type \name, %function
-    .balign 16
-\name:
-    .cfi_startproc
-    hint    #34                                 /* bti c */
-.endm
-
-.macro END name
-    .cfi_endproc
-    .size \name, . - \name
-.endm
-
 /* Each register of x0[0 .. 512). */
 .macro EACH_PAIR instruction
     .irp    each, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
@@ -39,14 +24,14 @@
  *
  * Clobbers: x2, x3
  */
-FUNCTION carry_vectors_save
+CARRY_FUNCTION carry_vectors_save
     EACH_PAIR stp
     mrs     x2, fpsr
     mrs     x3, fpcr
     str     x2, [x0, #CARRY_VECTORS_CONTROL]
     str     x3, [x0, #CARRY_VECTORS_CONTROL + 8]
     ret
-END carry_vectors_save
+CARRY_END carry_vectors_save
 
 /*
  * v0 to v31, FPSR, FPCR = area
@@ -57,7 +42,7 @@ END carry_vectors_save
  *
  * Clobbers: x2 to x4, flags
  */
-FUNCTION carry_vectors_load
+CARRY_FUNCTION carry_vectors_load
     EACH_PAIR ldp
     ldr     x2, [x0, #CARRY_VECTORS_CONTROL]
     ldr     x3, [x0, #CARRY_VECTORS_CONTROL + 8]
@@ -67,17 +52,17 @@ FUNCTION carry_vectors_load
     b.eq    1f
     msr     fpcr, x3
 1:  ret
-END carry_vectors_load
+CARRY_END carry_vectors_load
 
 /*
  * FPSR = FPCR = 0
  *
  * void carry_vectors_start(bool x87)
  */
-FUNCTION carry_vectors_start
+CARRY_FUNCTION carry_vectors_start
     msr     fpsr, xzr
     msr     fpcr, xzr
     ret
-END carry_vectors_start
+CARRY_END carry_vectors_start
 
 CARRY_NOTES
