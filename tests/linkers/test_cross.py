@@ -59,6 +59,43 @@ void _start(void) {
 }
 """
 
+# Exits with 0 if copies across the end of a page, with their sum, are right in the order of bytes.
+COPIES = """
+#include "sum/sum.h"
+struct carry_sum_tried KERNEL(void *dst, const void *src, size_t size, uint32_t sum);
+static uint8_t from[400], pages[8192] __attribute__((aligned(4096)));
+
+static unsigned sum_of(const uint8_t *data, size_t size, uint64_t sum) {
+    for (size_t i = 0; i < size; i++) {
+        const unsigned place = i % 2 ^ (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+        sum += (uint64_t)data[i] << 8 * place;
+    }
+    return (unsigned)(sum % 0xffff);
+}
+
+static bool is_right(size_t before, size_t size) {
+    uint8_t *to = pages + 4096 - before;
+    const struct carry_sum_tried tried = KERNEL(to, from + size % 16, size, 0x12345678);
+    size_t i = 0;
+    while (i < size && to[i] == from[size % 16 + i])
+        i++;
+    return i == size && !tried.left && tried.sum % 0xffff == sum_of(to, size, 0x12345678);
+}
+
+void _start(void);
+void _start(void) {
+    bool ok = true;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t)(i * 151 + i / 5);
+    for (size_t before = 0; before < 150; before++)
+        for (size_t size = 0; size < 300; size++)
+            ok = ok && is_right(before, size);
+    register long status __asm__("x0") = !ok;
+    register long exit __asm__("x8") = 93;
+    __asm__ volatile("svc 0" : : "r"(status), "r"(exit));
+}
+"""
+
 
 def assembly(source: str, folder: Path, *compiler: str) -> str:
     """What a compiler makes of a source; the test is skipped without this compiler."""
@@ -83,18 +120,30 @@ def test_predicates_are_saved(compiler: list[str], tmp_path: Path) -> None:
     assert re.search(r"\bstr\s+p\d", text), text
 
 
-@pytest.mark.parametrize("order", ["little", "big"])
-def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
+def run_alone(order: str, source: str, folder: Path, *others: Path | str) -> None:
+    """A program without a C library, which this machine has for one order of bytes alone."""
     compiler = "aarch64-linux-gnu-gcc"
     emulator = {"little": "qemu-aarch64", "big": "qemu-aarch64_be"}[order]
     need(compiler, emulator)
-    (tmp_path / "jump.c").write_text(JUMP)
-    own = [tmp_path / "jump.c", SOURCE / "src" / "patch" / "aarch64" / "encode.c"]
+    (folder / "alone.c").write_text(source)
     headers = call(compiler, "-print-file-name=include").strip()
     alone = ["-nostdinc", "-isystem", headers, "-nostdlib", "-static", f"-I{SOURCE / 'src'}"]
-    program = tmp_path / "jump"
-    call(compiler, *FLAGS, *alone, f"-m{order}-endian", "-O2", *own, "-o", program)
+    program = folder / "alone"
+    sources = [folder / "alone.c", *others]
+    call(compiler, *FLAGS, *alone, f"-m{order}-endian", "-O2", *sources, "-o", program)
     call("timeout", "-s", "KILL", "60", emulator, program)
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
+    run_alone(order, JUMP, tmp_path, SOURCE / "src" / "patch" / "aarch64" / "encode.c")
+
+
+@pytest.mark.parametrize("kernel", ["generic", "neon"])
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_sums_of_copies(order: str, kernel: str, tmp_path: Path) -> None:
+    own = SOURCE / "src" / "sum" / "aarch64" / f"copy_try_{kernel}.S"
+    run_alone(order, COPIES, tmp_path, own, f"-DKERNEL=carry_sum_copy_try_{kernel}")
 
 
 def test_big_endian_core(tmp_path: Path) -> None:
