@@ -6,24 +6,7 @@
 #include "base/host.h"
 #include "xstate/aarch64/thunk.h"
 
-#define THUNK_AT(field, offset)                                                                    \
-    _Static_assert(offsetof(struct carry_thunk, field) == (offset), #field)
-THUNK_AT(enter, THUNK_ENTER);
-THUNK_AT(leave, THUNK_LEAVE);
-THUNK_AT(target, THUNK_TARGET);
-THUNK_AT(stack_words, THUNK_STACK_WORDS);
-
-#define CALL_AT(field, offset)                                                                     \
-    _Static_assert(offsetof(struct carry_thunk_call, field) == (offset), #field)
-CALL_AT(integer, CALL_INTEGER);
-CALL_AT(result, CALL_RESULT);
-CALL_AT(stack, CALL_STACK);
-CALL_AT(return_address, CALL_RETURN);
-CALL_AT(vectors, CALL_VECTORS);
-CALL_AT(vector_size, CALL_VECTOR_SIZE);
-CALL_AT(word, CALL_WORD);
-CALL_AT(library, CALL_LIBRARY);
-_Static_assert(sizeof(struct carry_thunk_call) == CALL_BYTES, "what follows is the thunk's own");
+#include "xstate/thunk_layout.h"
 
 uint32_t carry_thunk_machine;
 

@@ -4,29 +4,9 @@
 
 #include "xstate/x86_64/thunk.h"
 
-#include <carry/thunk.h>
-
 #include "cpu/cpu.h"
+#include "xstate/thunk_layout.h"
 #include "xstate/xstate.h"
-
-#define THUNK_AT(field, offset)                                                                    \
-    _Static_assert(offsetof(struct carry_thunk, field) == (offset), #field)
-THUNK_AT(enter, THUNK_ENTER);
-THUNK_AT(leave, THUNK_LEAVE);
-THUNK_AT(target, THUNK_TARGET);
-THUNK_AT(stack_words, THUNK_STACK_WORDS);
-
-#define CALL_AT(field, offset)                                                                     \
-    _Static_assert(offsetof(struct carry_thunk_call, field) == (offset), #field)
-CALL_AT(integer, CALL_INTEGER);
-CALL_AT(result, CALL_RESULT);
-CALL_AT(stack, CALL_STACK);
-CALL_AT(return_address, CALL_RETURN);
-CALL_AT(vectors, CALL_VECTORS);
-CALL_AT(vector_size, CALL_VECTOR_SIZE);
-CALL_AT(word, CALL_WORD);
-CALL_AT(library, CALL_LIBRARY);
-_Static_assert(sizeof(struct carry_thunk_call) == CALL_BYTES, "what follows is the thunk's own");
 
 uint32_t carry_thunk_machine;
 uint64_t carry_thunk_any_mask;
