@@ -116,6 +116,9 @@ CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
+    /* The stub loaded which thunk to take, and a branch orders no loads of AArch64: the one around
+     * a call must not see a point as it was before. */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
     const bool around = __atomic_load_n(&point->around, __ATOMIC_RELAXED);
     const uint64_t end = around ? words_end(point, call) : 0;
     const bool called = !carry_host_hook_thread.inside && take_callback(point, &callback);
