@@ -19,10 +19,6 @@
 static const char *const delay_names[DELAYS] = {"sites", "elsewhere"};
 static const char *const delay_titles[DELAYS] = {"runs them", "elsewhere"};
 
-static bool is_branch(size_t form) {
-    return form >= FORM_FLAG;
-}
-
 /* Of branches, the form without one is the same text as the inlined call. */
 static double added_ns(const struct patch_bench *bench, int number, size_t cell) {
     return patch_stats(bench, number).median -
@@ -68,7 +64,7 @@ static void print_row(const struct patch_bench *bench, const char *title, enum p
 static void print_cases(const struct patch_bench *bench) {
     print_title("calls", ": ns each, and as a multiple of a direct call");
     print_columns(bench);
-    for (size_t form = 0; !is_branch(form); form++)
+    for (size_t form = 0; !patch_form_is_branch((enum patch_form)form); form++)
         print_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
     print_title("branches", ": ns with one instruction after each, and what the branch adds");
     print_columns(bench);
@@ -206,7 +202,7 @@ static json_t *case_json(const struct patch_bench *bench, int number) {
     json_object_set_new(object, "cell", json_string(patch_cells[cell].name));
     json_object_set_new(object, "sites", json_integer((json_int_t)shape->sites));
     set_ratio(object, "to_inlined", bench, number, FORM_INLINED);
-    if (is_branch(shape->form))
+    if (patch_form_is_branch(shape->form))
         json_object_set_new(object, "added_ns", json_real(added_ns(bench, number, cell)));
     else
         set_ratio(object, "to_direct", bench, number, FORM_DIRECT);

@@ -11,8 +11,8 @@
 
 enum patch_form {
     FORM_INLINED, /* the callee's instructions; of branches: none */
-    FORM_DIRECT,  /* call rel32 */
-    FORM_POINTER, /* call *pointer(%rip) */
+    FORM_DIRECT,  /* a call with an offset */
+    FORM_POINTER, /* a call through a pointer in memory */
     FORM_PLT,     /* call of a jump through a pointer: what PLTs, when bound, and ifuncs are */
     FORM_PATCHED_CALL,
     FORM_PATCHED_INLINE,
@@ -22,7 +22,7 @@ enum patch_form {
      * timed next is slowed down now and then: a patched call by 3 to 10 % (Zen 5).
      */
     FORM_RETPOLINE,
-    FORM_FLAG,       /* cmpb $0, flag(%rip); jne */
+    FORM_FLAG,       /* a test of a flag in memory, and a jump that is not taken */
     FORM_BRANCH_OFF, /* carry_unlikely() of a key that is off */
     FORM_BRANCH_ON,
     FORM_COUNT,
@@ -47,6 +47,11 @@ struct patch_text {
     void *memory;
     size_t bytes;
 };
+
+/* All other forms are calls. */
+static inline bool patch_form_is_branch(enum patch_form form) {
+    return form >= FORM_FLAG;
+}
 
 /* Whether there is anything to make on this architecture. */
 bool patch_text_supported(void);

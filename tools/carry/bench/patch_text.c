@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texts are written to a file without a name, which is then mapped as the loader maps text:
+ * private, executable and not writable. So the first write to a page by a patch copies it, as of
+ * any text.
+ */
+#define _GNU_SOURCE
+#include "bench/patch_text.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bench/patch_code.h"
+
+#define LINE_BYTES ((size_t)64)
+
+/* What a site reads has a cache line of its own. */
+struct patch_line {
+    _Alignas(64) struct carry_key key; /* its value is the pointer or flag of other forms */
+};
+
+/* --- Parts --- */
+
+void patch_put(struct patch_maker *maker, const void *bytes, size_t size) {
+    memcpy(maker->memory + maker->at, bytes, size);
+    maker->at += size;
+}
+
+static void put(struct patch_maker *maker, const struct patch_bytes *part) {
+    patch_put(maker, part->bytes, part->size);
+}
+
+static void align(struct patch_maker *maker) {
+    size_t size = -maker->at % LINE_BYTES;
+    patch_code.fill(maker->memory + maker->at, size);
+    maker->at += size;
+}
+
+static bool is_keyed(enum patch_form form) {
+    return form == FORM_BRANCH_OFF || form == FORM_BRANCH_ON;
+}
+
+static bool is_patched(enum patch_form form) {
+    return is_keyed(form) || form == FORM_PATCHED_CALL || form == FORM_PATCHED_INLINE ||
+           form == FORM_PATCHED_NOP;
+}
+
+static bool is_replaced(enum patch_form form) {
+    return form == FORM_PATCHED_INLINE || form == FORM_PATCHED_NOP;
+}
+
+size_t patch_callee_at(const struct patch_maker *maker, size_t index) {
+    return maker->layout.callees + index % maker->callee_count * LINE_BYTES;
+}
+
+size_t patch_line_at(const struct patch_maker *maker, size_t index) {
+    return maker->layout.lines + index % maker->line_count * LINE_BYTES;
+}
+
+size_t patch_stub_at(const struct patch_maker *maker, size_t index) {
+    return maker->layout.stubs + index * LINE_BYTES;
+}
+
+/* `site` counts from the start of the memory, too. */
+static void put_record_of(struct patch_maker *maker, struct carry_site record, size_t site,
+                          size_t key, size_t aux) {
+    size_t at = maker->layout.records + maker->record_count++ * sizeof record;
+    record.site = (int32_t)(site - (at + offsetof(struct carry_site, site)));
+    record.key = (int32_t)(key - (at + offsetof(struct carry_site, key)));
+    record.aux = (int32_t)(aux - (at + offsetof(struct carry_site, aux)));
+    record.version = CARRY_SITE_VERSION;
+    memcpy(maker->memory + at, &record, sizeof record);
+}
+
+void patch_put_record(struct patch_maker *maker, struct carry_site record, size_t key, size_t aux) {
+    put_record_of(maker, record, maker->at, key, aux);
+}
+
+void patch_put_work(struct patch_maker *maker, size_t index) {
+    (void)index;
+    put(maker, maker->shape.eight ? &patch_code.eight : &patch_code.one);
+}
+
+static void put_unit(struct patch_maker *maker, size_t index) {
+    patch_code.put[maker->shape.form](maker, index);
+    if (patch_form_is_branch(maker->shape.form))
+        patch_put_work(maker, index);
+}
+
+static void put_loop(struct patch_maker *maker) {
+    maker->at = maker->layout.loop;
+    put(maker, &patch_code.enter);
+    align(maker);
+    size_t start = maker->at;
+    for (size_t i = 0; i < maker->shape.sites; i++) {
+        put_unit(maker, i);
+        if (maker->shape.spread)
+            align(maker);
+    }
+    patch_code.put_jump_back(maker, start);
+    put(maker, &patch_code.leave);
+}
+
+static void put_callees(struct patch_maker *maker) {
+    for (size_t i = 0; i < maker->callee_count; i++) {
+        maker->at = patch_callee_at(maker, i);
+        patch_put_work(maker, i);
+        put(maker, &patch_code.ret);
+    }
+}
+
+/* The instruction that stands for a call of callee 0, or none, behind the record of it: its size,
+ * then the instruction, aligned. */
+static void put_body(struct patch_maker *maker) {
+    uint8_t size = maker->shape.form == FORM_PATCHED_INLINE ? (uint8_t)patch_code.one.size : 0;
+    size_t aux = maker->layout.records + (maker->record_count + 1) * sizeof(struct carry_site);
+    const struct carry_site record = {.kind = CARRY_SITE_BODY};
+    put_record_of(maker, record, maker->layout.loop, patch_callee_at(maker, 0), aux);
+    maker->memory[aux] = size;
+    maker->at = aux + patch_code.instruction_align;
+    patch_put(maker, patch_code.one.bytes, size);
+}
+
+static void put_all(struct patch_maker *maker) {
+    put_loop(maker);
+    put_callees(maker);
+    if (is_replaced(maker->shape.form))
+        put_body(maker);
+}
+
+/* --- Memory --- */
+
+static size_t pages(size_t bytes) {
+    const size_t inside = (size_t)sysconf(_SC_PAGESIZE) - 1;
+    return (bytes + inside) & ~inside;
+}
+
+static struct patch_layout lay_out(const struct patch_maker *maker) {
+    struct patch_layout layout = {0};
+    const size_t sites = maker->shape.sites;
+    layout.callees = pages((sites + 2) * LINE_BYTES); /* an unspread unit is shorter than a line */
+    layout.stubs = layout.callees + pages(maker->callee_count * LINE_BYTES);
+    layout.lines = layout.stubs + pages(sites * LINE_BYTES);
+    layout.records = layout.lines + pages(maker->line_count * LINE_BYTES);
+    layout.end = layout.records + pages((sites + 2) * sizeof(struct carry_site));
+    return layout;
+}
+
+static bool write_file(struct patch_maker *maker, int fd) {
+    if (ftruncate(fd, (off_t)maker->layout.end))
+        return false;
+    void *memory = mmap(NULL, maker->layout.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    maker->memory = memory;
+    put_all(maker);
+    munmap(memory, maker->layout.end);
+    return true;
+}
+
+static bool map_text(struct patch_maker *maker, int fd) {
+    const struct patch_layout *layout = &maker->layout;
+    uint8_t *memory = mmap(NULL, layout->end, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    maker->memory = memory;
+    if (!mprotect(memory + layout->lines, layout->records - layout->lines, PROT_READ | PROT_WRITE))
+        return true;
+    int error = errno;
+    munmap(memory, layout->end);
+    errno = error;
+    return false;
+}
+
+static bool make_memory(struct patch_maker *maker) {
+    int fd = memfd_create("carry-bench", MFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool ok = write_file(maker, fd) && map_text(maker, fd);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return ok;
+}
+
+static uintptr_t value_of(const struct patch_text *text, size_t line, unsigned state) {
+    if (is_keyed(text->shape.form))
+        return state;
+    if (text->shape.form == FORM_FLAG)
+        return 0;
+    size_t callees = text->line_count + 1;
+    return text->callees + (line + state) % callees * LINE_BYTES;
+}
+
+/* --- What the header promises --- */
+
+bool patch_text_supported(void) {
+    return patch_code.put[FORM_INLINED] != NULL;
+}
+
+bool patch_text_make(struct patch_text *text, const struct patch_shape *shape) {
+    /* All share the callee whose body is registered. */
+    bool separate = shape->separate && !is_replaced(shape->form);
+    struct patch_maker maker = {.shape = *shape, .line_count = separate ? shape->sites : 1};
+    maker.callee_count = maker.line_count + 1;
+    maker.layout = lay_out(&maker);
+    if (!make_memory(&maker))
+        return false;
+    uint8_t *memory = maker.memory;
+    *text = (struct patch_text){
+        .run = (void (*)(size_t))(uintptr_t)(memory + maker.layout.loop),
+        .shape = *shape,
+        .lines = (struct patch_line *)(memory + maker.layout.lines),
+        .line_count = maker.line_count,
+        .callees = (uintptr_t)memory + maker.layout.callees,
+        .records = (const struct carry_site *)(memory + maker.layout.records),
+        .record_count = maker.record_count,
+        .memory = memory,
+        .bytes = maker.layout.end,
+    };
+    for (size_t i = 0; i < text->line_count; i++)
+        text->lines[i].key.value = value_of(text, i, 0);
+    if (!carry_patch_register(text->records, text->records + text->record_count))
+        return true;
+    munmap(memory, text->bytes);
+    errno = ENOMEM;
+    return false;
+}
+
+void patch_text_release(struct patch_text *text) {
+    if (text->record_count)
+        carry_patch_unregister(text->records);
+    munmap(text->memory, text->bytes);
+}
+
+void patch_text_set(const struct patch_text *text, struct carry_patch *patch, unsigned state) {
+    if (!is_patched(text->shape.form))
+        return;
+    for (size_t i = 0; i < text->line_count; i++)
+        carry_patch_set(patch, &text->lines[i].key, value_of(text, i, state));
+}
