@@ -156,6 +156,19 @@ def test_bench_times_each_kernel_that_can_run(root: Root, bench: str) -> None:
     assert all(cell["ns"] > 0 for cell in cells)
 
 
+def test_bench_times_patched_sites(root: Root) -> None:
+    """With what a root leaves: without /proc, some back ends do not work."""
+    done = root.run("bench", "patch", "--quick", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    timed = {case["form"] for case in report["cases"]}
+    assert {"direct", "patched-call", "patched-inline", "patched-nop", "branch-on"} <= timed
+    assert ("retpoline" in timed) == (report["machine"]["arch"] == "x86_64")
+    assert all(case["ns"] > 0 for case in report["cases"])
+    committed = {(each["work"], each["thread"]) for each in report["commits"] if each["available"]}
+    assert {("call", True), ("branch", True), ("batch", True)} <= committed
+
+
 def test_calls_are_patched(own_root: Root) -> None:
     rows = json.loads(own_root.run("selftest", "--json").stdout)["tests"]
     (note,) = (row["note"] for row in rows if row["function"] == "patch")

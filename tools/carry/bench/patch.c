@@ -62,7 +62,7 @@ static int no_memory(void) {
 
 static bool add_case(struct patch_bench *bench, enum patch_form form, size_t cell) {
     struct patch_shape shape = patch_cells[cell].shape;
-    if (shape.eight && !patch_forms[form].eight)
+    if (!patch_text_has(form) || (shape.eight && !patch_forms[form].eight))
         return true;
     shape.form = form;
     if (!shape.sites)

@@ -7,7 +7,7 @@
 
 /* Where things stand, in bytes from the start. */
 struct patch_layout {
-    size_t loop, callees, stubs, lines, records, end;
+    size_t stubs, loop, callees, lines, records, end;
 };
 
 /* A text that is being made. */
@@ -32,12 +32,13 @@ struct patch_bytes {
 struct patch_code {
     size_t instruction_align;
 
-    /* By form: puts a call, or a branch alone. */
+    /* By form: puts a call, or a branch alone. NULL: the architecture has no such form. */
     void (*put[FORM_COUNT])(struct patch_maker *maker, size_t index);
     void (*put_jump_back)(struct patch_maker *maker, size_t start); /* until all passes are done */
 
     struct patch_bytes enter; /* the loop, with the number of passes */
     struct patch_bytes leave;
+    struct patch_bytes land; /* where a callee is called; may be empty */
     struct patch_bytes one, eight;
     struct patch_bytes ret;
     void (*fill)(uint8_t *bytes, size_t size); /* with NOPs */

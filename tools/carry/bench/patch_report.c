@@ -65,7 +65,8 @@ static void print_cases(const struct patch_bench *bench) {
     print_title("calls", ": ns each, and as a multiple of a direct call");
     print_columns(bench);
     for (size_t form = 0; !patch_form_is_branch((enum patch_form)form); form++)
-        print_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
+        if (patch_text_has((enum patch_form)form))
+            print_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
     print_title("branches", ": ns with one instruction after each, and what the branch adds");
     print_columns(bench);
     print_row(bench, "none", FORM_INLINED, print_branch);
@@ -102,7 +103,7 @@ static void print_commits(const struct patch_bench *bench) {
         }
     }
     printf("  synchronising all cores: %.2f us alone, %.2f us beside a thread; a live\n"
-           "  commit needs one, or two with traps as the guard\n",
+           "  commit needs one, or two where it does not exchange pages\n",
            ns[0].median / 1e3, ns[1].median / 1e3);
 }
 

@@ -106,6 +106,8 @@ static void put_loop(struct patch_maker *maker) {
 static void put_callees(struct patch_maker *maker) {
     for (size_t i = 0; i < maker->callee_count; i++) {
         maker->at = patch_callee_at(maker, i);
+        if (patch_code.land.size)
+            put(maker, &patch_code.land);
         patch_put_work(maker, i);
         put(maker, &patch_code.ret);
     }
@@ -137,12 +139,14 @@ static size_t pages(size_t bytes) {
     return (bytes + inside) & ~inside;
 }
 
+/* Stubs are on the other side of the loop than callees: branches of AArch64 reach 128 MiB, and each
+ * part may have half of that. */
 static struct patch_layout lay_out(const struct patch_maker *maker) {
     struct patch_layout layout = {0};
     const size_t sites = maker->shape.sites;
-    layout.callees = pages((sites + 2) * LINE_BYTES); /* an unspread unit is shorter than a line */
-    layout.stubs = layout.callees + pages(maker->callee_count * LINE_BYTES);
-    layout.lines = layout.stubs + pages(sites * LINE_BYTES);
+    layout.loop = pages(sites * LINE_BYTES);
+    layout.callees = layout.loop + pages((sites + 2) * LINE_BYTES); /* a line holds any unit */
+    layout.lines = layout.callees + pages(maker->callee_count * LINE_BYTES);
     layout.records = layout.lines + pages(maker->line_count * LINE_BYTES);
     layout.end = layout.records + pages((sites + 2) * sizeof(struct carry_site));
     return layout;
@@ -166,6 +170,8 @@ static bool map_text(struct patch_maker *maker, int fd) {
     if (memory == MAP_FAILED)
         return false;
     maker->memory = memory;
+    /* Cores may fetch instructions from where the other mapping's writes have not come yet. */
+    __builtin___clear_cache((char *)memory, (char *)memory + layout->lines);
     if (!mprotect(memory + layout->lines, layout->records - layout->lines, PROT_READ | PROT_WRITE))
         return true;
     int error = errno;
@@ -196,8 +202,12 @@ static uintptr_t value_of(const struct patch_text *text, size_t line, unsigned s
 
 /* --- What the header promises --- */
 
+bool patch_text_has(enum patch_form form) {
+    return patch_code.put[form] != NULL;
+}
+
 bool patch_text_supported(void) {
-    return patch_code.put[FORM_INLINED] != NULL;
+    return patch_text_has(FORM_INLINED);
 }
 
 bool patch_text_make(struct patch_text *text, const struct patch_shape *shape) {

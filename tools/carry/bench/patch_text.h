@@ -18,8 +18,8 @@ enum patch_form {
     FORM_PATCHED_INLINE,
     FORM_PATCHED_NOP,
     /*
-     * A call of a thunk that returns to the callee. Behind all other calls, as the form that is
-     * timed next is slowed down now and then: a patched call by 3 to 10 % (Zen 5).
+     * A call of a thunk that returns to the callee, of x86-64 alone. Behind all other calls, as the
+     * form that is timed next is slowed down now and then: a patched call by 3 to 10 % (Zen 5).
      */
     FORM_RETPOLINE,
     FORM_FLAG,       /* a test of a flag in memory, and a jump that is not taken */
@@ -53,8 +53,9 @@ static inline bool patch_form_is_branch(enum patch_form form) {
     return form >= FORM_FLAG;
 }
 
-/* Whether there is anything to make on this architecture. */
+/* Whether there is anything to make on this architecture, and whether it has a form. */
 bool patch_text_supported(void);
+bool patch_text_has(enum patch_form form);
 
 /* Makes the text and registers its sites; false, with errno, if the system does not let it. */
 bool patch_text_make(struct patch_text *text, const struct patch_shape *shape);
