@@ -263,9 +263,10 @@ def old_cpus_here() -> list[str]:
 # What looks at the CPU, or runs code that was chosen by it.
 OF_CPUS = ["context", "context reported", "context x86_64", "copy", "copy try", "cpu", "crc"]
 OF_CPUS += ["fault", "harness", "hook", "jit memory", "jit none", "jit packet", "jit sum"]
-OF_CPUS += ["jit template", "packet", "packet sums", "patch", "patch x86_64", "section", "section process"]
-OF_CPUS += ["signals", "sum", "sum copy", "sum copy try", "thunk", "thunk exceptions"]
-OF_CPUS += ["thunk harness", "xstate", "xstate detect", "xstate layout", "xstate live"]
+OF_CPUS += ["jit template", "packet", "packet sums", "patch", "patch x86_64", "section"]
+OF_CPUS += ["section process", "signals", "sum", "sum copy", "sum copy try", "thunk"]
+OF_CPUS += ["thunk exceptions", "thunk harness", "xstate", "xstate detect", "xstate layout"]
+OF_CPUS += ["xstate live"]
 
 
 def old_cpus(log: Log) -> None:
