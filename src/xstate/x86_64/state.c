@@ -107,10 +107,10 @@ uint64_t carry_xstate_save(void *to, uint64_t mask) {
 
 /* --- Loading --- */
 
-static const struct legacy initial = {
-    .fcw = CARRY_FCW_INITIAL,
-    .mxcsr = CARRY_MXCSR_INITIAL,
-};
+#define INITIAL                                                                                    \
+    { .fcw = CARRY_FCW_INITIAL, .mxcsr = CARRY_MXCSR_INITIAL }
+
+static const struct legacy initial = INITIAL;
 
 static void copy_x87(struct legacy *to, const struct legacy *from) {
     to->fcw = from->fcw;
@@ -155,12 +155,12 @@ void carry_xstate_load(const void *from, uint64_t mask) {
 #define TILES           (BIT(TILECFG) | BIT(TILEDATA))
 #define STANDARD_OTHERS 2752 /* where tiles start */
 
-static const struct area initial_compact = {.legacy = initial, .xcomp_bv = CARRY_COMPACT_BIT};
+static const struct area initial_compact = {.legacy = INITIAL, .xcomp_bv = CARRY_COMPACT_BIT};
 
 static const struct {
     struct area area;
     uint8_t components[STANDARD_OTHERS - sizeof(struct area)];
-} initial_standard = {.area = {.legacy = initial}};
+} initial_standard = {.area = {.legacy = INITIAL}};
 
 static void load_initial(uint64_t mask) {
     mask &= carry_xstate_enabled();
