@@ -252,12 +252,16 @@ PER_SUM void judge(struct carry_walk *walk, struct carry_packet_sum *sum, enum c
         verify(walk, sum, zero);
 }
 
+PER_SUM void copy_sum(struct carry_packet_sum *sum, const struct carry_packet_sum *other) {
+    *sum = *other;
+}
+
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
                      enum carry_verdict zero) {
     if (walk->count == walk->capacity)
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
-    *sum = *field;
+    copy_sum(sum, field);
     judge(walk, sum, zero);
 }
 
@@ -494,9 +498,24 @@ static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
 }
 
 static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) {
-    if (walk->layers_count < walk->layers_capacity)
-        walk->layers[walk->layers_count++] =
-            (struct carry_packet_layer){.protocol = protocol, .offset = walk->offset};
+    if (walk->layers_count == walk->layers_capacity)
+        return;
+    struct carry_packet_layer *layer = &walk->layers[walk->layers_count++];
+    layer->protocol = protocol;
+    layer->offset = walk->offset;
+}
+
+/* What comes next, behind places to return to if the packet has ended. */
+static CARRY_IN_LINE uint32_t leave_packet(struct carry_walk *walk, uint32_t next) {
+    while (next == CARRY_NEXT_NONE && walk->spare->rest_count)
+        next = start_rest(walk);
+    return next;
+}
+
+static CARRY_IN_LINE uint32_t advance(struct carry_walk *walk, uint32_t next) {
+    if (walk->layers)
+        list_layer(walk, next);
+    return leave_packet(walk, take_step(walk, next));
 }
 
 /* Goes on with what comes next, to the end. */
@@ -506,13 +525,8 @@ static void go_on(struct carry_walk *walk, uint32_t next) {
     spare.rest_dropped = false;
     walk->spare = &spare;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
-    for (; next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX; walk->steps++) {
-        if (walk->layers)
-            list_layer(walk, next);
-        next = take_step(walk, next);
-        while (next == CARRY_NEXT_NONE && spare.rest_count)
-            next = start_rest(walk);
-    }
+    for (; next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX; walk->steps++)
+        next = advance(walk, next);
     walk->spare = NULL;
     if (walk->fragment)
         walk->fragment->deeper = next != CARRY_NEXT_NONE || spare.rest_dropped;
