@@ -88,13 +88,6 @@ MUTANTS = {
         "call_describe_sum_requires",
         "carry_walk_sum",
     ),
-    "takes each sum for one that is all there": (
-        "packet.c",
-        "if (!CARRY_USUALLY(is_open(walk, sum))) {",
-        "if (false) {",
-        "call_read_field_requires",
-        "judge",
-    ),
     "describes a fragment that nobody wants described": (
         "packet.c",
         "if (walk->fragment && !walk->fragmented)",
