@@ -219,7 +219,31 @@ def crosses() -> list[Cross]:
     return found
 
 
-def make_program(cross: Cross, library: Path, folder: Path) -> tuple[Path, Path]:
+# What of the library around the core patches text.
+HOSTED = ("exchange", "host", "loaded", "origin", "patch", "signals", "text", "trap")
+
+
+@pytest.fixture(scope="session")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The module `patch` for AArch64."""
+    need(*GCC)
+    folder = tmp_path_factory.mktemp("foreign")
+    own = SOURCE / "src"
+    sources = [
+        *(own / "patch").glob("*.c"),
+        *(own / "patch/aarch64").glob("*.[cS]"),
+        *(own / "cpu").glob("*.c"),
+        *(own / "cpu/aarch64").glob("*.c"),
+        *(own / "hosted/aarch64").glob("*.[cS]"),
+        *(own / f"hosted/{name}.c" for name in HOSTED),
+    ]
+    include = [f"-I{SOURCE / 'include'}", f"-I{own}"]
+    flags = ["-O1", "-fPIC", "-fvisibility=hidden", "-mbranch-protection=standard"]
+    call(*GCC, *flags, *include, "-c", *sources, cwd=folder)
+    return sorted(map(str, folder.glob("*.o")))
+
+
+def make_program(cross: Cross, foreign: list[str], folder: Path) -> tuple[Path, Path]:
     """The program, and what of it has the sites."""
     language = CXX17 if "++" in cross.compiler[0] else C11
     stems = ("here", "there", "checks", "program")
@@ -229,17 +253,17 @@ def make_program(cross: Cross, library: Path, folder: Path) -> tuple[Path, Path]
     command = [*cross.compiler, *cross.flags, *cross.link, "-pthread"]
     program = folder / "program"
     if not cross.shared:
-        call(*command, *objects, library, "-o", program, cwd=folder)
+        call(*command, *objects, *foreign, "-o", program, cwd=folder)
         return program, program
     shared = folder / "libsites.so"
-    call(*command, "-shared", *objects[:-1], library, "-o", shared, cwd=folder)
+    call(*command, "-shared", *objects[:-1], *foreign, "-o", shared, cwd=folder)
     call(*command, objects[-1], shared, f"-Wl,-rpath,{folder}", "-o", program, cwd=folder)
     return program, shared
 
 
 @pytest.mark.parametrize("cross", crosses(), ids=lambda cross: cross.id)
-def test_sites(cross: Cross, core: Path, library: Library, tmp_path: Path) -> None:
-    need(cross.compiler[0])
-    program, with_sites = make_program(cross, core / "carry.o", tmp_path)
+def test_sites(cross: Cross, foreign: list[str], library: Library, tmp_path: Path) -> None:
+    need(cross.compiler[0], "qemu-aarch64")
+    program, with_sites = make_program(cross, foreign, tmp_path)
     assert call(*EMULATOR, program, str(int(not cross.drops))) == "ok\n"
     check_sites(library, with_sites)
