@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The proof of the packet walk refuses protocols with one fault each."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -105,6 +106,10 @@ MUTANTS = {
 }
 
 
+# Each goal behind the fault fails too, after its time: two minutes.
+SLOW = ("lists a sum where there is no room",)
+
+
 def prove(name: str, packet: Path, *function: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(RUN), "--timeout", "5", "--packet", str(packet), name]
     command += ["--only", *function] if function else []
@@ -114,6 +119,8 @@ def prove(name: str, packet: Path, *function: str) -> subprocess.CompletedProces
 @needs_frama_c
 @pytest.mark.parametrize("fault", MUTANTS)
 def test_proof_refuses(fault: str, tmp_path: Path) -> None:
+    if fault in SLOW and os.environ.get("CARRY_TEST_LEVEL", "medium") != "long":
+        pytest.skip("the proof takes minutes to give up: CARRY_TEST_LEVEL=long")
     name, old, new, goal, *function = MUTANTS[fault]
     packet = tmp_path / "packet"
     shutil.copytree(ROOT / "src/packet", packet)
