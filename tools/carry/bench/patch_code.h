@@ -5,6 +5,8 @@
 
 #include "bench/patch_text.h"
 
+#define PATCH_LINE_BYTES ((size_t)64)
+
 /* Where things stand, in bytes from the start. */
 struct patch_layout {
     size_t stubs, loop, callees, lines, records, end;
@@ -32,7 +34,8 @@ struct patch_bytes {
 struct patch_code {
     size_t instruction_align;
 
-    /* By form: puts a call, or a branch alone. NULL: the architecture has no such form. */
+    /* By form, FORM_INLINED apart: puts a call, or a branch alone. NULL: the architecture has no
+     * such form. */
     void (*put[FORM_COUNT])(struct patch_maker *maker, size_t index);
     void (*put_jump_back)(struct patch_maker *maker, size_t start); /* until all passes are done */
 
@@ -56,10 +59,9 @@ size_t patch_stub_at(const struct patch_maker *maker, size_t index);
 
 void patch_put(struct patch_maker *maker, const void *bytes, size_t size);
 
-/* FORM_INLINED is the same on all architectures. */
-void patch_put_work(struct patch_maker *maker, size_t index);
-
-/* A record of what is put next. Its key, and `aux`, count from the start of the memory. */
+/* A record of what is put next, or of `site`. All count from the start of the memory. */
 void patch_put_record(struct patch_maker *maker, struct carry_site record, size_t key, size_t aux);
+void patch_put_record_of(struct patch_maker *maker, struct carry_site record, size_t site,
+                         size_t key, size_t aux);
 
 #endif

@@ -14,8 +14,6 @@
 
 #include "bench/patch_code.h"
 
-#define LINE_BYTES ((size_t)64)
-
 /* What a site reads has a cache line of its own. */
 struct patch_line {
     _Alignas(64) struct carry_key key; /* its value is the pointer or flag of other forms */
@@ -23,17 +21,12 @@ struct patch_line {
 
 /* --- Parts --- */
 
-void patch_put(struct patch_maker *maker, const void *bytes, size_t size) {
-    memcpy(maker->memory + maker->at, bytes, size);
-    maker->at += size;
-}
-
 static void put(struct patch_maker *maker, const struct patch_bytes *part) {
     patch_put(maker, part->bytes, part->size);
 }
 
 static void align(struct patch_maker *maker) {
-    size_t size = -maker->at % LINE_BYTES;
+    size_t size = -maker->at % PATCH_LINE_BYTES;
     patch_code.fill(maker->memory + maker->at, size);
     maker->at += size;
 }
@@ -51,42 +44,16 @@ static bool is_replaced(enum patch_form form) {
     return form == FORM_PATCHED_INLINE || form == FORM_PATCHED_NOP;
 }
 
-size_t patch_callee_at(const struct patch_maker *maker, size_t index) {
-    return maker->layout.callees + index % maker->callee_count * LINE_BYTES;
-}
-
-size_t patch_line_at(const struct patch_maker *maker, size_t index) {
-    return maker->layout.lines + index % maker->line_count * LINE_BYTES;
-}
-
-size_t patch_stub_at(const struct patch_maker *maker, size_t index) {
-    return maker->layout.stubs + index * LINE_BYTES;
-}
-
-/* `site` counts from the start of the memory, too. */
-static void put_record_of(struct patch_maker *maker, struct carry_site record, size_t site,
-                          size_t key, size_t aux) {
-    size_t at = maker->layout.records + maker->record_count++ * sizeof record;
-    record.site = (int32_t)(site - (at + offsetof(struct carry_site, site)));
-    record.key = (int32_t)(key - (at + offsetof(struct carry_site, key)));
-    record.aux = (int32_t)(aux - (at + offsetof(struct carry_site, aux)));
-    record.version = CARRY_SITE_VERSION;
-    memcpy(maker->memory + at, &record, sizeof record);
-}
-
-void patch_put_record(struct patch_maker *maker, struct carry_site record, size_t key, size_t aux) {
-    put_record_of(maker, record, maker->at, key, aux);
-}
-
-void patch_put_work(struct patch_maker *maker, size_t index) {
-    (void)index;
+static void put_work(struct patch_maker *maker) {
     put(maker, maker->shape.eight ? &patch_code.eight : &patch_code.one);
 }
 
 static void put_unit(struct patch_maker *maker, size_t index) {
-    patch_code.put[maker->shape.form](maker, index);
-    if (patch_form_is_branch(maker->shape.form))
-        patch_put_work(maker, index);
+    const enum patch_form form = maker->shape.form;
+    if (form != FORM_INLINED)
+        patch_code.put[form](maker, index);
+    if (form == FORM_INLINED || patch_form_is_branch(form))
+        put_work(maker);
 }
 
 static void put_loop(struct patch_maker *maker) {
@@ -108,7 +75,7 @@ static void put_callees(struct patch_maker *maker) {
         maker->at = patch_callee_at(maker, i);
         if (patch_code.land.size)
             put(maker, &patch_code.land);
-        patch_put_work(maker, i);
+        put_work(maker);
         put(maker, &patch_code.ret);
     }
 }
@@ -119,7 +86,7 @@ static void put_body(struct patch_maker *maker) {
     uint8_t size = maker->shape.form == FORM_PATCHED_INLINE ? (uint8_t)patch_code.one.size : 0;
     size_t aux = maker->layout.records + (maker->record_count + 1) * sizeof(struct carry_site);
     const struct carry_site record = {.kind = CARRY_SITE_BODY};
-    put_record_of(maker, record, maker->layout.loop, patch_callee_at(maker, 0), aux);
+    patch_put_record_of(maker, record, maker->layout.loop, patch_callee_at(maker, 0), aux);
     maker->memory[aux] = size;
     maker->at = aux + patch_code.instruction_align;
     patch_put(maker, patch_code.one.bytes, size);
@@ -144,10 +111,11 @@ static size_t pages(size_t bytes) {
 static struct patch_layout lay_out(const struct patch_maker *maker) {
     struct patch_layout layout = {0};
     const size_t sites = maker->shape.sites;
-    layout.loop = pages(sites * LINE_BYTES);
-    layout.callees = layout.loop + pages((sites + 2) * LINE_BYTES); /* a line holds any unit */
-    layout.lines = layout.callees + pages(maker->callee_count * LINE_BYTES);
-    layout.records = layout.lines + pages(maker->line_count * LINE_BYTES);
+    layout.loop = pages(sites * PATCH_LINE_BYTES);
+    layout.callees =
+        layout.loop + pages((sites + 2) * PATCH_LINE_BYTES); /* a line holds any unit */
+    layout.lines = layout.callees + pages(maker->callee_count * PATCH_LINE_BYTES);
+    layout.records = layout.lines + pages(maker->line_count * PATCH_LINE_BYTES);
     layout.end = layout.records + pages((sites + 2) * sizeof(struct carry_site));
     return layout;
 }
@@ -197,17 +165,17 @@ static uintptr_t value_of(const struct patch_text *text, size_t line, unsigned s
     if (text->shape.form == FORM_FLAG)
         return 0;
     size_t callees = text->line_count + 1;
-    return text->callees + (line + state) % callees * LINE_BYTES;
+    return text->callees + (line + state) % callees * PATCH_LINE_BYTES;
 }
 
 /* --- What the header promises --- */
 
 bool patch_text_has(enum patch_form form) {
-    return patch_code.put[form] != NULL;
+    return form == FORM_INLINED ? patch_text_supported() : patch_code.put[form] != NULL;
 }
 
 bool patch_text_supported(void) {
-    return patch_text_has(FORM_INLINED);
+    return patch_code.put[FORM_DIRECT] != NULL;
 }
 
 bool patch_text_make(struct patch_text *text, const struct patch_shape *shape) {

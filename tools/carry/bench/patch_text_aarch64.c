@@ -182,7 +182,6 @@ const struct patch_code patch_code = {
     .instruction_align = INSTRUCTION_BYTES,
     .put =
         {
-            [FORM_INLINED] = patch_put_work,
             [FORM_DIRECT] = put_direct,
             [FORM_POINTER] = put_pointer,
             [FORM_PLT] = put_plt,

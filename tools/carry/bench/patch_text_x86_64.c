@@ -133,7 +133,6 @@ const struct patch_code patch_code = {
     .instruction_align = 1,
     .put =
         {
-            [FORM_INLINED] = patch_put_work,
             [FORM_DIRECT] = put_direct,
             [FORM_POINTER] = put_pointer,
             [FORM_PLT] = put_plt,
