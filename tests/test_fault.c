@@ -580,7 +580,7 @@ static void test_handler_for_one(void) {
     munmap(once_called, 4096);
 }
 
-/* --- Errors that are told later, or to a thread of the system's choice: of no instruction --- */
+/* --- Errors that the system reports late, or to another thread: no instruction caused them --- */
 
 #ifndef SEGV_MTEAERR /* C libraries before 2020 */
 #define SEGV_MTEAERR 8

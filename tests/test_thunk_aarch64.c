@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Thunks on AArch64: what they keep, where they hand calls on, and who can look through them. */
+/* Thunks on AArch64: the registers that they preserve, calls that skip callbacks, and unwinding. */
 #include <string.h>
 
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
 #include "xstate/aarch64/thunk.h"
 
-/* --- What they keep --- */
+/* --- Registers --- */
 
 static const struct thunk {
     const char *name;
@@ -75,7 +75,7 @@ static void test_stubs(void) {
     tap_ok(!memcmp(&found, &wanted, sizeof found) && calls == 3, "CARRY_THUNK_AROUND");
 }
 
-/* --- Who looks through them --- */
+/* --- Unwinding --- */
 
 static void test_backtraces(void) {
     for (size_t i = 0; i < THUNKS; i++) {

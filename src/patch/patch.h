@@ -68,7 +68,7 @@ extern struct carry_object *carry_objects;
 /* Is the object in the list whose records start there? */
 bool carry_object_knows(const struct carry_site *start);
 
-/* The loaded parts of the object that has these records; none where that cannot be told. */
+/* The loaded parts of the object that has these records; none if the host does not know. */
 struct carry_parts {
     size_t count;
     struct carry_text_part part[32];

@@ -17,8 +17,8 @@ bool cpu_tracks_use(void);
 
 #define CPU_BRAND_BYTES 49
 
-/* The CPU's name as it stands in its registers, blanks and all, or as whoever emulates it was told;
- * "" if there is none. False if nobody says. */
+/* The CPU's name as it stands in its registers, blanks and all, or as the emulator was configured;
+ * "" if it has none. False if there is no second source. */
 bool cpu_brand(char brand[CPU_BRAND_BYTES]);
 
 /* Loads from there while strings go down (DF), where there is such a flag; and do they? */

@@ -31,7 +31,7 @@ uintptr_t *recover_value(void *context);
 /* May the instruction have stored to the next page, though this one faulted? */
 bool recover_stores_in_part(void *context, uintptr_t page);
 
-/* A tag in the bits of addresses that the CPU ignores, and handlers are not told. */
+/* A tag, in the bits of addresses that the CPU ignores and that signal handlers do not receive. */
 extern const uintptr_t recover_tag;
 
 #endif

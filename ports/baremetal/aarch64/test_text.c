@@ -26,7 +26,7 @@ static void write_row(void) {
 
 static unsigned refused;
 
-/* Returns to who called what is not text. */
+/* Returns to the caller of what is not text. */
 static bool refuse(struct trap_frame *frame) {
     refused++;
     frame->pc = frame->x[30];
@@ -42,13 +42,14 @@ static void call(uintptr_t address) {
 void test_text(void);
 void test_text(void) {
     tap_ok(victim() == 1 && is_caught(write_text, (const uint8_t *)(uintptr_t)victim),
-           "text is not written to");
-    tap_ok(is_caught(write_row, (const uint8_t *)__start_carry_faults), "tables are not either");
+           "text is not writable");
+    tap_ok(is_caught(write_row, (const uint8_t *)__start_carry_faults),
+           "fault tables are not writable");
     trap_handler *before = trap_set(TRAP_TEXT, refuse);
     call((uintptr_t)data);
-    tap_ok(refused == 1, "data are not run");
+    tap_ok(refused == 1, "data is not executable");
     call(TEXT_ALIAS + (uintptr_t)victim);
-    tap_ok(refused == 2, "nor is text where it can be written");
+    tap_ok(refused == 2, "text is not executable through its writable alias");
     trap_set(TRAP_TEXT, before);
     const uint32_t changed = MOVE_2;
     text_write((uintptr_t)victim, &changed, sizeof changed);

@@ -3,9 +3,9 @@
 #include "base/asm_aarch64.h"
 
 /*
- * Stores or loads what functions keep for their callers (AAPCS64, 6.1), at offsets of struct
- * carry_fault_frame, but for sp, which is at FRAME_SP. In a kernel, which is compiled for general
- * registers alone, functions keep no vectors: those are a thread's, and a load of d8 would clear
+ * Stores or loads the registers that functions preserve (AAPCS64, 6.1), except sp, at offsets of
+ * struct carry_fault_frame. In a kernel, which is compiled for general registers alone, functions
+ * preserve no vectors: those are a thread's, and a load of d8 would clear
  * the upper half of v8.
  */
 .macro KEPT pair, frame

@@ -7,7 +7,7 @@
 
 #define PATCH_LINE_BYTES ((size_t)64)
 
-/* Where things stand, in bytes from the start. */
+/* Offsets of the parts of a text, in bytes. */
 struct patch_layout {
     size_t stubs, loop, callees, lines, records, end;
 };

@@ -11,7 +11,7 @@
 
 struct instruction {
     size_t length;
-    bool relative;         /* an operand counts from where it stands, ... */
+    bool relative;         /* an operand is relative to the instruction, ... */
     bool ends_in_relative; /* ... and its 32 bits are the last four bytes */
     uint64_t target;       /* of that operand */
     bool calls;

@@ -16,7 +16,7 @@
 /* How the operands in front of an offset are written. */
 enum form { ALONE, CONDITION, REGISTER, BIT, ADDRESS };
 
-/* The instructions with an offset. `bits` of it stand from bit `at` on, and count instructions. */
+/* The instructions with an offset. It has `bits` bits from bit `at` on, and counts instructions. */
 static const struct row {
     uint32_t mask, value;
     const char *name;
@@ -82,7 +82,7 @@ bool disassemble_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
 
 /* --- Text --- */
 
-/* What stands between the name and the offset. */
+/* Prints the operands before the offset: a condition, or registers. */
 static void print_operands(const struct row *row, uint32_t word, char *text, size_t size) {
     static const char *const conditions[] = {"eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc",
                                              "hi", "ls", "ge", "lt", "gt", "le", "al", "nv"};

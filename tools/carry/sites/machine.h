@@ -50,7 +50,7 @@ struct machine {
     uint8_t entry_bytes;     /* 0: no such sites */
     uint8_t call_stub_bytes; /* 0: no stubs */
     uint8_t branch_stub_bytes;
-    uint8_t body_at; /* where instructions stand behind the size of a body, */
+    uint8_t body_at; /* offset of the instructions behind the size of a body, */
     uint8_t pair_at; /* and behind the two sizes of an alternative */
 
     disassemble_fn *disassemble;
@@ -62,7 +62,7 @@ struct machine {
     /* Is a call or jump original, or direct? Then where to; else SITE_FOREIGN. */
     enum site_state (*call)(const struct record *record, const uint8_t *bytes, uint64_t *target);
 
-    /* Does a jump stand there, as in a branch, and where to? */
+    /* Is there a jump, as in a branch, and what is its target? */
     bool (*jump)(const uint8_t *bytes, uint64_t address, uint64_t *target);
 
     /* The states of an entry; NULL: there are none. */
@@ -71,7 +71,7 @@ struct machine {
     /* Do bytes guard a site that is being changed? NULL: nothing does. */
     bool (*guards)(const uint8_t *bytes, size_t size);
 
-    /* The bytes of a call that a body of `size` bytes stands in for; false if it does not fit. */
+    /* The bytes of a call that a body of `size` bytes replaces; false if it does not fit. */
     bool (*put_body)(uint64_t site, const struct record *body, const uint8_t *from, size_t size,
                      uint8_t *bytes);
 
@@ -86,7 +86,7 @@ struct machine {
     /* May a branch through a register lead there, where pages demand it? NULL: none demand it. */
     bool (*lands)(const uint8_t bytes[MACHINE_LANDING_BYTES]);
 
-    /* Is a site told by what stands at `address` of the text? MACHINE_SCAN_BYTES may be read. */
+    /* Do the bytes at `address` of the text look like a site? Reads up to MACHINE_SCAN_BYTES. */
     bool (*trace)(const uint8_t *bytes, uint64_t address, struct trace *trace);
 
     /* Does an instruction there make this address? As many bytes may be read. */
