@@ -87,11 +87,11 @@ test: $(if $(filter list,$(STEPS)),,packages-test)
 proof: all packages-test
 	@$(PYTHON) proof/kernels/prove.py --record -j $$(nproc) $(BUILD)
 	@CARRY_TEST_LEVEL=long CARRY_BUILD=$(BUILD) $(PYTHON) -m pytest -q -rs -p no:cacheprovider \
-	    $(addprefix tests/proof/test_,meanings.py mutants.py)
+	    $(addprefix tests/proof/test_,meanings.py mutants.py packet_proof.py)
 
 .PHONY: test-ring0
 test-ring0: packages-test
-	@$(PYTHON) scripts/run_tests.py ring0
+	@CARRY_TEST_LEVEL=long $(PYTHON) scripts/run_tests.py ring0
 
 .PHONY: coverage
 coverage: packages-test
@@ -182,7 +182,7 @@ help:
 	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some of them,"
 	@echo "               QUICK=1 those to run after every change; STEPS=list lists them)"
 	@echo "make proof     installs what is missing, proves all kernels anew, and records them"
-	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels"
+	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels, at length"
 	@echo "make coverage  installs what is missing, says which branches of the libraries tests reach"
 	@echo "make proof-packet proves the packet walk, all files of it, and keeps the result"
 	@echo "make instructions counts the instructions of calls, and compares them with the record"

@@ -60,7 +60,11 @@ def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> s
 
 EMULATOR = ["timeout", "-s", "KILL", "60", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 PACKAGES = {
+    "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+    "clang++": "clang",
+    "clang++-19": "clang-19",
+    "ld.lld": "lld",
     "qemu-aarch64": "qemu-user",
     "qemu-aarch64_be": "qemu-user",
 }

@@ -6,13 +6,17 @@ The step aarch64 runs this for its build, with the tool of this machine.
 
 from __future__ import annotations
 
-import pytest
 from conftest import Library, check_sites
 
+# Tests with many sites, each of one architecture: a build has one of them.
+PROGRAMS = ["test_patch_aarch64", "test_patch_live"]
 
-@pytest.mark.parametrize("name", ["src/libcarry.so", "tests/test_patch_aarch64"])
-def test_built(library: Library, name: str) -> None:
-    path = library.static.parent.parent / name
-    if not path.is_file():
-        pytest.skip(f"{path} is not in this build")
-    check_sites(library, path)
+
+def test_library(library: Library) -> None:
+    check_sites(library, library.static.with_suffix(".so"))
+
+
+def test_program(library: Library) -> None:
+    folder = library.static.parent.parent / "tests"
+    (program,) = (folder / name for name in PROGRAMS if (folder / name).is_file())
+    check_sites(library, program)

@@ -120,7 +120,7 @@ def prove(name: str, packet: Path, *function: str) -> subprocess.CompletedProces
 @pytest.mark.parametrize("fault", MUTANTS)
 def test_proof_refuses(fault: str, tmp_path: Path) -> None:
     if fault in SLOW and os.environ.get("CARRY_TEST_LEVEL", "medium") != "long":
-        pytest.skip("the proof takes minutes to give up: CARRY_TEST_LEVEL=long")
+        pytest.skip("it takes minutes: make proof runs it (CARRY_TEST_LEVEL=long)")
     name, old, new, goal, *function = MUTANTS[fault]
     packet = tmp_path / "packet"
     shutil.copytree(ROOT / "src/packet", packet)
