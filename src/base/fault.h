@@ -23,6 +23,7 @@
 #ifndef CARRY_BASE_FAULT_H
 #define CARRY_BASE_FAULT_H
 
+#include "base/fault_rows.h"
 #include "base/fault_table.h"
 
 #define CARRY_DONE_BITS             9
@@ -40,18 +41,6 @@
 #else
     \instruction
 #endif
-.endm
-
-.macro CARRY_LOAD done, instruction:vararg
-    CARRY_FAULT_ROW .Lload_faulted, \done, \instruction
-.endm
-
-.macro CARRY_STORE done, instruction:vararg
-    CARRY_FAULT_ROW .Lstore_faulted, \done, \instruction
-.endm
-
-.macro CARRY_BYTES done, instruction:vararg
-    CARRY_FAULT_ROW .Lbytes_faulted, \done, \instruction
 .endm
 
 /* register = the larger one, signed, of it and `other` */

@@ -22,6 +22,7 @@
 #ifndef CARRY_BASE_FAULT_AARCH64_H
 #define CARRY_BASE_FAULT_AARCH64_H
 
+#include "base/fault_rows.h"
 #include "base/fault_table.h"
 
 #define CARRY_DONE_BITS    9
@@ -32,18 +33,6 @@
 .Lmay_fault_\@:
     \instruction
     CARRY_FAULT_ENTRY .Lmay_fault_\@, \recovery, \done
-.endm
-
-.macro CARRY_LOAD done, instruction:vararg
-    CARRY_FAULT_ROW .Lload_faulted, \done, \instruction
-.endm
-
-.macro CARRY_STORE done, instruction:vararg
-    CARRY_FAULT_ROW .Lstore_faulted, \done, \instruction
-.endm
-
-.macro CARRY_BYTES done, instruction:vararg
-    CARRY_FAULT_ROW .Lbytes_faulted, \done, \instruction
 .endm
 
 /*

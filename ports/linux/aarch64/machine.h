@@ -14,6 +14,8 @@
 #include <asm/simd.h>
 #include <asm/sysreg.h>
 
+#include "pairs.h"
+
 /* --- Features: names of the library, and of Linux --- */
 
 #define MACHINE_FEATURES                                                                           \
@@ -65,33 +67,16 @@ static inline bool machine_is_in_section(void) {
 
 #define MACHINE_VECTOR_BYTES (32 * 16)
 
-#define MACHINE_EACH(X)                                                                            \
-    X(0, 1)                                                                                        \
-    X(2, 3)                                                                                        \
-    X(4, 5)                                                                                        \
-    X(6, 7)                                                                                        \
-    X(8, 9)                                                                                        \
-    X(10, 11)                                                                                      \
-    X(12, 13)                                                                                      \
-    X(14, 15)                                                                                      \
-    X(16, 17)                                                                                      \
-    X(18, 19)                                                                                      \
-    X(20, 21)                                                                                      \
-    X(22, 23)                                                                                      \
-    X(24, 25)                                                                                      \
-    X(26, 27)                                                                                      \
-    X(28, 29)                                                                                      \
-    X(30, 31)
 #define MACHINE_LOAD(a, b)  "ldp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 #define MACHINE_STORE(a, b) "stp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 
 /* In a section, for tests. */
 static inline void machine_load_vectors(const void *from) {
-    asm volatile(".arch_extension simd\n" MACHINE_EACH(MACHINE_LOAD) : : "r"(from) : "memory");
+    asm volatile(".arch_extension simd\n" EACH_PAIR(MACHINE_LOAD) : : "r"(from) : "memory");
 }
 
 static inline void machine_store_vectors(void *to) {
-    asm volatile(".arch_extension simd\n" MACHINE_EACH(MACHINE_STORE) : : "r"(to) : "memory");
+    asm volatile(".arch_extension simd\n" EACH_PAIR(MACHINE_STORE) : : "r"(to) : "memory");
 }
 
 /* --- Memory of processes, and of the kernel --- */

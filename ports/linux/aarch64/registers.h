@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "pairs.h"
+
 struct registers {
     unsigned char bytes[32][16];
 };
@@ -22,26 +24,9 @@ static long read_with(int file, void *buffer, size_t size, const struct register
     register void *x1 __asm__("x1") = buffer;
     register size_t x2 __asm__("x2") = size;
     register long x8 __asm__("x8") = SYS_read;
-#define EACH(X)                                                                                    \
-    X(0, 1)                                                                                        \
-    X(2, 3)                                                                                        \
-    X(4, 5)                                                                                        \
-    X(6, 7)                                                                                        \
-    X(8, 9)                                                                                        \
-    X(10, 11)                                                                                      \
-    X(12, 13)                                                                                      \
-    X(14, 15)                                                                                      \
-    X(16, 17)                                                                                      \
-    X(18, 19)                                                                                      \
-    X(20, 21)                                                                                      \
-    X(22, 23)                                                                                      \
-    X(24, 25)                                                                                      \
-    X(26, 27)                                                                                      \
-    X(28, 29)                                                                                      \
-    X(30, 31)
 #define LOAD(a, b)  "ldp q" #a ", q" #b ", [%[before], #16 * " #a "]\n"
 #define STORE(a, b) "stp q" #a ", q" #b ", [%[after], #16 * " #a "]\n"
-    __asm__ volatile(EACH(LOAD) "svc #0\n" EACH(STORE)
+    __asm__ volatile(EACH_PAIR(LOAD) "svc #0\n" EACH_PAIR(STORE)
                      : "+r"(x0)
                      : "r"(x1), "r"(x2), "r"(x8), [before] "r"(before), [after] "r"(after)
                      : "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",

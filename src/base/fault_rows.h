@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Instructions of copies that may fault, by where they go on; the architecture's header defines
+ * CARRY_FAULT_ROW, and the labels in CARRY_RECOVER. */
+/* clang-format off */
+#ifndef CARRY_BASE_FAULT_ROWS_H
+#define CARRY_BASE_FAULT_ROWS_H
+
+.macro CARRY_LOAD done, instruction:vararg
+    CARRY_FAULT_ROW .Lload_faulted, \done, \instruction
+.endm
+
+.macro CARRY_STORE done, instruction:vararg
+    CARRY_FAULT_ROW .Lstore_faulted, \done, \instruction
+.endm
+
+.macro CARRY_BYTES done, instruction:vararg
+    CARRY_FAULT_ROW .Lbytes_faulted, \done, \instruction
+.endm
+
+#endif
