@@ -5,15 +5,20 @@
 #define CARRY_BASE_ASM_AARCH64_H
 
 /* Opens a function that C calls. */
-.macro CARRY_FUNCTION name
+.macro CARRY_EXPORTED_FUNCTION name
     .text
     .globl \name
-    .hidden \name
     .type \name, %function
     .balign 64
 \name:
     .cfi_startproc
     hint    #34                                 /* bti c */
+.endm
+
+/* The same, for this library alone. */
+.macro CARRY_FUNCTION name
+    .hidden \name
+    CARRY_EXPORTED_FUNCTION \name
 .endm
 
 .macro CARRY_END name

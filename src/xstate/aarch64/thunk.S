@@ -40,16 +40,6 @@
 #define SVCR_ZA    1
 #define TPIDR2_EL0 S3_3_C13_C0_5
 
-.macro THUNK_FUNCTION name
-    .text
-    .globl \name
-    .type \name, %function
-    .balign 64
-\name:
-    .cfi_startproc
-    hint    #34                                 /* bti c */
-.endm
-
 /* Loads carry_thunk_machine into \word of \reg. */
 .macro MACHINE reg, word
     adrp    \reg, carry_thunk_machine
@@ -295,7 +285,7 @@ thunk_go:
  * Stack: 304 bytes. WHOLE: 752 bytes, or 240 and 34 scalable vectors.
  */
 .macro ENTER name, form
-THUNK_FUNCTION \name
+CARRY_EXPORTED_FUNCTION \name
     BEGIN   \form, .Ltarget\@
     LOAD_ARGUMENTS \form
     CLOSE   \form\()_BYTES
@@ -341,7 +331,7 @@ CARRY_END \name
  * of arguments, up to a multiple of 16.
  */
 .macro AROUND name, form
-THUNK_FUNCTION \name
+CARRY_EXPORTED_FUNCTION \name
     BEGIN   \form, .Ltarget\@
     COPY_WORDS \form\()_BYTES
     LOAD_ARGUMENTS \form
