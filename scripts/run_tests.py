@@ -1074,7 +1074,7 @@ STEPS = [
     Step("optimize", "gcc -O0, gcc and clang -O3 -march=native: C tests", optimize),
     Step("sanitize", "address and undefined behaviour sanitizers: C tests, tool", sanitize),
     Step("valgrind", "valgrind: C tests", valgrind),
-    Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests", old_cpus),
+    Step("old-cpus", f"CPUs {' '.join(OLD_CPUS)}: C tests of what depends on them", old_cpus),
     Step("aarch64", "aarch64, emulated: C tests", aarch64),
     Step("s390x", "s390x, big-endian, emulated: C tests", s390x),
     Step("riscv64", "RISC-V, emulated: sums, copies and packets", riscv64, aside=True),
