@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the built libraries with the ABI that is recorded in abi/, by abidiff.
+"""Compares the built libraries with the ABI that abi/ records for their architecture, by abidiff.
 
 usage: check_abi.py BUILD [--records FOLDER] [--news FILE] [--record]
 
@@ -9,7 +9,6 @@ the newest section of NEWS.md. --record writes the records anew, as for a releas
 """
 
 import argparse
-import platform
 import re
 import subprocess
 import sys
@@ -17,6 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = ["src/libcarry.so", "capture/libcarry-capture.so", "jit/libcarry-jit.so"]
+
+# The architectures with a record, by the number that ELF has for them.
+MACHINES = {62: "x86_64", 183: "aarch64"}
 
 # What is public by the headers, and nothing of where and by what it was built.
 PUBLIC = ["--headers-dir", "include", "--drop-private-types", "--exported-interfaces-only"]
@@ -28,6 +30,12 @@ PATH = re.compile(r"(?<= path=')[^']+(?=')")
 # abidiff's exit status: bits.
 FAILED, CHANGED = 3, 4
 CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?:\(|'|\{)", re.M)
+
+
+def machine(library: Path) -> str:
+    """The architecture that a library is for; "" if it has no record."""
+    head = library.read_bytes()[:20]
+    return MACHINES.get(int.from_bytes(head[18:20], "little" if head[5] == 1 else "big"), "")
 
 
 def in_project(library: Path, path: str) -> str:
@@ -79,17 +87,18 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    if platform.machine() != "x86_64":
-        print("skipped: the record is that of x86-64")
+    arch = machine(options.build / LIBRARIES[0])
+    if not arch:
+        print("skipped: this architecture has no record")
         return 0
     errors = []
-    for name in LIBRARIES:
-        library = (options.build / name).resolve()
-        path = options.records / f"{library.name.split('.')[0]}.abi"
-        if options.record:
-            record(library, path)
-        else:
-            errors += check(library, path, newest_section(options.news))
+    for library in (options.build / name for name in LIBRARIES):
+        path = options.records / arch / f"{library.stem}.abi"
+        if options.record and library.exists():
+            path.parent.mkdir(exist_ok=True)
+            record(library.resolve(), path)
+        elif path.exists():
+            errors += check(library.resolve(), path, newest_section(options.news))
     for error in errors:
         print(error)
     return 1 if errors else 0

@@ -360,6 +360,7 @@ def aarch64(log: Log) -> None:
     folder = cross(log, "aarch64", *foreign_asmjit(log, "aarch64", "arm64"))
     for cpu in ARM_CPUS:
         meson_tests(log, folder, "short", *OF_ARM_CPUS, slower=20, env={"QEMU_CPU": cpu})
+    log.run(sys.executable, "scripts/check_abi.py", folder)
     tool = build(log, "gcc", "-Dtool=enabled") / "tools/carry/carry"
     python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="linkers", only=["test_built.py"])
 

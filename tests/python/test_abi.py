@@ -51,7 +51,7 @@ def test_a_break_must_be_announced(
 ) -> None:
     records, news = tmp_path / "abi", tmp_path / "NEWS.md"
     shutil.copytree(SOURCE / "abi", records)
-    path = records / f"{library}.abi"
+    path = records / "x86_64" / f"{library}.abi"
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
@@ -63,7 +63,7 @@ def test_a_break_must_be_announced(
 
 
 def test_records_know_files_of_the_project_alone() -> None:
-    for record in (SOURCE / "abi").glob("*.abi"):
+    for record in (SOURCE / "abi").glob("*/*.abi"):
         paths = re.findall(r" path='([^']+)'", record.read_text())
         assert paths
         for path in paths:
