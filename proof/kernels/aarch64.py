@@ -56,7 +56,12 @@ class Place:
     update: str = ""
 
 
-Operand = Register | Lanes | Immediate | Zero | Shifted | Place
+@dataclass(frozen=True)
+class Condition:
+    name: str
+
+
+Operand = Register | Lanes | Immediate | Zero | Shifted | Place | Condition
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,8 @@ def operands(text: str) -> list[Operand]:
                 found.append(Immediate(immediate(part)))
         elif (known := register(part)) is not None:
             found.append(known)
+        elif part in CONDITIONS:
+            found.append(Condition(CONDITIONS[part]))
         elif found:
             found[-1] = shifted(found[-1], part)
         else:
@@ -197,7 +204,7 @@ def effects(d: Decoded) -> tuple[frozenset[str], frozenset[str]]:
             reads.add(name_of(o))
     if d.name == "ret":
         reads |= {"x30", "sp"}
-    if d.name[1:] in CONDITIONS.values() and d.name.startswith("j"):
+    if (d.name[1:] in CONDITIONS.values() and d.name.startswith("j")) or d.name == "csel":
         reads.add("flags")
     if d.name in ("cmp", "cmn", "tst", "adds", "subs", "ands"):
         writes.add("flags")
@@ -329,6 +336,14 @@ def movi(x: A64, d: Decoded) -> None:
     if value != Immediate(0):
         raise Unproven("no meaning for this movi")
     x.put_bits(to, ((width_of(to), ZERO),))
+
+
+@means("csel")
+def csel(x: A64, d: Decoded) -> None:
+    to, a, b, condition = d.operands
+    assert isinstance(condition, Condition)
+    width = width_of(to)
+    x.put_bits(to, x.choose(condition.name, x.bits(a, width), x.bits(b, width)))
 
 
 # --- Memory ---

@@ -90,6 +90,9 @@ CODE = {
         f"cmp_{c}": f"cmp x0, x1; b.{c} 1f; mov x0, #7; ret; 1: mov x0, #9"
         for c in ("eq", "ne", "hi", "ls", "cs", "cc", "ge", "lt", "gt", "le")
     },
+    **{
+        f"csel_{c}": f"cmp x0, x1; csel x0, x0, x1, {c}; add x0, x0, #1" for c in ("cc", "hi", "ne")
+    },
     "uadalp": VECTORS.format("uadalp v0.4s, v1.8h"),
     "uadalp_of_sums": VECTORS.format("add v1.8h, v1.8h, v0.8h; uadalp v0.4s, v1.8h"),
     "add_lanes": VECTORS.format("add v0.4s, v0.4s, v1.4s"),
