@@ -153,8 +153,10 @@ static size_t put_right(const struct carry_frame *frame, const struct carry_pack
     plan(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
     if (effort == CARRY_EFFORT_JUDGE && !(options && options->fix))
         spare_adler32(&repair);
-    while (write_due(&repair) && is_stale(&repair))
+    while (write_due(&repair) && is_stale(&repair)) {
         carry_walk_frame(&walk, frame);
+        repair.count = walk.count;
+    }
     return repair.changed;
 }
 

@@ -302,14 +302,15 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
     if (walk->count == index || walk->sums[index].verdict == CARRY_VERDICT_GOOD ||
         walk->effort == CARRY_EFFORT_FIND)
         return;
-    struct carry_packet_sum first = walk->sums[index];
+    struct carry_packet_sum first;
+    copy_sum(&first, &walk->sums[index]);
     walk->count = index;
     walk->pseudo_size = other.size;
     carry_walk_sum(walk, protocol, field, other.size, other.pseudo, CARRY_ZERO_IS_PLAIN);
     const struct carry_packet_sum *second = &walk->sums[index];
     if (second->verdict != CARRY_VERDICT_GOOD &&
         obstacle(limits_of(walk), second) == CARRY_REASON_NONE)
-        walk->sums[index] = first;
+        copy_sum(&walk->sums[index], &first);
 }
 
 /* --- Fragments --- */
@@ -492,9 +493,10 @@ static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
     walk->doubt = rest->doubt;
     walk->beyond = rest->beyond;
     walk->quoted = rest->quoted;
-    if (rest->offset >= walk->captured)
-        return CARRY_NEXT_NONE;
-    return rest->walk(walk);
+    uint32_t next = CARRY_NEXT_NONE;
+    if (walk->offset < walk->captured)
+        next = rest->walk(walk);
+    return next;
 }
 
 static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) {
@@ -513,6 +515,7 @@ static CARRY_IN_LINE uint32_t leave_packet(struct carry_walk *walk, uint32_t nex
 }
 
 static CARRY_IN_LINE uint32_t advance(struct carry_walk *walk, uint32_t next) {
+    walk->steps++;
     if (walk->layers)
         list_layer(walk, next);
     return leave_packet(walk, take_step(walk, next));
@@ -525,7 +528,7 @@ static void go_on(struct carry_walk *walk, uint32_t next) {
     spare.rest_dropped = false;
     walk->spare = &spare;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
-    for (; next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX; walk->steps++)
+    while (next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX)
         next = advance(walk, next);
     walk->spare = NULL;
     if (walk->fragment)
@@ -573,10 +576,12 @@ static CARRY_IN_LINE uint32_t step_over_network(struct carry_walk *walk, uint32_
     switch (next) {
     case CARRY_PROTOCOL_IP:
         walk->steps++;
-        return step_over_transport(walk, carry_packet_walk_ip(walk));
+        next = carry_packet_walk_ip(walk);
+        return step_over_transport(walk, next);
     case CARRY_PROTOCOL_IPV6:
         walk->steps++;
-        return step_over_transport(walk, carry_packet_walk_ipv6(walk));
+        next = carry_packet_walk_ipv6(walk);
+        return step_over_transport(walk, next);
     default:
         return next;
     }
