@@ -94,11 +94,11 @@ def main() -> int:
     errors = []
     for library in (options.build / name for name in LIBRARIES):
         path = options.records / arch / f"{library.stem}.abi"
-        if options.record and library.exists():
+        if not options.record and path.exists():
+            errors += check(library.resolve(), path, newest_section(options.news))
+        elif options.record and library.exists():
             path.parent.mkdir(exist_ok=True)
             record(library.resolve(), path)
-        elif path.exists():
-            errors += check(library.resolve(), path, newest_section(options.news))
     for error in errors:
         print(error)
     return 1 if errors else 0

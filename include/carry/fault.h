@@ -32,8 +32,8 @@
  *    sockets. Each copy then costs half a microsecond or more.
  *  - On AArch64 addresses may have a tag in their top byte. Bytes that cannot be accessed because
  *    their own tag is another one (MTE) end a copy as bytes of other pages do, if the CPU checks
- *    tags synchronously. It may then have written up to 31 bytes behind them. The system calls
- * refuse tags unless the process has asked for them (PR_SET_TAGGED_ADDR_CTRL).
+ *    tags synchronously. It may then have written up to 31 bytes behind them. System calls refuse
+ *    tags unless the process has asked for them (PR_SET_TAGGED_ADDR_CTRL).
  *  - If a sandbox refuses all of these calls, the library cannot know what is readable: such copies
  *    leave all bytes, readable or not. To detect this, call carry_copy_try() for one byte of your
  *    own. With handlers no system call is needed.
