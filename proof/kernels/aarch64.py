@@ -10,13 +10,23 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import processor
 from image import Instruction
 from machine import Bits
 from number import ZERO, Num, Unproven, number
-from processor import Architecture, Immediate, Processor, Register, Vector, logic, shift, turn_right
+from processor import (
+    Architecture,
+    Immediate,
+    Processor,
+    Register,
+    Vector,
+    add_carry,
+    logic,
+    shift,
+    turn_right,
+)
 
 NAMES = [*(f"x{i}" for i in range(31)), "sp"]
 STACK = 31
@@ -79,10 +89,20 @@ def register(text: str) -> Operand | None:
     if found := re.fullmatch(r"([qdshb])(\d+)", text):
         width = WIDTH[found[1]]
         return Lanes(int(found[2]), width, lane=width)
-    if found := re.fullmatch(r"v(\d+)\.(\d+)([bhsd])", text):
+    if found := re.fullmatch(r"v(\d+)\.(\d+)([bhsdq])", text):
         lane = WIDTH[found[3]]
         return Lanes(int(found[1]), int(found[2]) * lane, lane=lane)
     return None
+
+
+def vectors(text: str) -> list[Operand]:
+    """As in {v0.16b-v3.16b} or {v0.16b, v1.16b}."""
+    found = [register(part.strip()) for part in re.split(r"[,-]", text.strip("{}"))]
+    first, last = found[0], found[-1]
+    if not isinstance(first, Lanes) or not isinstance(last, Lanes):
+        raise Unproven(f"unknown operand: {text}")
+    count = (last.index - first.index) % 32 + 1
+    return [replace(first, index=(first.index + i) % 32) for i in range(count)]
 
 
 def immediate(text: str) -> int:
@@ -113,9 +133,12 @@ def place(inside: str, update: str) -> Place:
 
 def operands(text: str) -> list[Operand]:
     found: list[Operand] = []
-    for part in re.findall(r"\[[^]]*\]!?|[^,\[\]]+", text):
+    for part in re.findall(r"\[[^]]*\]!?|\{[^}]*\}|[^,\[\]{}]+", text):
         part = part.strip()
         if not part:
+            continue
+        if part.startswith("{"):
+            found += vectors(part)
             continue
         if part.startswith("["):
             found.append(place(part.strip("[]!"), "before" if part.endswith("!") else ""))
@@ -146,8 +169,9 @@ def decode(instruction: Instruction) -> Decoded:
     name, rest = words_of(instruction)
     if name == "ret" and rest:
         name = "br"
-    if name in ("b", "ret"):
-        return Decoded("jmp" if name == "b" else "ret", (), instruction.after)
+    if name in ("b", "bl", "ret"):
+        names = {"b": "jmp", "bl": "call"}
+        return Decoded(names.get(name, name), (), instruction.after)
     if name.startswith("b."):
         return Decoded(f"j{CONDITIONS[name[2:]]}", (), instruction.after)
     if name in ("cbz", "cbnz", "tbz", "tbnz"):
@@ -158,6 +182,8 @@ def decode(instruction: Instruction) -> Decoded:
         return Decoded("mov", (*operands(rest.partition(",")[0]), page), instruction.after)
     if name in ("nop", "bti"):
         return Decoded("nop", (), instruction.after)
+    if name == "movk":
+        rest = rest.replace("lsl ", "")
     if name == "prfm":
         rest = rest.partition(",")[2]  # what is hinted at touches nothing
     return Decoded(name, tuple(operands(rest)), instruction.after)
@@ -168,15 +194,18 @@ def targets(instruction: Instruction) -> list[int]:
     name, rest = words_of(instruction)
     if name in ("ret", "br", "blr"):
         return []
-    if name == "b" or name.startswith("b.") or name in ("cbz", "cbnz", "tbz", "tbnz"):
+    if name in ("b", "bl", "cbz", "cbnz", "tbz", "tbnz") or name.startswith("b."):
         target = int(re.sub(r"\s*<.*", "", rest).rpartition(",")[2].strip(), 16)
-        return [target] if name == "b" else [target, instruction.after]
+        return [target] if name in ("b", "bl") else [target, instruction.after]
     return [instruction.after]
 
 
-STORES = ("str", "stur", "strb", "strh", "sturb", "sturh", "stp")
+LOADS = ("ldr", "ldur", "ldrb", "ldurb", "ldrh", "ldurh", "ldp", "ld1")
+STORES = ("str", "stur", "strb", "strh", "sturb", "sturh", "stp", "st1")
 ONLY_READ = (*STORES, "cmp", "cmn", "tst")
 READ_AND_WRITE = ("uadalp", "movk")
+READ_FLAGS = ("csel", "adc", "adcs")
+WRITE_FLAGS = ("cmp", "cmn", "tst", "adds", "adcs", "subs", "ands")
 
 
 def name_of(o: Operand | None) -> str | None:
@@ -193,7 +222,9 @@ def name_of(o: Operand | None) -> str | None:
 def effects(d: Decoded) -> tuple[frozenset[str], frozenset[str]]:
     reads: set[str | None] = set()
     writes: set[str | None] = set()
-    written = 0 if d.name in ONLY_READ or d.name.startswith("j") else 1 + (d.name == "ldp")
+    written = len(d.operands) - 1 if d.name in LOADS else 1
+    if d.name in ONLY_READ or d.name.startswith("j"):
+        written = 0
     for i, o in enumerate(d.operands):
         if isinstance(o, Place):
             reads |= {NAMES[o.base], name_of(o.index)}
@@ -204,9 +235,12 @@ def effects(d: Decoded) -> tuple[frozenset[str], frozenset[str]]:
             reads.add(name_of(o))
     if d.name == "ret":
         reads |= {"x30", "sp"}
-    if (d.name[1:] in CONDITIONS.values() and d.name.startswith("j")) or d.name == "csel":
+    if d.name == "call":
+        reads |= {*NAMES[:3], "sp"}
+        writes.add("x30")
+    if (d.name[1:] in CONDITIONS.values() and d.name.startswith("j")) or d.name in READ_FLAGS:
         reads.add("flags")
-    if d.name in ("cmp", "cmn", "tst", "adds", "subs", "ands"):
+    if d.name in WRITE_FLAGS:
         writes.add("flags")
     return frozenset(n for n in reads if n), frozenset(n for n in writes if n)
 
@@ -271,6 +305,16 @@ class A64(Processor):
     def move_on(self, p: Place) -> None:
         moved = self.number(self.state.gpr[p.base]) + p.offset
         self.state.gpr[p.base] = ((8, self.trim(moved, 64)),)
+
+    def carry(self) -> Num:
+        """Which a comparison sets where x86-64 clears it."""
+        borrow = super().carry()
+        return number(1) - borrow if self.state.flags.compared else borrow
+
+    def has_carry(self) -> bool:
+        if not self.state.flags.compared:
+            raise Unproven("a condition of order of what is no comparison")
+        return super().has_carry()
 
     def holds(self, condition: str) -> bool:
         name, _, rest = condition.partition(" ")
@@ -338,6 +382,17 @@ def movi(x: A64, d: Decoded) -> None:
     x.put_bits(to, ((width_of(to), ZERO),))
 
 
+@means("movk")
+def movk(x: A64, d: Decoded) -> None:
+    """16 bits of a register, of which the others are kept."""
+    to, value, *at = d.operands
+    assert isinstance(to, Register) and isinstance(value, Immediate)
+    start = at[0].value // 8 if at and isinstance(at[0], Immediate) else 0
+    old, end = x.read(to), start + 2
+    kept = x.take(old, 0, start), x.take(old, end, to.width - end)
+    x.put_bits(to, (*kept[0], (2, number(value.value)), *kept[1]))
+
+
 @means("csel")
 def csel(x: A64, d: Decoded) -> None:
     to, a, b, condition = d.operands
@@ -349,7 +404,7 @@ def csel(x: A64, d: Decoded) -> None:
 # --- Memory ---
 
 
-@means("ldr", "ldur", "ldrb", "ldurb", "ldrh", "ldurh", "ldp")
+@means(*LOADS)
 def load(x: A64, d: Decoded) -> None:
     *to, where = d.operands
     assert isinstance(where, Place)
@@ -395,6 +450,20 @@ def add(x: A64, d: Decoded) -> None:
     return None
 
 
+@means("adds", "adcs", "adc")
+def add_with_carry(x: A64, d: Decoded) -> None:
+    to, a, b = d.operands
+    if not isinstance(to, Register | Zero):
+        raise Unproven(f"no meaning for {d.name} of vectors")
+    before = x.state.flags
+    carry = ZERO if d.name == "adds" else x.carry()
+    left, right = x.value_of(a, to.width), x.value_of(b, to.width)
+    total = add_carry(x, left, right, carry, 8 * to.width)
+    if d.name == "adc":
+        x.state.flags = before
+    x.put_bits(to, ((to.width, total),))
+
+
 def add_lanes(x: A64, d: Decoded) -> None:
     to, a, b = d.operands
     if d.name != "add" or not isinstance(to, Lanes):
@@ -422,6 +491,16 @@ def addv(x: A64, d: Decoded) -> None:
     assert isinstance(source, Lanes)
     total = sum(x.lanes(x.bits(source, source.width), source.lane), ZERO)
     x.put_bits(to, ((source.lane, total),))
+
+
+@means("uaddlv")
+def uaddlv(x: A64, d: Decoded) -> None:
+    """All lanes, in a number of twice their width."""
+    to, source = d.operands
+    assert isinstance(source, Lanes)
+    lanes = x.lanes(x.bits(source, source.width), source.lane)
+    total = sum((x.atoms.exact(n, 8 * source.lane) for n in lanes), ZERO)
+    x.put_bits(to, ((2 * source.lane, total),))
 
 
 # --- Bits ---
@@ -479,7 +558,7 @@ AARCH64 = Architecture(
     stack=STACK,
     kept=[f"x{i}" for i in range(19, 31)],
     kept_vectors=range(8, 16),
-    arguments=[f"x{i}" for i in range(8)],
+    arguments=[f"x{i}" for i in range(4)],
     results=("x0", "x1"),
     decode=decode,
     effects=effects,

@@ -244,11 +244,14 @@ class Proof:
     def is_empty(self, n: Num) -> bool:
         return self.atoms.natural(n) == (0, 0)
 
-    def parity(self, offset: Num, k: int, even: int | None) -> int:
-        """What bytes at even places count, from what one counts."""
+    def is_odd(self, offset: Num) -> bool:
         if any(v % 2 for v in offset.terms.values()):
             raise Unproven("whether a place is even or odd is not known")
-        mine = k * 256 % M if offset.c % 2 else k
+        return offset.c % 2 == 1
+
+    def parity(self, offset: Num, k: int, even: int | None) -> int:
+        """What bytes at even places count, from what one counts."""
+        mine = k * 256 % M if self.is_odd(offset) else k
         if even is None and mine in (1, 256):
             return mine
         if mine != even:
@@ -354,10 +357,10 @@ class Proof:
         try:
             if edge.target[0] == "function":
                 return self.goes_on_in(str(edge.target[1]), key, lemma, edge.state)
-            consumed = number(edge.consumed)
-            self.check_accesses(edge.state, consumed)
+            self.check_accesses(edge.state, edge.consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
-            if edge.consumed < (1 if back else 0):
+            ends = not back or edge.target[0] in edge.state.moved
+            if not self.covers(edge.consumed, ZERO if ends else number(1)):
                 raise Unproven("a loop might go on for ever")
             self.pending.append((key, lemma, edge))
         except Unproven as error:
@@ -428,9 +431,9 @@ class Proof:
             result = result + given * k
         try:
             weights = self.weights(lemma, edge.state, result)
-            even = self.check_tiles(edge.state, weights, ZERO, number(edge.consumed))
+            even = self.check_tiles(edge.state, weights, ZERO, edge.consumed)
             rest = target.even
-            if rest is not None and edge.consumed % 2:
+            if rest is not None and self.is_odd(edge.consumed):
                 rest = rest * 256 % M
             if even is not None and rest is not None and even != rest:
                 raise Unproven("bytes change their places where parts meet")

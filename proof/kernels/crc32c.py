@@ -77,6 +77,8 @@ class WordCut(Cut):
 class WordEngine(Engine):
     """Follows inner loops round by round, and cuts at all others."""
 
+    builder = WordCut
+
     def __init__(self, function: Function, tables: bool = False) -> None:
         super().__init__(function)
         self.words = Words()
@@ -91,14 +93,6 @@ class WordEngine(Engine):
         if state.heads[state.at] > MANY:
             raise Unproven("a loop goes on too long to be followed round by round")
         return None
-
-    def cut(self, state: State) -> Edge:
-        builder = WordCut(self, state, self.function.live[state.at])
-        key = (state.at, *builder.key)
-        if key not in self.lemmas:
-            self.lemmas[key] = builder.lemma()
-            self.order.append(key)
-        return Edge(key, state, builder.given, builder.consumed)
 
 
 class Remainder(Proof):
@@ -130,9 +124,9 @@ class Remainder(Proof):
                 raise Unproven("a loop does not carry one register")
             given = self.engine.words.bits(edge.given[0], 32)
             size = self.atoms.natural(edge.state.regions["data"].size)[0]
-            expected = self.reference(key, lemma, edge.consumed)
-            self.compare(key, lemma, given, expected, size)
-            self.before.setdefault(edge.target, self.before[key] + edge.consumed)
+            taken = edge.consumed.c
+            self.compare(key, lemma, given, self.reference(key, lemma, taken), size)
+            self.before.setdefault(edge.target, self.before[key] + taken)
         except Unproven as error:
             raise self.at(error, edge.state) from None
 

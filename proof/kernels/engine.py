@@ -31,7 +31,7 @@ class Edge:
     target: tuple[object, ...]
     state: State
     given: list[Num]  # what the lemma's sums are here
-    consumed: int  # bytes of the data that are done with
+    consumed: Num  # bytes of the data that are done with
 
 
 @dataclass
@@ -69,6 +69,21 @@ class Function:
         heads = {t for at, t in jumps if t <= at and t in code}
         return cls(image, name, arch, code, live(code, frozenset(at_return), arch), heads)
 
+    def loop(self, head: int) -> set[int]:
+        """The instructions from which execution may come back to the head within the loop."""
+        before: dict[int, list[int]] = {}
+        for at, i in self.code.items():
+            for target in self.arch.targets(i):
+                before.setdefault(target, []).append(at)
+        body = {head}
+        waiting = [at for at in before.get(head, ()) if at >= head]
+        while waiting:
+            at = waiting.pop()
+            if at not in body:
+                body.add(at)
+                waiting += before.get(at, [])
+        return body
+
     @property
     def start(self) -> int:
         start: int = self.image.functions[self.name][0]
@@ -77,6 +92,8 @@ class Function:
 
 class Engine:
     """All executions of one function."""
+
+    builder: type[Cut]
 
     def __init__(self, function: Function, sums: bool = True, cuts: bool = True) -> None:
         self.function, self.sums = function, sums
@@ -231,7 +248,7 @@ class Engine:
         other = self.function.image.function_at(target)
         if other is None:
             raise Unproven("execution leaves the function")
-        return Edge(("function", other), state, [], 0)
+        return Edge(("function", other), state, [], ZERO)
 
     # --- Lemmas ---
 
@@ -290,8 +307,7 @@ class Engine:
     def cut(self, state: State) -> Edge:
         """Ends an execution where a lemma takes over, which is made if it is new."""
         state.change(lambda n: n)
-        names = self.function.live[state.at]
-        builder = Cut(self, state, names)
+        builder = self.builder(self, state, self.function.live[state.at])
         key = (state.at, *builder.key)
         if key not in self.lemmas:
             self.lemmas[key] = builder.lemma()
@@ -308,6 +324,8 @@ class Engine:
 class Cut:
     """A state, of which only what is read from here on is kept, and that in terms of new atoms."""
 
+    behind = 256  # bytes before a place that are known to be there
+
     def __init__(self, engine: Engine, state: State, names: frozenset[str]) -> None:
         self.engine, self.state, self.names = engine, state, names
         self.arch = engine.arch
@@ -321,16 +339,19 @@ class Cut:
         self.rename_regions()
         self.rename_registers()
 
-    def offset(self) -> int:
+    def offset(self) -> Num:
         """How far the pointers that are still read have gone on in the data."""
-        offsets = []
-        for i, name in enumerate(self.arch.names):
-            if name in self.names:
-                found = self.pointer(self.engine.x.number(self.state.gpr[i]))
-                if found and found[0] == "data":
-                    offsets.append(found[1])
-        known = [o.c for o in offsets if o.constant is not None]
-        return min(known, default=0)
+        known = [o.c for o in self.offsets() if o.constant is not None]
+        return number(min(known, default=0))
+
+    def offsets(self) -> list[Num]:
+        values = (
+            self.engine.x.number(self.state.gpr[i])
+            for i, name in enumerate(self.arch.names)
+            if name in self.names
+        )
+        found = (self.pointer(value) for value in values)
+        return [place[1] for place in found if place and place[0] == "data"]
 
     def pointer(self, value: Num) -> tuple[str, Num] | None:
         if value.data:
@@ -346,13 +367,8 @@ class Cut:
         low, high = self.atoms.natural(left)
         if low < 0:
             raise Unproven("more bytes are passed than there are")
-        # A lemma for more sizes than arrive holds for those that do, and serves others, too.
-        if high > 1 << 62 or self.state.at in self.engine.function.heads:
-            high = (1 << 63) - 1
-        low = 1 << low.bit_length() - 1 if low else 0
-        self.size = self.atoms.new("size", low, high, False)
         self.left = left
-        self.key.append((low, high))
+        self.size = self.new_size(low, high)
         for name, region in self.new.regions.items():
             if name == "stack":
                 continue
@@ -361,9 +377,17 @@ class Cut:
             low_bits = moved.c & (1 << twos) - 1
             base = self.atoms.new(name, 1, 1 << 56, False) * (1 << twos) + low_bits
             region.base, region.size = base, self.size
-            behind = min(region.behind + self.consumed, 256)
+            behind = min(region.behind + self.atoms.natural(self.consumed)[0], self.behind)
             region.behind = behind & ~63
             self.key.append((name, twos, low_bits, region.behind))
+
+    def new_size(self, low: int, high: int) -> Num:
+        """A lemma for more sizes than arrive holds for those that do, and serves others, too."""
+        if high > 1 << 62 or self.state.at in self.engine.function.heads:
+            high = (1 << 63) - 1
+        low = 1 << low.bit_length() - 1 if low else 0
+        self.key.append((low, high))
+        return self.atoms.new("size", low, high, False)
 
     def rename_registers(self) -> None:
         for i, name in enumerate(self.arch.names):
@@ -506,15 +530,40 @@ class Cut:
         return Lemma(self.new, self.inputs, base, self.size)
 
 
+Engine.builder = Cut
+
+
 class Rounds:
     """A loop, by what one round in the middle does."""
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine, self.state, self.head = engine, state, state.at
         self.atoms, self.x, self.arch = engine.atoms, engine.x, engine.arch
-        self.body = self.natural_loop()
+        self.body = engine.function.loop(state.at)
         self.stays: list[tuple[str, Num]] = []
         self.compared: list[tuple[Num, Num, int]] = []
+
+    def adds_up(self) -> bool:
+        """Whether each round adds nothing but bytes of the data to what is still read."""
+        once = self.round(self.state.copy(), number(0))
+        if once is None:
+            return False
+        counter = self.atoms.new("i", 0, 1 << 57, False)
+        middle, sums, _ = self.middle(once, counter)
+        after = self.round(middle, counter)
+        if after is None:
+            return False
+        live = self.engine.function.live[self.head]
+        for (kind, i, at), (atom, _) in sums.items():
+            source = after.gpr[i] if kind == "g" else after.vec[i]
+            name = self.arch.names[i] if kind == "g" else f"v{i}"
+            width = (atom.high.bit_length() + 7) // 8
+            added = self.x.number(self.x.take(source, at, width)) - atom
+            if width > 8 or name not in live:  # no lane, or nothing that is read
+                continue
+            if any(not self.atoms.all[a].place for a in added.terms):
+                return False
+        return True
 
     def sum_up(self) -> None:
         once = self.round(self.state.copy(), number(0))
@@ -561,22 +610,6 @@ class Rounds:
         except (Split, Demand, Open):
             self.stay(state, i, condition)
         return state.at in self.body
-
-    def natural_loop(self) -> set[int]:
-        """The instructions from which execution may come back to the head within the loop."""
-        code = self.engine.function.code
-        before: dict[int, list[int]] = {}
-        for at, i in code.items():
-            for target in self.arch.targets(i):
-                before.setdefault(target, []).append(at)
-        body = {self.head}
-        waiting = [at for at in before.get(self.head, ()) if at >= self.head]
-        while waiting:
-            at = waiting.pop()
-            if at not in body:
-                body.add(at)
-                waiting += before.get(at, [])
-        return body
 
     def leaves(self, i: Instruction) -> bool:
         return any(t not in self.body for t in self.arch.targets(i))

@@ -91,6 +91,7 @@ class State:
     put: dict[int, Num] = field(default_factory=dict)
     heads: dict[int, int] = field(default_factory=dict)
     loop: tuple[int, Num] | None = None  # in a loop that is being summed up: its counter
+    moved: frozenset[int] = frozenset()  # heads of loops since which bytes were consumed
 
     def copy(self) -> State:
         return replace(

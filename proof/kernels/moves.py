@@ -20,13 +20,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from aarch64 import A64
 from claims import Claim, Interval, Proof, root
 from engine import MANY, Edge, Engine, Function, Lemma, Rounds
 from image import Image, Instruction
-from liveness import targets
 from machine import Access, Bits, Demand, Flags, Region, Split, State
 from number import ZERO, Num, Unproven, number
-from x86_64 import KEPT, NAMES, RSP, X86, Decoded, decode
+from processor import Architecture, Decoded, Processor
+from x86_64 import X86
 
 HIGH = 1 << 62
 MOST = 10  # facts
@@ -62,7 +63,6 @@ CALLED = (
     (re.compile(r"carry_copy_move_generic|memmove"), "move"),
     (re.compile(r"carry_copy_(?!move_|try_)\w+|memcpy"), "copy"),
 )
-NOT_KEPT = [i for i, name in enumerate(NAMES) if name not in KEPT and i != RSP]
 
 
 def kind_of(name: str) -> str | None:
@@ -99,11 +99,12 @@ class MoveState(State):
         self.facts = tuple(f(n) for n in self.facts)
 
 
-class Mover(X86):
+class Mover(Processor):
     """Conditions that facts decide, and two ranges in one memory."""
 
     storing = False
     state: MoveState
+    pushed = 0  # bytes of the stack that a call takes
 
     def shown(self, n: Num) -> bool:
         """Whether n >= 0 follows from bounds and facts."""
@@ -220,6 +221,19 @@ class Mover(X86):
         return kind == "move" or apart or (kind == "rep movs" and self.shown(-behind))
 
 
+class MoverX86(Mover, X86):
+    """x86-64, whose calls push an address to a stack that is aligned before."""
+
+    pushed = 8
+
+
+class MoverA64(Mover, A64):
+    """AArch64."""
+
+
+MOVERS: dict[str, type[Mover]] = {"EM_X86_64": MoverX86, "EM_AARCH64": MoverA64}
+
+
 @dataclass
 class MoveLemma(Lemma):
     names: frozenset[str] = frozenset()  # what is read from here on
@@ -240,7 +254,8 @@ class MoveEngine(Engine):
     def __init__(self, function: Function, case: Case) -> None:
         super().__init__(function, sums=False)
         self.case = case
-        self.x: Mover = Mover(function.image, self.atoms)
+        self.x: Mover = MOVERS[function.image.machine](function.image, self.atoms)
+        self.to, self.source, self.count = registers(self.arch)
         self.moves: dict[Key, MoveLemma] = {}
 
     def split(self, state: State, split: Split) -> list[State]:
@@ -266,7 +281,7 @@ class MoveEngine(Engine):
             guess = Guess.of(self, state)
             if guess:
                 self.moves.setdefault(guess.key, guess.lemma)
-                return MoveEdge(guess.key, state, [], 0, guess.values)
+                return MoveEdge(guess.key, state, [], ZERO, guess.values)
         rounds = state.heads.get(state.at, 0)
         state.heads[state.at] = rounds + 1
         if rounds > MANY:
@@ -274,8 +289,8 @@ class MoveEngine(Engine):
         return None
 
     def execute(self, state: State, i: Instruction) -> State | Edge | None:
-        d = decode(i)
-        if d.name != "ret" and not targets(i):
+        d = self.arch.decode(i)
+        if d.name != "ret" and not self.arch.targets(i):
             raise Unproven("goes on where a register or memory says")
         if d.name == "rep movs":
             self.rep_movs(state)
@@ -289,10 +304,11 @@ class MoveEngine(Engine):
         return None
 
     def rep_movs(self, state: State) -> None:
-        count, source, to = (self.x.number(state.gpr[i]) for i in (1, 6, 7))
+        places = (1, self.source, self.to)
+        count, source, to = (self.x.number(state.gpr[i]) for i in places)
         self.x.transfer("rep movs", to, source, count)
-        state.gpr[1] = ((8, ZERO),)
-        state.gpr[6], state.gpr[7] = ((8, source + count),), ((8, to + count),)
+        for i, n in zip(places, (ZERO, source + count, to + count), strict=True):
+            state.gpr[i] = ((8, n),)
 
     def run_other(self, state: State, i: Instruction) -> str:
         """What a function does with memory that is called, or that this one ends in."""
@@ -301,19 +317,21 @@ class MoveEngine(Engine):
         kind = kind_of(name)
         if not kind or name == self.function.name:
             raise Unproven(f"goes on in {name}")
-        count, source, to = (self.x.number(state.gpr[i]) for i in (2, 6, 7))
+        places = (self.count, self.source, self.to)
+        count, source, to = (self.x.number(state.gpr[i]) for i in places)
         self.x.transfer(kind, to, source, count)
         return name
 
     def call(self, state: State, i: Instruction) -> None:
         if state.dirty:
             raise Unproven("leaves the upper halves of vectors dirty")
-        top = self.x.number(state.gpr[RSP]) - state.regions["stack"].base
+        top = self.x.number(state.gpr[self.arch.stack]) - state.regions["stack"].base
         if top.constant is None or top.c % 16:
             raise Unproven("calls with a stack that is not aligned")
         self.run_other(state, i)
-        for n in NOT_KEPT:
-            state.gpr[n] = ((8, self.junk()),)
+        for n, name in enumerate(self.arch.names):
+            if n != self.arch.stack and (name not in self.arch.kept or name == "x30"):
+                state.gpr[n] = ((8, self.junk()),)
         state.vec = [((64, self.junk()),) for _ in state.vec]
         state.masks = [self.junk() for _ in state.masks]
         state.flags = Flags()
@@ -323,7 +341,7 @@ class MoveEngine(Engine):
         return self.atoms.new("what a call leaves", 0, (1 << 64) - 1, True)
 
     def go(self, state: State, i: Instruction, d: Decoded) -> State | None:
-        target = targets(i)[0]
+        target = self.arch.targets(i)[0]
         if d.name != "jmp" and not self.x.holds(d.name[1:]):
             target = i.after
         if target not in self.function.code:
@@ -331,9 +349,14 @@ class MoveEngine(Engine):
                 raise Unproven("execution leaves the function")
             assert isinstance(state, MoveState)
             state.tail, target = self.run_other(state, i), -1
-            state.handed = self.x.exact(self.x.number(state.gpr[2]), 64)
+            state.handed = self.x.exact(self.x.number(state.gpr[self.count]), 64)
         state.at = target
         return state if target < 0 else None
+
+
+def registers(arch: Architecture) -> list[int]:
+    """Those of a target, a source and a size at a call."""
+    return [arch.names.index(name) for name in arch.arguments[:3]]
 
 
 def facts(case: Case, size: Num, d: Num, regions: dict[str, Region], least: int) -> list[Num]:
@@ -359,6 +382,7 @@ class Guess:
 
     def __init__(self, engine: MoveEngine, state: MoveState, steps: dict[int, int]) -> None:
         self.engine, self.state, self.steps = engine, state, steps
+        self.arch = engine.arch
         self.atoms, self.case = engine.atoms, engine.case
         self.names = engine.function.live[state.at]
         self.key: Key = (state.at,)
@@ -381,7 +405,7 @@ class Guess:
         if once is None:
             return None
         steps = {}
-        for i, name in enumerate(NAMES):
+        for i, name in enumerate(engine.arch.names):
             if name in engine.function.live[state.at]:
                 before, after = (engine.x.number(s.gpr[i]) for s in (state, once))
                 if not before.data and not after.same(before):
@@ -439,9 +463,9 @@ class Guess:
 
     def make_registers(self) -> None:
         new, old = self.new, self.state
-        for i, name in enumerate(NAMES):
-            if name not in self.names or i == RSP:
-                if i != RSP:
+        for i, name in enumerate(self.arch.names):
+            if name not in self.names or i == self.arch.stack:
+                if i != self.arch.stack:
                     new.gpr[i] = ((8, self.engine.junk()),)
             elif not self.is_of_caller(old.gpr[i]):
                 new.gpr[i] = ((8, self.register(i)),)
@@ -467,7 +491,7 @@ class Guess:
         if value.data:
             raise Unproven("data in a register are read after a cut")
         found = self.engine.x.region_of(value)
-        self.key += (NAMES[i], found[0].name if found else "")
+        self.key += (self.arch.names[i], found[0].name if found else "")
         base = self.new.regions[found[0].name].base if found else ZERO
         return base + self.renamed(found[1] if found else value, self.steps.get(i, 0))
 
@@ -543,14 +567,15 @@ class Moves(Proof):
         d = atoms.new("d", case.d_min, case.d_max, False) if case.d_max else ZERO
         anchor = atoms.new("dst", 0, HIGH, False)
         place(case, state, anchor, d, size)
-        # Calls find the stack aligned, and push the address to return to.
-        stack = atoms.new("stack", 1 << 20, HIGH >> 4, False) * 16 - 8
-        state.regions["stack"].base = stack - (1 << 12) + 8
-        state.regions["stack"].size = number((1 << 12) - 8)
-        state.gpr[RSP] = ((8, stack),)
-        for region, i in (("dst", 7), ("data", 6)):
+        # Calls find the stack aligned, and may push the address to return to.
+        engine, pushed = self.engine, self.engine.x.pushed
+        stack = atoms.new("stack", 1 << 20, HIGH >> 4, False) * 16 - pushed
+        state.regions["stack"].base = stack - (1 << 12) + pushed
+        state.regions["stack"].size = number((1 << 12) - pushed)
+        state.gpr[engine.arch.stack] = ((8, stack),)
+        for region, i in (("dst", engine.to), ("data", engine.source)):
             state.gpr[i] = ((8, state.regions[region].base),)
-        state.gpr[2] = ((8, size),)
+        state.gpr[engine.count] = ((8, size),)
         return MoveLemma(state, [], {}, size, promised=[(ZERO, size)])
 
     def prove(self) -> None:
@@ -657,10 +682,10 @@ class Moves(Proof):
 
     def compare(self, target: MoveLemma, state: MoveState, values: dict[int, Num]) -> None:
         """All that is read from here on is what the lemma has."""
-        start = target.start
+        start, arch = target.start, self.engine.arch
         assert start.dirty == state.dirty and start.at == state.at
-        pairs = [(start.gpr[i], state.gpr[i]) for i, n in enumerate(NAMES) if n in target.names]
-        pairs += [(start.gpr[RSP], state.gpr[RSP])]
+        named = (i for i, n in enumerate(arch.names) if n in target.names)
+        pairs = [(start.gpr[i], state.gpr[i]) for i in (*named, arch.stack)]
         pairs += [(start.vec[i], state.vec[i]) for i in range(32) if f"v{i}" in target.names]
         pairs += [((p,), (state.stack[at],)) for at, p in start.stack.items()]
         for new, old in pairs:
@@ -700,7 +725,7 @@ class Moves(Proof):
 def function_of(image: Image, name: str) -> Function:
     """A function, of whose backward jumps only those that close a loop count."""
     function = Function.of(image, name, frozenset())
-    after = {at: targets(i) for at, i in function.code.items()}
+    after = {at: function.arch.targets(i) for at, i in function.code.items()}
     function.heads = {
         h for h in function.heads if any(h in after[at] and at >= h for at in reached(after, h))
     }
@@ -728,8 +753,6 @@ class MoveProof:
     executions: int = 0
 
     def run(self) -> None:
-        if self.image.machine != "EM_X86_64":
-            raise Unproven("moves are followed on x86-64 only")
         tails: set[Tail] = set()
         for case in self.cases:
             tails |= self.prove(Moves(function_of(self.image, self.name), case))

@@ -159,7 +159,7 @@ class Architecture:
     stack: int
     kept: Sequence[str]
     kept_vectors: Sequence[int]  # of each the lowest 8 bytes
-    arguments: Sequence[str]
+    arguments: Sequence[str]  # as many as kernels have, or what they go on in
     results: Sequence[str]
     decode: Callable[[Instruction], Any]
     effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
@@ -176,6 +176,29 @@ def apply(x: Processor, d: Decoded, meanings: Mapping[str, Callable[..., None]])
         meanings[d.name](x, d)
     except (AssertionError, ValueError):
         raise Unproven(f"no meaning for {d.name} of such operands") from None
+
+
+# --- Sums ---
+
+
+def add_carry(x: Processor, left: Num, right: Num, carry: Num, bits: int) -> Num:
+    """left + right + carry, and the flags that it leaves."""
+    if not (left.data or right.data or carry.data):
+        total = x.trim(left + right + carry, bits)
+        # Sums of addresses and sizes do not wrap where somebody asks; else the flag is not read.
+        x.set_flags(total, ZERO, bits, None)
+        if left.constant is not None and right.constant is not None:
+            full = (1 << bits) - 1
+            x.state.flags.carry = number((left.c & full) + (right.c & full) + carry.c >> bits)
+        return total
+    if not x.carry_is_read:
+        x.set_flags(left + right + carry, ZERO, bits)
+        return left + right + carry
+    total = x.atoms.exact(left, bits) + x.atoms.exact(right, bits) + carry
+    out = x.atoms.quotient(total, bits)
+    rest = clip(total - out * (1 << bits), bits)
+    x.set_flags(rest, ZERO, bits, out)
+    return rest
 
 
 # --- Bits ---

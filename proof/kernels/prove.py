@@ -32,6 +32,7 @@ from engine import Engine, Function
 from image import Image
 from moves import MOVE, MoveProof
 from number import Unproven
+from pages import PageEngine
 
 # What is claimed of each form that a row of a table has.
 FORMS = {
@@ -76,6 +77,8 @@ def proof_of(image: Image, name: str) -> Proof | MoveProof:
     if claim is MOVE:
         return MoveProof(image, name)
     function = Function.of(image, name, frozenset(claim.returns))
+    if claim in (COPY_TRY, SUM_COPY_TRY) and image.machine == "EM_AARCH64":
+        return Proof(PageEngine(function, claim.sums), claim)
     if claim is CRC32C:
         return Remainder(WordEngine(function, tables=name.endswith("_generic")))
     return Proof(Engine(function, claim.sums, not claim.compiled), claim, callees(name))

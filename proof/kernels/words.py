@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of which each bit is known as an exclusive or of bits of the data, and what x86-64 does
+"""Numbers of which each bit is known as an exclusive or of bits of the data, and what CPUs do
 with them: CRCs are linear over GF(2), as sums are over the whole numbers.
 
 A bit is a set, kept as an int: bit 0 is the constant 1, each other one a bit of an atom. A word is
@@ -13,11 +13,13 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import aarch64
+import x86_64
 from aarch64 import A64
 from machine import Bits
 from number import Atoms, Num, Unproven, number
 from processor import Processor, Register, Vector
-from x86_64 import X86, Decoded, means
+from x86_64 import X86
 
 Set = int
 Word = tuple[Set, ...]  # the lowest bit first
@@ -173,8 +175,8 @@ def bit_logic(name: str, a: Set, b: Set) -> Set:
     raise Unproven(f"no meaning for {name} of two bits of the data")
 
 
-def word_of(x: X86, bits: Bits) -> Word:
-    found = x.word(bits) if isinstance(x, WordX86) else None
+def word_of(x: WordProcessor, bits: Bits) -> Word:
+    found = x.word(bits)
     if found is None:
         raise Unproven("no meaning for what is known of these bits")
     return found
@@ -194,8 +196,22 @@ def divided(
     return register
 
 
-@means("crc32")
-def crc32(x: X86, d: Decoded) -> None:
+def product(a: Word, b: Word) -> Word:
+    """Without carries, of words of which one is constant."""
+    if any(bit not in (0, ONE) for bit in b):
+        a, b = b, a
+    if any(bit not in (0, ONE) for bit in b):
+        raise Unproven("multiplies data by data")
+    result = [0] * (len(a) + len(b))
+    for shift, factor in enumerate(b):
+        if factor:
+            end = shift + len(a)
+            result[shift:end] = map(operator.xor, result[shift:end], a)
+    return tuple(result)
+
+
+@x86_64.means("crc32")
+def crc32(x: X86, d: x86_64.Decoded) -> None:
     to, source = d.operands
     assert isinstance(to, Register) and isinstance(x, WordX86)
     old = x.take(x.state.gpr[to.index], 0, 4)
@@ -207,20 +223,33 @@ HALVES = {"pclmullqlqdq": (0, 0), "pclmulhqlqdq": (8, 0), "pclmullqhqdq": (0, 8)
 HALVES |= {"pclmulhqhqdq": (8, 8)}
 
 
-@means(*HALVES)
-def multiply(x: X86, d: Decoded) -> None:
-    """The product without carries of a half of each operand, one of which is constant."""
+@x86_64.means(*HALVES)
+def pclmulqdq(x: X86, d: x86_64.Decoded) -> None:
+    """Of a half of each operand."""
     to, source = d.operands
     assert isinstance(to, Vector) and isinstance(x, WordX86)
     first, second = HALVES[d.name]
     a = word_of(x, x.take(x.read(to), first, 8))
     b = word_of(x, x.take(x.read(source), second, 8))
-    if any(bit not in (0, ONE) for bit in b):
-        a, b = b, a
-    if any(bit not in (0, ONE) for bit in b):
-        raise Unproven("multiplies data by data")
-    result = [0] * 128
-    for shift, factor in enumerate(b):
-        if factor:
-            result[shift : shift + 64] = map(operator.xor, result[shift : shift + 64], a)
-    x.write(to, ((16, x.atoms.word(result)),))
+    x.write(to, ((16, x.atoms.word(product(a, b))),))
+
+
+@aarch64.means("crc32cb", "crc32ch", "crc32cw", "crc32cx")
+def crc32c(x: A64, d: aarch64.Decoded) -> None:
+    to, old, source = d.operands
+    assert isinstance(x, WordA64)
+    width = {"b": 1, "h": 2, "w": 4, "x": 8}[d.name[-1]]
+    data = x.take(x.bits(source, 8), 0, width)
+    result = divided(word_of(x, x.bits(old, 4)), word_of(x, data))
+    x.put_bits(to, ((4, x.atoms.word(result)),))
+
+
+@aarch64.means("pmull")
+def pmull(x: A64, d: aarch64.Decoded) -> None:
+    """Of the lower halves."""
+    to, *sources = d.operands
+    assert isinstance(x, WordA64) and isinstance(to, aarch64.Lanes)
+    if to.lane != 16:
+        raise Unproven("no meaning for pmull of bytes")
+    a, b = (word_of(x, x.bits(o, 8)) for o in sources)
+    x.put_bits(to, ((16, x.atoms.word(product(a, b))),))

@@ -15,7 +15,7 @@ import processor
 from image import Instruction
 from machine import Bits, Flags
 from number import ZERO, Num, Unproven, number
-from processor import Immediate, Processor, Register, Vector, clip, logic, shift, turn_right
+from processor import Immediate, Processor, Register, Vector, add_carry, logic, shift, turn_right
 
 LEGACY = ["rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"]
 NAMES = [*LEGACY, *(f"r{i}" for i in range(8, 16))]
@@ -342,26 +342,8 @@ def rep_movs(x: X86, d: Decoded) -> None:
 def add_to(x: X86, d: Decoded, carry: Num) -> None:
     to, source = d.operands
     assert isinstance(to, Register | Memory)
-    bits = 8 * to.width
-    left, right = x.value(to), x.value(source, to.width)
-    if not (left.data or right.data or carry.data):
-        total = x.trim(left + right + carry, bits)
-        x.put(to, total)
-        # Sums of addresses and sizes do not wrap where somebody asks; else the flag is not read.
-        x.set_flags(total, ZERO, bits, None)
-        if left.constant is not None and right.constant is not None:
-            full = (1 << bits) - 1
-            x.state.flags.carry = number((left.c & full) + (right.c & full) + carry.c >> bits)
-        return
-    if not x.carry_is_read:
-        x.write(to, ((to.width, left + right + carry),))
-        return x.set_flags(left + right + carry, ZERO, bits)
-    total = x.atoms.exact(left, bits) + x.atoms.exact(right, bits) + carry
-    out = x.atoms.quotient(total, bits)
-    rest = clip(total - out * (1 << bits), bits)
-    x.write(to, ((to.width, rest),))
-    x.set_flags(rest, ZERO, bits, out)
-    return None
+    total = add_carry(x, x.value(to), x.value(source, to.width), carry, 8 * to.width)
+    x.write(to, ((to.width, total),))
 
 
 @means("add")

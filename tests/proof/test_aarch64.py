@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 import prove
 from aarch64 import NAMES
 from claims import SUM, Proof, root
+from crc32c import WordEngine
 from engine import Engine, Function
 from image import Image
 from machine import State
@@ -27,30 +29,69 @@ pytestmark = pytest.mark.skipif(
 )
 needs_qemu = pytest.mark.skipif(not shutil.which(QEMU), reason="qemu-user is not installed")
 
-SUM_FILES = ["src/sum/aarch64/neon.c", "src/sum/generic.c"]
-CRC32C_FILE = "src/sum/crc32c_generic.c"
-COPY_FILES = ["src/copy/aarch64/neon.c", "src/copy/generic.c"]
-# Those that take seconds.
-QUICK = ["carry_sum_generic", "carry_sum_copy_generic", "carry_copy_generic", "carry_copy_neon"]
-QUICK += ["carry_crc32c_generic"]
+LONG = os.environ.get("CARRY_TEST_LEVEL") == "long"
+SUM_NEON, SUM_GENERIC = "sum/aarch64/neon.c", "sum/generic.c"
+COPY_NEON, MOVE_GENERIC = "copy/aarch64/neon.c", "copy/move.c"
+TRY, WORDS = "kernel/aarch64/try.h", "sum/aarch64/crc32c_words.h"
+PMULL = "sum/aarch64/crc32c_pmull.S"
+FILES = [SUM_NEON, SUM_GENERIC, COPY_NEON, "copy/generic.c", MOVE_GENERIC, "copy/aarch64/move.c"]
+FILES += [f"copy/aarch64/try_{name}.S" for name in ("neon", "generic")]
+FILES += [f"sum/aarch64/copy_try_{name}.S" for name in ("neon", "generic")]
+FILES += ["sum/crc32c_generic.c", "sum/aarch64/crc32c_crc32.S", PMULL]
 
-# A small change of a function in a file, and why the result is not proven.
+FORMS = ("sum", "sum_copy", "sum_copy_try", "copy", "copy_try", "copy_move")
+KERNELS = [f"{form}_{name}" for form in FORMS for name in ("neon", "generic")]
+KERNELS += [f"crc32c_{name}" for name in ("generic", "crc32", "pmull")]
+SLOW = {"sum_neon", "sum_copy_neon", "sum_copy_try_neon"}  # not at each level
+
+# Of a file, small changes by name: a function, what is replaced by what, and why the function is
+# not proven then.
 CHANGES = {
-    "parts": ("sum_neon", "0x20000 /*", "0x40000 /*", "loses a carry"),
-    "lane": ("sum_neon", "(b, to, p, at + 16)", "(b, to, p, at)", "is counted 2 times"),
-    "rest": ("sum_neon", "p, size, sum);", "p, size - 1, sum);", "another size than what is left"),
-    "again": (
-        "sum_neon",
-        "c(p, size, sum)",
-        "c(data, size, sum)",
-        "another size than what is left",
-    ),
-    "byte": ("sum_generic", "p, size - 1, 1)", "p, at, 1)", "the byte at 0 is counted 2 times"),
-    "last": ("copy_neon", "last_to = to + size", "last_to = to + 1 + size", "writes past the end"),
-    "block": ("copy_neon", "(to + 48, d)", "(to + 48, c)", "stores another byte"),
-    "short": ("copy_neon", "size < VEC", "size + 1 < VEC", "reads 1 bytes before the start"),
+    SUM_NEON: {
+        "parts": ("sum_neon", "0x20000 /*", "0x40000 /*", "loses a carry"),
+        "lane": ("sum_neon", "(b, to, p, at + 16)", "(b, to, p, at)", "is counted 2 times"),
+        "rest": ("sum_neon", "p, size, sum);", "p, size - 1, sum);", "another size than what is"),
+        "again": ("sum_neon", "c(p, size, sum)", "c(data, size, sum)", "another size than what is"),
+    },
+    SUM_GENERIC: {
+        "byte": ("sum_generic", "p, size - 1, 1)", "p, at, 1)", "the byte at 0 is counted 2 times"),
+    },
+    COPY_NEON: {
+        "last": ("copy_neon", "to = to + size", "to = to + 1 + size", "writes past the end"),
+        "block": ("copy_neon", "(to + 48, d)", "(to + 48, c)", "stores another byte"),
+        "short": ("copy_neon", "size < VEC", "size + 1 < VEC", "reads 1 bytes before the start"),
+    },
+    MOVE_GENERIC: {
+        "upwards": ("copy_move_generic", "if (to < from)", "if (to > from)", "stored already"),
+        "apart": ("copy_move_generic", "size && from", "size || from", "that may overlap"),
+    },
+    TRY: {
+        "past": ("copy_try_neon", "    csel    IN_PAGE, IN_PAGE, x2, lo\n", "", "past the end"),
+        "size_kept": ("copy_try_neon", "    sub     x2, x2, #\\bytes\n", "", "past the end"),
+        "target_kept": ("copy_try_generic", "    add     x0, x0, #\\bytes\n", "", "another byte"),
+        "vectors": ("copy_try_neon", "q2, q3, [x1, #32]", "q2, q3, [x1, #16]", "another byte at"),
+        "apart": ("copy_try_neon", "q2, q3, [x0, #32]", "q2, q3, [x0, #48]", "past the end of dst"),
+        "left": ("copy_try_neon", "mov     x0, #0\n", "mov     x0, #1\n", "that bytes are left"),
+        "bit": ("copy_try_neon", "tbz     IN_PAGE, #", "tbz     IN_PAGE, #1 + ", "for ever"),
+        "one_page": ("copy_try_neon", "    cbnz    x2, .Lpage\n", "", "byte at 1 is not written"),
+        "no_carry": ("sum_copy_try_generic", "    adc     SUM, SUM, xzr\n", "", "loses a carry"),
+        "carries": ("sum_copy_try_generic", "    adcs    S", "    adds    S", "loses a carry"),
+        "not_turned": ("sum_copy_try_generic", "0\n    ror", "4\n    ror", "and elsewhere"),
+        "turned_at_the_end": ("sum_copy_try_generic", "SIZE, #0", "SIZE, #1", "and elsewhere"),
+        "turned_twice": ("sum_copy_try_neon", "SUM, #56\n    .e", "SUM, #48\n    .e", "elsewhere"),
+        "lanes": ("sum_copy_try_neon", "    movi    v18.2d, #0\n", "", "what was in a vector"),
+        "lane": ("sum_copy_try_neon", "R v18, v2", "R v18, v1", "at 16 is counted 2 times"),
+    },
+    WORDS: {
+        "half": ("crc32c_crc32", "crc32cw w2, w2, w3", "crc32cb w2, w2, w3", "bit 0 of the reg"),
+        "tail": ("crc32c_crc32", "tbz     x1, #1", "tbz     x1, #2", "bit 0 of the register"),
+    },
+    PMULL: {
+        "factor": ("crc32c_pmull", "16*\\bytes-33", "16*\\bytes-32", "bit 0 of the register"),
+        "streams": ("crc32c_pmull", "x6, x0, #2 *", "x6, x0, #1 *", "bit 0 of the register"),
+        "low": ("crc32c_pmull", "fmov    x8, d0", "fmov    w8, s0", "bit . of the register"),
+    },
 }
-FILE_OF = {"sum_neon": SUM_FILES[0], "sum_generic": SUM_FILES[1], "copy_neon": COPY_FILES[0]}
 
 FUNCTION = ".globl {0}\n.type {0}, %function\n{0}: {1}\nret\n.size {0}, . - {0}\n"
 # No meaning may be taken for these.
@@ -71,6 +112,10 @@ CODE = {
     "add_extended": "add x0, x0, w1, uxtw",
     "add_half": "add x0, x0, w1, uxth",
     "add_shifted": "add x0, x0, x1, lsl #30",
+    "adds": "adds x0, x0, x1; adcs x1, x1, x0; adc x0, x1, xzr",
+    "adds_32": "adds w0, w0, w1; adcs w0, w0, w1; adc w0, w0, wzr",
+    "adc_of_comparison": "cmp x0, x1; adcs x0, x0, x1; adc x0, x0, xzr",
+    "adc_keeps_carry": "adds x0, x0, x1; adc x1, x1, x1; adc x0, x0, xzr",
     "sub": "sub x0, x0, #0x41",
     "sub_shifted": "sub x0, x1, x0, lsl #6",
     "and": "and x0, x0, #0xffffffffffffffc0",
@@ -78,6 +123,8 @@ CODE = {
     "lsr": "lsr w0, w0, #7",
     "ror": "ror x0, x0, #32",
     "mov_32": "mov w0, w1",
+    "movk": "mov x0, x1; movk x0, #0x1234, lsl #32; movk x0, #0xfffe; movk w1, #0x77, lsl #16; "
+    "add x0, x0, x1",
     "mvn": "mvn x0, x1",
     "mvn_32": "mvn w0, w1",
     "eor_shifted": "eor w0, w0, w1, lsr #8",
@@ -96,16 +143,30 @@ CODE = {
     "uadalp": VECTORS.format("uadalp v0.4s, v1.8h"),
     "uadalp_of_sums": VECTORS.format("add v1.8h, v1.8h, v0.8h; uadalp v0.4s, v1.8h"),
     "add_lanes": VECTORS.format("add v0.4s, v0.4s, v1.4s"),
+    "uaddlv": VECTORS.format("uaddlv d0, v1.4s"),
+    "uaddlv_of_sums": VECTORS.format("add v1.4s, v1.4s, v0.4s; uaddlv d0, v1.4s"),
     "addv": VECTORS.format("addv s0, v1.4s"),
     "mov_vector": VECTORS.format("mov v0.16b, v1.16b"),
     "fmov": VECTORS.format("fmov w1, s1; movi v0.4s, #0; fmov s0, w1"),
+    "ld1": "sub sp, sp, #32; stp x0, x1, [sp]; stp x1, x0, [sp, #16]; mov x9, sp; "
+    "ld1 {v2.16b-v3.16b}, [x9], #32; sub x9, x9, #32; mov v1.16b, v2.16b; mov v0.16b, v3.16b; "
+    "st1 {v0.16b-v1.16b}, [x9]; ldp x0, x1, [x9]; add x0, x1, x0, lsl #1; add sp, sp, #32",
+}
+# The same of instructions whose meaning is by bits.
+WORD_CODE = {
+    **{f"crc32c{w}": f"crc32c{w} w0, w0, w1" for w in "bhw"},
+    "crc32cx": "crc32cx w0, w0, x1",
+    "crc32cx_of_zero": "crc32cx w0, wzr, x1",
+    "pmull": VECTORS.format("pmull v0.1q, v0.1d, v1.1d"),
+    "pmull_high": VECTORS.format("pmull v0.1q, v0.1d, v1.1d; addv s0, v0.4s"),
 }
 
 
-def compiled(path: Path, *sources: str | Path, options: str = "-shared") -> Path:
-    command = [CC, "-O2", "-std=gnu11", "-fPIC", "-nostdlib", "-fvisibility=hidden", options]
-    command += [f"-I{SOURCE / d}" for d in ("include", "src")]
-    command += ["-o", str(path), *(str(SOURCE / s) for s in sources)]
+def compiled(path: Path, *sources: str | Path, first: Path | None = None) -> Path:
+    """A library; headers are looked for in the folder `first` before those of the project."""
+    command = [CC, "-O2", "-std=gnu11", "-fPIC", "-nostdlib", "-fvisibility=hidden", "-shared"]
+    command += [f"-I{folder}" for folder in (first, SOURCE / "include", SOURCE / "src") if folder]
+    command += ["-o", str(path), *map(str, sources)]
     subprocess.run(command, check=True, timeout=600)
     return path
 
@@ -113,37 +174,36 @@ def compiled(path: Path, *sources: str | Path, options: str = "-shared") -> Path
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Image:
     folder = tmp_path_factory.mktemp("aarch64")
-    return Image(compiled(folder / "kernels.so", *SUM_FILES, *COPY_FILES, CRC32C_FILE))
+    return Image(compiled(folder / "kernels.so", *(SOURCE / "src" / f for f in FILES)))
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", [k for k in KERNELS if LONG or k not in SLOW])
 def test_is_proven(library: Image, name: str) -> None:
-    prove.proof_of(library, name).run()
+    prove.proof_of(library, f"carry_{name}").run()
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_changed_kernel_is_not_proven(tmp_path: Path, change: str) -> None:
-    name, old, new, message = CHANGES[change]
-    file = FILE_OF[name]
-    text = (SOURCE / file).read_text()
+def changed(folder: Path, file: str, old: str, new: str) -> Image:
+    """All kernels, with a change in a source or a header."""
+    text = (SOURCE / "src" / file).read_text()
     assert old in text
-    (tmp_path / "changed.c").write_text(text.replace(old, new))
-    others = SUM_FILES if file in SUM_FILES else COPY_FILES
-    files = [tmp_path / "changed.c" if f == file else f for f in others]
-    image = Image(compiled(tmp_path / "changed.so", *files))
+    (folder / file).parent.mkdir(parents=True)
+    (folder / file).write_text(text.replace(old, new))
+    files = [(folder if f == file else SOURCE / "src") / f for f in FILES]
+    return Image(compiled(folder / "changed.so", *files, first=folder))
+
+
+@pytest.mark.parametrize(("file", "name"), [(f, n) for f, named in CHANGES.items() for n in named])
+def test_changed_kernel_is_not_proven(tmp_path: Path, file: str, name: str) -> None:
+    function, old, new, message = CHANGES[file][name]
+    image = changed(tmp_path, file, old, new)
     with pytest.raises(Unproven, match=message):
-        prove.proof_of(image, f"carry_{name}").run()
+        prove.proof_of(image, f"carry_{function}").run()
 
 
 def inputs() -> list[tuple[int, int]]:
     draw = random.Random(1)
     found = [(draw.getrandbits(64), draw.getrandbits(64)) for _ in range(4)]
     return [*found, (5, 5), (1 << 63, 1), (0, 0)]
-
-
-def test_moves_are_not_followed(library: Image) -> None:
-    with pytest.raises(Unproven, match="moves are followed on x86-64 only"):
-        prove.proof_of(library, "carry_copy_move_generic").run()
 
 
 @pytest.mark.parametrize("code", REFUSED)
@@ -157,9 +217,11 @@ def test_code_that_means_something_else_is_refused(tmp_path: Path, code: str) ->
 
 @needs_qemu
 def test_meanings_are_those_of_an_emulator(tmp_path: Path) -> None:
-    (tmp_path / "code.S").write_text("".join(FUNCTION.format(f"f_{n}", c) for n, c in CODE.items()))
+    both = {**CODE, **WORD_CODE}
+    code = "".join(FUNCTION.format(f"f_{n}", c) for n, c in both.items())
+    (tmp_path / "code.S").write_text(".arch armv8-a+crc+crypto\n" + code)
     calls = [
-        f'u f_{n}(u, u); printf("%lu\\n", f_{n}({a}u, {b}u));' for n in CODE for a, b in inputs()
+        f'u f_{n}(u, u); printf("%lu\\n", f_{n}({a}u, {b}u));' for n in both for a, b in inputs()
     ]
     main = "#include <stdio.h>\ntypedef unsigned long u;\nint main(void) {\n{}\n}\n"
     (tmp_path / "main.c").write_text(main.replace("{}\n}", "\n".join(calls) + "\n}"))
@@ -175,13 +237,14 @@ def test_meanings_are_those_of_an_emulator(tmp_path: Path) -> None:
     subprocess.run(command, check=True, timeout=600)
     done = subprocess.run([QEMU, program], check=True, capture_output=True, timeout=600)
     expected = [int(line) for line in done.stdout.split()]
-    code = Image(image)
-    assert [meaning(code, f"f_{n}", a, b) for n in CODE for a, b in inputs()] == expected
+    linked = Image(image)
+    assert [meaning(linked, n, a, b) for n in both for a, b in inputs()] == expected
 
 
 def meaning(image: Image, name: str, a: int, b: int) -> int | None:
     """What a function of two numbers returns by the meanings of its instructions."""
-    engine = Engine(Function.of(image, name, frozenset([0])))
+    kind = WordEngine if name in WORD_CODE else Engine
+    engine = kind(Function.of(image, f"f_{name}", frozenset([0])))
     state = root(engine, SUM).start
     for register, value in (("x0", a), ("x1", b)):
         state.gpr[NAMES.index(register)] = ((8, number(value)),)

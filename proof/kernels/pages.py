@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Copies that go on from page to page of the target, as those of AArch64 do that survive faults.
+
+How many bytes are left in a page is any number from 1 on: no copy relies on where pages begin. At
+the head of the loop over pages execution is cut. The loops within are summed up, or cut too, where
+a register carries what their rounds add: the lemma there has the size in two parts, what is left in
+the page and the rest.
+
+A page may be odd in size, so a lemma knows whether the bytes before it are. And it knows since
+which heads of loops bytes were consumed: whoever comes back to one has consumed some.
+"""
+
+from __future__ import annotations
+
+from aarch64 import A64
+from engine import Cut, Edge, Engine, Function, Rounds
+from machine import Bits, Demand, Open, Split, State
+from number import Num, Unproven
+
+EVERY = (1 << 63) - 1  # the largest size
+
+
+class Either(Split):
+    """One of two atoms has a value that contains the other one."""
+
+    def __init__(self, *values: tuple[int, Num]) -> None:
+        super().__init__(-1, ())
+        self.values_of = values
+
+
+class PageA64(A64):
+    """AArch64, with pages that begin anywhere."""
+
+    def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
+        if name != "and" or any(v.data for _, v in (*left, *right)):
+            return None
+        mask = self.number(right).constant
+        address = self.region_of(self.number(left)) is not None
+        if not address or mask is None or mask & mask + 1:
+            return None
+        size = sum(n for n, _ in left)
+        return ((size, -self.atoms.new("page", 1, mask + 1, False) + (mask + 1)),)
+
+    def is_at_least(self, d: Num) -> bool:
+        try:
+            return super().is_at_least(d)
+        except Open:
+            by = {k: atom for atom, k in d.terms.items()}
+            if len(d.terms) != 2 or by.keys() != {1, -1}:
+                raise
+            raise self.either(d, by) from None
+
+    def either(self, d: Num, by: dict[int, int]) -> Split:
+        """Whether a - b + c >= 0."""
+        a, b = self.atoms.all[by[1]], self.atoms.all[by[-1]]
+        least = b.high - d.c
+        if a.high >= least:
+            below = self.atoms.new(a.name, a.low, least - 1, False)
+            return Split(by[1], [below, self.atoms.new(a.name, least, a.high, False)])
+        return Either(
+            (by[1], self.number_of(by[-1], -d.c, a.high - b.low + d.c)),
+            (by[-1], self.number_of(by[1], d.c + 1, b.high - a.low - d.c - 1)),
+        )
+
+    def number_of(self, atom: int, c: int, high: int) -> Num:
+        """atom + c + any number up to `high`."""
+        known = self.atoms.all[atom]
+        n = Num(c, {atom: 1}, known.low + c, known.high + c, False)
+        return n + self.atoms.new("rest", 0, high, False)
+
+
+class PageCut(Cut):
+    """A lemma whose size may be in two parts."""
+
+    behind = 0
+
+    def offset(self) -> Num:
+        first, *others = self.offsets()
+        if not all(o.same(first) for o in others):
+            raise Unproven("two places in the data are read after a cut")
+        return first
+
+    def rename_regions(self) -> None:
+        engine = self.engine
+        assert isinstance(engine, PageEngine)
+        self.part: Num | None = None
+        self.page: Num | None = None
+        super().rename_regions()
+        before = self.state.moved
+        if self.atoms.natural(self.consumed)[0] > 0:
+            before = frozenset(self.engine.function.heads)
+        self.new.moved = before & engine.around(self.state.at) - {self.state.at}
+        self.key.append(self.new.moved)
+
+    def new_size(self, low: int, high: int) -> Num:
+        self.part = self.part_of_size()
+        if self.part is None:
+            return super().new_size(
+                min(low, 1) if self.engine.is_outer(self.state.at) else low, high
+            )
+        least, most = self.atoms.natural(self.part)
+        rest = self.atoms.natural(self.left - self.part)[0]
+        least, rest = (1 << n.bit_length() - 1 if n else 0 for n in (least, rest))
+        most = 1 << (most - 1).bit_length()
+        self.key.append(("page", least, most, rest))
+        self.page = self.atoms.new("page", least, most, False)
+        return self.page + self.atoms.new("rest", rest, EVERY, False)
+
+    def pieces(self, bits: Bits) -> Bits:
+        """A sum is one number, also where its halves are known apart."""
+        return super().pieces(((8, self.engine.x.number(bits)),))
+
+    def part_of_size(self) -> Num | None:
+        """What a register says is left of a page."""
+        for i, name in enumerate(self.arch.names):
+            value = self.engine.x.number(self.state.gpr[i])
+            if name not in self.names or not value.terms or value.data or self.pointer(value):
+                continue
+            low, rest = (self.atoms.natural(n)[0] for n in (value, self.left - value))
+            if low >= 0 and rest >= 0 and not value.same(self.left):
+                return value
+        return None
+
+    def rename(self, value: Num) -> Num:
+        if self.part is not None and self.page is not None and value.same(self.part):
+            self.key.append("page")
+            return self.page
+        before = value - self.left
+        if value.terms and before.constant != 0 and self.atoms.natural(before)[0] >= 0:
+            return self.size_before(before)
+        return super().rename(value)
+
+    def size_before(self, before: Num) -> Num:
+        """What is left, and anything before of which it is known whether it is odd."""
+        self.engine.x.demand(before, 1)
+        self.key.append(("before", before.c & 1))
+        return self.size + self.atoms.new("before", 0, EVERY >> 1, False) * 2 + (before.c & 1)
+
+
+class PageEngine(Engine):
+    """All executions of a function that goes on from page to page."""
+
+    builder = PageCut
+
+    def __init__(self, function: Function, sums: bool = True) -> None:
+        super().__init__(function, sums)
+        self.x = PageA64(function.image, self.atoms)
+        self.bodies = {head: function.loop(head) for head in function.heads}
+
+    def split(self, state: State, split: Split) -> list[State]:
+        if not isinstance(split, Either):
+            return super().split(state, split)
+        parts = (Split(atom, [value]) for atom, value in split.values_of)
+        return [other for part in parts for other in super(PageEngine, self).split(state, part)]
+
+    def around(self, at: int) -> frozenset[int]:
+        """The heads of the loops that an instruction is in."""
+        return frozenset(head for head, body in self.bodies.items() if at in body)
+
+    def is_outer(self, head: int) -> bool:
+        """Whether there are loops within this one."""
+        return len(self.bodies[head] & self.function.heads) > 1
+
+    def may_cut(self, state: State, demand: Demand) -> bool:
+        return False
+
+    def at_head(self, state: State) -> Edge | None:
+        if self.is_outer(state.at):
+            return self.cut(state)
+        rounds = Rounds(self, state)
+        once = rounds.round(state.copy(), self.atoms.new("i", 0, 0, False))
+        if once is None or not rounds.stays:
+            return None
+        if not Rounds(self, state).adds_up():
+            return self.cut(state)
+        self.sum_up(state)
+        return None
