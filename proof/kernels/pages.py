@@ -80,24 +80,26 @@ class PageCut(Cut):
             raise Unproven("two places in the data are read after a cut")
         return first
 
+    @property
+    def pages(self) -> PageEngine:
+        assert isinstance(self.engine, PageEngine)
+        return self.engine
+
     def rename_regions(self) -> None:
-        engine = self.engine
-        assert isinstance(engine, PageEngine)
         self.part: Num | None = None
         self.page: Num | None = None
         super().rename_regions()
         before = self.state.moved
         if self.atoms.natural(self.consumed)[0] > 0:
             before = frozenset(self.engine.function.heads)
-        self.new.moved = before & engine.around(self.state.at) - {self.state.at}
+        self.new.moved = before & self.pages.around(self.state.at) - {self.state.at}
         self.key.append(self.new.moved)
 
     def new_size(self, low: int, high: int) -> Num:
         self.part = self.part_of_size()
         if self.part is None:
-            return super().new_size(
-                min(low, 1) if self.engine.is_outer(self.state.at) else low, high
-            )
+            outer = self.pages.is_outer(self.state.at)
+            return super().new_size(min(low, 1) if outer else low, high)
         least, most = self.atoms.natural(self.part)
         rest = self.atoms.natural(self.left - self.part)[0]
         least, rest = (1 << n.bit_length() - 1 if n else 0 for n in (least, rest))
