@@ -71,11 +71,15 @@ class Shape:
 
 WORD = Shape("WORD", 0xFFFFFFFF)
 BRANCH = Shape("BRANCH", 0x03FFFFFF, 4)
+# Of AArch64: adrp has by how many pages to go on, and an add what is left of the address.
+PAGES = Shape("PAGES", 0x60FFFFE0, 4096)
+LOW = Shape("LOW", 0x003FFC00)
 
 # By machine: the name in proven.def, and the relocations that are understood, by their numbers.
 MACHINES: dict[str, tuple[str, dict[int, Shape]]] = {
     "EM_X86_64": ("x86_64", {2: WORD, 4: WORD}),  # PC32, PLT32
-    "EM_AARCH64": ("aarch64", {282: BRANCH, 283: BRANCH}),  # JUMP26, CALL26
+    # JUMP26, CALL26, ADR_PREL_PG_HI21, ADD_ABS_LO12_NC
+    "EM_AARCH64": ("aarch64", {282: BRANCH, 283: BRANCH, 275: PAGES, 277: LOW}),
 }
 
 
@@ -86,16 +90,22 @@ class Field:
     at: int
     addend: int
     shape: Shape
-    to: bytes | str
+    to: bytes | str  # nothing of the second word of an address
+    low: int = 0  # where that is, of the first one
 
     @property
     def canonical(self) -> bytes:
         content = self.to.encode() if isinstance(self.to, str) else self.to
         kind = int(isinstance(self.to, str))
-        return struct.pack("<IiII", self.at, self.addend, kind, len(content)) + content
+        low = struct.pack("<I", self.low) if self.low else b""
+        return struct.pack("<IiII", self.at, self.addend, kind, len(content)) + low + content
 
     @property
     def row(self) -> str:
+        if self.shape == LOW:
+            return f"LOW({self.at})"
+        if self.shape == PAGES:
+            return f"PAGES({self.at}, {self.addend}, {self.low}, {len(self.to)})"
         to = self.to if isinstance(self.to, str) else len(self.to)
         kind = "FUNCTION" if isinstance(self.to, str) else "TABLE"
         return f"{kind}({self.at}, {self.addend}, {self.shape.name}, {to})"
@@ -173,14 +183,27 @@ def maker(content: bytes) -> str:
 def fields_of(elf: ELFFile, function: Symbol) -> Iterator[Field]:
     _, shapes = MACHINES[elf["e_machine"]]
     symbols = symbols_of(elf)
+    first: dict[tuple[int, int], Field] = {}  # words of addresses whose second word is to come
+    found: list[Field] = []
     for row in relocations_of(elf, elf.get_section(function["st_shndx"])):
         at = row["r_offset"] - function["st_value"]
         if not 0 <= at < function["st_size"]:
             continue
-        if row["r_info_type"] not in shapes:
+        shape = shapes.get(row["r_info_type"])
+        key = row["r_info_sym"], row["r_addend"]
+        if shape is None or (shape == LOW) != (key in first):
             raise DigestError(f"{function.name}: a relocation of type {row['r_info_type']}")
-        to = referred(elf, symbols.get_symbol(row["r_info_sym"]))
-        yield Field(at, row["r_addend"], shapes[row["r_info_type"]], to)
+        if shape == LOW:
+            pages = first.pop(key)
+            found[found.index(pages)] = replace(pages, low=at)
+            found.append(Field(at, 0, LOW, b""))
+            continue
+        found.append(Field(at, row["r_addend"], shape, referred(elf, symbols.get_symbol(key[0]))))
+        if shape == PAGES:
+            first[key] = found[-1]
+    if first or any(field.shape == PAGES and isinstance(field.to, str) for field in found):
+        raise DigestError(f"{function.name}: an address in words that do not belong together")
+    yield from found
 
 
 def canonical(path: Path, function: str) -> Code:
@@ -209,14 +232,28 @@ def read(elf: ELFFile, address: int, size: int) -> bytes:
     raise DigestError(f"{address:#x}: not in {elf.stream.name}")
 
 
-def referred_from(elf: ELFFile, place: int, field: Field) -> int:
+def word(elf: ELFFile, address: int) -> int:
+    (found,) = struct.unpack("<I", read(elf, address, 4))
+    return int(found)
+
+
+def referred_from(elf: ELFFile, function: int, field: Field) -> int:
     """Where what a field refers to begins, by what the linker has filled in."""
-    return place + field.shape.value(*struct.unpack("<I", read(elf, place, 4))) - field.addend
+    place = function + field.at
+    first = word(elf, place)
+    if field.shape != PAGES:
+        return place + field.shape.value(first) - field.addend
+    pages = (first >> 5 & 0x7FFFF) << 2 | first >> 29 & 3
+    low = (word(elf, function + field.low) & LOW.mask) >> 10
+    page = (place >> 12) + (pages ^ 1 << 20) - (1 << 20)
+    return (page << 12) + low - field.addend
 
 
-def linked_field(elf: ELFFile, symbols: SymbolTableSection, place: int, field: Field) -> Field:
-    """The field at this address, with what it refers to there."""
-    start = referred_from(elf, place, field)
+def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field: Field) -> Field:
+    """The field of the function at this address, with what it refers to there."""
+    if field.shape == LOW:
+        return field
+    start = referred_from(elf, function, field)
     if isinstance(field.to, bytes):
         return replace(field, to=read(elf, start, len(field.to)))
     return field if start == function_in(symbols, field.to)["st_value"] else replace(field, to="")
@@ -227,11 +264,10 @@ def tables(path: Path, code: Code) -> list[tuple[int, int]]:
     with path.open("rb") as file:
         elf = ELFFile(file)
         function = function_in(symbols_of(elf), code.name)["st_value"]
-        places = [(function + field.at, field) for field in code.fields]
         return [
-            (referred_from(elf, place, field), len(field.to))
-            for place, field in places
-            if isinstance(field.to, bytes)
+            (referred_from(elf, function, field), len(field.to))
+            for field in code.fields
+            if isinstance(field.to, bytes) and field.shape != LOW
         ]
 
 
@@ -245,7 +281,7 @@ def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
             found = bytearray(read(elf, start, code.size))
             for field in code.fields:
                 blank(found, field)
-            fields = (linked_field(elf, symbols, start + field.at, field) for field in code.fields)
+            fields = (linked_field(elf, symbols, start, field) for field in code.fields)
             yield replace(code, content=bytes(found), fields=tuple(fields))
 
 
@@ -316,7 +352,8 @@ HEAD = """\
  * bytes    the size of the code
  * digest   SHA-256 of the canonical bytes: digest.py
  * fields   what the link fills in: TABLE(place, addend, bits, bytes) refers to a table of that
- *          size, FUNCTION(place, addend, bits, name) to another function
+ *          size, FUNCTION(place, addend, bits, name) to another function; PAGES(place, addend, low,
+ *          bytes) to a table by two words, of which LOW(place) is the second one
  */
 """
 PROVEN_ROW = re.compile(r'^CARRY_PROVEN\((\w+), (\w+), "([^"]*)", (\d+),\s+"(\w+)"', re.MULTILINE)

@@ -22,6 +22,11 @@
 #define WORD   0xffffffff, 1
 #define BRANCH 0x03ffffff, 4
 
+/* An address of AArch64 in two words: by adrp its page, by an add the place in it. */
+#define PAGE_BYTES 4096
+#define PAGES_BITS 0x60ffffe0
+#define LOW_BITS   0x003ffc00
+
 /* A reference in the code: to a function of that name, or to a table of that size. */
 struct field {
     uint32_t at;
@@ -30,10 +35,13 @@ struct field {
     int32_t unit;
     uint32_t size;
     const char *function;
+    uint32_t low; /* where the second word of an address is, or 0 */
 };
 
-#define TABLE(at, addend, bits, size)        {at, addend, bits, size, NULL},
-#define FUNCTION(at, addend, bits, function) {at, addend, bits, sizeof #function - 1, #function},
+#define TABLE(at, addend, bits, size)        {at, addend, bits, size, NULL, 0},
+#define FUNCTION(at, addend, bits, function) {at, addend, bits, sizeof #function - 1, #function, 0},
+#define PAGES(at, addend, low, size)         {at, addend, PAGES_BITS, PAGE_BYTES, size, NULL, low},
+#define LOW(at)                              {at, 0, LOW_BITS, 1, 0, NULL, 0},
 
 struct proven {
     const char *arch;
@@ -97,10 +105,24 @@ static void hash_code(SHA2_CTX *hash, const struct reading *reading) {
     SHA256Update(hash, reading->code + done, reading->proven->size - done);
 }
 
+static int64_t sign_extended(uint32_t value, uint32_t mask) {
+    const int64_t sign = (mask >> 1) + 1;
+    return ((value & mask) ^ sign) - sign;
+}
+
+static const unsigned char *paged_target(const struct field *field, const unsigned char *code) {
+    const uint32_t word = word_at(code + field->at);
+    const int64_t pages = sign_extended((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 0x1fffff);
+    const uint32_t low = (word_at(code + field->low) & LOW_BITS) >> 10;
+    const unsigned char *place = code + field->at;
+    return place - (uintptr_t)place % PAGE_BYTES + pages * PAGE_BYTES + low - field->addend;
+}
+
 /* What the field refers to. */
 static const unsigned char *target(const struct field *field, const unsigned char *code) {
-    const int64_t sign = (field->mask >> 1) + 1;
-    const int64_t value = ((word_at(code + field->at) & field->mask) ^ sign) - sign;
+    if (field->low)
+        return paged_target(field, code);
+    const int64_t value = sign_extended(word_at(code + field->at), field->mask);
     return code + field->at + value * field->unit - field->addend;
 }
 
@@ -109,6 +131,8 @@ static void hash_field(SHA2_CTX *hash, const struct reading *reading, const stru
     const uint32_t head[] = {field->at, (uint32_t)field->addend, field->function != NULL,
                              field->size};
     hash_words(hash, head, sizeof head / sizeof *head);
+    if (field->low)
+        hash_words(hash, &field->low, 1);
     if (!field->function)
         SHA256Update(hash, to, field->size);
     else if (starts_at(reading->proof, field->function, to))
