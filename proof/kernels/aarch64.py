@@ -404,10 +404,20 @@ def csel(x: A64, d: Decoded) -> None:
 # --- Memory ---
 
 
+def check_apart(registers: list[Operand], where: Place, loads: bool) -> None:
+    """CPUs differ about what a register has that is loaded twice, or is a base that moves too."""
+    names = [name_of(o) for o in registers if not isinstance(o, Zero)]
+    if loads and len(set(names)) < len(names):
+        raise Unproven("loads a register twice")
+    if where.update and NAMES[where.base] in names:
+        raise Unproven("moves a base that it loads or stores")
+
+
 @means(*LOADS)
 def load(x: A64, d: Decoded) -> None:
     *to, where = d.operands
     assert isinstance(where, Place)
+    check_apart(to, where, loads=True)
     width = {"b": 1, "h": 2}.get(d.name[-1], width_of(to[0]))
     bits = x.load(x.at(where), width * len(to))
     for i, o in enumerate(to):
@@ -422,6 +432,7 @@ def load(x: A64, d: Decoded) -> None:
 def store(x: A64, d: Decoded) -> None:
     *sources, where = d.operands
     assert isinstance(where, Place)
+    check_apart(sources, where, loads=False)
     width = {"b": 1, "h": 2}.get(d.name[-1], width_of(sources[0]))
     bits = [p for o in sources for p in x.take(x.bits(o, width_of(o)), 0, width)]
     x.store(x.at(where), tuple(bits))

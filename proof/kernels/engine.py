@@ -215,7 +215,10 @@ class Engine:
             return self.go_to(state, self.arch.targets(instruction)[0])
         if d.name.startswith("j"):
             return self.jump(state, instruction, d.name)
+        stack = state.gpr[self.arch.stack]
         apply(self.x, d, self.arch.meanings)
+        if state.gpr[self.arch.stack] is not stack:
+            self.x.stack_has_moved(self.arch.stack)
         state.at = instruction.after
         return None
 
@@ -264,15 +267,20 @@ class Engine:
         size = state.regions["data"].size
         if self.cuts and self.is_open(size) and not self.is_counted(state):
             return self.cut(state)
-        rounds = state.heads.get(state.at, 0)
-        state.heads[state.at] = rounds + 1
+        rounds = self.rounds_before(state)
         if self.counts(state) and rounds == 0:
             self.sum_up(state)
         elif rounds == 2:
             self.try_to_sum_up(state)
-        elif rounds > MANY:
-            raise Unproven("a loop goes on too long to be followed round by round")
         return None
+
+    def rounds_before(self, state: State) -> int:
+        """How often an execution has been at this head of a loop."""
+        rounds = state.heads.get(state.at, 0)
+        state.heads[state.at] = rounds + 1
+        if rounds > MANY:
+            raise Unproven("a loop goes on too long to be followed round by round")
+        return rounds
 
     def try_to_sum_up(self, state: State) -> None:
         """Many rounds at once, of a loop that could also be followed round by round."""
@@ -544,7 +552,8 @@ class Rounds:
         self.compared: list[tuple[Num, Num, int]] = []
 
     def adds_up(self) -> bool:
-        """Whether each round adds nothing but bytes of the data to what is still read."""
+        """Whether each round adds nothing but bytes of the data to what is still read. Only a
+        guess: what a sum of rounds is otherwise is not known."""
         once = self.round(self.state.copy(), number(0))
         if once is None:
             return False
@@ -559,7 +568,7 @@ class Rounds:
             name = self.arch.names[i] if kind == "g" else f"v{i}"
             width = (atom.high.bit_length() + 7) // 8
             added = self.x.number(self.x.take(source, at, width)) - atom
-            if width > 8 or name not in live:  # no lane, or nothing that is read
+            if width > 8 or name not in live:  # wider than any lane, or not read
                 continue
             if any(not self.atoms.all[a].place for a in added.terms):
                 return False

@@ -12,6 +12,7 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from number import Unproven
 
 OBJDUMP = {"EM_X86_64": "objdump", "EM_AARCH64": "aarch64-linux-gnu-objdump"}
 LINE = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*(?:\t(.*))?$")
@@ -38,6 +39,8 @@ class Image:
         self.read: set[tuple[int, int]] = set()  # constants that were asked for, and their sizes
         with path.open("rb") as file:
             elf: Any = ELFFile(file)
+            if not elf.little_endian:
+                raise Unproven(f"{path.name} is big-endian, and the meanings are not")
             self.machine: str = elf["e_machine"]
             self.constants: list[tuple[int, bytes]] = [
                 (s["sh_addr"], s.data())

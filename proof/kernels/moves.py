@@ -581,6 +581,7 @@ class Moves(Proof):
     def prove(self) -> None:
         first = self.start()
         self.at_call = first.start
+        self.check_vectors()
         self.engine.moves[("root",)] = first
         done: set[Key] = set()
         while waiting := [key for key in self.engine.moves if key not in done]:

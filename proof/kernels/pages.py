@@ -15,17 +15,17 @@ from __future__ import annotations
 from aarch64 import A64
 from engine import Cut, Edge, Engine, Function, Rounds
 from machine import Bits, Demand, Open, Split, State
-from number import Num, Unproven
+from number import ZERO, Num, Unproven
 
 EVERY = (1 << 63) - 1  # the largest size
 
 
 class Either(Split):
-    """One of two atoms has a value that contains the other one."""
+    """Two cases, in each of which another atom has a value that contains the other one."""
 
-    def __init__(self, *values: tuple[int, Num]) -> None:
+    def __init__(self, *cases: tuple[int, Num]) -> None:
         super().__init__(-1, ())
-        self.values_of = values
+        self.cases = cases
 
 
 class PageA64(A64):
@@ -45,40 +45,40 @@ class PageA64(A64):
         try:
             return super().is_at_least(d)
         except Open:
-            by = {k: atom for atom, k in d.terms.items()}
-            if len(d.terms) != 2 or by.keys() != {1, -1}:
+            atoms = {k: atom for atom, k in d.terms.items()}
+            if len(d.terms) != 2 or atoms.keys() != {1, -1}:
                 raise
-            raise self.either(d, by) from None
+            raise self.compared(d, atoms[1], atoms[-1]) from None
 
-    def either(self, d: Num, by: dict[int, int]) -> Split:
-        """Whether a - b + c >= 0."""
-        a, b = self.atoms.all[by[1]], self.atoms.all[by[-1]]
+    def compared(self, d: Num, first: int, second: int) -> Split:
+        """Cases by whether d is negative: the first atom less the second, and a constant."""
+        a, b = self.atoms.all[first], self.atoms.all[second]
         least = b.high - d.c
         if a.high >= least:
             below = self.atoms.new(a.name, a.low, least - 1, False)
-            return Split(by[1], [below, self.atoms.new(a.name, least, a.high, False)])
+            return Split(first, [below, self.atoms.new(a.name, least, a.high, False)])
         return Either(
-            (by[1], self.number_of(by[-1], -d.c, a.high - b.low + d.c)),
-            (by[-1], self.number_of(by[1], d.c + 1, b.high - a.low - d.c - 1)),
+            (first, self.no_less(second, -d.c, a.high - b.low + d.c)),
+            (second, self.no_less(first, d.c + 1, b.high - a.low - d.c - 1)),
         )
 
-    def number_of(self, atom: int, c: int, high: int) -> Num:
-        """atom + c + any number up to `high`."""
+    def no_less(self, atom: int, more: int, most: int) -> Num:
+        """atom + more, and up to `most` besides."""
         known = self.atoms.all[atom]
-        n = Num(c, {atom: 1}, known.low + c, known.high + c, False)
-        return n + self.atoms.new("rest", 0, high, False)
+        n = Num(more, {atom: 1}, known.low + more, known.high + more, False)
+        return n + self.atoms.new("rest", 0, most, False)
 
 
 class PageCut(Cut):
     """A lemma whose size may be in two parts."""
 
-    behind = 0
+    behind = 0  # what is done is not read again
 
     def offset(self) -> Num:
-        first, *others = self.offsets()
-        if not all(o.same(first) for o in others):
+        offsets = self.offsets()
+        if any(not o.same(offsets[0]) for o in offsets):
             raise Unproven("two places in the data are read after a cut")
-        return first
+        return offsets[0] if offsets else ZERO
 
     @property
     def pages(self) -> PageEngine:
@@ -86,7 +86,7 @@ class PageCut(Cut):
         return self.engine
 
     def rename_regions(self) -> None:
-        self.part: Num | None = None
+        self.part: Num | None = None  # new_size() finds both
         self.page: Num | None = None
         super().rename_regions()
         before = self.state.moved
@@ -101,12 +101,13 @@ class PageCut(Cut):
             outer = self.pages.is_outer(self.state.at)
             return super().new_size(min(low, 1) if outer else low, high)
         least, most = self.atoms.natural(self.part)
-        rest = self.atoms.natural(self.left - self.part)[0]
-        least, rest = (1 << n.bit_length() - 1 if n else 0 for n in (least, rest))
+        behind = self.atoms.natural(self.left - self.part)[0]
+        # Powers of two, so that lemmas are few.
+        least, behind = (1 << n.bit_length() - 1 if n else 0 for n in (least, behind))
         most = 1 << (most - 1).bit_length()
-        self.key.append(("page", least, most, rest))
+        self.key.append(("page", least, most, behind))
         self.page = self.atoms.new("page", least, most, False)
-        return self.page + self.atoms.new("rest", rest, EVERY, False)
+        return self.page + self.atoms.new("rest", behind, EVERY, False)
 
     def pieces(self, bits: Bits) -> Bits:
         """A sum is one number, also where its halves are known apart."""
@@ -128,15 +129,16 @@ class PageCut(Cut):
             self.key.append("page")
             return self.page
         before = value - self.left
-        if value.terms and before.constant != 0 and self.atoms.natural(before)[0] >= 0:
-            return self.size_before(before)
+        if value.terms and before.constant != 0 and not self.pointer(value):
+            return self.odd_or_even(before)
         return super().rename(value)
 
-    def size_before(self, before: Num) -> Num:
-        """What is left, and anything before of which it is known whether it is odd."""
+    def odd_or_even(self, before: Num) -> Num:
+        """Any number of 64 bits, of which it is known whether it is odd if what is left is."""
         self.engine.x.demand(before, 1)
         self.key.append(("before", before.c & 1))
-        return self.size + self.atoms.new("before", 0, EVERY >> 1, False) * 2 + (before.c & 1)
+        any_number = self.atoms.new("half of what is before", -EVERY, EVERY, False)
+        return self.size + any_number * 2 + (before.c & 1)
 
 
 class PageEngine(Engine):
@@ -152,7 +154,7 @@ class PageEngine(Engine):
     def split(self, state: State, split: Split) -> list[State]:
         if not isinstance(split, Either):
             return super().split(state, split)
-        parts = (Split(atom, [value]) for atom, value in split.values_of)
+        parts = (Split(atom, [value]) for atom, value in split.cases)
         return [other for part in parts for other in super(PageEngine, self).split(state, part)]
 
     def around(self, at: int) -> frozenset[int]:
@@ -171,7 +173,8 @@ class PageEngine(Engine):
             return self.cut(state)
         rounds = Rounds(self, state)
         once = rounds.round(state.copy(), self.atoms.new("i", 0, 0, False))
-        if once is None or not rounds.stays:
+        if once is None or not rounds.stays:  # all of its ends are known
+            self.rounds_before(state)
             return None
         if not Rounds(self, state).adds_up():
             return self.cut(state)

@@ -95,6 +95,18 @@ class Processor(Machine):
         if value.twos() < bits:
             self.demand(value, bits)
 
+    # --- The stack ---
+
+    def stack_has_moved(self, pointer: int) -> None:
+        """Signals may be handled between any two instructions: on the stack below the pointer,
+        except in the red zone."""
+        stack = self.state.regions["stack"]
+        top = self.number(self.state.gpr[pointer]) - stack.base
+        if top.constant is None or not 0 <= top.c <= stack.size.c:
+            raise Unproven("the stack pointer is not where the function's stack is")
+        low = self.red_zone()
+        self.state.stack = {at: piece for at, piece in self.state.stack.items() if at >= low}
+
     # --- Conditions ---
 
     def holds(self, condition: str) -> bool:

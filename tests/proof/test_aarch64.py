@@ -19,6 +19,7 @@ from crc32c import WordEngine
 from engine import Engine, Function
 from image import Image
 from machine import State
+from moves import MoveProof
 from number import Unproven, number
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -67,7 +68,7 @@ CHANGES = {
     },
     TRY: {
         "past": ("copy_try_neon", "    csel    IN_PAGE, IN_PAGE, x2, lo\n", "", "past the end"),
-        "size_kept": ("copy_try_neon", "    sub     x2, x2, #\\bytes\n", "", "past the end"),
+        "size_kept": ("copy_try_neon", "    sub     x2, x2, #\\bytes\n", "", "nor its contrary"),
         "target_kept": ("copy_try_generic", "    add     x0, x0, #\\bytes\n", "", "another byte"),
         "vectors": ("copy_try_neon", "q2, q3, [x1, #32]", "q2, q3, [x1, #16]", "another byte at"),
         "apart": ("copy_try_neon", "q2, q3, [x0, #32]", "q2, q3, [x0, #48]", "past the end of dst"),
@@ -100,6 +101,11 @@ REFUSED = {
     "br x5": "goes on where a register or memory says",
     "prfm pldl1keep, [x0, x3]": "an address depends on the data",
     "orr v0.4s, #1": "no meaning for orr",
+    "mov x9, sp; mov sp, x0; mov sp, x9": "the stack pointer is not where the function's stack is",
+    "add sp, sp, #16; sub sp, sp, #16": "the stack pointer is not where the function's stack is",
+    "str x1, [sp, #-16]!; add sp, sp, #16; sub sp, sp, #16; ldr x1, [sp], #16": "has not stored",
+    ".inst 0xa9401c07 /* ldp x7, x7, [x0] */": "loads a register twice",
+    ".inst 0xf8408400 /* ldr x0, [x0], #8 */": "moves a base that it loads or stores",
     "sub sp, sp, #8; str x0, [sp]; add sp, sp, #8": "the stack pointer is not aligned",
     "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
 }
@@ -213,6 +219,20 @@ def test_code_that_means_something_else_is_refused(tmp_path: Path, code: str) ->
     engine = Engine(Function.of(image, "f", frozenset([0])))
     with pytest.raises(Unproven, match=REFUSED[code]):
         Proof(engine, SUM).run()
+
+
+def test_move_that_changes_vectors_of_its_caller(tmp_path: Path) -> None:
+    (tmp_path / "code.S").write_text(FUNCTION.format("f", "movi v8.2d, #0"))
+    image = Image(compiled(tmp_path / "code.so", tmp_path / "code.S"))
+    with pytest.raises(Unproven, match="writes v8, which callers keep"):
+        MoveProof(image, "f").run()
+
+
+def test_big_endian_code_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "code.S").write_text(FUNCTION.format("f", "nop"))
+    library = compiled(tmp_path / "code.so", tmp_path / "code.S", "-mbig-endian")
+    with pytest.raises(Unproven, match="is big-endian"):
+        Image(library)
 
 
 @needs_qemu
