@@ -106,7 +106,10 @@ def vectors(text: str) -> list[Operand]:
 
 
 def immediate(text: str) -> int:
-    return int(text.lstrip("#"), 0)
+    try:
+        return int(text.lstrip("#"), 0)
+    except ValueError:
+        raise Unproven(f"unknown operand: {text}") from None
 
 
 def shifted(to: Operand, text: str) -> Shifted:
@@ -173,7 +176,8 @@ def decode(instruction: Instruction) -> Decoded:
         names = {"b": "jmp", "bl": "call"}
         return Decoded(names.get(name, name), (), instruction.after)
     if name.startswith("b."):
-        return Decoded(f"j{CONDITIONS[name[2:]]}", (), instruction.after)
+        condition = CONDITIONS.get(name[2:])
+        return Decoded(f"j{condition}" if condition else name, (), instruction.after)
     if name in ("cbz", "cbnz", "tbz", "tbnz"):
         parts = operands(rest.rpartition(",")[0])
         return Decoded(f"j{name} {rest.rpartition(',')[0]}", tuple(parts), instruction.after)
@@ -182,7 +186,7 @@ def decode(instruction: Instruction) -> Decoded:
         return Decoded("mov", (*operands(rest.partition(",")[0]), page), instruction.after)
     if name in ("nop", "bti"):
         return Decoded("nop", (), instruction.after)
-    if name == "movk":
+    if name == "movk":  # the count says which bits it is about, also where they are 0
         rest = rest.replace("lsl ", "")
     if name == "prfm":
         rest = rest.partition(",")[2]  # what is hinted at touches nothing

@@ -20,7 +20,6 @@ from words import MACHINES, ONE, POLYNOMIAL, Set, Word, Words, divided
 Key = tuple[object, ...]
 ROOT: Key = ("root",)
 CRC32C = Claim(("data", "size", "sum"), True, False, (0,))
-MANY = 1 << 12  # so often a loop is followed round by round
 EVERY = (1 << 63) - 1  # the largest size
 
 
@@ -78,6 +77,7 @@ class WordEngine(Engine):
     """Follows inner loops round by round, and cuts at all others."""
 
     builder = WordCut
+    many = 1 << 12
 
     def __init__(self, function: Function, tables: bool = False) -> None:
         super().__init__(function)
@@ -89,9 +89,7 @@ class WordEngine(Engine):
     def at_head(self, state: State) -> Edge | None:
         if state.regions["data"].size.constant is None and not self.is_counted(state):
             return self.cut(state)
-        state.heads[state.at] = state.heads.get(state.at, 0) + 1
-        if state.heads[state.at] > MANY:
-            raise Unproven("a loop goes on too long to be followed round by round")
+        self.rounds_before(state)
         return None
 
 

@@ -65,21 +65,27 @@ class Shape:
     unit: int = 1
 
     def value(self, word: int) -> int:
-        sign = (self.mask >> 1) + 1
-        return (((word & self.mask) ^ sign) - sign) * self.unit
+        return signed(word, self.mask) * self.unit
+
+
+def signed(value: int, mask: int) -> int:
+    """The lowest bits, of which the highest one is the sign."""
+    sign = (mask >> 1) + 1
+    return ((value & mask) ^ sign) - sign
 
 
 WORD = Shape("WORD", 0xFFFFFFFF)
 BRANCH = Shape("BRANCH", 0x03FFFFFF, 4)
 # Of AArch64: adrp has by how many pages to go on, and an add what is left of the address.
-PAGES = Shape("PAGES", 0x60FFFFE0, 4096)
+PAGES = Shape("PAGES", 0x60FFFFE0)
 LOW = Shape("LOW", 0x003FFC00)
+ADD_LOW = 277  # R_AARCH64_ADD_ABS_LO12_NC
 
 # By machine: the name in proven.def, and the relocations that are understood, by their numbers.
 MACHINES: dict[str, tuple[str, dict[int, Shape]]] = {
     "EM_X86_64": ("x86_64", {2: WORD, 4: WORD}),  # PC32, PLT32
-    # JUMP26, CALL26, ADR_PREL_PG_HI21, ADD_ABS_LO12_NC
-    "EM_AARCH64": ("aarch64", {282: BRANCH, 283: BRANCH, 275: PAGES, 277: LOW}),
+    # JUMP26, CALL26, ADR_PREL_PG_HI21
+    "EM_AARCH64": ("aarch64", {282: BRANCH, 283: BRANCH, 275: PAGES, ADD_LOW: LOW}),
 }
 
 
@@ -183,27 +189,37 @@ def maker(content: bytes) -> str:
 def fields_of(elf: ELFFile, function: Symbol) -> Iterator[Field]:
     _, shapes = MACHINES[elf["e_machine"]]
     symbols = symbols_of(elf)
-    first: dict[tuple[int, int], Field] = {}  # words of addresses whose second word is to come
-    found: list[Field] = []
-    for row in relocations_of(elf, elf.get_section(function["st_shndx"])):
-        at = row["r_offset"] - function["st_value"]
-        if not 0 <= at < function["st_size"]:
-            continue
-        shape = shapes.get(row["r_info_type"])
-        key = row["r_info_sym"], row["r_addend"]
-        if shape is None or (shape == LOW) != (key in first):
+    start, size = function["st_value"], function["st_size"]
+    section = elf.get_section(function["st_shndx"])
+    rows = [r for r in relocations_of(elf, section) if 0 <= r["r_offset"] - start < size]
+    for row in rows:
+        at = row["r_offset"] - start
+        if row["r_info_type"] not in shapes:
             raise DigestError(f"{function.name}: a relocation of type {row['r_info_type']}")
+        shape = shapes[row["r_info_type"]]
         if shape == LOW:
-            pages = first.pop(key)
-            found[found.index(pages)] = replace(pages, low=at)
-            found.append(Field(at, 0, LOW, b""))
+            yield Field(at, 0, LOW, b"")
             continue
-        found.append(Field(at, row["r_addend"], shape, referred(elf, symbols.get_symbol(key[0]))))
-        if shape == PAGES:
-            first[key] = found[-1]
-    if first or any(field.shape == PAGES and isinstance(field.to, str) for field in found):
-        raise DigestError(f"{function.name}: an address in words that do not belong together")
-    yield from found
+        to = referred(elf, symbols.get_symbol(row["r_info_sym"]))
+        low = second_word(rows, row) - start if shape == PAGES else 0
+        yield Field(at, row["r_addend"], shape, to, low)
+
+
+def check_addresses(function: str, fields: Iterable[Field]) -> None:
+    """Each address in two words is that of a table, and has a second word of its own."""
+    pages = [field for field in fields if field.shape == PAGES]
+    words = [field.at for field in fields if field.shape == LOW]
+    if sorted(field.low for field in pages) != words or any(type(f.to) is str for f in pages):
+        raise DigestError(f"{function}: an address in words that do not belong together")
+
+
+def second_word(rows: list[Relocation], first: Relocation) -> int:
+    """Where the rest of an address is, of which the first word has the page."""
+    for row in rows:
+        is_same = all(row[name] == first[name] for name in ("r_info_sym", "r_addend"))
+        if is_same and row["r_info_type"] == ADD_LOW and row["r_offset"] > first["r_offset"]:
+            return int(row["r_offset"])
+    return int(first["r_offset"])  # none
 
 
 def canonical(path: Path, function: str) -> Code:
@@ -213,6 +229,7 @@ def canonical(path: Path, function: str) -> Code:
         symbol = function_in(symbols_of(elf), function)
         start, size = symbol["st_value"], symbol["st_size"]
         fields = tuple(fields_of(elf, symbol))
+        check_addresses(function, fields)
         code = bytearray(elf.get_section(symbol["st_shndx"]).data()[start : start + size])
         for field in fields:
             blank(code, field)
@@ -243,10 +260,9 @@ def referred_from(elf: ELFFile, function: int, field: Field) -> int:
     first = word(elf, place)
     if field.shape != PAGES:
         return place + field.shape.value(first) - field.addend
-    pages = (first >> 5 & 0x7FFFF) << 2 | first >> 29 & 3
+    pages = signed((first >> 5 & 0x7FFFF) << 2 | first >> 29 & 3, 0x1FFFFF)
     low = (word(elf, function + field.low) & LOW.mask) >> 10
-    page = (place >> 12) + (pages ^ 1 << 20) - (1 << 20)
-    return (page << 12) + low - field.addend
+    return ((place >> 12) + pages << 12) + low - field.addend
 
 
 def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field: Field) -> Field:

@@ -21,7 +21,6 @@ from number import ZERO, Atoms, Num, Run, Unproven, number
 from processor import Architecture, Decoded, Immediate, Processor, apply
 
 EXAMPLES = (0, 1, 2, 3, 100, 1 << 17)
-MANY = 400  # so often a loop is followed round by round
 
 
 @dataclass
@@ -94,6 +93,7 @@ class Engine:
     """All executions of one function."""
 
     builder: type[Cut]
+    many = 400  # so often a loop is followed round by round
 
     def __init__(self, function: Function, sums: bool = True, cuts: bool = True) -> None:
         self.function, self.sums = function, sums
@@ -278,7 +278,7 @@ class Engine:
         """How often an execution has been at this head of a loop."""
         rounds = state.heads.get(state.at, 0)
         state.heads[state.at] = rounds + 1
-        if rounds > MANY:
+        if rounds > self.many:
             raise Unproven("a loop goes on too long to be followed round by round")
         return rounds
 

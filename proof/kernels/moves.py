@@ -22,7 +22,7 @@ from itertools import combinations
 
 from aarch64 import A64
 from claims import Claim, Interval, Proof, root
-from engine import MANY, Edge, Engine, Function, Lemma, Rounds
+from engine import Edge, Engine, Function, Lemma, Rounds
 from image import Image, Instruction
 from machine import Access, Bits, Demand, Flags, Region, Split, State
 from number import ZERO, Num, Unproven, number
@@ -282,10 +282,7 @@ class MoveEngine(Engine):
             if guess:
                 self.moves.setdefault(guess.key, guess.lemma)
                 return MoveEdge(guess.key, state, [], ZERO, guess.values)
-        rounds = state.heads.get(state.at, 0)
-        state.heads[state.at] = rounds + 1
-        if rounds > MANY:
-            raise Unproven("a loop goes on too long to be followed round by round")
+        self.rounds_before(state)
         return None
 
     def execute(self, state: State, i: Instruction) -> State | Edge | None:

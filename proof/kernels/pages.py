@@ -172,7 +172,7 @@ class PageEngine(Engine):
         if self.is_outer(state.at):
             return self.cut(state)
         rounds = Rounds(self, state)
-        once = rounds.round(state.copy(), self.atoms.new("i", 0, 0, False))
+        once = rounds.round(state.copy(), ZERO)
         if once is None or not rounds.stays:  # all of its ends are known
             self.rounds_before(state)
             return None

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
+import digest
 import prove
 from aarch64 import NAMES
 from claims import SUM, Proof, root
@@ -107,6 +108,8 @@ REFUSED = {
     ".inst 0xa9401c07 /* ldp x7, x7, [x0] */": "loads a register twice",
     ".inst 0xf8408400 /* ldr x0, [x0], #8 */": "moves a base that it loads or stores",
     "sub sp, sp, #8; str x0, [sp]; add sp, sp, #8": "the stack pointer is not aligned",
+    "b.vs 1f; 1: nop": "no meaning for b.vs",
+    "fmov d0, #1.0": "unknown operand: #1.0",
     "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
 }
 # Functions of two numbers, and what their instructions do.
@@ -216,9 +219,8 @@ def inputs() -> list[tuple[int, int]]:
 def test_code_that_means_something_else_is_refused(tmp_path: Path, code: str) -> None:
     (tmp_path / "code.S").write_text(FUNCTION.format("f", f"{code}; mov x0, #0"))
     image = Image(compiled(tmp_path / "code.so", tmp_path / "code.S"))
-    engine = Engine(Function.of(image, "f", frozenset([0])))
     with pytest.raises(Unproven, match=REFUSED[code]):
-        Proof(engine, SUM).run()
+        Proof(Engine(Function.of(image, "f", frozenset([0]))), SUM).run()
 
 
 def test_move_that_changes_vectors_of_its_caller(tmp_path: Path) -> None:
@@ -233,6 +235,57 @@ def test_big_endian_code_is_refused(tmp_path: Path) -> None:
     library = compiled(tmp_path / "code.so", tmp_path / "code.S", "-mbig-endian")
     with pytest.raises(Unproven, match="is big-endian"):
         Image(library)
+
+
+def test_size_of_which_the_parity_is_known_is_not_compared(tmp_path: Path) -> None:
+    """5 * size is as odd as the size, and less where it has more than 64 bits."""
+    text = (SOURCE / "src" / TRY).read_text()
+    text = text.replace("    mov     SIZE, x2\n", "    add     SIZE, x2, x2, lsl #2\n")
+    text = text.replace(
+        ".Lpage:\n", ".Lpage:\n#if SUMS\n    cmp SIZE, x2\n    b.lo .Lleave\n#endif\n"
+    )
+    old = "    mov     x0, #0\n"
+    image = changed(
+        tmp_path, TRY, (SOURCE / "src" / TRY).read_text(), text.replace(old, f".Lleave:\n{old}")
+    )
+    with pytest.raises(Unproven, match="nor its contrary"):
+        prove.proof_of(image, "carry_sum_copy_try_generic").run()
+
+
+# Where a table of constants is; then the same without what belongs to it.
+ADDRESS = "adrp x3, table; add x3, x3, :lo12:table; ldr w0, [x3]"
+APART = {
+    "page_alone": "adrp x3, table",
+    "rest_alone": "add x3, x3, :lo12:table",
+    "one_page_of_two": "adrp x3, table; add x4, x3, :lo12:table; add x3, x3, :lo12:table",
+    "two_pages_of_one": "adrp x3, table; adrp x4, table; add x3, x3, :lo12:table",
+    "function": "adrp x3, f; add x3, x3, :lo12:f",
+}
+TABLE = ".section .rodata\n.balign 8\ntable: .word {}, 2\n.size table, . - table\n"
+
+
+def assembled(folder: Path, code: str, first: int = 1) -> Path:
+    source, path = folder / f"code{first}.S", folder / f"code{first}.o"
+    source.write_text(FUNCTION.format("f", code) + TABLE.format(first))
+    subprocess.run([CC, "-c", "-o", path, source], check=True, timeout=60)
+    return path
+
+
+def test_address_in_two_words_is_that_of_its_table(tmp_path: Path) -> None:
+    path, other = assembled(tmp_path, ADDRESS), assembled(tmp_path, ADDRESS, first=3)
+    code = digest.canonical(path, "f")
+    assert [field.row for field in code.fields] == ["PAGES(0, 0, 4, 8)", "LOW(4)"]
+    (linked,) = digest.linked(compiled(tmp_path / "code.so", path), [code])
+    assert linked.digest == code.digest
+    (linked,) = digest.linked(compiled(tmp_path / "other.so", other), [code])
+    assert linked.content == code.content and linked.digest != code.digest
+
+
+@pytest.mark.parametrize("code", APART)
+def test_words_of_an_address_that_do_not_belong_together(tmp_path: Path, code: str) -> None:
+    path = assembled(tmp_path, APART[code])
+    with pytest.raises(digest.DigestError, match="do not belong together"):
+        digest.canonical(path, "f")
 
 
 @needs_qemu
