@@ -55,18 +55,68 @@ static void test_range(void) {
     tap_ok(bad == 0, "five characters tell a value to 5 in 100 (%zu do not)", bad);
 }
 
+static void test_marked(void) {
+    static const struct {
+        char *(*write)(char *buffer, double value);
+        double value;
+        const char *text;
+    } rows[] = {
+        {text_added, 0, "+0.00"},         {text_added, 1.234, "+1.23"},
+        {text_added, 99999.4, "+99999"},  {text_added, -0.51, "-0.5"},
+        {text_added, 12.34e6, "+12.3M"},  {text_times, 1, "1.00x"},
+        {text_times, 99999.4, "99999x"},  {text_times, 1e-9, "0.00x"},
+        {text_percent, 0.874, "87%"},     {text_percent, 0, "0%"},
+        {text_percent, 99.99, "9999%"},   {text_percent, 99.996, "10000%"},
+        {text_percent, 123456, "12.3M%"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[TEXT_SIZE];
+        rows[i].write(text, rows[i].value);
+        tap_ok(!strcmp(text, rows[i].text), "%g is written %s (%s)", rows[i].value, rows[i].text,
+               text);
+        tap_ok(strlen(text) <= 6, "%s takes six characters at most", text);
+    }
+}
+
+static void test_fitting(void) {
+    static const struct {
+        const char *name;
+        int used;
+        size_t count, fitting;
+    } rows[] = {
+        {"all", 0, 3, 3},
+        {"none", 0, 0, 1},
+        {"the last column", 20, 4, 3},
+        {"exactly", 10, 4, 4},
+        {"one column more", 11, 4, 3},
+        {"one at least", 79, 4, 1},
+    };
+    static const int widths[] = {20, 20, 20, 10};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t fitting = text_fitting(widths, rows[i].count, rows[i].used);
+        tap_ok(fitting == rows[i].fitting, "columns that fit, %s: %zu (%zu)", rows[i].name,
+               rows[i].fitting, fitting);
+    }
+}
+
 /* What no table holds must still end within the buffer. */
 static void test_ends(void) {
     static const double values[] = {1e300, -1e300, INFINITY, -INFINITY, NAN};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        char text[TEXT_SIZE];
-        tap_ok(strnlen(text_measure(text, values[i]), TEXT_SIZE) < TEXT_SIZE, "%g ends", values[i]);
-    }
+    static char *(*const writes[])(char *, double) = {text_measure, text_added, text_times,
+                                                      text_percent};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (size_t j = 0; j < sizeof writes / sizeof *writes; j++) {
+            char text[TEXT_SIZE];
+            tap_ok(strnlen(writes[j](text, values[i]), TEXT_SIZE) < TEXT_SIZE, "%g ends (%zu)",
+                   values[i], j);
+        }
 }
 
 int main(void) {
     test_written();
     test_range();
+    test_marked();
+    test_fitting();
     test_ends();
     return tap_done();
 }

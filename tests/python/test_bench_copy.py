@@ -77,12 +77,11 @@ def test_copies_beside_other_work(carry: Run) -> None:
     assert [c["above_floor"] for c in beside if c["subject"] == "nothing"] == [0, 0]
 
 
-def test_text_fits_into_a_terminal(carry: Run) -> None:
+def test_tables_are_those_of_the_modes(carry: Run) -> None:
     done = carry("bench", "copy", "--quick", "--size", "64", "--size", str(1 << 20))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     quick = carry("bench", "copy", "--quick", "--mode", "mixed64", "--mode", "pipe").stdout
     lines = [*done.stdout.splitlines(), *quick.splitlines()]
-    assert max(map(len, lines)) <= 80
     assert [line.split(":")[0] for line in lines if line.endswith("; ns")] == [
         "hot", "cold", "beside", "mixed64", "pipe"]  # fmt: skip
     tables = done.stdout.split("is slower than the faster")[0]

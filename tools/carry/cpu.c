@@ -117,17 +117,22 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
     enum colour colour = kernel->chosen ? COLOUR_GREEN : COLOUR_NONE;
     if (kernel->missing)
         colour = COLOUR_FAINT;
-    printf("  %s%-17s %4u bits  ", text_colour(colour), kernel->name, kernel->vector_bits);
+    struct text_block block;
+    text_block_begin(&block, stdout);
+    fprintf(block.out, "  %s%-17s %4u bits  ", text_colour(colour), kernel->name,
+            kernel->vector_bits);
     if (kernel->missing)
-        printf("needs %s, which is %s", kernel->missing, state_names[state_of(kernel->missing)]);
+        fprintf(block.out, "needs %s, which is %s", kernel->missing,
+                state_names[state_of(kernel->missing)]);
     else if (kernel->chosen)
-        printf("chosen");
+        fprintf(block.out, "chosen");
     else if (kernel->against)
-        printf("available, but not preferred: %s is %s", kernel->against,
-               state_names[state_of(kernel->against)]);
+        fprintf(block.out, "available, but not preferred: %s is %s", kernel->against,
+                state_names[state_of(kernel->against)]);
     else
-        printf("available");
-    printf("%s\n", text_colour(COLOUR_NONE));
+        fprintf(block.out, "available");
+    fprintf(block.out, "%s\n", text_colour(COLOUR_NONE));
+    text_block_end(&block, 0);
 }
 
 static void print_kernels(const struct kernel_table *table) {

@@ -389,15 +389,16 @@ static double median_of(const double *seconds, const struct result *result) {
 /* Beside the first, as a ratio of speeds. */
 static void print_pass(const struct subject *subject, const struct result *result,
                        const struct result *first) {
-    char peak[TEXT_SIZE];
+    char peak[TEXT_SIZE], speed[TEXT_SIZE], cpu_speed[TEXT_SIZE];
     if (result->state != MEASURED || first->state != MEASURED) {
         printf("    %-24s failed\n", subject->title);
         return;
     }
     const double time = median_of(result->seconds, result);
     const double cpu = median_of(result->cpu_seconds, result);
-    printf("    %-24s %9.3f %6.2f %9.3f %6.2f %12s\n", subject->title, time,
-           median_of(first->seconds, first) / time, cpu, median_of(first->cpu_seconds, first) / cpu,
+    text_measure(speed, median_of(first->seconds, first) / time);
+    text_measure(cpu_speed, median_of(first->cpu_seconds, first) / cpu);
+    printf("    %-24s %9.3f %6s %9.3f %6s %12s\n", subject->title, time, speed, cpu, cpu_speed,
            text_bytes(peak, result->peak_bytes));
 }
 

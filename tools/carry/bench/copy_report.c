@@ -16,7 +16,6 @@
 #define RATIO_COLUMNS  7
 #define NAME_COLUMNS   10
 #define BEST_COLUMNS   9
-#define TURN_COLUMNS   4
 #define LOSS_TOLERATED 0.03
 
 static void print_label(const struct copy_cell *cell) {
@@ -35,7 +34,8 @@ static void print_value(const struct copy_set *set, size_t cell, size_t subject,
 }
 
 static void print_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
-    printf("%*.2fx", RATIO_COLUMNS - 1, copy_ratio(set, cell, subject, base));
+    char text[TEXT_SIZE];
+    printf("%*s", RATIO_COLUMNS, text_times(text, copy_ratio(set, cell, subject, base)));
 }
 
 /* The cells of one table: of a mode, at one pair of alignments where it has several. */
@@ -73,23 +73,40 @@ static void end_header(void) {
 
 /* --- The kernels --- */
 
-static int name_columns(const struct copy_subject *subject) {
+static int name_columns(const struct copy_subject *subject, int least) {
     int columns = (int)strlen(subject->name) + 2;
-    return columns > VALUE_COLUMNS ? columns : VALUE_COLUMNS;
+    return columns > least ? columns : least;
 }
 
-static void print_kernels(const struct copy_bench *bench, struct selection table) {
+/* Subjects from `first` to `last`, and the chosen kernel beside the best. */
+static void print_some_kernels(const struct copy_bench *bench, struct selection table, size_t first,
+                               size_t last) {
+    const struct copy_subject *subjects = bench->memory.subjects;
+    char text[TEXT_SIZE];
     begin_header("bytes");
-    for (size_t i = 0; i < bench->kernels_end; i++)
-        printf("%*s", name_columns(&bench->memory.subjects[i]), bench->memory.subjects[i].name);
+    for (size_t i = first; i < last; i++)
+        printf("%*s", name_columns(&subjects[i], VALUE_COLUMNS), subjects[i].name);
     printf("%*s", BEST_COLUMNS, "of best");
     end_header();
     for (size_t i = next_cell(table, 0); i < table.set->cell_count; i = next_cell(table, i + 1)) {
         print_label(&table.set->cells[i]);
-        for (size_t j = 0; j < bench->kernels_end; j++)
-            print_value(table.set, i, j, name_columns(&bench->memory.subjects[j]));
-        printf("%*.2f\n", BEST_COLUMNS,
-               copy_ratio(table.set, i, bench->focus, copy_best(bench, i)));
+        for (size_t j = first; j < last; j++)
+            print_value(table.set, i, j, name_columns(&subjects[j], VALUE_COLUMNS));
+        printf("%*s\n", BEST_COLUMNS,
+               text_measure(text, copy_ratio(table.set, i, bench->focus, copy_best(bench, i))));
+    }
+}
+
+/* As many side by side as fit. */
+static void print_kernels(const struct copy_bench *bench, struct selection table) {
+    int widths[COPY_SUBJECTS];
+    for (size_t i = 0; i < bench->kernels_end; i++)
+        widths[i] = name_columns(&bench->memory.subjects[i], VALUE_COLUMNS);
+    for (size_t first = 0, last; first < bench->kernels_end; first = last) {
+        last = first + text_fitting(widths + first, bench->kernels_end - first,
+                                    LABEL_COLUMNS + BEST_COLUMNS);
+        printf("%s", first ? "\n" : "");
+        print_some_kernels(bench, table, first, last);
     }
 }
 
@@ -211,15 +228,17 @@ static void print_mixed(const struct copy_bench *bench) {
 
 /* Subjects from `first` to `last`: the turn, and what of it is added to the work alone. */
 static void print_turns(const struct copy_set *set, size_t first, size_t last) {
+    char text[TEXT_SIZE];
     begin_header("bytes");
     for (size_t i = first; i < last; i++)
-        printf("%*s%*s", NAME_COLUMNS, set->subjects[i].name, VALUE_COLUMNS, "");
+        printf("%*s%*s", name_columns(&set->subjects[i], NAME_COLUMNS), set->subjects[i].name,
+               VALUE_COLUMNS, "");
     end_header();
     for (size_t cell = 0; cell < set->cell_count; cell++) {
         print_label(&set->cells[cell]);
         for (size_t i = first; i < last; i++) {
-            print_value(set, cell, i, NAME_COLUMNS);
-            printf("%+*.1f", VALUE_COLUMNS, copy_added(set, cell, i));
+            print_value(set, cell, i, name_columns(&set->subjects[i], NAME_COLUMNS));
+            printf("%*s", VALUE_COLUMNS, text_added(text, copy_added(set, cell, i)));
         }
         putchar('\n');
     }
@@ -227,15 +246,17 @@ static void print_turns(const struct copy_set *set, size_t first, size_t last) {
 
 static void print_beside(const struct copy_bench *bench) {
     const struct copy_set *set = &bench->beside;
+    int widths[COPY_SUBJECTS];
     if (!set->cell_count)
         return;
+    for (size_t i = 0; i < set->subject_count; i++)
+        widths[i] = name_columns(&set->subjects[i], NAME_COLUMNS) + VALUE_COLUMNS;
     print_title(COPY_BESIDE);
     puts("  Time of a turn, and how much of it the copy adds to the work alone:");
-    for (size_t first = 0; first < set->subject_count; first += TURN_COLUMNS) {
-        size_t last = first + TURN_COLUMNS;
-        print_turns(set, first, last < set->subject_count ? last : set->subject_count);
-        if (last < set->subject_count)
-            putchar('\n');
+    for (size_t first = 0, last; first < set->subject_count; first = last) {
+        last = first + text_fitting(widths + first, set->subject_count - first, LABEL_COLUMNS);
+        printf("%s", first ? "\n" : "");
+        print_turns(set, first, last);
     }
 }
 
@@ -263,18 +284,20 @@ static void print_pipe(const struct copy_bench *bench) {
 }
 
 static void print_loss(const struct copy_cell *cell, double loss) {
+    char text[TEXT_SIZE];
     print_label(cell);
     printf("  %s", copy_modes[cell->mode].name);
     if (cell->size)
         printf(" from %u to %u", cell->align.source, cell->align.target);
-    printf(": by %.0f%%\n", 100 * loss);
+    printf(": by %s\n", text_percent(text, loss));
 }
 
 static void print_losses(const struct copy_bench *bench) {
     const struct copy_set *set = &bench->memory;
     bool any = false;
     printf("\n"
-           "%s is slower than the faster of memcpy and rep by more than %.0f%%:",
+           "%s is slower than the faster of memcpy and rep\n"
+           "by more than %.0f%%:",
            set->subjects[bench->focus].name, 100 * LOSS_TOLERATED);
     for (size_t i = 0; i < set->cell_count; i++) {
         double loss = copy_ratio(set, i, bench->focus, copy_best(bench, i)) - 1;
@@ -288,12 +311,9 @@ static void print_losses(const struct copy_bench *bench) {
 }
 
 static void print_head(const struct copy_bench *bench) {
-    struct bench_machine machine;
-    bench_machine(&machine);
-    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
-    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
-    printf("  of best   the time of %s, the chosen kernel, divided by\n"
+    bench_machine_print();
+    printf("\n"
+           "  of best   the time of %s, the chosen kernel, divided by\n"
            "            that of memcpy or rep, whichever is faster\n"
            "  try       carry_copy_try()%s, and its time divided by that of carry_copy()\n",
            bench->memory.subjects[bench->focus].name, bench->survives ? "" : " without handlers");

@@ -193,8 +193,17 @@ static double added(const struct hook_bench *bench, size_t state, size_t place) 
     return bench->ns[state][place].median - bench->ns[STATE_NONE][place].median;
 }
 
+static void print_cell(const struct hook_bench *bench, size_t state, size_t place) {
+    char text[TEXT_SIZE];
+    printf("%*s", place && !state ? 18 : 10, text_measure(text, bench->ns[state][place].median));
+    if (state != STATE_NONE)
+        printf("%8s", text_added(text, added(bench, state, place)));
+}
+
 static void print_text(const struct hook_bench *bench) {
-    bench_machine_print(bench->rounds);
+    char us[TEXT_SIZE], ns[TEXT_SIZE];
+    bench_machine_print();
+    printf("Medians of %zu rounds\n", bench->rounds);
     printf("\n"
            "%scalls%s: ns each, and what the hook adds (target: at most %d)\n",
            text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE), MOST_NS);
@@ -202,16 +211,16 @@ static void print_text(const struct hook_bench *bench) {
            "patchable entry", text_colour(COLOUR_NONE));
     for (size_t state = 0; state < STATES; state++) {
         printf("  %-18s", states[state].title);
-        for (size_t place = 0; place < PLACES; place++) {
-            printf("%*.2f", place && !state ? 18 : 10, bench->ns[state][place].median);
-            if (state != STATE_NONE)
-                printf(" %+7.2f", added(bench, state, place));
-        }
+        for (size_t place = 0; place < PLACES; place++)
+            print_cell(bench, state, place);
         putchar('\n');
     }
-    printf("\n%sall %zu calls of this process%s, hooked and freed: %.1f us, %.0f ns a call\n",
+    if (!bench->all_count)
+        return;
+    printf("\n%sall %zu calls of this process%s, hooked and freed: %s us, %s ns a call\n",
            text_colour(COLOUR_BOLD), bench->all_count, text_colour(COLOUR_NONE),
-           bench->all.median / 1e3, bench->all.median / (double)bench->all_count);
+           text_measure(us, bench->all.median / 1e3),
+           text_measure(ns, bench->all.median / (double)bench->all_count));
 }
 
 static json_t *stats_json(const struct bench_stats *ns) {

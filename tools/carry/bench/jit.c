@@ -52,8 +52,9 @@ static void print_sums(const struct jit_bench *bench, size_t mode) {
         char text[TEXT_SIZE];
         printf("%7s", text_count(text, jit_sizes[size]));
         for (size_t sum = 0; sum < JIT_SUMS; sum++)
-            printf("%9.2f", ns[sum].median);
-        printf("%10.2fx%8.2fx%17.4f\n", speedups[JIT_EXACT], speedups[JIT_RANGE],
+            printf("%9s", text_measure(text, ns[sum].median));
+        printf("%11s", text_times(text, speedups[JIT_EXACT]));
+        printf("%9s%17.4f\n", text_times(text, speedups[JIT_RANGE]),
                ns[JIT_EXACT].median / (double)jit_sizes[size]);
     }
 }
@@ -64,12 +65,14 @@ static void print_packets(const struct jit_bench *bench) {
     printf("%s            bytes  compiled      made%s\n", text_colour(COLOUR_FAINT),
            text_colour(COLOUR_NONE));
     for (size_t i = 0; i < JIT_PACKETS; i++) {
-        char text[TEXT_SIZE];
+        char size[TEXT_SIZE], ns[JIT_WAYS][TEXT_SIZE], times[TEXT_SIZE];
         if (bench->packet_speedups[i] == 0)
             continue;
-        printf("  %-8s%7s%10.2f%10.2f%10.2fx\n", jit_packets[i].name,
-               text_count(text, jit_packets[i].size), bench->packets[i][JIT_COMPILED].median,
-               bench->packets[i][JIT_MADE].median, bench->packet_speedups[i]);
+        for (size_t way = 0; way < JIT_WAYS; way++)
+            text_measure(ns[way], bench->packets[i][way].median);
+        printf("  %-8s%7s%10s%10s%11s\n", jit_packets[i].name,
+               text_count(size, jit_packets[i].size), ns[JIT_COMPILED], ns[JIT_MADE],
+               text_times(times, bench->packet_speedups[i]));
     }
 }
 
@@ -94,15 +97,17 @@ static void print_making(const struct jit_bench *bench) {
            "%sfunctions%s: us to generate and release each, and its bytes\n",
            text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE));
     for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
-        char title[2 * TEXT_SIZE], text[TEXT_SIZE];
+        char title[2 * TEXT_SIZE], us[TEXT_SIZE], size[TEXT_SIZE];
         if (bench->text_sizes[i])
-            printf("  %-20s%10.2f%10s\n", function_title(i, title), bench->making[i].median / 1e3,
-                   text_count(text, bench->text_sizes[i]));
+            printf("  %-20s%10s%10s\n", function_title(i, title),
+                   text_measure(us, bench->making[i].median / 1e3),
+                   text_count(size, bench->text_sizes[i]));
     }
 }
 
 static void print_text(const struct jit_bench *bench) {
-    bench_machine_print(bench->rounds);
+    bench_machine_print();
+    printf("Medians of %zu rounds\n", bench->rounds);
     for (size_t mode = 0; mode < JIT_MODES; mode++)
         print_sums(bench, mode);
     print_packets(bench);

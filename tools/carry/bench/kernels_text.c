@@ -105,6 +105,30 @@ static size_t column_count(const struct kernels_bench *bench) {
     return bench->subject_count - SUBJECT_PLAIN;
 }
 
+/* Columns of one table that stand side by side. The plain loop leads each part of a table. */
+struct part {
+    size_t first, last; /* of the columns, that of the plain loop aside */
+    bool is_last;       /* the load bound follows */
+};
+
+static struct part part_from(const struct kernels_bench *bench, size_t first) {
+    int widths[SUBJECTS_MAX];
+    const size_t count = column_count(bench);
+    for (size_t i = 0; i < count; i++)
+        widths[i] = VALUE_COLUMNS;
+    const size_t last =
+        first + text_fitting(widths, count - first, LABEL_COLUMNS + VALUE_COLUMNS + LOAD_COLUMNS);
+    return (struct part){first, last, last == count};
+}
+
+static size_t width_of(struct part part) {
+    return 1 + part.last - part.first;
+}
+
+static size_t subject_of(const struct kernels_bench *bench, struct part part, size_t place) {
+    return subject_at(bench, place ? part.first + place - 1 : 0);
+}
+
 /* Names wider than a column are spread over as many lines as keep them from colliding. */
 static size_t header_lines(const struct kernels_bench *bench) {
     size_t longest = 0;
@@ -115,25 +139,29 @@ static size_t header_lines(const struct kernels_bench *bench) {
     return longest / VALUE_COLUMNS + 1;
 }
 
-/* Line `line` of the header: the names of every `lines`th column, above their column's end. */
-static int print_header_line(const struct kernels_bench *bench, size_t line, size_t lines) {
-    int at = LABEL_COLUMNS;
-    for (size_t i = 0; i < column_count(bench); i++) {
-        int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)(i + 1);
-        if (i % lines == line)
-            at += printf("%*s", end - at, bench->subjects[subject_at(bench, i)].name);
+/*
+ * Line `line` of the header, `at` columns of which are printed: the names of every `lines`th
+ * column, above their column's end. The label of the rows is in the last line: behind it, the first
+ * name has as many columns as it needs.
+ */
+static int print_header_line(const struct kernels_bench *bench, struct part part, size_t line,
+                             size_t lines, int at) {
+    for (size_t place = line; place < width_of(part); place += lines) {
+        int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)(place + 1);
+        at += printf("%*s", end - at, bench->subjects[subject_of(bench, part, place)].name);
     }
     return at;
 }
 
-static void print_header(const struct kernels_bench *bench, const char *label) {
+static void print_header(const struct kernels_bench *bench, struct part part, const char *label) {
     size_t lines = header_lines(bench);
-    int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)column_count(bench);
+    int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)width_of(part);
     for (size_t line = 0; line < lines; line++) {
         bool last = line + 1 == lines;
-        printf("%s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, last ? label : "");
-        int at = print_header_line(bench, line, lines);
-        if (last)
+        printf("%s", text_colour(COLOUR_FAINT));
+        int at = last ? printf("%*s", LABEL_COLUMNS, label) : 0;
+        at = print_header_line(bench, part, line, lines, at);
+        if (last && part.is_last)
             printf("%*s", end - at + LOAD_COLUMNS, "of load");
         printf("%s\n", text_colour(COLOUR_NONE));
     }
@@ -147,38 +175,59 @@ static double value_of(const struct kernels_bench *bench, size_t cell, size_t su
     return unit == BYTES_A_NS ? bench->cells[cell].bytes / ns : ns;
 }
 
-static void print_row(const struct kernels_bench *bench, size_t index, enum unit unit) {
+static void print_row(const struct kernels_bench *bench, struct part part, size_t index,
+                      enum unit unit) {
     const struct cell *cell = &bench->cells[index];
     char text[TEXT_SIZE];
     size_t best = winner(bench, index);
     printf("%*s", LABEL_COLUMNS, row_label(text, cell));
-    for (size_t i = 0; i < column_count(bench); i++) {
-        size_t subject = subject_at(bench, i);
+    for (size_t place = 0; place < width_of(part); place++) {
+        size_t subject = subject_of(bench, part, place);
         bool bold = subject == best;
         printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
                text_measure(text, value_of(bench, index, subject, unit)),
                bold ? text_colour(COLOUR_NONE) : "");
     }
-    printf("%*.0f%%\n", LOAD_COLUMNS - 1,
-           100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus));
+    if (part.is_last)
+        printf("%*s", LOAD_COLUMNS,
+               text_percent(text, kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus)));
+    putchar('\n');
+}
+
+static void print_part(const struct kernels_bench *bench, struct selection selection,
+                       struct part part, enum unit unit) {
+    print_header(bench, part, selection.mode ? "bytes" : "mode");
+    for (size_t i = 0; i < bench->cell_count; i++)
+        if (is_selected(&bench->cells[i], selection))
+            print_row(bench, part, i, unit);
+}
+
+static void print_table_title(const struct kernels_bench *bench, struct selection selection,
+                              enum unit unit) {
+    char text[TEXT_SIZE];
+    const struct mode *mode = selection.mode;
+    struct text_block block;
+    putchar('\n');
+    text_block_begin(&block, stdout);
+    fprintf(block.out, "%s%s%s: ", text_colour(COLOUR_BOLD), mode ? mode->name : "mixed",
+            text_colour(COLOUR_NONE));
+    if (mode)
+        fprintf(block.out, "%s, alignment %zu; ", mode->title, selection.align);
+    fprintf(block.out, "%s", unit_names[unit]);
+    if (unit == NS_A_CALL || unit == NS_A_TURN)
+        fprintf(block.out, ", floor %s", text_measure(text, floor_ns(bench, selection)));
+    fputc('\n', block.out);
+    text_block_end(&block, 0);
 }
 
 static void print_table(const struct kernels_bench *bench, struct selection selection,
                         enum unit unit) {
-    char text[TEXT_SIZE];
-    const struct mode *mode = selection.mode;
-    printf("\n%s%s%s: ", text_colour(COLOUR_BOLD), mode ? mode->name : "mixed",
-           text_colour(COLOUR_NONE));
-    if (mode)
-        printf("%s, alignment %zu; ", mode->title, selection.align);
-    printf("%s", unit_names[unit]);
-    if (unit == NS_A_CALL || unit == NS_A_TURN)
-        printf(", floor %s", text_measure(text, floor_ns(bench, selection)));
-    putchar('\n');
-    print_header(bench, mode ? "bytes" : "mode");
-    for (size_t i = 0; i < bench->cell_count; i++)
-        if (is_selected(&bench->cells[i], selection))
-            print_row(bench, i, unit);
+    struct part part = {.last = 1};
+    print_table_title(bench, selection, unit);
+    while (part.last < column_count(bench)) {
+        part = part_from(bench, part.last);
+        print_part(bench, selection, part, unit);
+    }
     printf("spread at most %.1f%%\n", 100 * worst_spread(bench, selection));
 }
 
@@ -227,32 +276,45 @@ static void print_focus_ns(const struct kernels_bench *bench, size_t cell, int c
 }
 
 static void print_old_new(const struct kernels_bench *bench, size_t cell, int columns) {
-    char old[TEXT_SIZE], new[TEXT_SIZE];
+    char old[TEXT_SIZE], new[TEXT_SIZE], times[TEXT_SIZE];
     text_measure(old, kernels_stats(bench, cell, bench->base).median);
     text_measure(new, kernels_stats(bench, cell, bench->focus).median);
-    printf("%*s/%-5s%5.2fx", columns - 12, old, new,
-           kernels_ratio(bench, cell, bench->base, bench->focus));
+    text_times(times, kernels_ratio(bench, cell, bench->base, bench->focus));
+    printf("%*s/%-5s%6s", columns - 12, old, new, times);
 }
 
-static void print_grid(const struct kernels_bench *bench, const struct mode *mode, int columns,
-                       print_entry_fn *print_entry) {
-    struct bench_list aligns = aligns_of(bench, mode);
+/* The alignments from `first` to `last` of a grid. */
+static void print_grid_part(const struct kernels_bench *bench, const struct mode *mode,
+                            const struct bench_list *aligns, size_t first, size_t last, int columns,
+                            print_entry_fn *print_entry) {
     printf("%s%*s", text_colour(COLOUR_FAINT), LENGTH_COLUMNS, "Len\\Aln");
-    for (size_t i = 0; i < aligns.count; i++)
-        printf("%*zu", columns, aligns.items[i]);
+    for (size_t i = first; i < last; i++)
+        printf("%*zu", columns, aligns->items[i]);
     printf("%s\n", text_colour(COLOUR_NONE));
     for (size_t row = 0; row < bench->cell_count; row++) {
         char text[TEXT_SIZE];
         size_t size = bench->cells[row].size;
-        if (bench->cells[row].mode != mode || bench->cells[row].align != aligns.items[0])
+        if (bench->cells[row].mode != mode || bench->cells[row].align != aligns->items[0])
             continue;
         printf("%*s", LENGTH_COLUMNS, size_label(text, size));
-        for (size_t i = 0; i < aligns.count; i++) {
-            const struct cell *cell = find_cell(bench, mode, size, aligns.items[i]);
+        for (size_t i = first; i < last; i++) {
+            const struct cell *cell = find_cell(bench, mode, size, aligns->items[i]);
             if (cell)
                 print_entry(bench, (size_t)(cell - bench->cells), columns);
         }
         putchar('\n');
+    }
+}
+
+static void print_grid(const struct kernels_bench *bench, const struct mode *mode, int columns,
+                       print_entry_fn *print_entry) {
+    const struct bench_list aligns = aligns_of(bench, mode);
+    int widths[BENCH_LIST_MAX];
+    for (size_t i = 0; i < aligns.count; i++)
+        widths[i] = columns;
+    for (size_t first = 0, last; first < aligns.count; first = last) {
+        last = first + text_fitting(widths, aligns.count - first, LENGTH_COLUMNS);
+        print_grid_part(bench, mode, &aligns, first, last, columns, print_entry);
     }
 }
 
@@ -283,7 +345,8 @@ void kernels_print_against(const struct kernels_bench *bench) {
         if (is_mix(&modes[i]) || aligns_of(bench, &modes[i]).count == 0)
             continue;
         printf("\n"
-               "%s%s%s: %s/%s in ns a call, and how many times as fast the second is\n",
+               "%s%s%s: %s/%s in ns a call,\n"
+               "  and how many times as fast the second is\n",
                text_colour(COLOUR_BOLD), modes[i].name, text_colour(COLOUR_NONE), old, new);
         print_grid(bench, &modes[i], 18, print_old_new);
     }
@@ -293,33 +356,37 @@ void kernels_print_against(const struct kernels_bench *bench) {
 
 /* --- In words --- */
 
-static void print_cell_name(const struct cell *cell) {
+static void print_cell_name(FILE *out, const struct cell *cell) {
     char text[TEXT_SIZE];
     if (is_mix(cell->mode))
-        printf("%s", cell->mode->name);
+        fprintf(out, "%s", cell->mode->name);
     else
-        printf("%s bytes %s", size_label(text, cell->size), cell->mode->name);
+        fprintf(out, "%s bytes %s", size_label(text, cell->size), cell->mode->name);
 }
 
 static void print_headline(const struct kernels_bench *bench, size_t index) {
-    printf("  ");
-    print_cell_name(&bench->cells[index]);
-    printf(": %s is ", bench->subjects[bench->focus].name);
+    struct text_block block;
+    char text[TEXT_SIZE];
+    text_block_begin(&block, stdout);
+    print_cell_name(block.out, &bench->cells[index]);
+    fprintf(block.out, ": %s is ", bench->subjects[bench->focus].name);
     if (bench->base != bench->focus)
-        printf("%.2fx %s, ", kernels_ratio(bench, index, bench->base, bench->focus),
-               bench->subjects[bench->base].name);
-    printf("%.0f%% of the load bound\n",
-           100 * kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus));
+        fprintf(block.out, "%s %s, ",
+                text_times(text, kernels_ratio(bench, index, bench->base, bench->focus)),
+                bench->subjects[bench->base].name);
+    fprintf(block.out, "%s of the load bound\n",
+            text_percent(text, kernels_ratio(bench, index, SUBJECT_LOAD, bench->focus)));
+    text_block_end(&block, 2);
 }
 
 static void print_loss(const struct kernels_bench *bench, size_t index, double loss) {
-    char focus[TEXT_SIZE], base[TEXT_SIZE];
+    char focus[TEXT_SIZE], base[TEXT_SIZE], by[TEXT_SIZE];
     const struct cell *cell = &bench->cells[index];
     printf("  ");
-    print_cell_name(cell);
+    print_cell_name(stdout, cell);
     if (!is_mix(cell->mode))
         printf(", alignment %zu", cell->align);
-    printf(": by %.0f%%, %s against %s ns\n", 100 * loss,
+    printf(": by %s, %s against %s ns\n", text_percent(by, loss),
            text_measure(focus, kernels_stats(bench, index, bench->focus).median),
            text_measure(base, kernels_stats(bench, index, bench->base).median));
 }
@@ -356,18 +423,17 @@ void kernels_print_verdict(const struct kernels_bench *bench) {
 }
 
 void kernels_print_head(const struct kernels_bench *bench) {
-    struct bench_machine machine;
-    bench_machine(&machine);
-    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
-    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s\n\n", machine.version, machine.compiler, machine.flags);
-    printf("  plain    %s\n", bench->work->plain_title);
+    bench_machine_print();
+    printf("\n"
+           "  plain    %s\n",
+           bench->work->plain_title);
     printf("  load     loads the bytes, %u bits at a time, and does nothing else\n",
            bench->load_bits);
     puts("  floor    an empty call; every time below includes it");
     puts("  added    the time that a call adds to a turn with an empty call");
     printf("  of load  the time of load divided by that of %s%s\n",
-           bench->subjects[bench->focus].name, bench->focus_chosen ? ", the chosen kernel" : "");
+           bench->subjects[bench->focus].name,
+           bench->focus_chosen ? ",\n           the chosen kernel" : "");
     printf("  spread   half the distance between the quartiles of %zu rounds, in the\n"
            "           noisiest cell of the table; times are medians\n",
            bench->plan.rounds);

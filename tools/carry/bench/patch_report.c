@@ -40,12 +40,17 @@ static void print_columns(const struct patch_bench *bench) {
 }
 
 static void print_call(const struct patch_bench *bench, int number, size_t cell) {
-    printf(" %6.2f %5.2fx", patch_stats(bench, number).median,
-           patch_ratio(bench, number, patch_case(bench, FORM_DIRECT, cell)));
+    char ns[TEXT_SIZE], times[TEXT_SIZE];
+    text_measure(ns, patch_stats(bench, number).median);
+    text_times(times, patch_ratio(bench, number, patch_case(bench, FORM_DIRECT, cell)));
+    printf(" %6s %6s", ns, times);
 }
 
 static void print_branch(const struct patch_bench *bench, int number, size_t cell) {
-    printf(" %6.2f %+6.2f", patch_stats(bench, number).median, added_ns(bench, number, cell));
+    char ns[TEXT_SIZE], added[TEXT_SIZE];
+    text_measure(ns, patch_stats(bench, number).median);
+    text_added(added, added_ns(bench, number, cell));
+    printf(" %6s %6s", ns, added);
 }
 
 static void print_row(const struct patch_bench *bench, const char *title, enum patch_form form,
@@ -76,19 +81,26 @@ static void print_cases(const struct patch_bench *bench) {
 
 static void print_commit(const struct patch_bench *bench, const struct commit_result *result,
                          size_t work) {
-    if (!result->measured)
+    char text[TEXT_SIZE];
+    if (!result->measured) {
         printf("%16s", "-");
-    else if (bench->commit_texts[work].shape.sites == 1)
-        printf("%10.2f %-5s", result->ns.median / 1e3, result->guard);
-    else
-        printf("%10.1f %-5s %9.1f", result->ns.median / 1e3, result->guard,
-               result->ns.median / (double)bench->batch_sites);
+        return;
+    }
+    printf("%10s %-5s", text_measure(text, result->ns.median / 1e3), result->guard);
+    if (bench->commit_texts[work].shape.sites != 1)
+        printf(" %9s", text_measure(text, result->ns.median / (double)bench->batch_sites));
+}
+
+static void print_synchronisation(const struct bench_stats ns[2]) {
+    char alone[TEXT_SIZE], beside[TEXT_SIZE];
+    printf("  synchronising all cores: %s us alone, %s us beside a thread; a live\n"
+           "  commit needs one, or two where it does not exchange pages\n",
+           text_measure(alone, ns[0].median / 1e3), text_measure(beside, ns[1].median / 1e3));
 }
 
 static void print_commits(const struct patch_bench *bench) {
     static const char *const titles[] = {"alone", "beside one"};
     char sites[TEXT_SIZE];
-    const struct bench_stats *ns = bench->commits.synchronisation;
     print_title("commits", ": us each and the guard, alone and beside a thread");
     printf("%s%33s%16s%10s calls%15s%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), "ns a site",
@@ -102,16 +114,16 @@ static void print_commits(const struct patch_bench *bench) {
             putchar('\n');
         }
     }
-    printf("  synchronising all cores: %.2f us alone, %.2f us beside a thread; a live\n"
-           "  commit needs one, or two where it does not exchange pages\n",
-           ns[0].median / 1e3, ns[1].median / 1e3);
+    print_synchronisation(bench->commits.synchronisation);
 }
 
 static void print_delay(const struct commit_delay *delay) {
-    if (delay->measured)
-        printf("%9.2f%9.2f", delay->longest.median / 1e3, delay->total.median / 1e3);
-    else
-        printf("%9s%9s", "-", "-");
+    char longest[TEXT_SIZE] = "-", total[TEXT_SIZE] = "-";
+    if (delay->measured) {
+        text_measure(longest, delay->longest.median / 1e3);
+        text_measure(total, delay->total.median / 1e3);
+    }
+    printf("%9s%9s", longest, total);
 }
 
 static void print_delays(const struct patch_bench *bench) {
@@ -132,8 +144,10 @@ static void print_delays(const struct patch_bench *bench) {
 
 static void print_target_ratio(const struct patch_bench *bench, enum patch_form form,
                                enum patch_form base, size_t cell) {
-    printf("  %s: %.2fx %s (at most %.2f), %s\n", patch_forms[form].title,
-           patch_ratio(bench, patch_case(bench, form, cell), patch_case(bench, base, cell)),
+    char text[TEXT_SIZE];
+    text_times(text,
+               patch_ratio(bench, patch_case(bench, form, cell), patch_case(bench, base, cell)));
+    printf("  %s: %s %s (at most %.2f), %s\n", patch_forms[form].title, text,
            patch_forms[base].title, MOST_RATIO, patch_cells[cell].title);
 }
 
@@ -145,36 +159,35 @@ static void print_target_commits(const struct patch_bench *bench) {
     if (way == COMMIT_WAYS)
         return;
     const char *name = commit_ways[way].guard;
+    char text[TEXT_SIZE];
     for (size_t work = 0; work < COMMIT_WORKS; work++) {
         double ns = bench->commits.of[way][work][1].ns.median;
         if (bench->commit_texts[work].shape.sites == 1)
-            printf("  commit of %s with %s, beside a thread: %.2f us (at most %d)\n",
-                   commit_works[work].title, name, ns / 1e3, MOST_FLIP_US);
+            printf("  commit of %s with %s, beside a thread: %s us (at most %d)\n",
+                   commit_works[work].title, name, text_measure(text, ns / 1e3), MOST_FLIP_US);
         else
-            printf("  commit of %zu calls with %s, beside a thread: %.1f ns a site (at most %d)\n",
-                   bench->batch_sites, name, ns / (double)bench->batch_sites, MOST_SITE_NS);
+            printf("  commit of %zu calls with %s, beside a thread: %s ns a site (at most %d)\n",
+                   bench->batch_sites, name, text_measure(text, ns / (double)bench->batch_sites),
+                   MOST_SITE_NS);
     }
 }
 
 static void print_targets(const struct patch_bench *bench) {
+    char text[TEXT_SIZE];
     print_title("targets", "");
     for (size_t cell = CELL_ONE; cell <= CELL_MANY; cell++) {
         print_target_ratio(bench, FORM_PATCHED_CALL, FORM_DIRECT, cell);
         print_target_ratio(bench, FORM_PATCHED_INLINE, FORM_INLINED, cell);
-        printf("  a branch that is off: %+.2f ns (at most %.1f), %s\n",
-               added_ns(bench, patch_case(bench, FORM_BRANCH_OFF, cell), cell), MOST_BRANCH_NS,
+        text_added(text, added_ns(bench, patch_case(bench, FORM_BRANCH_OFF, cell), cell));
+        printf("  a branch that is off: %s ns (at most %.1f), %s\n", text, MOST_BRANCH_NS,
                patch_cells[cell].title);
     }
     print_target_commits(bench);
 }
 
 void patch_print_text(const struct patch_bench *bench) {
-    struct bench_machine machine;
-    bench_machine(&machine);
-    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
-    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
-           machine.flags, bench->plan.rounds);
+    bench_machine_print();
+    printf("Medians of %zu rounds\n", bench->plan.rounds);
     print_cases(bench);
     print_commits(bench);
     print_delays(bench);

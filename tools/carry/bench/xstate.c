@@ -70,7 +70,7 @@ static int width_of(const char *name) {
 
 static void print_grid(const uint64_t *masks, const struct xstate_grid *grid, const char *title,
                        const char *const *names, size_t columns) {
-    char buffer[XSTATE_NAMES_SIZE];
+    char buffer[XSTATE_NAMES_SIZE], text[TEXT_SIZE];
     printf("\n%s%-*s%s", text_colour(COLOUR_BOLD), IN_USE_COLUMNS, title, text_colour(COLOUR_NONE));
     for (size_t column = 0; column < columns; column++)
         printf("%s%*s%s", text_colour(COLOUR_FAINT), width_of(names[column]), names[column],
@@ -80,7 +80,7 @@ static void print_grid(const uint64_t *masks, const struct xstate_grid *grid, co
         printf("  %-*s", IN_USE_COLUMNS - 2, xstate_names(buffer, masks[row]));
         for (size_t column = 0; column < columns; column++)
             if (column < grid->columns)
-                printf("%*.1f", width_of(names[column]), grid->ns[row][column]);
+                printf("%*s", width_of(names[column]), text_measure(text, grid->ns[row][column]));
             else
                 printf("%*s", width_of(names[column]), "-");
         putchar('\n');
@@ -88,12 +88,8 @@ static void print_grid(const uint64_t *masks, const struct xstate_grid *grid, co
 }
 
 static void print_text(const struct report *report) {
-    struct bench_machine machine;
-    bench_machine(&machine);
-    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
-    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s\nMedians of %zu rounds, ns each, by what is in use\n",
-           machine.version, machine.compiler, machine.flags, report->rounds);
+    bench_machine_print();
+    printf("Medians of %zu rounds, ns each, by what is in use\n", report->rounds);
     print_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
     print_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
     print_grid(report->named, &report->images, "after loading an image that names", image_names, 1);

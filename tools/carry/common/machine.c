@@ -32,13 +32,15 @@ void bench_machine(struct bench_machine *machine) {
         strftime(machine->date, sizeof machine->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-void bench_machine_print(size_t rounds) {
+void bench_machine_print(void) {
     struct bench_machine machine;
+    struct text_block block;
     bench_machine(&machine);
-    printf("%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
-    printf("%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
-    printf("libcarry %s, %s, %s\nMedians of %zu rounds\n", machine.version, machine.compiler,
-           machine.flags, rounds);
+    text_block_begin(&block, stdout);
+    fprintf(block.out, "%s%s%s\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE));
+    fprintf(block.out, "%s, %s, %s\n", carry_cpu_arch(), machine.system, machine.date);
+    fprintf(block.out, "libcarry %s, %s, %s\n", machine.version, machine.compiler, machine.flags);
+    text_block_end(&block, 0);
 }
 
 static json_t *features_json(void) {

@@ -17,8 +17,8 @@ struct bench_machine {
 
 void bench_machine(struct bench_machine *machine);
 
-/* The same in three lines, for people, and the number of rounds. */
-void bench_machine_print(size_t rounds);
+/* Prints the same for people: the CPU, the system and the build, each on lines of its own. */
+void bench_machine_print(void);
 
 /* The same as an object, with the architecture and the features in use. */
 json_t *bench_machine_json(void);

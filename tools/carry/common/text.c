@@ -50,6 +50,36 @@ char *text_measure(char *buffer, double value) {
     return buffer;
 }
 
+char *text_added(char *buffer, double value) {
+    char text[TEXT_SIZE];
+    text_measure(text, value);
+    snprintf(buffer, TEXT_SIZE, "%s%.*s", *text == '-' ? "" : "+", TEXT_SIZE - 2, text);
+    return buffer;
+}
+
+char *text_times(char *buffer, double value) {
+    char text[TEXT_SIZE];
+    snprintf(buffer, TEXT_SIZE, "%.*sx", TEXT_SIZE - 2, text_measure(text, value));
+    return buffer;
+}
+
+char *text_percent(char *buffer, double share) {
+    char text[TEXT_SIZE];
+    if (share < 99.995)
+        snprintf(text, sizeof text, "%.0f", 100 * share);
+    else
+        text_measure(text, 100 * share);
+    snprintf(buffer, TEXT_SIZE, "%.*s%%", TEXT_SIZE - 2, text);
+    return buffer;
+}
+
+size_t text_fitting(const int *widths, size_t count, int used) {
+    size_t fitting = 0;
+    while (fitting < count && used + widths[fitting] <= TEXT_COLUMNS)
+        used += widths[fitting++];
+    return fitting ? fitting : 1;
+}
+
 const char *text_plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }

@@ -43,6 +43,17 @@ char *text_bytes(char *buffer, uint64_t value);
  */
 char *text_measure(char *buffer, double value);
 
+/* Measures with one character more: what is added (+1.23), a quotient (1.23x), a share (87%). */
+char *text_added(char *buffer, double value);
+char *text_times(char *buffer, double value);
+char *text_percent(char *buffer, double share);
+
+/*
+ * Returns how many of `count` columns, which are `widths` wide, fit side by side into TEXT_COLUMNS
+ * if others take `used`; one at least.
+ */
+size_t text_fitting(const int *widths, size_t count, int used);
+
 /* "s" unless the count is 1. */
 const char *text_plural(uint64_t count);
 

@@ -44,7 +44,10 @@ static void print_time(double ns) {
 static void print_factor(double factor) {
     const bool is_slow = factor >= XSTATE_PENALTY;
     char text[TEXT_SIZE];
-    snprintf(text, sizeof text, "%.1fx", factor);
+    if (factor < 999.95)
+        snprintf(text, sizeof text, "%.1fx", factor);
+    else
+        text_times(text, factor);
     printf("%s%*s%s", text_colour(is_slow ? COLOUR_RED : COLOUR_NONE), FACTOR_COLUMNS, text,
            text_colour(COLOUR_NONE));
 }

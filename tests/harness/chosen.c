@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stands in for what `carry bench` measures, by the linker's --wrap: what it prints is tested with
+ * chosen values, whatever the machine. Variables of the environment choose:
+ *
+ * CARRY_CHOSEN          which times: one of the names below; without it, all is as in the tool
+ * CARRY_CHOSEN_KERNELS  how many kernels each table has
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <carry/copy.h>
+#include <carry/crc.h>
+#include <carry/sum.h>
+
+#include "bench/live_run.h"
+#include "bench/patch_commit.h"
+#include "common/measure.h"
+
+#define KERNELS_MAX 32
+
+/* Nanoseconds of a subject; `round` and `rounds` of those that vary. */
+typedef double chosen_fn(size_t subject, size_t round, size_t rounds);
+
+/* Each measure takes its five characters. */
+static double widest(size_t subject, size_t round, size_t rounds) {
+    (void)round, (void)rounds;
+    return subject % 2 ? 99999.4 : 12.34e6;
+}
+
+/* Neighbours whose quotients are as large and as small as there may be. */
+static double apart(size_t subject, size_t round, size_t rounds) {
+    (void)round, (void)rounds;
+    return subject % 2 ? 12.34e6 : 0.02;
+}
+
+static double narrowest(size_t subject, size_t round, size_t rounds) {
+    (void)subject, (void)round, (void)rounds;
+    return 0.001;
+}
+
+static const struct {
+    const char *name;
+    chosen_fn *ns;
+} choices[] = {
+    {"widest", widest},
+    {"apart", apart},
+    {"narrowest", narrowest},
+};
+
+static chosen_fn *chosen(void) {
+    const char *name = getenv("CARRY_CHOSEN");
+    for (size_t i = 0; name && i < sizeof choices / sizeof *choices; i++)
+        if (strcmp(name, choices[i].name) == 0)
+            return choices[i].ns;
+    return NULL;
+}
+
+/* --- Times --- */
+
+double *__real_bench_measure(const struct bench_plan *plan);
+double *__wrap_bench_measure(const struct bench_plan *plan);
+
+double *__wrap_bench_measure(const struct bench_plan *plan) {
+    const size_t count = plan->cells * plan->subjects * plan->rounds;
+    chosen_fn *ns = chosen();
+    if (!ns)
+        return __real_bench_measure(plan);
+    double *samples = calloc(count, sizeof *samples);
+    for (size_t i = 0; samples && i < count; i++)
+        samples[i] = ns(i / plan->rounds % plan->subjects, i % plan->rounds, plan->rounds);
+    return samples;
+}
+
+static struct bench_stats chosen_stats(size_t subject) {
+    double samples[100];
+    const size_t count = sizeof samples / sizeof *samples;
+    for (size_t i = 0; i < count; i++)
+        samples[i] = chosen()(subject, i, count);
+    return bench_stats(samples, count);
+}
+
+bool __real_commit_measure(struct commit_results *results, const struct patch_text *texts,
+                           const struct patch_text *elsewhere, size_t divisor);
+bool __wrap_commit_measure(struct commit_results *results, const struct patch_text *texts,
+                           const struct patch_text *elsewhere, size_t divisor);
+
+static void choose_work(struct commit_results *results, size_t way, size_t work) {
+    for (size_t i = 0; i < 2; i++) {
+        struct commit_result *result = &results->of[way][work][i];
+        *result = (struct commit_result){.measured = true, .ns = chosen_stats(work + i)};
+        snprintf(result->guard, sizeof result->guard, "%s", "remap");
+    }
+    for (size_t i = 0; i < DELAYS; i++)
+        results->delays[way][work][i] =
+            (struct commit_delay){true, chosen_stats(work + i), chosen_stats(work + i + 1)};
+}
+
+bool __wrap_commit_measure(struct commit_results *results, const struct patch_text *texts,
+                           const struct patch_text *elsewhere, size_t divisor) {
+    if (!chosen())
+        return __real_commit_measure(results, texts, elsewhere, divisor);
+    for (size_t i = 0; i < COMMIT_WAYS * COMMIT_WORKS; i++)
+        choose_work(results, i / COMMIT_WORKS, i % COMMIT_WORKS);
+    for (size_t i = 0; i < 2; i++)
+        results->synchronisation[i] = chosen_stats(i);
+    return true;
+}
+
+/* --- Other processes --- */
+
+bool __real_live_run_begin(void);
+bool __wrap_live_run_begin(void);
+
+bool __wrap_live_run_begin(void) {
+    return chosen() || __real_live_run_begin();
+}
+
+struct live_outcome __real_live_run(const char *const *command, const char *ready,
+                                    const struct live_trial *trial);
+struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
+                                    const struct live_trial *trial);
+
+/* Packets as often as the time says: none at all, or more than any network has. */
+struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
+                                    const struct live_trial *trial) {
+    if (!chosen())
+        return __real_live_run(command, ready, trial);
+    const double count = round(chosen()(1, 0, 1));
+    return (struct live_outcome){
+        .state = LIVE_MEASURED,
+        .rate = count,
+        .sent = (uint64_t)count,
+        .dropped = (uint64_t)(count * 99),
+        .cpu_seconds = count,
+        .peak_bytes = (uint64_t)(count * 1e9),
+    };
+}
+
+pid_t __real_wait4(pid_t pid, int *status, int options, struct rusage *used);
+pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used);
+
+/* A program that took less than the system counts has no CPU time at all. */
+pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used) {
+    const pid_t ended = __real_wait4(pid, status, options, used);
+    if (chosen())
+        used->ru_utime = used->ru_stime = (struct timeval){(time_t)chosen()(1, 0, 1), 0};
+    return ended;
+}
+
+/* --- Kernels --- */
+
+static size_t wanted_kernels(void) {
+    const char *text = getenv("CARRY_CHOSEN_KERNELS");
+    return text ? strtoul(text, NULL, 10) : 0;
+}
+
+/* Sixteen characters, as the longest have. */
+static const char *made_up_name(size_t index) {
+    static char names[KERNELS_MAX][64];
+    snprintf(names[index], sizeof names[index], "made_up_kernel%02zu", index);
+    return names[index];
+}
+
+/* The first kernel of a table under other names, so that any CPU runs all; the last is chosen. */
+#define WRAP_KERNELS(function, type)                                                               \
+    bool __real_##function(size_t index, struct type *kernel);                                     \
+    bool __wrap_##function(size_t index, struct type *kernel);                                     \
+    bool __wrap_##function(size_t index, struct type *kernel) {                                    \
+        const size_t count = wanted_kernels();                                                     \
+        if (!count)                                                                                \
+            return __real_##function(index, kernel);                                               \
+        if (index >= count || index >= KERNELS_MAX || !__real_##function(0, kernel))               \
+            return false;                                                                          \
+        kernel->name = made_up_name(index);                                                        \
+        kernel->vector_bits = index ? 512 : 64;                                                    \
+        kernel->chosen = index + 1 == count;                                                       \
+        return true;                                                                               \
+    }
+
+WRAP_KERNELS(carry_sum_kernel, carry_sum_kernel)
+WRAP_KERNELS(carry_crc32c_kernel, carry_sum_kernel)
+WRAP_KERNELS(carry_copy_kernel, carry_copy_kernel)
