@@ -37,6 +37,7 @@
 #define ENTRY __attribute__((noipa, patchable_function_entry(5)))
 #endif
 
+#define HANG_SECONDS    120  /* end what hangs, on a busy machine too */
 #define STACK_WORDS_MAX 4096 /* of struct carry_thunk */
 
 static const char *plugin, *bare; /* shared objects that are loaded by some tests */
@@ -630,7 +631,7 @@ static bool detaches_in_child(struct carry_hook *hook) {
     int status = -1;
     pid_t child = fork();
     if (child == 0) {
-        alarm(10);
+        alarm(HANG_SECONDS);
         bool ok = !carry_hook_detach(hook) && !carry_hook_attach_calls(hook);
         callback_gate = 1;
         _exit(ok && adds() && !carry_hook_detach(hook) ? 0 : 1);
@@ -669,7 +670,7 @@ static void test_fork_in_callback(void) {
                               .waits = true};
     bool ok = !carry_hook_attach_calls(&hook) && adds();
     if (child == 0) {
-        alarm(10);
+        alarm(HANG_SECONDS);
         _exit(ok && !carry_hook_detach(&hook) && adds() ? 0 : 1);
     }
     ok = child > 0 && waitpid(child, &status, 0) == child && status == 0 && ok;
@@ -855,7 +856,7 @@ static bool in_child(bool (*question)(void)) {
     pid_t child = fork();
     int status = -1;
     if (child == 0) {
-        alarm(30);
+        alarm(HANG_SECONDS);
         start_counting();
         _exit(question() ? 0 : 1);
     }

@@ -1023,7 +1023,7 @@ static void fork_while_asked(void) {
     for (int i = 0; i < 50; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(10);
+            alarm(CASE_SECONDS);
             carry_patch_unregister(__start_carry_sites);
             _exit(PASSED);
         }

@@ -32,6 +32,8 @@ SOURCE = Path(__file__).resolve().parent.parent.parent
 # Exit statuses.
 CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
 
+HANGS = 120  # seconds that nothing takes, however busy the machine: what is waited for hangs
+
 KIB, MIB = 1 << 10, 1 << 20
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

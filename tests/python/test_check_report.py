@@ -38,7 +38,7 @@ from captures import (
     pcap,
     put16,
 )
-from conftest import BAD, CLEAN, DAMAGED, ERROR, SOURCE, Run, in_terminal
+from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, SOURCE, Run, in_terminal
 
 UNCHECKED_STATUS = 4
 
@@ -447,7 +447,7 @@ def sized(columns: int, command: list[str | Path]) -> list[str]:
         with contextlib.suppress(OSError):
             while part := os.read(terminal, 65536):
                 shown += part
-        child.wait(10)
+        child.wait(HANGS)
     os.close(terminal)
     return shown.decode().replace("\r\n", "\n").splitlines()
 

@@ -32,7 +32,7 @@ from captures import (
     pcap,
     put16,
 )
-from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, PACKERS, Run
+from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, MIB, PACKERS, Run
 from schemas import conforming
 
 TCP_CHECK = 14 + 20 + 16
@@ -364,7 +364,7 @@ def test_a_full_disk_ends_what_follows_damage(tool: str, tmp_path: Path) -> None
         for _ in range(1000):
             child.stdin.write(bytes(MIB))
             child.stdin.flush()
-    assert child.wait(10) == ERROR
+    assert child.wait(HANGS) == ERROR
     assert child.stderr.read().decode() == f"carry: {tmp_path}/out: File too large\n"
     assert os.listdir(tmp_path) == []
     child.stderr.close()
@@ -479,7 +479,7 @@ def test_a_reader_that_leaves(tool: str, tmp_path: Path) -> None:
         assert run.stdout and run.stderr
         run.stdout.readline()
         run.stdout.close()
-        assert (run.wait(10), run.stderr.read()) == (ERROR, said)
+        assert (run.wait(HANGS), run.stderr.read()) == (ERROR, said)
         run.stderr.close()
         assert os.listdir(tmp_path) == ["in"]
 

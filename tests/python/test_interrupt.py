@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from captures import GOOD, PARTIAL, WRONG, Pcapng, pcap
-from conftest import BAD, CLEAN, DAMAGED, wait_until_read
+from conftest import BAD, CLEAN, DAMAGED, HANGS, wait_until_read
 
 Start = Callable[..., subprocess.Popen[bytes]]
 
@@ -59,7 +59,7 @@ def end_of(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     assert child.stdout and child.stderr
     printed = child.stdout.read()
     assert child.stderr.read() == b""
-    return child.wait(10), printed
+    return child.wait(HANGS), printed
 
 
 @STOPS
@@ -149,7 +149,7 @@ def test_a_header_that_is_cut_is_no_capture(start: Start, tmp_path: Path, size: 
     out = tmp_path / "out"
     child = start(pcap([])[:size], "fix", "-q", "-", "-o", out)
     child.send_signal(signal.SIGINT)
-    assert child.wait(10) == DAMAGED
+    assert child.wait(HANGS) == DAMAGED
     child = start(pcap([])[:size], "check", "-J", "-")
     child.send_signal(signal.SIGINT)
     status, printed = end_of(child)

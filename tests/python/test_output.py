@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from captures import GOOD, WRONG, pcap
-from conftest import BAD, CLEAN, DAMAGED, ERROR, Run, wait_until_read
+from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, Run, wait_until_read
 
 # What stands before the path of each file that is written.
 WRITERS = {"check": ["check", "-q", "-w"], "fix": ["fix", "-q", "-o"], "log": ["fix", "-q", "-l"]}
@@ -202,7 +202,7 @@ def test_signals_leave_nothing_behind(
         child.send_signal(first)
     child.send_signal(number)
     child.send_signal(signal.SIGCONT)
-    assert child.wait(10) == -number
+    assert child.wait(HANGS) == -number
     assert written(tmp_path) == []
 
 
@@ -215,7 +215,7 @@ def test_without_a_name_nothing_is_left_even_of_the_killed(
         pytest.skip("this file system has no files without a name")
     child = running(writer, dict(os.environ), tmp_path / "out")
     child.kill()
-    child.wait(10)
+    child.wait(HANGS)
     assert written(tmp_path) == []
 
 
@@ -338,7 +338,7 @@ def test_signals_wipe_the_progress_line_too(
         if select.select([terminal], [], [], 0.05)[0]:
             shown += os.read(terminal, 65536)
     child.send_signal(number)
-    assert child.wait(10) == status
+    assert child.wait(HANGS) == status
     with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
         while part := os.read(terminal, 65536):
             shown += part

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import BAD, ERROR, Run
+from conftest import BAD, ERROR, HANGS, Run
 from schemas import conforming
 
 pytestmark = pytest.mark.skipif(
@@ -771,7 +771,7 @@ def test_interrupted(tool: str, build: Build, tmp_path: Path, group: bool) -> No
             else:
                 process.terminate()
             number = signal.SIGINT if group else signal.SIGTERM
-            assert process.wait(30) == 128 + number
+            assert process.wait(HANGS) == 128 + number
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CLEAN, ERROR, Run
+from conftest import CLEAN, ERROR, HANGS, Run
 from schemas import conforming
 
 pytestmark = pytest.mark.skipif(
@@ -523,7 +523,7 @@ def test_interrupted(tool: str, compiled: Build, tmp_path: Path) -> None:
     with run_by(tool, report, compiled(INTERRUPTED), "handle") as process:
         time.sleep(0.3)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(30) == 9  # its input still being open
+        assert process.wait(HANGS) == 9  # its input still being open
         assert process.communicate() == ("", "")
     assert "dirty_loop" in report.read_text()
 
@@ -547,7 +547,7 @@ def test_terminated(tool: str, compiled: Build, tmp_path: Path) -> None:
     with run_by(tool, report, compiled(INTERRUPTED)) as process:
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 128 + signal.SIGTERM
+        assert process.wait(HANGS) == 128 + signal.SIGTERM
         assert process.communicate() == ("", "")
     assert "dirty_loop" in report.read_text()
 
