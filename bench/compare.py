@@ -23,12 +23,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import measure.needs  # noqa: F401, it says what the others would not find
+import numpy as np
 from measure import build, files, plan, usual
 from measure.measure import Lane, Run, Subject, verify
 from measure.peers import ROOT, read_peers
 from measure.plan import Cell
 from measure.process import PeerProcess, ProcessError
 from measure.progress import Progress
+from measure.result import is_level
 from measure.stats import Estimate, speedup
 from measure.text import show_bytes
 from run import FULL, QUICK
@@ -41,15 +43,16 @@ class Change(NamedTuple):
     cell: Cell
     function: str
     speed: Estimate  # of this tree in that of the other
+    is_level: bool = False  # both take less than a clock cycle, and about as long
 
     @property
     def is_notable(self) -> bool:
-        certain = not self.speed.low <= 1 <= self.speed.high
+        certain = not self.is_level and not self.speed.low <= 1 <= self.speed.high
         return certain and abs(self.speed.median - 1) >= NOTABLE
 
     @property
     def is_loss(self) -> bool:
-        return self.speed.median < SLOWER and self.speed.high < 1
+        return not self.is_level and self.speed.median < SLOWER and self.speed.high < 1
 
 
 def git(*arguments: str) -> bytes:
@@ -103,9 +106,11 @@ def changes(cells: list[Cell], subjects: list[Subject], run: Run) -> list[Change
             base = place.get((name, "base"))
             if lane != "here" or base is None:
                 continue
-            speed = speedup(samples.ns[number, here], samples.ns[number, base])
+            times = samples.ns[number, here], samples.ns[number, base]
+            speed = speedup(*times)
             if speed:
-                found.append(Change(cell, name, speed))
+                level = is_level(*(float(np.nanmedian(one)) for one in times))
+                found.append(Change(cell, name, speed, level))
     return found
 
 

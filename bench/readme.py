@@ -214,8 +214,10 @@ def standing_sentence(found: result.Result) -> str:
     if best is None:
         text += " At 1,500 bytes it could not be measured."
     elif linux:
-        text += f" At 1,500 bytes the library is {best:.1f} times as fast as the fastest peer and"
-        text += f" {linux:.1f} times as fast as {linux_title(found)}."
+        text += (
+            f" At 1,500 bytes the library is {best.median:.1f} times as fast as the fastest peer"
+        )
+        text += f" and {linux.median:.1f} times as fast as {linux_title(found)}."
     return text + beside_text(found)
 
 
@@ -305,10 +307,10 @@ def short_facts(found: result.Result) -> str:
     text += f" ({machine['hypervisor']}), libcarry {found['libcarry']}, {found['date'][:10]}:"
     text += f" {len(lost)} of {len(ones)} cells are lost"
     text += f", the worst has {min(lost):.2f} of the peer's speed." if lost else "."
-    if result.is_no_good(found):
+    if unmeasured := len(result.unmeasured(found)):
         share = 100 * result.discarded_share(found)
         text += f" {share:.0f} % of the samples had to be thrown away, so that the library"
-        text += f" has no time in {len(result.unmeasured(found))} cells more."
+        text += f" has no time in {unmeasured} cells more."
     cells = short_cells(found)
     ours = ((cell, OURS["sum"]) for cell in cells)
     return text + clock_text([*ours, *((cell, best_peer(found, cell)) for cell in cells)])

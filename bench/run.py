@@ -4,7 +4,8 @@
 
 Writes bench/results/<cpu>-<date>.json, and a report of it beside that: .html. A result that is
 there already stays: the next one of a day is <cpu>-<date>-2.json.
-Exit status: 0; 4 if others used the machine so much that the result says little; 1 for errors.
+Exit status: 0; 4 if others used the machine so much that a headline has no interval of use; 1 for
+errors.
 
     bench/run.py                            all cells: a quarter of an hour at most
     bench/run.py --quick --cpu 3            few of them, on that CPU: two minutes
@@ -24,6 +25,7 @@ from typing import Any
 
 import measure.needs  # noqa: F401, it says what the others would not find
 from measure import build, files, machine, plan, result, summary, usual
+from measure.claims import claims, noisy
 from measure.measure import Lane, Plan, Run, Subject, verify
 from measure.peers import BENCH, ROOT, Peer, read_peers
 from measure.process import PeerProcess, ProcessError
@@ -34,7 +36,7 @@ FULL = Plan(starts=20, rounds=15, seconds=480)
 QUICK = Plan(starts=10, rounds=6, seconds=40)
 CAPTURE_BYTES = {False: "200M", True: "16M"}
 CAPTURE_SECONDS = 180
-NO_GOOD = 4  # exit status: there is a result, and the machine was too busy for it
+TOO_NOISY = 4  # exit status: there is a result, and the machine was too busy for a headline
 
 
 def start_lanes(
@@ -177,7 +179,7 @@ def measure_all(options: argparse.Namespace) -> int:
     print(f"{sum(one.loses for one in ones)} of {len(ones)} cells lost")
     for doubt in doubts(made):
         progress.say(doubt)
-    return NO_GOOD if result.is_no_good(made) else 0
+    return TOO_NOISY if noisy(claims(made)) else 0
 
 
 def show_report(made: result.Result, path: Path) -> None:

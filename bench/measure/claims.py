@@ -3,51 +3,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from measure.plan import MIX_TITLES
-from measure.result import LOSES_BELOW, Result, standings
-from measure.text import join
+from measure.result import LOSES_BELOW, Result, Standing, standings, unmeasured
+from measure.stats import Estimate
+from measure.text import join, show_speed
+
+WIDEST = 0.1  # of a figure: an interval that is wider is of no use
 
 
 @dataclass(frozen=True)
 class Claim:
     text: str
     wanted: float
-    value: float | None
+    speed: Estimate | None
     lacks: tuple[str, ...] = ()  # parts of it without a figure
+    lost: bool = False  # the samples of a cell that belongs to it were all thrown away
+
+    @property
+    def value(self) -> float | None:
+        return self.speed.median if self.speed else None
 
     @property
     def kept(self) -> bool:
         return self.value is not None and self.value >= self.wanted
 
+    @property
+    def is_noisy(self) -> bool:
+        """Whether noise left no interval of use. What was never timed has no figure either."""
+        wide = self.speed and self.speed.high - self.speed.low > WIDEST * self.speed.median
+        return self.lost or bool(wide)
 
-def against(result: Result, mode: str, size: int, peer: str | None = None) -> float | None:
+
+def is_at(cell: dict[str, Any], mode: str, size: int) -> bool:
+    place = (cell["work"], cell["mode"], cell["size"], cell["offset"])
+    return place == ("sum", mode, size, 0)
+
+
+def least(speeds: Iterable[Estimate | None]) -> Estimate | None:
+    return min((speed for speed in speeds if speed), default=None)
+
+
+def against(result: Result, mode: str, size: int, peer: str | None = None) -> Estimate | None:
     """The least speed of sums in cells of a mode, against a peer or the fastest of each cell."""
-    found = [
-        one.cell["speedup"].get(peer or one.best, [None])[0]
+    found = (
+        one.cell["speedup"].get(peer or one.best)
         for one in standings(result)
-        if (one.cell["work"], one.cell["mode"]) == ("sum", mode)
-        and (one.cell["size"], one.cell["offset"]) == (size, 0)
-    ]
-    return min((speed for speed in found if speed is not None), default=None)
+        if is_at(one.cell, mode, size)
+    )
+    return least(Estimate(*speed) for speed in found if speed)
+
+
+def is_lost(result: Result, mode: str, size: int, peer: str | None = None) -> bool:
+    """Whether others have times in cells of a mode, and the library has none."""
+    return any(
+        is_at(cell, mode, size) and (peer is None or peer in cell["ns"])
+        for cell in unmeasured(result)
+    )
+
+
+def judged_speed(one: Standing) -> Estimate:
+    return Estimate(1.0, 1.0, 1.0) if one.is_level else Estimate(*one.speedup)
+
+
+def one_size(result: Result, text: str, wanted: float, peer: str | None = None) -> Claim:
+    place = ("hot", 1500, peer)
+    return Claim(text, wanted, against(result, *place), lost=is_lost(result, *place))
 
 
 def claims(result: Result) -> list[Claim]:
-    worst = min((one.speedup[0] for one in standings(result)), default=None)
     mixed = {mode: against(result, mode, 0) for mode in ("mixed64", "mixed1500", "imix")}
     return [
-        Claim(
-            "sum of 1,500 bytes, hot, against the fastest peer", 1.4, against(result, "hot", 1500)
-        ),
-        Claim("the same, against Linux", 3.3, against(result, "hot", 1500, "linux")),
+        one_size(result, "sum of 1,500 bytes, hot, against the fastest peer", 1.4),
+        one_size(result, "the same, against Linux", 3.3, "linux"),
         Claim(
             "sum of sizes that vary, against the fastest peer (the worst)",
             1.15,
-            min((speed for speed in mixed.values() if speed is not None), default=None),
+            least(mixed.values()),
             tuple(MIX_TITLES[mode] for mode in mixed if mixed[mode] is None),
+            any(is_lost(result, mode, 0) for mode in mixed),
         ),
-        Claim("every cell, against its fastest peer (the worst)", LOSES_BELOW, worst),
+        Claim(
+            "every cell, against its fastest peer (the worst)",
+            LOSES_BELOW,
+            least(map(judged_speed, standings(result))),
+        ),
     ]
 
 
@@ -59,4 +102,16 @@ def unknown(found: list[Claim]) -> list[str]:
             texts.append(claim.text)
         elif claim.lacks:
             texts.append(f"{claim.text}: {join(list(claim.lacks))}")
+    return texts
+
+
+def noisy(found: list[Claim]) -> list[str]:
+    """The headlines that noise left without an interval of use, with what they have."""
+    texts = []
+    for claim in found:
+        if claim.lost:
+            texts.append(f"{claim.text}: no samples are left")
+        elif claim.is_noisy and claim.speed:
+            low, high = show_speed(claim.speed.low), show_speed(claim.speed.high)
+            texts.append(f"{claim.text}: {low} to {high}")
     return texts

@@ -11,7 +11,7 @@ from typing import Any
 
 from measure.html import capitalized, row, table, tag
 from measure.plan import MIX_TITLES, OURS, WORKS
-from measure.result import LOSES_BELOW, Result, Standing, floor_of, standings
+from measure.result import LEVEL_NS, LOSES_BELOW, Result, Standing, floor_of, standings
 from measure.text import join, show_added, show_bytes, show_ns, show_speed
 
 WORK_TITLES = {work.name: work.title for work in WORKS}
@@ -60,9 +60,9 @@ def tally(result: Result) -> str:
 
 
 def tally_row(title: str, api: str, ones: list[Standing]) -> str:
-    speeds = [one.speedup[0] for one in ones]
+    speeds = [one.speed for one in ones]
     lost = sum(one.loses for one in ones)
-    won = sum(one.speedup[0] > 1 / LOSES_BELOW and one.speedup[1] > 1 for one in ones)
+    won = sum(one.speed > 1 / LOSES_BELOW and one.speedup[1] > 1 for one in ones)
     red = tag("td", str(lost), class_="broken") if lost else "0"
     ends = (times(value) for value in (min(speeds), median(speeds), max(speeds)))
     counts = map(str, (len(ones), won, len(ones) - won - lost))
@@ -163,7 +163,8 @@ def losses(result: Result) -> str:
         f"<p>Slower than the fastest peer by more than 5 %; {near} <i>From</i> and <i>to</i> say "
         "how far behind the start of a page data and copy begin. In brackets stands how much "
         "longer than a call of an empty function it takes, which is measured too, so that somebody "
-        "may be below it; a clock cycle is 0.2 to 0.4 ns.</p>"
+        "may be below it; a clock cycle is 0.2 to 0.4 ns. Times below a cycle that differ by no "
+        f"more than {LEVEL_NS} ns are equal.</p>"
     )
     ns = ("libcarry, ns", "peer, ns")
     head = ("work", left("mode"), left("bytes"), "worst speed", "cells lost", left("worst at"), *ns)

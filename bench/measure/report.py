@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from measure import plots
-from measure.claims import claims, unknown
+from measure.claims import claims, noisy, unknown
 from measure.clock import clock_section
 from measure.files import write_whole
 from measure.html import capitalized, quiet, row, table, tag
 from measure.losses import losses, tally
 from measure.plan import TOLERANCE, WORKS, Work
-from measure.result import DISCARDED_AT_MOST, Result, discarded_share, is_no_good, unmeasured
+from measure.result import Result, discarded_share, unmeasured
 from measure.tables import beside_table, heat_map, is_plain, loop_table, time_tables
 from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns, show_speed
 
@@ -115,21 +115,21 @@ def no_headlines(result: Result) -> list[str]:
     return texts
 
 
-def no_good(result: Result) -> list[str]:
-    if not is_no_good(result):
+def too_noisy(result: Result) -> list[str]:
+    """The headlines that noise spoiled, by the width of their intervals."""
+    headlines = noisy(claims(result))
+    if not headlines:
         return []
-    thrown, most = (
-        f"{100 * share:.0f} %" for share in (discarded_share(result), DISCARDED_AT_MOST)
-    )
+    share = f"{100 * discarded_share(result):.0f} % of the samples were thrown away"
     return [
-        f"This machine is no good for measuring: {thrown} of the samples were thrown away. "
-        f"The remaining samples are no basis above {most}."
+        "This machine was too noisy for some headlines, whose 95 % intervals are wider than a "
+        f"tenth of the speed ({share}). {'; '.join(headlines)}."
     ]
 
 
 def doubts(result: Result) -> list[str]:
     """Why what follows may say less than it seems to; the worst first."""
-    texts = [*no_good(result), *no_headlines(result)]
+    texts = [*too_noisy(result), *no_headlines(result)]
     if result["method"]["quick"]:
         texts.append("A quick run: few cells and rounds.")
     if missing := len(result["missing"]):

@@ -53,7 +53,8 @@ from measure.shape import (
 
 FORMAT, WITHOUT_CLOCKS = 2, 1
 LOSES_BELOW = 0.95
-DISCARDED_AT_MOST = 0.2  # of the samples: with fewer a machine is no good for measuring
+CYCLE_NS = 0.3  # a clock cycle, about
+LEVEL_NS = 0.1  # times below a cycle that differ by no more do not say who is faster
 
 Result = dict[str, Any]
 
@@ -212,11 +213,6 @@ def discarded_share(result: Result) -> float:
     return result["method"]["discarded"] / max(1, result["method"]["taken"])
 
 
-def is_no_good(result: Result) -> bool:
-    """Others used the machine too much."""
-    return discarded_share(result) > DISCARDED_AT_MOST
-
-
 def lowers_clock(cell: dict[str, Any], name: str) -> bool:
     return cell["clock"].get(name, 1.0) > TOLERANCE
 
@@ -266,6 +262,11 @@ def floor_of(result: Result, cell: dict[str, Any], name: str) -> float | None:
     return None
 
 
+def is_level(one: float, other: float) -> bool:
+    """Whether two times are below a clock cycle, and too near to each other to be compared."""
+    return max(one, other) < CYCLE_NS and abs(one - other) <= LEVEL_NS
+
+
 @dataclass(frozen=True)
 class Standing:
     """How the library stands in a cell."""
@@ -275,13 +276,24 @@ class Standing:
     speedup: tuple[float, float, float]
 
     @property
+    def is_level(self) -> bool:
+        """Both take less than a clock cycle, and about as long."""
+        times = self.cell["ns"]
+        return is_level(times[OURS[self.cell["work"]]][0], times[self.best][0])
+
+    @property
+    def speed(self) -> float:
+        """The speed by which the library is judged."""
+        return 1.0 if self.is_level else self.speedup[0]
+
+    @property
     def loses(self) -> bool:
         """Slower than the best peer by more than noise and a twentieth."""
-        return self.speedup[0] < LOSES_BELOW and self.speedup[2] < 1
+        return self.speed < LOSES_BELOW and self.speedup[2] < 1
 
     @property
     def behind(self) -> bool:
-        return self.speedup[2] < 1 and not self.loses
+        return self.speedup[2] < 1 and not self.is_level and not self.loses
 
 
 def standing(result: Result, cell: dict[str, Any]) -> Standing | None:

@@ -42,7 +42,7 @@ from measure import (  # noqa: E402
     stats,
     summary,
 )
-from measure.claims import claims  # noqa: E402
+from measure.claims import claims, noisy  # noqa: E402
 from measure.measure import Lane, Plan, Run, Samples, Subject, verify  # noqa: E402
 from measure.peers import Peer, read_peers  # noqa: E402
 from measure.plan import MIX_CALLS, WORKS, Cell, make_cells, write_mix  # noqa: E402
@@ -775,12 +775,63 @@ def test_who_measures_on_a_busy_machine_is_told(
 ) -> None:
     made = made_result()
     monkeypatch.setattr(run, "make_result", lambda *_: made)
-    made["method"] |= {"taken": 100, "discarded": 20}
-    assert run.main() == 0 and "no good" not in capsys.readouterr().err
-    made["method"] |= {"taken": 100, "discarded": 21}
-    assert run.main() == run.NO_GOOD == 4
-    assert "bench: This machine is no good for measuring: 21 %" in capsys.readouterr().err
+    made["method"] |= {"taken": 611694, "discarded": 387023}  # on Emerald Rapids, quiet
+    assert run.main() == 0 and "too noisy" not in capsys.readouterr().err
+    made["cells"][1]["speedup"]["dpdk"] = [2.0, 1.95, 2.16]
+    assert run.main() == run.TOO_NOISY == 4
+    said = capsys.readouterr().err
+    assert "bench: This machine was too noisy for some headlines" in said
+    assert "(63 % of the samples were thrown away)" in said
+    assert "against the fastest peer: 1.95 to 2.16." in said
     assert len(list(bench.glob("*.json"))) == 2, "there is a result all the same"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "noisy"),
+    [(2, 2, False), (1.91, 2.1, False), (1.89, 2.1, True), (1.4, 3, True), (0, 2, True)],
+)
+def test_noise_is_judged_by_the_width_of_intervals(low: float, high: float, noisy: bool) -> None:
+    made = made_result()
+    made["cells"][1]["speedup"]["dpdk"] = [2.0, low, high]
+    first, linux, _, worst = claims(made)
+    assert (first.is_noisy, linux.is_noisy, worst.is_noisy) == (noisy, False, False)
+
+
+def test_a_headline_whose_samples_are_lost_is_noisy_and_one_without_a_peer_is_not() -> None:
+    made = made_result()
+    assert [claim.is_noisy for claim in claims(made)] == [False] * 4, "no mix was timed"
+    made["cells"][1] |= {"ns": {"dpdk": [20.0] * 3, "linux": [50.0] * 3}, "speedup": {}}
+    assert [claim.is_noisy for claim in claims(made)] == [True, True, False, False]
+    assert noisy(claims(made))[0].endswith("against the fastest peer: no samples are left")
+    del made["cells"][1]["ns"]["linux"]
+    assert [claim.is_noisy for claim in claims(made)] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "speed", "loses"),
+    [
+        (0.07, 0.11, 0.917, False),  # quotients of pairs said the opposite, on Emerald Rapids
+        (0.11, 0.07, 0.64, False),
+        (0.29, 0.2, 0.69, False),
+        (0.25, 0.1, 0.4, True),  # further apart than a third of a cycle
+        (0.5, 0.25, 0.5, True),
+        (1.0, 0.92, 0.92, True),
+    ],
+)
+def test_below_a_clock_cycle_a_difference_decides(
+    ours: float, theirs: float, speed: float, loses: bool
+) -> None:
+    made = made_result()
+    cell = made["cells"][1]
+    cell["ns"] |= {"carry": [ours] * 3, "dpdk": [theirs] * 3, "linux": [9.0] * 3}
+    cell["speedup"] = {"dpdk": [speed, speed, 0.994], "linux": [9.0] * 3}
+    (one,) = [one for one in result.standings(made) if one.cell is cell]
+    assert (one.loses, one.behind, one.is_level) == (loses, False, not loses)
+    assert one.speed == (speed if loses else 1.0)
+    assert (claims(made)[3].value == speed) == (loses and speed < 0.66)
+    level = result.is_level(ours, theirs)
+    change = compare.Change(CELLS[0], "right", stats.Estimate(speed, speed, 0.994), level)
+    assert (change.is_loss, change.is_notable) == (loses, loses)
 
 
 def test_headlines_without_a_figure_are_told(
@@ -1188,7 +1239,7 @@ def test_what_could_not_be_measured_is_said_first_and_in_red() -> None:
     made["cells"].pop()
     del made["cells"][1]["ns"]["carry"]
     made["cells"][1]["speedup"] = {}
-    assert doubts_of(made)[:4] == [
+    assert doubts_of(made)[1:5] == [
         "Not measured: sum of 1,500 bytes, hot, against the fastest peer.",
         "Not measured: the same, against Linux.",
         f"Not measured: {varied}.",
@@ -1197,8 +1248,10 @@ def test_what_could_not_be_measured_is_said_first_and_in_red() -> None:
     assert made["cells"][1]["ns"]["linux"], "others have one"
     made["method"] |= {"taken": 1000, "discarded": 612}
     assert doubts_of(made)[0] == (
-        "This machine is no good for measuring: 61 % of the samples were thrown away. "
-        "The remaining samples are no basis above 20 %."
+        "This machine was too noisy for some headlines, whose 95 % intervals are wider than a "
+        "tenth of the speed (61 % of the samples were thrown away). "
+        "sum of 1,500 bytes, hot, against the fastest peer: no samples are left; "
+        "the same, against Linux: no samples are left."
     )
     assert '<td class="broken" title="not measured">none</td>' in make_report(made)
     claimed = make_report(made).split("What the library is built for")[1].split("</table>")[0]
