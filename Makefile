@@ -10,6 +10,8 @@ QUICK   ?=
 TARGETS ?=
 CHECK   ?=
 HERE    ?=
+RECORD  ?=
+BASE    ?=
 URL     ?=
 
 # Debian's own, for which python3-pytest is installed, before any other on the PATH.
@@ -79,8 +81,23 @@ demo: packages-build
 	@scripts/demo $(BUILD)/tools/carry/carry
 
 .PHONY: test
-test: $(if $(filter list,$(STEPS)),,packages-test)
-	@$(PYTHON) scripts/run_tests.py $(if $(QUICK),--quick) $(STEPS)
+test: packages-check
+	@$(PYTHON) scripts/run_tests.py --first $(STEPS)
+
+# All steps, or those that STEPS names; RECORD=1 keeps what passes in tests/record.txt.
+.PHONY: test-all
+test-all: $(if $(filter list,$(STEPS)),,packages-test)
+	@$(PYTHON) scripts/run_tests.py $(if $(RECORD),--record) $(STEPS)
+
+# Those of them whose inputs the record does not have: what continuous integration runs.
+.PHONY: test-affected
+test-affected:
+	@$(PYTHON) scripts/run_tests.py --affected
+
+# What the working tree changes, or what differs from BASE.
+.PHONY: test-changed
+test-changed: packages-check
+	@$(PYTHON) scripts/run_tests.py --changed $(or $(BASE),HEAD)
 
 # All proofs, also those that take too long for each test run; their results are kept.
 .PHONY: proof
@@ -164,8 +181,8 @@ uninstall: $(BUILD)/build.ninja
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
 # Debian packages, by apt-get.
-package_sets = $(addprefix packages-,build crates deb docs test bench models static \
-    wheel)
+package_sets = $(addprefix packages-,build check crates deb docs test bench models \
+    static wheel)
 .PHONY: $(package_sets)
 $(package_sets): packages-%:
 	@scripts/packages $*
@@ -179,8 +196,11 @@ help:
 	@echo "make           builds; the tool is $(BUILD)/tools/carry/carry (OPTIONS=-Dtests=false"
 	@echo "               without tests; the first build takes options, as meson_options.txt lists)"
 	@echo "make demo      installs what is missing, builds, checks the captures in examples/"
-	@echo "make test      installs what is missing, runs all tests (STEPS='style layers' some of them,"
-	@echo "               QUICK=1 those to run after every change; STEPS=list lists them)"
+	@echo "make test      installs what is missing, tests library, tool and Python package, briefly"
+	@echo "make test-changed  tests what the working tree changes (BASE=revision: since then)"
+	@echo "make test-all  installs what is missing, runs all tests (STEPS='fuzz docs' some of them,"
+	@echo "               STEPS=list lists them; RECORD=1 keeps what passed in tests/record.txt)"
+	@echo "make test-affected  runs those of all tests that the record does not show as passed"
 	@echo "make proof     installs what is missing, proves all kernels anew, and records them"
 	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels, at length"
 	@echo "make coverage  installs what is missing, says which branches of the libraries tests reach"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/runner.py: what a step says of tests that cannot run, and steps beside each other."""
+"""scripts/testing/runner.py: steps that fail, that cannot run, and beside each other."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "scripts"))
-import runner
-from runner import Log, Step, StepError, run_steps
+from testing import runner
+from testing.builds import node
+from testing.runner import Counts, Log, Step, StepError, junit_counts, run_steps, total
 
 SECONDS = 120  # end what hangs
 
@@ -70,10 +71,12 @@ def test_steps_beside_each_other(
         Step("first", "", lambda log: meet(log, "a", "b"), aside=True),
         Step("second", "", lambda log: meet(log, "b", "a")),
     ]
-    assert run_steps(steps) == 1
+    results, _ = run_steps(steps)
+    assert str(total(results.values())) == "2 passed, 2 failed, 0 skipped"
+    assert all(result.failures == [] for result in results.values())
     shown = capfd.readouterr().out
     assert "a met b" in shown and "b met a" in shown
-    assert "Failed steps: first second\n2 passed, 2 failed, 0 skipped in" in shown
+    assert shown.endswith("Failed steps: first second\n")
 
 
 def test_steps_beside_that_are_killed(logs: Path) -> None:
@@ -89,7 +92,8 @@ INTERRUPTED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = {paths}
-import runner
+import run_tests
+from testing import runner
 from test_runner import await_file
 folder = Path({folder!r})
 runner.LOGS = folder
@@ -100,12 +104,13 @@ def interrupt(log):
     os.kill(os.getpid(), signal.SIGINT)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-runner.run_steps([
+steps = [
     runner.Step("waits", "", lambda log: log.run(*command), aside=True),
     runner.Step("interrupts", "", interrupt),
     runner.Step("never", "", lambda log: (folder / "never").touch()),
     runner.Step("never either", "", lambda log: (folder / "never").touch(), aside=True),
-])
+]
+run_tests.end_with(lambda: runner.run_steps(steps))
 """
 
 
@@ -121,10 +126,50 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
     """Also what a step beside it runs, as it ends: the main process waits for that."""
     paths = [str(SOURCE / "scripts"), str(SOURCE / "tests/python")]
     program = INTERRUPTED.format(paths=paths, folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=SECONDS)
-    assert done.returncode == -signal.SIGINT
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "Interrupted\n")
     deadline = time.monotonic() + SECONDS
     while runs((tmp_path / "pid").read_text().strip()):
         assert time.monotonic() < deadline, "the command of the step goes on"
         time.sleep(0.01)
     assert not (tmp_path / "never").exists()
+
+
+JUNIT = """<testsuites><testsuite name="s">
+<testcase classname="tests.python.test_runner" name="test_x[a b]">
+<failure message="assert 1 == 2" /></testcase>
+<testcase classname="libcarry.libcarry / sum copy" name="7 - edges"><failure /></testcase>
+<testcase classname="c" name="left out"><skipped /></testcase><testcase classname="c" name="good" />
+</testsuite></testsuites>"""
+
+
+def test_a_failed_test_comes_with_the_command_that_repeats_it(tmp_path: Path) -> None:
+    (tmp_path / "junit.xml").write_text(JUNIT)
+    failures: list[str] = []
+    counts = junit_counts(tmp_path / "junit.xml", failures, lambda *names: f"try {names}")
+    assert counts == Counts(passed=1, failed=2, skipped=1)
+    first, second = failures
+    assert first.splitlines() == [
+        "tests.python.test_runner test_x[a b]: assert 1 == 2",
+        "        repeat: try ('tests.python.test_runner', 'test_x[a b]')",
+    ]
+    assert second.startswith("libcarry.libcarry / sum copy 7 - edges: ")
+
+
+def test_pytest_finds_a_test_by_the_name_that_is_repeated() -> None:
+    assert node("tests.python.test_runner", "test_x[a]") == "tests/python/test_runner.py::test_x[a]"
+    assert (
+        node("tests.python.test_runner.Of", "test_y") == "tests/python/test_runner.py::Of::test_y"
+    )
+
+
+def test_a_step_whose_build_reads_what_its_row_lacks_fails(
+    logs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Else a change of that file would leave the step out."""
+    step = Step("narrow", "", lambda log: log.builds.append(SOURCE))
+    results, _ = run_steps([step], lambda step, folders: ["src/sum/sum.c"] if folders else [])
+    assert results["narrow"].failures is not None
+    shown = capfd.readouterr().out
+    assert "not among the inputs of the step: src/sum/sum.c" in shown

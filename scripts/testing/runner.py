@@ -10,20 +10,21 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build/test-logs"
 TAIL_LINES = 60  # a report of a sanitizer
+TAIL_COLUMNS = 300  # some commands name each file
 NAMED = 20  # failed tests of a step
 REASON = 160  # characters of why
 COMMAND_SECONDS = 3600  # ends what hangs: a slow or busy machine takes long for a command too
@@ -58,21 +59,26 @@ class Counts:
         return self.passed + self.failed + self.skipped
 
 
-def failed_test(case: ElementTree.Element) -> str:
-    """Name of a test case and why it failed, in a line."""
-    name = " ".join(filter(None, (case.get("classname"), case.get("name"))))
+# The command that repeats a test case, by the names of its class and of itself in a JUnit file.
+Repeat = Callable[[str, str], str]
+
+
+def failed_test(case: ElementTree.Element, repeat: Repeat) -> str:
+    """Returns two lines: the name of a test case and why it failed, and how to repeat it."""
+    names = case.get("classname") or "", case.get("name") or ""
     messages = [child.get("message") or "" for child in case if child.tag in ("failure", "error")]
-    return f"{name}: {' '.join(messages).strip()}".replace("\n", " ")[:REASON]
+    why = f"{' '.join(filter(None, names))}: {' '.join(messages).strip()}"
+    return f"{why[:REASON]}".replace("\n", " ") + f"\n        repeat: {repeat(*names)}"
 
 
-def junit_counts(path: Path, failures: list[str]) -> Counts:
-    """What a JUnit file, as meson and pytest write it, says of its test cases."""
+def junit_counts(path: Path, failures: list[str], repeat: Repeat) -> Counts:
+    """Returns what a JUnit file, as meson and pytest write it, says of its test cases."""
     counts = Counts()
     for case in ElementTree.parse(path).iter("testcase"):
         outcomes = {child.tag for child in case}
         if outcomes & {"failure", "error"}:
             counts.failed += 1
-            failures.append(failed_test(case))
+            failures.append(failed_test(case, repeat))
         elif "skipped" in outcomes:
             counts.skipped += 1
         else:
@@ -90,6 +96,7 @@ class Log:
         self.skipped: list[str] = []
         self.failures: list[str] = []
         self.running: list[subprocess.Popen[bytes]] = []
+        self.builds: list[Path] = []
         path.unlink(missing_ok=True)
         self.file = path.open("a", encoding="utf-8")
 
@@ -194,14 +201,23 @@ class Log:
                     process.wait(timeout=5)
         self.file.close()
 
-    def count_junit(self, path: Path) -> None:
+    def count_junit(self, path: Path, repeat: Repeat) -> None:
         if not path.is_file():
             raise StepError(f"no test results in {path.relative_to(ROOT)}")
-        self.counts.add(junit_counts(path, self.failures))
+        self.counts.add(junit_counts(path, self.failures, repeat))
 
     def tail(self) -> str:
         lines = self.path.read_text(errors="replace").splitlines()
-        return "\n".join("    " + line for line in lines[-TAIL_LINES:])
+        return "\n".join(f"    {line[:TAIL_COLUMNS]}" for line in lines[-TAIL_LINES:])
+
+
+class Place(Enum):
+    """Which commands run a step."""
+
+    FIRST = "make test"  # which a step of `make test-all` has all of
+    SAME = "make test, make test-all"
+    MORE = "make test, and more of it in make test-all"
+    REST = "make test-all"
 
 
 @dataclass(frozen=True)
@@ -209,21 +225,43 @@ class Step:
     name: str
     what: str
     run: Callable[[Log], None]
-    quick: bool = False
+    inputs: tuple[str, ...] = ()  # files that decide the result: see inputs.py
+    place: Place = Place.REST
     aside: bool = False  # waits, or keeps about one CPU busy: runs beside those that use all
+    captures: bool = True  # reads those beside the project
+
+    @property
+    def is_first(self) -> bool:
+        return self.place is not Place.REST
 
 
-# Of a step: its counts, and which tests failed, as far as they have names; None if it passed.
-Result = tuple[Counts, list[str] | None]
+# The files that builds in these folders read, and the row of the step does not name.
+Undeclared = Callable[[Step, Sequence[Path]], list[str]]
 
 
-def run_step(step: Step) -> Result:
+@dataclass(frozen=True)
+class Result:
+    counts: Counts
+    seconds: float
+    failures: list[str] | None = None  # names of failed tests, as far as there are; None: it passed
+    whole: bool = True  # nothing was left out because something is missing here
+
+
+def check_inputs(step: Step, log: Log, undeclared: Undeclared) -> None:
+    """Fails a step whose builds read files that its row does not name."""
+    if lacking := undeclared(step, log.builds):
+        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+        raise StepError(f"not among the inputs of the step: {' '.join(lacking[:NAMED])}{more}")
+
+
+def run_step(step: Step, undeclared: Undeclared) -> Result:
     """Runs a step, then prints a line on it. One that counts nothing itself counts as one test."""
     log = Log(LOGS / f"{step.name}.log")
     start = time.monotonic()
     error = None
     try:
         step.run(log)
+        check_inputs(step, log, undeclared)
     except (StepError, OSError) as caught:
         error = caught
         log.write(str(error))
@@ -242,35 +280,35 @@ def run_step(step: Step) -> Result:
     if not ok:
         lines += [log.tail(), f"    all of it: {os.path.relpath(log.path, ROOT)}"]
     print("\n".join(lines), flush=True)  # at once: another lane prints too
-    return counts, None if ok else log.failures
+    return Result(counts, seconds, None if ok else log.failures, not log.skipped)
 
 
-def run_lane(steps: Sequence[Step]) -> dict[str, Result]:
-    return {step.name: run_step(step) for step in steps}
+def run_lane(steps: Sequence[Step], undeclared: Undeclared) -> dict[str, Result]:
+    return {step.name: run_step(step, undeclared) for step in steps}
 
 
-def send_lane(steps: Sequence[Step], connection: Connection) -> None:
+def send_lane(steps: Sequence[Step], undeclared: Undeclared, connection: Connection) -> None:
     """The same in a process of its own, which ends its commands when it is asked to end. Ctrl-C
     reaches it too, but the main process asks then."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, lambda *_: None)
     with contextlib.suppress(KeyboardInterrupt):
-        connection.send(run_lane(steps))
+        connection.send(run_lane(steps, undeclared))
 
 
-def run_lanes(steps: Sequence[Step]) -> dict[str, Result]:
+def run_lanes(steps: Sequence[Step], undeclared: Undeclared) -> dict[str, Result]:
     """Runs steps one after the other, and at the same time those aside."""
     aside = [step for step in steps if step.aside]
     rest = [step for step in steps if not step.aside]
     if not aside or not rest:
-        return run_lane(steps)
+        return run_lane(steps, undeclared)
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    lane = context.Process(target=send_lane, args=(aside, sender))
+    lane = context.Process(target=send_lane, args=(aside, undeclared, sender))
     lane.start()
     sender.close()
     try:
-        results = run_lane(rest)
+        results = run_lane(rest, undeclared)
         results.update(receiver.recv())
         return results
     except EOFError:
@@ -291,19 +329,25 @@ def print_failures(failed: Mapping[str, list[str]]) -> None:
             print(f"    {step}: {len(tests) - NAMED} more")
 
 
-def run_steps(steps: Sequence[Step]) -> int:
-    """Runs all steps, whatever fails; returns the exit status."""
+def no_builds(step: Step, folders: Sequence[Path]) -> list[str]:
+    return []
+
+
+def run_steps(
+    steps: Sequence[Step], undeclared: Undeclared = no_builds
+) -> tuple[dict[str, Result], float]:
+    """Runs all steps, whatever fails; returns what each came to, and the seconds of all."""
     start = time.monotonic()
-    results = run_lanes(steps)
-    totals = Counts()
-    failed: dict[str, list[str]] = {}
-    for step in steps:
-        counts, failures = results[step.name]
-        totals.add(counts)
-        if failures is not None:
-            failed[step.name] = failures
-    if failed:
-        print_failures(failed)
-    print(f"{totals} in {(time.monotonic() - start) / 60:.1f} minutes")
-    sys.stdout.flush()
-    return 1 if failed else 0
+    results = run_lanes(steps, undeclared)
+    failed = {s.name: results[s.name].failures for s in steps}
+    named = {name: tests for name, tests in failed.items() if tests is not None}
+    if named:
+        print_failures(named)
+    return results, time.monotonic() - start
+
+
+def total(results: Iterable[Result]) -> Counts:
+    counts = Counts()
+    for result in results:
+        counts.add(result.counts)
+    return counts

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Builds below build-test/, and how tests run in them."""
+
+import contextlib
+import fcntl
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from testing.runner import ROOT, Log, StepError
+
+BUILDS = ROOT / "build-test"
+COMPILERS = {"gcc": "g++", "clang": "clang++"}
+# The one that measures MC/DC.
+COVERAGE_COMPILER = {"clang-19": "clang++-19"}
+JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
+PATIENCE = 5
+EMULATOR = ["timeout", "-s", "KILL", "900"]
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with what has this name: steps aside use the builds of others."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def build(
+    log: Log, name: str, *options: str, compiler: str = "gcc", targets: Sequence[str] = ()
+) -> Path:
+    """Builds everything, or some targets, in build-test/`name`; anew if the options or the compiler
+    differ from those of the last time."""
+    folder = BUILDS / name
+    record = folder / "options"
+    setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
+    chosen = compilers(compiler)
+    wanted = shlex.join([*chosen.values(), *setup])
+    with locked(BUILDS / f"{name}.lock"):
+        if not record.is_file() or record.read_text() != wanted:
+            shutil.rmtree(folder, ignore_errors=True)
+            log.run(*setup, env=chosen)
+            record.write_text(wanted)
+        log.run("ninja", "--quiet", "-C", folder, *targets)
+    log.builds.append(folder)
+    return folder
+
+
+def gcc_build(log: Log, *targets: str) -> Path:
+    """Returns the build that most steps test."""
+    return build(log, "gcc", "-Dtool=enabled", targets=targets)
+
+
+def compilers(compiler: str) -> dict[str, str]:
+    """Returns the variables that choose the compilers of C and C++. ccache keeps objects from build
+    to build if it is installed."""
+    cache = "ccache " if shutil.which("ccache") else ""
+    both = COMPILERS | COVERAGE_COMPILER
+    return {"CC": f"{cache}{compiler}", "CXX": f"{cache}{both[compiler]}"}
+
+
+def meson_tests(
+    log: Log,
+    folder: Path,
+    level: str,
+    *options: str,
+    slower: int = 1,
+    rebuild: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Runs the C tests of a build, all or those that `options` choose. Time limits are for what
+    hangs, however busy a machine is; `slower` multiplies them. `rebuild` builds what the chosen
+    tests need."""
+    results = folder / "meson-logs"
+    level = os.environ.get("CARRY_TEST_LEVEL", level)
+    command = ["meson", "test", "-C", str(folder.relative_to(ROOT))]
+
+    def repeat(suite: str, name: str) -> str:
+        test = suite.rpartition(" / ")[2]
+        wrapper = [option for option in options if option.startswith("--wrapper")]
+        return f"CARRY_TEST_LEVEL={level} {shlex.join([*command, *wrapper, test])}"
+
+    for old in results.glob("testlog*.junit.xml"):
+        old.unlink()
+    try:
+        log.run(
+            *(*command, "--print-errorlogs"),
+            *([] if rebuild else ["--no-rebuild"]),
+            *("-t", str(PATIENCE * slower), "--num-processes", str(JOBS), *options),
+            env={"CARRY_TEST_LEVEL": level} | dict(env or {}),
+        )
+    finally:
+        for path in results.glob("testlog*.junit.xml"):
+            log.count_junit(path, repeat)
+    if not log.counts.total:
+        raise StepError("no test ran")
+
+
+def python_tests(
+    log: Log,
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    tests: str = "python",
+    at_once: int = JOBS,
+    only: Sequence[str] = (),
+    marked: str = "",
+    python: str | Path = sys.executable,
+    options: Sequence[str] = (),
+) -> None:
+    """Runs the tests of the tool, as built in `folder`, or others in Python: all of them, some
+    files (`only`), or those that an expression of pytest's markers chooses (`marked`)."""
+    results = folder / f"{tests}.xml"
+    results.unlink(missing_ok=True)
+    programs = {
+        "CARRY_BUILD": str(folder),
+        "CARRY_TOOL": str(folder / "tools/carry/carry"),
+        "CARRY_DUMP_SUMS": str(folder / "tests/dump_sums"),
+        "CARRY_OFFLOAD": str(folder / "examples/offload"),
+    }
+    settings = programs | dict(env or {})
+
+    def repeat(module: str, name: str) -> str:
+        level = os.environ.get("CARRY_TEST_LEVEL")
+        own = settings | ({"CARRY_TEST_LEVEL": level} if level else {})
+        words = [f"{key}={shlex.quote(value)}" for key, value in own.items()]
+        return " ".join([*words, shlex.join([str(python), "-m", "pytest", node(module, name)])])
+
+    try:
+        log.run(
+            *(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
+            *("-n", str(at_once), f"--junitxml={results}", *options),
+            *(f"tests/{tests}/{name}" for name in only or [""]),
+            *(["-m", marked] if marked else []),
+            env=settings,
+        )
+    except StepError:  # not at an interrupt, which leaves no results, and is to go on up
+        if results.is_file():
+            log.count_junit(results, repeat)
+        raise
+    log.count_junit(results, repeat)
+
+
+def node(module: str, name: str) -> str:
+    """Returns pytest's name of a test case that JUnit calls `name` of `module`."""
+    words = module.split(".")
+    for count in range(len(words), 0, -1):
+        path = "/".join(words[:count]) + ".py"
+        if (ROOT / path).is_file():
+            return "::".join([path, *words[count:], name])
+    return f"{module}::{name}"
+
+
+def python_with(log: Log, name: str, packages: Sequence[str], what: str) -> Path:
+    """A Python in build-test/`name` that has packages of pip beside Debian's. Tests skip `what` pip
+    cannot bring."""
+    folder = BUILDS / name
+    record = folder / "packages"
+    if not record.is_file() or record.read_text() != shlex.join(packages):
+        venv = [sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder]
+        log.run(*venv)
+        # Wheels of those that are sources are built in a place apart, which brings what they need.
+        options = ["--quiet", "--retries=1", "--use-pep517"]
+        try:
+            log.run(folder / "bin/pip", "install", *options, *packages)
+        except StepError as error:
+            log.skip_without(what, error)
+            return folder / "bin/python"
+        record.write_text(shlex.join(packages))
+    return folder / "bin/python"

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""`make test-changed`: tests of what differs from a commit, at level short, in one build.
+
+The build's dependencies and the layers of modules choose the tests in C, one table those in Python.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from check_layers import LAYERS, PUBLIC, RANK
+
+from testing.builds import gcc_build, meson_tests, python_tests
+from testing.inputs import COMMON, is_named
+from testing.runner import ROOT, Log, Step, StepError, run_steps, total
+from testing.sources import style_of
+
+# Modules without tests of their own, and folders that are not named as their suite.
+SUITES = {"kernel": "xstate", "hosted": "base", "tools": "tool"}
+
+# Files, and what of tests/ looks at what they decide: a marker of pytest, or files.
+PYTHON_TESTS: list[tuple[tuple[str, ...], str]] = [
+    (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture"),
+    (("tools/carry/capture/", "tools/carry/common/"), "covers_capture"),
+    (("tools/carry/live/",), "python/test_live.py python/test_interrupt.py"),
+    (("tools/carry/bench/",), "python/test_bench.py python/test_bench_copy.py"),
+    (("tools/carry/sites/",), "python/test_sites.py python/test_sites_aarch64.py"),
+    (("tools/carry/xstate/",), "python/test_xstate.py python/test_xstate_leavers.py"),
+    (("tools/carry/selftest*",), "python/test_selftest.py"),
+    (("bench/",), "python/test_bench_report.py python/test_bench_languages.py"),
+    (("bindings/python/",), "bindings"),
+    (("docs/", "*.md"), "python/test_documents.py python/test_manual.py"),
+    (("scripts/",), "python/test_runner.py python/test_layers.py python/test_packages.py"),
+]
+
+
+def differing(base: str) -> list[str]:
+    """Returns the files that differ from a commit, new ones too."""
+    commands = (
+        ["git", "diff", "--name-only", "-z", "--relative", base],
+        ["git", "ls-files", "-z", "--others", "--exclude-standard"],
+    )
+    found: set[str] = set()
+    for command in commands:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise StepError(done.stderr.strip())
+        found |= {path for path in done.stdout.split("\0") if path}
+    return sorted(found)
+
+
+def module_of(path: str) -> str | None:
+    """Returns the module that a file of the libraries or of the tool belongs to."""
+    top, _, rest = path.partition("/")
+    name = Path(path).name
+    if top == "src":
+        return rest.partition("/")[0] if "/" in rest else None
+    if top == "include":
+        return PUBLIC.get(name, Path(name).stem if Path(name).stem in RANK else "base")
+    return top if top in ("capture", "jit", "tools") else None
+
+
+def suites_of(files: Iterable[str]) -> list[str]:
+    """Returns the suites of the modules of files, and of all modules in layers above."""
+    modules = {module for file in files if (module := module_of(file))}
+    above = {
+        other
+        for module in modules & RANK.keys()
+        for layer in LAYERS[RANK[module] + 1 :]
+        for other in layer
+    }
+    return sorted({SUITES.get(module, module) for module in modules | above})
+
+
+def dependents(folder: Path, files: Iterable[str]) -> list[str]:
+    """Returns the names of tests in C whose own objects were compiled from one of `files`."""
+    wanted = {os.path.relpath(ROOT / file, folder) for file in files}
+    run = subprocess.run(["ninja", "-C", folder, "-t", "deps"], capture_output=True, text=True)
+    programs, program = set(), ""
+    for line in run.stdout.splitlines():
+        if not line.startswith(" "):
+            program = line.partition(".p/")[0]
+        elif line.strip() in wanted:
+            programs.add(program)
+    tests = json.loads((folder / "meson-info/intro-tests.json").read_text())
+    return [t["name"] for t in tests if os.path.relpath(t["cmd"][0], folder) in programs]
+
+
+def test_c(files: Sequence[str], log: Log) -> None:
+    folder = gcc_build(log, "build.ninja")
+    if suites := [f"--suite={suite}" for suite in suites_of(files)]:
+        meson_tests(log, folder, "short", *suites, rebuild=True)
+    of_tests = [file for file in files if file.startswith(("tests/", "fuzz/", "examples/"))]
+    if names := dependents(folder, of_tests):
+        meson_tests(log, folder, "short", *names, rebuild=True)
+
+
+def python_choices(files: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Returns markers, and files of tests/, that look at what these files decide."""
+    words = {
+        word
+        for file in files
+        for names, tests in PYTHON_TESTS
+        if is_named(file, names)
+        for word in tests.split()
+    }
+    words |= {
+        file.removeprefix("tests/")
+        for file in files
+        if file.startswith(("tests/python/test_", "tests/bindings/test_"))
+        and (ROOT / file).exists()
+    }
+    markers = {word for word in words if "_" in word and "/" not in word}
+    return sorted(markers), sorted(words - markers)
+
+
+def test_python(files: Sequence[str], log: Log) -> None:
+    markers, chosen = python_choices(files)
+    folder = gcc_build(log, "tools/carry/carry", "tests/dump_sums")
+    env = {"PYTHONPATH": str(folder / "bindings/python")}
+    if any(file.startswith("bindings") for file in chosen):
+        gcc_build(log)
+    for marker in markers:
+        python_tests(log, folder, env, marked=marker)
+    if chosen:
+        python_tests(log, folder, env, tests=".", only=chosen)
+
+
+def steps_for(files: Sequence[str]) -> list[Step]:
+    steps = [Step("style", "style of the files that differ", partial(style_of, files))]
+    suites = suites_of(files)
+    if suites or any(f.startswith(("tests/", "fuzz/", "examples/")) for f in files):
+        what = f"C tests of {', '.join(suites)}" if suites else "C tests that differ"
+        steps.append(Step("c", what, partial(test_c, files)))
+    markers, chosen = python_choices(files)
+    if markers or chosen:
+        what = f"Python: {' '.join([*markers, *chosen])}"
+        steps.append(Step("python", what, partial(test_python, files)))
+    return steps
+
+
+def test(base: str) -> int:
+    """Tests what differs from a commit; returns the exit status."""
+    os.environ.setdefault("CARRY_TEST_LEVEL", "short")
+    files = differing(base)
+    if not files:
+        print(f"Nothing differs from {base}.")
+        return 0
+    results, seconds = run_steps(steps_for(files))
+    print(f"{total(results.values())} in {seconds:.0f} s")
+    if common := [file for file in files if is_named(file, COMMON)]:
+        print(f"{common[0]} can affect everything: make test-all tests that.")
+    sys.stdout.flush()
+    return 1 if any(result.failures is not None for result in results.values()) else 0

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""What the result of a step depends on: files by name, and their digests."""
+
+import fnmatch
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from testing.runner import ROOT, Step, StepError
+
+# A name that ends in a slash is a folder with all in it; "*" stands for any characters, also for
+# slashes.
+# Each step depends on these: a change of one runs everything.
+COMMON = (
+    *(".ci/", "Makefile", "cross/", "meson_options.txt", "*meson.build", "pyproject.toml"),
+    *("scripts/packages", "scripts/packages.txt", "scripts/run_tests.py", "scripts/testing/"),
+)
+# Results and pictures of benchmarks, and this record, decide nothing that a step finds.
+NEVER = ("tests/record.txt",)
+# Programs that code generators and builds run.
+GENERATORS = ("scripts/version", "scripts/commit", "scripts/make_manual.py", "scripts/manual/")
+
+CORE = ("include/", "src/", *GENERATORS)
+CAPTURE = ("capture/",)
+JIT = ("jit/",)
+TOOL = (*CAPTURE, "tools/", "proof/kernels/proven.def", "tests/harness/", "tests/oracle.*")
+TOOL += ("tests/broken/",)
+PROGRAMS = ("bench/instructions/", "examples/", "fuzz/", "tests/*.c", "tests/*.cc", "tests/*.h")
+PROGRAMS += ("tests/*.S", "tests/*.def", "proof/patch/*.def")
+PYTHON = ("bindings/python/",)
+# All that a build with the tool and the tests compiles.
+BUILD = (*CORE, *JIT, *TOOL, *PROGRAMS, *PYTHON)
+MANUAL = ("docs/", "*.md", "LICENSE")
+
+
+def is_named(path: str, names: Iterable[str]) -> bool:
+    """Returns whether one of `names` stands for the file `path`."""
+    return any(
+        path.startswith(name) if name.endswith("/") else fnmatch.fnmatchcase(path, name)
+        for name in names
+    )
+
+
+def own_names(step: Step) -> tuple[str, ...]:
+    return (*COMMON, *step.inputs)
+
+
+class Tree:
+    """The files of a checkout, each with a digest of its content and whether it is executable."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        found = {}
+        for path in self.paths():
+            file = self.root / path
+            if file.is_symlink():
+                found[path] = f"link {os.readlink(file)}"
+            elif file.is_file():
+                mode = "x" if os.access(file, os.X_OK) else "-"
+                found[path] = f"{mode} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+        return found
+
+    def paths(self) -> list[str]:
+        """Returns the files that Git knows or would add; in an unpacked archive all that is there,
+        but what tests and builds leave."""
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        if (self.root / ".git").exists():
+            done = subprocess.run(command, cwd=self.root, check=True, capture_output=True)
+            return sorted(filter(None, done.stdout.decode().split("\0")))
+        built = {"build", "build-test", "dist"}
+        files = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
+        return sorted(str(path) for path in files if path.parts[0] not in built)
+
+    def inputs(self, step: Step) -> list[str]:
+        names = own_names(step)
+        return [p for p in self.files if p not in NEVER and is_named(p, names)]
+
+    def digest(self, step: Step) -> str:
+        """Returns a digest of the names and contents of all inputs of a step, the captures too."""
+        lines = [f"{path} {self.files[path]}" for path in self.inputs(step)]
+        if step.captures:
+            lines += captures()
+        return hashlib.sha256("\n".join([step.name, *lines]).encode()).hexdigest()[:16]
+
+
+def captures() -> list[str]:
+    """Returns names and sizes of the captures beside the project, which tests read if they are
+    there."""
+    folder = Path(os.environ.get("CARRY_CORPUS", ""))
+    if not os.environ.get("CARRY_CORPUS") or not folder.is_dir():
+        return ["no captures"]
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [f"{path.relative_to(folder)} {path.stat().st_size}" for path in files]
+
+
+def compiled(folder: Path) -> set[str]:
+    """Returns the project's files that a build has compiled: what its compilers read, as ninja
+    knows it, and the sources of the targets that it has made."""
+    run = subprocess.run(["ninja", "-C", folder, "-t", "deps"], capture_output=True, text=True)
+    if run.returncode:
+        raise StepError(f"ninja does not know what {folder} was built from: {run.stderr.strip()}")
+    read = {line.strip() for line in run.stdout.splitlines() if line.startswith("    ")}
+    targets = json.loads((folder / "meson-info/intro-targets.json").read_text())
+    for target in targets:
+        if any(Path(file).exists() for file in target["filename"]):
+            read |= {s for sources in target["target_sources"] for s in sources.get("sources", [])}
+    paths = (Path(os.path.normpath(folder / path)) for path in read)
+    own = {str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)}
+    return {path for path in own if not path.startswith(("build/", "build-test/"))}
+
+
+def undeclared(step: Step, folders: Iterable[Path]) -> list[str]:
+    """Returns the files that the builds of a step compile and its row does not name."""
+    names = own_names(step)
+    read = set().union(*map(compiled, folders))
+    return sorted(path for path in read if not is_named(path, names))

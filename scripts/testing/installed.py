@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Steps that test what users get: installed files, packages, archives, the manual's site."""
+
+import itertools
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import check_site
+import make_site
+
+from testing.builds import BUILDS, gcc_build, python_tests, python_with
+from testing.runner import ROOT, Log, StepError
+
+# What reads the lists of what a release consists of.
+RELEASE_TOOLS = ["spdx-tools==0.8.5"]
+# The builds of other steps have the tests.
+MAKE_INSTALL = ["make", "--no-print-directory", "install", "OPTIONS=-Dtests=false", "PREFIX=/usr"]
+
+
+def install(log: Log) -> None:
+    """Installs in a folder of its own; a stranger's program finds the library in each way."""
+    folder = BUILDS / "install"
+    root, spaced = folder / "root", folder / "a root"
+    shutil.rmtree(root, ignore_errors=True)
+    log.run(*MAKE_INSTALL, f"BUILD={folder / 'build'}", f"DESTDIR={spaced}")
+    spaced.rename(root)  # pkg-config's flags are for folders without spaces
+    log.run("scripts/check_install", root / "usr", folder / "check")
+
+
+# How a stranger has the library for another C library, and for 32 bits: by these compilers. The
+# second asks for no package that conflicts with the cross compilers, as GCC's libraries do.
+FOREIGN = {
+    "musl": ["musl-gcc"],
+    "m32": ["clang", "-m32", "-rtlib=compiler-rt", "-unwindlib=none"],
+    "m32-gcc": ["gcc", "-m32"],
+}
+
+
+def kernel_headers(folder: Path) -> Path:
+    """Linux's headers alone, which musl-gcc does not find, without those of the C library."""
+    own = folder / "kernel"
+    own.mkdir(exist_ok=True)
+    machine = f"/usr/include/{os.uname().machine}-linux-gnu"
+    for name, where in (("linux", ""), ("asm-generic", ""), ("asm", machine)):
+        if not (own / name).is_symlink():
+            (own / name).symlink_to(f"{where or '/usr/include'}/{name}")
+    return own
+
+
+def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> None:
+    """Installs the libraries alone below `folder`; or a file says why there are none."""
+    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+    try:
+        log.run(*compiler, folder / "empty.c", "-o", folder / "empty")
+    except (OSError, StepError):
+        reason = f"{shlex.join(compiler)} makes no programs here"
+        (folder / f"no-{name}").write_text(reason)
+        return
+    own = folder / f"build-{name}"
+    if not (own / "build.ninja").is_file():
+        args = f"-Dc_args=-idirafter{kernel_headers(folder)}"
+        options = ["--prefix=/usr", "-Dlibdir=lib", args]
+        options += [f"-D{part}=disabled" for part in ("tool", "jit", "compression")]
+        log.run("meson", "setup", *options, own, env={"CC": shlex.join(compiler)})
+    kinds = itertools.product(
+        ("src/carry", "capture/carry-capture"), ("shared_library", "static_library")
+    )
+    log.run("meson", "compile", "-C", own, "manual", *map(":".join, kinds))
+    log.run("meson", "install", "--no-rebuild", "-C", own, "--destdir", folder / name)
+
+
+def strangers(log: Log) -> None:
+    """Installs in all ways, then has strangers' programs use that and nothing else."""
+    folder, build = BUILDS / "strangers", BUILDS / "install/build"
+    for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
+        shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
+    log.run(*MAKE_INSTALL, f"BUILD={build}", f"DESTDIR={folder / 'glibc'}")
+    for name, compiler in FOREIGN.items():
+        install_foreign(log, folder, name, compiler)
+    own = {"CARRY_STRANGERS": str(folder), "CARRY_INSTALL_BUILD": str(build)}
+    python_tests(log, folder, own, tests="strangers")
+
+
+# Systems that use the wheels: the options of scripts/fetch_foreign. The oldest has no Python for
+# which the wheels are.
+WHEEL_SYSTEMS = {
+    "this-debian": ["amd64", "python3"],
+    "newer-debian": ["--release", "trixie", "amd64", "python3"],
+    "older-debian": ["--release", "bullseye", "amd64", "libc6"],
+    "aarch64-debian": ["arm64", "python3"],
+}
+
+
+def fetch_system(log: Log, folder: Path, name: str) -> None:
+    if (folder / name).is_dir():
+        return
+    part = folder / "part"
+    shutil.rmtree(part, ignore_errors=True)
+    *options, architecture, package = WHEEL_SYSTEMS[name]
+    try:
+        log.run("scripts/fetch_foreign", "--whole", *options, architecture, part, package)
+        part.rename(folder / name)
+    except (OSError, StepError) as error:
+        log.write(f"{name}: {error}")  # its tests say that they are skipped
+
+
+def wheel(log: Log) -> None:
+    """Wheels for Python, as `make wheel` makes them, used where there is little else."""
+    folder = BUILDS / "wheel"
+    make = [sys.executable, "scripts/make_wheel.py", folder]
+    try:
+        log.run(*make, "--fetch")
+    except (OSError, StepError) as error:
+        log.skip_without("wheels", error)
+        return
+    for name in WHEEL_SYSTEMS:
+        fetch_system(log, folder, name)
+    shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
+    log.run("sh", "-c", 'umask 027; exec "$@"', "sh", *make)
+    python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
+
+
+def present_commit() -> str:
+    """The newest commit, or one with what has changed since, which no branch gets."""
+    for command in (["git", "stash", "create"], ["git", "rev-parse", "HEAD"]):
+        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        if commit := done.stdout.strip():
+            return commit
+    raise StepError("Git names no commit")
+
+
+def release(log: Log) -> None:
+    """The source archive, and what is built from it twice; the lists and files beside it."""
+    folder = BUILDS / "release"
+    if not (ROOT / ".git").exists():
+        log.skip(1, "what is released: this is no clone")
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    commit = present_commit()
+    (folder / "commit").write_text(commit)
+    log.run("scripts/make_source", folder / "dist", commit)
+    log.run("tar", "-C", folder, "-xf", *(folder / "dist").iterdir())
+    (source,) = folder.glob("libcarry-*")
+    if shutil.which("reprotest"):
+        log.run("scripts/check_reproducible.py", source, folder / "builds")
+        log.counts.passed += 1
+    else:
+        log.skip(1, "building library and tool twice: reprotest is not installed")
+    python = python_with(log, "release-python", RELEASE_TOOLS, "a second opinion on SPDX")
+    python_tests(log, folder, {"CARRY_RELEASE": str(folder)}, tests="release", python=python)
+
+
+def deb(log: Log) -> None:
+    """Debian packages, as `make deb` makes them; other steps run the tests of that build."""
+    command = [ROOT / "scripts/in_root", "--check"]
+    check = subprocess.run(command, capture_output=True, text=True)
+    if check.returncode:
+        log.skip(1, f"Debian packages: {check.stderr.strip()}")
+        return
+    folder = BUILDS / "deb"
+    dist = folder / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    options = {"DEB_BUILD_OPTIONS": "nocheck noautodbgsym"}
+    log.run("scripts/make_deb", folder / "work", dist, env=options)
+    log.counts.passed += 1
+    log.run("scripts/check_deb", folder / "work", dist)
+    log.counts.passed += log.path.read_text().count("\n--- ")
+
+
+def static(log: Log) -> None:
+    """The command as one file, as `make static` makes it, used where there is nothing else."""
+    folder = BUILDS / "static"
+    make = [sys.executable, "scripts/make_static.py", folder]
+    emulator = folder / "qemu"
+    try:
+        log.run(*make, "--fetch")
+        if not emulator.is_dir():
+            part = folder / "part"
+            shutil.rmtree(part, ignore_errors=True)
+            log.run("scripts/fetch_foreign", "amd64", part, "qemu-user-static")
+            part.rename(emulator)
+    except (OSError, StepError) as error:
+        log.skip_without("static programs", error)
+        return
+    shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
+    log.run(*make)
+    folder_of_gcc = gcc_build(log, "tools/carry/carry")
+    python_tests(log, folder_of_gcc, {"CARRY_STATIC": str(folder)}, tests="static")
+
+
+def docs(log: Log) -> None:
+    """The manual as a site, and each link of it in a browser."""
+    folder = BUILDS / "docs"
+    if reason := make_site.obstacle() or check_site.obstacle():
+        log.skip(1, f"the manual's site: {reason}")
+        return
+    log.run(sys.executable, "scripts/make_site.py", folder)
+    log.run(sys.executable, "scripts/check_site.py", folder / "site")
+    python_tests(log, folder, tests="site", at_once=0)

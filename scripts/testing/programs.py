@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: MIT
+"""Steps that run tests of the library and the tool, as compilers and emulators have them."""
+
+import bz2
+import gzip
+import itertools
+import lzma
+import os
+import shlex
+import shutil
+import sys
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import check_coverage
+from check_instructions import obstacle
+
+from testing.builds import (
+    BUILDS,
+    EMULATOR,
+    build,
+    gcc_build,
+    meson_tests,
+    python_tests,
+)
+from testing.runner import ROOT, Log, StepError
+
+FUZZ_SECONDS = 60
+FUZZ_BYTES = 4096
+NATIVE = ["-Dc_args=-march=native", "-Dcpp_args=-march=native"]
+# Compressed seeds: what Python packs, and options of programs, between input and output.
+PACKERS = {"gz": partial(gzip.compress, mtime=0), "xz": lzma.compress, "bz2": bz2.compress}
+PACKED_FORMS = {
+    "zstd": {
+        "checked.zst": ["--check", "-o"],
+        "unsized.zst": ["--no-content-size", "--no-check", "-o"],
+        "blocks.zst": ["--target-compressed-block-size=100", "-o"],
+    },
+    "lz4": {
+        "lz4": ["--content-size"],
+        "linked.lz4": ["-BD", "-B4", "--no-frame-crc"],
+        "checked.lz4": ["-BX"],
+    },
+}
+# Compilers at the levels that no other step has.
+OPTIMIZED = [("gcc", "0", []), ("gcc", "3", NATIVE), ("clang", "3", NATIVE)]
+AVX2_CPU = "Haswell"
+OLD_CPUS = ["Nehalem", AVX2_CPU, "max,-xsave"]
+# The C library then copies and clears by vectors: an emulator of "rep" does a byte at a time.
+WITHOUT_REP = ["-E", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-ERMS"]
+
+
+# Tests that start a checker of their own, which no emulator or other checker runs.
+NO_NATIVE = ["--no-suite", "native"]
+
+
+def gcc(log: Log) -> None:
+    meson_tests(log, gcc_build(log), "medium")
+
+
+def tool(log: Log) -> None:
+    python_tests(log, gcc_build(log), marked="not one_build and not completions")
+
+
+def documents(log: Log) -> None:
+    """Runs the tests whose results do not depend on how the tool was compiled: one build is enough.
+    They look at scripts, documents and records, or build something of their own."""
+    python_tests(log, gcc_build(log), marked="one_build")
+
+
+def clang(log: Log) -> None:
+    """The tests in C run as Clang compiles them in the steps optimize, sanitize and coverage."""
+    folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
+    python_tests(log, folder, marked="of_compilers")
+
+
+def optimize(log: Log) -> None:
+    # For this CPU as well, as some build all they have: compilers may use any vector register then.
+    for compiler, level, arch in OPTIMIZED:
+        options = ["-Dtool=disabled", f"-Doptimization={level}", *arch]
+        folder = build(log, f"{compiler}-O{level}", *options, compiler=compiler)
+        # What is in assembly, which the longer tests are for, is the same as in other builds.
+        meson_tests(log, folder, "short")
+
+
+# Sanitizers find nothing new in the others. Those of sites run their reader in a fuzz target.
+SANITIZED = "not one_build and not not_sanitized"
+
+
+def sanitize(log: Log) -> None:
+    folder = build(
+        log,
+        "sanitize",
+        "-Dtool=enabled",
+        "-Db_sanitize=address,undefined",
+        "-Db_lundef=false",
+        "-Dc_args=-fno-sanitize-recover=all",
+        "-Dcpp_args=-fno-sanitize-recover=all",
+        compiler="clang",
+    )
+    meson_tests(log, folder, "medium", slower=4)
+    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, marked=SANITIZED)
+
+
+def valgrind(log: Log) -> None:
+    folder = gcc_build(log)
+    checker = "valgrind --quiet --error-exitcode=99 --leak-check=full"
+    meson_tests(log, folder, "short", f"--wrapper={checker}", *NO_NATIVE, slower=20)
+
+
+def old_cpus_here() -> list[str]:
+    """Without the one that is as this machine, if AVX2 is the best that it has."""
+    flags = Path("/proc/cpuinfo").read_text().split()
+    is_here = "avx2" in flags and "avx512f" not in flags
+    return [cpu for cpu in OLD_CPUS if cpu != AVX2_CPU or not is_here]
+
+
+def old_cpus(log: Log) -> None:
+    folder = gcc_build(log)
+    for cpu in old_cpus_here():
+        emulator = shlex.join([*EMULATOR, "qemu-x86_64", *WITHOUT_REP, "-cpu", cpu])
+        meson_tests(log, folder, "short", f"--wrapper={emulator}", "--suite=cpus", slower=20)
+
+
+def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
+    """The options by which a cross build finds asmjit, of which Debian has no cross package."""
+    folder = BUILDS / f"foreign-{target}"
+    library = folder / f"usr/lib/{target}-linux-gnu"
+    if not (library / "libasmjit.a").is_file():
+        try:
+            log.run("scripts/fetch_foreign", debian_name, folder, "libasmjit-dev")
+        except (OSError, StepError) as error:
+            log.skip_without(f"libcarry-jit for {target}", error)
+            return ["-Djit=disabled"]
+    include = f"-Dcpp_args=-isystem{folder / 'usr/include'}"
+    return ["-Djit=enabled", include, f"-Dcpp_link_args=-L{library}"]
+
+
+def cross(log: Log, target: str, *options: str) -> Path:
+    """As it is installed: native builds show what other levels of optimisation do."""
+    folder = build(log, target, "-Dtool=disabled", f"--cross-file=cross/{target}.ini", *options)
+    meson_tests(log, folder, "short", slower=20)
+    return folder
+
+
+# What the tool needs, and what it needs to say which kernels were proven, and to look at sites.
+FOREIGN_TOOL = ["libjansson-dev", "libjansson4", "libmd-dev", "libmd0"]
+FOREIGN_TOOL += ["libelf-dev", "libelf1", "zlib1g-dev", "zlib1g"]
+FOREIGN_TOOL += ["libzycore-dev", "libzycore1.4", "libzydis-dev", "libzydis4.0"]
+
+
+def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
+    """A cross file by which a build finds what the tool needs."""
+    folder = BUILDS / f"foreign-{target}"
+    file = folder / "tool.ini"
+    own = folder / f"usr/lib/{target}-linux-gnu"
+    # Zydis has no file for pkg-config, and libelf needs zlib, whose library is elsewhere.
+    linked = [f"-L{own}", f"-Wl,-rpath-link,{own}:{folder}/lib/{target}-linux-gnu"]
+    text = (
+        f"# {shlex.join(FOREIGN_TOOL)}\n"
+        f"[binaries]\npkgconfig = 'pkg-config'\n[properties]\nsys_root = '{folder}'\n"
+        f"pkg_config_libdir = '{own}/pkgconfig'\n"
+        f"[built-in options]\nc_args = ['-isystem', '{folder}/usr/include']\n"
+        f"c_link_args = {linked}\n"
+    )
+    if not file.is_file() or file.read_text() != text:
+        log.run("scripts/fetch_foreign", debian_name, folder, *FOREIGN_TOOL)
+        file.write_text(text)
+    return file
+
+
+def proven(log: Log, target: str, debian_name: str) -> None:
+    """The tool of a cross build says which of its kernels were proven: `carry selftest --proof`. It
+    reads sites of this machine."""
+    try:
+        file = foreign_tool(log, target, debian_name)
+    except (OSError, StepError) as error:
+        return log.skip_without(f"the tool for {target}", error)
+    options = ["-Dtool=enabled", "-Dproof=enabled", "-Dsites=enabled", "-Djit=disabled"]
+    options += [f"--cross-file=cross/{target}.ini", f"--cross-file={file}"]
+    folder = build(log, f"{target}-tool", *options, targets=["tools/carry/carry"])
+    libraries = f"LD_LIBRARY_PATH={file.parent}/usr/lib/{target}-linux-gnu"
+    libraries += f":{file.parent}/lib/{target}-linux-gnu"
+    emulator = [*EMULATOR, f"qemu-{target}", "-L", f"/usr/{target}-linux-gnu", "-E", libraries]
+    tool = folder / "carry-emulated"
+    tool.write_text(
+        f'#!/bin/sh\nexec {shlex.join([*emulator, f"{folder}/tools/carry/carry"])} "$@"\n'
+    )
+    tool.chmod(0o755)
+    env = {"CARRY_TOOL": str(tool)}
+    only = ["test_digest.py::test_the_tool_computes_the_same"]
+    python_tests(log, folder, env, tests="proof", only=only)
+    env["CARRY_BUILD"] = str(gcc_build(log))
+    python_tests(log, folder, env, tests="linkers", only=["test_built.py"])
+
+
+# Without atomic instructions, scalable vectors or landing pads, or with vectors of another length
+# than those of the emulator's best CPU; and what depends on that.
+ARM_CPUS = ["cortex-a53", "neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16"]
+
+
+def aarch64(log: Log) -> None:
+    proven(log, "aarch64", "arm64")
+    folder = cross(log, "aarch64", *foreign_asmjit(log, "aarch64", "arm64"))
+    for cpu in ARM_CPUS:
+        meson_tests(log, folder, "short", "--suite=arm-cpus", slower=20, env={"QEMU_CPU": cpu})
+    log.run(sys.executable, "scripts/check_abi.py", folder)
+    tool = gcc_build(log) / "tools/carry/carry"
+    python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="linkers", only=["test_built.py"])
+
+
+def s390x(log: Log) -> None:
+    cross(log, "s390x")
+
+
+def riscv64(log: Log) -> None:
+    """Other tests would run the same code as those of s390x do."""
+    options = ["-Dtool=disabled", "-Djit=disabled", "--cross-file=cross/riscv64.ini"]
+    folder = build(log, "riscv64", *options, targets=["build.ninja"])
+    meson_tests(log, folder, "short", "--suite=portable", slower=20, rebuild=True)
+
+
+def completions(log: Log) -> None:
+    python_tests(log, gcc_build(log), marked="completions")
+
+
+def linkers(log: Log) -> None:
+    python_tests(log, gcc_build(log), tests="linkers")
+
+
+def ring0(log: Log) -> None:
+    """No library: kernels are built from the core's sources, in one folder for all tests."""
+    folder = BUILDS / "ring0"
+    folder.mkdir(parents=True, exist_ok=True)
+    python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0", at_once=0)
+
+
+def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
+    """The captures as streams of each format, in its forms, where there is the program for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for capture, (ending, pack) in itertools.product(captures, PACKERS.items()):
+        (folder / f"{capture.name}.{ending}").write_bytes(pack(capture.read_bytes()))
+    for name, forms in PACKED_FORMS.items():
+        if not (program := shutil.which(name)):
+            log.skip(1, f"seeds compressed by {name}: {name} is not installed")
+            continue
+        for capture, (ending, options) in itertools.product(captures, forms.items()):
+            packed = folder / f"{capture.name}.{ending}"
+            log.run(program, "-q", "-f", capture, *options, packed)
+
+
+def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
+    """What targets start from: captures, packed ones too, and the frames in them."""
+    examples = sorted((ROOT / "examples").glob("*.pcap*"))
+    corpus = Path(os.environ["CARRY_CORPUS"])
+    captures = [*examples, *(sorted(corpus.iterdir()) if corpus.is_dir() else [])]
+    frames, packed = folder / "seeds/frames", folder / "seeds/packed"
+    pack_seeds(log, examples, packed)
+    log.run(folder / "fuzz/make_seeds", frames, *captures)
+    folders = [ROOT / "examples", packed, *([corpus] if corpus.is_dir() else [])]
+    names = ("fix", "jit_packet", "jit_template", "walk")
+    of_frames = {f"fuzz_{name}": [frames] for name in names}
+    return {"fuzz_capture": folders, **of_frames}
+
+
+def fuzz(log: Log) -> None:
+    """All targets at once; what is found stays, and the next run goes on from it."""
+    options = ["-Dfuzz=true", "-Dtool=enabled"]
+    folder = build(log, "fuzz", *options, compiler="clang", targets=["fuzzers"])
+    seeds = fuzz_seeds(log, folder)
+    commands = []
+    for target in filter(Path.is_file, sorted((folder / "fuzz").glob("fuzz_*"))):
+        found = folder / "found" / target.name
+        found.mkdir(parents=True, exist_ok=True)
+        options = [f"-max_total_time={FUZZ_SECONDS}", f"-artifact_prefix={found}-", "-timeout=10"]
+        options += [f"-max_len={FUZZ_BYTES}", "-print_final_stats=1"]
+        commands.append([target, *options, found, *seeds.get(target.name, [])])
+    if not commands:
+        raise StepError("no fuzz target")
+    log.run_at_once(*commands, env={"ASAN_OPTIONS": "print_legend=0"})
+
+
+def instructions(log: Log) -> None:
+    folder = gcc_build(log)
+    if reason := obstacle(folder):
+        log.skip(1, reason)
+    else:
+        log.run_all(["scripts/check_instructions.py", folder])
+    python_tests(log, folder, tests="instructions")
+
+
+def proof(log: Log) -> None:
+    """What is proven, of this build; code that was proven before is not proven again, except some
+    of it. The tests of models run them all."""
+    folder = gcc_build(log)
+    python_tests(log, folder, tests="proof")
+    if find_spec("elftools"):
+        log.run(sys.executable, "proof/kernels/prove.py", "--changed", folder)
+    else:
+        log.skip(1, "proof of kernels: pyelftools is not installed")
+    if shutil.which("frama-c"):
+        log.run("proof/packet/run")
+    else:
+        log.skip(1, "proof of the walk: frama-c is not installed")
+
+
+def coverage_build(log: Log, profiles: Path) -> Path:
+    """A build that counts; its programs leave their counts in a folder, without being asked."""
+    own = ROOT / "tests/coverage"
+    shared = profiles.parent / "shared.o"
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    settings = ["-O2", "-fPIC", "-D_GNU_SOURCE", f'-DPROFILES="{profiles}"']
+    log.run("clang-19", *settings, "-c", own / "shared.c", "-o", shared)
+    compiled = "-fprofile-instr-generate -fprofile-update=atomic -fcoverage-mapping"
+    compiled += f" -fcoverage-mcdc -fprofile-list={own / 'functions.txt'}"
+    linked = f"-fprofile-instr-generate {shared} -Wl,-T,{own / 'shared.ld'}"
+    return build(
+        log,
+        "coverage/build",
+        *("-Dtool=enabled", "-Djit=disabled", "-Dpython=disabled"),
+        *(f"-Dc_args={compiled}", f"-Dc_link_args={linked}", f"-Dcpp_link_args={linked}"),
+        compiler="clang-19",
+    )
+
+
+def coverage(log: Log) -> None:
+    """Branches of src/ and capture/: no module falls below its floor. `make coverage` also asks for
+    the reason of each that no test reaches, which another CPU may see otherwise."""
+    if lacking := [tool for tool in check_coverage.TOOLS if not shutil.which(tool)]:
+        log.skip(1, f"coverage: {', '.join(lacking)} not installed")
+        return
+    profiles = BUILDS / "coverage/profiles"
+    folder = coverage_build(log, profiles)
+    shutil.rmtree(profiles, ignore_errors=True)  # of programs that the build runs
+    profiles.mkdir()
+    profiles.chmod(0o777)  # tests have other users run the tool
+    meson_tests(log, folder, "short", *NO_NATIVE)
+    python_tests(log, folder, marked="covers_capture")
+    decides = [] if os.environ.get("CARRY_COVERAGE") == "table" else ["--floors"]
+    log.run("scripts/check_coverage.py", *decides, folder, profiles, BUILDS / "coverage/pages")

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""The table of steps: what each runs, and the files that decide its result.
+
+The compilers' own dependencies check the inputs of steps that build something: a step fails if a
+build of it reads a file that its row does not name.
+"""
+
+from testing import bindings, crates, installed, programs, sources
+from testing.inputs import BUILD, CAPTURE, CORE, JIT, MANUAL, PROGRAMS, PYTHON, TOOL
+from testing.runner import Place, Step
+
+# Some tests of the tool read pages of the manual. They find the same in each build, so a changed
+# page is an input of the step `tool` alone.
+TESTS = ("tests/python/", "tests/hook/", "docs/schema/", "docs/man/")
+STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
+STRANGERS += ("tests/strangers/", "scripts/uninstall.py")
+C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/broken/", "tests/harness/", "tests/hook/")
+C_TESTS += ("tools/carry/common/",)
+EVERYTHING = ("*",)
+
+# Those of `make test` stand first: at level short, with one compiler, and what few packages bring.
+STEPS = [
+    Step("gcc", "gcc -O2: C tests", programs.gcc, BUILD, place=Place.MORE),
+    Step(
+        "tool", "the tool, on captures", programs.tool, (*BUILD, *TESTS, "docs/"), place=Place.MORE
+    ),
+    Step(
+        "package",
+        "libcarry for Python, with what is installed",
+        bindings.package,
+        (*BUILD, "tests/bindings/", "docs/"),
+        place=Place.FIRST,
+        aside=True,
+    ),
+    Step(
+        "headers",
+        "public headers alone, as C11 and C++17",
+        sources.headers,
+        ("include/",),
+        place=Place.MORE,
+    ),
+    Step("layers", "include graph", sources.layers, EVERYTHING, place=Place.SAME),
+    Step("style", "formatters, linter, licence lines", sources.style, EVERYTHING, place=Place.SAME),
+    Step("commits", "commit messages", sources.commits, EVERYTHING, place=Place.SAME),
+    Step(
+        "documents",
+        "documents, scripts and records, as tests read them",
+        programs.documents,
+        EVERYTHING,
+    ),
+    Step("clang", "clang -O2: of the tool what looks at code", programs.clang, (*BUILD, *TESTS)),
+    Step(
+        "optimize",
+        "gcc -O0, gcc and clang -O3 -march=native: C tests",
+        programs.optimize,
+        C_TESTS,
+        captures=False,
+    ),
+    Step(
+        "sanitize",
+        "address and undefined behaviour sanitizers: C tests, tool",
+        programs.sanitize,
+        (*BUILD, *TESTS),
+    ),
+    Step("valgrind", "valgrind: C tests", programs.valgrind, BUILD, captures=False),
+    Step(
+        "old-cpus",
+        f"CPUs {' '.join(programs.OLD_CPUS)}: C tests of what depends on them",
+        programs.old_cpus,
+        BUILD,
+        captures=False,
+    ),
+    Step(
+        "aarch64",
+        "aarch64, emulated: C tests",
+        programs.aarch64,
+        (*BUILD, "abi/", "proof/", "tests/linkers/", "tests/proof/", "scripts/"),
+    ),
+    Step("s390x", "s390x, big-endian, emulated: C tests", programs.s390x, C_TESTS, captures=False),
+    Step(
+        "riscv64",
+        "RISC-V, emulated: sums, copies and packets",
+        programs.riscv64,
+        C_TESTS,
+        aside=True,
+        captures=False,
+    ),
+    # Which branches depend on the CPU has been seen on one only.
+    Step(
+        "coverage",
+        "branches and MC/DC of the libraries, by clang-19",
+        programs.coverage,
+        (*BUILD, *TESTS, "tests/coverage/", "scripts/check_coverage.py"),
+    ),
+    Step(
+        "completions",
+        "words that bash, zsh and fish complete",
+        programs.completions,
+        (*BUILD, *TESTS),
+    ),
+    Step(
+        "linkers",
+        "patched sites through compilers, options, linkers and objects",
+        programs.linkers,
+        (*BUILD, "tests/linkers/", "cross/"),
+        captures=False,
+    ),
+    Step(
+        "binding",
+        "libcarry for Python, with sanitizers too",
+        bindings.binding,
+        (*BUILD, "tests/bindings/", "docs/"),
+        aside=True,
+    ),
+    Step(
+        "audit",
+        "archives of captures, on engines and stores",
+        bindings.audit,
+        (*BUILD, "tests/audit/", "docs/"),
+        aside=True,
+    ),
+    Step(
+        "ring0",
+        "the core in a kernel, on emulated CPUs",
+        programs.ring0,
+        (*CORE, "ports/", "tests/", "tools/carry/common/"),
+        aside=True,
+        captures=False,
+    ),
+    Step(
+        "symbols",
+        "freestanding core, exports, no circles of files",
+        sources.symbols,
+        (*BUILD, "scripts/", "abi/"),
+        captures=False,
+    ),
+    Step(
+        "readme",
+        "the README's table, its one-line build, programs of documents",
+        sources.readme,
+        (*BUILD, *MANUAL, "bench/"),
+        captures=False,
+    ),
+    Step(
+        "fuzz",
+        f"fuzz targets, {programs.FUZZ_SECONDS} s each",
+        programs.fuzz,
+        (*BUILD,),
+    ),
+    Step(
+        "no-jit",
+        "configured without what libcarry-jit, or compression, needs",
+        sources.without_jit,
+        ("capture/unpackers.def", "*meson*"),
+        captures=False,
+    ),
+    Step(
+        "install",
+        "installed files, as pkg-config and CMake find them",
+        installed.install,
+        (*BUILD, "docs/man/", "LICENSE", "cmake/", "scripts/check_install"),
+        captures=False,
+    ),
+    Step(
+        "strangers",
+        "programs of strangers, by installed files alone",
+        installed.strangers,
+        (*BUILD, *STRANGERS),
+        captures=False,
+    ),
+    Step(
+        "wheel",
+        "wheels for Python, in systems with little else",
+        installed.wheel,
+        (*CORE, *JIT, *TOOL, *PYTHON, "README.md", "tests/wheel/", "scripts/", "examples/"),
+        aside=True,
+    ),
+    Step(
+        "static",
+        "the command as one file, where there is nothing else",
+        installed.static,
+        (*BUILD, "tests/static/", "scripts/", "packaging/"),
+        aside=True,
+    ),
+    Step(
+        "crate",
+        "the crates for Rust, as they are packed",
+        crates.crate,
+        (*CORE, *CAPTURE, "bindings/rust/", "scripts/", "examples/", "LICENSE"),
+        aside=True,
+    ),
+    Step(
+        "deb",
+        "Debian packages: made, installed, used, upgraded, removed",
+        installed.deb,
+        (*BUILD, *MANUAL, "packaging/", "scripts/", "bindings/", "cmake/"),
+        aside=True,
+    ),
+    Step(
+        "release",
+        "the source archive, built twice, and files for others",
+        installed.release,
+        EVERYTHING,
+        aside=True,
+    ),
+    Step(
+        "docs",
+        "the manual's site, in a browser that follows each link",
+        installed.docs,
+        (*MANUAL, "include/", "bindings/", "scripts/", "tests/site/", "bench/", "examples/"),
+        aside=True,
+        captures=False,
+    ),
+    Step(
+        "proof",
+        "kernels for every content, models of patching, the walk",
+        programs.proof,
+        (*BUILD, "proof/", "tests/proof/", "scripts/", "ports/baremetal/"),
+        aside=True,
+        captures=False,
+    ),
+    Step(
+        "instructions",
+        "instructions of calls, as callgrind counts them",
+        programs.instructions,
+        (*BUILD, "bench/", "tests/instructions/", "scripts/"),
+        captures=False,
+    ),
+]

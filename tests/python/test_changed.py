@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""scripts/testing/changed.py: which tests a change of the working tree asks for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+sys.path.insert(0, str(SOURCE / "scripts"))
+from testing import changed
+from testing.inputs import Tree, is_named
+
+SUITES = {
+    "src/packet/tcp.h": ["capture", "jit", "packet"],
+    "include/carry/packet.h": ["capture", "jit", "packet"],
+    "capture/pcap.c": ["capture"],
+    "tools/carry/capture/check.c": ["tool"],
+    "jit/sum.h": ["jit"],
+    "src/sum/x86_64/avx2.S": ["capture", "jit", "packet", "sum"],
+    "include/carry/crc.h": ["capture", "jit", "packet", "sum"],
+    "src/kernel/kernel.h": ["capture", "copy", "hook", "jit", "packet", "sum", "xstate"],
+    "docs/sum.md": [],
+}
+
+
+@pytest.mark.parametrize("file", SUITES)
+def test_a_module_is_tested_with_all_that_stand_above_it(file: str) -> None:
+    assert changed.suites_of([file]) == SUITES[file]
+
+
+def test_the_base_is_below_everything() -> None:
+    found = changed.suites_of(["src/base/bytes.h"])
+    assert {"cpu", "patch", "sum", "packet", "capture"} <= {*found}
+
+
+def test_suites_are_those_of_the_build() -> None:
+    """A suite that does not exist would test nothing."""
+    texts = [path.read_text() for path in SOURCE.rglob("meson.build") if "build" not in path.parts]
+    for suite in changed.suites_of(str(path) for path in Tree().files):
+        assert any(f"'{suite}'" in text for text in texts), suite
+
+
+def test_each_file_of_the_table_exists() -> None:
+    files = Tree().files
+    for names, tests in changed.PYTHON_TESTS:
+        assert [n for n in names if not any(is_named(file, [n]) for file in files)] == []
+        for word in tests.split():
+            marker = f"pytest.mark.{word}"
+            used = any(marker in path.read_text() for path in (SOURCE / "tests").rglob("*.py"))
+            assert (SOURCE / "tests" / word).exists() or used, word
+
+
+def test_differing_files_are_found_new_ones_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed, "ROOT", tmp_path)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tmp_path)]
+    (tmp_path / "same").write_text("same")
+    (tmp_path / "with space").write_text("old")
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *command], check=True)
+    (tmp_path / "with space").write_text("new")
+    (tmp_path / "more").touch()
+    assert changed.differing("HEAD") == ["more", "with space"]
+
+
+def test_a_changed_test_is_run_itself() -> None:
+    markers, files = changed.python_choices(["tests/python/test_changed.py", "capture/pcap.c"])
+    assert files == ["python/test_changed.py"]
+    assert markers == ["covers_capture"]

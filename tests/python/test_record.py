@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""The record of steps: one is left out only if it passed on the same files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+
+sys.path.insert(0, str(SOURCE / "scripts"))
+from testing import inputs, record
+from testing.inputs import Tree
+from testing.record import Row
+from testing.runner import Counts, Log, Step
+from testing.table import STEPS
+
+
+def nothing(log: Log) -> None:
+    """Runs in no test of this file."""
+
+
+SUMS = Step("sums", "", nothing, ("src/", "tests/*.c"), captures=False)
+DOCS = Step("docs", "", nothing, ("docs/",), captures=False)
+COMMIT = "0123456789abcdef"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in ("src/sum/sum.c", "src/sum/avx2.S", "tests/test_sum.c", "docs/sum.md", "Makefile"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+def recorded(root: Path, *steps: Step) -> dict[str, Row]:
+    tree = Tree(root)
+    return {s.name: record.row_of(s, tree.digest(s), Counts(7, 0, 1), 2.0) for s in steps}
+
+
+def left_out(root: Path, rows: dict[str, Row], *steps: Step) -> dict[str, str]:
+    """Returns the steps that need not run, and why, but for the one that confirms the record."""
+    choices = record.choose(steps, rows, Tree(root), COMMIT)
+    again = [c for c in choices if c.run and "confirms" in c.reason]
+    assert len(again) <= 1
+    return {c.step.name: c.reason for c in choices if not c.run or c in again}
+
+
+def test_a_step_that_passed_on_the_same_files_is_left_out(root: Path) -> None:
+    rows = recorded(root, SUMS, DOCS)
+    assert left_out(root, rows, SUMS, DOCS).keys() == {"sums", "docs"}
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a changed file": lambda root: (root / "src/sum/sum.c").write_text("other"),
+    "a new file": lambda root: (root / "src/sum/avx10.S").touch(),
+    "a file that is gone": lambda root: (root / "src/sum/avx2.S").unlink(),
+    "a file with another name": lambda root: (root / "tests/test_sum.c").rename(
+        root / "tests/test_sums.c"
+    ),
+    "an executable file": lambda root: (root / "src/sum/sum.c").chmod(0o755),
+    "the Makefile": lambda root: (root / "Makefile").write_text("other"),
+    "a meson file": lambda root: (root / "docs/meson.build").touch(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_stale_row_is_rejected(root: Path, name: str) -> None:
+    rows = recorded(root, SUMS)
+    CHANGES[name](root)
+    assert left_out(root, rows, SUMS) == {}
+
+
+def test_a_change_elsewhere_leaves_a_step_out(root: Path) -> None:
+    rows = recorded(root, SUMS, DOCS)
+    (root / "docs/sum.md").write_text("other")
+    assert left_out(root, rows, SUMS, DOCS).keys() == {"sums"}
+
+
+def test_other_captures_make_a_row_stale(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captures = tmp_path_factory.mktemp("captures")
+    monkeypatch.setenv("CARRY_CORPUS", str(captures))
+    step = replace(SUMS, captures=True)
+    rows = recorded(root, step)
+    assert left_out(root, rows, step)
+    (captures / "new.pcap").write_bytes(b"")
+    assert left_out(root, rows, step) == {}
+
+
+FORGERIES: dict[str, Callable[[Row], Row]] = {
+    "more points": lambda row: replace(row, passed=row.passed + 1),
+    "fewer skipped": lambda row: replace(row, skipped=0),
+    "another day": lambda row: replace(row, day="2099-01-01"),
+    "no seal": lambda row: replace(row, seal=""),
+    "nothing passed": lambda row: replace(row, passed=0, seal="").sealed(),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_row_is_rejected(root: Path, name: str) -> None:
+    row = FORGERIES[name](recorded(root, SUMS)["sums"])
+    (choice,) = record.choose([SUMS], {"sums": row}, Tree(root), COMMIT)
+    assert choice.run and choice.reason == "its row in tests/record.txt is not as a run writes it"
+
+
+def test_the_digest_of_present_files_makes_no_old_row_good(root: Path) -> None:
+    """Who changes a file and writes its digest into the row has the old seal."""
+    row = recorded(root, SUMS)["sums"]
+    (root / "src/sum/sum.c").write_text("other")
+    forged = replace(row, digest=Tree(root).digest(SUMS))
+    assert left_out(root, {"sums": forged}, SUMS) == {}
+
+
+def test_the_row_of_another_step_is_rejected(root: Path) -> None:
+    twin = replace(SUMS, name="twin")
+    row = recorded(root, SUMS)["sums"]
+    assert left_out(root, {"twin": row}, twin) == {}
+    assert left_out(root, {"twin": replace(row, step="twin")}, twin) == {}
+    assert Tree(root).digest(twin) != Tree(root).digest(SUMS)
+
+
+def test_a_commit_has_one_of_the_steps_run_again(root: Path) -> None:
+    steps = [replace(SUMS, name=f"step{number}") for number in range(10)]
+    rows = recorded(root, *steps)
+    found = set()
+    for commit in range(60):
+        choices = record.choose(steps, rows, Tree(root), str(commit))
+        (again,) = [choice.step.name for choice in choices if choice.run]
+        found.add(again)
+    assert len(found) > 5
+
+
+def test_a_record_reads_back_what_was_written(root: Path) -> None:
+    rows = recorded(root, SUMS, DOCS)
+    file = root / "record.txt"
+    record.write(rows | {"gone": replace(rows["docs"], step="gone")}, ["docs", "sums"], file)
+    assert record.read(file) == rows
+    assert file.read_text().splitlines()[-2].startswith("docs ")
+
+
+@pytest.mark.parametrize("line", ["sums", "sums a b c d e f", "sums 1 2 3", "sums " + "x " * 90])
+def test_a_damaged_line_is_a_row_that_is_rejected(root: Path, line: str) -> None:
+    file = root / "record.txt"
+    file.write_text(record.HEAD + line + "\n")
+    assert left_out(root, record.read(file), SUMS) == {}
+
+
+def test_without_a_record_all_steps_run(root: Path) -> None:
+    (choice,) = record.choose([SUMS], record.read(root / "none"), Tree(root), COMMIT)
+    assert str(choice) == "sums         runs: no run is recorded"
+
+
+# --- The table ---
+
+
+def test_each_name_of_the_table_stands_for_a_file() -> None:
+    """A folder that was renamed would else decide nothing."""
+    files = Tree().files
+    names = {name for step in STEPS for name in inputs.own_names(step)}
+    assert [n for n in names if not any(inputs.is_named(file, [n]) for file in files)] == []
+
+
+def test_a_runner_or_build_file_is_an_input_of_each_step() -> None:
+    for step in STEPS:
+        names = inputs.own_names(step)
+        for file in ("Makefile", "src/meson.build", "scripts/testing/table.py", ".ci/run"):
+            assert inputs.is_named(file, names), (step.name, file)
+
+
+def test_files_that_a_compiler_read_must_be_declared(tmp_path: Path) -> None:
+    """In a build of one file, which includes another of this project."""
+    folder = tmp_path / "build"
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "meson.build").write_text(
+        "project('own', 'c')\n"
+        f"executable('own', 'own.c', include_directories: '{SOURCE / 'include'}')\n"
+    )
+    (own / "own.c").write_text("#include <carry/sum.h>\nint main(void) { return 0; }\n")
+    subprocess.run(["meson", "setup", folder, own], check=True, capture_output=True)
+    subprocess.run(["ninja", "-C", folder], check=True, capture_output=True)
+    assert "include/carry/sum.h" in inputs.compiled(folder)
+    assert "include/carry/sum.h" in inputs.undeclared(DOCS, [folder])
+    declared = replace(DOCS, inputs=("include/",))
+    assert inputs.undeclared(declared, [folder]) == []
