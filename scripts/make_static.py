@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Makes the command as one file that needs no other: what `make static` runs.
 
-usage: make_static.py [--fetch] [--to DIST] FOLDER [ARCHITECTURE...]
+usage: make_static.py [--fetch] [--source SOURCE] [--to DIST] FOLDER [ARCHITECTURE...]
 
 A program serves each Linux from 4.18 on, whatever its C library. It contains Debian's static
 libraries, glibc among them, in their latest versions for this release of Debian. Libraries and
 builds are in FOLDER; programs, and the licences of what is in them, in DIST (FOLDER/dist). --fetch
-only brings the libraries, by apt: later calls use what is there. The same sources, compiler and
-libraries give the same bytes, in any folder and at any time.
+only brings the libraries, by apt: later calls use what is there. --source builds from the archive
+of the present commit, which present_source.py makes in SOURCE, not from this folder. The same
+sources, compiler and libraries give the same bytes, in any folder and at any time.
 """
 
 import re
@@ -21,11 +22,11 @@ from artefacts import ReleaseError, gcc, version
 from make_wheel import (
     ARCHITECTURES,
     LINKED,
-    ROOT,
     WheelError,
     Workshop,
     arguments,
     fetch_once,
+    workshop,
 )
 
 # Debian packages whose static libraries are linked in, and those that bring texts alone.
@@ -40,6 +41,7 @@ OPTIONS += [f"-D{name}=disabled" for name in LEFT_OUT]
 OPTIONS += ["-Ddebug=false"]
 
 # Folders are part of the commands: the tool records the arguments that are options of the build.
+# Where there is no ccache, Meson leaves it out.
 MACHINE = """\
 [constants]
 root = '{root}'
@@ -47,8 +49,8 @@ libraries = root / 'usr/lib/{cpu}-linux-gnu'
 flags = ['-B' + libraries, '-idirafter', root / 'usr/include']
 
 [binaries]
-c = ['{cpu}-linux-gnu-gcc'] + flags
-cpp = ['{cpu}-linux-gnu-g++'] + flags
+c = ['ccache', '{cpu}-linux-gnu-gcc'] + flags
+cpp = ['ccache', '{cpu}-linux-gnu-g++'] + flags
 ar = '{cpu}-linux-gnu-gcc-ar'
 strip = '{cpu}-linux-gnu-strip'
 pkgconfig = 'pkg-config'
@@ -92,14 +94,15 @@ def build(shop: Workshop, cpu: str) -> Path:
     machine, folder = shop.folder / f"{cpu}.ini", shop.folder / f"build-{cpu}"
     machine.write_text(MACHINE.format(root=shop.libraries(cpu), cpu=cpu))
     shutil.rmtree(folder, ignore_errors=True)
-    shop.run("meson", "setup", f"--cross-file={machine}", *OPTIONS, folder, env={"LC_ALL": "C"})
+    options = [f"--cross-file={machine}", *OPTIONS]
+    shop.run("meson", "setup", *options, folder, shop.source, env={"LC_ALL": "C"})
     shop.run("ninja", "--quiet", "-C", folder, "tools/carry/carry")
     return folder / "tools/carry/carry"
 
 
 def licences(shop: Workshop, cpu: str) -> str:
     """Of this project, of each package as Debian gives them, and the texts that these name."""
-    texts = {"libcarry": (ROOT / "LICENSE").read_text()}
+    texts = {"libcarry": (shop.source / "LICENSE").read_text()}
     for package in [*PACKAGES, base_of_gcc()]:
         folder = shop.libraries(cpu) / "usr/share/doc" / TEXTS.get(package, package)
         texts[package] = (folder / "copyright").read_text()
@@ -119,8 +122,8 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
 
 def main() -> int:
     given = arguments(__doc__ or "")
-    shop = Workshop(given.folder)
     try:
+        shop = workshop(given)
         for cpu in given.architecture:
             fetch_libraries(shop, cpu)
             if not given.fetch:

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Makes the wheels of libcarry for Python: what `make wheel` runs.
 
-usage: make_wheel.py [--fetch] [--to DIST] FOLDER [ARCHITECTURE...]
+usage: make_wheel.py [--fetch] [--source SOURCE] [--to DIST] FOLDER [ARCHITECTURE...]
 
 A wheel serves each CPython from the oldest that pyproject.toml names on, and each Linux whose glibc
 is not older than GLIBC. Its programs take Debian's static libraries into them. Everything on the
 way stands below FOLDER, the wheels in DIST (FOLDER/dist). --fetch only brings what comes from
-elsewhere, tools by pip and libraries by apt: later calls use what is there.
+elsewhere, tools by pip and libraries by apt: later calls use what is there. --source builds from
+the archive of the present commit, which present_source.py makes in SOURCE, not from this folder.
 """
 
 import argparse
@@ -20,7 +21,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from artefacts import ROOT, ReleaseError
+from present_source import present_source
+
 SECONDS = 1800  # ends what hangs
 GLIBC = (2, 28)
 TOOLS = ["auditwheel==6.8.2", "build==1.6.1", "meson==1.12.1", "meson-python==0.22.1"]
@@ -78,6 +81,7 @@ class Workshop:
     """Where wheels are made."""
 
     folder: Path
+    source: Path = ROOT
 
     @property
     def tools(self) -> Path:
@@ -164,9 +168,9 @@ def fit_bzip2(shop: Workshop, cpu: str) -> None:
     shop.zig("ar", "r", library, streams)
 
 
-def oldest_python() -> str:
+def oldest_python(shop: Workshop) -> str:
     """As tags of wheels name it."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((shop.source / "pyproject.toml").read_text())["project"]
     return "cp" + project["requires-python"].removeprefix(">=").replace(".", "")
 
 
@@ -186,6 +190,7 @@ def build(shop: Workshop, cpu: str, to: Path) -> Path:
     shop.tool(
         *("build", "--wheel", "--no-isolation", "--skip-dependency-check"),
         *(f"--outdir={to}", f"-Cbuild-dir={shop.folder / f'build-{cpu}'}", *settings),
+        shop.source,
         env={"_PYTHON_HOST_PLATFORM": f"linux-{cpu}"},
     )
     return only_wheel(to)
@@ -218,7 +223,7 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
     built = build(shop, cpu, stages / "built")
     whole = add_licences(shop, cpu, built, stages / "whole")
     # Any CPython may have built it.
-    shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python()}", whole)
+    shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python(shop)}", whole)
     # The platform is what auditwheel finds: it takes no name of one for another architecture.
     shop.tool(
         "auditwheel", "repair", "--only-plat", f"--wheel-dir={dist}", only_wheel(whole.parent)
@@ -229,6 +234,7 @@ def arguments(document: str) -> argparse.Namespace:
     """What was given to a script that makes something for each architecture, with its text."""
     parser = argparse.ArgumentParser(usage=document.split("usage: ")[1].split("\n")[0])
     parser.add_argument("--fetch", action="store_true")
+    parser.add_argument("--source", type=Path)
     parser.add_argument("--to", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("architecture", nargs="*")
@@ -242,18 +248,25 @@ def arguments(document: str) -> argparse.Namespace:
     return given
 
 
+def workshop(given: argparse.Namespace) -> Workshop:
+    """An unpacked archive builds from itself: no commit is known there."""
+    if given.source and not given.fetch and (ROOT / ".git").exists():
+        return Workshop(given.folder, present_source(given.source.resolve()))
+    return Workshop(given.folder)
+
+
 def main() -> int:
     given = arguments(__doc__ or "")
     os.umask(0o022)  # wheels have the modes of the files on the way
-    shop = Workshop(given.folder)
     try:
+        shop = workshop(given)
         fetch_tools(shop)
         for cpu in given.architecture:
             fetch_libraries(shop, cpu)
         if not given.fetch:
             for cpu in given.architecture:
                 make(shop, cpu, given.to)
-    except WheelError as error:
+    except (OSError, ReleaseError, WheelError) as error:
         print(f"make_wheel.py: {error}", file=sys.stderr)
         return 1
     return 0

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from testing import changed, record
+from testing.builds import DOWNLOADS
 from testing.inputs import Tree, undeclared
 from testing.runner import ROOT, Place, Result, Step, StepError, run_steps, total
 from testing.table import STEPS
@@ -102,7 +103,8 @@ def prepare() -> None:
     if not corpus.is_dir():
         print(f"No captures in {corpus} (CARRY_CORPUS): the tests that read them are skipped.")
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # some steps copy folders of scripts
-    os.environ.setdefault("PIP_CACHE_DIR", str(ROOT / "build-test/pip"))
+    os.environ.setdefault("CARRY_DOWNLOADS", str(DOWNLOADS))
+    os.environ.setdefault("PIP_CACHE_DIR", str(DOWNLOADS / "pip"))
 
 
 def main() -> int:

@@ -13,6 +13,10 @@ from pathlib import Path
 from testing.runner import ROOT, Log, StepError
 
 BUILDS = ROOT / "build-test"
+# What scripts fetch, roots and pip's own cache: kept for the next step and the next run.
+DOWNLOADS = BUILDS / "downloads"
+# The source archive of the present commit, from which all is made that users get.
+SOURCE = BUILDS / "source"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 # The one that measures MC/DC.
 COVERAGE_COMPILER = {"clang-19": "clang++-19"}

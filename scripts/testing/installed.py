@@ -12,7 +12,7 @@ from pathlib import Path
 import check_site
 import make_site
 
-from testing.builds import BUILDS, gcc_build, python_tests, python_with
+from testing.builds import BUILDS, SOURCE, gcc_build, python_tests, python_with
 from testing.runner import ROOT, Log, StepError
 
 # What reads the lists of what a release consists of.
@@ -111,7 +111,7 @@ def fetch_system(log: Log, folder: Path, name: str) -> None:
 def wheel(log: Log) -> None:
     """Wheels for Python, as `make wheel` makes them, used where there is little else."""
     folder = BUILDS / "wheel"
-    make = [sys.executable, "scripts/make_wheel.py", folder]
+    make = [sys.executable, "scripts/make_wheel.py", "--source", SOURCE, folder]
     try:
         log.run(*make, "--fetch")
     except (OSError, StepError) as error:
@@ -124,15 +124,6 @@ def wheel(log: Log) -> None:
     python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
 
 
-def present_commit() -> str:
-    """The newest commit, or one with what has changed since, which no branch gets."""
-    for command in (["git", "stash", "create"], ["git", "rev-parse", "HEAD"]):
-        done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-        if commit := done.stdout.strip():
-            return commit
-    raise StepError("Git names no commit")
-
-
 def release(log: Log) -> None:
     """The source archive, and what is built from it twice; the lists and files beside it."""
     folder = BUILDS / "release"
@@ -140,10 +131,10 @@ def release(log: Log) -> None:
         log.skip(1, "what is released: this is no clone")
         return
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    commit = present_commit()
-    (folder / "commit").write_text(commit)
-    log.run("scripts/make_source", folder / "dist", commit)
+    (folder / "dist").mkdir(parents=True)
+    log.run("scripts/present_source.py", SOURCE)
+    shutil.copy(SOURCE / "commit", folder)
+    log.run("cp", *SOURCE.glob("*.tar.xz"), folder / "dist")
     log.run("tar", "-C", folder, "-xf", *(folder / "dist").iterdir())
     (source,) = folder.glob("libcarry-*")
     if shutil.which("reprotest"):
@@ -166,7 +157,7 @@ def deb(log: Log) -> None:
     dist = folder / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     options = {"DEB_BUILD_OPTIONS": "nocheck noautodbgsym"}
-    log.run("scripts/make_deb", folder / "work", dist, env=options)
+    log.run("scripts/make_deb", folder / "work", dist, SOURCE, env=options)
     log.counts.passed += 1
     log.run("scripts/check_deb", folder / "work", dist)
     log.counts.passed += log.path.read_text().count("\n--- ")
@@ -175,7 +166,7 @@ def deb(log: Log) -> None:
 def static(log: Log) -> None:
     """The command as one file, as `make static` makes it, used where there is nothing else."""
     folder = BUILDS / "static"
-    make = [sys.executable, "scripts/make_static.py", folder]
+    make = [sys.executable, "scripts/make_static.py", "--source", SOURCE, folder]
     emulator = folder / "qemu"
     try:
         log.run(*make, "--fetch")

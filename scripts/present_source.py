@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Packs and unpacks the source of the present commit once, for all that is built from it.
+
+usage: present_source.py FOLDER
+
+The source has changes to files that Git knows. FOLDER gets the archive as make_source packs it,
+`commit`, and `libcarry` with what is in the archive. A later call leaves all files that are still
+the same as they are, so that builds compile only what changed.
+"""
+
+import fcntl
+import io
+import lzma
+import sys
+import tarfile
+from pathlib import Path
+
+from artefacts import ROOT, ReleaseError, said, version
+
+UNPACKED = "libcarry"
+
+
+def tree(commit: str) -> list[str]:
+    """The files of a commit and what it follows, which are the same for each `git stash create`."""
+    return said("git", "rev-parse", f"{commit}^{{tree}}", f"{commit}~").split()
+
+
+def is_same(old: str, new: str) -> bool:
+    """Whether two commits have the same files; Git may have forgotten the old one."""
+    try:
+        return old == new or tree(old) == tree(new)
+    except ReleaseError:
+        return False
+
+
+def has_bytes(path: Path, data: bytes) -> bool:
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == data
+
+
+def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -> None:
+    """Leaves a file of the same bytes alone; one that changed is as new as now."""
+    path = to / member.name
+    file = archive.extractfile(member) if member.isfile() else None
+    if not (file and has_bytes(path, file.read())):
+        if not member.isdir():
+            path.unlink(missing_ok=True)
+        archive.extract(member, to, set_attrs=False)
+    if not member.issym():
+        path.chmod(member.mode)
+
+
+def unpack(packed: Path, to: Path) -> None:
+    """Makes a folder have what is in an archive, and nothing else."""
+    to.mkdir(exist_ok=True)
+    names = {to}
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress(packed.read_bytes()))) as archive:
+        for member in archive:
+            member.name = member.name.partition("/")[2]
+            if member.name:
+                unpack_member(archive, member, to)
+                names.add(to / member.name)
+    for path in sorted(to.rglob("*"), reverse=True):
+        if path not in names:
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def update(folder: Path) -> None:
+    record = folder / "commit"
+    commit = said("git", "stash", "create") or said("git", "rev-parse", "HEAD")
+    if record.is_file() and is_same(record.read_text(), commit):
+        return
+    record.unlink(missing_ok=True)
+    for old in folder.glob("libcarry-*.tar.xz"):
+        old.unlink()
+    said(ROOT / "scripts/make_source", folder, commit)
+    unpack(folder / f"libcarry-{version()}.tar.xz", folder / UNPACKED)
+    record.write_text(commit)
+
+
+def present_source(folder: Path) -> Path:
+    """Returns where the source is unpacked."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        update(folder)
+    return folder / UNPACKED
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print("usage: present_source.py FOLDER", file=sys.stderr)
+        return 2
+    try:
+        present_source(Path(sys.argv[1]).resolve())
+    except (OSError, ReleaseError) as error:
+        print(f"present_source.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
