@@ -4,9 +4,7 @@
 
 #include <cstring>
 
-extern "C" {
 #include "harness/tap.h"
-}
 
 int main() {
     const unsigned char bytes[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
@@ -14,14 +12,15 @@ int main() {
     const uint16_t folded = carry_sum_fold(whole);
     const uint16_t check = carry_sum_finish(whole);
 
-    tap_ok(std::memcmp(&folded, "\xdd\xf2", 2) == 0, "carry_sum, carry_sum_fold");
-    tap_ok(carry_sum_fold(carry_sum_inline(bytes, sizeof bytes, 0)) == folded, "carry_sum_inline");
-    tap_ok(std::memcmp(&check, "\x22\x0d", 2) == 0, "carry_sum_finish");
-    tap_ok(carry_sum_finish(0xffff) == 0 && carry_sum_finish_nonzero(0xffff) == 0xffff,
+    tap_ok(TAP_MEMEQ(&folded, "\xdd\xf2", 2), "carry_sum, carry_sum_fold");
+    tap_ok(TAP_EQ(carry_sum_fold(carry_sum_inline(bytes, sizeof bytes, 0)), folded),
+           "carry_sum_inline");
+    tap_ok(TAP_MEMEQ(&check, "\x22\x0d", 2), "carry_sum_finish");
+    tap_ok(TAP_EQ(carry_sum_finish(0xffff), 0) && TAP_EQ(carry_sum_finish_nonzero(0xffff), 0xffff),
            "carry_sum_finish_nonzero");
     const uint32_t joined =
         carry_sum_combine(carry_sum(bytes, 3, 0), carry_sum(bytes + 3, 5, 0), 3);
-    tap_ok(carry_sum_fold(joined) == folded, "carry_sum_combine");
+    tap_ok(TAP_EQ(carry_sum_fold(joined), folded), "carry_sum_combine");
 
     // From a header of zeros, whose checksum is 0xffff, to one with these bytes.
     const unsigned char zeros[16] = {};
@@ -31,12 +30,13 @@ int main() {
     uint32_t words2;
     std::memcpy(&word, bytes + 2, sizeof word);
     std::memcpy(&words2, bytes, sizeof words2);
-    tap_ok(carry_sum_update16(0xffff, 0, word) == carry_sum_finish(carry_sum(bytes + 2, 2, 0)),
-           "carry_sum_update16");
-    tap_ok(carry_sum_update32(0xffff, 0, words2) == carry_sum_finish(carry_sum(bytes, 4, 0)),
+    tap_ok(
+        TAP_EQ(carry_sum_update16(0xffff, 0, word), carry_sum_finish(carry_sum(bytes + 2, 2, 0))),
+        "carry_sum_update16");
+    tap_ok(TAP_EQ(carry_sum_update32(0xffff, 0, words2), carry_sum_finish(carry_sum(bytes, 4, 0))),
            "carry_sum_update32");
-    tap_ok(carry_sum_update128(0xffff, zeros, words) == check, "carry_sum_update128");
-    tap_ok(std::strcmp(carry_packet_verdict_name(CARRY_VERDICT_GOOD), "good") == 0,
+    tap_ok(TAP_EQ(carry_sum_update128(0xffff, zeros, words), check), "carry_sum_update128");
+    tap_ok(TAP_STREQ(carry_packet_verdict_name(CARRY_VERDICT_GOOD), "good"),
            "the functions have C linkage");
     return tap_done();
 }

@@ -6,8 +6,8 @@
 
 extern "C" {
 #include "harness/fault.h"
-#include "harness/tap.h"
 }
+#include "harness/tap.h"
 
 namespace {
 
@@ -69,8 +69,8 @@ int main() {
             }
         }
     }
-    tap_ok(ok && caught[0] == 10 && caught[1] == 10 && caught[2] == 10,
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(caught[0], 10) && TAP_EQ(caught[1], 10) && TAP_EQ(caught[2], 10),
            "exceptions are caught in the context that threw them");
-    tap_ok(unwound == 10 * (1 + 2 + 3), "frames that were suspended are unwound");
+    tap_ok(TAP_EQ(unwound, 10 * (1 + 2 + 3)), "frames that were suspended are unwound");
     return tap_done();
 }

@@ -9,6 +9,7 @@
 #include "harness/call.h"
 #include "harness/check_copies.h"
 #include "harness/check_sum.h"
+#include "harness/check_tap.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
 
@@ -58,7 +59,7 @@ static const struct copy_twin copy_twins[] = {
 #undef BROKEN_TRY
 
 static void expect_caught(struct verdict verdict, const char *name, const char *message) {
-    bool caught = !verdict.ok && strstr(verdict.text, message);
+    bool caught = TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, message));
     if (!caught)
         tap_note("wanted \"%s\", got \"%s\"", message, verdict.text);
     tap_ok(caught, "%s is caught: %s", name, verdict.text);
@@ -151,12 +152,17 @@ static void test_images(void) {
     expect_caught(check_conversions(broken_convert_loses), "convert_loses", "NONE");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 2 && !strcmp(argv[1], "tap"))
+        return check_tap_fail();
+    if (!fault_under_valgrind())
+        check_tap_run();
     effort_note(&effort_short);
     if (fault_under_valgrind())
         return tap_skip_all("valgrind reports what broken kernels do as errors of the program");
     if (call_limits())
         tap_note("%s", call_limits());
+    check_tap_report();
     test_right_one();
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);

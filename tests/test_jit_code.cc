@@ -9,8 +9,8 @@
 
 extern "C" {
 #include "harness/fault.h"
-#include "harness/tap.h"
 }
+#include "harness/tap.h"
 
 namespace {
 
@@ -76,14 +76,15 @@ int make(Emit *emit, const struct carry_jit **jit) {
 void test_error(const char *name, Emit *emit, int expected) {
     const struct carry_jit *jit = nullptr;
     int error = make(emit, &jit);
-    tap_ok(error == expected && !jit, "%s: %d", name, error);
+    tap_ok(TAP_EQ(error, expected) && TAP_TRUE(!jit), "%s: %d", name, error);
 }
 
 void test_key() {
     const struct carry_jit *first = nullptr, *second = nullptr;
     int before = emitted;
     bool ok = !make(emit_return, &first) && !make(emit_throwing, &second);
-    tap_ok(ok && first == second && emitted == before + 1, "a key is written for once");
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(first, second) && TAP_EQ(emitted, before + 1),
+           "a key is written for once");
     carry_jit_release(first);
     carry_jit_release(second);
     test_error("after the last release it is written anew", emit_throwing, CARRY_ERROR_MEMORY);
@@ -100,8 +101,8 @@ void test_memory(const char *name, const Spec &spec,
         error = maker(&spec, &jit);
         pieces_left = -1;
     }
-    tap_ok(!error && jit && pieces > 1, "%s: no memory for any of %d pieces, then %d", name,
-           pieces - 1, error);
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(jit) && TAP_GT(pieces, 1),
+           "%s: no memory for any of %d pieces, then %d", name, pieces - 1, error);
     carry_jit_release(jit);
 }
 

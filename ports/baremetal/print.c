@@ -8,6 +8,7 @@
 
 static unsigned points;
 static unsigned failed;
+static bool is_reported; /* tap_report() has said why the next point fails */
 
 /* Where text goes: into a buffer, or to the serial port if there is none. */
 struct sink {
@@ -99,7 +100,20 @@ int snprintf(char *text, size_t size, const char *format, ...) {
     return used;
 }
 
-bool tap_ok(bool ok, const char *name, ...) {
+void tap_report(const char *file, int line, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    is_reported = true;
+    print("# %s:%d: ", file, line);
+    print_list(format, list);
+    print("\n");
+    va_end(list);
+}
+
+bool tap_point(const char *file, int line, const char *text, bool ok, const char *name, ...) {
+    if (!ok && !is_reported)
+        tap_report(file, line, "failed: %s", text);
+    is_reported = false;
     va_list list;
     va_start(list, name);
     failed += !ok;

@@ -17,13 +17,14 @@ bool verdict_fail(struct verdict *verdict, const char *format, ...) {
     return false;
 }
 
-bool verdict_report(const struct verdict *verdict, const char *name, ...) {
+bool verdict_report_at(const char *file, int line, const struct verdict *verdict, const char *name,
+                       ...) {
     char text[160];
     va_list args;
     va_start(args, name);
     vsnprintf(text, sizeof text, name, args);
     va_end(args);
     if (!verdict->ok)
-        tap_note("%s: %s", text, verdict->text);
+        tap_report(file, line, "%s: %s", text, verdict->text);
     return tap_ok(verdict->ok, "%s", text);
 }

@@ -16,8 +16,10 @@ struct verdict {
 bool verdict_fail(struct verdict *verdict, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A test point from a verdict. */
-bool verdict_report(const struct verdict *verdict, const char *name, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Makes a test point of a verdict; the arguments after `verdict` are those of printf. */
+#define verdict_report(verdict, ...) verdict_report_at(__FILE__, __LINE__, verdict, __VA_ARGS__)
+
+bool verdict_report_at(const char *file, int line, const struct verdict *verdict, const char *name,
+                       ...) __attribute__((format(printf, 4, 5)));
 
 #endif
