@@ -24,12 +24,13 @@ static bool refuses(int error) {
 static void test_context(void) {
     static struct carry_context context;
     static char stack[4096];
-    tap_ok(refuses(carry_context_create(&context, NULL, 0, never, NULL)) &&
-               refuses(carry_context_create(&context, stack, sizeof stack, NULL, NULL)),
+    tap_ok(TAP_TRUE(refuses(carry_context_create(&context, NULL, 0, never, NULL))) &&
+               TAP_TRUE(refuses(carry_context_create(&context, stack, sizeof stack, NULL, NULL))),
            "context.h: no stack, nothing to run");
     carry_context_adopt(&context, NULL, 0);
-    tap_ok(carry_context_keep(&context, NULL, 0, 0) == CARRY_ERROR_SIZE, "context.h: no area");
-    tap_ok(carry_context_area_size(~carry_xstate_enabled()) == carry_context_area_size(0),
+    tap_ok(TAP_EQ(carry_context_keep(&context, NULL, 0, 0), CARRY_ERROR_SIZE),
+           "context.h: no area");
+    tap_ok(TAP_EQ(carry_context_area_size(~carry_xstate_enabled()), carry_context_area_size(0)),
            "context.h: components that there are not");
 }
 
@@ -39,23 +40,26 @@ static void test_copy(void) {
     carry_copy(NULL, NULL, 0);
     carry_copy_move(NULL, NULL, 0);
     carry_copy_stream(NULL, NULL, 0);
-    tap_ok(!carry_copy_kernel(SIZE_MAX, &kernel) && !carry_copy_kernel_need(SIZE_MAX, 0) &&
-               !carry_copy_kernel_need(0, SIZE_MAX) && !carry_copy_kernel_code(SIZE_MAX, &code),
+    tap_ok(TAP_TRUE(!carry_copy_kernel(SIZE_MAX, &kernel)) &&
+               TAP_TRUE(!carry_copy_kernel_need(SIZE_MAX, 0)) &&
+               TAP_TRUE(!carry_copy_kernel_need(0, SIZE_MAX)) &&
+               TAP_TRUE(!carry_copy_kernel_code(SIZE_MAX, &code)),
            "copy.h: indexes");
-    tap_ok(carry_copy_select(NULL) == CARRY_OK, "copy.h: no name");
+    tap_ok(TAP_EQ(carry_copy_select(NULL), CARRY_OK), "copy.h: no name");
 }
 
 static void test_cpu(void) {
     struct carry_cpu_feature feature;
     char name[2] = "x";
-    tap_ok(!carry_cpu_has(NULL) && !carry_cpu_has(""), "cpu.h: no name");
+    tap_ok(TAP_TRUE(!carry_cpu_has(NULL)) && TAP_TRUE(!carry_cpu_has("")), "cpu.h: no name");
     tap_ok(!carry_cpu_feature(SIZE_MAX, &feature), "cpu.h: an index");
     carry_cpu_model(NULL, 0);
     carry_cpu_model(name, 1);
-    tap_ok(!*name && *carry_cpu_arch(), "cpu.h: no room for a name");
+    tap_ok(TAP_TRUE(!*name) && TAP_TRUE(*carry_cpu_arch()), "cpu.h: no room for a name");
     const int host = carry_cpu_host_mask_error();
-    tap_ok(carry_cpu_set_mask("all") == CARRY_OK && carry_cpu_set_mask(NULL) == CARRY_OK &&
-               carry_cpu_host_mask_error() == host,
+    tap_ok(TAP_EQ(carry_cpu_set_mask("all"), CARRY_OK) &&
+               TAP_EQ(carry_cpu_set_mask(NULL), CARRY_OK) &&
+               TAP_EQ(carry_cpu_host_mask_error(), host),
            "cpu.h: no mask");
     bool masked = false;
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
@@ -66,11 +70,13 @@ static void test_cpu(void) {
 static void test_crc(void) {
     struct carry_sum_kernel kernel;
     struct carry_kernel_code code;
-    tap_ok(carry_crc32c(NULL, 0, 7) == 7, "crc.h: no bytes");
-    tap_ok(!carry_crc32c_kernel(SIZE_MAX, &kernel) && !carry_crc32c_kernel_need(SIZE_MAX, 0) &&
-               !carry_crc32c_kernel_need(0, SIZE_MAX) && !carry_crc32c_kernel_code(SIZE_MAX, &code),
+    tap_ok(TAP_EQ(carry_crc32c(NULL, 0, 7), 7), "crc.h: no bytes");
+    tap_ok(TAP_TRUE(!carry_crc32c_kernel(SIZE_MAX, &kernel)) &&
+               TAP_TRUE(!carry_crc32c_kernel_need(SIZE_MAX, 0)) &&
+               TAP_TRUE(!carry_crc32c_kernel_need(0, SIZE_MAX)) &&
+               TAP_TRUE(!carry_crc32c_kernel_code(SIZE_MAX, &code)),
            "crc.h: indexes");
-    tap_ok(carry_crc32c_select(NULL) == CARRY_OK, "crc.h: no name");
+    tap_ok(TAP_EQ(carry_crc32c_select(NULL), CARRY_OK), "crc.h: no name");
 }
 
 static bool tries_nothing(void) {
@@ -92,8 +98,9 @@ static void test_fault(void) {
 
 static void test_hook(void) {
     struct carry_hook hook = {.object = NULL};
-    tap_ok(refuses(carry_hook_attach_calls(&hook)) && refuses(carry_hook_attach_entries(&hook)) &&
-               refuses(carry_hook_attach_entry(&hook, NULL)),
+    tap_ok(TAP_TRUE(refuses(carry_hook_attach_calls(&hook))) &&
+               TAP_TRUE(refuses(carry_hook_attach_entries(&hook))) &&
+               TAP_TRUE(refuses(carry_hook_attach_entry(&hook, NULL))),
            "hook.h: nothing to call, no function");
     int error = carry_hook_detach(&hook);
     tap_ok(!error || error == CARRY_ERROR_UNSUPPORTED, "hook.h: nothing attached");
@@ -107,27 +114,27 @@ static void test_image(void) {
     struct carry_xstate_layout layout, found;
     const enum carry_xstate_form form = (enum carry_xstate_form)NO_ENUMERATOR;
     carry_xstate_layout(&layout);
-    tap_ok(carry_xstate_initial(&layout, 0, form, image, sizeof image) == CARRY_ERROR_INVALID,
+    tap_ok(TAP_EQ(carry_xstate_initial(&layout, 0, form, image, sizeof image), CARRY_ERROR_INVALID),
            "image.h: a form");
-    tap_ok(!carry_xstate_check_layout(&layout) &&
-               carry_xstate_check(&layout, NULL, 0) == CARRY_XSTATE_REFUSED_SHORT &&
-               carry_xstate_from_regset(NULL, 0, &found) &&
-               carry_xstate_from_frame(NULL, 0, &found) &&
-               carry_xstate_from_core(NULL, 0, NULL, 0, &found),
+    tap_ok(TAP_EQ(carry_xstate_check_layout(&layout), 0) &&
+               TAP_EQ(carry_xstate_check(&layout, NULL, 0), CARRY_XSTATE_REFUSED_SHORT) &&
+               TAP_TRUE(carry_xstate_from_regset(NULL, 0, &found)) &&
+               TAP_TRUE(carry_xstate_from_frame(NULL, 0, &found)) &&
+               TAP_TRUE(carry_xstate_from_core(NULL, 0, NULL, 0, &found)),
            "image.h: no bytes");
     size_t size = sizeof image;
-    tap_ok(!carry_xstate_initial(&layout, 0, CARRY_XSTATE_STANDARD, image, size) &&
-               !carry_xstate_image_part(&layout, image, NO_ENUMERATOR, &size) &&
-               carry_xstate_image_is_initial(&layout, image, NO_ENUMERATOR) &&
-               !(carry_xstate_image_in_use(&layout, image) & ~layout.user & ~UINT64_C(3)),
+    tap_ok(TAP_EQ(carry_xstate_initial(&layout, 0, CARRY_XSTATE_STANDARD, image, size), CARRY_OK) &&
+               TAP_TRUE(!carry_xstate_image_part(&layout, image, NO_ENUMERATOR, &size)) &&
+               TAP_TRUE(carry_xstate_image_is_initial(&layout, image, NO_ENUMERATOR)) &&
+               TAP_TRUE(!(carry_xstate_image_in_use(&layout, image) & ~layout.user & ~UINT64_C(3))),
            "image.h: a component, which is not in use");
     const struct carry_xstate_target target = {
         .layout = &layout, .form = form, .image = image, .size = sizeof image};
     static uint8_t source[16384];
     carry_xstate_initial(&layout, 0, CARRY_XSTATE_STANDARD, source, sizeof source);
-    tap_ok(carry_xstate_convert(&layout, source, sizeof source, &target) ==
-                   CARRY_XSTATE_REFUSED_NO_COMPACT &&
-               carry_xstate_convert(&layout, NULL, 0, &target) == CARRY_XSTATE_REFUSED_SHORT,
+    tap_ok(TAP_EQ(carry_xstate_convert(&layout, source, sizeof source, &target),
+                  CARRY_XSTATE_REFUSED_NO_COMPACT) &&
+               TAP_EQ(carry_xstate_convert(&layout, NULL, 0, &target), CARRY_XSTATE_REFUSED_SHORT),
            "image.h: a target's form");
 }
 
@@ -146,35 +153,39 @@ static void test_packet(void) {
     struct carry_packet_fragment fragment;
     bool ok = true;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        ok = ok && !functions[i](&none, NULL, NULL, 0) && !functions[i](&none, &beyond, &sum, 1) &&
-             !functions[i](&strange, NULL, &sum, 1);
+        ok = ok && TAP_TRUE(!functions[i](&none, NULL, NULL, 0)) &&
+             TAP_TRUE(!functions[i](&none, &beyond, &sum, 1)) &&
+             TAP_TRUE(!functions[i](&strange, NULL, &sum, 1));
     tap_ok(ok, "packet.h: no bytes, no options, no sums, a link type");
-    tap_ok(!carry_packet_check_fragment(&none, NULL, NULL, 0, &fragment) && !fragment.version,
+    tap_ok(TAP_EQ(carry_packet_check_fragment(&none, NULL, NULL, 0, &fragment), 0) &&
+               TAP_TRUE(!fragment.version),
            "packet.h: no fragment");
-    tap_ok(carry_packet_layers(&none, NULL, NULL, 0) == 0 &&
-               carry_packet_layers(&strange, NULL, &layer, 1) == 0 &&
-               !carry_packet_knows_link(UINT32_MAX),
+    tap_ok(TAP_EQ(carry_packet_layers(&none, NULL, NULL, 0), 0) &&
+               TAP_EQ(carry_packet_layers(&strange, NULL, &layer, 1), 0) &&
+               TAP_TRUE(!carry_packet_knows_link(UINT32_MAX)),
            "packet.h: no layers");
 }
 
 static void test_patch(void) {
-    tap_ok(carry_patch_register(NULL, NULL) == CARRY_OK, "patch.h: no sites");
+    tap_ok(TAP_EQ(carry_patch_register(NULL, NULL), CARRY_OK), "patch.h: no sites");
     carry_patch_unregister(NULL);
     struct carry_patch patch;
     carry_patch_begin(&patch);
-    tap_ok(carry_patch_commit(&patch) == CARRY_OK, "patch.h: no changes");
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), CARRY_OK), "patch.h: no changes");
     carry_patch_abort(&patch);
-    tap_ok(carry_patch_commit(&patch) == CARRY_ERROR_INVALID, "patch.h: a closed transaction");
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), CARRY_ERROR_INVALID),
+           "patch.h: a closed transaction");
     const int error = carry_patch_select(NULL, NULL);
-    tap_ok(carry_patch_select("no such", NULL) == CARRY_ERROR_UNKNOWN &&
-               carry_patch_select(NULL, "no such") == CARRY_ERROR_UNKNOWN && error == CARRY_OK,
+    tap_ok(TAP_EQ(carry_patch_select("no such", NULL), CARRY_ERROR_UNKNOWN) &&
+               TAP_EQ(carry_patch_select(NULL, "no such"), CARRY_ERROR_UNKNOWN) &&
+               TAP_EQ(error, CARRY_OK),
            "patch.h: names");
 }
 
 static void test_section(void) {
     struct carry_section section;
-    tap_ok(carry_section_begin(&section, NULL, 0) == CARRY_ERROR_UNSUPPORTED &&
-               carry_section_switch(NULL) == CARRY_ERROR_UNSUPPORTED,
+    tap_ok(TAP_EQ(carry_section_begin(&section, NULL, 0), CARRY_ERROR_UNSUPPORTED) &&
+               TAP_EQ(carry_section_switch(NULL), CARRY_ERROR_UNSUPPORTED),
            "section.h: no area, no thread");
 }
 
@@ -182,32 +193,35 @@ static void test_sum(void) {
     struct carry_sum_kernel kernel;
     struct carry_kernel_code code;
     uint32_t sum = 7;
-    tap_ok(carry_sum(NULL, 0, 7) == 7 && carry_sum_call(NULL, 0, 7) == 7 &&
-               carry_sum_inline(NULL, 0, 7) == 7 && carry_sum_copy(NULL, NULL, 0, 7) == 7,
+    tap_ok(TAP_EQ(carry_sum(NULL, 0, 7), 7) && TAP_EQ(carry_sum_call(NULL, 0, 7), 7) &&
+               TAP_EQ(carry_sum_inline(NULL, 0, 7), 7) &&
+               TAP_EQ(carry_sum_copy(NULL, NULL, 0, 7), 7),
            "sum.h: no bytes");
     carry_sum_burst(NULL, 0, NULL);
-    tap_ok(carry_sum_iov(NULL, 0, 3, 100, 7) == 7 && !carry_sum_copy_iov(NULL, 0, NULL, 0, &sum) &&
-               sum == 7,
+    tap_ok(TAP_EQ(carry_sum_iov(NULL, 0, 3, 100, 7), 7) &&
+               TAP_EQ(carry_sum_copy_iov(NULL, 0, NULL, 0, &sum), 0) && TAP_EQ(sum, 7),
            "sum.h: no slices");
     const uint16_t check = carry_sum_update(0x1234, NULL, NULL, 0);
-    tap_ok(check == 0x1234, "sum.h: nothing changed");
-    tap_ok(!carry_sum_kernel(SIZE_MAX, &kernel) && !carry_sum_kernel_need(SIZE_MAX, 0) &&
-               !carry_sum_kernel_need(0, SIZE_MAX) && !carry_sum_kernel_code(SIZE_MAX, &code),
+    tap_ok(TAP_EQ(check, 0x1234), "sum.h: nothing changed");
+    tap_ok(TAP_TRUE(!carry_sum_kernel(SIZE_MAX, &kernel)) &&
+               TAP_TRUE(!carry_sum_kernel_need(SIZE_MAX, 0)) &&
+               TAP_TRUE(!carry_sum_kernel_need(0, SIZE_MAX)) &&
+               TAP_TRUE(!carry_sum_kernel_code(SIZE_MAX, &code)),
            "sum.h: indexes");
-    tap_ok(carry_sum_select(NULL) == CARRY_OK, "sum.h: no name");
+    tap_ok(TAP_EQ(carry_sum_select(NULL), CARRY_OK), "sum.h: no name");
 }
 
 static void test_xstate(void) {
     struct carry_xstate_layout layout;
     const enum carry_xstate_form form = (enum carry_xstate_form)NO_ENUMERATOR;
     carry_xstate_layout(&layout);
-    tap_ok(!carry_xstate_size(&layout, UINT64_MAX, form) &&
-               !carry_xstate_offset(&layout, UINT64_MAX, form, CARRY_XSTATE_SSE) &&
-               !carry_xstate_offset(&layout, UINT64_MAX, form, CARRY_XSTATE_AVX),
+    tap_ok(TAP_EQ(carry_xstate_size(&layout, UINT64_MAX, form), 0) &&
+               TAP_EQ(carry_xstate_offset(&layout, UINT64_MAX, form, CARRY_XSTATE_SSE), 0) &&
+               TAP_EQ(carry_xstate_offset(&layout, UINT64_MAX, form, CARRY_XSTATE_AVX), 0),
            "xstate.h: a form");
-    tap_ok(!carry_xstate_offset(&layout, UINT64_MAX, CARRY_XSTATE_STANDARD, UINT_MAX),
+    tap_ok(TAP_EQ(carry_xstate_offset(&layout, UINT64_MAX, CARRY_XSTATE_STANDARD, UINT_MAX), 0),
            "xstate.h: a component");
-    tap_ok(carry_xstate_area_size(~carry_xstate_enabled()) == carry_xstate_area_size(0),
+    tap_ok(TAP_EQ(carry_xstate_area_size(~carry_xstate_enabled()), carry_xstate_area_size(0)),
            "xstate.h: components that there are not");
     carry_xstate_clean((enum carry_xstate_level)NO_ENUMERATOR);
     tap_ok(!(carry_xstate_in_use() & ~carry_xstate_enabled()), "xstate.h: a level");

@@ -39,18 +39,18 @@ static struct evidence find(struct judged *judged, uint32_t flags, uint32_t left
 
 static void test_partial(struct judged *judged) {
     const uint32_t left = CARRY_CAPTURE_PACKET_SUM_LEFT;
-    tap_ok(judged->count == 2 && judged->sums[1].verdict == CARRY_VERDICT_PARTIAL &&
-               find(judged, 0, 0, 1).certainty == CARRY_CAPTURE_INFERRED &&
-               find(judged, CARRY_CAPTURE_PACKET_SUM_VALID, 0, 1).certainty ==
-                   CARRY_CAPTURE_INFERRED,
+    tap_ok(TAP_EQ(judged->count, 2) && TAP_EQ(judged->sums[1].verdict, CARRY_VERDICT_PARTIAL) &&
+               TAP_EQ(find(judged, 0, 0, 1).certainty, CARRY_CAPTURE_INFERRED) &&
+               TAP_EQ(find(judged, CARRY_CAPTURE_PACKET_SUM_VALID, 0, 1).certainty,
+                      CARRY_CAPTURE_INFERRED),
            "without the flag, a partial sum is inferred");
-    tap_ok(find(judged, left, 0, 1).certainty == CARRY_CAPTURE_CERTAIN &&
-               find(judged, left, TCP_FIELD, 1).certainty == CARRY_CAPTURE_CERTAIN &&
-               find(judged, left, TCP_FIELD - 2, 1).certainty == CARRY_CAPTURE_INFERRED,
+    tap_ok(TAP_EQ(find(judged, left, 0, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
+               TAP_EQ(find(judged, left, TCP_FIELD, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
+               TAP_EQ(find(judged, left, TCP_FIELD - 2, 1).certainty, CARRY_CAPTURE_INFERRED),
            "with it, it is certain, unless the place is another");
-    tap_ok(find(judged, left, 0, 0).certainty == CARRY_CAPTURE_INFERRED &&
-               find(judged, left, IP_FIELD, 0).certainty == CARRY_CAPTURE_INFERRED &&
-               find(judged, left, 0, 0).cause == CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL,
+    tap_ok(TAP_EQ(find(judged, left, 0, 0).certainty, CARRY_CAPTURE_INFERRED) &&
+               TAP_EQ(find(judged, left, IP_FIELD, 0).certainty, CARRY_CAPTURE_INFERRED) &&
+               TAP_EQ(find(judged, left, 0, 0).cause, CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL),
            "that of an IPv4 header is inferred");
     tap_ok(!carry_cause_contradicts(&judged->packet, judged->sums, judged->count),
            "the flag is right");
@@ -58,16 +58,16 @@ static void test_partial(struct judged *judged) {
 
 static void test_bad(struct judged *judged) {
     const uint32_t left = CARRY_CAPTURE_PACKET_SUM_LEFT;
-    tap_ok(judged->sums[1].verdict == CARRY_VERDICT_BAD &&
-               find(judged, left, 0, 1).cause == CARRY_CAPTURE_CAUSE_SAID_LEFT &&
-               find(judged, left, TCP_FIELD, 1).cause == CARRY_CAPTURE_CAUSE_SAID_LEFT &&
-               find(judged, left, IP_FIELD, 1).cause != CARRY_CAPTURE_CAUSE_SAID_LEFT &&
-               find(judged, 0, 0, 1).cause != CARRY_CAPTURE_CAUSE_SAID_LEFT &&
-               find(judged, left, 0, 1).certainty == CARRY_CAPTURE_COMPUTED,
+    tap_ok(TAP_EQ(judged->sums[1].verdict, CARRY_VERDICT_BAD) &&
+               TAP_EQ(find(judged, left, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+               TAP_EQ(find(judged, left, TCP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+               TAP_NE(find(judged, left, IP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+               TAP_NE(find(judged, 0, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+               TAP_EQ(find(judged, left, 0, 1).certainty, CARRY_CAPTURE_COMPUTED),
            "a bad sum was said to be left, unless the place is another");
-    tap_ok(carry_cause_contradicts(&judged->packet, judged->sums, judged->count) &&
-               !find(judged, 0, 0, 1).certainty &&
-               !carry_cause_contradicts(&judged->packet, judged->sums, judged->count),
+    tap_ok(TAP_TRUE(carry_cause_contradicts(&judged->packet, judged->sums, judged->count)) &&
+               TAP_EQ(find(judged, 0, 0, 1).certainty, 0) &&
+               TAP_TRUE(!carry_cause_contradicts(&judged->packet, judged->sums, judged->count)),
            "then the flag is wrong");
 }
 
@@ -84,12 +84,13 @@ static void test_behind(const struct judged *bad, const struct judged *partial) 
     quoted.quoted = 1;
     quoted.verdict = CARRY_VERDICT_UNVERIFIABLE;
     other.verdict = CARRY_VERDICT_GOOD;
-    tap_ok(is_said_left(bad, bad->sums[0]) && is_said_left(bad, quoted) &&
-               !is_said_left(bad, other),
+    tap_ok(TAP_TRUE(is_said_left(bad, bad->sums[0])) && TAP_TRUE(is_said_left(bad, quoted)) &&
+               TAP_TRUE(!is_said_left(bad, other)),
            "the last sum was said to be left, whatever IP headers and quotes follow it");
-    tap_ok(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 1).cause !=
-                   CARRY_CAPTURE_CAUSE_SAID_LEFT &&
-               find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).certainty == CARRY_CAPTURE_CERTAIN,
+    tap_ok(TAP_NE(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 1).cause,
+                  CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+               TAP_EQ(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).certainty,
+                      CARRY_CAPTURE_CERTAIN),
            "but not where another one is partial");
 }
 
@@ -102,9 +103,9 @@ static void test_words(void) {
                (words->verdict == CARRY_VERDICT_PARTIAL || (words->many && words->advice));
     }
     tap_ok(all, "each cause has words, and each of bad sums advice");
-    tap_ok(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_NONE) &&
-               !carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_COUNT) &&
-               !carry_capture_describe_cause(UINT32_MAX),
+    tap_ok(TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_NONE)) &&
+               TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_COUNT)) &&
+               TAP_TRUE(!carry_capture_describe_cause(UINT32_MAX)),
            "what is no cause has none");
 }
 
@@ -119,19 +120,19 @@ static enum direction direction(uint32_t linktype, const void *header, uint32_t 
 
 static void test_directions(void) {
     enum { COOKED = 113, COOKED2 = 276, ETHERNET = 1 };
-    tap_ok(direction(COOKED, "\0\4\0\1", 4) == DIRECTION_SENT &&
-               direction(COOKED, "\0\4\0\1", 2) == DIRECTION_SENT &&
-               direction(COOKED, "\0\0\0\1", 2) == DIRECTION_RECEIVED &&
-               direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 11) == DIRECTION_SENT,
+    tap_ok(TAP_EQ(direction(COOKED, "\0\4\0\1", 4), DIRECTION_SENT) &&
+               TAP_EQ(direction(COOKED, "\0\4\0\1", 2), DIRECTION_SENT) &&
+               TAP_EQ(direction(COOKED, "\0\0\0\1", 2), DIRECTION_RECEIVED) &&
+               TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 11), DIRECTION_SENT),
            "cooked captures say which way a packet went");
-    tap_ok(direction(COOKED, "\0\4\0\1", 1) == DIRECTION_UNKNOWN &&
-               direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 10) == DIRECTION_UNKNOWN &&
-               direction(COOKED, "\0\11\0\1", 4) == DIRECTION_UNKNOWN &&
-               direction(ETHERNET, "\0\4\0\1", 4) == DIRECTION_UNKNOWN,
+    tap_ok(TAP_EQ(direction(COOKED, "\0\4\0\1", 1), DIRECTION_UNKNOWN) &&
+               TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 10), DIRECTION_UNKNOWN) &&
+               TAP_EQ(direction(COOKED, "\0\11\0\1", 4), DIRECTION_UNKNOWN) &&
+               TAP_EQ(direction(ETHERNET, "\0\4\0\1", 4), DIRECTION_UNKNOWN),
            "but not where that was cut off, nor by other values and links");
-    tap_ok(direction(COOKED, "\0\0\3\4", 4) == DIRECTION_LOCAL &&
-               direction(COOKED, "\0\0\3\4", 3) == DIRECTION_RECEIVED &&
-               direction(COOKED2, "\0\0\0\0\0\0\0\0\3\4\0", 11) == DIRECTION_LOCAL,
+    tap_ok(TAP_EQ(direction(COOKED, "\0\0\3\4", 4), DIRECTION_LOCAL) &&
+               TAP_EQ(direction(COOKED, "\0\0\3\4", 3), DIRECTION_RECEIVED) &&
+               TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\3\4\0", 11), DIRECTION_LOCAL),
            "on a loopback it stayed here");
 }
 
@@ -185,8 +186,8 @@ static bool verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset, u
 
 static void test_lengths(void) {
     tap_ok(verifies(4, 2, 2, 0), "bytes that verify though a length is wrong");
-    tap_ok(!verifies(8, 2, 2, 0) && !verifies(4, 4, 2, 0) && !verifies(4, 2, 3, 0) &&
-               !verifies(4, 2, 2, 2),
+    tap_ok(TAP_TRUE(!verifies(8, 2, 2, 0)) && TAP_TRUE(!verifies(4, 4, 2, 0)) &&
+               TAP_TRUE(!verifies(4, 2, 3, 0)) && TAP_TRUE(!verifies(4, 2, 2, 2)),
            "not where some were cut off, nor by another kind of sum");
 }
 

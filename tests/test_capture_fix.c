@@ -82,18 +82,19 @@ static void test_copy(const struct bytes *bytes) {
     struct carry_capture_repairs *repairs;
     int code = fix(&feed, &options, &bowl, &repairs);
     const struct carry_capture_repair_totals *totals = carry_capture_repair_totals(repairs);
-    tap_ok(code == CARRY_OK && bowl.bytes.size == bytes->size && count_imperfect(bytes) == 6 &&
-               count_imperfect(&bowl.bytes) == 0,
+    tap_ok(TAP_EQ(code, CARRY_OK) && TAP_EQ(bowl.bytes.size, bytes->size) &&
+               TAP_EQ(count_imperfect(bytes), 6) && TAP_EQ(count_imperfect(&bowl.bytes), 0),
            "a copy of the same size in which all is right");
-    tap_ok(totals->packets == CAPTURE_PACKETS && totals->repaired == 6 && totals->left_wrong == 0 &&
-               totals->changed_packets == 5 && heard.changes == 6 && heard.left == 0 &&
-               count_differences(bytes, &bowl.bytes) <= 12,
+    tap_ok(TAP_EQ(totals->packets, CAPTURE_PACKETS) && TAP_EQ(totals->repaired, 6) &&
+               TAP_EQ(totals->left_wrong, 0) && TAP_EQ(totals->changed_packets, 5) &&
+               TAP_EQ(heard.changes, 6) && TAP_EQ(heard.left, 0) &&
+               TAP_LE(count_differences(bytes, &bowl.bytes), 12),
            "what was repaired, and no other byte");
-    tap_ok(carry_capture_repaired(repairs, TCP, CARRY_VERDICT_BAD) == 1 &&
-               carry_capture_repaired(repairs, TCP, CARRY_VERDICT_PARTIAL) == 1 &&
-               carry_capture_repaired(repairs, IP, CARRY_VERDICT_PARTIAL) == 2 &&
-               carry_capture_repaired(repairs, UDP, CARRY_VERDICT_ILLEGAL) == 1 &&
-               carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD) == 1,
+    tap_ok(TAP_EQ(carry_capture_repaired(repairs, TCP, CARRY_VERDICT_BAD), 1) &&
+               TAP_EQ(carry_capture_repaired(repairs, TCP, CARRY_VERDICT_PARTIAL), 1) &&
+               TAP_EQ(carry_capture_repaired(repairs, IP, CARRY_VERDICT_PARTIAL), 2) &&
+               TAP_EQ(carry_capture_repaired(repairs, UDP, CARRY_VERDICT_ILLEGAL), 1) &&
+               TAP_EQ(carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD), 1),
            "by protocol and verdict");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
@@ -113,9 +114,11 @@ static void test_only(const struct bytes *bytes) {
     int code = fix(&feed, &options, &bowl, &repairs);
     const struct carry_capture_group *group =
         carry_capture_left_group(repairs, TCP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_ONLY);
-    tap_ok(twice && code == CARRY_OK && carry_capture_repair_totals(repairs)->repaired == 3 &&
-               carry_capture_repair_totals(repairs)->left_wrong == 3 && group->count == 1 &&
-               group->frames[0] == 2 && carry_capture_left(repairs, TCP, CARRY_VERDICT_BAD) == 1,
+    tap_ok(TAP_TRUE(twice) && TAP_EQ(code, CARRY_OK) &&
+               TAP_EQ(carry_capture_repair_totals(repairs)->repaired, 3) &&
+               TAP_EQ(carry_capture_repair_totals(repairs)->left_wrong, 3) &&
+               TAP_EQ(group->count, 1) && TAP_EQ(group->frames[0], 2) &&
+               TAP_EQ(carry_capture_left(repairs, TCP, CARRY_VERDICT_BAD), 1),
            "only partial sums, and what is left is named");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
@@ -129,11 +132,11 @@ static void test_only_bad(const struct bytes *bytes) {
     const struct carry_capture_fix_options options = options_for(&heard, 1u << CARRY_VERDICT_BAD);
     struct carry_capture_repairs *repairs;
     int code = fix(&feed, &options, &bowl, &repairs);
-    tap_ok(code == CARRY_OK && carry_capture_repair_totals(repairs)->repaired == 2 &&
-               carry_capture_left(repairs, IP, CARRY_VERDICT_PARTIAL) == 2 &&
-               carry_capture_left(repairs, IP, CARRY_VERDICT_BAD) == 0 &&
-               carry_capture_left(repairs, TCP, CARRY_VERDICT_PARTIAL) == 1 &&
-               count_imperfect(&bowl.bytes) == 4,
+    tap_ok(TAP_EQ(code, CARRY_OK) && TAP_EQ(carry_capture_repair_totals(repairs)->repaired, 2) &&
+               TAP_EQ(carry_capture_left(repairs, IP, CARRY_VERDICT_PARTIAL), 2) &&
+               TAP_EQ(carry_capture_left(repairs, IP, CARRY_VERDICT_BAD), 0) &&
+               TAP_EQ(carry_capture_left(repairs, TCP, CARRY_VERDICT_PARTIAL), 1) &&
+               TAP_EQ(count_imperfect(&bowl.bytes), 4),
            "only bad sums: headers of 0 are left as partial");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
@@ -143,11 +146,12 @@ static void test_dry(const struct bytes *bytes) {
     struct carry_capture_repairs *repairs;
     struct feed feed = feed_of(bytes);
     struct carry_capture *capture = open_feed(&feed);
-    bool ok = carry_capture_fix(capture, NULL, NULL, &repairs) == CARRY_OK &&
-              carry_capture_repair_totals(repairs)->left_wrong == 0;
+    bool ok = TAP_EQ(carry_capture_fix(capture, NULL, NULL, &repairs), CARRY_OK) &&
+              TAP_EQ(carry_capture_repair_totals(repairs)->left_wrong, 0);
     carry_capture_repairs_free(repairs);
     tap_ok(ok, "without a sink it says the same");
-    ok = carry_capture_fix(capture, NULL, NULL, &repairs) == CARRY_ERROR_INVALID && repairs;
+    ok = TAP_EQ(carry_capture_fix(capture, NULL, NULL, &repairs), CARRY_ERROR_INVALID) &&
+         TAP_TRUE(repairs);
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
     tap_ok(ok, "a capture that was read is refused");
@@ -170,7 +174,8 @@ static void test_stream(const struct bytes *bytes, const struct bytes *apart) {
         const uint64_t written =
             carry_capture_left_group(repairs, UDP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_WRITTEN)
                 ->count;
-        tap_ok(ok && written == i && heard.left == i && count_imperfect(&bowl.bytes) == i,
+        tap_ok(TAP_TRUE(ok) && TAP_EQ(written, i) && TAP_EQ(heard.left, i) &&
+                   TAP_EQ(count_imperfect(&bowl.bytes), i),
                i ? "a sink that cannot rewrite keeps what had left as it was, and says so"
                  : "a sink that cannot rewrite is as good while nothing has left");
         carry_capture_repairs_free(repairs);
@@ -238,10 +243,11 @@ static void test_delay(enum carry_capture_format format) {
                     count == CAPTURE_PACKETS + 1 && ends[count - 1] == bytes.size;
     const struct carry_capture_group *written =
         carry_capture_left_group(repairs, UDP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_WRITTEN);
-    tap_ok(ok && trickle.next == count && trickle.late == 0 && bowl.bytes.size == bytes.size,
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(trickle.next, count) && TAP_EQ(trickle.late, 0) &&
+               TAP_EQ(bowl.bytes.size, bytes.size),
            "%s: a stream has each packet before the next one comes",
            carry_capture_format_name(format));
-    tap_ok(written->count == 1 && count_imperfect(&bowl.bytes) == 1,
+    tap_ok(TAP_EQ(written->count, 1) && TAP_EQ(count_imperfect(&bowl.bytes), 1),
            "and a datagram is not waited for");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
@@ -260,7 +266,8 @@ static void test_near_fragments(void) {
     carry_capture_open_memory(bytes.data, bytes.size, &capture, NULL);
     const bool ok = carry_capture_fix(capture, NULL, &sink, &repairs) == CARRY_OK &&
                     carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD) == 1000;
-    tap_ok(ok && bowl.bytes.size == bytes.size && count_imperfect(&bowl.bytes) == 0,
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(bowl.bytes.size, bytes.size) &&
+               TAP_EQ(count_imperfect(&bowl.bytes), 0),
            "a stream that need not wait keeps fragments for the rest of their datagram");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
@@ -333,8 +340,8 @@ static void test_rewritten(const struct bytes *apart) {
     struct heard heard = {0};
     const struct carry_capture_fix_options options = options_for(&heard, 0);
     struct carry_capture_repairs *repairs;
-    bool ok = fix(&feed, &options, &bowl, &repairs) == CARRY_OK && heard.left == 0 &&
-              count_imperfect(&bowl.bytes) == 0;
+    bool ok = TAP_EQ(fix(&feed, &options, &bowl, &repairs), CARRY_OK) && TAP_EQ(heard.left, 0) &&
+              TAP_EQ(count_imperfect(&bowl.bytes), 0);
     tap_ok(ok, "a sink that can rewrite mends what had left");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
@@ -365,9 +372,9 @@ static void test_stream_that_waits(const struct bytes *bytes) {
     pulse.feed.piece = 50;
     sink.rewrite = NULL;
     carry_capture_open_source(&source, &capture, NULL);
-    tap_ok(carry_capture_fix(capture, NULL, &sink, &repairs) == CARRY_OK &&
-               bowl.bytes.size == around.size && count_imperfect(&bowl.bytes) == 1 &&
-               !memcmp(bowl.bytes.data, around.data, around.size),
+    tap_ok(TAP_EQ(carry_capture_fix(capture, NULL, &sink, &repairs), CARRY_OK) &&
+               TAP_EQ(bowl.bytes.size, around.size) && TAP_EQ(count_imperfect(&bowl.bytes), 1) &&
+               TAP_MEMEQ(bowl.bytes.data, around.data, around.size),
            "what a stream handed on while it waited is not handed on again");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
@@ -392,9 +399,9 @@ static void test_compressed(const struct bytes *plain, struct bytes packed, cons
     if (codes[1] == CARRY_ERROR_UNRECOGNISED)
         tap_skip(name, "built without what unpacks it");
     else
-        tap_ok(codes[0] == CARRY_OK && codes[1] == CARRY_OK &&
-                   bowls[0].bytes.size == bowls[1].bytes.size &&
-                   memcmp(bowls[0].bytes.data, bowls[1].bytes.data, bowls[0].bytes.size) == 0,
+        tap_ok(TAP_EQ(codes[0], CARRY_OK) && TAP_EQ(codes[1], CARRY_OK) &&
+                   TAP_EQ(bowls[0].bytes.size, bowls[1].bytes.size) &&
+                   TAP_MEMEQ(bowls[0].bytes.data, bowls[1].bytes.data, bowls[0].bytes.size),
                "%s: the copy is not compressed, and repaired in the same way", name);
     for (unsigned i = 0; i < 2; i++)
         bytes_free(&bowls[i].bytes);
@@ -415,9 +422,9 @@ static void test_pieces(const struct bytes *bytes, size_t stride) {
         struct bowl bowl = {0};
         feed.piece = piece;
         feed.idles = 2;
-        ok = fix(&feed, NULL, &bowl, &repairs) == CARRY_OK &&
-             bowl.bytes.size == expected.bytes.size &&
-             memcmp(bowl.bytes.data, expected.bytes.data, bowl.bytes.size) == 0;
+        ok = TAP_EQ(fix(&feed, NULL, &bowl, &repairs), CARRY_OK) &&
+             TAP_EQ(bowl.bytes.size, expected.bytes.size) &&
+             TAP_MEMEQ(bowl.bytes.data, expected.bytes.data, bowl.bytes.size);
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
@@ -434,8 +441,9 @@ static void test_cuts(const struct bytes *bytes, size_t stride) {
         struct bowl bowl = {0};
         struct carry_capture_repairs *repairs;
         int code = fix(&feed, NULL, &bowl, &repairs);
-        ok = (code == CARRY_OK || code == CARRY_ERROR_DAMAGED) && bowl.bytes.size == size &&
-             carry_capture_repair_totals(repairs)->left_wrong <= 1;
+        ok = TAP_TRUE(code == CARRY_OK || code == CARRY_ERROR_DAMAGED) &&
+             TAP_EQ(bowl.bytes.size, size) &&
+             TAP_LE(carry_capture_repair_totals(repairs)->left_wrong, 1);
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
@@ -451,7 +459,7 @@ static void test_failing_reads(const struct bytes *bytes, size_t stride) {
         feed.fails_at = at;
         feed.piece = 8;
         feed.error = EIO;
-        ok = fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_READ && repairs;
+        ok = TAP_EQ(fix(&feed, NULL, &bowl, &repairs), CARRY_ERROR_READ) && TAP_TRUE(repairs);
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
@@ -472,8 +480,8 @@ static void test_failing_rest(const struct bytes *bytes) {
     feed.fails_at = bytes->size - 1;
     feed.piece = 16;
     feed.error = EIO;
-    tap_ok(fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_READ &&
-               bowl.bytes.size > bytes->size / 2 + 64,
+    tap_ok(TAP_EQ(fix(&feed, NULL, &bowl, &repairs), CARRY_ERROR_READ) &&
+               TAP_GT(bowl.bytes.size, bytes->size / 2 + 64),
            "a read that fails behind damage");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
@@ -495,8 +503,8 @@ static void test_failing_rewind(const struct bytes *bytes) {
     struct carry_capture *capture;
     source.rewind = rewind_fails;
     carry_capture_open_source(&source, &capture, NULL);
-    tap_ok(carry_capture_fix(capture, &options, &sink, &repairs) == CARRY_ERROR_READ &&
-               carry_capture_last_error(capture)->system == ESPIPE && !bowl.calls,
+    tap_ok(TAP_EQ(carry_capture_fix(capture, &options, &sink, &repairs), CARRY_ERROR_READ) &&
+               TAP_EQ(carry_capture_last_error(capture)->system, ESPIPE) && TAP_EQ(bowl.calls, 0),
            "a capture that cannot be read twice after all is not copied");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
@@ -510,7 +518,7 @@ static void test_failing_sink(const struct bytes *apart) {
         struct carry_capture_repairs *repairs;
         int code = fix(&feed, NULL, &bowl, &repairs);
         failed = bowl.calls >= at;
-        ok = code == (failed ? CARRY_ERROR_WRITE : CARRY_OK) && repairs;
+        ok = TAP_EQ(code, failed ? CARRY_ERROR_WRITE : CARRY_OK) && TAP_TRUE(repairs);
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
@@ -527,8 +535,8 @@ static void test_cancelled(const struct bytes *bytes) {
         struct carry_capture_repairs *repairs;
         int code = fix(&feed, &options, &bowl, &repairs);
         cancelled = heard.calls >= at;
-        ok = code == (cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) &&
-             (!cancelled || heard.calls == at);
+        ok = TAP_EQ(code, cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) &&
+             TAP_TRUE(!cancelled || heard.calls == at);
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
@@ -550,8 +558,8 @@ static void test_cancelled_by_progress(const struct bytes *apart) {
             struct carry_capture_repairs *repairs;
             int code = fix(&feed, &options, &bowl, &repairs);
             cancelled = heard.calls >= at;
-            ok = code == (cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) && heard.calls <= at &&
-                 (cancelled || bowl.bytes.size == apart->size);
+            ok = TAP_EQ(code, cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) &&
+                 TAP_LE(heard.calls, at) && TAP_TRUE(cancelled || bowl.bytes.size == apart->size);
             carry_capture_repairs_free(repairs);
             bytes_free(&bowl.bytes);
         }
@@ -583,8 +591,9 @@ static void test_skipped(void) {
     const struct carry_capture_fix_options options = options_for(&heard, 0);
     const struct carry_capture_packet *packet;
     struct carry_capture_repairs *repairs;
-    bool ok = fix(&feed, &options, &bowl, &repairs) == CARRY_OK && heard.calls > 20 &&
-              bowl.bytes.size == bytes.size && memcmp(bowl.bytes.data, bytes.data, bytes.size) == 0;
+    bool ok = TAP_EQ(fix(&feed, &options, &bowl, &repairs), CARRY_OK) && TAP_GT(heard.calls, 20) &&
+              TAP_EQ(bowl.bytes.size, bytes.size) &&
+              TAP_MEMEQ(bowl.bytes.data, bytes.data, bytes.size);
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
     struct carry_capture *capture;
@@ -637,7 +646,8 @@ static void test_allocations(const struct bytes *bytes) {
         carry_capture_repairs_free(repairs);
         ok &= allocations_alive() == before;
     }
-    tap_ok(ok && done, "every allocation fails once: an error or less, and nothing is kept");
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
+           "every allocation fails once: an error or less, and nothing is kept");
 }
 
 /* --- Explaining --- */
@@ -677,8 +687,8 @@ static void test_explain_early(void) {
     size_t ends[CAPTURE_PACKETS + 1];
     find_ends(&early, 4, ends);
     const struct bytes alone = {early.data, ends[1]};
-    tap_ok(explains_first(&early, CARRY_VERDICT_PARTIAL) &&
-               explains_first(&alone, CARRY_VERDICT_BAD),
+    tap_ok(TAP_TRUE(explains_first(&early, CARRY_VERDICT_PARTIAL)) &&
+               TAP_TRUE(explains_first(&alone, CARRY_VERDICT_BAD)),
            "a header of 0 waits for what tells of its sender, up to the end");
     bytes_free(&early);
 }
@@ -699,17 +709,21 @@ static int explain(const struct bytes *bytes, uint64_t number, struct explained 
 static void test_explain(const struct bytes *bytes) {
     struct explained header = {0}, fragment = {0}, lost = {0}, none = {0};
     struct explained cancelled = {.cancels = true};
-    tap_ok(explain(bytes, 6, &header) == CARRY_OK && header.frames == 1 && !header.datagrams &&
-               header.verdict == CARRY_VERDICT_PARTIAL,
+    tap_ok(TAP_EQ(explain(bytes, 6, &header), CARRY_OK) && TAP_EQ(header.frames, 1) &&
+               TAP_EQ(header.datagrams, 0) && TAP_EQ(header.verdict, CARRY_VERDICT_PARTIAL),
            "a frame, judged by its sender's other frames");
-    tap_ok(explain(bytes, 5, &fragment) == CARRY_OK && fragment.frames == 1 &&
-               fragment.datagrams == 1 && fragment.fragments == 2,
+    tap_ok(TAP_EQ(explain(bytes, 5, &fragment), CARRY_OK) && TAP_EQ(fragment.frames, 1) &&
+               TAP_EQ(fragment.datagrams, 1) && TAP_EQ(fragment.fragments, 2),
            "a fragment, and the datagram that later frames complete");
-    tap_ok(explain(bytes, 9, &lost) == CARRY_OK && lost.frames == 1 && lost.lost == 1,
+    tap_ok(TAP_EQ(explain(bytes, 9, &lost), CARRY_OK) && TAP_EQ(lost.frames, 1) &&
+               TAP_EQ(lost.lost, 1),
            "a fragment whose datagram is never complete");
-    tap_ok(explain(bytes, 0, &none) == CARRY_ERROR_INVALID && !none.frames, "packet 0 is refused");
-    tap_ok(explain(bytes, CAPTURE_PACKETS + 1, &none) == CARRY_ERROR_UNKNOWN && !none.frames &&
-               explain(bytes, 5, &cancelled) == CARRY_ERROR_CANCELLED && cancelled.frames == 1,
+    tap_ok(TAP_EQ(explain(bytes, 0, &none), CARRY_ERROR_INVALID) && TAP_EQ(none.frames, 0),
+           "packet 0 is refused");
+    tap_ok(TAP_EQ(explain(bytes, CAPTURE_PACKETS + 1, &none), CARRY_ERROR_UNKNOWN) &&
+               TAP_EQ(none.frames, 0) &&
+               TAP_EQ(explain(bytes, 5, &cancelled), CARRY_ERROR_CANCELLED) &&
+               TAP_EQ(cancelled.frames, 1),
            "no such frame; and cancelled");
 }
 
@@ -726,7 +740,8 @@ static void test_explain_allocations(const struct bytes *bytes) {
         ok = code == CARRY_OK ? explained.frames == 1 : !done && code == CARRY_ERROR_MEMORY;
         ok &= allocations_alive() == before;
     }
-    tap_ok(ok && done, "every allocation fails once: an error or less, and nothing is kept");
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
+           "every allocation fails once: an error or less, and nothing is kept");
 }
 
 int main(void) {

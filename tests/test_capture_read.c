@@ -65,7 +65,7 @@ static bool is_same(const struct reading *a, const struct reading *b) {
 
 static void test_pieces(const struct bytes *bytes, const char *name) {
     const struct reading whole = read_memory(bytes, bytes->size);
-    bool ok = whole.result == CARRY_CAPTURE_END && whole.packets == CAPTURE_PACKETS;
+    bool ok = TAP_EQ(whole.result, CARRY_CAPTURE_END) && TAP_EQ(whole.packets, CAPTURE_PACKETS);
     for (size_t piece = 1; piece <= bytes->size && ok; piece++) {
         struct feed feed = feed_of(bytes);
         feed.piece = piece;
@@ -100,7 +100,7 @@ static void test_cuts(const struct bytes *bytes, unsigned ends, size_t unknown, 
         if (!ok)
             tap_note("cut to %zu bytes: %d, %u packets", size, cut.result, cut.packets);
     }
-    tap_ok(ok && found == ends, "%s: cut at every byte", name);
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(found, ends), "%s: cut at every byte", name);
 }
 
 /* What cannot be rewound stays what it was, and its error comes back. */
@@ -113,11 +113,11 @@ static void test_final_error(const struct bytes *bytes) {
     source.rewind = NULL;
     carry_capture_open_source(&source, &capture, NULL);
     const struct reading reading = read_all(capture);
-    tap_ok(reading.result == CARRY_ERROR_DAMAGED &&
-               carry_capture_rewind(capture) == CARRY_ERROR_UNSUPPORTED &&
-               carry_capture_last_error(capture)->code == CARRY_ERROR_UNSUPPORTED &&
-               carry_capture_next(capture, &packet) == CARRY_ERROR_DAMAGED &&
-               carry_capture_last_error(capture)->code == CARRY_ERROR_DAMAGED,
+    tap_ok(TAP_EQ(reading.result, CARRY_ERROR_DAMAGED) &&
+               TAP_EQ(carry_capture_rewind(capture), CARRY_ERROR_UNSUPPORTED) &&
+               TAP_EQ(carry_capture_last_error(capture)->code, CARRY_ERROR_UNSUPPORTED) &&
+               TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_DAMAGED) &&
+               TAP_EQ(carry_capture_last_error(capture)->code, CARRY_ERROR_DAMAGED),
            "an error is final, whatever fails after it");
     carry_capture_close(capture);
 }
@@ -133,9 +133,9 @@ static void test_failing_reads(const struct bytes *bytes) {
         const struct reading reading = read_all(capture);
         const struct carry_capture_error *error = carry_capture_last_error(capture);
         const struct carry_capture_packet *packet;
-        ok = reading.result == CARRY_ERROR_READ && error->code == CARRY_ERROR_READ &&
-             error->system == EIO && error->offset <= at && reading.end <= at &&
-             carry_capture_next(capture, &packet) == CARRY_ERROR_READ;
+        ok = TAP_EQ(reading.result, CARRY_ERROR_READ) && TAP_EQ(error->code, CARRY_ERROR_READ) &&
+             TAP_EQ(error->system, EIO) && TAP_LE(error->offset, at) && TAP_LE(reading.end, at) &&
+             TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_READ);
         carry_capture_close(capture);
     }
     tap_ok(ok, "a read that fails at every byte: its errno, and where the record began");
@@ -145,9 +145,9 @@ static void test_position(const struct bytes *bytes) {
     struct feed feed = feed_of(bytes);
     struct carry_capture *capture = open_feed(&feed);
     const struct carry_capture_packet *packet;
-    tap_ok(carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && packet->number == 1 &&
-               carry_capture_position(capture) <= bytes->size &&
-               carry_capture_size(capture) == bytes->size,
+    tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
+               TAP_EQ(packet->number, 1) && TAP_LE(carry_capture_position(capture), bytes->size) &&
+               TAP_EQ(carry_capture_size(capture), bytes->size),
            "position and size of a source");
     carry_capture_close(capture);
 }
@@ -162,10 +162,10 @@ static void test_source_that_lies(void) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture;
     carry_capture_open_source(&source, &capture, NULL);
-    tap_ok(carry_capture_next(capture, &packet) == CARRY_ERROR_READ &&
-               carry_capture_last_error(capture)->system == EIO &&
-               carry_capture_rewind(capture) == CARRY_ERROR_UNSUPPORTED &&
-               !carry_capture_can_rewind(capture),
+    tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_READ) &&
+               TAP_EQ(carry_capture_last_error(capture)->system, EIO) &&
+               TAP_EQ(carry_capture_rewind(capture), CARRY_ERROR_UNSUPPORTED) &&
+               TAP_TRUE(!carry_capture_can_rewind(capture)),
            "a source that returns more than was asked for fails, and cannot rewind");
     carry_capture_close(capture);
 }
@@ -182,10 +182,11 @@ static void test_failing_rewind(const struct bytes *bytes) {
     struct carry_capture *capture;
     source.rewind = rewind_fails;
     carry_capture_open_source(&source, &capture, NULL);
-    tap_ok(carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET &&
-               carry_capture_rewind(capture) == CARRY_ERROR_READ &&
-               carry_capture_last_error(capture)->system == ESPIPE &&
-               carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && packet->number == 2,
+    tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
+               TAP_EQ(carry_capture_rewind(capture), CARRY_ERROR_READ) &&
+               TAP_EQ(carry_capture_last_error(capture)->system, ESPIPE) &&
+               TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
+               TAP_EQ(packet->number, 2),
            "a source that fails to rewind goes on where it was");
     carry_capture_close(capture);
 }
@@ -202,7 +203,8 @@ static void test_rewind(const struct bytes *bytes) {
     const struct reading whole = read_memory(bytes, bytes->size);
     ok &= is_same(&again, &whole) && carry_capture_rewind(capture) == CARRY_OK;
     const struct reading third = read_all(capture);
-    tap_ok(ok && is_same(&third, &whole), "rewound from the middle and from the end");
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(is_same(&third, &whole)),
+           "rewound from the middle and from the end");
     carry_capture_close(capture);
 }
 
@@ -226,7 +228,7 @@ static void test_descriptor(const struct bytes *bytes) {
           carry_capture_size(capture) == bytes->size &&
           carry_capture_position(capture) == bytes->size && is_same(&reading, &whole);
     carry_capture_close(capture);
-    tap_ok(ok && fcntl(descriptor, F_GETFD) >= 0, "a descriptor, which stays open");
+    tap_ok(TAP_TRUE(ok) && TAP_GE(fcntl(descriptor, F_GETFD), 0), "a descriptor, which stays open");
     close(descriptor);
 }
 
@@ -239,8 +241,8 @@ static void test_pipe(const struct bytes *bytes) {
     carry_capture_open_fd(ends[0], &capture, NULL);
     const struct reading reading = read_all(capture);
     const struct reading whole = read_memory(bytes, bytes->size);
-    tap_ok(is_same(&reading, &whole) && !carry_capture_can_rewind(capture) &&
-               carry_capture_size(capture) == 0,
+    tap_ok(TAP_TRUE(is_same(&reading, &whole)) && TAP_TRUE(!carry_capture_can_rewind(capture)) &&
+               TAP_EQ(carry_capture_size(capture), 0),
            "a pipe, of unknown size, which cannot rewind");
     carry_capture_close(capture);
     close(ends[0]);
@@ -267,15 +269,15 @@ static struct reading read_stopped(const struct bytes *bytes, size_t size) {
 static void test_stop(const struct bytes *bytes) {
     struct bytes packed = make_gzip(bytes), skipped = make_skipped(3000000);
     const struct reading plain = read_stopped(bytes, bytes->size - 5);
-    tap_ok(plain.result == CARRY_CAPTURE_END && plain.packets == CAPTURE_PACKETS - 1,
+    tap_ok(TAP_EQ(plain.result, CARRY_CAPTURE_END) && TAP_EQ(plain.packets, CAPTURE_PACKETS - 1),
            "a pipe that is stopped: all that had come, and no damage where it cuts a packet");
     const struct reading unpacked = read_stopped(&packed, packed.size - 13);
     if (unpacked.result == CARRY_ERROR_UNRECOGNISED)
         tap_skip("compressed", "built without what unpacks it");
     else
         tap_ok(is_same(&unpacked, &plain), "the same where it is compressed");
-    tap_ok(read_stopped(bytes, 10).result == CARRY_ERROR_DAMAGED &&
-               read_stopped(&skipped, 1000).result == CARRY_ERROR_DAMAGED,
+    tap_ok(TAP_EQ(read_stopped(bytes, 10).result, CARRY_ERROR_DAMAGED) &&
+               TAP_EQ(read_stopped(&skipped, 1000).result, CARRY_ERROR_DAMAGED),
            "but a header that is cut is damage, and a block of which a part was passed on");
     bytes_free(&packed);
     bytes_free(&skipped);
@@ -319,12 +321,12 @@ static void test_unopened(void) {
     struct carry_capture *capture;
     struct carry_capture_error error;
     int write_only = open("/dev/null", O_WRONLY);
-    tap_ok(refuses("/", EISDIR) && refuses("/nothing/of/this/name", ENOENT),
+    tap_ok(TAP_TRUE(refuses("/", EISDIR)) && TAP_TRUE(refuses("/nothing/of/this/name", ENOENT)),
            "a folder and a missing file are refused with errno");
-    tap_ok(carry_capture_open_fd(-1, &capture, &error) == CARRY_ERROR_READ &&
-               error.system == EBADF &&
-               carry_capture_open_fd(write_only, &capture, &error) == CARRY_ERROR_READ &&
-               error.system == EBADF,
+    tap_ok(TAP_EQ(carry_capture_open_fd(-1, &capture, &error), CARRY_ERROR_READ) &&
+               TAP_EQ(error.system, EBADF) &&
+               TAP_EQ(carry_capture_open_fd(write_only, &capture, &error), CARRY_ERROR_READ) &&
+               TAP_EQ(error.system, EBADF),
            "so are descriptors that cannot be read");
     close(write_only);
 }
@@ -339,8 +341,8 @@ static void test_open_without_memory(void) {
     allocations_fail_from(0);
     const int free_after = dup(STDERR_FILENO);
     close(free_after);
-    tap_ok(code == CARRY_ERROR_MEMORY && error.code == CARRY_ERROR_MEMORY && !capture &&
-               free_before == free_after,
+    tap_ok(TAP_EQ(code, CARRY_ERROR_MEMORY) && TAP_EQ(error.code, CARRY_ERROR_MEMORY) &&
+               TAP_TRUE(!capture) && TAP_EQ(free_before, free_after),
            "without memory, a file is closed again");
 }
 
@@ -363,15 +365,15 @@ static void test_formats(void) {
         const struct carry_capture_packet *packet;
         struct carry_capture *capture;
         carry_capture_open_memory(files[i].bytes, 5, &capture, NULL);
-        tap_ok(carry_capture_format(capture) == files[i].format &&
-                   carry_capture_next(capture, &packet) == CARRY_ERROR_UNRECOGNISED &&
-                   strcmp(carry_capture_last_error(capture)->text, files[i].text) == 0 &&
-                   carry_capture_format(capture) == files[i].format &&
-                   strcmp(carry_capture_format_name(files[i].format), files[i].name) == 0,
+        tap_ok(TAP_EQ(carry_capture_format(capture), files[i].format) &&
+                   TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_UNRECOGNISED) &&
+                   TAP_STREQ(carry_capture_last_error(capture)->text, files[i].text) &&
+                   TAP_EQ(carry_capture_format(capture), files[i].format) &&
+                   TAP_STREQ(carry_capture_format_name(files[i].format), files[i].name),
                "%s is recognised, and not read", files[i].name);
         carry_capture_close(capture);
     }
-    tap_ok(strcmp(carry_capture_format_name(CARRY_CAPTURE_FORMAT_COUNT), "unknown") == 0,
+    tap_ok(TAP_STREQ(carry_capture_format_name(CARRY_CAPTURE_FORMAT_COUNT), "unknown"),
            "a format that is none is unknown");
 }
 
@@ -387,8 +389,8 @@ static void test_short_options(void) {
     const struct carry_capture_packet *packet = NULL;
     struct carry_capture *capture;
     carry_capture_open_memory(file, sizeof file, &capture, NULL);
-    tap_ok(carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET &&
-               packet->time_ns == 5000 && !packet->flags,
+    tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
+               TAP_EQ(packet->time_ns, 5000) && TAP_TRUE(!packet->flags),
            "options of pcapng that are too short are left");
     carry_capture_close(capture);
 }
@@ -421,8 +423,8 @@ static void test_second(const struct bytes *pcap) {
 static void test_empty_padding(void) {
     static const uint8_t record[64] = {[8] = 48};
     struct carry_capture *capture;
-    tap_ok(carry_capture_open_memory(record, sizeof record, &capture, NULL) == CARRY_OK &&
-               carry_capture_format(capture) == CARRY_CAPTURE_FORMAT_UNKNOWN,
+    tap_ok(TAP_EQ(carry_capture_open_memory(record, sizeof record, &capture, NULL), CARRY_OK) &&
+               TAP_EQ(carry_capture_format(capture), CARRY_CAPTURE_FORMAT_UNKNOWN),
            "padding of ERF that has no size");
     carry_capture_close(capture);
 }
@@ -447,8 +449,8 @@ static void test_compressions(void) {
                  "not a capture but compressed with %s, and this build lacks %s", files[i].name,
                  files[i].package);
         tap_ok(result == CARRY_ERROR_DAMAGED
-                   ? strcmp(text, cut) == 0
-                   : result == CARRY_ERROR_UNRECOGNISED && strcmp(text, lacks) == 0,
+                   ? TAP_STREQ(text, cut)
+                   : (TAP_EQ(result, CARRY_ERROR_UNRECOGNISED) && TAP_STREQ(text, lacks)),
                "%s: unpacked, or what this build lacks is named", files[i].name);
         carry_capture_close(capture);
     }
@@ -461,8 +463,8 @@ static void test_near_magic(void) {
         const struct carry_capture_packet *packet;
         struct carry_capture *capture;
         carry_capture_open_memory(files[i], 4, &capture, NULL);
-        tap_ok(carry_capture_next(capture, &packet) == CARRY_ERROR_UNRECOGNISED &&
-                   !carry_capture_is_compressed(capture),
+        tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_UNRECOGNISED) &&
+                   TAP_TRUE(!carry_capture_is_compressed(capture)),
                "%s is not unpacked", files[i]);
         carry_capture_close(capture);
     }
@@ -478,8 +480,9 @@ static void test_unknown_options(void) {
     if (result == CARRY_ERROR_UNRECOGNISED)
         tap_skip("xz", "built without what unpacks it");
     else
-        tap_ok(result == CARRY_ERROR_DAMAGED && strcmp(carry_capture_last_error(capture)->text,
-                                                       "corrupt xz stream: unknown options") == 0,
+        tap_ok(TAP_EQ(result, CARRY_ERROR_DAMAGED) &&
+                   TAP_STREQ(carry_capture_last_error(capture)->text,
+                             "corrupt xz stream: unknown options"),
                "options of xz that are not known");
     carry_capture_close(capture);
 }
@@ -489,7 +492,7 @@ static void test_full_window(void) {
     struct bytes plain = make_skipped(WINDOW_BYTES - 28);
     struct bytes files[] = {make_gzip(&plain), make_zstd(&plain), make_xz(&plain),
                             make_lz4(&plain)};
-    bool ok = plain.size == WINDOW_BYTES;
+    bool ok = TAP_EQ(plain.size, WINDOW_BYTES);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const struct reading reading = read_memory(&files[i], files[i].size);
         ok &= reading.result == CARRY_CAPTURE_END || reading.result == CARRY_ERROR_UNRECOGNISED;
@@ -517,7 +520,8 @@ static void test_allocations(const struct bytes *bytes, const char *name) {
         ok &= allocations_alive() == before;
     }
     allocations_fail_from(0);
-    tap_ok(ok && done, "%s: every allocation fails once: an error, and nothing is kept", name);
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
+           "%s: every allocation fails once: an error, and nothing is kept", name);
 }
 
 static void test_format_without_memory(const struct bytes *packed) {
@@ -529,8 +533,8 @@ static void test_format_without_memory(const struct bytes *packed) {
     if (carry_capture_last_error(capture)->code == CARRY_OK && format == CARRY_CAPTURE_FORMAT_GZIP)
         tap_skip("the format of what is compressed", "built without what unpacks it");
     else
-        tap_ok(format == CARRY_CAPTURE_FORMAT_UNKNOWN &&
-                   carry_capture_last_error(capture)->code == CARRY_ERROR_MEMORY,
+        tap_ok(TAP_EQ(format, CARRY_CAPTURE_FORMAT_UNKNOWN) &&
+                   TAP_EQ(carry_capture_last_error(capture)->code, CARRY_ERROR_MEMORY),
                "without memory to unpack it, the format is not known");
     carry_capture_close(capture);
 }

@@ -84,12 +84,12 @@ static void test_check(const struct bytes *bytes) {
             .threads = 1, .select = choose, .user = &selection};
         struct carry_capture_summary *selected, *alone = NULL;
         struct bytes picked = pick(bytes, set);
-        ok = check(bytes, &options, &selected) == CARRY_OK &&
-             check(&picked, NULL, &alone) == CARRY_OK && is_same(selected, alone) &&
-             selection.asked == CAPTURE_PACKETS &&
-             carry_capture_totals(selected)->unselected ==
-                 CAPTURE_PACKETS - (unsigned)__builtin_popcount(set) &&
-             carry_capture_totals(alone)->unselected == 0;
+        ok = TAP_EQ(check(bytes, &options, &selected), CARRY_OK) &&
+             TAP_EQ(check(&picked, NULL, &alone), CARRY_OK) && TAP_TRUE(is_same(selected, alone)) &&
+             TAP_EQ(selection.asked, CAPTURE_PACKETS) &&
+             TAP_EQ(carry_capture_totals(selected)->unselected,
+                    CAPTURE_PACKETS - (unsigned)__builtin_popcount(set)) &&
+             TAP_EQ(carry_capture_totals(alone)->unselected, 0);
         carry_capture_summary_free(selected);
         carry_capture_summary_free(alone);
         bytes_free(&picked);
@@ -104,12 +104,12 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
         const struct carry_capture_check_options options = {
             .threads = threads, .select = choose, .user = &selection};
         struct carry_capture_summary *summary;
-        ok = check(bytes, &options, &summary) == CARRY_OK &&
-             selection.asked == (uint64_t)CAPTURE_PACKETS * copies &&
-             carry_capture_totals(summary)->packets == UINT64_C(2) * copies &&
-             carry_capture_totals(summary)->unselected == UINT64_C(8) * copies &&
-             carry_capture_totals(summary)->unknown_links == copies &&
-             carry_capture_count(summary, CARRY_PROTOCOL_TCP, CARRY_VERDICT_BAD) == copies;
+        ok = TAP_EQ(check(bytes, &options, &summary), CARRY_OK) &&
+             TAP_EQ(selection.asked, (uint64_t)CAPTURE_PACKETS * copies) &&
+             TAP_EQ(carry_capture_totals(summary)->packets, UINT64_C(2) * copies) &&
+             TAP_EQ(carry_capture_totals(summary)->unselected, UINT64_C(8) * copies) &&
+             TAP_EQ(carry_capture_totals(summary)->unknown_links, copies) &&
+             TAP_EQ(carry_capture_count(summary, CARRY_PROTOCOL_TCP, CARRY_VERDICT_BAD), copies);
         carry_capture_summary_free(summary);
     }
     tap_ok(ok, "any number of threads");
@@ -123,9 +123,9 @@ static void test_count(const struct bytes *bytes) {
     check(bytes, &options, &summary);
     carry_capture_summary_merge(merged, summary);
     carry_capture_summary_merge(merged, summary);
-    tap_ok(selection.asked == 4 && carry_capture_totals(summary)->packets == 2 &&
-               carry_capture_totals(summary)->unselected == 2 &&
-               carry_capture_totals(merged)->unselected == 4,
+    tap_ok(TAP_EQ(selection.asked, 4) && TAP_EQ(carry_capture_totals(summary)->packets, 2) &&
+               TAP_EQ(carry_capture_totals(summary)->unselected, 2) &&
+               TAP_EQ(carry_capture_totals(merged)->unselected, 4),
            "a number of packets is one of selected packets");
     carry_capture_summary_free(summary);
     carry_capture_summary_free(merged);
@@ -184,10 +184,10 @@ static void test_fix(const struct bytes *bytes, uint32_t verdicts, const char *n
         struct bytes picked = pick(bytes, set);
         options.select = choose;
         options.user = &selection;
-        ok = fix(bytes, &options, &copies[0], &repairs[0]) == CARRY_OK &&
-             fix(&picked, &alone, &copies[1], &repairs[1]) == CARRY_OK &&
-             repairs_alike(repairs[0], repairs[1]) &&
-             is_merged(&copies[0].bytes, bytes, &copies[1].bytes, set);
+        ok = TAP_EQ(fix(bytes, &options, &copies[0], &repairs[0]), CARRY_OK) &&
+             TAP_EQ(fix(&picked, &alone, &copies[1], &repairs[1]), CARRY_OK) &&
+             TAP_TRUE(repairs_alike(repairs[0], repairs[1])) &&
+             TAP_TRUE(is_merged(&copies[0].bytes, bytes, &copies[1].bytes, set));
         for (unsigned i = 0; i < 2; i++) {
             carry_capture_repairs_free(repairs[i]);
             bytes_free(&copies[i].bytes);

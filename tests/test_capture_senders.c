@@ -104,8 +104,9 @@ static void test_links(void) {
         end(&session);
         const struct carry_capture_link link =
             sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD).link;
-        bool ok = link.vlans_count == rows[i].vlans && link.has_mac == (rows[i].mac >= 0) &&
-                  link.mac[5] == (link.has_mac ? rows[i].mac : 0);
+        bool ok = TAP_EQ(link.vlans_count, rows[i].vlans) &&
+                  TAP_EQ(link.has_mac, rows[i].mac >= 0) &&
+                  TAP_EQ(link.mac[5], link.has_mac ? rows[i].mac : 0);
         for (unsigned vlan = 0; vlan < rows[i].vlans; vlan++)
             ok &= link.vlans[vlan] == vlan + 1;
         tap_ok(ok, "what is said of link %u", i + 1);
@@ -122,8 +123,8 @@ static void test_two_links(void) {
     end(&session);
     const struct carry_capture_sender sender =
         sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD);
-    tap_ok(sender.at_most == 3 && sender.address.bytes[3] == 1 && !sender.link.has_mac &&
-               !sender.link.vlans_count,
+    tap_ok(TAP_EQ(sender.at_most, 3) && TAP_EQ(sender.address.bytes[3], 1) &&
+               TAP_TRUE(!sender.link.has_mac) && TAP_EQ(sender.link.vlans_count, 0),
            "a sender of headers on two links has none");
     carry_capture_summary_free(session.summary);
 }
@@ -138,8 +139,9 @@ static void test_no_address(void) {
     end(&session);
     const struct carry_capture_finding *kept = carry_capture_kept(session.summary, 0);
     static const struct carry_capture_address none;
-    tap_ok(sender_of(&session, CARRY_PROTOCOL_SCTP, CARRY_VERDICT_BAD).at_most == 1 && kept &&
-               !memcmp(&kept->from, &none, sizeof none) && !memcmp(&kept->to, &none, sizeof none),
+    tap_ok(TAP_EQ(sender_of(&session, CARRY_PROTOCOL_SCTP, CARRY_VERDICT_BAD).at_most, 1) &&
+               TAP_TRUE(kept) && TAP_MEMEQ(&kept->from, &none, sizeof none) &&
+               TAP_MEMEQ(&kept->to, &none, sizeof none),
            "without IP, a sender has no address");
     carry_capture_summary_free(session.summary);
 }
@@ -155,11 +157,12 @@ static void test_many(void) {
     for (uint32_t i = 0; i <= SENDERS_MAX; i++)
         add(&session, make_left(i));
     end(&session);
-    tap_ok(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD) == 1 &&
-               carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_PARTIAL) ==
-                   2 * SENDERS_MAX + 1 &&
-               carry_capture_totals(session.summary)->early == SENDERS_MAX,
-           "senders are told apart, as many as there is room for");
+    tap_ok(
+        TAP_EQ(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD), 1) &&
+            TAP_EQ(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_PARTIAL),
+                   2 * SENDERS_MAX + 1) &&
+            TAP_EQ(carry_capture_totals(session.summary)->early, SENDERS_MAX),
+        "senders are told apart, as many as there is room for");
     carry_capture_summary_free(session.summary);
 }
 
@@ -172,7 +175,7 @@ static void test_related(void) {
         add(&session, make_left(1));
     add(&session, make_left(2));
     end(&session);
-    tap_ok(session.related_count == 3 && !memcmp(session.related, related, sizeof related),
+    tap_ok(TAP_EQ(session.related_count, 3) && TAP_MEMEQ(session.related, related, sizeof related),
            "of what a sender leaves, the first packet is related to others");
     carry_capture_summary_free(session.summary);
 }

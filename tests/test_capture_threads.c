@@ -67,7 +67,8 @@ static void test_ten(void) {
               owns[i].findings == 3 * COPIES && owns[i].repaired == owns[0].repaired;
     }
     pthread_barrier_destroy(&barrier);
-    tap_ok(ok && owns[0].repaired >= 6 * COPIES, "ten captures in ten threads at once");
+    tap_ok(TAP_TRUE(ok) && TAP_GE(owns[0].repaired, 6 * COPIES),
+           "ten captures in ten threads at once");
 }
 
 /* --- Signals --- */
@@ -123,7 +124,7 @@ static void test_signals(void) {
     carry_capture_check(capture, &options, &summary);
     carry_capture_summary_free(summary);
     carry_capture_close(capture);
-    tap_ok(asked.workers > 0 && asked.open == 0, "workers block signals");
+    tap_ok(TAP_GT(asked.workers, 0) && TAP_EQ(asked.open, 0), "workers block signals");
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
     tap_ok(!sigismember(&blocked, SIGINT), "the calling thread does not");

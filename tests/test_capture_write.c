@@ -68,8 +68,8 @@ static void test_round_trip(enum carry_capture_format format) {
         ok &= carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET &&
               is_same(packet, &packets[i]);
     ok &= carry_capture_next(capture, &packet) == CARRY_CAPTURE_END;
-    tap_ok(ok && carry_capture_format(capture) == format, "%s reads back as it was written",
-           carry_capture_format_name(format));
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(carry_capture_format(capture), format),
+           "%s reads back as it was written", carry_capture_format_name(format));
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
 }
@@ -112,7 +112,7 @@ static void test_flags(void) {
         carry_capture_close(capture);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(writes && reads, "flags of packets are those of the draft");
+    tap_ok(TAP_TRUE(writes) && TAP_TRUE(reads), "flags of packets are those of the draft");
 }
 
 /* Of a capture without packets, and of one that says who wrote it. */
@@ -124,7 +124,7 @@ static void test_empty(enum carry_capture_format format) {
     bool ok = carry_capture_writer_end(writer) == CARRY_OK;
     carry_capture_writer_free(writer);
     carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
-    tap_ok(ok && carry_capture_next(capture, &packet) == CARRY_CAPTURE_END,
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_END),
            "%s without packets is a capture", carry_capture_format_name(format));
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
@@ -135,8 +135,8 @@ static void test_refused(enum carry_capture_format format) {
     struct carry_capture_writer *writer = writer_to(&bowl, format);
     struct carry_capture_packet packet = make_packet(), other = make_packet();
     other.fcs = 32; /* also of the first packet, beside which pcap holds no other */
-    bool ok = carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID &&
-              carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
+    bool ok = TAP_EQ(carry_capture_writer_add(writer, &other, NULL), CARRY_ERROR_INVALID) &&
+              TAP_EQ(carry_capture_writer_add(writer, &packet, NULL), CARRY_OK);
     const size_t before = bowl.bytes.size;
     other.captured = CARRY_CAPTURE_PACKET_MAX + 1;
     ok &= carry_capture_writer_add(writer, &other, NULL) == CARRY_ERROR_INVALID;
@@ -178,7 +178,7 @@ static void test_largest(enum carry_capture_format format) {
     packet.captured = packet.wire = CARRY_CAPTURE_PACKET_MAX - around + 1;
     uint8_t *bytes = calloc(1, packet.captured);
     packet.data = bytes;
-    bool ok = carry_capture_writer_add(writer, &packet, NULL) == CARRY_ERROR_INVALID;
+    bool ok = TAP_EQ(carry_capture_writer_add(writer, &packet, NULL), CARRY_ERROR_INVALID);
     packet.captured--;
     ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
     carry_capture_writer_free(writer);
@@ -197,11 +197,13 @@ static void test_options(void) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
     struct carry_capture_writer *writer;
-    tap_ok(carry_capture_writer_create(&snoop, &sink, &writer) == CARRY_ERROR_INVALID && !writer,
+    tap_ok(TAP_EQ(carry_capture_writer_create(&snoop, &sink, &writer), CARRY_ERROR_INVALID) &&
+               TAP_TRUE(!writer),
            "only pcap and pcapng are written");
     bool ok = carry_capture_writer_create(&named, &sink, &writer) == CARRY_OK &&
               carry_capture_writer_end(writer) == CARRY_OK;
-    tap_ok(ok && memmem(bowl.bytes.data, bowl.bytes.size, "a test", 6), "the program is named");
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(memmem(bowl.bytes.data, bowl.bytes.size, "a test", 6)),
+           "the program is named");
     carry_capture_writer_free(writer);
     bytes_free(&bowl.bytes);
 }
@@ -213,7 +215,8 @@ static void test_long_texts(void) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
     struct carry_capture_writer *writer;
-    tap_ok(carry_capture_writer_create(&options, &sink, &writer) == CARRY_ERROR_INVALID && !writer,
+    tap_ok(TAP_EQ(carry_capture_writer_create(&options, &sink, &writer), CARRY_ERROR_INVALID) &&
+               TAP_TRUE(!writer),
            "too long a name of the program is refused");
     options.application = text_of(LENGTH_MAX);
     bool ok = carry_capture_writer_create(&options, &sink, &writer) == CARRY_OK;
@@ -225,7 +228,8 @@ static void test_long_texts(void) {
     struct carry_capture *capture;
     carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
     ok &= carry_capture_next(capture, &read) == CARRY_CAPTURE_PACKET && is_same(read, &packet);
-    tap_ok(ok && bowl.bytes.size > 3 * LENGTH_MAX, "the longest names and comments read back");
+    tap_ok(TAP_TRUE(ok) && TAP_GT(bowl.bytes.size, 3 * LENGTH_MAX),
+           "the longest names and comments read back");
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
 }
@@ -244,9 +248,9 @@ static void test_failing_sink(void) {
             first = first ? first : last;
         }
         failed = bowl.calls >= at;
-        ok = first == last && first == (failed ? CARRY_ERROR_WRITE : CARRY_OK) &&
-             carry_capture_writer_end(writer) == last &&
-             carry_capture_writer_errno(writer) == (failed ? ENOSPC : 0);
+        ok = TAP_EQ(first, last) && TAP_EQ(first, failed ? CARRY_ERROR_WRITE : CARRY_OK) &&
+             TAP_EQ(carry_capture_writer_end(writer), last) &&
+             TAP_EQ(carry_capture_writer_errno(writer), failed ? ENOSPC : 0);
         carry_capture_writer_free(writer);
         bytes_free(&bowl.bytes);
     }
@@ -285,10 +289,10 @@ static void test_names(void) {
     }
     ok &= carry_capture_writer_end(writer) == CARRY_OK;
     read_names(&bowl.bytes, names);
-    tap_ok(ok && strcmp(names, "eth0\nveth-long\neth0\n-\n") == 0,
+    tap_ok(TAP_TRUE(ok) && TAP_STREQ(names, "eth0\nveth-long\neth0\n-\n"),
            "an interface has its name in a block for each link type; others share one");
-    tap_ok(carry_capture_writer_name(writer, 1, "eth1") == CARRY_ERROR_INVALID &&
-               carry_capture_writer_name(writer, 65536, "eth1") == CARRY_ERROR_INVALID,
+    tap_ok(TAP_EQ(carry_capture_writer_name(writer, 1, "eth1"), CARRY_ERROR_INVALID) &&
+               TAP_EQ(carry_capture_writer_name(writer, 65536, "eth1"), CARRY_ERROR_INVALID),
            "a second name, and a number that no block has, are refused");
     carry_capture_writer_free(writer);
     bytes_free(&bowl.bytes);
@@ -325,11 +329,13 @@ static void test_statistics(void) {
         .received = 3,
         .dropped = 7,
     };
-    bool ok = carry_capture_writer_name(writer, 3, "eth3") == CARRY_OK;
+    bool ok = TAP_EQ(carry_capture_writer_name(writer, 3, "eth3"), CARRY_OK);
     ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK;
-    tap_ok(ok && carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_ERROR_INVALID &&
-               carry_capture_writer_statistics(writer, 0, &statistics) == CARRY_ERROR_INVALID,
-           "statistics of an interface without packets, or without a name, are refused");
+    tap_ok(
+        TAP_TRUE(ok) &&
+            TAP_EQ(carry_capture_writer_statistics(writer, 3, &statistics), CARRY_ERROR_INVALID) &&
+            TAP_EQ(carry_capture_writer_statistics(writer, 0, &statistics), CARRY_ERROR_INVALID),
+        "statistics of an interface without packets, or without a name, are refused");
     packet.interface = 3;
     ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK &&
           carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_OK &&
@@ -365,7 +371,8 @@ static void test_allocations(void) {
         bytes_free(&bowl.bytes);
         ok &= allocations_alive() == before;
     }
-    tap_ok(ok && done, "every allocation fails once: an error, and nothing is kept");
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
+           "every allocation fails once: an error, and nothing is kept");
 }
 
 int main(void) {

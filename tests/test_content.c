@@ -130,7 +130,7 @@ static void test_allocations(void) {
     const long before = allocations_alive();
     bool ok = true, done = false;
     for (unsigned number = 1; !done && ok; number++) {
-        ok = is_said(number) && allocations_alive() == before;
+        ok = TAP_TRUE(is_said(number)) && TAP_EQ(allocations_alive(), before);
         done = allocations_count() < number;
     }
     allocations_fail_from(0);

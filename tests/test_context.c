@@ -40,9 +40,11 @@ static void test_values(void) {
     bool ok = !carry_context_create(&there[0], stacks[0], STACK_BYTES, add_one, seen);
     for (uintptr_t i = 0; i < 3; i++)
         ok = ok && carry_context_switch(&here, &there[0], 10 * i) == 10 * i + 1;
-    tap_ok(ok && seen[0] == 0 && seen[1] == 10 && seen[2] == 20, "values go to and fro");
-    tap_ok(there[0].stack_pointer && carry_context_switch(&here, &there[0], 7) == 0 &&
-               !there[0].stack_pointer,
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(seen[0], 0) && TAP_EQ(seen[1], 10) && TAP_EQ(seen[2], 20),
+           "values go to and fro");
+    tap_ok(TAP_TRUE(there[0].stack_pointer) &&
+               TAP_EQ(carry_context_switch(&here, &there[0], 7), 0) &&
+               TAP_TRUE(!there[0].stack_pointer),
            "a context that returns is finished, and the next gets 0");
 }
 
@@ -53,23 +55,28 @@ static void test_refusals(void) {
     struct carry_context context;
     size_t least = CARRY_CONTEXT_STACK_MIN;
     size_t needed = carry_context_area_size(0);
-    tap_ok(carry_context_create(&context, stacks[0], least - 1, add_one, NULL) ==
-                   CARRY_ERROR_SIZE &&
-               carry_context_create(&context, stacks[0], 0, add_one, NULL) == CARRY_ERROR_SIZE,
-           "a stack that is too small");
-    tap_ok(carry_context_create(&context, NULL, least, add_one, NULL) == CARRY_ERROR_INVALID &&
-               carry_context_create(&context, stacks[0], least, NULL, NULL) == CARRY_ERROR_INVALID,
-           "no stack, and no function");
-    tap_ok(!carry_context_create(&context, stacks[0] + 3, least, add_one, NULL) &&
-               (uintptr_t)context.stack_pointer % 16 == 0 &&
-               (unsigned char *)context.stack_pointer >= stacks[0] + 3 &&
-               (unsigned char *)context.stack_pointer < stacks[0] + 3 + least,
+    tap_ok(
+        TAP_EQ(carry_context_create(&context, stacks[0], least - 1, add_one, NULL),
+               CARRY_ERROR_SIZE) &&
+            TAP_EQ(carry_context_create(&context, stacks[0], 0, add_one, NULL), CARRY_ERROR_SIZE),
+        "a stack that is too small");
+    tap_ok(
+        TAP_EQ(carry_context_create(&context, NULL, least, add_one, NULL), CARRY_ERROR_INVALID) &&
+            TAP_EQ(carry_context_create(&context, stacks[0], least, NULL, NULL),
+                   CARRY_ERROR_INVALID),
+        "no stack, and no function");
+    tap_ok(TAP_EQ(carry_context_create(&context, stacks[0] + 3, least, add_one, NULL), CARRY_OK) &&
+               TAP_EQ((uintptr_t)context.stack_pointer % 16, 0) &&
+               TAP_GE((unsigned char *)context.stack_pointer, stacks[0] + 3) &&
+               TAP_LT((unsigned char *)context.stack_pointer, stacks[0] + 3 + least),
            "a stack at an odd address");
-    tap_ok(carry_context_keep(&context, area, needed - 1, 0) == CARRY_ERROR_SIZE,
+    tap_ok(TAP_EQ(carry_context_keep(&context, area, needed - 1, 0), CARRY_ERROR_SIZE),
            "an area that is too small");
-    tap_ok(carry_context_keep(&context, area + 8, sizeof area - 8, 0) == CARRY_ERROR_INVALID,
+    tap_ok(TAP_EQ(carry_context_keep(&context, area + 8, sizeof area - 8, 0), CARRY_ERROR_INVALID),
            "an area that is not aligned");
-    tap_ok(!carry_context_keep(&context, area, needed, 0) && needed % 64 == 0, "an area that fits");
+    tap_ok(TAP_EQ(carry_context_keep(&context, area, needed, 0), CARRY_OK) &&
+               TAP_EQ(needed % 64, 0),
+           "an area that fits");
 }
 
 /* --- Many contexts, in any order --- */
@@ -124,7 +131,8 @@ static void test_many(const struct effort *effort) {
         ok = ok && walkers[i].ok;
         visits += walkers[i].visits;
     }
-    tap_ok(ok && visits == MANY * effort->rounds * 10, "%d contexts that switch at random", MANY);
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(visits, MANY * effort->rounds * 10),
+           "%d contexts that switch at random", MANY);
 }
 
 /* --- How a context starts --- */
@@ -148,10 +156,11 @@ static void test_start(void) {
     bool ok = !carry_context_create(&there[0], stacks[0], STACK_BYTES, look, &start);
     fesetround(FE_UPWARD);
     carry_context_switch(&here, &there[0], 0);
-    tap_ok(ok && start.rounding == FE_TONEAREST, "a context starts rounding to nearest");
-    tap_ok(fegetround() == FE_UPWARD, "each context rounds in its own way");
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(start.rounding, FE_TONEAREST),
+           "a context starts rounding to nearest");
+    tap_ok(TAP_EQ(fegetround(), FE_UPWARD), "each context rounds in its own way");
     fesetround(FE_TONEAREST);
-    tap_ok(start.stack % 16 == 0, "the stack is aligned as calls expect it");
+    tap_ok(TAP_EQ(start.stack % 16, 0), "the stack is aligned as calls expect it");
 }
 
 /* --- Unwinding --- */
@@ -180,7 +189,8 @@ static void test_unwinding(void) {
     memset(stacks[0], 0x5a, STACK_BYTES);
     bool ok = !carry_context_create(&there[0], stacks[0], STACK_BYTES, trace_here, &trace);
     carry_context_switch(&here, &there[0], 0);
-    tap_ok(ok && trace.ended && trace.last == 0 && trace.frames <= 3,
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(trace.ended) && TAP_EQ(trace.last, 0) &&
+               TAP_LE(trace.frames, 3),
            "unwinding ends where the context starts");
 }
 
@@ -218,7 +228,7 @@ static void test_threads(void) {
         ok = ok && !pthread_create(&threads[i], NULL, take_turns, NULL);
     for (size_t i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    tap_ok(ok && count == 100, "a context that threads resume in turn");
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(count, 100), "a context that threads resume in turn");
 }
 
 /* --- Fork --- */
@@ -239,7 +249,8 @@ static void test_fork(void) {
     carry_context_switch(&here, &there[0], 0);
     if (child == 0)
         _exit(there[0].stack_pointer ? 1 : 7);
-    tap_ok(ok && child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7,
+    tap_ok(TAP_TRUE(ok) && TAP_GT(child, 0) && TAP_EQ(waitpid(child, &status, 0), child) &&
+               TAP_EQ(WEXITSTATUS(status), 7),
            "parent and child go on in the same context");
 }
 
@@ -274,7 +285,7 @@ int main(void) {
     rng_restart();
     if (carry_context_create(&context, stacks[0], STACK_BYTES, add_one, NULL) ==
         CARRY_ERROR_UNSUPPORTED) {
-        tap_ok(carry_context_preempt(&here, &there[0], &context) == CARRY_ERROR_UNSUPPORTED,
+        tap_ok(TAP_EQ(carry_context_preempt(&here, &there[0], &context), CARRY_ERROR_UNSUPPORTED),
                "nor is there preemption");
         tap_skip("contexts", "there are none on this architecture, or under a shadow stack");
         return tap_done();

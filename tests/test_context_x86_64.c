@@ -137,7 +137,8 @@ static bool tells_use(void) {
 static void test_start(void) {
     struct start plain = started(0);
     struct start full = started(CHECKED_COMPONENTS);
-    tap_ok(plain.mxcsr == 0x1f80 && plain.fcw == 0x37f && full.mxcsr == 0x1f80 && full.fcw == 0x37f,
+    tap_ok(TAP_EQ(plain.mxcsr, 0x1f80) && TAP_EQ(plain.fcw, 0x37f) && TAP_EQ(full.mxcsr, 0x1f80) &&
+               TAP_EQ(full.fcw, 0x37f),
            "a context starts with MXCSR 0x1f80 and FCW 0x37f");
     if (!tells_use()) {
         tap_skip("what is in use when a context starts", "this CPU does not tell");
@@ -145,7 +146,8 @@ static void test_start(void) {
     }
     tap_ok(!(plain.in_use & (BIT(AVX) | BIT(ZMM_HI256))), "it starts with clean upper halves");
     /* A CPU may count FLDCW as use of x87, whatever it loads. */
-    tap_ok(full.initial_x87 && !(full.in_use & CHECKED_COMPONENTS & ~(BIT(SSE) | BIT(X87))),
+    tap_ok(TAP_TRUE(full.initial_x87) &&
+               TAP_TRUE(!(full.in_use & CHECKED_COMPONENTS & ~(BIT(SSE) | BIT(X87)))),
            "what it keeps starts as it is initially");
 }
 
@@ -215,7 +217,8 @@ static int try_preemption(void) {
 }
 
 static void test_preemption(void) {
-    tap_ok(try_preemption() == CARRY_OK && !there[1].stack_pointer, "a signal leads elsewhere");
+    tap_ok(TAP_EQ(try_preemption(), CARRY_OK) && TAP_TRUE(!there[1].stack_pointer),
+           "a signal leads elsewhere");
     carry_context_switch(&here, &there[0], 0);
     tap_ok(!there[0].stack_pointer, "who was interrupted goes on");
     carry_context_create(&there[1], stacks[1], sizeof stacks[1], return_here, NULL);
@@ -223,7 +226,7 @@ static void test_preemption(void) {
     interrupted = &here;
     raise(SIGUSR1);
     interrupted = &there[0];
-    tap_ok(preempted_to == CARRY_OK && !there[1].stack_pointer,
+    tap_ok(TAP_EQ(preempted_to, CARRY_OK) && TAP_TRUE(!there[1].stack_pointer),
            "so does the thread itself, whose stack nobody knows");
 }
 
@@ -248,31 +251,31 @@ static void test_refusals(void) {
     uint64_t bottom = (uintptr_t)stacks[0];
     carry_context_create(a, stacks[0], sizeof stacks[0], raise_once, NULL);
     carry_context_create(b, stacks[1], sizeof stacks[1], return_here, NULL);
-    tap_ok(refusal(a, b, 0, top) == CARRY_ERROR_SIZE, "no area");
+    tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE), "no area");
     carry_context_keep(a, areas[0], carry_context_area_size(0), 0);
     if (carry_xstate_enabled() & BIT(AVX))
-        tap_ok(refusal(a, b, 0, top) == CARRY_ERROR_SIZE, "an area that AVX does not fit in");
+        tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE), "an area that AVX does not fit in");
     else
         tap_skip("an area that AVX does not fit in", "no AVX");
     carry_context_keep(a, areas[0], sizeof areas[0], 0);
-    tap_ok(refusal(a, a, 0, top) == CARRY_ERROR_INVALID, "from a context to itself");
+    tap_ok(TAP_EQ(refusal(a, a, 0, top), CARRY_ERROR_INVALID), "from a context to itself");
     struct carry_context finished = *b;
     finished.stack_pointer = NULL;
-    tap_ok(refusal(a, &finished, 0, top) == CARRY_ERROR_INVALID, "to a finished context");
-    tap_ok(refusal(a, b, (uintptr_t)carry_context_switch + 8, top) == CARRY_ERROR_BUSY,
+    tap_ok(TAP_EQ(refusal(a, &finished, 0, top), CARRY_ERROR_INVALID), "to a finished context");
+    tap_ok(TAP_EQ(refusal(a, b, (uintptr_t)carry_context_switch + 8, top), CARRY_ERROR_BUSY),
            "in a switch");
-    tap_ok(refusal(a, b, 0, (uintptr_t)stacks[1] + 8) == CARRY_ERROR_BUSY &&
-               refusal(a, b, 0, bottom - 8) == CARRY_ERROR_BUSY,
+    tap_ok(TAP_EQ(refusal(a, b, 0, (uintptr_t)stacks[1] + 8), CARRY_ERROR_BUSY) &&
+               TAP_EQ(refusal(a, b, 0, bottom - 8), CARRY_ERROR_BUSY),
            "on another stack");
-    tap_ok(refusal(a, b, 0, bottom + 200) == CARRY_ERROR_SIZE, "no room on the stack");
+    tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 200), CARRY_ERROR_SIZE), "no room on the stack");
     if (fault_under_asan()) {
         tap_skip("preempted contexts", "the sanitizer would be told of a switch that is none");
         return;
     }
-    tap_ok(refusal(a, b, 0, bottom + 4096) == CARRY_OK &&
-               carry_context_keep(a, areas[1], sizeof areas[1], 0) == CARRY_ERROR_INVALID,
+    tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 4096), CARRY_OK) &&
+               TAP_EQ(carry_context_keep(a, areas[1], sizeof areas[1], 0), CARRY_ERROR_INVALID),
            "a preempted context keeps its area");
-    tap_ok(refusal(b, a, 0, (uintptr_t)stacks[1] + 4096) == CARRY_ERROR_SIZE,
+    tap_ok(TAP_EQ(refusal(b, a, 0, (uintptr_t)stacks[1] + 4096), CARRY_ERROR_SIZE),
            "a refusal leaves a preempted context as it was");
 }
 
@@ -380,7 +383,8 @@ static void test_unwinding(void) {
     if (steps < 100)
         tap_skip("unwinding at each instruction", "no trap flag");
     else
-        tap_ok(ok && !trace.broken, "unwinding at each of %u instructions", trace.steps);
+        tap_ok(TAP_TRUE(ok) && TAP_EQ(trace.broken, 0), "unwinding at each of %u instructions",
+               trace.steps);
 }
 
 static bool storm_works(void) {

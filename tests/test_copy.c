@@ -17,7 +17,7 @@ static const struct effort *effort;
 
 /* The functions that call the chosen kernel, by each that can be chosen. */
 static void test_functions_by(const char *kernel) {
-    tap_ok(carry_copy_select(kernel) == CARRY_OK, "select %s", kernel);
+    tap_ok(TAP_EQ(carry_copy_select(kernel), CARRY_OK), "select %s", kernel);
     struct verdict verdict =
         check_copies_overlaps((struct copier){.copy = carry_copy_move}, effort);
     verdict_report(&verdict, "carry_copy_move by %s: distances", kernel);
@@ -43,8 +43,8 @@ static void test_move_of(size_t index) {
     char name[64];
     snprintf(name, sizeof name, "move by %s", moves[index].name);
     copies_check_all((struct copier){.copy = moves[index].move}, effort, name);
-    tap_ok(carry_copy_select(moves[index].name) == CARRY_OK &&
-               carry_get_carry_copy_move() == moves[index].move,
+    tap_ok(TAP_EQ(carry_copy_select(moves[index].name), CARRY_OK) &&
+               TAP_EQ(carry_get_carry_copy_move(), moves[index].move),
            "%s: chosen with the kernel", name);
 }
 
@@ -59,7 +59,7 @@ static void test_kernels(void) {
         test_move_of(i);
         test_functions_by(kernel.name);
     }
-    tap_ok(carry_copy_select(NULL) == CARRY_OK, "select the best again");
+    tap_ok(TAP_EQ(carry_copy_select(NULL), CARRY_OK), "select the best again");
 }
 
 /* --- The choice of a kernel --- */
@@ -108,17 +108,19 @@ static bool first_patched(void) {
 }
 
 static void test_first_use(void) {
-    tap_ok(child_says(NULL, first_call) && child_says("all", first_call), "the first call chooses");
+    tap_ok(TAP_TRUE(child_says(NULL, first_call)) && TAP_TRUE(child_says("all", first_call)),
+           "the first call chooses");
     tap_ok(child_says(NULL, first_question), "so does the first question");
-    tap_ok(child_says(NULL, first_move) && child_says("all", first_move), "so does the first move");
+    tap_ok(TAP_TRUE(child_says(NULL, first_move)) && TAP_TRUE(child_says("all", first_move)),
+           "so does the first move");
     tap_ok(child_says(NULL, first_patched), "so do patched sites");
     tap_ok(child_says("prefer512", first_call), "512 bits only where they are preferred");
 }
 
 static void test_choice(void) {
     choice_check_all(&choice);
-    tap_ok(carry_copy_select("generic") == CARRY_OK && copies(by_operation) &&
-               carry_get_carry_copy() == carry_copy_generic,
+    tap_ok(TAP_EQ(carry_copy_select("generic"), CARRY_OK) && TAP_TRUE(copies(by_operation)) &&
+               TAP_EQ(carry_get_carry_copy(), carry_copy_generic),
            "the operation does the same");
     carry_copy_select(NULL);
 }

@@ -61,10 +61,10 @@ static bool row_is_sane(const struct carry_cpu_feature *feature) {
 }
 
 static void test_table(void) {
-    bool ok = feature_count() <= FEATURES_MAX;
+    bool ok = TAP_LE(feature_count(), FEATURES_MAX);
     for (size_t i = 0; i < feature_count(); i++) {
         struct carry_cpu_feature feature = feature_at(i);
-        ok = ok && row_is_sane(&feature);
+        ok = ok && TAP_TRUE(row_is_sane(&feature));
         tap_note("%s: %s", feature.name,
                  feature.state == CARRY_CPU_PRESENT  ? "present"
                  : feature.state == CARRY_CPU_MASKED ? "masked"
@@ -73,9 +73,11 @@ static void test_table(void) {
     tap_ok(ok, "%zu features of %s, each with a name and a description", feature_count(),
            carry_cpu_arch());
     struct carry_cpu_feature feature;
-    tap_ok(!carry_cpu_feature(feature_count(), &feature) && !carry_cpu_feature(SIZE_MAX, &feature),
+    tap_ok(TAP_TRUE(!carry_cpu_feature(feature_count(), &feature)) &&
+               TAP_TRUE(!carry_cpu_feature(SIZE_MAX, &feature)),
            "there is an end to the features");
-    tap_ok(!carry_cpu_has("no such feature") && !carry_cpu_has(""), "unknown names are absent");
+    tap_ok(TAP_TRUE(!carry_cpu_has("no such feature")) && TAP_TRUE(!carry_cpu_has("")),
+           "unknown names are absent");
 }
 
 /* Detection against the compiler's own. */
@@ -86,7 +88,7 @@ static void test_detection(void) {
         if (opinion == CPU_SAYS_NOTHING)
             tap_skip(name, "the compiler has no test for it");
         else
-            tap_ok(carry_cpu_has(name) == (opinion == CPU_SAYS_YES),
+            tap_ok(TAP_EQ(carry_cpu_has(name), opinion == CPU_SAYS_YES),
                    "%s is found where the compiler finds it", name);
     }
 }
@@ -100,18 +102,19 @@ static bool taken_away(size_t index, enum carry_cpu_state before) {
 static void test_one_by_one(const enum carry_cpu_state *all) {
     for (size_t i = 0; i < feature_count(); i++) {
         const char *name = feature_at(i).name;
-        bool ok = carry_cpu_set_mask(name) == CARRY_OK && taken_away(i, all[i]);
+        bool ok = TAP_EQ(carry_cpu_set_mask(name), CARRY_OK) && TAP_TRUE(taken_away(i, all[i]));
         for (size_t j = 0; j < i; j++)
-            ok = ok && feature_at(j).state == all[j];
+            ok = ok && TAP_EQ(feature_at(j).state, all[j]);
         tap_ok(ok, "\"%s\" takes it away, and nothing that it builds on", name);
     }
-    tap_ok(carry_cpu_set_mask("") == CARRY_OK && same_states(all), "\"\" gives all back");
+    tap_ok(TAP_EQ(carry_cpu_set_mask(""), CARRY_OK) && TAP_TRUE(same_states(all)),
+           "\"\" gives all back");
 }
 
 static void test_all(const enum carry_cpu_state *all) {
-    bool ok = carry_cpu_set_mask("all") == CARRY_OK;
+    bool ok = TAP_EQ(carry_cpu_set_mask("all"), CARRY_OK);
     for (size_t i = 0; i < feature_count(); i++)
-        ok = ok && taken_away(i, all[i]);
+        ok = ok && TAP_TRUE(taken_away(i, all[i]));
     tap_ok(ok, "\"all\" takes all away");
     carry_cpu_set_mask("");
 }
@@ -134,13 +137,13 @@ static void test_cascade(void) {
         return;
     }
     const bool avx2 = carry_cpu_has("avx2");
-    tap_ok(carry_cpu_set_mask("avx2") == CARRY_OK && gone(with_avx2),
+    tap_ok(TAP_EQ(carry_cpu_set_mask("avx2"), CARRY_OK) && TAP_TRUE(gone(with_avx2)),
            "no AVX2, no AVX-512, no preference");
-    tap_ok(carry_cpu_set_mask("bmi2") == CARRY_OK && gone(with_avx512bw) &&
-               carry_cpu_has("avx2") == avx2,
+    tap_ok(TAP_EQ(carry_cpu_set_mask("bmi2"), CARRY_OK) && TAP_TRUE(gone(with_avx512bw)) &&
+               TAP_EQ(carry_cpu_has("avx2"), avx2),
            "no BMI2, no AVX-512, but AVX2");
-    tap_ok(carry_cpu_set_mask("avx512bw") == CARRY_OK && gone(with_avx512bw) &&
-               carry_cpu_has("avx2") == avx2,
+    tap_ok(TAP_EQ(carry_cpu_set_mask("avx512bw"), CARRY_OK) && TAP_TRUE(gone(with_avx512bw)) &&
+               TAP_EQ(carry_cpu_has("avx2"), avx2),
            "no AVX-512BW, no AVX-512, but AVX2");
     carry_cpu_set_mask("");
 }
@@ -154,13 +157,13 @@ static int set_mask(const char *before, const char *name) {
 static void check_preference(const char *name, const char *capability) {
     carry_cpu_set_mask("");
     const bool can = carry_cpu_has(capability);
-    tap_ok(set_mask("+", name) == CARRY_OK && carry_cpu_has(name) == can,
+    tap_ok(TAP_EQ(set_mask("+", name), CARRY_OK) && TAP_EQ(carry_cpu_has(name), can),
            "\"+%s\" prefers it where the CPU can", name);
-    tap_ok(set_mask("", name) == CARRY_OK && !carry_cpu_has(name) &&
-               carry_cpu_has(capability) == can,
+    tap_ok(TAP_EQ(set_mask("", name), CARRY_OK) && TAP_TRUE(!carry_cpu_has(name)) &&
+               TAP_EQ(carry_cpu_has(capability), can),
            "\"%s\" takes the preference away, not %s", name, capability);
-    tap_ok(set_mask("all,+", name) == CARRY_OK && !carry_cpu_has(name), "%s needs the capability",
-           name);
+    tap_ok(TAP_EQ(set_mask("all,+", name), CARRY_OK) && TAP_TRUE(!carry_cpu_has(name)),
+           "%s needs the capability", name);
 }
 
 static void test_preferences(const enum carry_cpu_state *all) {
@@ -177,7 +180,8 @@ static void test_preferences(const enum carry_cpu_state *all) {
             check_preference(rows[i].name, rows[i].capability);
         else
             tap_skip(rows[i].name, "%s has no such preference", carry_cpu_arch());
-    tap_ok(carry_cpu_set_mask("") == CARRY_OK && same_states(all), "the preferences come back");
+    tap_ok(TAP_EQ(carry_cpu_set_mask(""), CARRY_OK) && TAP_TRUE(same_states(all)),
+           "the preferences come back");
 }
 
 static void test_syntax(const enum carry_cpu_state *all) {
@@ -206,8 +210,8 @@ static void test_syntax(const enum carry_cpu_state *all) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         carry_cpu_set_mask("");
         int error = carry_cpu_set_mask(rows[i].mask);
-        tap_ok(error == rows[i].error && (error == CARRY_OK || same_states(all)), "mask \"%s\": %d",
-               rows[i].mask, rows[i].error);
+        tap_ok(TAP_EQ(error, rows[i].error) && TAP_TRUE(error == CARRY_OK || same_states(all)),
+               "mask \"%s\": %d", rows[i].mask, rows[i].error);
     }
     carry_cpu_set_mask("");
 }
@@ -222,9 +226,9 @@ static void test_names(void) {
         snprintf(shorter, sizeof shorter, "%.*s?", (int)strlen(name) - 1, name);
         snprintf(forced, sizeof forced, "+%s", name);
         const int wanted = feature_at(i).is_preference ? CARRY_OK : CARRY_ERROR_INVALID;
-        ok = ok && carry_cpu_set_mask(longer) == CARRY_ERROR_UNKNOWN &&
-             carry_cpu_set_mask(shorter) == CARRY_ERROR_UNKNOWN &&
-             carry_cpu_set_mask(forced) == wanted;
+        ok = ok && TAP_EQ(carry_cpu_set_mask(longer), CARRY_ERROR_UNKNOWN) &&
+             TAP_EQ(carry_cpu_set_mask(shorter), CARRY_ERROR_UNKNOWN) &&
+             TAP_EQ(carry_cpu_set_mask(forced), wanted);
     }
     tap_ok(ok, "names are matched whole, and \"+\" is for preferences");
     carry_cpu_set_mask("");
@@ -234,10 +238,12 @@ static void test_errors_change_nothing(void) {
     enum carry_cpu_state masked[FEATURES_MAX];
     carry_cpu_set_mask("all");
     snapshot(masked);
-    bool ok = carry_cpu_set_mask("none") == CARRY_ERROR_UNKNOWN && same_states(masked);
+    bool ok =
+        TAP_EQ(carry_cpu_set_mask("none"), CARRY_ERROR_UNKNOWN) && TAP_TRUE(same_states(masked));
     carry_cpu_set_mask("");
     snapshot(masked);
-    ok = ok && carry_cpu_set_mask("all,none") == CARRY_ERROR_UNKNOWN && same_states(masked);
+    ok = ok && TAP_EQ(carry_cpu_set_mask("all,none"), CARRY_ERROR_UNKNOWN) &&
+         TAP_TRUE(same_states(masked));
     tap_ok(ok, "after an error the old mask stands");
 }
 
@@ -258,10 +264,10 @@ static void test_model(void) {
     char whole[MODEL_BYTES], part[MODEL_BYTES + 1], brand[CPU_BRAND_BYTES];
     memset(whole, '?', sizeof whole);
     carry_cpu_model(whole, sizeof whole);
-    bool ok = memchr(whole, '\0', sizeof whole) != NULL;
+    bool ok = TAP_NE(memchr(whole, '\0', sizeof whole), NULL);
     if (cpu_brand(brand)) {
         squeeze(brand);
-        tap_ok(ok && !strcmp(whole, brand), "the model is \"%s\"", brand);
+        tap_ok(TAP_TRUE(ok) && TAP_STREQ(whole, brand), "the model is \"%s\"", brand);
     } else {
         tap_skip("the model", "nobody else says what it is");
     }
@@ -269,7 +275,8 @@ static void test_model(void) {
         memset(part, '?', sizeof part);
         carry_cpu_model(part, size);
         const size_t used = size ? strnlen(part, size) : 0;
-        ok = part[size] == '?' && (!size || used < size) && !memcmp(part, whole, used);
+        ok = TAP_EQ(part[size], '?') && TAP_TRUE(!size || used < size) &&
+             TAP_MEMEQ(part, whole, used);
     }
     tap_ok(ok, "the model is terminated, and cut, at every size");
 }

@@ -114,9 +114,10 @@ static void test_copies(const struct copier *copier) {
                 ok = copy_faults(copier, side, size, good, good % 64);
                 bad_size = size;
             }
-        if (!tap_ok(ok, "%s: %s: a fault at every distance in the %s", way, copier->name,
-                    side == SOURCE ? "source" : "destination"))
+        if (!ok)
             tap_note("size %zu", bad_size);
+        tap_ok(ok, "%s: %s: a fault at every distance in the %s", way, copier->name,
+               side == SOURCE ? "source" : "destination");
     }
 }
 
@@ -129,7 +130,7 @@ static void test_far_pages(const struct copier *copier) {
     rng_fill(from, size);
     mprotect(from + 2 * 4096, 4096, PROT_NONE);
     size_t done = 2 * 4096 - 3;
-    tap_ok(copies(copier, to, from + 3, size - 3, done) && to[done] == 0,
+    tap_ok(TAP_TRUE(copies(copier, to, from + 3, size - 3, done)) && TAP_EQ(to[done], 0),
            "%s: %s: a page without permission", way, copier->name);
     tap_ok(copies(copier, from + 1, to, size - 1, 2 * 4096 - 1), "%s: %s: nor is it written", way,
            copier->name);
@@ -157,7 +158,7 @@ static void test_vanishing_target(void) {
     rng_fill(from.start, (size_t)(from.end - from.start));
     vanishing = dst - 1 + 4096;
     size_t left = carry_sum_copy_try(dst, src, 3 * 4096 - 1, &sum);
-    tap_ok(left == 2 * 4096 && oracle_fold(sum) == oracle_sum(src, 4095, 7),
+    tap_ok(TAP_EQ(left, 2 * 4096) && TAP_EQ(oracle_fold(sum), oracle_sum(src, 4095, 7)),
            "%s: a target that goes after it was written", way);
     guard_close(&from);
     guard_close(&to);
@@ -169,14 +170,14 @@ static void test_nonsense(const struct copier *copier) {
     void *noncanonical = (void *)(uintptr_t)(UINT64_C(1) << 62);
     bool null = true, none = true;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        null = null && copies(copier, bytes, NULL, sizes[i], 0) &&
-               copies(copier, NULL, bytes, sizes[i], 0);
+        null = null && TAP_TRUE(copies(copier, bytes, NULL, sizes[i], 0)) &&
+               TAP_TRUE(copies(copier, NULL, bytes, sizes[i], 0));
         none = none && copies(copier, bytes, noncanonical, sizes[i], 0) &&
                copies(copier, noncanonical, bytes, sizes[i], 0);
     }
     tap_ok(null, "%s: %s: NULL", way, copier->name);
-    tap_ok(none && !memcmp(bytes, before, sizeof bytes), "%s: %s: an address that is none", way,
-           copier->name);
+    tap_ok(TAP_TRUE(none) && TAP_MEMEQ(bytes, before, sizeof bytes),
+           "%s: %s: an address that is none", way, copier->name);
     tap_ok(copies(copier, NULL, NULL, 0, 0), "%s: %s: nothing to copy", way, copier->name);
 }
 
@@ -200,11 +201,12 @@ static bool accesses_right(size_t size) {
 static void test_accesses(void) {
     bool ok = true;
     for (size_t size = 1; size <= 8; size *= 2)
-        ok = ok && accesses_right(size);
+        ok = ok && TAP_TRUE(accesses_right(size));
     tap_ok(ok, "%s: 1, 2, 4 and 8 bytes", way);
     uint64_t word = 0;
-    tap_ok(!carry_read_try(&word, &word, 3) && !carry_write_try(&word, &word, 0) &&
-               !carry_read_try(&word, &word, 16),
+    tap_ok(TAP_TRUE(!carry_read_try(&word, &word, 3)) &&
+               TAP_TRUE(!carry_write_try(&word, &word, 0)) &&
+               TAP_TRUE(!carry_read_try(&word, &word, 16)),
            "%s: other sizes are refused", way);
 }
 
@@ -232,7 +234,7 @@ static void test_zeropad(void) {
         unsigned char expected[8] = {0};
         memcpy(expected, guard.end - there, there < 8 ? there : 8);
         uint64_t word = carry_load_zeropad(guard.end - there);
-        ok = ok && !memcmp(&word, expected, 8);
+        ok = ok && TAP_MEMEQ(&word, expected, 8);
     }
     tap_ok(ok, "%s: words at the end of a page", way);
     guard_close(&guard);
@@ -249,8 +251,8 @@ static void test_truncated(const struct copier *copier) {
     memset(shared, 0x5a, size);
     ok = ok && copies(copier, copy, shared, size, size) && !ftruncate(fileno(file), 4096);
     memset(copy, 0, size);
-    tap_ok(ok && copies(copier, copy, shared + 100, size - 100, 4096 - 100) &&
-               copy[4096 - 100 - 1] == 0x5a && copy[4096 - 100] == 0,
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(copies(copier, copy, shared + 100, size - 100, 4096 - 100)) &&
+               TAP_EQ(copy[4096 - 100 - 1], 0x5a) && TAP_EQ(copy[4096 - 100], 0),
            "%s: %s: a file truncated under its mapping (SIGBUS)", way, copier->name);
     munmap(shared, size);
     fclose(file);
@@ -272,7 +274,8 @@ static void test_threads(void) {
         ok[i] = !pthread_create(&threads[i], NULL, fault_often, &ok[i]);
     for (size_t i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    tap_ok(ok[0] && ok[1] && ok[2] && ok[3], "%s: four threads that fault", way);
+    tap_ok(TAP_TRUE(ok[0]) && TAP_TRUE(ok[1]) && TAP_TRUE(ok[2]) && TAP_TRUE(ok[3]),
+           "%s: four threads that fault", way);
 }
 
 static volatile sig_atomic_t in_handler;
@@ -289,7 +292,7 @@ static void test_signal_handler(void) {
     sigaction(SIGUSR1, &action, &old);
     raise(SIGUSR1);
     sigaction(SIGUSR1, &old, NULL);
-    tap_ok(in_handler == 1, "%s: in a signal handler", way);
+    tap_ok(TAP_EQ(in_handler, 1), "%s: in a signal handler", way);
 }
 
 static void test_way(const char *name) {
@@ -432,7 +435,7 @@ static bool frame_empties_x87(void) {
 static void test_frames(void) {
     tap_ok(frame_tells(), "a frame tells address and signal");
     tap_ok(frame_tells_none(), "even where no address is reported");
-    tap_ok(depth_reached(0) == 0, "frames nest, each is left once");
+    tap_ok(TAP_EQ(depth_reached(0), 0), "frames nest, each is left once");
     tap_ok(frame_left(), "a frame that was left catches nothing more");
     tap_ok(frame_goes_up(), "after a frame the direction flag is clear");
     tap_ok(frame_empties_x87(), "after a frame the x87 stack is empty");
@@ -443,7 +446,7 @@ static void test_frames(void) {
         left = carry_copy_try(to, NULL, 8);
         carry_fault_leave(&frame);
     }
-    tap_ok(left == 8, "a copy in a frame recovers by itself");
+    tap_ok(TAP_EQ(left, 8), "a copy in a frame recovers by itself");
     test_frames_keep_registers();
 }
 
@@ -457,7 +460,7 @@ static void test_alternate_stack(void) {
     }
     const stack_t old = use_alternate_stack();
     bool ok = carry_copy_try(to, NULL, sizeof to) == sizeof to;
-    tap_ok(ok && handler_stack - (uintptr_t)alternate < sizeof alternate,
+    tap_ok(TAP_TRUE(ok) && TAP_LT(handler_stack - (uintptr_t)alternate, sizeof alternate),
            "handlers run on the alternate stack");
     sigaltstack(&old, NULL);
 }
@@ -473,7 +476,8 @@ static void test_protection_keys(void) {
     }
     page[0] = 1;
     pkey_mprotect(page, 4096, PROT_READ | PROT_WRITE, key);
-    tap_ok(copies(copiers, to, page, 8, 0) && copies(copiers, page, to, 8, 0) && to[0] == 0,
+    tap_ok(TAP_TRUE(copies(copiers, to, page, 8, 0)) && TAP_TRUE(copies(copiers, page, to, 8, 0)) &&
+               TAP_EQ(to[0], 0),
            "a page behind a protection key is neither read nor written");
     munmap(page, 4096);
     pkey_free(key);
@@ -576,7 +580,7 @@ static bool dies_behind_one(void) {
 static void test_handler_for_one(void) {
     once_called = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool dead = !child_says(NULL, dies_behind_one);
-    tap_ok(dead && *once_called == 1, "a handler for one signal is called for one");
+    tap_ok(TAP_TRUE(dead) && TAP_EQ(*once_called, 1), "a handler for one signal is called for one");
     munmap(once_called, 4096);
 }
 
@@ -679,7 +683,8 @@ static void test_sanitizer(void) {
     ssize_t size = read(ends[0], report, sizeof report - 1);
     close(ends[0]);
     waitpid(child, NULL, 0);
-    tap_ok(size > 0 && strstr(report, "AddressSanitizer"), "a sanitizer reports faults of others");
+    tap_ok(TAP_GT(size, 0) && TAP_TRUE(strstr(report, "AddressSanitizer")),
+           "a sanitizer reports faults of others");
 }
 
 static void test_others(void) {
@@ -702,14 +707,14 @@ int main(int argc, char **argv) {
         return tap_skip_all("valgrind reports every fault as an error");
     test_way("system");
     struct carry_fault_frame frame;
-    tap_ok(carry_fault_enter(&frame) < 0, "no frame without handlers");
+    tap_ok(TAP_LT(carry_fault_enter(&frame), 0), "no frame without handlers");
     if (carry_fault_acquire() == CARRY_ERROR_UNSUPPORTED) {
         tap_skip("handlers", "there are none on this architecture");
         return tap_done();
     }
     carry_fault_release();
     test_others();
-    tap_ok(carry_fault_acquire() == CARRY_OK, "handlers are installed");
+    tap_ok(TAP_EQ(carry_fault_acquire(), CARRY_OK), "handlers are installed");
     test_way("handlers");
     test_accesses_by_calls();
     test_frames();

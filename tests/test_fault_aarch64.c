@@ -42,15 +42,17 @@ static void test_tagged_addresses(void) {
     unsigned char value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct carry_fault_frame frame;
     volatile bool told = false;
-    tap_ok(carry_write_try(tagged(guard.end - 8), value, 8) && !memcmp(guard.end - 8, value, 8) &&
-               !carry_write_try(tagged(guard.end - 4), value, 8) &&
-               !memcmp(guard.end - 8, value, 8) && !carry_read_try(value, tagged(guard.end - 4), 8),
+    tap_ok(TAP_TRUE(carry_write_try(tagged(guard.end - 8), value, 8)) &&
+               TAP_MEMEQ(guard.end - 8, value, 8) &&
+               TAP_TRUE(!carry_write_try(tagged(guard.end - 4), value, 8)) &&
+               TAP_MEMEQ(guard.end - 8, value, 8) &&
+               TAP_TRUE(!carry_read_try(value, tagged(guard.end - 4), 8)),
            "accesses by addresses with a tag");
     if (carry_fault_enter(&frame) == 0) {
         sink = *(volatile unsigned char *)tagged(guard.end);
         carry_fault_leave(&frame);
     } else {
-        told = frame.address == (void *)guard.end;
+        told = TAP_EQ(frame.address, (void *)guard.end);
     }
     tap_ok(told, "a frame tells the address without its tag");
     guard_close(&guard);
@@ -75,8 +77,8 @@ static void test_split_stores(void) {
     bool ok = true;
     rng_fill(guard.start, 2 * PAGE_BYTES);
     for (size_t in_first = 1; ok && in_first < 8; in_first++)
-        ok = writes_none(guard.start, 0, PAGE_BYTES - in_first) &&
-             writes_none(guard.start, PAGE_BYTES, PAGE_BYTES - in_first);
+        ok = TAP_TRUE(writes_none(guard.start, 0, PAGE_BYTES - in_first)) &&
+             TAP_TRUE(writes_none(guard.start, PAGE_BYTES, PAGE_BYTES - in_first));
     tap_ok(ok, "a write across the end of a page is done whole or not at all");
     guard_close(&guard);
 }
@@ -95,7 +97,7 @@ static void test_sve(void) {
     memset(after, 0xee, sizeof after);
     memset(before, 0xee, sizeof before);
     vectors_around(before, after, carry_read_once);
-    tap_ok(!memcmp(before, after, sizeof before) && before[1] != before[0],
+    tap_ok(TAP_MEMEQ(before, after, sizeof before) && TAP_NE(before[1], before[0]),
            "after a fault all registers of SVE are as they were");
 }
 
@@ -199,13 +201,14 @@ static void test_tagged_memory(void) {
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     set_tag(page + PAGE_BYTES / 4);
     for (size_t at = PAGE_BYTES / 4 - 10 * GRANULE_BYTES; ok && at <= PAGE_BYTES / 4; at++)
-        ok = tag_stops(carry_copy_try, page, at) && tag_stops(sum_and_copy, page, at);
+        ok = TAP_TRUE(tag_stops(carry_copy_try, page, at)) &&
+             TAP_TRUE(tag_stops(sum_and_copy, page, at));
     tap_ok(ok, "a copy ends at the first byte with another tag");
     munmap(page, PAGE_BYTES);
 }
 
 int main(void) {
-    tap_ok(carry_fault_acquire() == CARRY_OK, "handlers are installed");
+    tap_ok(TAP_EQ(carry_fault_acquire(), CARRY_OK), "handlers are installed");
     test_tagged_addresses();
     test_split_stores();
     test_sve();

@@ -54,9 +54,9 @@ static void test_going_page(void) {
     going = NULL;
     mprotect(from.start + PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
     const size_t done = 3 * PAGE_BYTES - left;
-    tap_ok(done >= PAGE_BYTES - 3 && done <= 2 * PAGE_BYTES - 3 &&
-               !memcmp(to + 5, from.start + 3, done) && !memcmp(to, before, 5) &&
-               !memcmp(to + 5 + done, before + 5 + done, left),
+    tap_ok(TAP_GE(done, PAGE_BYTES - 3) && TAP_LE(done, 2 * PAGE_BYTES - 3) &&
+               TAP_MEMEQ(to + 5, from.start + 3, done) && TAP_MEMEQ(to, before, 5) &&
+               TAP_MEMEQ(to + 5 + done, before + 5 + done, left),
            "a page that goes between two calls counts as it was copied");
     guard_close(&from);
 }
@@ -72,8 +72,8 @@ static void test_end_of_addresses(void) {
         return;
     }
     rng_fill(from, sizeof from);
-    tap_ok(carry_copy_try(to + 1, from, sizeof from) == sizeof from - PAGE_BYTES + 1 &&
-               !memcmp(to + 1, from, PAGE_BYTES - 1),
+    tap_ok(TAP_EQ(carry_copy_try(to + 1, from, sizeof from), sizeof from - PAGE_BYTES + 1) &&
+               TAP_MEMEQ(to + 1, from, PAGE_BYTES - 1),
            "the last page is copied to, and no more");
     munmap(to, PAGE_BYTES);
 }

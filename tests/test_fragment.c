@@ -47,7 +47,7 @@ static bool cuts_agree(const struct frame *frame, const struct carry_packet_frag
 }
 
 static void expect_none(const struct frame *frame, const char *name) {
-    tap_ok(!find(frame, frame->size) && cuts_agree(frame, NULL), "%s", name);
+    tap_ok(TAP_TRUE(!find(frame, frame->size)) && TAP_TRUE(cuts_agree(frame, NULL)), "%s", name);
 }
 
 /* `expected` is "version identification protocol: place+size", with "..." where more follow. */
@@ -60,7 +60,7 @@ static void expect_fragment(const struct frame *frame, const char *expected, con
     bool ok = strcmp(text, expected) == 0;
     if (!ok)
         tap_note("%s, not %s", text, expected);
-    tap_ok(ok && cuts_agree(frame, &whole), "%s", name);
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(cuts_agree(frame, &whole)), "%s", name);
 }
 
 /* 16 bytes of UDP, as the fragment that the field says. */
@@ -110,7 +110,8 @@ static void test_tunnels(void) {
     set16(frame, inner + 6, MORE);
     put_udp(frame, &flow4, 8);
     expect_fragment(frame, "4 1234 17: 0+16...", "inside a tunnel");
-    tap_ok(find(frame, frame->size) && found.network_offset == inner, "its IP header is the inner");
+    tap_ok(TAP_TRUE(find(frame, frame->size)) && TAP_EQ(found.network_offset, inner),
+           "its IP header is the inner");
     set16(frame, inner - 20 + 6, MORE);
     expect_fragment(frame, "4 1234 4: 0+36...", "of the tunnel's own packet");
 }
@@ -127,7 +128,8 @@ static void test_options(void) {
                                      .wire = frame->size,
                                      .linktype = frame->linktype};
     size_t count = carry_packet_check_fragment(&view, &options, sums, 1, &found);
-    tap_ok(count == 1 && !found.version, "none is looked for in tunnels that are barred");
+    tap_ok(TAP_EQ(count, 1) && TAP_TRUE(!found.version),
+           "none is looked for in tunnels that are barred");
 }
 
 /* Ethernet, so many VLAN tags, IP and UDP. */
@@ -143,8 +145,10 @@ static bool is_deeper(unsigned tags) {
 }
 
 static void test_depth(void) {
-    tap_ok(!is_deeper(1) && !is_deeper(CARRY_PACKET_SUMS_MAX - 3), "32 headers are looked at");
-    tap_ok(is_deeper(CARRY_PACKET_SUMS_MAX - 2) && is_deeper(2 * CARRY_PACKET_SUMS_MAX),
+    tap_ok(TAP_TRUE(!is_deeper(1)) && TAP_TRUE(!is_deeper(CARRY_PACKET_SUMS_MAX - 3)),
+           "32 headers are looked at");
+    tap_ok(TAP_TRUE(is_deeper(CARRY_PACKET_SUMS_MAX - 2)) &&
+               TAP_TRUE(is_deeper(2 * CARRY_PACKET_SUMS_MAX)),
            "it says of a frame with more headers that they were not looked at");
 }
 
@@ -169,8 +173,10 @@ static void test_scope(void) {
     uint32_t two = scope_of(start_ip(ETHERNET "8100 0002 0800", MORE));
     uint32_t one_two = scope_of(start_ip(ETHERNET "88a8 0001 8100 0002 0800", MORE));
     uint32_t two_one = scope_of(start_ip(ETHERNET "88a8 0002 8100 0001 0800", MORE));
-    tap_ok(bare != one && one != two && one_two != two_one && one_two != two, "VLANs are scopes");
-    tap_ok(one == urgent, "the priority in a VLAN tag is no scope");
+    tap_ok(TAP_NE(bare, one) && TAP_NE(one, two) && TAP_NE(one_two, two_one) &&
+               TAP_NE(one_two, two),
+           "VLANs are scopes");
+    tap_ok(TAP_EQ(one, urgent), "the priority in a VLAN tag is no scope");
 
     uint32_t scopes[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -179,7 +185,7 @@ static void test_scope(void) {
         frame->bytes[7] = (uint8_t)i;
         scopes[i] = scope_of(frame);
     }
-    tap_ok(scopes[0] != scopes[1], "interfaces are scopes in cooked captures");
+    tap_ok(TAP_NE(scopes[0], scopes[1]), "interfaces are scopes in cooked captures");
 }
 
 /* --- Scopes of tunnels --- */
@@ -245,7 +251,7 @@ static uint32_t scope_in_udp(uint16_t port, const char *header) {
 
 /* `a` and `other` are two tunnels, and `same` is `a`, some other field being different. */
 static void expect_scopes(uint32_t a, uint32_t same, uint32_t other, const char *name) {
-    tap_ok(a && a == same && a != other, "%s are scopes", name);
+    tap_ok(TAP_TRUE(a) && TAP_EQ(a, same) && TAP_NE(a, other), "%s are scopes", name);
 }
 
 static void test_scopes_on_links(void) {

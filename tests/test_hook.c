@@ -193,27 +193,32 @@ static void test_registers(void) {
 
 static void test_refused(void) {
     struct carry_hook none = {.symbol = "callee_add"};
-    tap_ok(carry_hook_attach_calls(&none) == CARRY_ERROR_INVALID, "no callback");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&none), CARRY_ERROR_INVALID), "no callback");
     struct carry_hook unknown = {.symbol = "no_such_function", .enter = count_enter};
-    tap_ok(carry_hook_attach_calls(&unknown) == CARRY_ERROR_UNKNOWN, "no such function");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&unknown), CARRY_ERROR_UNKNOWN), "no such function");
     struct carry_hook elsewhere = {
         .object = "libc.so.6", .symbol = "callee_add", .enter = count_enter};
-    tap_ok(carry_hook_attach_calls(&elsewhere) == CARRY_ERROR_UNKNOWN, "not of that object");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&elsewhere), CARRY_ERROR_UNKNOWN), "not of that object");
 
     struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
     struct carry_hook second = first;
-    tap_ok(!carry_hook_attach_calls(&first), "a first hook");
-    tap_ok(carry_hook_attach_calls(&second) == CARRY_ERROR_BUSY && second.skipped == 1,
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&first), CARRY_OK), "a first hook");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&second), CARRY_ERROR_BUSY) && TAP_EQ(second.skipped, 1),
            "a second one of the same call");
-    tap_ok(!carry_hook_attach_calls(&first) && first.attached == 1, "the first once more");
-    tap_ok(!carry_hook_detach(&second) && !carry_hook_detach(&first), "both go");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&first), CARRY_OK) && TAP_EQ(first.attached, 1),
+           "the first once more");
+    tap_ok(TAP_EQ(carry_hook_detach(&second), CARRY_OK) &&
+               TAP_EQ(carry_hook_detach(&first), CARRY_OK),
+           "both go");
 
     struct carry_hook twice = {.symbol = "_setjmp", .enter = count_enter, .leave = count_leave};
-    tap_ok(carry_hook_attach_calls(&twice) == CARRY_ERROR_BUSY && twice.skipped,
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&twice), CARRY_ERROR_BUSY) && TAP_TRUE(twice.skipped),
            "leave of a function that returns twice");
     struct carry_hook once = {.symbol = "_setjmp", .enter = count_enter};
     start_counting();
-    tap_ok(!carry_hook_attach_calls(&once) && jumps_out() && enters == 1, "enter of one");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&once), CARRY_OK) && TAP_TRUE(jumps_out()) &&
+               TAP_EQ(enters, 1),
+           "enter of one");
     carry_hook_detach(&once);
 }
 
@@ -256,13 +261,16 @@ static void test_slots(void) {
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
     adds();
     uintptr_t function = slot_value(&wanted);
-    tap_ok(wanted.count == 1 && function == (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add"),
+    tap_ok(TAP_EQ(wanted.count, 1) &&
+               TAP_EQ(function, (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add")),
            "a slot is found, and holds its function once it was called");
     carry_hook_attach_calls(&hook);
     uintptr_t stub = slot_value(&wanted);
     carry_hook_detach(&hook);
-    tap_ok(hook_goes() && slot_value(&wanted) == function, "detached, it holds the function again");
-    tap_ok(!carry_hook_attach_calls(&hook) && slot_value(&wanted) == stub && stub != function,
+    tap_ok(TAP_TRUE(hook_goes()) && TAP_EQ(slot_value(&wanted), function),
+           "detached, it holds the function again");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(slot_value(&wanted), stub) &&
+               TAP_NE(stub, function),
            "attached again, the same stub");
     carry_hook_detach(&hook);
 }
@@ -285,8 +293,8 @@ static void test_protection(void) {
     carry_hook_attach_calls(&hook);
     bool attached = can_write(wanted.place.address);
     carry_hook_detach(&hook);
-    tap_ok(attached == before && can_write(wanted.place.address) == before, "pages stay %s",
-           before ? "writable" : "read-only");
+    tap_ok(TAP_EQ(attached, before) && TAP_EQ(can_write(wanted.place.address), before),
+           "pages stay %s", before ? "writable" : "read-only");
 }
 
 static uint64_t somebody_elses(uint64_t a, uint64_t b) {
@@ -304,27 +312,32 @@ static void test_foreign(void) {
     uintptr_t stub = slot_value(&wanted);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
     start_counting();
-    tap_ok(carry_hook_detach(&hook) == CARRY_ERROR_BYTES && add_by_slot(6, 7) == 42 && !enters,
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_ERROR_BYTES) && TAP_EQ(add_by_slot(6, 7), 42) &&
+               TAP_EQ(enters, 0),
            "what somebody else has put over a hook stays");
     *(volatile uintptr_t *)wanted.place.address = stub;
-    tap_ok(adds() && !enters, "and what he calls leads to the function");
+    tap_ok(TAP_TRUE(adds()) && TAP_EQ(enters, 0), "and what he calls leads to the function");
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 
     carry_hook_attach_calls(&hook);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
-    tap_ok(!carry_hook_attach_calls(&hook) && slot_value(&wanted) == stub && adds() && enters,
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(slot_value(&wanted), stub) &&
+               TAP_TRUE(adds()) && TAP_TRUE(enters),
            "what the linker has bound over a hook is hooked again");
-    tap_ok(!carry_hook_detach(&hook), "and goes");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and goes");
 
     carry_hook_attach_calls(&hook);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
     start_counting();
-    tap_ok(!carry_hook_detach(&hook) && adds() && !enters, "it may go before that, too");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(adds()) && TAP_EQ(enters, 0),
+           "it may go before that, too");
 
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
-    tap_ok(!carry_hook_attach_calls(&hook) && add_by_slot(6, 7) == 42 && enters == 1,
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(add_by_slot(6, 7), 42) &&
+               TAP_EQ(enters, 1),
            "a hook over somebody else's leads to his function");
-    tap_ok(!carry_hook_detach(&hook) && slot_value(&wanted) == (uintptr_t)somebody_elses,
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) &&
+               TAP_EQ(slot_value(&wanted), (uintptr_t)somebody_elses),
            "which comes back when it goes");
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 }
@@ -339,13 +352,13 @@ static void test_unbound(void) {
              wanted.place.function ? "bound" : "not bound yet");
     start_counting();
     if (wanted.count) {
-        tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1,
+        tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
                "an IFUNC of a shared object");
         callee_copy(to, from, sizeof to);
-        tap_ok(!strcmp(to, from) && enters == 1, "copies");
+        tap_ok(TAP_STREQ(to, from) && TAP_EQ(enters, 1), "copies");
         carry_hook_detach(&hook);
         callee_copy(to, from, sizeof to);
-        tap_ok(enters == 1, "not any more");
+        tap_ok(TAP_EQ(enters, 1), "not any more");
     } else {
         tap_skip("an IFUNC of a shared object", "a sanitizer calls another function for it");
     }
@@ -356,7 +369,8 @@ static void test_unbound(void) {
     const char *expected = "";
 #endif
     /* Objects compiled with a PLT and without one need a slot each. */
-    tap_ok(versioned.count >= 1 && !strncmp(versioned.place.version, expected, strlen(expected)),
+    tap_ok(TAP_GE(versioned.count, 1) &&
+               TAP_TRUE(!strncmp(versioned.place.version, expected, strlen(expected))),
            "versions are told: %s", versioned.place.version);
 }
 
@@ -367,8 +381,8 @@ static void test_nowhere(void) {
         .object = "libhook_callee.so", .symbol = "callee_nowhere", .enter = count_enter};
     int expected = wanted.count ? CARRY_ERROR_BUSY : CARRY_ERROR_UNKNOWN;
     callee_try_nowhere(false);
-    tap_ok(carry_hook_attach_calls(&hook) == expected && hook.skipped == wanted.count &&
-               !hook.attached,
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), expected) && TAP_EQ(hook.skipped, wanted.count) &&
+               TAP_TRUE(!hook.attached),
            "a function that is nowhere is skipped");
 }
 
@@ -385,8 +399,10 @@ static bool wants_callees(const struct carry_hook_place *place, void *user) {
 
 static void test_many(void) {
     size_t told = 0;
-    tap_ok(!carry_hook_places(tells_once, &told) && told == 1, "a list ends when it is told to");
-    tap_ok(find_place("", "callee_add").place.by_plt == CALLS_BY_PLT, "calls by the PLT are told");
+    tap_ok(TAP_EQ(carry_hook_places(tells_once, &told), CARRY_OK) && TAP_EQ(told, 1),
+           "a list ends when it is told to");
+    tap_ok(TAP_EQ(find_place("", "callee_add").place.by_plt, CALLS_BY_PLT),
+           "calls by the PLT are told");
     struct carry_hook all = {.enter = count_enter, .leave = count_leave, .stack_words = 64};
     start_counting();
     int error = carry_hook_attach_calls(&all);
@@ -397,13 +413,15 @@ static void test_many(void) {
     char text[100];
     snprintf(text, sizeof text, "%d %.2f %s %d %d %d %d %d", 1, 2.5, "three", 4, 5, 6, 7, 8);
     right = right && !strcmp(text, "1 2.50 three 4 5 6 7 8");
-    tap_ok(!error && right && enters > 7 && leaves <= enters, "all %zu calls of all objects",
-           attached);
-    tap_ok(!carry_hook_detach(&all), "and back");
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(right) && TAP_GT(enters, 7) &&
+               TAP_LE(leaves, enters),
+           "all %zu calls of all objects", attached);
+    tap_ok(TAP_EQ(carry_hook_detach(&all), CARRY_OK), "and back");
 
     struct carry_hook chosen = {.object = "", .wants = wants_callees, .enter = count_enter};
-    tap_ok(!carry_hook_attach_calls(&chosen) && chosen.attached >= sizeof values / sizeof *values &&
-               chosen.attached < attached,
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&chosen), CARRY_OK) &&
+               TAP_GE(chosen.attached, sizeof values / sizeof *values) &&
+               TAP_LT(chosen.attached, attached),
            "those that a function chooses: %zu", chosen.attached);
     carry_hook_detach(&chosen);
 }
@@ -426,9 +444,12 @@ static void test_stack_words(void) {
                values_on_stack[i].symbol);
     struct carry_hook many = {
         .symbol = "callee_add", .leave = count_leave, .stack_words = STACK_WORDS_MAX + 1};
-    tap_ok(carry_hook_attach_calls(&many) == CARRY_ERROR_INVALID, "more words than a thunk copies");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_ERROR_INVALID),
+           "more words than a thunk copies");
     many.stack_words = STACK_WORDS_MAX;
-    tap_ok(!carry_hook_attach_calls(&many) && adds() && !carry_hook_detach(&many), "as many");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_OK) && TAP_TRUE(adds()) &&
+               TAP_EQ(carry_hook_detach(&many), CARRY_OK),
+           "as many");
 }
 
 /* --- Callbacks that call --- */
@@ -473,15 +494,17 @@ static void test_nested(void) {
     start_counting();
     carry_hook_attach_calls(&hook);
     errno = ERANGE;
-    tap_ok(adds() && right && enters == 2, "what a callback calls does not come by");
-    tap_ok(errno == ERANGE, "errno is as it was");
+    tap_ok(TAP_TRUE(adds()) && TAP_TRUE(right) && TAP_EQ(enters, 2),
+           "what a callback calls does not come by");
+    tap_ok(TAP_EQ(errno, ERANGE), "errno is as it was");
     carry_hook_detach(&hook);
 
     struct carry_hook raising = {.object = "", .symbol = "callee_add", .enter = raise_in_callback};
     signal(SIGUSR1, handle);
     start_counting();
     carry_hook_attach_calls(&raising);
-    tap_ok(adds() && handler_was_right && enters == 1, "nor what a handler in it does");
+    tap_ok(TAP_TRUE(adds()) && TAP_TRUE(handler_was_right) && TAP_EQ(enters, 1),
+           "nor what a handler in it does");
     carry_hook_detach(&raising);
     signal(SIGUSR1, SIG_DFL);
 
@@ -490,7 +513,8 @@ static void test_nested(void) {
         .object = "", .symbol = "callee_add", .enter = attach_and_call, .user = &other};
     start_counting();
     carry_hook_attach_calls(&attaching);
-    tap_ok(adds() && other.attached == 1 && enters == 1, "a callback attaches, and calls unhooked");
+    tap_ok(TAP_TRUE(adds()) && TAP_EQ(other.attached, 1) && TAP_EQ(enters, 1),
+           "a callback attaches, and calls unhooked");
     carry_hook_detach(&attaching);
     carry_hook_detach(&other);
 }
@@ -512,9 +536,9 @@ static void test_changes(void) {
     struct carry_hook hook = {
         .object = "", .symbol = "callee_add", .enter = change, .leave = change_result};
     carry_hook_attach_calls(&hook);
-    tap_ok(add_by_slot(1, 2) == 1103, "arguments and results can be changed");
+    tap_ok(TAP_EQ(add_by_slot(1, 2), 1103), "arguments and results can be changed");
     carry_hook_detach(&hook);
-    tap_ok(add_by_slot(1, 2) == 3, "until the hook goes");
+    tap_ok(TAP_EQ(add_by_slot(1, 2), 3), "until the hook goes");
 }
 
 /* What `enter` leaves in the call's word is found by `leave`, of each call its own. */
@@ -540,7 +564,7 @@ static void test_word(void) {
                               .leave = add_number,
                               .user = &fresh};
     carry_hook_attach_calls(&hook);
-    tap_ok(add_by_slot(1, 2) == 1004 && add_by_slot(5, 2) == 1012 && fresh,
+    tap_ok(TAP_EQ(add_by_slot(1, 2), 1004) && TAP_EQ(add_by_slot(5, 2), 1012) && TAP_TRUE(fresh),
            "callbacks have a word for each call");
     carry_hook_detach(&hook);
 }
@@ -571,7 +595,8 @@ static void test_under_way(const struct carry_hook *next, const char *how) {
     ok = !(next && carry_hook_attach_calls(&other)) && ok;
     gate = 1;
     pthread_join(thread, &result);
-    tap_ok(ok && result == (void *)7 && !enters && !leaves, "a call that outlives its hook%s", how);
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(result, (void *)7) && TAP_EQ(enters, 0) && TAP_EQ(leaves, 0),
+           "a call that outlives its hook%s", how);
     carry_hook_detach(&other);
 }
 
@@ -618,7 +643,7 @@ static void test_callback_under_way(bool waits) {
         sched_yield();
     if (waits)
         pthread_create(&opener, NULL, open_gate, NULL);
-    ok = !carry_hook_detach(&hook) && callback_done == waits && ok;
+    ok = TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_EQ(callback_done, waits) && ok;
     callback_gate = 1;
     pthread_join(caller, NULL);
     if (waits)
@@ -648,9 +673,11 @@ static void test_callback_in_fork(void) {
     pthread_create(&caller, NULL, call_once, NULL);
     while (!in_callback)
         sched_yield();
-    tap_ok(detaches_in_child(&hook) && ok, "after fork(), detaching waits for this thread alone");
+    tap_ok(TAP_TRUE(detaches_in_child(&hook)) && TAP_TRUE(ok),
+           "after fork(), detaching waits for this thread alone");
     callback_gate = 1;
-    tap_ok(!carry_hook_detach(&hook) && callback_done, "and in the parent for all");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(callback_done),
+           "and in the parent for all");
     pthread_join(caller, NULL);
 }
 
@@ -674,7 +701,7 @@ static void test_fork_in_callback(void) {
         _exit(ok && !carry_hook_detach(&hook) && adds() ? 0 : 1);
     }
     ok = child > 0 && waitpid(child, &status, 0) == child && status == 0 && ok;
-    tap_ok(!carry_hook_detach(&hook) && ok,
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(ok),
            "a callback that forks is waited for in both processes");
 }
 
@@ -690,19 +717,24 @@ static bool is_loaded(void) {
 static void test_plugin(void) {
     struct carry_hook hook = {
         .object = plugin, .symbol = "callee_add", .enter = count_enter, .leave = count_leave};
-    tap_ok(carry_hook_attach_calls(&hook) == CARRY_ERROR_UNKNOWN, "a plugin that is not loaded");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_ERROR_UNKNOWN),
+           "a plugin that is not loaded");
     void *handle = dlopen(plugin, RTLD_LAZY | RTLD_LOCAL);
     uint64_t (*add)(uint64_t) = handle ? (uint64_t(*)(uint64_t))dlsym(handle, "plugin_add") : NULL;
     start_counting();
-    if (!tap_ok(add && !carry_hook_attach_calls(&hook) && add(1) == 3 && enters == 1, "now it is"))
+    if (!tap_ok(TAP_TRUE(add) && TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) &&
+                    TAP_EQ(add(1), 3) && TAP_EQ(enters, 1),
+                "now it is"))
         return;
     struct carry_hook entry = {.enter = count_enter};
-    tap_ok(!carry_hook_attach_entry(&entry, (void (*)(void))add) && add(1) == 3 && enters == 3,
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&entry, (void (*)(void))add), CARRY_OK) &&
+               TAP_EQ(add(1), 3) && TAP_EQ(enters, 3),
            "its entry");
     carry_hook_detach(&entry);
     dlclose(handle);
-    tap_ok(is_loaded() && add(2) == 4, "it stays loaded while it is hooked");
-    tap_ok(!carry_hook_detach(&hook) && !is_loaded(), "and goes afterwards");
+    tap_ok(TAP_TRUE(is_loaded()) && TAP_EQ(add(2), 4), "it stays loaded while it is hooked");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(!is_loaded()),
+           "and goes afterwards");
 }
 
 /* --- Objects that look in themselves first --- */
@@ -900,35 +932,42 @@ typedef void any_function(void);
 static void test_entries(void) {
     struct carry_hook hook = {.enter = count_enter, .leave = count_leave};
     start_counting();
-    tap_ok(carry_hook_attach_entry(&hook, (any_function *)test_entries) == CARRY_ERROR_UNKNOWN,
-           "a function without an entry");
-    tap_ok(carry_hook_attach_entry(&hook, NULL) == CARRY_ERROR_INVALID, "no function");
-    tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) && hook.attached == 1 &&
-               entry_add(1, 2) == 3 && entry_other(2) == 3 && enters == 1 && leaves == 1,
+    tap_ok(
+        TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)test_entries), CARRY_ERROR_UNKNOWN),
+        "a function without an entry");
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, NULL), CARRY_ERROR_INVALID), "no function");
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)entry_add), CARRY_OK) &&
+               TAP_EQ(hook.attached, 1) && TAP_EQ(entry_add(1, 2), 3) &&
+               TAP_EQ(entry_other(2), 3) && TAP_EQ(enters, 1) && TAP_EQ(leaves, 1),
            "one entry");
-    tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) && hook.attached == 1,
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)entry_add), CARRY_OK) &&
+               TAP_EQ(hook.attached, 1),
            "once more");
     struct carry_hook all = {.enter = count_enter};
-    tap_ok(!carry_hook_attach_entries(&all) && all.skipped == 1 && entry_add(1, 2) == 3 &&
-               entry_other(2) == 3 && enters == 3 && leaves == 2,
+    tap_ok(TAP_EQ(carry_hook_attach_entries(&all), CARRY_OK) && TAP_EQ(all.skipped, 1) &&
+               TAP_EQ(entry_add(1, 2), 3) && TAP_EQ(entry_other(2), 3) && TAP_EQ(enters, 3) &&
+               TAP_EQ(leaves, 2),
            "all others: %zu", all.attached);
-    tap_ok(!carry_hook_detach(&hook) && !carry_hook_detach(&all) && entry_add(1, 2) == 3 &&
-               entry_other(2) == 3 && enters == 3,
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) &&
+               TAP_EQ(carry_hook_detach(&all), CARRY_OK) && TAP_EQ(entry_add(1, 2), 3) &&
+               TAP_EQ(entry_other(2), 3) && TAP_EQ(enters, 3),
            "and back");
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
-    tap_ok(stats.entries >= 3, "entries are counted as sites");
+    tap_ok(TAP_GE(stats.entries, 3), "entries are counted as sites");
 }
 
 /* Of one hook. */
 static void test_calls_and_entries(void) {
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
     start_counting();
-    tap_ok(!carry_hook_attach_entry(&hook, (any_function *)entry_add) &&
-               !carry_hook_attach_calls(&hook) && !carry_hook_attach_calls(&hook) &&
-               hook.attached == 2 && entry_add(1, 2) == 3 && adds() && enters == 2,
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)entry_add), CARRY_OK) &&
+               TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) &&
+               TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 2) &&
+               TAP_EQ(entry_add(1, 2), 3) && TAP_TRUE(adds()) && TAP_EQ(enters, 2),
            "a hook of an entry and a call");
-    tap_ok(!carry_hook_detach(&hook) && entry_add(1, 2) == 3 && adds() && enters == 2,
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_EQ(entry_add(1, 2), 3) &&
+               TAP_TRUE(adds()) && TAP_EQ(enters, 2),
            "detached of both");
 }
 
@@ -1058,11 +1097,12 @@ static void test_going(const struct carry_hook_place *place, int (*attach)(struc
     pthread_create(&detacher, NULL, detach, &hook);
     while (word_at(place) == hooked)
         sched_yield();
-    ok = attach(&other) == CARRY_ERROR_BUSY && other.skipped == 1 && ok;
+    ok = TAP_EQ(attach(&other), CARRY_ERROR_BUSY) && TAP_EQ(other.skipped, 1) && ok;
     callback_gate = 1;
     pthread_join(caller, &called);
     pthread_join(detacher, &detached);
-    ok = called && detached && !attach(&other) && !carry_hook_detach(&other) && ok;
+    ok = TAP_TRUE(called) && TAP_TRUE(detached) && TAP_TRUE(!attach(&other)) &&
+         TAP_EQ(carry_hook_detach(&other), CARRY_OK) && ok;
     tap_ok(ok, "while a hook goes, its %s is nobody else's", *place->symbol ? "call" : "entry");
 }
 
@@ -1115,12 +1155,14 @@ static void test_plugin_again(void) {
     struct loaded loaded = load_plugin();
     bool ok = hooks_plugin(&old, &loaded);
     dlclose(loaded.handle);
-    ok = !is_loaded() && entries_told().count == before && ok;
+    ok = TAP_TRUE(!is_loaded()) && TAP_EQ(entries_told().count, before) && ok;
     for (int i = 0; i < 2; i++) {
         loaded = load_plugin();
-        ok = hooks_plugin(&new, &loaded) && entries_told().count == before + 1 && ok;
-        ok = (i || !carry_hook_detach(&old)) && loaded.add(1) == 3 && enters == 2 && ok;
-        ok = !carry_hook_detach(&new) && ok;
+        ok =
+            TAP_TRUE(hooks_plugin(&new, &loaded)) && TAP_EQ(entries_told().count, before + 1) && ok;
+        ok = TAP_TRUE(i || !carry_hook_detach(&old)) && TAP_EQ(loaded.add(1), 3) &&
+             TAP_EQ(enters, 2) && ok;
+        ok = TAP_EQ(carry_hook_detach(&new), CARRY_OK) && ok;
         dlclose(loaded.handle);
     }
     tap_ok(ok, "a plugin that was unloaded with a hook comes again, twice");
@@ -1207,7 +1249,8 @@ static void test_storm(size_t rounds) {
         wrong += (size_t)result;
     }
     tap_note("%zu and %zu calls came by, %zu leaves", told, enters, leaves);
-    tap_ok(!wrong && !errors && told && enters && leaves <= enters,
+    tap_ok(TAP_EQ(wrong, 0) && TAP_EQ(errors, 0) && TAP_TRUE(told) && TAP_TRUE(enters) &&
+               TAP_LE(leaves, enters),
            "%zu times on and off while threads call: %zu wrong, %zu errors", rounds, wrong, errors);
 }
 

@@ -40,10 +40,11 @@ static void test_variant(bool leaves) {
     const void *function = dlsym(module, "call_variant");
     struct carry_hook hook = {
         .symbol = "whole_target", .enter = enter, .leave = leaves ? leave : NULL};
-    tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1, "a variant symbol");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
+           "a variant symbol");
     struct verdict verdict = check_thunk_hooked(function, true, leaves);
     verdict_report(&verdict, "its calls keep all registers%s", leaves ? ", with leave" : "");
-    tap_ok(!carry_hook_detach(&hook), "and back");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and back");
     verdict = check_thunk_hooked(function, false, false);
     verdict_report(&verdict, "not hooked, too");
 }
@@ -51,11 +52,12 @@ static void test_variant(bool leaves) {
 /* Cheaper, as the caller relies on less. */
 static void test_base(void) {
     struct carry_hook hook = {.symbol = "whole_entry", .enter = enter};
-    tap_ok(!carry_hook_attach_calls(&hook) && hook.attached == 1, "a symbol of the base standard");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
+           "a symbol of the base standard");
     vector_size = 0;
     check_thunk_hooked(dlsym(module, "call_base"), true, false);
-    tap_ok(vector_size == 16, "its callbacks see vectors of 16 bytes");
-    tap_ok(!carry_hook_detach(&hook), "and back");
+    tap_ok(TAP_EQ(vector_size, 16), "its callbacks see vectors of 16 bytes");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and back");
 }
 
 /* --- Entries --- */
@@ -97,11 +99,11 @@ static void test_guarded_entry(bool leaves) {
 static void test_entry(bool leaves) {
     struct carry_hook hook = {.enter = enter, .leave = leaves ? leave : NULL};
     test_entry_now("no hook", false, false);
-    tap_ok(!carry_hook_attach_entry(&hook, whole_entry), "an entry of one NOP");
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, whole_entry), CARRY_OK), "an entry of one NOP");
     test_entry_now("hooked", true, leaves);
     test_guarded_entry(leaves);
     test_streaming_entry();
-    tap_ok(!carry_hook_detach(&hook), "and back");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and back");
     test_entry_now("no hook any more", false, false);
 }
 

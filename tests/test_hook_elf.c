@@ -161,7 +161,7 @@ static void test_part(size_t part, size_t rounds) {
         memcpy(start, before, size);
     }
     free(before);
-    tap_ok(survived == rounds, "%s at 0x%zx damaged %zu times, with fewer imports in %zu",
+    tap_ok(TAP_EQ(survived, rounds), "%s at 0x%zx damaged %zu times, with fewer imports in %zu",
            names[part], copy.parts[part][0], rounds, fewer);
 }
 
@@ -202,7 +202,7 @@ static void test_circles(void) {
     *need = before;
     need->vn_aux = 0; /* the file as its own version */
     need->vn_next = 1;
-    tap_ok(survives() && ok, "versions that lead nowhere, or overlap");
+    tap_ok(TAP_TRUE(survives()) && TAP_TRUE(ok), "versions that lead nowhere, or overlap");
     *need = before;
 }
 
@@ -239,14 +239,15 @@ static void test_many_versions(void) {
         found[i] = survives() && versioned;
         *need = before;
     }
-    tap_ok(found[0] && !found[1], "as many versions are looked at as there may be");
+    tap_ok(TAP_TRUE(found[0]) && TAP_TRUE(!found[1]),
+           "as many versions are looked at as there may be");
 }
 
 static void test_no_dynamic(void) {
     ElfW(Phdr) *dynamic = find_segment(PT_DYNAMIC, 0);
     const ElfW(Phdr) before = *dynamic;
     dynamic->p_vaddr = copy.size;
-    tap_ok(survives() && !imports, "a dynamic section that is nowhere");
+    tap_ok(TAP_TRUE(survives()) && TAP_EQ(imports, 0), "a dynamic section that is nowhere");
     *dynamic = before;
 }
 
@@ -262,7 +263,8 @@ static void test_symbolic(void) {
     ok = own_first && ok;
     entry->d_tag = DT_SYMBOLIC;
     read_all(NULL);
-    tap_ok(own_first && ok, "an object that looks in itself first says so in two ways");
+    tap_ok(TAP_TRUE(own_first) && TAP_TRUE(ok),
+           "an object that looks in itself first says so in two ways");
     *entry = before;
 }
 
@@ -283,7 +285,7 @@ static void test_constant(void) {
     ok = !constant && ok;
     constants->p_memsz = -PAGE_BYTES;
     read_all(NULL);
-    tap_ok(!constant && ok, "slots are constant in whole pages");
+    tap_ok(TAP_EQ(constant, 0) && TAP_TRUE(ok), "slots are constant in whole pages");
     *constants = before;
 }
 
@@ -321,7 +323,8 @@ static void test_unreadable_text(void) {
     bool ok = !unbound;
     text->p_flags &= ~(uint32_t)PF_R;
     mprotect(page, PAGE_BYTES, PROT_NONE);
-    tap_ok(survives() && unbound == 1 && ok, "text that may not be read may bind");
+    tap_ok(TAP_TRUE(survives()) && TAP_EQ(unbound, 1) && TAP_TRUE(ok),
+           "text that may not be read may bind");
     mprotect(page, PAGE_BYTES, PROT_READ | PROT_WRITE);
     text->p_flags |= PF_R;
     *slot = before;
@@ -337,7 +340,8 @@ int main(void) {
     if (!make_copy())
         return tap_skip_all("no C library that is a shared object");
     read_all(NULL);
-    tap_ok(imports > 3 && longest > 8, "%zu imports of a copy of the C library", imports);
+    tap_ok(TAP_GT(imports, 3) && TAP_GT(longest, 8), "%zu imports of a copy of the C library",
+           imports);
     for (size_t i = 0; i < copy.part_count; i++)
         test_part(i, effort->rounds / 10);
     test_circles();

@@ -134,9 +134,10 @@ static void test_perf(void) {
     int error = carry_jit_list(CARRY_JIT_PERF);
     inherited = make(40);
     const struct carry_jit *again = make(40);
-    tap_ok(!error && unlisted && inherited && again, "a map is begun");
-    tap_ok(lines_for(inherited, "carry_jit_sum_40") == 1, "a function has one line");
-    tap_ok(lines_for(unlisted, "carry_jit_sum_32") == 0, "one made before has none");
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(unlisted) && TAP_TRUE(inherited) && TAP_TRUE(again),
+           "a map is begun");
+    tap_ok(TAP_EQ(lines_for(inherited, "carry_jit_sum_40"), 1), "a function has one line");
+    tap_ok(TAP_EQ(lines_for(unlisted, "carry_jit_sum_32"), 0), "one made before has none");
     tap_ok(child_says(NULL, child_has_a_map_of_its_own), "a child writes a map of its own");
     tap_ok(child_says(NULL, child_drops_what_is_older),
            "lines of an earlier process of its number go");
@@ -144,7 +145,8 @@ static void test_perf(void) {
     tap_ok(child_says(NULL, makes_although_cancelled), "a thread that is cancelled makes one");
     carry_jit_list(0);
     const struct carry_jit *later = make(56);
-    tap_ok(lines_for(later, "carry_jit_sum_56") == 0, "one made after the list's end has none");
+    tap_ok(TAP_EQ(lines_for(later, "carry_jit_sum_56"), 0),
+           "one made after the list's end has none");
     carry_jit_release(unlisted);
     carry_jit_release(inherited);
     carry_jit_release(again);
@@ -156,14 +158,15 @@ static void test_foreign_files(void) {
     char target[80];
     snprintf(target, sizeof target, "%s.target", map_path());
     bool ok = !symlink(target, map_path());
-    tap_ok(ok && carry_jit_list(CARRY_JIT_PERF) == CARRY_ERROR_PERMISSION && access(target, F_OK),
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(carry_jit_list(CARRY_JIT_PERF), CARRY_ERROR_PERMISSION) &&
+               TAP_TRUE(access(target, F_OK)),
            "a link in the map's place is not followed");
     unlink(map_path());
     ok = !mkfifo(map_path(), 0600);
-    tap_ok(ok && carry_jit_list(CARRY_JIT_PERF) == CARRY_ERROR_PERMISSION,
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(carry_jit_list(CARRY_JIT_PERF), CARRY_ERROR_PERMISSION),
            "a pipe in the map's place is not waited for");
     unlink(map_path());
-    tap_ok(carry_jit_list(1u << 7) == CARRY_ERROR_INVALID, "an unknown way is refused");
+    tap_ok(TAP_EQ(carry_jit_list(1u << 7), CARRY_ERROR_INVALID), "an unknown way is refused");
 }
 
 /* --- GDB --- */
@@ -185,12 +188,12 @@ static void test_gdb_list(void) {
     carry_jit_list(CARRY_JIT_GDB);
     for (size_t i = 0; i < 3; i++)
         made[i] = make(64 + 8 * i);
-    tap_ok(entries() == 3, "three functions, three symbol files");
+    tap_ok(TAP_EQ(entries(), 3), "three functions, three symbol files");
     carry_jit_release(made[1]);
-    tap_ok(entries() == 2, "the one between is taken out");
+    tap_ok(TAP_EQ(entries(), 2), "the one between is taken out");
     carry_jit_release(made[0]);
     carry_jit_release(made[2]);
-    tap_ok(entries() == 0, "none is left");
+    tap_ok(TAP_EQ(entries(), 0), "none is left");
     carry_jit_list(0);
 }
 
@@ -229,7 +232,8 @@ static void test_gdb(const char *program) {
         return;
     }
     tap_ok(says(text, "carry_jit_sum_1024 ()"), "GDB names the function that it stopped in");
-    tap_ok(says(text, "in die_in_function") && says(text, "in main"), "and finds its callers");
+    tap_ok(TAP_TRUE(says(text, "in die_in_function")) && TAP_TRUE(says(text, "in main")),
+           "and finds its callers");
 }
 
 int main(int argc, char **argv) {

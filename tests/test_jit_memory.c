@@ -140,9 +140,10 @@ static void test_sharing(void) {
         tap_ok(false, "functions are made");
         return;
     }
-    tap_ok(first == second && first != other, "equal specs share a function, others do not");
+    tap_ok(TAP_EQ(first, second) && TAP_NE(first, other),
+           "equal specs share a function, others do not");
     tap_ok(any_mapping(is_text_at, text_of(first)), "text is private, readable and executable");
-    tap_ok((uintptr_t)text_of(first) % 64 == 0, "text begins at a cache line");
+    tap_ok(TAP_EQ((uintptr_t)text_of(first) % 64, 0), "text begins at a cache line");
     tap_ok(has_landing_pad(first), "text begins with a landing pad");
     const void *text = text_of(first);
     carry_jit_release(first);
@@ -155,7 +156,8 @@ static void test_sharing(void) {
 }
 
 static void expect_landing_pad(const char *name, int error, const struct carry_jit *jit) {
-    tap_ok(!error && has_landing_pad(jit), "%s begins with a landing pad", name);
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(has_landing_pad(jit)),
+           "%s begins with a landing pad", name);
     carry_jit_release(jit);
 }
 
@@ -191,7 +193,7 @@ static void test_mask(void) {
     if (!tap_ok(made, "a function is made with all features, and with none"))
         return;
     if (carry_cpu_has("avx2") || carry_cpu_has("neon"))
-        tap_ok(with != without, "it is not the same one");
+        tap_ok(TAP_NE(with, without), "it is not the same one");
     else
         tap_skip("it is not the same one", "this CPU has no vectors that sums use");
     carry_jit_release(with);
@@ -228,7 +230,7 @@ static void test_flat_memory(void) {
     if (is_emulated() || fault_under_asan())
         tap_skip("memory stays flat", "the emulator's or checker's own grows");
     else
-        tap_ok(pages_now < pages + 64 && maps_now <= maps + 2,
+        tap_ok(TAP_LT(pages_now, pages + 64) && TAP_LE(maps_now, maps + 2),
                "memory stays flat: from %zu pages to %zu, from %zu mappings to %zu", pages,
                pages_now, maps, maps_now);
 }
@@ -239,7 +241,7 @@ static void test_many_at_once(void) {
     size_t count = 0;
     while (count < COUNT(held) && !make(count, &held[count]))
         count++;
-    bool ok = count == COUNT(held);
+    bool ok = TAP_EQ(count, COUNT(held));
     for (size_t i = 0; i < count; i++)
         ok &= is_right(held[i], i) && any_mapping(is_text_at, text_of(held[i]));
     for (size_t i = 0; i < count; i++)
@@ -249,7 +251,8 @@ static void test_many_at_once(void) {
     if (fault_under_asan())
         tap_skip("none is left mapped", "the checker maps memory of its own");
     else
-        tap_ok(maps_now <= maps + 2, "none is left mapped: %zu mappings, then %zu", maps, maps_now);
+        tap_ok(TAP_LE(maps_now, maps + 2), "none is left mapped: %zu mappings, then %zu", maps,
+               maps_now);
 }
 
 /* --- Threads --- */
@@ -308,7 +311,7 @@ static void test_writable_text(void) {
     bool ok = !pthread_create(&watcher, NULL, look_for_writable_text, NULL);
     ok &= all_work(effort_chosen() == &effort_short ? 100 : 2000);
     __atomic_store_n(&threads_stop, true, __ATOMIC_RELAXED);
-    tap_ok(ok && ends_well(watcher), "%s", name);
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(ends_well(watcher)), "%s", name);
 }
 
 /* --- Forks --- */
@@ -329,7 +332,8 @@ static void test_fork(void) {
         return;
     }
     bool ok = child_says(NULL, child_works);
-    tap_ok(ok && is_right(kept, 9), "parent and child go on with what was made before a fork");
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(is_right(kept, 9)),
+           "parent and child go on with what was made before a fork");
     carry_jit_release(kept);
 }
 
@@ -357,7 +361,8 @@ static void test_fork_under_lock(void) {
     for (size_t i = 0; ok && i < forks; i++)
         ok &= child_says(NULL, makes_one);
     __atomic_store_n(&threads_stop, true, __ATOMIC_RELAXED);
-    tap_ok(ok && ends_well(thread), "%zu children, forked while a thread made functions", forks);
+    tap_ok(TAP_TRUE(ok) && TAP_TRUE(ends_well(thread)),
+           "%zu children, forked while a thread made functions", forks);
 }
 
 /* --- Systems that refuse --- */

@@ -12,7 +12,7 @@ static void test_stack(const struct stack *stack, uint32_t flags, const struct e
     const struct carry_jit *jit;
     spec.flags = flags;
     int error = carry_jit_packet(&spec, &jit);
-    if (!tap_ok(error == CARRY_OK, "%s: is made", stack->name))
+    if (!tap_ok(TAP_EQ(error, CARRY_OK), "%s: is made", stack->name))
         return;
     struct verdict verdict = check_jit_packet(&spec, jit->packet, effort);
     verdict_report(&verdict, "%s: %s as the walk does", stack->name,
@@ -39,8 +39,10 @@ static void test_errors(void) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const struct carry_jit *jit = NULL;
         const char *error = carry_jit_packet_error(&wrong[i].spec);
-        tap_ok(error && strncmp(error, wrong[i].member, strlen(wrong[i].member)) == 0 &&
-                   carry_jit_packet(&wrong[i].spec, &jit) == CARRY_ERROR_INVALID && !jit,
+        tap_ok(TAP_TRUE(error) &&
+                   TAP_TRUE(strncmp(error, wrong[i].member, strlen(wrong[i].member)) == 0) &&
+                   TAP_EQ(carry_jit_packet(&wrong[i].spec, &jit), CARRY_ERROR_INVALID) &&
+                   TAP_TRUE(!jit),
                "wrong: %s", error ? error : "nothing");
     }
 }
@@ -58,8 +60,9 @@ static void test_unknown_stacks(void) {
     };
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         const struct carry_jit *jit = NULL;
-        tap_ok(!carry_jit_packet_error(&unknown[i]) &&
-                   carry_jit_packet(&unknown[i], &jit) == CARRY_ERROR_UNSUPPORTED && !jit,
+        tap_ok(TAP_TRUE(!carry_jit_packet_error(&unknown[i])) &&
+                   TAP_EQ(carry_jit_packet(&unknown[i], &jit), CARRY_ERROR_UNSUPPORTED) &&
+                   TAP_TRUE(!jit),
                "no function is made for stack %zu", i);
     }
 }
@@ -77,13 +80,13 @@ static void test_shapes(void) {
         struct carry_jit_packet_spec found = {.linktype = wanted.linktype, .flags = CARRY_JIT_FILL};
         wanted.flags = CARRY_JIT_FILL;
         stack_build(&frame, &wanted, 9);
-        bool ok = shape_of(&frame, frame.size, &found) == CARRY_OK &&
-                  memcmp(&found, &wanted, sizeof found) == 0;
+        bool ok = TAP_EQ(shape_of(&frame, frame.size, &found), CARRY_OK) &&
+                  TAP_MEMEQ(&found, &wanted, sizeof found);
         tap_ok(ok, "%s: is the shape of such a frame", stacks[i].name);
         memset(&found.layers, 0xff, sizeof found.layers);
         struct carry_jit_packet_spec before = found;
-        tap_ok(shape_of(&frame, frame.headers - 1, &found) == CARRY_ERROR_UNSUPPORTED &&
-                   memcmp(&found, &before, sizeof found) == 0,
+        tap_ok(TAP_EQ(shape_of(&frame, frame.headers - 1, &found), CARRY_ERROR_UNSUPPORTED) &&
+                   TAP_MEMEQ(&found, &before, sizeof found),
                "%s: not if a header is cut; the spec stays", stacks[i].name);
     }
 }

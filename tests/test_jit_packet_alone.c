@@ -63,8 +63,8 @@ static void expect(const struct carry_jit *jit, const struct carry_frame *frame,
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     handed_over = 0;
     int count = jit->packet(frame, sums, CARRY_PACKET_SUMS_MAX);
-    tap_ok(count != CARRY_JIT_OTHER_SHAPE && handed_over == expected, "%s: %s %s", stack, what,
-           expected ? "is handed over" : "is answered");
+    tap_ok(TAP_NE(count, CARRY_JIT_OTHER_SHAPE) && TAP_EQ(handed_over, expected), "%s: %s %s",
+           stack, what, expected ? "is handed over" : "is answered");
 }
 
 static void test_check(const struct stack *stack, const struct carry_jit *jit) {
@@ -91,7 +91,7 @@ static void test_fill(const struct stack *stack, const struct carry_jit *jit) {
 static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t flags) {
     const struct carry_jit *jit = NULL;
     spec.flags = flags;
-    tap_ok(carry_jit_packet(&spec, &jit) == CARRY_OK, "a function is made");
+    tap_ok(TAP_EQ(carry_jit_packet(&spec, &jit), CARRY_OK), "a function is made");
     return jit;
 }
 

@@ -36,7 +36,7 @@ static void expect_caught(carry_jit_packet_fn *function, uint32_t flags, const c
                           const char *message) {
     vxlan.flags = flags;
     struct verdict verdict = check_jit_packet(&vxlan, function, &effort_short);
-    bool caught = !verdict.ok && strstr(verdict.text, message);
+    bool caught = TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, message));
     if (!caught)
         tap_note("wanted \"%s\", got \"%s\"", message, verdict.text);
     tap_ok(caught, "%s is caught: %s", name, verdict.text);
@@ -45,7 +45,7 @@ static void expect_caught(carry_jit_packet_fn *function, uint32_t flags, const c
 static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t flags) {
     const struct carry_jit *jit = NULL;
     spec.flags = flags;
-    tap_ok(carry_jit_packet(&spec, &jit) == CARRY_OK, "a function is made");
+    tap_ok(TAP_EQ(carry_jit_packet(&spec, &jit), CARRY_OK), "a function is made");
     return jit;
 }
 

@@ -203,7 +203,7 @@ static void test_mistake(const struct mistake *mistake) {
     const char *message = carry_jit_sum_error(&mistake->spec);
     const bool named = message && !strncmp(message, mistake->message, strlen(mistake->message));
     const bool refused = carry_jit_sum(&mistake->spec, &jit) == CARRY_ERROR_INVALID;
-    tap_ok(named && refused && jit == &before, "%s", mistake->message);
+    tap_ok(TAP_TRUE(named) && TAP_TRUE(refused) && TAP_EQ(jit, &before), "%s", mistake->message);
 }
 
 static void test_mistakes(void) {
@@ -225,7 +225,7 @@ static void test_lacking(void) {
     const struct carry_jit_sum_spec spec = {.max_size = 64, .vector_bits = 512};
     const struct carry_jit before, *jit = &before;
     carry_cpu_set_mask("all");
-    tap_ok(carry_jit_sum(&spec, &jit) == CARRY_ERROR_UNSUPPORTED && jit == &before,
+    tap_ok(TAP_EQ(carry_jit_sum(&spec, &jit), CARRY_ERROR_UNSUPPORTED) && TAP_EQ(jit, &before),
            "vectors that the CPU lacks are refused");
     carry_cpu_set_mask("");
 }
@@ -234,9 +234,10 @@ static void test_lacking(void) {
 static void test_nothing(void) {
     const struct carry_jit_sum_spec spec = {.result = CARRY_JIT_PARTIAL};
     const struct carry_jit *jit;
-    if (!tap_ok(carry_jit_sum(&spec, &jit) == CARRY_OK, "zeros ask for a function for no bytes"))
+    if (!tap_ok(TAP_EQ(carry_jit_sum(&spec, &jit), CARRY_OK),
+                "zeros ask for a function for no bytes"))
         return;
-    tap_ok(jit->sum(NULL, 0, 0x12345678) == 0x12345678, "which reads none");
+    tap_ok(TAP_EQ(jit->sum(NULL, 0, 0x12345678), 0x12345678), "which reads none");
     carry_jit_release(jit);
 }
 

@@ -75,9 +75,8 @@ static void expect_error(const struct carry_jit_template_spec *spec, const char 
     const struct carry_jit *jit = NULL;
     const char *found = carry_jit_template_error(spec);
     int error = carry_jit_template(spec, &jit);
-    bool as_expected = found && strcmp(found, text) == 0 && error == CARRY_ERROR_INVALID && !jit;
-    if (!tap_ok(as_expected, "%s", name))
-        tap_note("error %d: %s", error, found ? found : "-");
+    tap_ok(TAP_STREQ(found, text) && TAP_EQ(error, CARRY_ERROR_INVALID) && TAP_TRUE(!jit), "%s",
+           name);
 }
 
 #define SHAPE  "fields: a field that determines the shape of the packet"
@@ -186,11 +185,11 @@ static void test_sctp(void) {
     const struct carry_jit *jit;
     template_packet(&packet, &sctp);
     struct carry_jit_template_spec spec = spec_of(&within, 1);
-    tap_ok(!carry_jit_template_error(&spec) &&
-               carry_jit_template(&spec, &jit) == CARRY_ERROR_UNSUPPORTED,
+    tap_ok(TAP_TRUE(!carry_jit_template_error(&spec)) &&
+               TAP_EQ(carry_jit_template(&spec, &jit), CARRY_ERROR_UNSUPPORTED),
            "a field that a CRC covers");
     spec = spec_of(&outside, 1);
-    if (tap_ok(carry_jit_template(&spec, &jit) == CARRY_OK, "one that it does not cover"))
+    if (tap_ok(TAP_EQ(carry_jit_template(&spec, &jit), CARRY_OK), "one that it does not cover"))
         carry_jit_release(jit);
 }
 
@@ -203,13 +202,13 @@ static void test_sharing(void) {
     for (size_t i = 0; i < 4; i++) {
         struct carry_jit_template_spec spec = spec_of(&fields[i], 1);
         packet.bytes[packet.size - 1] ^= i == 2;
-        made = made && carry_jit_template(&spec, &jits[i]) == CARRY_OK;
+        made = made && TAP_EQ(carry_jit_template(&spec, &jits[i]), CARRY_OK);
     }
     if (!tap_ok(made, "four specs"))
         return;
-    tap_ok(jits[0] == jits[1], "equal specs with fields elsewhere share a function");
-    tap_ok(jits[1] == jits[2], "so do examples that differ in what nothing depends on");
-    tap_ok(jits[2] != jits[3], "other fields have another");
+    tap_ok(TAP_EQ(jits[0], jits[1]), "equal specs with fields elsewhere share a function");
+    tap_ok(TAP_EQ(jits[1], jits[2]), "so do examples that differ in what nothing depends on");
+    tap_ok(TAP_NE(jits[2], jits[3]), "other fields have another");
     for (size_t i = 0; i < 4; i++)
         carry_jit_release(jits[i]);
 }
@@ -222,10 +221,11 @@ static void test_untouched_sums(void) {
     template_packet(&packet, stack_named("TCP in VXLAN"));
     struct template_packet before = packet;
     struct carry_jit_template_spec spec = spec_of(&field, 1);
-    if (!tap_ok(carry_jit_template(&spec, &jit) == CARRY_OK, "TCP's sequence number in VXLAN"))
+    if (!tap_ok(TAP_EQ(carry_jit_template(&spec, &jit), CARRY_OK),
+                "TCP's sequence number in VXLAN"))
         return;
     jit->write(packet.bytes, values);
-    tap_ok(memcmp(packet.bytes, before.bytes, 42) == 0, "leaves the sums around it as they are");
+    tap_ok(TAP_MEMEQ(packet.bytes, before.bytes, 42), "leaves the sums around it as they are");
     carry_jit_release(jit);
 }
 

@@ -95,21 +95,20 @@ static void test_naming(const struct naming *naming) {
     unsigned number = 0;
     while (number < naming->count && is_named(naming, number))
         number++;
-    tap_ok(number == naming->count, "%s: each value has a name of its own", naming->function);
-    if (number < naming->count)
-        tap_note("not %u", number);
+    tap_ok(TAP_EQ(number, naming->count), "%s: each value has a name of its own", naming->function);
     bool ok = true;
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++)
-        ok = ok && is_unknown(naming, beyond[i]);
+        ok = ok && TAP_TRUE(is_unknown(naming, beyond[i]));
     tap_ok(ok, "%s: others are \"unknown\"", naming->function);
 }
 
 static void test_errors(void) {
-    tap_ok(!strcmp(carry_error_name(CARRY_OK), "CARRY_OK") &&
-               !strcmp(carry_error_name(CARRY_ERROR_BUSY), "CARRY_ERROR_BUSY") &&
-               strstr(carry_error_text(CARRY_ERROR_MEMORY), "memory"),
+    tap_ok(TAP_STREQ(carry_error_name(CARRY_OK), "CARRY_OK") &&
+               TAP_STREQ(carry_error_name(CARRY_ERROR_BUSY), "CARRY_ERROR_BUSY") &&
+               TAP_TRUE(strstr(carry_error_text(CARRY_ERROR_MEMORY), "memory")),
            "names of errors are spelled as the enumerators");
-    tap_ok(CARRY_ERROR_INVALID == -1 && CARRY_ERROR_UNSUPPORTED == -3 && CARRY_ERROR_CONTEXT == -10,
+    tap_ok(TAP_EQ(CARRY_ERROR_INVALID, -1) && TAP_EQ(CARRY_ERROR_UNSUPPORTED, -3) &&
+               TAP_EQ(CARRY_ERROR_CONTEXT, -10),
            "their numbers stay");
 }
 
@@ -117,13 +116,13 @@ static void test_version(void) {
     char text[32];
     snprintf(text, sizeof text, "%d.%d.%d", CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR,
              CARRY_VERSION_PATCH);
-    tap_ok(!strcmp(carry_version_text(), text) && !strcmp(CARRY_VERSION_TEXT, text),
+    tap_ok(TAP_STREQ(carry_version_text(), text) && TAP_STREQ(CARRY_VERSION_TEXT, text),
            "the version as text");
-    tap_ok(carry_version() == CARRY_VERSION &&
-               CARRY_VERSION_OF(0, 1, 0) < CARRY_VERSION_OF(0, 2, 0) &&
-               CARRY_VERSION_OF(0, 999, 999) < CARRY_VERSION_OF(1, 0, 0),
+    tap_ok(TAP_EQ(carry_version(), CARRY_VERSION) &&
+               TAP_LT(CARRY_VERSION_OF(0, 1, 0), CARRY_VERSION_OF(0, 2, 0)) &&
+               TAP_LT(CARRY_VERSION_OF(0, 999, 999), CARRY_VERSION_OF(1, 0, 0)),
            "the version as a number, which grows");
-    tap_ok(!strcmp(text, BUILD_VERSION), "it is the build's");
+    tap_ok(TAP_STREQ(text, BUILD_VERSION), "it is the build's");
 }
 
 int main(void) {

@@ -93,7 +93,7 @@ static void test_udplite_zero_is_illegal(void) {
         const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
         struct carry_packet_sum sums[2];
         size_t count = carry_packet_check(&view, &lenient, sums, 2);
-        tap_ok(count && sums[count - 1].verdict == CARRY_VERDICT_ILLEGAL,
+        tap_ok(TAP_TRUE(count) && TAP_EQ(sums[count - 1].verdict, CARRY_VERDICT_ILLEGAL),
                "whatever the port, and what UDP 0 means");
     }
 }
@@ -245,7 +245,8 @@ static void test_udp_zero(void) {
     expect(frame, "ip good, udp good", "UDP ffff where 0 is computed");
     set16(frame, udp + 6, 1);
     struct result result = check(frame);
-    tap_ok(result.sums[1].verdict == CARRY_VERDICT_BAD && result.sums[1].expected == 0xffff,
+    tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) &&
+               TAP_EQ(result.sums[1].expected, 0xffff),
            "UDP is never told to store 0");
 
     frame = start(ETHERNET6);
@@ -266,7 +267,7 @@ static void test_zero_and_ffff_are_equal(void) {
     expect(frame, "ip good, tcp good", "TCP ffff where 0 is computed");
     set16(frame, tcp + 16, 0xfffe);
     struct result result = check(frame);
-    tap_ok(result.sums[1].verdict == CARRY_VERDICT_BAD && result.sums[1].expected == 0,
+    tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) && TAP_EQ(result.sums[1].expected, 0),
            "TCP may be told to store 0");
 
     /* Every receiver rejects it: the sum of nothing but zeros is 0, not ffff. */
@@ -275,7 +276,7 @@ static void test_zero_and_ffff_are_equal(void) {
     uint32_t icmp = put(frame, "00 00 0000 0000 0000");
     expect(frame, "ip good, icmp bad", "ICMP of nothing but zeros");
     result = check(frame);
-    tap_ok(result.sums[1].expected == 0xffff, "zeros ask for ffff");
+    tap_ok(TAP_EQ(result.sums[1].expected, 0xffff), "zeros ask for ffff");
     set16(frame, icmp + 2, 0xffff);
     expect(frame, "ip good, icmp good", "zeros with ffff");
 }
@@ -306,7 +307,7 @@ static void test_partial(void) {
     set16(frame, tcp + 16, left);
     expect(frame, "ip good, tcp partial", "TCP holds the sum of its pseudo-header");
     struct result result = check(frame);
-    tap_ok(result.sums[1].expected == good && result.sums[1].stored == left,
+    tap_ok(TAP_EQ(result.sums[1].expected, good) && TAP_EQ(result.sums[1].stored, left),
            "a partial sum is told what to store");
     set16(frame, tcp + 16, ~left & 0xffff);
     expect(frame, "ip good, tcp bad", "inverted it is not what offload leaves");
@@ -539,7 +540,8 @@ static void test_malformed_options(void) {
             set16(frame, udp + 6, 0x1234);
             const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET,
                                              0};
-            tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 0 && get16(frame, udp + 6) == 0x1234,
+            tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0) &&
+                       TAP_EQ(get16(frame, udp + 6), 0x1234),
                    "it is not repaired");
         }
 
@@ -790,9 +792,10 @@ static void test_icmp_extension(void) {
         expect(frame, whole[version6], "an extension of ICMP");
         struct result result = check(frame);
         const struct carry_packet_sum *sum = &result.sums[result.count - 1];
-        tap_ok(sum->field_offset == at + 2 && sum->cover_offset == at && sum->cover_size == 20 &&
-                   !sum->pseudo && !sum->quoted && sum->network_offset == 14 &&
-                   sum->version == (version6 ? 6 : 4),
+        tap_ok(TAP_EQ(sum->field_offset, at + 2) && TAP_EQ(sum->cover_offset, at) &&
+                   TAP_EQ(sum->cover_size, 20) && TAP_TRUE(!sum->pseudo) &&
+                   TAP_TRUE(!sum->quoted) && TAP_EQ(sum->network_offset, 14) &&
+                   TAP_EQ(sum->version, version6 ? 6 : 4),
                "it covers itself, and is the error's own, not quoted");
         put(frame, "ffff");
         expect(frame, whole[version6], "padding of the frame is no part of it");
@@ -848,7 +851,7 @@ static void test_icmp_extension_that_is_not_announced(void) {
                "an extension that is not announced");
         put_extended(frame, version6, 0, 128, 20, "2000 0000" OBJECT "0004 01 01");
         struct result result = check(frame);
-        tap_ok(result.count == (version6 ? 3 : 5), "its last object may be empty");
+        tap_ok(TAP_EQ(result.count, version6 ? 3 : 5), "its last object may be empty");
         put_extended(frame, version6, 0, 128, 500, "2000 0000" OBJECT);
         expect(frame,
                version6 ? "icmpv6 good, udp unverifiable/quoted, icmpext good"
@@ -858,11 +861,11 @@ static void test_icmp_extension_that_is_not_announced(void) {
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             put_extended(frame, version6, 0, 128, 20, others[i]);
             result = check(frame);
-            tap_ok(result.count == (version6 ? 2 : 4), "no extension: %s", others[i]);
+            tap_ok(TAP_EQ(result.count, version6 ? 2 : 4), "no extension: %s", others[i]);
         }
         put_extended(frame, version6, 0, 132, 20, "2000 0000" OBJECT);
         result = check(frame);
-        tap_ok(result.count == (version6 ? 2 : 4), "none is looked for behind 132 bytes");
+        tap_ok(TAP_EQ(result.count, version6 ? 2 : 4), "none is looked for behind 132 bytes");
     }
 }
 
@@ -903,7 +906,7 @@ static void test_icmp_errors_that_have_no_extension(void) {
             struct result result = check(frame);
             bool may = version6 ? type == 1 || type == 3 : type == 3 || type == 11 || type == 12;
             bool has = result.sums[result.count - 1].protocol == CARRY_PROTOCOL_ICMPEXT;
-            tap_ok(has == may, "ICMP%s type %u has %s extension", version6 ? "v6" : "", type,
+            tap_ok(TAP_EQ(has, may), "ICMP%s type %u has %s extension", version6 ? "v6" : "", type,
                    may ? "an" : "no");
         }
 }
@@ -915,13 +918,13 @@ static void test_icmp_extension_is_put_right(void) {
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     set16(frame, at + 2, 0x1234);
     seal_icmp(frame);
-    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2 && get16(frame, at + 2) == good &&
-               get16(frame, 14 + 20 + 2) == icmp_sum,
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2) &&
+               TAP_EQ(get16(frame, at + 2), good) && TAP_EQ(get16(frame, 14 + 20 + 2), icmp_sum),
            "a bad extension is put right, and the sum of ICMP follows");
     set16(frame, at + 2, 0);
     seal_icmp(frame);
-    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 0, "one without a checksum is left so");
-    tap_ok(carry_packet_fill(&view, NULL, NULL, 0) == 2 && get16(frame, at + 2) == good,
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0), "one without a checksum is left so");
+    tap_ok(TAP_EQ(carry_packet_fill(&view, NULL, NULL, 0), 2) && TAP_EQ(get16(frame, at + 2), good),
            "unless it is to be filled in");
 }
 
@@ -1138,21 +1141,25 @@ static void test_report(void) {
     set16(frame, udp + 6, good ^ 0x0100);
     struct result result = check(frame);
     const struct carry_packet_sum *sum = &result.sums[1];
-    tap_ok(sum->stored == (good ^ 0x0100) && sum->expected == good, "stored and expected numbers");
-    tap_ok(sum->field_offset == udp + 6 && sum->field_size == 2 && sum->cover_offset == udp &&
-               sum->cover_size == 13 && sum->network_offset == ip && sum->version == 4,
+    tap_ok(TAP_EQ(sum->stored, good ^ 0x0100) && TAP_EQ(sum->expected, good),
+           "stored and expected numbers");
+    tap_ok(TAP_EQ(sum->field_offset, udp + 6) && TAP_EQ(sum->field_size, 2) &&
+               TAP_EQ(sum->cover_offset, udp) && TAP_EQ(sum->cover_size, 13) &&
+               TAP_EQ(sum->network_offset, ip) && TAP_EQ(sum->version, 4),
            "offsets and sizes");
-    tap_ok(oracle_fold(sum->pseudo) ==
-               oracle_value(&(struct oracle){pseudo(&flow4, UDP, 13).sum, false}),
+    tap_ok(TAP_EQ(oracle_fold(sum->pseudo),
+                  oracle_value(&(struct oracle){pseudo(&flow4, UDP, 13).sum, false})),
            "the pseudo-header's partial sum");
     sum = &result.sums[0];
-    tap_ok(sum->field_offset == ip + 10 && sum->cover_offset == ip && sum->cover_size == 20 &&
-               sum->network_offset == ip && sum->pseudo == 0 && sum->stored == sum->expected,
+    tap_ok(TAP_EQ(sum->field_offset, ip + 10) && TAP_EQ(sum->cover_offset, ip) &&
+               TAP_EQ(sum->cover_size, 20) && TAP_EQ(sum->network_offset, ip) &&
+               TAP_EQ(sum->pseudo, 0) && TAP_EQ(sum->stored, sum->expected),
            "the header's own sum");
 
     result = check_cut(frame, ip + 19);
     sum = &result.sums[0];
-    tap_ok(sum->version == 4 && sum->network_offset == ip && sum->field_offset == ip + 10,
+    tap_ok(TAP_EQ(sum->version, 4) && TAP_EQ(sum->network_offset, ip) &&
+               TAP_EQ(sum->field_offset, ip + 10),
            "where the sum of a cut header is");
 }
 
@@ -1162,21 +1169,23 @@ static void test_capacity_and_depth(void) {
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     struct carry_packet_sum sums[2];
     memset(sums, 0xa5, sizeof sums);
-    tap_ok(carry_packet_check(&view, NULL, sums, 0) == 0 && sums[0].protocol == 0xa5, "capacity 0");
-    tap_ok(carry_packet_check(&view, NULL, sums, 1) == 1 && sums[1].protocol == 0xa5, "capacity 1");
+    tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 0), 0) && TAP_EQ(sums[0].protocol, 0xa5),
+           "capacity 0");
+    tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 1), 1) && TAP_EQ(sums[1].protocol, 0xa5),
+           "capacity 1");
 
     const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET, 0};
-    tap_ok(carry_packet_check(&empty, NULL, sums, 2) == 0, "an empty frame");
+    tap_ok(TAP_EQ(carry_packet_check(&empty, NULL, sums, 2), 0), "an empty frame");
     const struct carry_frame small_wire = {frame->bytes, frame->size, 1, LINK_ETHERNET, 0};
-    tap_ok(carry_packet_check(&small_wire, NULL, sums, 2) == 2 &&
-               sums[1].verdict == CARRY_VERDICT_GOOD,
+    tap_ok(TAP_EQ(carry_packet_check(&small_wire, NULL, sums, 2), 2) &&
+               TAP_EQ(sums[1].verdict, CARRY_VERDICT_GOOD),
            "a wire length below the captured one counts for nothing");
 
     frame = start(ETHERNET4);
     for (uint32_t depth = 100; depth > 0; depth--)
         put_ip(frame, 4, (depth - 1) * 20);
     struct result result = check(frame);
-    tap_ok(result.count == CARRY_PACKET_SUMS_MAX - 1, "100 headers deep: %zu looked at",
+    tap_ok(TAP_EQ(result.count, CARRY_PACKET_SUMS_MAX - 1), "100 headers deep: %zu looked at",
            result.count);
 
     frame = start(ETHERNET "8100");
@@ -1186,19 +1195,19 @@ static void test_capacity_and_depth(void) {
 }
 
 static void test_names(void) {
-    tap_ok(strcmp(carry_packet_protocol_name(CARRY_PROTOCOL_UDPLITE), "udplite") == 0 &&
-               strcmp(carry_packet_verdict_name(CARRY_VERDICT_PARTIAL), "partial") == 0 &&
-               strcmp(carry_packet_reason_name(CARRY_REASON_SNAPLEN), "snaplen") == 0,
+    tap_ok(TAP_STREQ(carry_packet_protocol_name(CARRY_PROTOCOL_UDPLITE), "udplite") &&
+               TAP_STREQ(carry_packet_verdict_name(CARRY_VERDICT_PARTIAL), "partial") &&
+               TAP_STREQ(carry_packet_reason_name(CARRY_REASON_SNAPLEN), "snaplen"),
            "names");
-    tap_ok(strcmp(carry_packet_protocol_name(CARRY_PROTOCOL_COUNT), "unknown") == 0 &&
-               strcmp(carry_packet_verdict_name(CARRY_VERDICT_COUNT), "unknown") == 0 &&
-               strcmp(carry_packet_reason_name(CARRY_REASON_COUNT), "unknown") == 0,
+    tap_ok(TAP_STREQ(carry_packet_protocol_name(CARRY_PROTOCOL_COUNT), "unknown") &&
+               TAP_STREQ(carry_packet_verdict_name(CARRY_VERDICT_COUNT), "unknown") &&
+               TAP_STREQ(carry_packet_reason_name(CARRY_REASON_COUNT), "unknown"),
            "numbers out of range have no name");
     bool all = true;
     for (unsigned i = 0; i < CARRY_VERDICT_COUNT; i++)
-        all = all && carry_packet_verdict_name(i);
+        all = all && TAP_TRUE(carry_packet_verdict_name(i));
     for (unsigned i = 0; i < CARRY_REASON_COUNT; i++)
-        all = all && carry_packet_reason_name(i);
+        all = all && TAP_TRUE(carry_packet_reason_name(i));
     tap_ok(all, "every verdict and reason has a name");
 }
 
@@ -1212,7 +1221,7 @@ static void test_damaged_frames(void) {
         for (size_t changes = 1 + rng_below(4); changes; changes--)
             frame->bytes[12 + rng_below(frame->size - 12)] = (uint8_t)rng_next();
         struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(8));
-        ok = ok && repairs(frame, &result);
+        ok = ok && TAP_TRUE(repairs(frame, &result));
     }
     tap_ok(ok, "what is expected makes bad sums good, in damaged frames");
 }

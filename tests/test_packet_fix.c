@@ -63,19 +63,20 @@ static void expect_repair(const struct frame *right, uint32_t field, uint32_t wr
     struct frame frame = damaged(right, field, wrong);
     uint32_t good = get16(right, field);
     run(carry_packet_fix, &frame, NULL);
-    tap_ok(changed == 1 && changes[0].field_offset == field && changes[0].stored == wrong &&
-               changes[0].expected == good && changes[0].verdict == verdict &&
-               get16(&frame, field) == good && differ_only_at(&frame, right, field),
+    tap_ok(TAP_EQ(changed, 1) && TAP_EQ(changes[0].field_offset, field) &&
+               TAP_EQ(changes[0].stored, wrong) && TAP_EQ(changes[0].expected, good) &&
+               TAP_EQ(changes[0].verdict, verdict) && TAP_EQ(get16(&frame, field), good) &&
+               TAP_TRUE(differ_only_at(&frame, right, field)),
            "%s", name);
     run(carry_packet_fix, &frame, NULL);
-    tap_ok(changed == 0, "%s: nothing is left to do", name);
+    tap_ok(TAP_EQ(changed, 0), "%s: nothing is left to do", name);
 }
 
 static void expect_untouched(write_fn *function, const struct frame *frame,
                              const struct carry_packet_options *options, const char *name) {
     struct frame copy = *frame;
     run(function, &copy, options);
-    tap_ok(changed == 0 && memcmp(copy.bytes, frame->bytes, frame->size) == 0, "%s", name);
+    tap_ok(TAP_EQ(changed, 0) && TAP_MEMEQ(copy.bytes, frame->bytes, frame->size), "%s", name);
 }
 
 /* --- Repairing --- */
@@ -109,11 +110,13 @@ static void test_several_at_once(void) {
     set16(&wrong, inner + 10, 2);
     set16(&wrong, tcp + 16, 3);
     run(carry_packet_fix, &wrong, NULL);
-    tap_ok(memcmp(wrong.bytes, frame->bytes, frame->size) == 0, "three layers at once");
-    tap_ok(changed == 3 && changes[0].field_offset == tcp + 16 &&
-               changes[1].field_offset == inner + 10 && changes[2].field_offset == outer + 10,
+    tap_ok(TAP_MEMEQ(wrong.bytes, frame->bytes, frame->size), "three layers at once");
+    tap_ok(TAP_EQ(changed, 3) && TAP_EQ(changes[0].field_offset, tcp + 16) &&
+               TAP_EQ(changes[1].field_offset, inner + 10) &&
+               TAP_EQ(changes[2].field_offset, outer + 10),
            "from the innermost outwards");
-    tap_ok(changes[0].stored == 3 && changes[1].stored == 2 && changes[2].stored == 1,
+    tap_ok(TAP_EQ(changes[0].stored, 3) && TAP_EQ(changes[1].stored, 2) &&
+               TAP_EQ(changes[2].stored, 1),
            "each with what it held");
 }
 
@@ -147,7 +150,8 @@ static void test_only_what_was_asked_for(void) {
     set16(frame, ip + 10, 1);
     set16(frame, tcp + 16, pseudo(&flow4, TCP, 25).sum);
     run(carry_packet_fix, frame, &partial);
-    tap_ok(changed == 1 && get16(frame, tcp + 16) == good && get16(frame, ip + 10) == 1,
+    tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, tcp + 16), good) &&
+               TAP_EQ(get16(frame, ip + 10), 1),
            "partial sums only");
     set16(frame, tcp + 16, 2);
     expect_untouched(carry_packet_fix, frame, &partial, "bad ones were not asked for");
@@ -162,8 +166,8 @@ static void test_only_what_was_asked_for(void) {
     set16(frame, udp + 6, 0);
     const struct carry_packet_options absent = {.fix = BIT(CARRY_VERDICT_ABSENT)};
     run(carry_packet_fix, frame, &absent);
-    tap_ok(changed == 1 && changes[0].verdict == CARRY_VERDICT_ABSENT &&
-               get16(frame, udp + 6) == good,
+    tap_ok(TAP_EQ(changed, 1) && TAP_EQ(changes[0].verdict, CARRY_VERDICT_ABSENT) &&
+               TAP_EQ(get16(frame, udp + 6), good),
            "absent sums, if asked for");
 }
 
@@ -204,15 +208,15 @@ static void test_outer_sums_wait_for_inner_ones(void) {
 
     struct frame wrong = damaged(&right, at.inner_tcp, left);
     run(carry_packet_fix, &wrong, NULL);
-    tap_ok(changed == 1 && memcmp(wrong.bytes, right.bytes, right.size) == 0,
+    tap_ok(TAP_EQ(changed, 1) && TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
            "an outer sum that an inner one makes right again is not written");
 
     wrong = damaged(&right, at.inner_tcp, left);
     set16(&wrong, at.outer_udp, pseudo(&flow4, UDP, VXLAN_SIZE).sum);
     run(carry_packet_fix, &wrong, NULL);
-    tap_ok(changed == 2 && changes[0].field_offset == at.inner_tcp &&
-               changes[1].field_offset == at.outer_udp &&
-               memcmp(wrong.bytes, right.bytes, right.size) == 0,
+    tap_ok(TAP_EQ(changed, 2) && TAP_EQ(changes[0].field_offset, at.inner_tcp) &&
+               TAP_EQ(changes[1].field_offset, at.outer_udp) &&
+               TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
            "two partial sums, from the innermost outwards");
 
     wrong = right;
@@ -220,7 +224,7 @@ static void test_outer_sums_wait_for_inner_ones(void) {
     set16(&wrong, at.inner_ip, 0);
     set16(&wrong, at.outer_udp, 0);
     run(carry_packet_fill, &wrong, NULL);
-    tap_ok(changed == 3 && memcmp(wrong.bytes, right.bytes, right.size) == 0,
+    tap_ok(TAP_EQ(changed, 3) && TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
            "a tunnel without any sums is filled in");
 }
 
@@ -236,16 +240,17 @@ static void test_good_outer_sums_follow(void) {
     const struct frame wrong = *frame;
     expect(frame, "ip good, udp good, ip good, tcp bad", "an outer sum over a bad inner one");
     run(carry_packet_fix, frame, NULL);
-    tap_ok(changed == 2 && changes[1].verdict == CARRY_VERDICT_GOOD &&
-               changes[1].field_offset == at.outer_udp && changes[1].stored == outer &&
-               changes[1].expected == get16(&right, at.outer_udp) &&
-               memcmp(frame->bytes, right.bytes, right.size) == 0,
+    tap_ok(TAP_EQ(changed, 2) && TAP_EQ(changes[1].verdict, CARRY_VERDICT_GOOD) &&
+               TAP_EQ(changes[1].field_offset, at.outer_udp) && TAP_EQ(changes[1].stored, outer) &&
+               TAP_EQ(changes[1].expected, get16(&right, at.outer_udp)) &&
+               TAP_MEMEQ(frame->bytes, right.bytes, right.size),
            "a good outer sum follows, though good ones were not asked for");
 
     *frame = wrong;
     set16(frame, at.outer_udp, 0);
     run(carry_packet_fix, frame, NULL);
-    tap_ok(changed == 1 && get16(frame, at.outer_udp) == 0, "an absent outer sum stays so");
+    tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, at.outer_udp), 0),
+           "an absent outer sum stays so");
 
     *frame = wrong;
     set16(frame, at.outer_udp, 0x4321);
@@ -253,7 +258,7 @@ static void test_good_outer_sums_follow(void) {
     uint32_t left = pseudo(&flow4, TCP, 25).sum;
     set16(frame, at.inner_tcp, left);
     run(carry_packet_fix, frame, &partial);
-    tap_ok(changed == 1 && get16(frame, at.outer_udp) == 0x4321,
+    tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, at.outer_udp), 0x4321),
            "a bad outer sum that nobody asked for stays so");
 }
 
@@ -270,7 +275,7 @@ static void test_sums_around_partial_ones(void) {
     const struct carry_packet_options bad = {.fix = BIT(CARRY_VERDICT_BAD)};
     expect_untouched(carry_packet_fix, frame, &bad, "what a sum around a partial one covers stays");
     run(carry_packet_fix, frame, NULL);
-    tap_ok(changed == 3 && memcmp(frame->bytes, right.bytes, right.size) == 0,
+    tap_ok(TAP_EQ(changed, 3) && TAP_MEMEQ(frame->bytes, right.bytes, right.size),
            "but if partial sums are put right too");
 }
 
@@ -293,7 +298,8 @@ static void expect_header_alone(const struct frame *frame, uint32_t field, uint3
     for (size_t i = 0; i < 2; i++) {
         struct frame copy = *frame;
         run(repairs[i], &copy, NULL);
-        tap_ok(changed == 1 && get16(&copy, field) == good && differ_only_at(&copy, frame, field),
+        tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(&copy, field), good) &&
+                   TAP_TRUE(differ_only_at(&copy, frame, field)),
                "%s: the header alone is %s", name, i ? "filled in" : "repaired");
     }
 }
@@ -343,7 +349,7 @@ static void test_truncated_frames_keep_what_is_cut(void) {
     for (frame->size = 0; frame->size < udp; frame->size++)
         if (run(carry_packet_fix, frame, NULL), changed)
             break;
-    tap_ok(frame->size == udp, "cut within the headers, nothing is repaired");
+    tap_ok(TAP_EQ(frame->size, udp), "cut within the headers, nothing is repaired");
     for (; frame->size < frame->wire; frame->size++)
         expect_header_alone(frame, ip + 10, good, "cut behind the IP header");
 }
@@ -400,7 +406,7 @@ static void test_fill(void) {
         struct frame sent = damaged(frame, ip + 10, starts[i][0]);
         set16(&sent, udp + 6, starts[i][1]);
         run(carry_packet_fill, &sent, NULL);
-        tap_ok(changed == 2 && memcmp(sent.bytes, frame->bytes, frame->size) == 0,
+        tap_ok(TAP_EQ(changed, 2) && TAP_MEMEQ(sent.bytes, frame->bytes, frame->size),
                "filled in from %04x and %04x", starts[i][0], starts[i][1]);
     }
     struct frame sent = damaged(frame, udp + 6, 0);
@@ -417,15 +423,15 @@ static void test_log_is_bounded(void) {
     memset(log, 0xa5, sizeof log);
     struct frame copy = wrong;
     const struct carry_frame view = view_of(&copy, copy.bytes);
-    tap_ok(carry_packet_fix(&view, NULL, log, 1) == 2 && log[1].protocol == 0xa5 &&
-               memcmp(copy.bytes, frame->bytes, frame->size) == 0,
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, log, 1), 2) && TAP_EQ(log[1].protocol, 0xa5) &&
+               TAP_MEMEQ(copy.bytes, frame->bytes, frame->size),
            "a short log: all is repaired and counted");
     copy = wrong;
-    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2 &&
-               memcmp(copy.bytes, frame->bytes, frame->size) == 0,
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2) &&
+               TAP_MEMEQ(copy.bytes, frame->bytes, frame->size),
            "no log");
     const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET, 0};
-    tap_ok(carry_packet_fix(&empty, NULL, NULL, 0) == 0, "an empty frame");
+    tap_ok(TAP_EQ(carry_packet_fix(&empty, NULL, NULL, 0), 0), "an empty frame");
 }
 
 /* --- Finding --- */
@@ -443,15 +449,16 @@ static void test_walk_sums_nothing(void) {
     size_t count = carry_packet_walk(&view, NULL, found, 2);
     const struct carry_frame whole = view_of(frame, frame->bytes);
     carry_packet_check(&whole, NULL, judged, 2);
-    tap_ok(count == 2, "the walk reads no covered byte");
+    tap_ok(TAP_EQ(count, 2), "the walk reads no covered byte");
     for (size_t i = 0; i < 2; i++) {
-        tap_ok(found[i].verdict == CARRY_VERDICT_UNVERIFIABLE &&
-                   found[i].reason == CARRY_REASON_NONE && found[i].expected == 0,
+        tap_ok(TAP_EQ(found[i].verdict, CARRY_VERDICT_UNVERIFIABLE) &&
+                   TAP_EQ(found[i].reason, CARRY_REASON_NONE) && TAP_EQ(found[i].expected, 0),
                "and does not judge");
-        tap_ok(found[i].field_offset == judged[i].field_offset &&
-                   found[i].cover_offset == judged[i].cover_offset &&
-                   found[i].cover_size == judged[i].cover_size &&
-                   found[i].pseudo == judged[i].pseudo && found[i].stored == judged[i].stored,
+        tap_ok(TAP_EQ(found[i].field_offset, judged[i].field_offset) &&
+                   TAP_EQ(found[i].cover_offset, judged[i].cover_offset) &&
+                   TAP_EQ(found[i].cover_size, judged[i].cover_size) &&
+                   TAP_EQ(found[i].pseudo, judged[i].pseudo) &&
+                   TAP_EQ(found[i].stored, judged[i].stored),
                "but finds what the check finds");
     }
 }
@@ -464,12 +471,12 @@ static void test_walk_tells_what_needs_no_sum(void) {
     struct carry_frame view = view_of(frame, frame->bytes);
     set16(frame, udp + 6, 0);
     carry_packet_walk(&view, NULL, found, 2);
-    tap_ok(found[1].verdict == CARRY_VERDICT_ABSENT, "absent");
+    tap_ok(TAP_EQ(found[1].verdict, CARRY_VERDICT_ABSENT), "absent");
     set16(frame, udp + 6, 1);
     view.captured--;
     carry_packet_walk(&view, NULL, found, 2);
-    tap_ok(found[1].verdict == CARRY_VERDICT_UNVERIFIABLE &&
-               found[1].reason == CARRY_REASON_SNAPLEN,
+    tap_ok(TAP_EQ(found[1].verdict, CARRY_VERDICT_UNVERIFIABLE) &&
+               TAP_EQ(found[1].reason, CARRY_REASON_SNAPLEN),
            "cut short");
 }
 
@@ -487,25 +494,27 @@ static void test_layers(void) {
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     const struct carry_frame view = view_of(frame, frame->bytes);
     size_t count = carry_packet_layers(&view, NULL, layers, CARRY_PACKET_SUMS_MAX);
-    bool same = count == LAYERS;
+    bool same = TAP_EQ(count, LAYERS);
     for (size_t i = 0; i < LAYERS && same; i++)
-        same = layers[i].protocol == expected[i].protocol && layers[i].offset == expected[i].offset;
+        same = TAP_EQ(layers[i].protocol, expected[i].protocol) &&
+               TAP_EQ(layers[i].offset, expected[i].offset);
     tap_ok(same, "every header is a layer, with a checksum or without");
     layers[2].protocol = 99;
-    tap_ok(carry_packet_layers(&view, NULL, layers, 2) == 2 && layers[2].protocol == 99,
+    tap_ok(TAP_EQ(carry_packet_layers(&view, NULL, layers, 2), 2) && TAP_EQ(layers[2].protocol, 99),
            "no more layers than there is room for");
 
     struct carry_packet_sum sums[2];
     carry_packet_walk(&view, NULL, sums, 2);
-    tap_ok(sums[0].pseudo_protocol == 0 && sums[0].pseudo_size == 0 &&
-               sums[1].pseudo_protocol == UDP && sums[1].pseudo_size == 12,
+    tap_ok(TAP_EQ(sums[0].pseudo_protocol, 0) && TAP_EQ(sums[0].pseudo_size, 0) &&
+               TAP_EQ(sums[1].pseudo_protocol, UDP) && TAP_EQ(sums[1].pseudo_size, 12),
            "what the pseudo-header says");
 
     frame = start(ETHERNET4);
     for (uint32_t depth = 100; depth > 0; depth--)
         put_ip(frame, 4, (depth - 1) * 20);
     const struct carry_frame deep = view_of(frame, frame->bytes);
-    tap_ok(carry_packet_layers(&deep, NULL, layers, 100) == CARRY_PACKET_SUMS_MAX, "100 deep");
+    tap_ok(TAP_EQ(carry_packet_layers(&deep, NULL, layers, 100), CARRY_PACKET_SUMS_MAX),
+           "100 deep");
 }
 
 /* --- Options --- */
@@ -527,16 +536,18 @@ static void test_no_tunnels(void) {
         struct frame *frame = start(ETHERNET4);
         put_ip(frame, tunnels[i].protocol, tunnels[i].version6 ? 63 : 43);
         put_inner(frame, tunnels[i].version6);
-        tap_ok(count_with(frame, 0, sums) == tunnels[i].with &&
-                   count_with(frame, CARRY_PACKET_NO_TUNNELS, sums) == tunnels[i].without,
+        tap_ok(TAP_EQ(count_with(frame, 0, sums), tunnels[i].with) &&
+                   TAP_EQ(count_with(frame, CARRY_PACKET_NO_TUNNELS, sums), tunnels[i].without),
                "IP protocol %u is a tunnel", tunnels[i].protocol);
     }
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, ICMP, 8 + 43);
     put(frame, "03 01 fcfe 00000000");
     put_inner(frame, false);
-    tap_ok(count_with(frame, CARRY_PACKET_NO_TUNNELS, sums) == 4, "what ICMP quotes is no tunnel");
-    tap_ok(!sums[0].quoted && !sums[1].quoted && sums[2].quoted && sums[3].quoted,
+    tap_ok(TAP_EQ(count_with(frame, CARRY_PACKET_NO_TUNNELS, sums), 4),
+           "what ICMP quotes is no tunnel");
+    tap_ok(TAP_TRUE(!sums[0].quoted) && TAP_TRUE(!sums[1].quoted) && TAP_TRUE(sums[2].quoted) &&
+               TAP_TRUE(sums[3].quoted),
            "quoted sums say so");
 }
 
@@ -548,10 +559,11 @@ static void test_udp6_zero(void) {
     set16(frame, udp + 6, 0);
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     count_with(frame, 0, sums);
-    tap_ok(sums[0].verdict == CARRY_VERDICT_ILLEGAL && sums[0].expected == good,
+    tap_ok(TAP_EQ(sums[0].verdict, CARRY_VERDICT_ILLEGAL) && TAP_EQ(sums[0].expected, good),
            "an illegal sum is told what to store");
     count_with(frame, CARRY_PACKET_UDP6_ZERO_ABSENT, sums);
-    tap_ok(sums[0].verdict == CARRY_VERDICT_ABSENT, "UDP 0 over IPv6, where the caller allows it");
+    tap_ok(TAP_EQ(sums[0].verdict, CARRY_VERDICT_ABSENT),
+           "UDP 0 over IPv6, where the caller allows it");
 }
 
 /* Frames that were right, with some bytes changed: good sums stay so, what is wanted gets right. */
@@ -571,7 +583,7 @@ static void test_damaged_frames(void) {
         struct result before = check(frame);
         run(round & 4 ? carry_packet_fix : carry_packet_fill, frame, NULL);
         struct result after = check(frame);
-        ok = before.count == after.count;
+        ok = TAP_EQ(before.count, after.count);
         for (size_t i = 0; i < before.count && ok; i++)
             ok = before.sums[i].verdict != CARRY_VERDICT_GOOD ||
                  after.sums[i].verdict == CARRY_VERDICT_GOOD;

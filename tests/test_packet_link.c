@@ -431,8 +431,8 @@ static void test_headers_that_end_the_walk(void) {
         put_inner(frame, false);
         expect(frame, "", "nothing behind %s", ends[i].name);
     }
-    tap_ok(!carry_packet_knows_link(147) && !carry_packet_knows_link(0x0800) &&
-               !carry_packet_knows_link(0x10001),
+    tap_ok(TAP_TRUE(!carry_packet_knows_link(147)) && TAP_TRUE(!carry_packet_knows_link(0x0800)) &&
+               TAP_TRUE(!carry_packet_knows_link(0x10001)),
            "unknown link types are known to be so");
 }
 
@@ -546,7 +546,7 @@ static void test_wlan_aggregates(void) {
     expect(frame, "ip good, tcp good, tcp good, ip good, tcp good",
            "A-MSDU: the packets of all subframes");
     struct result result = check(frame);
-    tap_ok(result.sums[2].network_offset == second && result.sums[2].version == 6,
+    tap_ok(TAP_EQ(result.sums[2].network_offset, second) && TAP_EQ(result.sums[2].version, 6),
            "A-MSDU: each sum belongs to its own packet");
     frame->wire = frame->size;
     frame->size -= 5;
@@ -586,7 +586,7 @@ static void test_damaged_headers(void) {
         for (size_t changes = 1 + rng_below(4); changes; changes--)
             frame->bytes[rng_below(header_size + 4)] = (uint8_t)rng_next();
         struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(frame->size));
-        ok = ok && repairs(frame, &result);
+        ok = ok && TAP_TRUE(repairs(frame, &result));
         if (!ok)
             tap_note("damaged: link type %u: %s", links[i].linktype, links[i].header);
     }

@@ -55,8 +55,9 @@ static void test_beside_a_partial_sum(void) {
     expect(frame, "ip partial, tcp partial", "a header of 0 beside a partial sum");
     struct result result = check(frame);
     const struct carry_packet_sum *sum = result.sums;
-    tap_ok(sum->cause == CARRY_CAUSE_HEADER && sum->reason == CARRY_REASON_NONE && !sum->stored &&
-               sum->expected == right.ip && result.sums[1].cause == CARRY_CAUSE_NONE,
+    tap_ok(TAP_EQ(sum->cause, CARRY_CAUSE_HEADER) && TAP_EQ(sum->reason, CARRY_REASON_NONE) &&
+               TAP_EQ(sum->stored, 0) && TAP_EQ(sum->expected, right.ip) &&
+               TAP_EQ(result.sums[1].cause, CARRY_CAUSE_NONE),
            "it says by what it is told, and what the card stores");
     set16(frame, at.tcp, pseudo(&flow4, TCP, 0).sum);
     expect(frame, "ip partial, tcp partial", "beside one without its length");
@@ -100,7 +101,8 @@ static void test_sums_around(void) {
     set16(frame, at.tcp, left());
     expect(frame, "ip good, udp partial, ip partial, tcp partial", "UDP around two that are left");
     struct result result = check(frame);
-    tap_ok(result.sums[1].expected == result.sums[1].stored && result.sums[2].expected == right.ip,
+    tap_ok(TAP_EQ(result.sums[1].expected, result.sums[1].stored) &&
+               TAP_EQ(result.sums[2].expected, right.ip),
            "UDP is right already");
     set16(frame, at.ip, right.ip ^ 1);
     expect(frame, "ip good, udp bad, ip bad, tcp partial", "not around a header that is bad");
@@ -116,7 +118,8 @@ static void test_near_misses(void) {
     const struct fields at = put_empty(frame, right.tcp);
     expect(frame, "ip bad, tcp good", "a header of 0 beside a sum that is right");
     struct result result = check(frame);
-    tap_ok(result.sums[0].cause == CARRY_CAUSE_NONE && result.sums[0].expected == right.ip,
+    tap_ok(TAP_EQ(result.sums[0].cause, CARRY_CAUSE_NONE) &&
+               TAP_EQ(result.sums[0].expected, right.ip),
            "it is damage like any other");
     set16(frame, at.tcp, right.tcp ^ 0x0100);
     expect(frame, "ip bad, tcp bad", "beside one that is bad");
@@ -221,9 +224,9 @@ static void expect_cut(const struct frame *frame, uint32_t captured, enum carry_
                        const char *name) {
     struct result result = check_cut(frame, captured);
     bool hidden = verdict == CARRY_VERDICT_UNVERIFIABLE;
-    tap_ok(result.sums[0].verdict == verdict &&
-               result.sums[0].reason == (hidden ? CARRY_REASON_SNAPLEN : CARRY_REASON_NONE) &&
-               result.sums[0].cause == (hidden ? CARRY_CAUSE_HEADER : CARRY_CAUSE_NONE),
+    tap_ok(TAP_EQ(result.sums[0].verdict, verdict) &&
+               TAP_EQ(result.sums[0].reason, hidden ? CARRY_REASON_SNAPLEN : CARRY_REASON_NONE) &&
+               TAP_EQ(result.sums[0].cause, hidden ? CARRY_CAUSE_HEADER : CARRY_CAUSE_NONE),
            "%s", name);
 }
 
@@ -295,30 +298,34 @@ static void test_repair(void) {
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
     struct frame *frame = start(ETHERNET4);
     const struct fields at = put_empty(frame, left());
-    tap_ok(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_BAD), changes) == 0,
+    tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_BAD), changes), 0),
            "what is left to the card is not bad");
-    tap_ok(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes) == 2 &&
-               get16(frame, at.ip) == right.ip && get16(frame, at.tcp) == right.tcp &&
-               changes[1].verdict == CARRY_VERDICT_PARTIAL &&
-               changes[1].cause == CARRY_CAUSE_HEADER,
+    tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes), 2) &&
+               TAP_EQ(get16(frame, at.ip), right.ip) && TAP_EQ(get16(frame, at.tcp), right.tcp) &&
+               TAP_EQ(changes[1].verdict, CARRY_VERDICT_PARTIAL) &&
+               TAP_EQ(changes[1].cause, CARRY_CAUSE_HEADER),
            "both are partial");
     set16(frame, at.ip, 0);
-    tap_ok(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes) == 0,
+    tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes), 0),
            "a 0 by itself is not partial");
     set16(frame, at.tcp, left());
-    tap_ok(changes_of(carry_packet_fix, frame, 0, changes) == 2, "both are repaired by default");
+    tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, 0, changes), 2),
+           "both are repaired by default");
     set16(frame, at.ip, 0);
-    tap_ok(changes_of(carry_packet_fill, frame, 0, changes) == 1 &&
-               changes[0].verdict == CARRY_VERDICT_BAD && get16(frame, at.ip) == right.ip,
+    tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 1) &&
+               TAP_EQ(changes[0].verdict, CARRY_VERDICT_BAD) &&
+               TAP_EQ(get16(frame, at.ip), right.ip),
            "a 0 by itself is filled in");
     set16(frame, at.ip, 0);
     set16(frame, at.tcp, left());
-    tap_ok(changes_of(carry_packet_fill, frame, 0, changes) == 2 && get16(frame, at.ip) == right.ip,
+    tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 2) &&
+               TAP_EQ(get16(frame, at.ip), right.ip),
            "so are both");
     set16(frame, at.ip, 0);
     frame->wire = frame->size;
     frame->size = 14 + 20;
-    tap_ok(changes_of(carry_packet_fill, frame, 0, changes) == 1 && get16(frame, at.ip) == right.ip,
+    tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 1) &&
+               TAP_EQ(get16(frame, at.ip), right.ip),
            "so is the header of a packet of which there is no more");
 }
 
@@ -327,16 +334,17 @@ static void test_options(void) {
     struct frame *frame = start(ETHERNET4);
     put_empty(frame, left());
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
-    tap_ok(carry_packet_check(&view, NULL, sums, 1) == 1 && sums[0].verdict == CARRY_VERDICT_BAD,
+    tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 1), 1) &&
+               TAP_EQ(sums[0].verdict, CARRY_VERDICT_BAD),
            "without room for the sum that tells, it is bad");
-    tap_ok(carry_packet_walk(&view, NULL, sums, 2) == 2 &&
-               sums[0].verdict == CARRY_VERDICT_UNVERIFIABLE &&
-               sums[0].reason == CARRY_REASON_NONE && sums[0].cause == CARRY_CAUSE_NONE,
+    tap_ok(TAP_EQ(carry_packet_walk(&view, NULL, sums, 2), 2) &&
+               TAP_EQ(sums[0].verdict, CARRY_VERDICT_UNVERIFIABLE) &&
+               TAP_EQ(sums[0].reason, CARRY_REASON_NONE) && TAP_EQ(sums[0].cause, CARRY_CAUSE_NONE),
            "nothing is said where nothing is summed");
-    tap_ok(strcmp(carry_packet_cause_name(CARRY_CAUSE_NONE), "none") == 0 &&
-               strcmp(carry_packet_cause_name(CARRY_CAUSE_HEADER), "header") == 0 &&
-               strcmp(carry_packet_cause_name(CARRY_CAUSE_ADLER32), "adler32") == 0 &&
-               strcmp(carry_packet_cause_name(CARRY_CAUSE_COUNT), "unknown") == 0,
+    tap_ok(TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_NONE), "none") &&
+               TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_HEADER), "header") &&
+               TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_ADLER32), "adler32") &&
+               TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_COUNT), "unknown"),
            "causes have names");
 }
 
@@ -348,25 +356,29 @@ static void test_known_sender(void) {
     struct frame *frame = start(ETHERNET4);
     const struct fields at = put_empty(frame, right.tcp);
     struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
-    tap_ok(carry_packet_check(&view, &known, sums, 2) == 2 &&
-               sums[0].verdict == CARRY_VERDICT_PARTIAL && sums[0].cause == CARRY_CAUSE_NONE &&
-               sums[0].expected == right.ip && sums[1].verdict == CARRY_VERDICT_GOOD,
+    tap_ok(TAP_EQ(carry_packet_check(&view, &known, sums, 2), 2) &&
+               TAP_EQ(sums[0].verdict, CARRY_VERDICT_PARTIAL) &&
+               TAP_EQ(sums[0].cause, CARRY_CAUSE_NONE) && TAP_EQ(sums[0].expected, right.ip) &&
+               TAP_EQ(sums[1].verdict, CARRY_VERDICT_GOOD),
            "a 0 by itself is partial");
     view.captured = 14 + 20;
-    tap_ok(carry_packet_check(&view, &known, sums, 2) >= 1 &&
-               sums[0].verdict == CARRY_VERDICT_PARTIAL && sums[0].reason == CARRY_REASON_NONE,
+    tap_ok(TAP_GE(carry_packet_check(&view, &known, sums, 2), 1) &&
+               TAP_EQ(sums[0].verdict, CARRY_VERDICT_PARTIAL) &&
+               TAP_EQ(sums[0].reason, CARRY_REASON_NONE),
            "so it is where the rest is not there");
     view.captured = frame->size;
-    tap_ok(carry_packet_fix(&view, &known, sums, 2) == 1 && get16(frame, at.ip) == right.ip,
+    tap_ok(TAP_EQ(carry_packet_fix(&view, &known, sums, 2), 1) &&
+               TAP_EQ(get16(frame, at.ip), right.ip),
            "and is repaired as that");
     set16(frame, at.ip, 1);
-    tap_ok(carry_packet_check(&view, &known, sums, 2) == 2 &&
-               sums[0].verdict == CARRY_VERDICT_BAD &&
-               carry_packet_fix(&view, &known, sums, 2) == 0,
+    tap_ok(TAP_EQ(carry_packet_check(&view, &known, sums, 2), 2) &&
+               TAP_EQ(sums[0].verdict, CARRY_VERDICT_BAD) &&
+               TAP_EQ(carry_packet_fix(&view, &known, sums, 2), 0),
            "any other value is bad");
     set16(frame, at.ip, right.ip);
     set16(frame, at.tcp, 0);
-    tap_ok(carry_packet_check(&view, &known, sums, 2) == 2 && sums[1].verdict == CARRY_VERDICT_BAD,
+    tap_ok(TAP_EQ(carry_packet_check(&view, &known, sums, 2), 2) &&
+               TAP_EQ(sums[1].verdict, CARRY_VERDICT_BAD),
            "so is a 0 of TCP");
 }
 

@@ -59,7 +59,8 @@ static void expect_covered(struct frame *frame, bool version6, const char *proto
     frame->bytes[frame->size - 1] ^= 1;
     frame->bytes[frame->size - size + 1] ^= 0x80;
     struct result result = check(frame);
-    tap_ok(result.count && result.sums[result.count - 1].verdict != CARRY_VERDICT_GOOD,
+    tap_ok(TAP_TRUE(result.count) &&
+               TAP_NE(result.sums[result.count - 1].verdict, CARRY_VERDICT_GOOD),
            "the second byte of it matters");
     frame->bytes[frame->size - size + 1] ^= 0x80;
 }
@@ -133,15 +134,16 @@ static void test_sctp_is_crc32c(void) {
     expect(frame, "ip good, sctp bad", "SCTP notices words that changed places");
     struct result result = check(frame);
     const struct carry_packet_sum *sum = &result.sums[1];
-    tap_ok(sum->field_size == 4 && sum->field_offset == sctp + 8 && sum->cover_offset == sctp &&
-               sum->cover_size == 328 && !sum->pseudo && sum->stored == good,
+    tap_ok(TAP_EQ(sum->field_size, 4) && TAP_EQ(sum->field_offset, sctp + 8) &&
+               TAP_EQ(sum->cover_offset, sctp) && TAP_EQ(sum->cover_size, 328) &&
+               TAP_TRUE(!sum->pseudo) && TAP_EQ(sum->stored, good),
            "four bytes, as they stand in the frame");
     set16(frame, sctp + 100, first);
     set16(frame, sctp + 102, second);
     frame->bytes[sctp + 8] ^= 1;
     result = check(frame);
-    tap_ok(sum->verdict == CARRY_VERDICT_BAD && sum->stored == (good ^ 0x01000000) &&
-               sum->expected == good,
+    tap_ok(TAP_EQ(sum->verdict, CARRY_VERDICT_BAD) && TAP_EQ(sum->stored, good ^ 0x01000000) &&
+               TAP_EQ(sum->expected, good),
            "stored and expected are both in that order");
     memset(frame->bytes + sctp + 8, 0, 4);
     expect(frame, "ip good, sctp absent", "SCTP 0: agreed upon, or left to offload");
@@ -170,8 +172,8 @@ static void test_sctp_without_room(void) {
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     struct carry_packet_sum sums[2];
     memset(sums, 0x5a, sizeof sums);
-    tap_ok(carry_packet_check(&view, NULL, sums, 1) == 1 && sums[0].protocol == CARRY_PROTOCOL_IP &&
-               sums[1].protocol == 0x5a,
+    tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 1), 1) &&
+               TAP_EQ(sums[0].protocol, CARRY_PROTOCOL_IP) && TAP_EQ(sums[1].protocol, 0x5a),
            "without room for it SCTP is left out");
 }
 
@@ -180,11 +182,12 @@ static void test_sctp_is_filled_in(void) {
     uint32_t sctp = frame->size - 49;
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     memset(frame->bytes + sctp + 8, 0, 4);
-    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 0, "repair leaves SCTP 0 as it is");
-    tap_ok(carry_packet_fill(&view, NULL, NULL, 0) == 1, "what offload left of SCTP is filled in");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0), "repair leaves SCTP 0 as it is");
+    tap_ok(TAP_EQ(carry_packet_fill(&view, NULL, NULL, 0), 1),
+           "what offload left of SCTP is filled in");
     expect(frame, "ip good, sctp good", "SCTP filled in");
     frame->bytes[sctp + 9] ^= 0x10;
-    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 1, "bad SCTP is put right");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 1), "bad SCTP is put right");
     expect(frame, "ip good, sctp good", "SCTP put right");
 }
 
@@ -213,9 +216,9 @@ static void test_sctp_with_adler32(void) {
         memset(frame->bytes + sctp + 28, 0xff, sizes[i]); /* the largest sums there are */
         seal_adler32(frame, sctp + 8, sctp, size);
         expect(frame, "ip good, sctp bad", "%u bytes of SCTP with Adler-32", size);
-        tap_ok(cause_of_sctp(frame) == CARRY_CAUSE_ADLER32, "it is named");
+        tap_ok(TAP_EQ(cause_of_sctp(frame), CARRY_CAUSE_ADLER32), "it is named");
         frame->bytes[frame->size - 1] ^= 1;
-        tap_ok(cause_of_sctp(frame) == CARRY_CAUSE_NONE, "damage to it is not");
+        tap_ok(TAP_EQ(cause_of_sctp(frame), CARRY_CAUSE_NONE), "damage to it is not");
     }
 }
 
@@ -227,11 +230,12 @@ static void test_adler32_is_spared(void) {
         const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
         seal_adler32(frame, sctp + 8, sctp, 328);
         set16(frame, 14 + 10, 0x1234);
-        tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 1, "repair spares Adler-32 alone");
+        tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 1), "repair spares Adler-32 alone");
         expect(frame, "ip good, sctp bad", "Adler-32 is left");
         size_t count =
             way ? carry_packet_fix(&view, &bad, NULL, 0) : carry_packet_fill(&view, NULL, NULL, 0);
-        tap_ok(count == 1, way ? "unless bad sums are named" : "to fill in knows CRC32c alone");
+        tap_ok(TAP_EQ(count, 1),
+               way ? "unless bad sums are named" : "to fill in knows CRC32c alone");
         expect(frame, "ip good, sctp good", "CRC32c in its place");
     }
 }
@@ -243,7 +247,7 @@ static void test_sctp_cut(void) {
     frame->size = 14 + 20 + 11;
     expect(frame, "ip good, sctp unverifiable/snaplen", "SCTP cut within the field");
     struct result result = check(frame);
-    tap_ok(result.sums[1].stored == 0, "nothing is stored then");
+    tap_ok(TAP_EQ(result.sums[1].stored, 0), "nothing is stored then");
     frame = start_ip(false, SCTP, 11);
     put(frame, "1389 c001 12345678 000000");
     expect(frame, "ip good, sctp unverifiable/malformed", "SCTP shorter than its header");
@@ -298,8 +302,8 @@ static void test_sctp_in_udp(void) {
     struct frame *frame = start_sctp_udp(false, DATA_CHUNK);
     struct result result = check(frame);
     const struct carry_packet_sum *sum = &result.sums[2];
-    tap_ok(sum->cover_offset == 14 + 20 + 8 && sum->cover_size == 12 + 20 && !sum->pseudo &&
-               sum->network_offset == 14 && sum->version == 4,
+    tap_ok(TAP_EQ(sum->cover_offset, 14 + 20 + 8) && TAP_EQ(sum->cover_size, 12 + 20) &&
+               TAP_TRUE(!sum->pseudo) && TAP_EQ(sum->network_offset, 14) && TAP_EQ(sum->version, 4),
            "the CRC covers what UDP holds, not its header");
     put(frame, "ffff");
     expect(frame, "ip good, udp good, sctp good", "padding behind UDP lies outside");
@@ -307,7 +311,7 @@ static void test_sctp_in_udp(void) {
     frame->bytes[frame->size - 2] ^= 1;
     expect(frame, "ip good, udp bad, sctp bad", "both cover the data");
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
-    tap_ok(carry_packet_fix(&view, NULL, NULL, 0) == 2, "both are put right");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2), "both are put right");
     expect(frame, "ip good, udp good, sctp good", "SCTP in UDP put right");
 
     frame->wire = frame->size;
@@ -347,8 +351,8 @@ static void test_ospf2_skips_its_authentication(void) {
     frame = start_ospf2("0001", "7365637265740000");
     expect_covered(frame, false, "ospf", 44, "OSPFv2 with a password");
     struct result result = check(frame);
-    tap_ok(result.sums[1].gap_offset == 16 && result.sums[1].gap_size == 8 &&
-               result.sums[1].cover_size == 44 && result.sums[1].pseudo == 0,
+    tap_ok(TAP_EQ(result.sums[1].gap_offset, 16) && TAP_EQ(result.sums[1].gap_size, 8) &&
+               TAP_EQ(result.sums[1].cover_size, 44) && TAP_EQ(result.sums[1].pseudo, 0),
            "the gap is reported");
     for (uint32_t i = 16; i < 24; i++) {
         frame->bytes[frame->size - 44 + i] ^= 0x5a;
@@ -357,8 +361,8 @@ static void test_ospf2_skips_its_authentication(void) {
     uint32_t good = get16(frame, frame->size - 44 + 12);
     set16(frame, frame->size - 44 + 12, 0x1234);
     result = check(frame);
-    tap_ok(result.sums[1].verdict == CARRY_VERDICT_BAD && result.sums[1].stored == 0x1234 &&
-               result.sums[1].expected == good,
+    tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) &&
+               TAP_EQ(result.sums[1].stored, 0x1234) && TAP_EQ(result.sums[1].expected, good),
            "what is expected leaves the authentication out too");
 
     frame = start_ospf2("0002", "0000010a00001234");
@@ -474,7 +478,8 @@ static void test_pim_register_covers_8_bytes(void) {
         frame->bytes[frame->size - 1] ^= 1;
         expect_ip(frame, version6, only[version6], "the packet in a Register is not covered,");
         struct result result = check(frame);
-        tap_ok(result.sums[result.count - (version6 ? 2 : 3)].cover_size == 8, "it says 8 bytes");
+        tap_ok(TAP_EQ(result.sums[result.count - (version6 ? 2 : 3)].cover_size, 8),
+               "it says 8 bytes");
 
         frame = start_register(version6, "00000000", 0);
         expect_ip(frame, version6, inner[version6], "PIM Register that covers all is good too,");
@@ -485,7 +490,8 @@ static void test_pim_register_covers_8_bytes(void) {
         expect_ip(frame, version6, bad[version6], "PIM Register that verifies neither way,");
         result = check(frame);
         const struct carry_packet_sum *sum = &result.sums[version6 ? 0 : 1];
-        tap_ok(sum->expected == good8 && sum->cover_size == 8, "8 bytes are what is expected");
+        tap_ok(TAP_EQ(sum->expected, good8) && TAP_EQ(sum->cover_size, 8),
+               "8 bytes are what is expected");
     }
     expect(start_register(false, "40000000", 8), "ip good, pim good",
            "the header in a Null-Register is for show");
@@ -537,7 +543,7 @@ static void test_vrrp(void) {
     struct frame *frame = start_vrrp(false, version3, true);
     set16(frame, 14 + 20 + 6, 0x1234);
     struct result result = check(frame);
-    tap_ok(result.sums[1].expected == good && result.sums[1].pseudo,
+    tap_ok(TAP_EQ(result.sums[1].expected, good) && TAP_TRUE(result.sums[1].pseudo),
            "the pseudo-header is what is expected of VRRPv3");
 
     frame = start_ip(false, VRRP, 36);
@@ -619,7 +625,7 @@ static void test_noise(void) {
             frame->bytes[content] = (uint8_t)(rng_below(2) ? 2 + rng_below(2) : 0x21);
         frame->wire = frame->size;
         struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(8));
-        ok = ok && repairs(frame, &result);
+        ok = ok && TAP_TRUE(repairs(frame, &result));
     }
     tap_ok(ok, "what is expected makes bad sums good, in noise");
 }

@@ -643,7 +643,7 @@ static void test_capwap_with_aggregates(void) {
     const struct carry_packet_options options = {.flags = CARRY_PACKET_NO_TUNNELS};
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    tap_ok(carry_packet_check(&view, &options, sums, CARRY_PACKET_SUMS_MAX) == 2,
+    tap_ok(TAP_EQ(carry_packet_check(&view, &options, sums, CARRY_PACKET_SUMS_MAX), 2),
            "none of its packets is looked at without tunnels");
 
     frame = start_ip(false, ICMP);
@@ -809,7 +809,7 @@ static void test_partial_in_tunnels(void) {
         expect(frame, "ip good, udp partial, tcp partial", "UDP waits for TCP at an %s offset",
                odd ? "odd" : "even");
         struct result result = check(frame);
-        tap_ok(result.sums[1].expected == udp && result.sums[2].expected == good,
+        tap_ok(TAP_EQ(result.sums[1].expected, udp) && TAP_EQ(result.sums[2].expected, good),
                "it is told to stay as it is");
         frame->bytes[IP_AT + 8] ^= 1;
         expect(frame, "ip bad, udp partial, tcp partial", "an IP header waits for nothing");
@@ -859,7 +859,7 @@ static void test_other_traffic_on_ports_of_tunnels(void) {
             close_udp(frame);
             wrong += check(frame).count != 2;
         }
-        tap_ok(wrong == 0, "random bytes and DNS on port %u: %d taken for a tunnel", ports[i],
+        tap_ok(TAP_EQ(wrong, 0), "random bytes and DNS on port %u: %d taken for a tunnel", ports[i],
                wrong);
     }
 }

@@ -75,7 +75,7 @@ static void expect(const struct placed_kind *kind, size_t state, uint32_t instru
         wrong += instruction_at(site) != wanted ||
                  kind->sites[i].function(PLACED_ARGUMENT) != kind->states[state].result;
     }
-    tap_ok(!wrong, "%s: %s", kind->name, name);
+    tap_ok(TAP_EQ(wrong, 0), "%s: %s", kind->name, name);
 }
 
 static void test_original(void) {
@@ -100,7 +100,7 @@ static void test_nothing(void) {
     size_t wrong = placed_commit(call->key, (uintptr_t)carry_patch_nothing) != 0;
     for (size_t i = 0; i < call->count; i++)
         wrong += instruction_at(call->sites[i].site) != NOP || call->sites[i].function(5) != 5;
-    tap_ok(!wrong, "call: nothing");
+    tap_ok(TAP_EQ(wrong, 0), "call: nothing");
     placed_commit(call->key, call->states[0].value);
 }
 
@@ -126,7 +126,7 @@ static void test_reach(void) {
         wrong += reaches != cases[i].reaches ||
                  (reaches && instruction_at(bytes) != BL(cases[i].distance / 4));
     }
-    tap_ok(!wrong, "calls reach 128 MiB, and no further");
+    tap_ok(TAP_EQ(wrong, 0), "calls reach 128 MiB, and no further");
 }
 
 /* --- Records of newer libraries --- */
@@ -157,13 +157,13 @@ static void test_unknown(void) {
     }
     struct carry_patch_counts before = placed_counts();
     uint32_t instruction = instruction_at(kinds[CALL].sites[0].site);
-    tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
+    tap_ok(TAP_EQ(carry_patch_register(made, made + count), 0), "records of newer libraries");
     struct carry_patch_counts after = placed_counts();
-    tap_ok(after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
-               before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count,
+    tap_ok(TAP_EQ(after.unpatched[CARRY_PATCH_UNKNOWN_KIND],
+                  before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count),
            "are counted");
-    tap_ok(placed_commit(&other_key, 1) == 0 &&
-               instruction_at(kinds[CALL].sites[0].site) == instruction,
+    tap_ok(TAP_EQ(placed_commit(&other_key, 1), 0) &&
+               TAP_EQ(instruction_at(kinds[CALL].sites[0].site), instruction),
            "and left alone");
     carry_patch_unregister(made);
 }
@@ -197,9 +197,9 @@ static bool alternatives_are(bool on) {
 }
 
 static void test_alternatives(void) {
-    tap_ok(by_feature() == 7, "an alternative by feature before it is patched");
+    tap_ok(TAP_EQ(by_feature(), 7), "an alternative by feature before it is patched");
     carry_patch_apply(0);
-    tap_ok(by_feature() == 8, "and after");
+    tap_ok(TAP_EQ(by_feature(), 8), "and after");
     tap_ok(alternatives_are(false), "alternatives by key");
     placed_commit(&carry_key_several, 1);
     tap_ok(alternatives_are(true), "of several instructions, replaced");
@@ -224,17 +224,18 @@ static void test_flips(void) {
 /* Without page exchange, only B, BL and NOP change while threads run. */
 static void test_in_place(void) {
     const struct placed_kind *call = &kinds[CALL];
-    tap_ok(placed_commit(call->key, call->states[2].value) == 0, "a body, with threads");
-    tap_ok(placed_counts().inlined == (in_place ? 0 : placed_site_count(call)) &&
-               call->sites[0].function(1) == 4,
+    tap_ok(TAP_EQ(placed_commit(call->key, call->states[2].value), 0), "a body, with threads");
+    tap_ok(TAP_EQ(placed_counts().inlined, in_place ? 0 : placed_site_count(call)) &&
+               TAP_EQ(call->sites[0].function(1), 4),
            in_place ? "is called" : "stands in for calls");
     placed_commit(call->key, call->states[1].value);
-    tap_ok(placed_commit(kinds[WORD].key, 1) == 0 &&
-               kinds[WORD].sites[0].function(0) == (in_place ? 1 : 2),
+    tap_ok(TAP_EQ(placed_commit(kinds[WORD].key, 1), 0) &&
+               TAP_EQ(kinds[WORD].sites[0].function(0), in_place ? 1 : 2),
            in_place ? "alternatives stay" : "alternatives change");
-    tap_ok(in_place == !!placed_counts().unpatched[CARRY_PATCH_PERMISSION], "and are counted");
+    tap_ok(TAP_EQ(in_place, !!placed_counts().unpatched[CARRY_PATCH_PERMISSION]),
+           "and are counted");
     placed_commit(kinds[WORD].key, 0);
-    tap_ok(!strcmp(placed_counts().guard, in_place ? "none" : "remap"), "the guard is reported");
+    tap_ok(TAP_STREQ(placed_counts().guard, in_place ? "none" : "remap"), "the guard is reported");
 }
 
 /* What a site holds each time that all cores are synchronised. */
@@ -279,21 +280,22 @@ static void test_together(void) {
     const struct placed_kind *call = &kinds[CALL];
     const struct placed_kind *word = &kinds[WORD];
     const uint64_t replaced = in_place ? 1 : 2;
-    tap_ok(commit_both(call, 4, word, 1) == 0 && call->sites[0].function(5) == 6 &&
-               word->sites[0].function(0) == replaced,
+    tap_ok(TAP_EQ(commit_both(call, 4, word, 1), 0) && TAP_EQ(call->sites[0].function(5), 6) &&
+               TAP_EQ(word->sites[0].function(0), replaced),
            "calls change beside alternatives");
-    tap_ok(in_place == !!placed_counts().unpatched[CARRY_PATCH_PERMISSION], "which are counted");
+    tap_ok(TAP_EQ(in_place, !!placed_counts().unpatched[CARRY_PATCH_PERMISSION]),
+           "which are counted");
     commit_both(call, 2, word, 0);
     carry_patch_apply(CARRY_PATCH_QUIET);
-    tap_ok(placed_counts().inlined == placed_site_count(call),
+    tap_ok(TAP_EQ(placed_counts().inlined, placed_site_count(call)),
            "bodies come in while no thread runs their sites");
-    tap_ok(commit_both(call, 2, word, 1) == 0 &&
-               placed_counts().inlined == placed_site_count(call) &&
-               word->sites[0].function(0) == replaced,
+    tap_ok(TAP_EQ(commit_both(call, 2, word, 1), 0) &&
+               TAP_EQ(placed_counts().inlined, placed_site_count(call)) &&
+               TAP_EQ(word->sites[0].function(0), replaced),
            "and stay where they are");
     int error = placed_commit(call->key, call->states[1].value);
-    tap_ok(error == (in_place ? CARRY_ERROR_PERMISSION : 0) &&
-               call->sites[0].function(5) == (in_place ? 8 : 7),
+    tap_ok(TAP_EQ(error, in_place ? CARRY_ERROR_PERMISSION : 0) &&
+               TAP_EQ(call->sites[0].function(5), in_place ? 8 : 7),
            in_place ? "from which nothing leads away" : "until they change");
 }
 

@@ -79,19 +79,20 @@ CARRY_KEY_DEFINE(key, false);
 static void check_calls(const char *when, bool changed, bool chosen) {
     int number = 6;
     carry_call(action)(&number);
-    tap_ok(carry_call(none)() == (changed ? 2 : 1), "%s: no argument", when);
-    tap_ok(carry_call(one)(-128) == 128, "%s: a narrow argument", when);
-    tap_ok(carry_call(six)(1, -2, -3, -4, 255, 6) == (changed ? -251 : 1283), "%s: six", when);
-    tap_ok(number == (changed ? 6 : 7), "%s: no result", when);
-    tap_ok(carry_call(question)("") && !carry_call(question)("a"), "%s: bool", when);
-    tap_ok(*carry_call(text)("ab") == 'b', "%s: pointers", when);
-    tap_ok(carry_call(choice)(UINT64_MAX) == (chosen ? 0 : UINT64_MAX), "%s: 64 bits", when);
+    tap_ok(TAP_EQ(carry_call(none)(), changed ? 2 : 1), "%s: no argument", when);
+    tap_ok(TAP_EQ(carry_call(one)(-128), 128), "%s: a narrow argument", when);
+    tap_ok(TAP_EQ(carry_call(six)(1, -2, -3, -4, 255, 6), changed ? -251 : 1283), "%s: six", when);
+    tap_ok(TAP_EQ(number, changed ? 6 : 7), "%s: no result", when);
+    tap_ok(TAP_TRUE(carry_call(question)("")) && TAP_TRUE(!carry_call(question)("a")), "%s: bool",
+           when);
+    tap_ok(TAP_EQ(*carry_call(text)("ab"), 'b'), "%s: pointers", when);
+    tap_ok(TAP_EQ(carry_call(choice)(UINT64_MAX), chosen ? 0 : UINT64_MAX), "%s: 64 bits", when);
 }
 
 static void check(const char *when, bool changed, bool chosen) {
     check_calls(when, changed, chosen);
-    tap_ok(carry_unlikely(key) == changed, "%s: unlikely", when);
-    tap_ok(carry_likely(key) == changed, "%s: likely", when);
+    tap_ok(TAP_EQ(carry_unlikely(key), changed), "%s: unlikely", when);
+    tap_ok(TAP_EQ(carry_likely(key), changed), "%s: likely", when);
 }
 
 static void note_changes(struct carry_patch *patch, bool changed) {
@@ -111,7 +112,7 @@ static void check_changes(void) {
         snprintf(when, sizeof when, "change %d", i);
         carry_patch_begin(&patch);
         note_changes(&patch, i % 2);
-        tap_ok(carry_patch_commit(&patch) == CARRY_OK, "%s", when);
+        tap_ok(TAP_EQ(carry_patch_commit(&patch), CARRY_OK), "%s", when);
         check(when, i % 2, HAS_SITES);
     }
 }
@@ -122,22 +123,24 @@ static void check_abort(void) {
     note_changes(&patch, true);
     carry_patch_abort(&patch);
     check("after an abort", false, HAS_SITES);
-    tap_ok(carry_get(none) == return_1, "after an abort: the function is still the first");
+    tap_ok(TAP_EQ(carry_get(none), return_1), "after an abort: the function is still the first");
 }
 
 static void check_stats(void) {
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     if (HAS_SITES) {
-        tap_ok(stats.objects && !stats.unrecorded, "the program's sites are known");
-        tap_ok(stats.direct && stats.inlined && stats.branches, "and patched");
+        tap_ok(TAP_TRUE(stats.objects) && TAP_EQ(stats.unrecorded, 0),
+               "the program's sites are known");
+        tap_ok(TAP_TRUE(stats.direct) && TAP_TRUE(stats.inlined) && TAP_TRUE(stats.branches),
+               "and patched");
     } else {
         /* The library, which is linked into this program, may have some. */
         tap_ok(stats.objects || stats.unrecorded == DEFINITIONS, "the program has no sites");
-        tap_ok(stats.commits == 5, "apply and four changes were counted");
+        tap_ok(TAP_EQ(stats.commits, 5), "apply and four changes were counted");
     }
     for (size_t i = 0; i < CARRY_PATCH_REASONS; i++)
-        tap_ok(!stats.unpatched[i], "none unpatched: %s",
+        tap_ok(TAP_EQ(stats.unpatched[i], 0), "none unpatched: %s",
                carry_patch_reason_name((enum carry_patch_reason)i));
 }
 
@@ -145,7 +148,7 @@ int main(void) {
     check("unpatched", false, false);
     /* It runs what it has translated, not what stands in the text: the library notices. */
     int refused = HAS_SITES && fault_under_valgrind() ? CARRY_ERROR_PERMISSION : CARRY_OK;
-    tap_ok(carry_patch_apply(0) == refused, "apply");
+    tap_ok(TAP_EQ(carry_patch_apply(0), refused), "apply");
     check("patched", false, HAS_SITES);
     check_changes();
     check_abort();

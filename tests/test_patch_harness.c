@@ -63,9 +63,9 @@ static void test_twin(const struct twin *twin) {
     if (WIFSIGNALED(status))
         tap_ok(true, "%s is caught: %s", twin->name, strsignal(WTERMSIG(status)));
     else
-        tap_ok(WEXITSTATUS(status) != 0, "%s is caught: wrong results", twin->name);
+        tap_ok(TAP_NE(WEXITSTATUS(status), 0), "%s is caught: wrong results", twin->name);
     status = ends(BROKEN_PATCH_NOT, twin->check);
-    tap_ok(status == 0, "what it is a twin of passes");
+    tap_ok(TAP_EQ(status, 0), "what it is a twin of passes");
 }
 
 int main(void) {

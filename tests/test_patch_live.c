@@ -376,11 +376,11 @@ static void test_traps(void) {
         tap_skip("single steps", "this emulator makes none");
     else
         tap_ok(child_says(NULL, steps_go_right), "single steps through sites");
-    tap_ok(dies_of(trap_of_nobody) == SIGTRAP, "a trap of nobody kills");
-    tap_ok(dies_of(raise_for_nobody) == SIGTRAP, "a signal for nobody kills");
-    tap_ok(dies_of(trap_between_polite_ones) == SIGTRAP, "so does a trap that all pass on");
-    tap_ok(dies_of(raise_ignored) == 0, "where it was ignored, a signal stays so");
-    tap_ok(dies_of(trap_ignored) == SIGTRAP, "and a trap still kills");
+    tap_ok(TAP_EQ(dies_of(trap_of_nobody), SIGTRAP), "a trap of nobody kills");
+    tap_ok(TAP_EQ(dies_of(raise_for_nobody), SIGTRAP), "a signal for nobody kills");
+    tap_ok(TAP_EQ(dies_of(trap_between_polite_ones), SIGTRAP), "so does a trap that all pass on");
+    tap_ok(TAP_EQ(dies_of(raise_ignored), 0), "where it was ignored, a signal stays so");
+    tap_ok(TAP_EQ(dies_of(trap_ignored), SIGTRAP), "and a trap still kills");
 }
 
 /* --- Cancelled --- */
@@ -453,14 +453,14 @@ static void test_written(void) {
     size_t refused = stats.unpatched[CARRY_PATCH_PERMISSION] + stats.unpatched[CARRY_PATCH_NO_SYNC];
     if (refused && obstacle()) {
         tap_skip("the text was written", "%s", obstacle());
-        tap_ok(stats.written == 0, "then nothing is written");
+        tap_ok(TAP_EQ(stats.written, 0), "then nothing is written");
         return;
     }
     tap_note("backend %s, guard %s, %llu sites written", stats.backend, stats.guard,
              (unsigned long long)stats.written);
-    tap_ok(!refused && stats.written > rounds, "the text was written");
-    tap_ok(!strcmp(stats.backend, writer), "by %s", writer);
-    tap_ok(!strcmp(stats.guard, guard), "behind \"%s\"", guard);
+    tap_ok(TAP_EQ(refused, 0) && TAP_GT(stats.written, rounds), "the text was written");
+    tap_ok(TAP_STREQ(stats.backend, writer), "by %s", writer);
+    tap_ok(TAP_STREQ(stats.guard, guard), "behind \"%s\"", guard);
 }
 
 int main(int argc, char **argv) {

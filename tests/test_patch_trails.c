@@ -199,18 +199,19 @@ static bool comes_to_fetch(enum sim_omission omission, void (*look)(void)) {
 
 static void test_trail(void) {
     bool found = comes_to_fetch(trail->omission, look_there);
-    tap_ok(found, "without %s: after %s a core may fetch %s", trail->name, trail->operations,
-           trail->fetch);
     if (!sim.verdict.ok)
         tap_note("the judge says: %s", sim.verdict.text);
+    tap_ok(found, "without %s: after %s a core may fetch %s", trail->name, trail->operations,
+           trail->fetch);
     found = comes_to_fetch(SIM_OMITS_NOTHING, trail->mode == REMAP ? look_at_end : look_everywhere);
-    tap_ok(!found && sim.verdict.ok, "with it no core may");
+    tap_ok(TAP_TRUE(!found) && TAP_TRUE(sim.verdict.ok), "with it no core may");
 }
 
 static void test_order(const struct order *order) {
     start(order->mode, order->sites, SIM_OMITS_NOTHING);
     int error = commit(value_of(order->mode));
-    tap_ok(!error && sim.verdict.ok && !strcmp(sim.operations, order->operations),
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(sim.verdict.ok) &&
+               TAP_STREQ(sim.operations, order->operations),
            "%s, %zu sites: %s, as in the model: %s", order->name, order->sites, sim.operations,
            order->operations);
 }

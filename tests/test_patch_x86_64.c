@@ -58,7 +58,7 @@ static void expect_bytes(size_t kind, size_t state, const char *pattern, const c
     for (size_t i = 0; i < kinds[kind].count; i++)
         wrong += !holds(&kinds[kind], i, state, pattern) ||
                  kinds[kind].sites[i].function(PLACED_ARGUMENT) != kinds[kind].states[state].result;
-    tap_ok(!wrong, "%s: %s: %s", kinds[kind].name, name, pattern);
+    tap_ok(TAP_EQ(wrong, 0), "%s: %s: %s", kinds[kind].name, name, pattern);
 }
 
 /* Each state that there is, in an order in which every one is reached from another. */
@@ -117,7 +117,7 @@ static void test_inlined(void) {
     static const uint8_t subtraction[] = {0x81, 0xe8, 1, 0, 0, 0};
     const struct placed_kind *call = &kinds[CALL];
     placed_commit(call->key, call->states[3].value);
-    tap_ok(placed_counts().inlined == placed_site_count(call), "inlined without a prefix");
+    tap_ok(TAP_EQ(placed_counts().inlined, placed_site_count(call)), "inlined without a prefix");
     tap_ok(carry_encode_is_inline(&(struct carry_site){.kind = CARRY_SITE_CALL}, subtraction),
            "whatever is inlined");
     placed_commit(call->key, call->states[0].value);
@@ -132,7 +132,8 @@ static void test_short_body(void) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     site_record_make(&body, CARRY_SITE_BODY, 0, 0, NULL, 0, CARRY_SITE_RELATIVE);
     body.aux = site_record_distance(&body.aux, (uintptr_t)aux + 3);
-    tap_ok(carry_encode(site, (uintptr_t)aux, &body, bytes) && bytes[0] == 0x2e && bytes[1] == 0xe8,
+    tap_ok(TAP_TRUE(carry_encode(site, (uintptr_t)aux, &body, bytes)) && TAP_EQ(bytes[0], 0x2e) &&
+               TAP_EQ(bytes[1], 0xe8),
            "a relative body that is too short for an offset");
 }
 
@@ -177,23 +178,25 @@ static void test_unknown(void) {
                                            (uintptr_t)(is_body || made[i].length ? body : empty));
     }
     struct carry_patch_counts before = placed_counts();
-    tap_ok(carry_patch_register(made, made + count) == 0, "records of newer libraries");
+    tap_ok(TAP_EQ(carry_patch_register(made, made + count), 0), "records of newer libraries");
     struct carry_patch_counts after = placed_counts();
-    tap_ok(after.objects == before.objects + 1 &&
-               after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
-                   before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count - 1,
+    tap_ok(TAP_EQ(after.objects, before.objects + 1) &&
+               TAP_EQ(after.unpatched[CARRY_PATCH_UNKNOWN_KIND],
+                      before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count - 1),
            "are counted");
     uint8_t *text = placed_copy_text();
-    tap_ok(placed_commit(&other_key, 1) == 0 && placed_text_is(text), "and left alone");
+    tap_ok(TAP_EQ(placed_commit(&other_key, 1), 0) && TAP_TRUE(placed_text_is(text)),
+           "and left alone");
     free(text);
     other_key.resolve = must_not_be_asked;
     carry_patch_apply(0);
-    tap_ok(resolved == 0, "nor are their keys asked");
+    tap_ok(TAP_EQ(resolved, 0), "nor are their keys asked");
     placed_commit(kinds[CALL].key, (uintptr_t)add9);
-    tap_ok(kinds[CALL].sites[0].function(1) == 10, "nor their bodies put in");
+    tap_ok(TAP_EQ(kinds[CALL].sites[0].function(1), 10), "nor their bodies put in");
     placed_commit(kinds[CALL].key, kinds[CALL].states[0].value);
     carry_patch_unregister(made);
-    tap_ok(placed_counts().objects == before.objects && placed_counts().sites == before.sites,
+    tap_ok(TAP_EQ(placed_counts().objects, before.objects) &&
+               TAP_EQ(placed_counts().sites, before.sites),
            "until their object goes");
 }
 
@@ -243,13 +246,14 @@ static void *nap(void *unused) {
 }
 
 static void test_alternatives(void) {
-    tap_ok(placed_counts().unpatched[CARRY_PATCH_UNKNOWN_KIND] == 1,
+    tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_UNKNOWN_KIND], 1),
            "an alternative that is too long");
-    tap_ok(by_feature() == 7 && by_no_feature() == 7 && by_feature_one() == 1,
+    tap_ok(TAP_EQ(by_feature(), 7) && TAP_EQ(by_no_feature(), 7) && TAP_EQ(by_feature_one(), 1),
            "alternatives by feature before they are patched");
     carry_patch_apply(0);
     bool has = carry_cpu_has("avx2");
-    tap_ok(by_feature() == 7 + has && by_no_feature() == 7 && by_feature_one() == 1 + has,
+    tap_ok(TAP_EQ(by_feature(), 7 + has) && TAP_EQ(by_no_feature(), 7) &&
+               TAP_EQ(by_feature_one(), 1 + has),
            "alternatives by feature");
     tap_ok(alternatives_are(false), "alternatives by key");
     placed_commit(&carry_key_several, 1);
@@ -263,12 +267,13 @@ static void test_quiescence(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, nap, NULL);
     pthread_join(thread, NULL);
-    tap_ok(placed_commit(&carry_key_several, 1) == 0 && alternatives_are(false),
+    tap_ok(TAP_EQ(placed_commit(&carry_key_several, 1), 0) && TAP_TRUE(alternatives_are(false)),
            "with threads, alternatives of several instructions wait");
-    tap_ok(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE] == 5, "and are counted");
-    tap_ok(carry_patch_apply(CARRY_PATCH_QUIET) == 0 && alternatives_are(true),
+    tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], 5), "and are counted");
+    tap_ok(TAP_EQ(carry_patch_apply(CARRY_PATCH_QUIET), 0) && TAP_TRUE(alternatives_are(true)),
            "until the program says that it is quiet");
-    tap_ok(!placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], "and are no longer counted");
+    tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], 0),
+           "and are no longer counted");
     placed_commit(&carry_key_several, 0);
     tap_ok(alternatives_are(true), "nor do they go back");
     carry_patch_apply(CARRY_PATCH_QUIET);
@@ -335,9 +340,9 @@ static const struct {
 static void test_compiler(const char *state) {
     bool ok = true;
     for (uint64_t seed = 1; seed < 10; seed++)
-        ok = ok && strangers.leaf(seed) && strangers.bare(has_avx512) == 8 &&
-             strangers.integers(seed) && strangers.vectors((double)seed) &&
-             (!has_avx512 || patch_keeps_avx512((double)seed));
+        ok = ok && TAP_TRUE(strangers.leaf(seed)) && TAP_EQ(strangers.bare(has_avx512), 8) &&
+             TAP_TRUE(strangers.integers(seed)) && TAP_TRUE(strangers.vectors((double)seed)) &&
+             TAP_TRUE(!has_avx512 || patch_keeps_avx512((double)seed));
     tap_ok(ok, "leaf functions keep stack, red zone and registers: %s", state);
 }
 

@@ -53,8 +53,9 @@ static bool counts_writes;
 
 static void judge(const char *name, uint64_t found, uint64_t by_writes, uint64_t by_values) {
     const uint64_t wanted = counts_writes ? by_writes : by_values;
-    tap_ok(((found ^ wanted) & ~BY_OTHERS(counts_writes)) == 0, "%s: in use 0x%llx, told 0x%llx",
-           name, (unsigned long long)wanted, (unsigned long long)found);
+    tap_ok(TAP_EQ((found ^ wanted) & ~BY_OTHERS(counts_writes), 0),
+           "%s: in use 0x%llx, told 0x%llx", name, (unsigned long long)wanted,
+           (unsigned long long)found);
 }
 
 /* What is in use after `code`, which finds everything initial and out of use. */
@@ -133,7 +134,7 @@ static void test_places(size_t offset) {
     load(&initial, ~UINT64_C(0));
     replay_stop();
     memcpy(&saved, spare.parts + offset - 576 + 8, sizeof saved);
-    tap_ok(saved == 0xffff, "k1 is saved at %zu", offset + 8);
+    tap_ok(TAP_EQ(saved, 0xffff), "k1 is saved at %zu", offset + 8);
 }
 
 static void test_counts(void) {
@@ -145,12 +146,12 @@ static void test_counts(void) {
     load(&initial, ~UINT64_C(0));
     replay_stop();
     const struct replay_counts counts = replay_counts();
-    tap_ok(counts.fldcw == 1 && counts.areas == 2, "FLDCW was executed %u times, areas %u",
-           counts.fldcw, counts.areas);
+    tap_ok(TAP_EQ(counts.fldcw, 1) && TAP_EQ(counts.areas, 2),
+           "FLDCW was executed %u times, areas %u", counts.fldcw, counts.areas);
 }
 
 static void test_features(void) {
-    tap_ok(carry_cpu_has("fast_xgetbv1") == counts_writes,
+    tap_ok(TAP_EQ(carry_cpu_has("fast_xgetbv1"), counts_writes),
            "the library asks what is in use where that CPU is fast at it");
 }
 

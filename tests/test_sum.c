@@ -23,7 +23,7 @@ static unsigned char data[DATA_BYTES];
 
 /* The functions that call the chosen kernel, by each that can be chosen. */
 static void test_functions_by(const char *kernel) {
-    tap_ok(carry_sum_select(kernel) == CARRY_OK, "select %s", kernel);
+    tap_ok(TAP_EQ(carry_sum_select(kernel), CARRY_OK), "select %s", kernel);
     struct verdict verdict = check_iov(carry_sum_iov, effort);
     verdict_report(&verdict, "carry_sum_iov by %s", kernel);
     verdict = check_burst(carry_sum_burst, effort);
@@ -42,7 +42,7 @@ static void test_kernels(void) {
         sum_check_all(&oracle_internet, kernel.sum, effort, kernel.name);
         test_functions_by(kernel.name);
     }
-    tap_ok(carry_sum_select(NULL) == CARRY_OK, "select the best again");
+    tap_ok(TAP_EQ(carry_sum_select(NULL), CARRY_OK), "select the best again");
 }
 
 /* --- Sizes known to the compiler --- */
@@ -90,7 +90,7 @@ static void test_constant_sizes(void) {
         rng_fill(data, sizeof data);
         ok = constant_size_agrees(size);
         memset(data, 0xff, sizeof data);
-        ok = ok && constant_size_agrees(size);
+        ok = ok && TAP_TRUE(constant_size_agrees(size));
         if (!ok)
             tap_note("size %zu", size);
     }
@@ -101,8 +101,9 @@ static void test_constant_sizes(void) {
 
 /* Sanitizers tell of an address that is computed from NULL, be it the same. */
 static void test_no_bytes(void) {
-    tap_ok(constant_sizes[0](NULL, 0, 5) == 5 && carry_sum_inline(NULL, 0, 5) == 5 &&
-               carry_sum_call(NULL, 0, 5) == 5 && carry_sum_update(5, NULL, NULL, 0) == 5,
+    tap_ok(TAP_EQ(constant_sizes[0](NULL, 0, 5), 5) && TAP_EQ(carry_sum_inline(NULL, 0, 5), 5) &&
+               TAP_EQ(carry_sum_call(NULL, 0, 5), 5) &&
+               TAP_EQ(carry_sum_update(5, NULL, NULL, 0), 5),
            "no bytes, at NULL");
 }
 
@@ -121,7 +122,8 @@ static void test_fold(void) {
     for (uint32_t high = 0; high < 0x10000 && ok; high++) {
         static const uint32_t low[] = {0, 1, 2, 0x7fff, 0x8000, 0xfffe, 0xffff};
         for (size_t i = 0; i < sizeof low / sizeof *low; i++)
-            ok = ok && folds_right(high << 16 | low[i]) && folds_right(low[i] << 16 | high);
+            ok = ok && TAP_TRUE(folds_right(high << 16 | low[i])) &&
+                 TAP_TRUE(folds_right(low[i] << 16 | high));
     }
     for (size_t i = 0; i < effort->rounds && ok; i++)
         ok = folds_right((uint32_t)rng_next());
@@ -138,7 +140,7 @@ static void test_verification(void) {
         memset(header + 10, 0, 2);
         uint16_t check = carry_sum_finish(carry_sum(header, sizeof header, 0));
         memcpy(header + 10, &check, 2);
-        ok = carry_sum_finish(carry_sum(header, sizeof header, 0)) == 0;
+        ok = TAP_EQ(carry_sum_finish(carry_sum(header, sizeof header, 0)), 0);
     }
     tap_ok(ok, "a header that holds its checksum verifies");
 }
@@ -190,8 +192,8 @@ static void test_pseudo_headers(void) {
     bool ok4 = true, ok6 = true;
     rng_restart();
     for (size_t i = 0; i < effort->rounds; i++) {
-        ok4 = ok4 && pseudo4_agrees();
-        ok6 = ok6 && pseudo6_agrees();
+        ok4 = ok4 && TAP_TRUE(pseudo4_agrees());
+        ok6 = ok6 && TAP_TRUE(pseudo6_agrees());
     }
     tap_ok(ok4, "carry_sum_pseudo4");
     tap_ok(ok6, "carry_sum_pseudo6");
@@ -235,7 +237,7 @@ static void test_rfc1624_example(void) {
     memcpy(&check, "\xdd\x2f", 2);
     memcpy(&from, "\x55\x55", 2);
     memcpy(&to, "\x32\x85", 2);
-    tap_ok(carry_sum_update16(check, from, to) == 0, "the example of RFC 1624");
+    tap_ok(TAP_EQ(carry_sum_update16(check, from, to), 0), "the example of RFC 1624");
 }
 
 /* --- The choice of a kernel --- */
@@ -274,7 +276,7 @@ static const unsigned char example[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6
 /* RFC 1071, section 3: 00 01 f2 03 f4 f5 f6 f7 sums to ddf2. */
 static void test_rfc1071_example(void) {
     const uint16_t folded = carry_sum_fold(carry_sum(example, sizeof example, 0));
-    tap_ok(!memcmp(&folded, "\xdd\xf2", 2), "the example of RFC 1071");
+    tap_ok(TAP_MEMEQ(&folded, "\xdd\xf2", 2), "the example of RFC 1071");
 }
 
 static bool is_example(uint32_t partial) {
@@ -329,7 +331,7 @@ static void test_first_use(void) {
 }
 
 static void test_under_mask(const char *mask) {
-    if (!tap_ok(carry_cpu_set_mask(mask) == CARRY_OK, "peel \"%s\"", mask))
+    if (!tap_ok(TAP_EQ(carry_cpu_set_mask(mask), CARRY_OK), "peel \"%s\"", mask))
         return;
     carry_sum_select(NULL);
     const char *best = choice_best(&choice);

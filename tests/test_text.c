@@ -26,7 +26,7 @@ static void test_written(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[TEXT_SIZE];
         text_measure(text, rows[i].value);
-        tap_ok(!strcmp(text, rows[i].text), "%g is written %s (%s)", rows[i].value, rows[i].text,
+        tap_ok(TAP_STREQ(text, rows[i].text), "%g is written %s (%s)", rows[i].value, rows[i].text,
                text);
     }
 }
@@ -52,7 +52,7 @@ static void test_range(void) {
                 const double value = i * pow(10, power) / 2 * (1 + hair * 0.0003);
                 bad += fabs(value) < 0.9995e9 && !is_near(value);
             }
-    tap_ok(bad == 0, "five characters tell a value to 5 in 100 (%zu do not)", bad);
+    tap_ok(TAP_EQ(bad, 0), "five characters tell a value to 5 in 100 (%zu do not)", bad);
 }
 
 static void test_marked(void) {
@@ -72,9 +72,9 @@ static void test_marked(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[TEXT_SIZE];
         rows[i].write(text, rows[i].value);
-        tap_ok(!strcmp(text, rows[i].text), "%g is written %s (%s)", rows[i].value, rows[i].text,
+        tap_ok(TAP_STREQ(text, rows[i].text), "%g is written %s (%s)", rows[i].value, rows[i].text,
                text);
-        tap_ok(strlen(text) <= 6, "%s takes six characters at most", text);
+        tap_ok(TAP_LE(strlen(text), 6), "%s takes six characters at most", text);
     }
 }
 
@@ -94,7 +94,7 @@ static void test_fitting(void) {
     static const int widths[] = {20, 20, 20, 10};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const size_t fitting = text_fitting(widths, rows[i].count, rows[i].used);
-        tap_ok(fitting == rows[i].fitting, "columns that fit, %s: %zu (%zu)", rows[i].name,
+        tap_ok(TAP_EQ(fitting, rows[i].fitting), "columns that fit, %s: %zu (%zu)", rows[i].name,
                rows[i].fitting, fitting);
     }
 }
@@ -107,8 +107,8 @@ static void test_ends(void) {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         for (size_t j = 0; j < sizeof writes / sizeof *writes; j++) {
             char text[TEXT_SIZE];
-            tap_ok(strnlen(writes[j](text, values[i]), TEXT_SIZE) < TEXT_SIZE, "%g ends (%zu)",
-                   values[i], j);
+            tap_ok(TAP_LT(strnlen(writes[j](text, values[i]), TEXT_SIZE), TEXT_SIZE),
+                   "%g ends (%zu)", values[i], j);
         }
 }
 

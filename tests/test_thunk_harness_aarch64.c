@@ -89,8 +89,8 @@ static void test_twin(const struct twin *twin) {
         return;
     }
     struct verdict verdict = twin->check(twin->entry);
-    tap_ok(!verdict.ok && strstr(verdict.text, twin->message), "%s is caught: %s", twin->name,
-           verdict.text);
+    tap_ok(TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, twin->message)),
+           "%s is caught: %s", twin->name, verdict.text);
 }
 
 /* A thunk that branches: in a child, which ends. */
@@ -106,7 +106,8 @@ static void test_guarded(void) {
         _exit(0);
     }
     waitpid(child, &status, 0);
-    tap_ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGILL, "no way to guarded text is caught");
+    tap_ok(TAP_TRUE(WIFSIGNALED(status)) && TAP_EQ(WTERMSIG(status), SIGILL),
+           "no way to guarded text is caught");
 }
 
 int main(void) {

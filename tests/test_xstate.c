@@ -266,7 +266,7 @@ static void test_clean_reads(const char *mask) {
             tap_skip("what cleaning reads", "the thread has a shadow stack");
             return;
         }
-        ok = fault_catch(switch_there, NULL, &fault) && ok;
+        ok = TAP_TRUE(fault_catch(switch_there, NULL, &fault)) && ok;
     }
     guard_close(&stack);
     tap_ok(ok, "mask \"%s\": cleaning reads nothing beyond its stack", mask);
@@ -302,11 +302,11 @@ static void test_threads(void) {
     pthread_t threads[4];
     bool ok = true;
     for (uintptr_t i = 0; i < 4; i++)
-        ok = pthread_create(&threads[i], NULL, run_thread, (void *)(i + 1)) == 0 && ok;
+        ok = TAP_EQ(pthread_create(&threads[i], NULL, run_thread, (void *)(i + 1)), 0) && ok;
     for (uintptr_t i = 0; i < 4; i++) {
         void *result = NULL;
         pthread_join(threads[i], &result);
-        ok = result && ok;
+        ok = TAP_TRUE(result) && ok;
     }
     tap_ok(ok, "threads save and load their own");
     pid_t child = fork();
@@ -314,9 +314,7 @@ static void test_threads(void) {
         _exit(keeps_x87(UINT64_C(99) << 32) ? 0 : 1);
     int status = 1;
     const bool ended = child > 0 && waitpid(child, &status, 0) == child;
-    if (status)
-        tap_note("wait status %#x", (unsigned)status);
-    tap_ok(ended && status == 0, "a child process saves and loads its own");
+    tap_ok(TAP_TRUE(ended) && TAP_EQ(status, 0), "a child process saves and loads its own");
 }
 
 /* --- What the CPU has --- */
@@ -324,13 +322,14 @@ static void test_threads(void) {
 static void test_masks(const char *mask) {
     const uint64_t rights = BIT(PKRU) | BIT(TILEDATA);
     const uint64_t enabled = carry_xstate_enabled();
-    tap_ok((carry_xstate_default() & rights) == 0 &&
-               (carry_xstate_default() | rights) == (enabled | rights),
+    tap_ok(TAP_EQ(carry_xstate_default() & rights, 0) &&
+               TAP_EQ(carry_xstate_default() | rights, enabled | rights),
            "mask \"%s\": the default is all but PKRU and TILEDATA", mask);
-    tap_ok((carry_xstate_in_use() & ~enabled) == 0,
+    tap_ok(TAP_EQ(carry_xstate_in_use() & ~enabled, 0),
            "mask \"%s\": nothing is in use that is not enabled", mask);
-    tap_ok(carry_xstate_area_size(0) == 576 && carry_xstate_area_size(~UINT64_C(0)) <= AREA_MAX &&
-               carry_xstate_area_size(enabled) % CARRY_XSTATE_ALIGN == 0,
+    tap_ok(TAP_EQ(carry_xstate_area_size(0), 576) &&
+               TAP_LE(carry_xstate_area_size(~UINT64_C(0)), AREA_MAX) &&
+               TAP_EQ(carry_xstate_area_size(enabled) % CARRY_XSTATE_ALIGN, 0),
            "mask \"%s\": sizes of areas", mask);
 }
 

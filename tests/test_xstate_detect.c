@@ -102,14 +102,14 @@ static void test_nameless(const struct machine *machine) {
     cpu.xcr0 |= UINT64_C(1) << 62 | UINT64_C(1) << CARRY_XSTATE_COMPONENTS;
     cpu.layout.supervisor |= UINT64_C(1) << 40;
     struct carry_xstate_layout layout = detected();
-    tap_ok(layout.user == machine->layout.user, "components without a name are not enabled");
-    tap_ok(layout.supervisor == machine->layout.supervisor, "nor those of supervisor state");
+    tap_ok(TAP_EQ(layout.user, machine->layout.user), "components without a name are not enabled");
+    tap_ok(TAP_EQ(layout.supervisor, machine->layout.supervisor), "nor those of supervisor state");
 }
 
 static void test_no_size(const struct machine *machine) {
     given(machine);
     cpu.layout.parts[CARRY_XSTATE_AVX].size = 0;
-    tap_ok(detected().user == (machine->layout.user & ~CARRY_XSTATE_BIT(AVX)),
+    tap_ok(TAP_EQ(detected().user, machine->layout.user & ~CARRY_XSTATE_BIT(AVX)),
            "nor those without a size");
 }
 
@@ -117,9 +117,11 @@ static void test_no_leaf(const struct machine *machine) {
     given(machine);
     cpu.no_leaf = true;
     struct carry_xstate_layout layout = detected();
-    tap_ok(layout.user == 3 && layout.standard_size == CARRY_XSTATE_EXTENDED && !layout.xsavec,
+    tap_ok(TAP_EQ(layout.user, 3) && TAP_EQ(layout.standard_size, CARRY_XSTATE_EXTENDED) &&
+               TAP_TRUE(!layout.xsavec),
            "where leaf 0DH is hidden, x87 and SSE are enabled");
-    tap_ok(!layout.supervisor && !layout.parts[CARRY_XSTATE_AVX].size, "and nothing else");
+    tap_ok(TAP_EQ(layout.supervisor, 0) && TAP_TRUE(!layout.parts[CARRY_XSTATE_AVX].size),
+           "and nothing else");
 }
 
 /* CPUID.0DH.1:EBX: with XSAVES, of XCR0 | IA32_XSS, which only kernels can read. */
@@ -138,14 +140,15 @@ static void test_this_cpu(void) {
     cpu.real = true;
     struct carry_xstate_layout layout = detected(), told;
     carry_xstate_layout(&told);
-    tap_ok(same_layout(&layout, &told) && layout.mxcsr_mask == told.mxcsr_mask,
+    tap_ok(TAP_TRUE(same_layout(&layout, &told)) && TAP_EQ(layout.mxcsr_mask, told.mxcsr_mask),
            "carry_xstate_layout() says the same");
     if (!layout.user) {
         tap_skip("totals", "this CPU has no XSAVE");
         return;
     }
-    tap_ok(layout.user == real_xcr0(), "every component of XCR0 is known");
-    tap_ok(carry_xstate_size(&layout, ~UINT64_C(0), CARRY_XSTATE_STANDARD) == layout.standard_size,
+    tap_ok(TAP_EQ(layout.user, real_xcr0()), "every component of XCR0 is known");
+    tap_ok(TAP_EQ(carry_xstate_size(&layout, ~UINT64_C(0), CARRY_XSTATE_STANDARD),
+                  layout.standard_size),
            "the standard form has %u bytes, as CPUID says", layout.standard_size);
     if (layout.xsavec)
         tap_ok(is_total(&layout, real_cpuid(0xd, 1).reg[1]),

@@ -76,13 +76,14 @@ static void test_machine(const struct machine *machine, const char *name) {
     struct carry_xstate_layout layout;
     enum carry_xstate_refusal refusal = read_source(&source, &layout);
     if (*name == 'c' && !source.note_size) {
-        tap_ok(refusal == REFUSED(SHORT), "%s of %s: there is none", name, machine->name);
+        tap_ok(TAP_EQ(refusal, REFUSED(SHORT)), "%s of %s: there is none", name, machine->name);
         return;
     }
-    tap_ok(!refusal && same_layout(&layout, &machine->layout) && !layout.supervisor, "%s of %s: %s",
-           name, machine->name, carry_xstate_refusal_description(refusal));
-    tap_ok(carry_xstate_image_in_use(&layout, source.image) == all, "%s of %s: all are in use",
-           name, machine->name);
+    tap_ok(TAP_EQ(refusal, 0) && TAP_TRUE(same_layout(&layout, &machine->layout)) &&
+               TAP_TRUE(!layout.supervisor),
+           "%s of %s: %s", name, machine->name, carry_xstate_refusal_description(refusal));
+    tap_ok(TAP_EQ(carry_xstate_image_in_use(&layout, source.image), all),
+           "%s of %s: all are in use", name, machine->name);
 }
 
 /* Linux hides TILEDATA from threads that have not asked for it, and counts it out of the frame. */
@@ -91,7 +92,7 @@ static void test_hidden_tiles(const struct machine *machine) {
     less.user &= ~CARRY_XSTATE_BIT(TILEDATA);
     less.standard_size = 2816;
     struct source source = source_of("frame", &less, less.user);
-    tap_ok(!read_source(&source, &layout) && same_layout(&layout, &less),
+    tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &less)),
            "frame of %s, tiles not asked for", machine->name);
 }
 
@@ -101,8 +102,8 @@ static void test_no_vectors(const struct machine *machine, const char *name) {
     less.user = CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
     less.standard_size = CARRY_XSTATE_EXTENDED;
     struct source source = source_of(name, &less, less.user);
-    tap_ok(!read_source(&source, &layout) && same_layout(&layout, &less), "%s without vectors",
-           name);
+    tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &less)),
+           "%s without vectors", name);
 }
 
 /* Offsets that no table has: only a note can tell, or the machine itself. */
@@ -111,13 +112,13 @@ static void test_unknown_machine(const struct machine *machine) {
     other.parts[CARRY_XSTATE_PKRU].offset = 2496;
     other.standard_size = 2504;
     struct source source = source_of("regset", &other, other.user);
-    tap_ok(read_source(&source, &layout) == REFUSED(MACHINE), "regset of an unknown machine");
+    tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(MACHINE)), "regset of an unknown machine");
     own_layout = other;
-    tap_ok(!read_source(&source, &layout) && same_layout(&layout, &other),
+    tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &other)),
            "regset of the machine itself, which no table needs to know");
     own_layout = (struct carry_xstate_layout){0};
     source.name = "core";
-    tap_ok(!read_source(&source, &layout) && same_layout(&layout, &other),
+    tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &other)),
            "core of an unknown machine");
 }
 
@@ -130,12 +131,14 @@ static void test_nameless(const struct machine *machine) {
     source.note_size += 16;
     memset(source.note, 0, 16);
     image_put(source.note, 0, 4, 40);
-    tap_ok(!read_source(&source, &layout) && same_layout(&layout, &machine->layout),
+    tap_ok(TAP_EQ(read_source(&source, &layout), 0) &&
+               TAP_TRUE(same_layout(&layout, &machine->layout)),
            "core with a component that has no name");
     image_put(source.image, IMAGE_XSTATE_BV, 8, UINT64_C(1) << 40);
-    tap_ok(read_source(&source, &layout) == REFUSED(XSTATE_BV), "and with it in use");
+    tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(XSTATE_BV)), "and with it in use");
     image_put(source.image, IMAGE_SOFTWARE, 8, UINT64_C(1) << 40);
-    tap_ok(read_source(&source, &layout) == REFUSED(LAYOUT_XCR0), "and with nothing else in XCR0");
+    tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(LAYOUT_XCR0)),
+           "and with nothing else in XCR0");
 }
 
 /* --- Refusals --- */
@@ -285,8 +288,8 @@ static void test_refusals(const char *name) {
         struct carry_xstate_layout found;
         mutations[i].mutate(&source);
         enum carry_xstate_refusal got = read_source(&source, &found);
-        tap_ok(got == mutations[i].refusal, "%s: %s (%s)", name, carry_xstate_refusal_name(got),
-               carry_xstate_refusal_description(got));
+        tap_ok(TAP_EQ(got, mutations[i].refusal), "%s: %s (%s)", name,
+               carry_xstate_refusal_name(got), carry_xstate_refusal_description(got));
     }
 }
 

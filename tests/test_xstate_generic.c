@@ -13,15 +13,18 @@ int main(void) {
     struct carry_xstate_layout layout;
     memset(area, 0xa5, sizeof area);
     carry_xstate_layout(&layout);
-    tap_ok(!layout.user && !layout.supervisor, "the machine has no components");
-    tap_ok(!carry_xstate_enabled() && !carry_xstate_default() && !carry_xstate_in_use(),
+    tap_ok(TAP_TRUE(!layout.user) && TAP_TRUE(!layout.supervisor), "the machine has no components");
+    tap_ok(TAP_EQ(carry_xstate_enabled(), 0) && TAP_EQ(carry_xstate_default(), 0) &&
+               TAP_EQ(carry_xstate_in_use(), 0),
            "none is enabled, none in use");
-    tap_ok(carry_xstate_area_size(~UINT64_C(0)) <= sizeof area, "areas have a size all the same");
-    tap_ok(carry_xstate_save(area, ~UINT64_C(0)) == 0 && memcmp(area, zeroes, sizeof zeroes) == 0,
+    tap_ok(TAP_LE(carry_xstate_area_size(~UINT64_C(0)), sizeof area),
+           "areas have a size all the same");
+    tap_ok(TAP_EQ(carry_xstate_save(area, ~UINT64_C(0)), 0) &&
+               TAP_MEMEQ(area, zeroes, sizeof zeroes),
            "nothing is saved, in an area that is defined");
     carry_xstate_load(area, ~UINT64_C(0));
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    tap_ok(carry_thunk_prepare() == (CARRY_HAS_THUNKS ? CARRY_OK : CARRY_ERROR_UNSUPPORTED),
+    tap_ok(TAP_EQ(carry_thunk_prepare(), CARRY_HAS_THUNKS ? CARRY_OK : CARRY_ERROR_UNSUPPORTED),
            "there are thunks, or there are none");
     return tap_done();
 }

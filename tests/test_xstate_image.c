@@ -17,8 +17,8 @@ static void test_names(void) {
         ok &= *carry_xstate_refusal_name(refusal) && *carry_xstate_refusal_description(refusal);
     }
     tap_ok(ok, "every refusal has a name and a line for people");
-    tap_ok(!strcmp(carry_xstate_refusal_name(CARRY_XSTATE_REFUSALS), "unknown") &&
-               !strcmp(carry_xstate_refusal_description(CARRY_XSTATE_REFUSALS), "unknown"),
+    tap_ok(TAP_STREQ(carry_xstate_refusal_name(CARRY_XSTATE_REFUSALS), "unknown") &&
+               TAP_STREQ(carry_xstate_refusal_description(CARRY_XSTATE_REFUSALS), "unknown"),
            "and others have none");
 }
 
@@ -40,7 +40,7 @@ static void test_pkru(void) {
         image_put(image, at, 4, 0x55555554);
         wrong += carry_xstate_image_is_initial(layout, image, CARRY_XSTATE_PKRU);
     }
-    tap_ok(judged && !wrong, "PKRU is four bytes, on %zu machines", judged);
+    tap_ok(TAP_TRUE(judged) && TAP_EQ(wrong, 0), "PKRU is four bytes, on %zu machines", judged);
 }
 
 /* --- Initial registers --- */

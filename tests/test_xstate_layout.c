@@ -17,10 +17,10 @@ static void test_totals(const struct machine *machine) {
     const struct carry_xstate_layout *layout = &machine->layout;
     size_t standard = carry_xstate_size(layout, ALL, CARRY_XSTATE_STANDARD);
     size_t compact = carry_xstate_size(layout, layout->user, CARRY_XSTATE_COMPACT);
-    tap_ok(standard == (layout->user ? layout->standard_size : CARRY_XSTATE_LEGACY),
+    tap_ok(TAP_EQ(standard, layout->user ? layout->standard_size : CARRY_XSTATE_LEGACY),
            "%s: the standard form has %zu bytes", machine->name, standard);
     if (machine->compact_size)
-        tap_ok(compact == machine->compact_size, "%s: the compact form has %zu bytes",
+        tap_ok(TAP_EQ(compact, machine->compact_size), "%s: the compact form has %zu bytes",
                machine->name, compact);
 }
 
@@ -72,8 +72,8 @@ static void test_names(void) {
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
         ok &= *carry_xstate_name(i) && *carry_xstate_description(i);
     tap_ok(ok, "every component has a name and a line for people");
-    tap_ok(!strcmp(carry_xstate_name(CARRY_XSTATE_COMPONENTS), "unknown") &&
-               !strcmp(carry_xstate_description(CARRY_XSTATE_COMPONENTS), "unknown"),
+    tap_ok(TAP_STREQ(carry_xstate_name(CARRY_XSTATE_COMPONENTS), "unknown") &&
+               TAP_STREQ(carry_xstate_description(CARRY_XSTATE_COMPONENTS), "unknown"),
            "and others have none");
 }
 

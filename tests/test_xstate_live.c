@@ -151,8 +151,9 @@ static void test_initial_over(uint64_t others, enum carry_xstate_form form, cons
     uint16_t fcw = read_fcw();
     uint64_t saved = carry_xstate_save(shared->image, mask);
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    tap_ok(!error && fcw == 0x37f && mxcsr == 0x1f80 && is_initial(shared->image, mask) &&
-               (!tracks_use || !((in_use | saved) & ~LEGACY)),
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_EQ(fcw, 0x37f) && TAP_EQ(mxcsr, 0x1f80) &&
+               TAP_TRUE(is_initial(shared->image, mask)) &&
+               TAP_TRUE(!tracks_use || !((in_use | saved) & ~LEGACY)),
            "%s initial image over %s: in use 0x%llx, saved 0x%llx, FCW 0x%x, MXCSR 0x%x", name,
            name_of(others), (unsigned long long)in_use, (unsigned long long)saved, fcw, mxcsr);
 }
@@ -232,8 +233,8 @@ static void test_faults(void) {
         faulted += faults;
         wrong += (passes && faults) || (!emulated && !cpu_agrees(faults));
     }
-    tap_ok(!wrong && passed && faulted, "of images spoilt at random %zu pass and load, %zu fault",
-           passed, faulted);
+    tap_ok(TAP_EQ(wrong, 0) && TAP_TRUE(passed) && TAP_TRUE(faulted),
+           "of images spoilt at random %zu pass and load, %zu fault", passed, faulted);
 }
 
 /* --- Against what was saved --- */
@@ -263,8 +264,9 @@ static bool converts(void) {
 }
 
 static void judge(const char *what, uint64_t mask) {
-    tap_ok(shared->refusal == 0 && same_as_saved(mask) && converts(), "%s with %s in use: %s", what,
-           name_of(mask), carry_xstate_refusal_description(shared->refusal));
+    tap_ok(TAP_EQ(shared->refusal, 0) && TAP_TRUE(same_as_saved(mask)) && TAP_TRUE(converts()),
+           "%s with %s in use: %s", what, name_of(mask),
+           carry_xstate_refusal_description(shared->refusal));
 }
 
 /* --- Tracers --- */

@@ -101,9 +101,9 @@ static void test_every_byte(const char *name, bool (*stops_at)(size_t size, size
             bad += !stops_at(size, good);
             faults += good < size;
         }
-    tap_ok(!bad, "%s: exact at every byte, %zu wrong", name, bad);
-    tap_ok(trap_fixed >= before + faults, "%s: %lu faults for %zu copies that meet a hole", name,
-           trap_fixed - before, faults);
+    tap_ok(TAP_EQ(bad, 0), "%s: exact at every byte, %zu wrong", name, bad);
+    tap_ok(TAP_GE(trap_fixed, before + faults), "%s: %lu faults for %zu copies that meet a hole",
+           name, trap_fixed - before, faults);
 }
 
 /* The same, and the sum of what arrived. */
@@ -155,22 +155,24 @@ static void test_refusals(void) {
     uint8_t word[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     page_map(WINDOW_KERNEL, 1, PAGE_WRITABLE);
     memset(KERNEL(1, 0), 0x77, 8);
-    tap_ok(copyin(word, KERNEL(1, 0), 8) == 8 && word[0] == 1, "copyin refuses kernel pages");
-    tap_ok(copyout(KERNEL(1, 0), word, 8) == 8 && KERNEL(1, 0)[0] == 0x77,
+    tap_ok(TAP_EQ(copyin(word, KERNEL(1, 0), 8), 8) && TAP_EQ(word[0], 1),
+           "copyin refuses kernel pages");
+    tap_ok(TAP_EQ(copyout(KERNEL(1, 0), word, 8), 8) && TAP_EQ(KERNEL(1, 0)[0], 0x77),
            "copyout refuses kernel pages");
-    tap_ok(copyin(word, (void *)(USER_LIMIT - 4), 8) == 8, "and ranges that run into the kernel");
-    tap_ok(copyin(word, USER(1, 0), SIZE_MAX) == SIZE_MAX, "and sizes that wrap");
+    tap_ok(TAP_EQ(copyin(word, (void *)(USER_LIMIT - 4), 8), 8),
+           "and ranges that run into the kernel");
+    tap_ok(TAP_EQ(copyin(word, USER(1, 0), SIZE_MAX), SIZE_MAX), "and sizes that wrap");
     page_unmap(WINDOW_KERNEL, 1);
 
     page_map(WINDOW_USER, 3, PAGE_USER);
-    tap_ok(copyout(USER(3, 0), word, 8) == 8, "a read-only page is not written to");
+    tap_ok(TAP_EQ(copyout(USER(3, 0), word, 8), 8), "a read-only page is not written to");
     page_unmap(WINDOW_USER, 3);
-    tap_ok(carry_copy_try(word, (void *)UINT64_C(0x8000000000000000), 8) == 8,
+    tap_ok(TAP_EQ(carry_copy_try(word, (void *)UINT64_C(0x8000000000000000), 8), 8),
            "an address that is none is survived");
     if (!page_protects_user())
         tap_skip("SMAP or PAN", "this CPU lacks it");
     else
-        tap_ok(carry_copy_try(word, USER(1, 0), 8) == 8 && word[0] == 1,
+        tap_ok(TAP_EQ(carry_copy_try(word, USER(1, 0), 8), 8) && TAP_EQ(word[0], 1),
                "SMAP or PAN: without leave no user page is read");
 }
 
@@ -194,7 +196,8 @@ static void test_trap(void) {
     bool is_allowed = page_has_leave();
     page_forbid_user();
     trap_set(TRAP_BREAKPOINT, before);
-    tap_ok(is_forbidden && is_allowed, "handlers have no leave, and the code behind has it again");
+    tap_ok(TAP_TRUE(is_forbidden) && TAP_TRUE(is_allowed),
+           "handlers have no leave, and the code behind has it again");
 }
 
 /* One access each: whole or not at all. */
@@ -212,10 +215,10 @@ static void test_words(void) {
         wrong += carry_read_try(&word, hole - size + 1, size) || word != 7;
         wrong += carry_write_try(hole - size + 1, &word, size) || memcmp(hole - 8, &ones, 8);
     }
-    tap_ok(!wrong,
+    tap_ok(TAP_EQ(wrong, 0),
            "carry_read_try(), carry_write_try(): up to a hole, and nothing across: %zu wrong",
            wrong);
-    tap_ok(carry_load_zeropad(hole - 2) == 0x1111, "carry_load_zeropad() pads");
+    tap_ok(TAP_EQ(carry_load_zeropad(hole - 2), 0x1111), "carry_load_zeropad() pads");
     page_unmap(WINDOW_KERNEL, 1);
 }
 

@@ -39,11 +39,12 @@ static void touch_nothing(void) {
 static void test_one(void) {
     struct carry_fault_frame frame;
     tap_ok(is_caught(touch_hole, HOLE), "a frame takes a page fault, and learns the address");
-    tap_ok(!is_caught(touch_nothing, HOLE) && !cpu_here()->frames,
+    tap_ok(TAP_TRUE(!is_caught(touch_nothing, HOLE)) && TAP_TRUE(!cpu_here()->frames),
            "one that is left has taken none, and is gone");
     if (carry_fault_enter(&frame) == 0)
         touch(NONE);
-    tap_ok(frame.signal == TRAP_NO_ADDRESS && frame.address == TRAP_TOLD_OF((const void *)NONE),
+    tap_ok(TAP_EQ(frame.signal, TRAP_NO_ADDRESS) &&
+               TAP_EQ(frame.address, TRAP_TOLD_OF((const void *)NONE)),
            "an address that is none is taken too");
 }
 
@@ -66,7 +67,7 @@ static void test_nested(void) {
     tap_ok(is_caught(once, HOLE + 1), "of two frames the inner one takes the first fault, and the "
                                       "outer one that of its caller");
     inner = 0;
-    tap_ok(is_caught(twice, HOLE + 2) && inner == 1, "of three likewise");
+    tap_ok(TAP_TRUE(is_caught(twice, HOLE + 2)) && TAP_EQ(inner, 1), "of three likewise");
     tap_ok(!cpu_here()->frames, "then there is none");
 }
 
@@ -82,7 +83,8 @@ static void twice_behind_frames(void) {
 
 static void test_left(void) {
     inner = 0;
-    tap_ok(is_caught(twice_behind_frames, HOLE + 4) && inner == 1 && !cpu_here()->frames,
+    tap_ok(TAP_TRUE(is_caught(twice_behind_frames, HOLE + 4)) && TAP_EQ(inner, 1) &&
+               TAP_TRUE(!cpu_here()->frames),
            "frames that were left take no fault, those around them do");
 }
 
@@ -98,7 +100,7 @@ static void copy_from_hole(void) {
 static void test_row(void) {
     const uint64_t before = trap_fixed;
     bool caught = is_caught(copy_from_hole, HOLE);
-    tap_ok(!caught && left == 1 && trap_fixed == before + 1,
+    tap_ok(TAP_TRUE(!caught) && TAP_EQ(left, 1) && TAP_EQ(trap_fixed, before + 1),
            "a copy that survives by itself does so inside of a frame too");
 }
 
@@ -131,7 +133,7 @@ static void test_interrupts(void) {
     trap_handler *before = trap_set(TRAP_TIMER, fault_in_frame);
     bool caught = is_caught(be_interrupted, HOLE);
     trap_set(TRAP_TIMER, before);
-    tap_ok(taken && caught,
+    tap_ok(TAP_TRUE(taken) && TAP_TRUE(caught),
            "an interrupt has frames of its own, and the thread finds its own again");
 }
 
@@ -157,8 +159,8 @@ static void test_both_cpus(void) {
     cpu_run_other(fault_often, &wrong[1]);
     fault_often(&wrong[0]);
     cpu_join_other();
-    tap_ok(!wrong[0] && !wrong[1], "frames on two CPUs at once: %u wrong in %u nests of each",
-           wrong[0] + wrong[1], ROUNDS);
+    tap_ok(TAP_TRUE(!wrong[0]) && TAP_TRUE(!wrong[1]),
+           "frames on two CPUs at once: %u wrong in %u nests of each", wrong[0] + wrong[1], ROUNDS);
 }
 
 /* --- Without --- */

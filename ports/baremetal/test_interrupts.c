@@ -43,12 +43,13 @@ static bool flag_follows(void) {
 static void test_alone(void) {
     uint64_t calls = hypervisor[0].calls;
     site_off();
-    tap_ok(hypervisor[0].calls == calls + 1 && is_on(),
+    tap_ok(TAP_EQ(hypervisor[0].calls, calls + 1) && TAP_TRUE(is_on()),
            "before a commit the table of the hypervisor is used");
     site_on();
     tap_ok(!interrupts_use(&interrupts_native), "the native table is patched in");
     calls = hypervisor[0].calls;
-    tap_ok(flag_follows() && hypervisor[0].calls == calls, "the flag of the CPU follows it");
+    tap_ok(TAP_TRUE(flag_follows()) && TAP_EQ(hypervisor[0].calls, calls),
+           "the flag of the CPU follows it");
 }
 
 /* --- Under the other CPU --- */
@@ -115,7 +116,7 @@ static void test_live(void) {
         error |= interrupts_use(i % 2 ? &interrupts_native : &interrupts_hypervisor);
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
     cpu_join_other();
-    tap_ok(!error && !wrong && rounds,
+    tap_ok(TAP_TRUE(!error) && TAP_EQ(wrong, 0) && TAP_TRUE(rounds),
            "%u switches while the other CPU switches interrupts: %lu wrong", SWITCHES, wrong);
     tap_note("%lu rounds, %lu interrupts", rounds, ticks);
 }
@@ -136,14 +137,14 @@ static void test_both(void) {
     cpu_run_other(switch_often, &errors[1]);
     switch_often(&errors[0]);
     cpu_join_other();
-    tap_ok(!errors[0] && !errors[1], "commits on two CPUs at once");
+    tap_ok(TAP_EQ(errors[0], 0) && TAP_EQ(errors[1], 0), "commits on two CPUs at once");
 }
 
 void test_interrupts(void);
 void test_interrupts(void) {
     for (unsigned i = 0; i < CPUS; i++)
         hypervisor[i].flags = CPU_ON;
-    tap_ok(!carry_patch_apply(0), "sites are patched");
+    tap_ok(TAP_EQ(carry_patch_apply(0), CARRY_OK), "sites are patched");
     test_alone();
     test_live();
     test_both();

@@ -208,7 +208,7 @@ static void test_kernel(const struct table *table, const char *name, const char 
         lost += !vectors_hold(work.start);
     }
     section_leave_thread();
-    tap_ok(!work.wrong && !lost,
+    tap_ok(TAP_EQ(work.wrong, 0) && TAP_EQ(lost, 0),
            "%s %s: sections in %s, 0 to %zu bytes, %u alignments: %zu wrong, and %zu times "
            "the registers of the thread",
            table->name, name, where, sizes, STARTS, work.wrong, lost);

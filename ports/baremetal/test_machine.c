@@ -35,7 +35,7 @@ static void test_traps(void) {
     trap_handler *before = trap_set(TRAP_BREAKPOINT, count_breakpoint);
     trap_breakpoint();
     trap_set(TRAP_BREAKPOINT, before);
-    tap_ok(breakpoints == 1, "a breakpoint is handled, and the program goes on");
+    tap_ok(TAP_EQ(breakpoints, 1), "a breakpoint is handled, and the program goes on");
 
     before = trap_set(TRAP_NMI, count_nmi);
     cpu_send_nmi_to_self();
@@ -49,7 +49,7 @@ static void test_timer(void) {
     cpu_timer(1000);
     for (unsigned i = 0; i < 100000; i++)
         cpu_pause();
-    tap_ok(!ticks, "no interrupt while they are off");
+    tap_ok(TAP_EQ(ticks, 0), "no interrupt while they are off");
     cpu_interrupts_restore(flags);
     tap_ok(wait_for(&ticks), "the timer interrupts");
     trap_set(TRAP_TIMER, before);
@@ -62,13 +62,13 @@ static void tell_index(void *index) {
 static void test_second(void) {
     unsigned called = 0;
     unsigned run = 0;
-    if (!tap_ok(cpu_count() == CPUS, "the second CPU runs"))
+    if (!tap_ok(TAP_EQ(cpu_count(), CPUS), "the second CPU runs"))
         return;
     cpu_call_other(tell_index, &called);
-    tap_ok(called == 1, "it runs what it is called for");
+    tap_ok(TAP_EQ(called, 1), "it runs what it is called for");
     cpu_run_other(tell_index, &run);
     cpu_join_other();
-    tap_ok(run == 1, "it runs a program of its own");
+    tap_ok(TAP_EQ(run, 1), "it runs a program of its own");
 }
 
 static void test_pages(void) {
@@ -77,7 +77,7 @@ static void test_pages(void) {
     *word = 0x1071;
     page_unmap(WINDOW_KERNEL, 5);
     page_map(WINDOW_KERNEL, 5, 0);
-    tap_ok(*word == 0x1071, "a page keeps what was written to it");
+    tap_ok(TAP_EQ(*word, 0x1071), "a page keeps what was written to it");
     page_unmap(WINDOW_KERNEL, 5);
 }
 

@@ -32,15 +32,18 @@ static size_t patched(void) {
 void test_module(void);
 void test_module(void) {
     bool first = __start_module_sites[0].site != 0;
-    tap_ok(first && __stop_module_sites - __start_module_sites == 2, "the module has two sites");
-    tap_ok(!set(twice, true) && module_work(4) == 81, "before it is known it asks the memory");
+    tap_ok(TAP_TRUE(first) && TAP_EQ(__stop_module_sites - __start_module_sites, 2),
+           "the module has two sites");
+    tap_ok(TAP_EQ(set(twice, true), 0) && TAP_EQ(module_work(4), 81),
+           "before it is known it asks the memory");
 
     size_t before = patched();
     int error = carry_patch_register(__start_module_sites, __stop_module_sites);
-    tap_ok(!error && patched() == before + 2, "when it is loaded its sites are patched");
-    tap_ok(module_work(4) == 81, "to what the kernel uses now");
-    tap_ok(!set(once, false) && module_work(4) == 40, "they follow later commits");
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_EQ(patched(), before + 2),
+           "when it is loaded its sites are patched");
+    tap_ok(TAP_EQ(module_work(4), 81), "to what the kernel uses now");
+    tap_ok(TAP_EQ(set(once, false), 0) && TAP_EQ(module_work(4), 40), "they follow later commits");
 
     carry_patch_unregister(__start_module_sites);
-    tap_ok(patched() == before, "when it is unloaded they are forgotten");
+    tap_ok(TAP_EQ(patched(), before), "when it is unloaded they are forgotten");
 }

@@ -41,10 +41,10 @@ void test_patch(void) {
     const struct placed_kind *kinds = placed_kinds();
     const size_t flips = kernel_option_number("flips=", 30);
     struct carry_patch_counts counts;
-    tap_ok(!carry_patch_apply(0), "sites of the kernel are patched");
+    tap_ok(TAP_EQ(carry_patch_apply(0), CARRY_OK), "sites of the kernel are patched");
     carry_patch_stats(&counts);
-    tap_ok(counts.sites && counts.direct, "%zu sites, %zu direct calls", counts.sites,
-           counts.direct);
+    tap_ok(TAP_TRUE(counts.sites) && TAP_TRUE(counts.direct), "%zu sites, %zu direct calls",
+           counts.sites, counts.direct);
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         if (kinds[i].in_text && kinds[i].length > 8)
             continue; /* several instructions: only while there is one CPU */

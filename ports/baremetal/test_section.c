@@ -127,7 +127,8 @@ static void test_interrupts_of_thread(bool is_lazy) {
     run_thread(is_lazy);
     tap_note("%u sections, %u of them nested, %u busy, %u NMIs", seen.sections, seen.nested,
              seen.busy, seen.nmis);
-    tap_ok(!seen.wrong && seen.interrupts >= ROUNDS && seen.nested && seen.busy && seen.nmis,
+    tap_ok(TAP_EQ(seen.wrong, 0) && TAP_GE(seen.interrupts, ROUNDS) && TAP_TRUE(seen.nested) &&
+               TAP_TRUE(seen.busy) && TAP_TRUE(seen.nmis),
            "a thread keeps its registers through sections of its own, of %u interrupts, and NMIs, "
            "%s: %u wrong",
            seen.interrupts, how, seen.wrong);
@@ -139,19 +140,22 @@ static void test_nested(void) {
     struct carry_section outer, inner;
     int error = carry_section_begin(&outer, NULL, 0);
     vectors_fill(1);
-    tap_ok(!error && carry_section_begin(&inner, NULL, 0) == CARRY_ERROR_BUSY,
+    tap_ok(TAP_EQ(error, CARRY_OK) &&
+               TAP_EQ(carry_section_begin(&inner, NULL, 0), CARRY_ERROR_BUSY),
            "a section in a section is refused without an area");
     error = carry_section_begin(&inner, fresh_area, 0);
     vectors_fill(2);
     carry_section_end(&inner);
-    tap_ok(!error && vectors_hold(1), "with a fresh area the outer one keeps its registers");
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(vectors_hold(1)),
+           "with a fresh area the outer one keeps its registers");
     carry_section_end(&outer);
 }
 
 static void test_control_words(void) {
     struct carry_section section;
     vectors_fill(3); /* with other rounding modes */
-    tap_ok(!carry_section_begin(&section, NULL, CARRY_SECTION_X87), "a section begins");
+    tap_ok(TAP_EQ(carry_section_begin(&section, NULL, CARRY_SECTION_X87), CARRY_OK),
+           "a section begins");
     bool initial = vectors_control_is_initial();
     carry_section_end(&section);
     tap_ok(initial, "the control words are as at the start");

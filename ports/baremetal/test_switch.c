@@ -175,7 +175,7 @@ static void test_threads(bool is_lazy) {
     tap_note("%u migrations, %u and %u interrupts, %u and %u refused", migrations, interrupts[0],
              interrupts[1], refused[0], refused[1]);
     tap_ok(
-        !wrong && interrupts[0] + interrupts[1],
+        TAP_EQ(wrong, 0) && TAP_TRUE(interrupts[0] + interrupts[1]),
         "%u slices of each keep all vector registers, and a frame, on %u CPUs, loaded %s: %u wrong",
         SLICES, cpu_count(), is_lazy ? "by a trap" : "at once", wrong);
 }

@@ -83,24 +83,28 @@ static bool lists_all_needs(const struct choice *choice) {
 
 void choice_check_all(const struct choice *choice) {
     struct choice_row row;
-    tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
+    tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
            "the best kernel is chosen: %s", choice_best(choice));
     tap_ok(has_code(choice), "the code of each kernel is named");
-    tap_ok(choice->select("no such kernel") == CARRY_ERROR_UNKNOWN && choice_is_best(choice),
+    tap_ok(TAP_EQ(choice->select("no such kernel"), CARRY_ERROR_UNKNOWN) &&
+               TAP_TRUE(choice_is_best(choice)),
            "an unknown name changes nothing");
-    tap_ok(choice->select("") == CARRY_ERROR_UNKNOWN, "an empty name is unknown");
-    tap_ok(choice->select("generic") == CARRY_OK && is(choice, "generic") && choice->works(),
+    tap_ok(TAP_EQ(choice->select(""), CARRY_ERROR_UNKNOWN), "an empty name is unknown");
+    tap_ok(TAP_EQ(choice->select("generic"), CARRY_OK) && TAP_TRUE(is(choice, "generic")) &&
+               TAP_TRUE(choice->works()),
            "select by name");
     carry_cpu_set_mask("all");
-    tap_ok(refuses_what_lacks_features(choice) && is(choice, "generic"),
+    tap_ok(TAP_TRUE(refuses_what_lacks_features(choice)) && TAP_TRUE(is(choice, "generic")),
            "kernels without their features are refused");
     tap_ok(lists_all_needs(choice), "kernels name what they need");
-    tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice),
+    tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
            "the best of what is left is chosen: %s", choice_best(choice));
     const char *left = choice_best(choice);
     carry_cpu_set_mask("");
     tap_ok(is(choice, left), "the choice stands until told");
-    tap_ok(choice->select(NULL) == CARRY_OK && choice_is_best(choice), "select the best");
-    tap_ok(!choice->row(NO_ROW, &row) && !choice->need(NO_ROW, 0) && !choice->need(0, 0),
+    tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
+           "select the best");
+    tap_ok(TAP_TRUE(!choice->row(NO_ROW, &row)) && TAP_TRUE(!choice->need(NO_ROW, 0)) &&
+               TAP_TRUE(!choice->need(0, 0)),
            "there is an end to the kernels and to what they need");
 }

@@ -34,18 +34,19 @@ void check_counts(void) {
     const struct carry_patch_counts direct = counts_with(call, 1);
     const struct carry_patch_counts inlined = counts_with(call, 2);
     const struct carry_patch_counts far = counts_with(call, 0);
-    tap_ok(count > call->count && direct.direct == inlined.direct + count,
+    tap_ok(TAP_GT(count, call->count) && TAP_EQ(direct.direct, inlined.direct + count),
            "direct calls are counted");
-    tap_ok(!direct.inlined && inlined.inlined == count && !far.inlined,
+    tap_ok(TAP_TRUE(!direct.inlined) && TAP_EQ(inlined.inlined, count) && TAP_TRUE(!far.inlined),
            "inlined calls are counted");
-    tap_ok(far.unpatched[CARRY_PATCH_RANGE] == inlined.unpatched[CARRY_PATCH_RANGE] + count,
+    tap_ok(TAP_EQ(far.unpatched[CARRY_PATCH_RANGE], inlined.unpatched[CARRY_PATCH_RANGE] + count),
            "calls out of range are counted");
-    tap_ok(far.branches == placed_site_count(&kinds[PLACED_unlikely]) +
-                               placed_site_count(&kinds[PLACED_likely]),
+    tap_ok(TAP_EQ(far.branches, placed_site_count(&kinds[PLACED_unlikely]) +
+                                    placed_site_count(&kinds[PLACED_likely])),
            "branches are counted");
-    tap_ok(inlined.commits == direct.commits + 1 && inlined.written == direct.written + count,
+    tap_ok(TAP_EQ(inlined.commits, direct.commits + 1) &&
+               TAP_EQ(inlined.written, direct.written + count),
            "commits and written sites are counted");
-    tap_ok(direct.sites == inlined.sites && direct.sites == far.sites, "the sum stays");
+    tap_ok(TAP_EQ(direct.sites, inlined.sites) && TAP_EQ(direct.sites, far.sites), "the sum stays");
 }
 
 /* --- Sites that hold something else --- */
@@ -98,8 +99,8 @@ void check_refused(void) {
         placed_commit(kind->key, kind->states[0].value);
         bool ok = refuses(kind, 1);
         placed_commit(kind->key, kind->states[1].value);
-        ok = refuses(kind, 0) && ok;
-        ok = placed_commit(kind->key, kind->states[0].value) == 0 && ok;
+        ok = TAP_TRUE(refuses(kind, 0)) && ok;
+        ok = TAP_EQ(placed_commit(kind->key, kind->states[0].value), 0) && ok;
         tap_ok(ok, "%s: unknown bytes are refused, nothing is written", kind->name);
     }
 }
@@ -113,11 +114,12 @@ void check_all_or_nothing(void) {
     carry_patch_begin(&patch);
     for (size_t i = 0; i < PLACED_KINDS; i++)
         carry_patch_set(&patch, kinds[i].key, kinds[i].states[1].value);
-    tap_ok(carry_patch_commit(&patch) == CARRY_ERROR_BYTES && placed_text_is(before),
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), CARRY_ERROR_BYTES) &&
+               TAP_TRUE(placed_text_is(before)),
            "one bad site among all kinds: nothing is written");
     bool kept = true;
     for (size_t i = 0; i < PLACED_KINDS; i++)
-        kept = kept && kinds[i].key->value == kinds[i].states[0].value;
+        kept = kept && TAP_EQ(kinds[i].key->value, kinds[i].states[0].value);
     tap_ok(kept, "and no key changes");
     free(before);
     corrupt(bad);
@@ -173,13 +175,14 @@ void check_damaged(void) {
         const struct carry_patch_counts before = placed_counts();
         bool ok = !carry_patch_register(&records[i], &records[i] + 1);
         const struct carry_patch_counts after = placed_counts();
-        ok = ok && after.unpatched[CARRY_PATCH_UNKNOWN_KIND] ==
-                       before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + 1;
+        ok = ok && TAP_EQ(after.unpatched[CARRY_PATCH_UNKNOWN_KIND],
+                          before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + 1);
         uint8_t *text = placed_copy_text();
-        ok = ok && !placed_commit(&damaged_key, 2 + i) && placed_text_is(text);
+        ok = ok && TAP_EQ(placed_commit(&damaged_key, 2 + i), 0) && TAP_TRUE(placed_text_is(text));
         free(text);
-        ok = ok && !placed_commit(call->key, call->states[1].value) &&
-             !placed_commit(call->key, call->states[0].value) && !carry_patch_apply(0);
+        ok = ok && TAP_EQ(placed_commit(call->key, call->states[1].value), 0) &&
+             TAP_EQ(placed_commit(call->key, call->states[0].value), 0) &&
+             TAP_EQ(carry_patch_apply(0), CARRY_OK);
         carry_patch_unregister(&records[i]);
         tap_ok(ok, "%s where nothing is: the record is counted and left alone", damages[i].name);
     }

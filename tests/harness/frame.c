@@ -260,5 +260,7 @@ void expect(const struct frame *frame, const char *expected, const char *name, .
     bool ok = strcmp(text_of(&whole), expected) == 0;
     if (!ok)
         tap_note("%s, not %s", text_of(&whole), expected);
-    tap_ok(start_agrees(frame, &whole) && cuts_agree(frame, &whole) && ok, "%s", full_name);
+    tap_ok(TAP_TRUE(start_agrees(frame, &whole)) && TAP_TRUE(cuts_agree(frame, &whole)) &&
+               TAP_TRUE(ok),
+           "%s", full_name);
 }

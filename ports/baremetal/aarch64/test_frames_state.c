@@ -13,7 +13,7 @@ static void test_leave(void) {
         tap_skip("leave to reach user pages", "this CPU lacks PAN");
         return;
     }
-    tap_ok(is_caught(touch_with_leave, HOLE) && !page_has_leave(),
+    tap_ok(TAP_TRUE(is_caught(touch_with_leave, HOLE)) && TAP_TRUE(!page_has_leave()),
            "the leave to reach user pages ends with the frame");
 }
 
@@ -34,7 +34,8 @@ static void test_registers(void) {
     __asm__ volatile("" : "+r"(x19), "+r"(x20), "+r"(x27), "+r"(x28));
     bool caught = is_caught(spoil_registers, HOLE);
     __asm__ volatile("" : "+r"(x19), "+r"(x20), "+r"(x27), "+r"(x28));
-    tap_ok(caught && x19 == 19 && x20 == 20 && x27 == 27 && x28 == 28,
+    tap_ok(TAP_TRUE(caught) && TAP_EQ(x19, 19) && TAP_EQ(x20, 20) && TAP_EQ(x27, 27) &&
+               TAP_EQ(x28, 28),
            "callers find their registers");
 }
 

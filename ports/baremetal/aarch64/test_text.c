@@ -41,17 +41,18 @@ static void call(uintptr_t address) {
 
 void test_text(void);
 void test_text(void) {
-    tap_ok(victim() == 1 && is_caught(write_text, (const uint8_t *)(uintptr_t)victim),
+    tap_ok(TAP_EQ(victim(), 1) &&
+               TAP_TRUE(is_caught(write_text, (const uint8_t *)(uintptr_t)victim)),
            "text is not writable");
     tap_ok(is_caught(write_row, (const uint8_t *)__start_carry_faults),
            "fault tables are not writable");
     trap_handler *before = trap_set(TRAP_TEXT, refuse);
     call((uintptr_t)data);
-    tap_ok(refused == 1, "data is not executable");
+    tap_ok(TAP_EQ(refused, 1), "data is not executable");
     call(TEXT_ALIAS + (uintptr_t)victim);
-    tap_ok(refused == 2, "text is not executable through its writable alias");
+    tap_ok(TAP_EQ(refused, 2), "text is not executable through its writable alias");
     trap_set(TRAP_TEXT, before);
     const uint32_t changed = MOVE_2;
     text_write((uintptr_t)victim, &changed, sizeof changed);
-    tap_ok(victim() == 2, "text is run as it was written");
+    tap_ok(TAP_EQ(victim(), 2), "text is run as it was written");
 }

@@ -10,7 +10,7 @@ static void touch_with_flags(void) {
 
 static void test_flags(void) {
     bool caught = is_caught(touch_with_flags, HOLE);
-    tap_ok(caught && !(cpu_flags() & (EFLAGS_DF | EFLAGS_AC)),
+    tap_ok(TAP_TRUE(caught) && TAP_TRUE(!(cpu_flags() & (EFLAGS_DF | EFLAGS_AC))),
            "the direction flag and the leave to reach user pages end with the frame");
 }
 
@@ -31,7 +31,8 @@ static void test_registers(void) {
     __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
     bool caught = is_caught(spoil_registers, HOLE);
     __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
-    tap_ok(caught && r12 == 12 && r13 == 13 && r14 == 14 && r15 == 15,
+    tap_ok(TAP_TRUE(caught) && TAP_EQ(r12, 12) && TAP_EQ(r13, 13) && TAP_EQ(r14, 14) &&
+               TAP_EQ(r15, 15),
            "callers find their registers");
 }
 

@@ -25,13 +25,14 @@ static const uint8_t *find_bytes(uintptr_t function, const char *bytes) {
 static void test_bytes(void) {
     struct carry_patch_counts counts;
     tap_ok(!interrupts_use(&interrupts_native), "the native table is patched in");
-    tap_ok(find_bytes((uintptr_t)site_off, OFF_INLINE) && find_bytes((uintptr_t)site_on, ON_INLINE),
+    tap_ok(TAP_TRUE(find_bytes((uintptr_t)site_off, OFF_INLINE)) &&
+               TAP_TRUE(find_bytes((uintptr_t)site_on, ON_INLINE)),
            "calls are cli and sti themselves");
-    tap_ok(find_bytes((uintptr_t)site_save, SAVE_INLINE) &&
-               find_bytes((uintptr_t)site_restore, RESTORE_INLINE),
+    tap_ok(TAP_TRUE(find_bytes((uintptr_t)site_save, SAVE_INLINE)) &&
+               TAP_TRUE(find_bytes((uintptr_t)site_restore, RESTORE_INLINE)),
            "others are the two instructions that save or restore flags");
     carry_patch_stats(&counts);
-    tap_ok(counts.inlined >= 4, "%zu calls became their instructions", counts.inlined);
+    tap_ok(TAP_GE(counts.inlined, 4), "%zu calls became their instructions", counts.inlined);
 }
 
 /* --- The other CPU inside of a site --- */
@@ -95,13 +96,15 @@ static void test_parked(void) {
         return;
     trap_handler *before = trap_set(TRAP_DEBUG, park);
     int error = commit_around_parked(UINT_MAX, &flags);
-    tap_ok(error == CARRY_ERROR_BUSY && find_bytes((uintptr_t)site_save, SAVE_INLINE) &&
-               carry_get(interrupts_save) == interrupts_native.save,
+    tap_ok(TAP_EQ(error, CARRY_ERROR_BUSY) &&
+               TAP_TRUE(find_bytes((uintptr_t)site_save, SAVE_INLINE)) &&
+               TAP_EQ(carry_get(interrupts_save), interrupts_native.save),
            "a CPU that stays inside of a site: the commit is refused, and nothing changes");
     tap_ok(flags & EFLAGS_IF, "it goes on as if nothing had been");
     flags = 0;
     error = commit_around_parked(3, &flags);
-    tap_ok(!error && host_stops_refused >= 3 && !find_bytes((uintptr_t)site_save, SAVE_INLINE),
+    tap_ok(TAP_EQ(error, CARRY_OK) && TAP_GE(host_stops_refused, 3) &&
+               TAP_TRUE(!find_bytes((uintptr_t)site_save, SAVE_INLINE)),
            "one that leaves: the commit waits for it");
     tap_ok(flags & EFLAGS_IF, "it has run the instructions that it was in");
     trap_set(TRAP_DEBUG, before);
@@ -109,7 +112,7 @@ static void test_parked(void) {
 
 void test_inline(void);
 void test_inline(void) {
-    tap_ok(!carry_patch_apply(0), "sites are patched");
+    tap_ok(TAP_EQ(carry_patch_apply(0), CARRY_OK), "sites are patched");
     test_bytes();
     test_parked();
     interrupts_use(&interrupts_native);
