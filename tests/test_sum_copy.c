@@ -118,7 +118,8 @@ static void test_kernels(void) {
         sum_copy_check_all(kernel.copy, effort, name);
         snprintf(name, sizeof name, "surviving copy by %s", kernel.name);
         test_try(i, name);
-        tap_ok(carry_sum_select(kernel.name) == CARRY_OK && chosen_together(i) && chosen_copies(),
+        tap_ok(TAP_EQ(carry_sum_select(kernel.name), CARRY_OK) && TAP_TRUE(chosen_together(i)) &&
+                   TAP_TRUE(chosen_copies()),
                "select %s in all its forms", kernel.name);
         struct verdict verdict = check_sum_copy_iov(carry_sum_copy_iov, effort);
         verdict_report(&verdict, "carry_sum_copy_iov by %s", kernel.name);

@@ -66,8 +66,9 @@ CARRY_THUNK_ANY(pierce, pierced)
 static void test_stubs(void) {
     const double wanted = weigh(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4);
     calls = 0;
-    tap_ok(weigh_entered(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted && calls == 1, "CARRY_THUNK");
-    tap_ok(weigh_surrounded(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted && calls == 3,
+    tap_ok(TAP_TRUE(weigh_entered(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted) && TAP_EQ(calls, 1),
+           "CARRY_THUNK");
+    tap_ok(TAP_TRUE(weigh_surrounded(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted) && TAP_EQ(calls, 3),
            "CARRY_THUNK_AROUND");
     registers_dirty(&registers_in, registers_components() & carry_xstate_default(), false);
     registers_call((const void *)pierce, RED_ZONE);
@@ -117,7 +118,7 @@ static void test_loss(void) {
     tap_ok(adds_wide(), "a callback masks AVX: arguments stay as wide as they were");
     carry_cpu_set_mask("xsave");
     carry_thunk_prepare();
-    tap_ok(carry_thunk_any_mask == mask && carry_thunk_any_size == size,
+    tap_ok(TAP_EQ(carry_thunk_any_mask, mask) && TAP_EQ(carry_thunk_any_size, size),
            "XSAVE is masked: areas of thunks under way stay as they were");
     carry_cpu_set_mask("");
     carry_thunk_prepare();
@@ -135,7 +136,8 @@ int main(int argc, char **argv) {
     verdict = check_thunk_unprepared(carry_thunk_around);
     verdict_report(&verdict, "around hands calls on until thunks are prepared");
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
-        tap_ok(carry_cpu_set_mask(masks[i]) == CARRY_OK && carry_thunk_prepare() == CARRY_OK,
+        tap_ok(TAP_EQ(carry_cpu_set_mask(masks[i]), CARRY_OK) &&
+                   TAP_EQ(carry_thunk_prepare(), CARRY_OK),
                "mask \"%s\": prepared", masks[i]);
         test_registers(masks[i]);
         if (replay_is_on())
