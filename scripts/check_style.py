@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks what formatters do not: licence lines, white space, lengths, and the words of prose."""
+"""Checks what formatters do not: licence lines, lengths, words of prose, conditions of tests."""
 
 import re
 import subprocess
@@ -106,6 +106,29 @@ def house_words(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, match.start()) + 1, f'"{found}": say "{word}"'
 
 
+def condition(text: str, start: int) -> str:
+    """The first argument of the call that opens before `start`, without what nests in it."""
+    found = ""
+    depth = 0
+    for piece in CODE.finditer(text, start):
+        depth -= piece[0] in ")]}"
+        if depth < 0 or (depth == 0 and piece[0] == ","):
+            break
+        if depth == 0 and len(piece[0]) == 1:
+            found += piece[0]
+        depth += piece[0] in "([{"
+    return found
+
+
+def silent_points(text: str) -> Iterator[tuple[int, str]]:
+    """Line number and complaint: points that cannot say which of their conditions failed."""
+    for call in re.finditer(r"\btap_ok\(", text):
+        joined = condition(text, call.end()).split("&&")
+        if len(joined) > 1 and not all(part.strip().startswith("TAP_") for part in joined):
+            number = text.count("\n", 0, call.start()) + 1
+            yield number, "conditions of tap_ok() without TAP_EQ() and the like, see tap.h"
+
+
 def main() -> int:
     errors = 0
     count = 0
@@ -120,6 +143,8 @@ def main() -> int:
             found += house_words(text)
         elif has_messages(path):
             found += house_words(messages(text))
+        if path.suffix in {".c", ".cc"}:
+            found += silent_points(text)
         for number, complaint in found:
             errors += 1
             print(f"{path.relative_to(ROOT)}:{number}: {complaint}")

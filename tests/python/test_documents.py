@@ -156,6 +156,17 @@ def test_messages_must_not_use_what_terms_replace() -> None:
     ]
 
 
+def test_points_that_join_conditions_must_say_which_one_failed() -> None:
+    code = """
+    tap_ok(a && b, "bare");
+    tap_ok(TAP_EQ(a && b, 1) &&
+               !f(','), "one bare: %d", a && b);
+    tap_ok(TAP_EQ(a, b) && TAP_TRUE(f("(", c && d)), "%d", a && b);
+    tap_ok(f(a && b) /* a && b */, "a && b");
+"""
+    assert [line for line, _ in check_style.silent_points(code)] == [2, 3]
+
+
 # --- Decisions ---
 
 DECISIONS = SOURCE / "docs/explanation/decisions"
