@@ -15,10 +15,10 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from schemas import conforming
@@ -37,7 +37,20 @@ HANGS = 120  # seconds that nothing takes, however busy the machine: what is wai
 KIB, MIB = 1 << 10, 1 << 20
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-Check = Callable[[bytes], tuple[int, dict[str, Any]]]
+Report = tuple[int, dict[str, Any]]
+Check = Callable[[bytes], Report]
+Item = TypeVar("Item")
+CheckAll = Callable[[Iterable[bytes]], list[Report]]
+
+LEVEL = os.environ.get("CARRY_TEST_LEVEL", "medium")
+
+# A test that says nothing new beside others of its file, and costs seconds.
+not_short = pytest.mark.skipif(LEVEL == "short", reason="left out at CARRY_TEST_LEVEL=short")
+
+
+def fewer(items: Sequence[Item], step: int) -> Sequence[Item]:
+    """Returns all items; at level short, only each `step`-th."""
+    return items[::step] if LEVEL == "short" else items
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +88,36 @@ def check(carry: Run) -> Check:
         return done.returncode, conforming("check", done.stdout)
 
     return run
+
+
+@pytest.fixture
+def check_all(carry: Run, tmp_path: Path) -> CheckAll:
+    """Checks captures by one call: for each, the exit status that it has alone, and the JSON object
+    without the name."""
+
+    def run(captures: Iterable[bytes]) -> list[Report]:
+        paths = []
+        for number, data in enumerate(captures):
+            paths.append(tmp_path / f"{number}.capture")
+            paths[-1].write_bytes(data)
+        if not paths:
+            return []
+        done = carry("check", "--json", *paths)
+        assert done.stderr == ""
+        reports = [conforming("check", line) for line in done.stdout.splitlines()]
+        assert [report.pop("file") for report in reports] == [str(path) for path in paths]
+        found = [(status_of(report), report) for report in reports]
+        assert done.returncode == max(status for status, _ in found)
+        return found
+
+    return run
+
+
+def status_of(report: dict[str, Any]) -> int:
+    """Returns the exit status of a check that has this report."""
+    if report["damage"]:
+        return DAMAGED
+    return BAD if report["outcome"] == "wrong" else CLEAN
 
 
 def packed_by(name: str, data: bytes, *options: str) -> bytes:

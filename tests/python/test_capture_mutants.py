@@ -7,14 +7,17 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import SOURCE
+from conftest import SOURCE, not_short
 
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
 WRAPPED = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "strdup", "free")]
+LIBRARIES = ["capture/libcarry-capture.a", "tests/libharness.a", "src/libcarry.a"]
 
 pytestmark = [
     pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc"),
@@ -82,15 +85,15 @@ def unpackers() -> list[str]:
 
 
 def program(folder: Path, test: str, changed: Path | None) -> Path:
-    """A test, linked with the changed file in the place of the library's own."""
+    """Links a test, as the build compiled it, with the changed file in the place of the library's
+    own."""
     made = folder / test
-    tests = SOURCE / "tests"
-    sources = [tests / f"test_capture_{test}.c", tests / "harness/captures.c"]
-    wrapped = [] if test == "threads" else [tests / "harness/allocations.c", *WRAPPED]
-    libraries = ["capture/libcarry-capture.a", "tests/libharness.a", "src/libcarry.a"]
-    command = ["gcc", "-O1", "-w", "-D_GNU_SOURCE", *sources, *wrapped]
-    command += [*([changed] if changed else []), *(BUILD / name for name in libraries)]
-    for include in ("include", "capture", "tests", "src"):
+    objects = sorted((BUILD / f"tests/test_capture_{test}.p").glob("*.o"))
+    assert objects
+    command = ["gcc", "-O1", "-w", "-D_GNU_SOURCE", *objects]
+    command += [] if test == "threads" else WRAPPED
+    command += [*([changed] if changed else []), *(BUILD / name for name in LIBRARIES)]
+    for include in ("include", "capture", "src"):
         command += ["-I", SOURCE / include]
     command += ["-o", made, "-pthread", "-Wl,--as-needed", *unpackers()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -111,7 +114,16 @@ def test_without_a_fault_each_passes(tmp_path: Path, test: str) -> None:
     assert passes(program(tmp_path, test, None))
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.file} {mutant.old[:40]}")
+def mutants() -> Iterator[Any]:
+    """Yields all mutants; at level short, one runs for each test in C."""
+    tests: set[str] = set()
+    for mutant in MUTANTS:
+        marks = [not_short] if mutant.test in tests else []
+        yield pytest.param(mutant, marks=marks, id=f"{mutant.file} {mutant.old[:40]}")
+        tests.add(mutant.test)
+
+
+@pytest.mark.parametrize("mutant", mutants())
 def test_a_fault_is_found(tmp_path: Path, mutant: Mutant) -> None:
     text = (SOURCE / "capture" / mutant.file).read_text()
     assert text.count(mutant.old) == 1

@@ -13,6 +13,7 @@ All of it twice: with each frame by itself, and with fragmented datagrams put to
 from __future__ import annotations
 
 import csv
+import functools
 import os
 import subprocess
 from collections import Counter, defaultdict
@@ -78,6 +79,7 @@ def captures() -> list[str]:
     return sorted(path.name for path in CAPTURES.glob("*"))
 
 
+@functools.cache
 def our_verdicts(capture: str, *options: str) -> Verdicts:
     assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_DUMP_SUMS"
     command = [DUMP_SUMS, *options, CAPTURES / capture]

@@ -12,7 +12,7 @@ import random
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import Check, Run
+from conftest import Check, CheckAll, Run, status_of
 from test_corpus import CAPTURES, captures, pytestmark
 
 __all__ = ["pytestmark"]
@@ -44,26 +44,34 @@ def without_end(report: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in report.items() if key not in ("bytes", "damage")}
 
 
-def judge(check: Check, data: bytes) -> dict[str, Any]:
-    """What is said of a capture, once that is as it must be of one that may be damaged."""
-    status, report = check(data)
-    damage = report["damage"]
-    assert (status == 2) == (damage is not None)
-    if damage is None:
-        return report
-    assert 0 <= damage["offset"] <= len(data) and damage["reason"]
-    if damage["offset"] == 0:
-        assert report["packets"] == 0
-        return report
-    status, before = check(data[: damage["offset"]])
-    assert status in (0, 1) and before["damage"] is None
-    assert without_end(before) == without_end(report)
-    return report
+def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
+    """Returns the reports, once they are as they must be of captures that may be damaged."""
+    reports = [report for _, report in check_all(captures)]
+    wholes, befores = [], []
+    for data, report in zip(captures, reports, strict=True):
+        damage = report["damage"]
+        if damage is None:
+            continue
+        assert 0 <= damage["offset"] <= len(data) and damage["reason"]
+        if damage["offset"] == 0:
+            assert report["packets"] == 0
+            continue
+        wholes.append(report)
+        befores.append(data[: damage["offset"]])
+    for whole, (status, before) in zip(wholes, check_all(befores), strict=True):
+        assert status in (0, 1) and before["damage"] is None
+        assert without_end(before) == without_end(whole)
+    return reports
 
 
 @pytest.mark.parametrize("capture", captures())
-def test_damage_is_told_and_all_before_it_judged(check: Check, capture: str) -> None:
-    report = judge(check, (CAPTURES / capture).read_bytes())
+def test_damage_is_told_and_all_before_it_judged(
+    check: Check, check_all: CheckAll, capture: str
+) -> None:
+    """The report of a pipe is that of the file."""
+    data = (CAPTURES / capture).read_bytes()
+    [report] = judge(check_all, data)
+    assert check(data) == (status_of(report), {"file": "-", **report})
     expected = DAMAGED.get(capture)
     if expected is None:
         assert report["damage"] is None
@@ -88,18 +96,19 @@ def test_damage_is_shown_and_hides_no_bad_sum(carry: Run, capture: str) -> None:
 
 
 @pytest.mark.parametrize("capture", captures())
-def test_cut_anywhere(check: Check, capture: str) -> None:
+def test_cut_anywhere(check_all: CheckAll, capture: str) -> None:
     data = (CAPTURES / capture).read_bytes()
-    for size in random.Random(capture).sample(range(1, len(data)), 3):
-        judge(check, data[:size])
+    sizes = random.Random(capture).sample(range(1, len(data)), 3)
+    judge(check_all, *(data[:size] for size in sizes))
 
 
 @pytest.mark.parametrize("capture", captures())
-def test_changed_anywhere(check: Check, capture: str) -> None:
+def test_changed_anywhere(check_all: CheckAll, capture: str) -> None:
     whole = (CAPTURES / capture).read_bytes()[:20000]
-    rng = random.Random(capture)
+    rng, captures = random.Random(capture), []
     for changes in (1, 10, 100):
         data = bytearray(whole)
         for _ in range(changes):
             data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0xFF, rng.randrange(256)))
-        judge(check, bytes(data))
+        captures.append(bytes(data))
+    judge(check_all, *captures)

@@ -7,6 +7,7 @@ Those of tutorials and how-tos run as a whole (test_tutorials.py, test_howto_*.p
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import re
 import shlex
@@ -93,6 +94,13 @@ def interpreter(program: str) -> list[str]:
     return [sys.executable] if program.endswith(".py") else []
 
 
+def need_plots() -> None:
+    """Skips the test if the benchmark cannot start (measure/needs.py)."""
+    for name in ("matplotlib", "numpy"):
+        if not importlib.util.find_spec(name):
+            pytest.skip(f"{name} is not installed (Debian package python3-{name})")
+
+
 def check(words: list[str], tool: str) -> None:
     program, *rest = words
     if program == "make":
@@ -101,6 +109,8 @@ def check(words: list[str], tool: str) -> None:
         check_options(rest, tool, *carry_command(rest))
     else:
         assert os.access(SOURCE / program, os.X_OK)
+        if program.startswith("bench/"):
+            need_plots()
         check_options(rest, *interpreter(program), SOURCE / program)
 
 

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import SOURCE
+from conftest import SOURCE, not_short
 from test_tutorials import commands
 
 PAGES = sorted(SOURCE.glob("docs/howto/add-*.md"))
@@ -50,13 +50,19 @@ def apply(page: Path, tree: Path) -> None:
     add_row(tree / rows[0]["path"], rows[0]["after"], rows[0]["text"])
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All of them at once, so that most is compiled once."""
-    tree = tmp_path_factory.mktemp("howto") / "libcarry"
+def copied(folder: Path) -> Path:
+    """Copies the sources, and makes the additions of all pages."""
+    tree = folder / "libcarry"
     shutil.copytree(SOURCE, tree, ignore=NOT_SOURCES)
     for page in PAGES:
         apply(page, tree)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of them at once, so that most is compiled once."""
+    tree = copied(tmp_path_factory.mktemp("howto"))
     setup = ["meson", "setup", "-Dtool=enabled", "-Djit=disabled", "-Doptimization=1", "build"]
     subprocess.run(setup, cwd=tree, check=True, capture_output=True)
     return tree
@@ -66,6 +72,11 @@ def test_the_pages_are_here() -> None:
     assert [page.stem for page in PAGES] == ["add-a-command", "add-a-kernel", "add-a-protocol"]
 
 
+def test_the_sources_have_the_places_that_the_pages_name(tmp_path: Path) -> None:
+    copied(tmp_path)
+
+
+@not_short
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_additions(page: Path, tree: Path) -> None:
     ran = 0

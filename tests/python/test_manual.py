@@ -38,7 +38,7 @@ EVERY_PAGE = {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAM
 FOREIGN = {"--check", "--ignore-missing", "--long", "--verify"}
 
 # Without these, tests of this file are skipped; `make test` installs them (name of the package).
-NEEDED = {"groff": "groff-base", "jq": "jq", "mandoc": "mandoc"}
+NEEDED = {"groff": "groff-base", "jq": "jq", "mandoc": "mandoc", "zstd": "zstd"}
 
 EACH_PAGE = pytest.mark.parametrize("page", sorted(PAGES))
 
@@ -267,7 +267,8 @@ def fill(folder: Path, tool: str) -> None:
         shutil.copy(broken, folder / name)
     shutil.copy(offloaded, folder / "offloaded.pcap")
     (folder / "capture.pcap.gz").write_bytes(gzip.compress(broken.read_bytes()))
-    (folder / "capture.pcap.zst").write_bytes(zstd(broken.read_bytes()))
+    if shutil.which("zstd"):
+        (folder / "capture.pcap.zst").write_bytes(zstd(broken.read_bytes()))
     subprocess.run([tool, "check", "-q", "-w", folder / "broken.pcapng", broken])
     for name in ("server", "libengine.so"):
         shutil.copy(tool, folder / name)
@@ -301,6 +302,8 @@ def test_examples_run(place: tuple[Path, dict[str, str]], page: str, command: st
         pytest.skip("it needs an engine: tests/audit/test_command.py runs it")
     if "| jq" in command:
         need("jq")
+    if ".zst" in command:
+        need("zstd")
     folder, environment = place
     shell = ["bash", "-o", "pipefail", "-c", command]
     done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, timeout=600)

@@ -22,7 +22,7 @@ PAGES = sorted(
 )
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"^```c\n(.*?)^```.*?^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.a"
+LIBRARY = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "src/libcarry.a"
 
 
 def commands(page: Path) -> Iterator[tuple[str, str]]:
