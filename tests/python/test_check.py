@@ -363,7 +363,10 @@ def test_cut_anywhere(check: Check, check_all: CheckAll, kind: str) -> None:
     assert seen == whole - 1
     for size in range(0, len(data), 13):
         status, report = check(data[:size])
-        assert (status, {**report, "file": None}) == (found[size][0], {**found[size][1], "file": None})
+        assert (status, {**report, "file": None}) == (
+            found[size][0],
+            {**found[size][1], "file": None},
+        )
 
 
 CAPTURES = {
