@@ -53,6 +53,14 @@ def fewer(items: Sequence[Item], step: int) -> Sequence[Item]:
     return items[::step] if LEVEL == "short" else items
 
 
+def cases(items: Iterable[Any], step: int) -> list[Any]:
+    """Returns items as values of a parameter; at level short, only each `step`-th is tested."""
+    return [
+        pytest.param(item, marks=[not_short] if number % step else [])
+        for number, item in enumerate(items)
+    ]
+
+
 @pytest.fixture(scope="session")
 def tool() -> str:
     """The tool under test: CARRY_TOOL, or where `make` leaves it."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import json
 import os
@@ -332,6 +333,13 @@ def packets_of(size: int) -> bytes:
     return record + record[24:] * (size // len(record))
 
 
+@functools.cache
+def unpacking_to_much(packets: bool) -> bytes:
+    """Returns a compressed capture of packets, or of one block that is skipped."""
+    file = Pcapng().section().interface().packet(WRONG).block(0xBAD, bytes(100 * MIB))
+    return gzip.compress(packets_of(100 * MIB) if packets else file.bytes())
+
+
 @pytest.mark.parametrize("options", [[], ["--only=bad"]], ids=["once", "twice"])
 @pytest.mark.parametrize("packets", [False, True], ids=["skipped", "packets"])
 def test_a_dry_run_refuses_what_unpacks_to_too_much(
@@ -339,8 +347,7 @@ def test_a_dry_run_refuses_what_unpacks_to_too_much(
 ) -> None:
     """Also if all of it is one block that is skipped."""
     path = tmp_path / "a.pcapng.gz"
-    file = Pcapng().section().interface().packet(WRONG).block(0xBAD, bytes(100 * MIB))
-    path.write_bytes(gzip.compress(packets_of(100 * MIB) if packets else file.bytes()))
+    path.write_bytes(unpacking_to_much(packets))
     done = carry("fix", path, "--dry-run", *options)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert "decompresses to far more bytes than captures do" in done.stderr

@@ -21,6 +21,7 @@ Start = Callable[..., subprocess.Popen[bytes]]
 STOPS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
 PACKETS = [GOOD, WRONG, PARTIAL] * 20000
+CUTS = [(kind, cut) for kind in ("pcap", "pcapng", "gzip") for cut in (1, 15, 16, 40)]
 
 
 def take_signals() -> None:
@@ -28,9 +29,9 @@ def take_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-@pytest.fixture
-def start(tool: str) -> Iterator[Start]:
-    """Starts the tool, which has read `data` from a pipe, and waits for more."""
+@pytest.fixture(scope="module")
+def tools(tool: str) -> Iterator[Start]:
+    """Starts the tool, with `data` in a pipe that stays open."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
@@ -45,13 +46,24 @@ def start(tool: str) -> Iterator[Start]:
         assert child.stdin
         child.stdin.write(data)
         child.stdin.flush()
-        wait_until_read(child)
         return child
 
     yield run
     for child in started:
         child.kill()
         child.communicate()
+
+
+@pytest.fixture
+def start(tools: Start) -> Start:
+    """Starts the tool, which has read `data` from a pipe, and waits for more."""
+
+    def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
+        child = tools(data, *arguments)
+        wait_until_read(child)
+        return child
+
+    return run
 
 
 def end_of(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
@@ -100,9 +112,8 @@ def test_what_still_stands_in_the_pipe(start: Start) -> None:
     assert (status, json.loads(printed)["packets"]) == (BAD, 501)
 
 
-@pytest.mark.parametrize("cut", [1, 15, 16, 40])
-@pytest.mark.parametrize("kind", ["pcap", "pcapng", "gzip"])
-def test_what_the_end_cuts_is_no_damage(start: Start, kind: str, cut: int) -> None:
+def cut_stream(kind: str, cut: int) -> bytes:
+    """Returns one whole record, and some bytes of the next."""
     ng = Pcapng().section().interface().packet(GOOD)
     whole = {"pcap": pcap([GOOD]), "pcapng": ng.bytes(), "gzip": pcap([GOOD])}[kind]
     more = {"pcap": pcap([WRONG])[24:], "pcapng": b"".join(ng.packet(WRONG).parts[3:])}
@@ -110,9 +121,25 @@ def test_what_the_end_cuts_is_no_damage(start: Start, kind: str, cut: int) -> No
     if kind == "gzip":
         packer = zlib.compressobj(wbits=31)
         data = packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH)
-    child = start(data, "check", "-J", "-")
-    child.send_signal(signal.SIGINT)
-    status, printed = end_of(child)
+    return data
+
+
+@pytest.fixture(scope="module")
+def interrupted(tools: Start) -> dict[tuple[str, int], subprocess.Popen[bytes]]:
+    """The tool for each cut stream, all at once: each waits a moment for more after the signal."""
+    children = {key: tools(cut_stream(*key), "check", "-J", "-") for key in CUTS}
+    for child in children.values():
+        wait_until_read(child)
+    for child in children.values():
+        child.send_signal(signal.SIGINT)
+    return children
+
+
+@pytest.mark.parametrize(("kind", "cut"), CUTS)
+def test_what_the_end_cuts_is_no_damage(
+    interrupted: dict[tuple[str, int], subprocess.Popen[bytes]], kind: str, cut: int
+) -> None:
+    status, printed = end_of(interrupted[kind, cut])
     report = json.loads(printed)
     assert (status, report["packets"], report["damage"]) == (CLEAN, 1, None)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import BAD, CLEAN, SOURCE, Run, wait_until_read, zstd
+from conftest import BAD, CLEAN, LEVEL, SOURCE, Run, wait_until_read, zstd
 
 PAGES = {path.stem: path for path in (SOURCE / "docs/man").glob("*.1")}
 SECTIONS = [
@@ -300,6 +300,8 @@ def test_examples_run(place: tuple[Path, dict[str, str]], page: str, command: st
         pytest.skip("it needs interfaces: test_live.py runs it")
     if page == "carry-audit":
         pytest.skip("it needs an engine: tests/audit/test_command.py runs it")
+    if page == "carry-bench" and LEVEL == "short":
+        pytest.skip("left out at CARRY_TEST_LEVEL=short: it measures for seconds")
     if "| jq" in command:
         need("jq")
     if ".zst" in command:

@@ -56,18 +56,23 @@ def stepper(folder: Path, *functions: str) -> Stepper:
     return Stepper(build(folder, functions, [source]), functions)
 
 
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Stepper:
+    return stepper(tmp_path_factory.mktemp("loop"), "model_loop")
+
+
 @X86_64
 @pytest.mark.parametrize(("size", "turns"), [(1, 1), (8, 1), (9, 2), (80, 10)])
-def test_a_path_is_what_a_call_of_that_size_executes(tmp_path: Path, size: int, turns: int) -> None:
-    [path] = stepper(tmp_path, "model_loop").paths([Call("model_loop", "sum", size)])
+def test_a_path_is_what_a_call_of_that_size_executes(loop: Stepper, size: int, turns: int) -> None:
+    [path] = loop.paths([Call("model_loop", "sum", size)])
     shown = [one.text.split()[0] for one in path]
     assert shown == ["vpaddd", "sub", "ja"] * turns + ["ret"]
 
 
 @X86_64
-def test_a_path_that_leaves_its_functions_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_leaves_its_functions_is_refused(loop: Stepper, tmp_path: Path) -> None:
     stepping = stepper(tmp_path, "model_leaves")
-    stepping.skipped = stepper(tmp_path, "model_loop").skipped
+    stepping.skipped = loop.skipped
     with pytest.raises(PathError, match="of a function that was not named"):
         stepping.paths([Call("model_leaves", "sum", 8)])
 

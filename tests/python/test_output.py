@@ -18,7 +18,9 @@ from pathlib import Path
 
 import pytest
 from captures import GOOD, WRONG, pcap
-from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, Run, wait_until_read
+from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, Run, cases, wait_until_read
+
+MANY = pcap([WRONG] * 40000)
 
 # What stands before the path of each file that is written.
 WRITERS = {"check": ["check", "-q", "-w"], "fix": ["fix", "-q", "-o"], "log": ["fix", "-q", "-l"]}
@@ -159,7 +161,7 @@ def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         )
         started.append(child)
         assert child.stdin
-        child.stdin.write(pcap([WRONG] * 40000))
+        child.stdin.write(MANY)
         child.stdin.flush()
         wait_until_read(child)
         return child
@@ -186,7 +188,7 @@ def take_signals() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", cases(SIGNALS, 7), ids=lambda number: number.name)
 def test_signals_leave_nothing_behind(
     running: Callable[..., subprocess.Popen[bytes]],
     writer: str,
