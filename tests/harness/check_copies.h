@@ -21,8 +21,8 @@ struct copier {
 
 typedef struct verdict copies_check(struct copier copier, const struct effort *effort);
 
-/* Every size from 0 to 1,024 at all 64 x 64 alignments: the bytes are right, those around as they
- * were, and an attempt says that none is left. */
+/* Every size from 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: the
+ * bytes are right, those around as they were, and an attempt says that none is left. */
 copies_check check_copies_values;
 
 /* Sizes sampled up to some MiB, the thresholds among them. */

@@ -113,19 +113,23 @@ static bool fault_before(struct trial *trial, size_t size, size_t reach) {
            target_holds(trial, 0, 0, 0, 0, high_end(reach));
 }
 
+/* Up to 200 bytes, each is a way of its own. Above it some bytes of each vector are enough, as
+ * a fault anywhere in one takes the same way. */
 static bool try_each_byte(struct trial *trial) {
     const size_t step = 200000 / trial->effort->rounds + 1;
+    const size_t apart = trial->effort->stride > 1 ? 1 : 4; /* few sizes have all bytes tried */
     for (size_t size = 1; size <= DENSE_MAX; size += size < 200 ? 1 : step)
-        for (size_t good = 0; good < size; good++)
+        for (size_t good = 0; good < size;
+             good = size < 200 ? good + 1 : effort_next(trial->effort, good, apart))
             if (!fault_behind(trial, size, good) || !fault_before(trial, size, good))
                 return false;
     return true;
 }
 
-/* Both sides end too early. */
+/* Both sides end too early: any two instructions of a kernel fault one after the other. */
 static bool try_both(struct trial *trial) {
     trial->where = "source or target";
-    for (size_t i = 0; i < trial->effort->rounds; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds; i++) {
         const size_t from_good = rng_below(DENSE_MAX), to_good = rng_below(DENSE_MAX);
         const size_t good = from_good < to_good ? from_good : to_good;
         const size_t size = (from_good > to_good ? from_good : to_good) + 1 + rng_below(100);
@@ -163,7 +167,7 @@ static bool pages_fault(struct trial *trial, struct guard *area, size_t first, i
 }
 
 static bool try_pages(struct trial *trial) {
-    for (size_t i = 0; i < trial->effort->rounds / 4; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds / 4; i++) {
         const size_t first = 1 + rng_below(rng_next() & 1 ? 2 : PAGES - 1);
         trial->where = "pages of the source";
         if (!pages_fault(trial, &source, first, PROT_NONE))
@@ -177,7 +181,7 @@ static bool try_pages(struct trial *trial) {
 
 /* A little more than a page, where kernels go over from one way to another. */
 static bool try_page_and_more(struct trial *trial) {
-    for (size_t i = 0; i < trial->effort->rounds / 2; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds / 2; i++) {
         const size_t size = PAGE_BYTES + 1 + rng_below(200);
         if (!fault_behind(trial, size, rng_below(size)))
             return false;
@@ -189,7 +193,7 @@ static bool try_page_and_more(struct trial *trial) {
 static bool try_tagged(struct trial *trial) {
     bool ok = true;
     trial->tag = recover_tag;
-    for (size_t i = 0; i < trial->effort->rounds / 4 && ok; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds / 4 && ok; i++) {
         const size_t size = 1 + rng_below(200);
         ok = fault_behind(trial, size, rng_below(size));
     }
@@ -202,7 +206,7 @@ static bool try_silent(struct trial *trial) {
     trial->where = "the source, which nobody tells";
     recover_tells_page = false;
     bool ok = true;
-    for (size_t i = 0; i < trial->effort->rounds && ok; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds && ok; i++) {
         const size_t good = rng_below(DENSE_MAX);
         const ptrdiff_t from = (ptrdiff_t)(AREA_BYTES - good);
         ok = attempt_leaves(trial, MARGIN, from, good + 1 + rng_below(DENSE_MAX), good, 2) &&
@@ -234,7 +238,7 @@ static bool try_passing(struct trial *trial) {
     bool ok = true;
     recover_tells_page = false;
     recover_opens_page = true;
-    for (size_t i = 0; i < trial->effort->rounds / 4 && ok; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds / 4 && ok; i++) {
         trial->where = "the source, which passes";
         ok = page_comes_back(trial, &source);
         trial->where = "the target, which passes";

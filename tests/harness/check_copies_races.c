@@ -15,7 +15,8 @@
 #define PAGE_BYTES ((size_t)4096)
 #define PAGES      ((size_t)8)
 #define AREA_BYTES (PAGES * PAGE_BYTES)
-#define STEPS_MAX  400 /* behind them are bytes or vectors as before */
+#define STEPS_MAX  400 /* at level long; behind them are bytes or vectors as before */
+#define STEPS_TWO  160 /* two turns of any loop, and what follows it */
 #define STEPS_FEW  60
 
 static struct guard source, target;
@@ -30,6 +31,8 @@ static struct {
 struct trial {
     carry_copy_try_fn *attempt;
     size_t stride; /* the larger, the fewer steps are left out */
+    size_t steps;  /* the last one of a size */
+    size_t share;  /* of a size, up to which sizes are left out */
     struct verdict verdict;
     size_t size, to, from; /* and offsets in both areas */
     size_t step;           /* before which instruction it happens */
@@ -120,15 +123,16 @@ static bool try_size(struct trial *trial, size_t size, size_t steps) {
     return ok;
 }
 
+/* Sizes to DENSE_MAX take a dozen ways, each of which some of them are on. */
 static void try_races(void *argument) {
     static const size_t larger[] = {160, 200, 256, 257, 300, 400, 513, 600, 1030};
     struct trial *trial = argument;
     bool ok = true;
     recover_begin();
-    for (size_t size = 1; ok && size <= DENSE_MAX; size += 1 + rng_below(size / 8 + 1))
-        ok = try_size(trial, size, STEPS_MAX);
+    for (size_t size = 1; ok && size <= DENSE_MAX; size += 1 + rng_below(size / trial->share + 1))
+        ok = try_size(trial, size, trial->steps);
     for (size_t i = 0; ok && i < sizeof larger / sizeof *larger; i++)
-        ok = try_size(trial, larger[i], STEPS_MAX);
+        ok = try_size(trial, larger[i], trial->steps);
     for (size_t i = 0; ok && i < trial->stride; i++)
         ok = try_size(trial, 2000 + rng_below(20000), STEPS_FEW);
     recover_opens_page = false;
@@ -147,8 +151,11 @@ static void open_areas(void) {
 }
 
 struct verdict check_copies_races(struct copier copier, const struct effort *effort) {
-    struct trial trial = {
-        .attempt = copier.attempt, .stride = effort->rounds / 2500 + 1, .verdict.ok = true};
+    struct trial trial = {.attempt = copier.attempt,
+                          .stride = effort->rounds / (effort->all ? 2500 : 5000) + 1,
+                          .steps = effort->all ? STEPS_MAX : STEPS_TWO,
+                          .share = effort->all ? 8 : 4,
+                          .verdict.ok = true};
     struct fault fault;
     rng_restart();
     open_areas();

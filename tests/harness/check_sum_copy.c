@@ -14,6 +14,7 @@
 
 #define ALIGNMENTS   64
 #define DENSE_MAX    1024
+#define FEW_MAX      256
 #define PATTERN_MAX  4096
 #define EDGES_MAX    20000
 #define LARGE_MAX    ((3 << 20) + 5)
@@ -104,7 +105,8 @@ static bool copy_growing(struct trial *trial, size_t from, size_t max, size_t st
         if (size != next && size != max)
             continue;
         for (size_t to = rng_below(stride); to < ALIGNMENTS; to += stride)
-            if (!copy_case(trial, size, from, to, seed, oracle_value(&oracle)))
+            if ((stride == ALIGNMENTS || effort_takes_pair(trial->effort, size, from, to)) &&
+                !copy_case(trial, size, from, to, seed, oracle_value(&oracle)))
                 return false;
         next = effort_next_size(trial->effort, size);
     }
@@ -382,13 +384,25 @@ static bool try_at(struct trial *trial, size_t size, size_t missing) {
                             try_case(trial, size, rng_below(missing + 1), missing));
 }
 
+/*
+ * Up to FEW_MAX bytes, which are two blocks of scalar code, each byte is a way of its own. Above it
+ * a fault anywhere in a vector takes one way, so one byte of each is enough; masked vectors at both
+ * ends get more, as the way to them depends on how many bytes they have.
+ */
+static size_t next_missing(const struct trial *trial, size_t size, size_t missing) {
+    const bool at_end = missing < 64 || size - missing < 64;
+    if (trial->effort->stride > 1)
+        return missing + (missing < 64 ? 1 : trial->effort->stride);
+    return size <= FEW_MAX ? missing + 1 : effort_next(trial->effort, missing, at_end ? 4 : 16);
+}
+
+/* Larger sizes repeat what kernels do with some vectors, so few are tried. */
 static bool try_sizes(struct trial *trial) {
-    const size_t stride = trial->effort->stride;
     for (size_t size = 0; size <= DENSE_MAX; size = effort_next_size(trial->effort, size))
-        for (size_t missing = 0; missing <= size; missing += missing < 64 ? 1 : stride)
+        for (size_t missing = 0; missing <= size; missing = next_missing(trial, size, missing))
             if (!try_at(trial, size, missing))
                 return false;
-    for (size_t i = 0; i < trial->effort->rounds; i++) {
+    for (size_t i = 0; i < trial->effort->few_rounds; i++) {
         const size_t size = rng_below(EDGES_MAX - MARGIN_BYTES);
         if (!try_at(trial, size, rng_below(size + 1)))
             return false;

@@ -13,8 +13,8 @@
 
 typedef struct verdict sum_copy_check(carry_sum_copy_fn *copy, const struct effort *effort);
 
-/* Sizes 0 to 1,024 at all 64 x 64 alignments: copied exactly, nothing else written, the sum right.
- */
+/* Sizes 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: copied
+ * exactly, nothing else written, the sum right. */
 sum_copy_check check_sum_copy_alignments;
 
 /* Sizes to 4,096 on every pattern, and some to 3 MiB: what makes carries, and loses them. */
@@ -45,8 +45,9 @@ struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *ef
 typedef size_t sum_copy_try_fn(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
- * A forbidden page at every byte of the source and of the target, for sizes to 1,024, and at some
- * bytes of larger ones, while faults are handled, if they can be. Bytes before the first one that
+ * A forbidden page at every byte of the source and of the target, for sizes to 256, and at some
+ * bytes of larger ones (at level long at every byte to 1,024), while faults are handled, if they
+ * can be. Bytes before the first one that
  * cannot be reached are copied, those from it on are untouched, their number is returned.
  */
 struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort);
