@@ -36,7 +36,15 @@ static void test_schedule(size_t steps, bool loads_early) {
 
 static const char *const stepped_names[SIM_STEPPED] = {"begin", "end", "reload", "switch"};
 
-/* To reach an instruction, all before it are stepped. So at level short not all have their turn. */
+/*
+ * To reach an instruction, all before it are stepped. So at level short not all have their turn.
+ * With an area, registers are saved and loaded at each instruction. Without an area, an interrupt
+ * does the same before the claim, and is refused behind it: below level long some are enough.
+ */
+static size_t stride_of(const struct effort *effort, bool with_area) {
+    return effort->all || with_area ? effort->stride : 7;
+}
+
 static void test_instructions(size_t stride, enum sim_stepped what, bool with_area,
                               bool loads_early) {
     sim_start(loads_early);
@@ -75,13 +83,14 @@ int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind keeps x87 registers in 64 bits");
     const struct effort *effort = effort_chosen();
-    size_t steps = effort->rounds * STEPS_A_ROUND;
+    /* Of twelve faults in section.c that schedules find, the last was found at step 115,342. */
+    size_t steps = effort->few_rounds * STEPS_A_ROUND;
     effort_note(effort);
     for (int loads_early = 0; loads_early < 2; loads_early++) {
         test_schedule(steps, loads_early);
         for (enum sim_stepped what = 0; what < SIM_STEPPED; what++)
             for (int with_area = 0; with_area < 2; with_area++)
-                test_instructions(effort->stride, what, with_area, loads_early);
+                test_instructions(stride_of(effort, with_area), what, with_area, loads_early);
     }
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i], steps);

@@ -578,6 +578,7 @@ __attribute__((force_align_arg_pointer)) static void step(int signal, siginfo_t 
             interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
         return;
     }
+    interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG; /* nothing more to stop at */
     stepping.hit = true;
     in_kernel = 0;
     save_registers(&live);
