@@ -29,6 +29,13 @@ bool replay_is_on(void);
 void replay_start(void);
 void replay_stop(void);
 
+/*
+ * Between both calls, the CPU executes everything itself. For C code behind which all registers are
+ * loaded anew: what the code puts in use is then forgotten.
+ */
+void replay_pause(void);
+void replay_resume(void);
+
 /* How often some instructions have been executed since the last start. */
 struct replay_counts {
     unsigned fldcw;

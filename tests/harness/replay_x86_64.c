@@ -52,6 +52,7 @@ static struct carry_xstate_layout real; /* of this CPU */
 static const struct maker *maker;       /* NULL: nothing is replayed */
 static const struct machine *machine;
 static volatile sig_atomic_t is_stepping;
+static bool is_paused;
 static unsigned long steps;
 static struct replay_counts counts;
 
@@ -479,6 +480,19 @@ void replay_start(void) {
 
 void replay_stop(void) {
     is_stepping = false;
+}
+
+void replay_pause(void) {
+    is_paused = is_stepping;
+    is_stepping = false;
+}
+
+void replay_resume(void) {
+    if (!is_paused)
+        return;
+    is_paused = false;
+    is_stepping = true;
+    set_trap_flag();
 }
 
 struct replay_counts replay_counts(void) {
