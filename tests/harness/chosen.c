@@ -43,13 +43,30 @@ static double narrowest(size_t subject, size_t round, size_t rounds) {
     return 0.001;
 }
 
+/* All alike, to a hundredth. */
+static double quiet(size_t subject, size_t round, size_t rounds) {
+    (void)subject, (void)rounds;
+    return 500 + (double)(round % 5);
+}
+
+/* Half of the rounds take a time slice of another program. */
+static double noisy(size_t subject, size_t round, size_t rounds) {
+    (void)rounds;
+    return (round + subject) % 2 ? 4e6 : 500;
+}
+
+/* What is subtracted is always larger than what it is subtracted from. */
+static double backwards(size_t subject, size_t round, size_t rounds) {
+    (void)round, (void)rounds;
+    return subject ? 500 / (double)subject : 4e6;
+}
+
 static const struct {
     const char *name;
     chosen_fn *ns;
 } choices[] = {
-    {"widest", widest},
-    {"apart", apart},
-    {"narrowest", narrowest},
+    {"quiet", quiet},   {"noisy", noisy}, {"backwards", backwards},
+    {"widest", widest}, {"apart", apart}, {"narrowest", narrowest},
 };
 
 static chosen_fn *chosen(void) {
@@ -62,10 +79,10 @@ static chosen_fn *chosen(void) {
 
 /* --- Times --- */
 
-double *__real_bench_measure(const struct bench_plan *plan);
-double *__wrap_bench_measure(const struct bench_plan *plan);
+double *__real_bench_measure(struct bench_plan *plan);
+double *__wrap_bench_measure(struct bench_plan *plan);
 
-double *__wrap_bench_measure(const struct bench_plan *plan) {
+double *__wrap_bench_measure(struct bench_plan *plan) {
     const size_t count = plan->cells * plan->subjects * plan->rounds;
     chosen_fn *ns = chosen();
     if (!ns)
@@ -84,10 +101,21 @@ static struct bench_stats chosen_stats(size_t subject) {
     return bench_stats(samples, count);
 }
 
+/* Of windows with a commit above those without one, which are those of the first subject. */
+static struct bench_stats chosen_excess(size_t subject) {
+    double with[100], without[100];
+    const size_t count = sizeof with / sizeof *with;
+    for (size_t i = 0; i < count; i++) {
+        with[i] = chosen()(subject + 1, i, count);
+        without[i] = chosen()(0, i, count);
+    }
+    return commit_excess(with, without, count);
+}
+
 bool __real_commit_measure(struct commit_results *results, const struct patch_text *texts,
-                           const struct patch_text *elsewhere, size_t divisor);
+                           const struct patch_text *elsewhere, const struct commit_effort *effort);
 bool __wrap_commit_measure(struct commit_results *results, const struct patch_text *texts,
-                           const struct patch_text *elsewhere, size_t divisor);
+                           const struct patch_text *elsewhere, const struct commit_effort *effort);
 
 static void choose_work(struct commit_results *results, size_t way, size_t work) {
     for (size_t i = 0; i < 2; i++) {
@@ -96,14 +124,14 @@ static void choose_work(struct commit_results *results, size_t way, size_t work)
         snprintf(result->guard, sizeof result->guard, "%s", "remap");
     }
     for (size_t i = 0; i < DELAYS; i++)
-        results->delays[way][work][i] =
-            (struct commit_delay){true, chosen_stats(work + i), chosen_stats(work + i + 1)};
+        results->delays[way][work][i] = (struct commit_delay){true, false, chosen_excess(work + i),
+                                                              chosen_excess(work + i + 1)};
 }
 
 bool __wrap_commit_measure(struct commit_results *results, const struct patch_text *texts,
-                           const struct patch_text *elsewhere, size_t divisor) {
+                           const struct patch_text *elsewhere, const struct commit_effort *effort) {
     if (!chosen())
-        return __real_commit_measure(results, texts, elsewhere, divisor);
+        return __real_commit_measure(results, texts, elsewhere, effort);
     for (size_t i = 0; i < COMMIT_WAYS * COMMIT_WORKS; i++)
         choose_work(results, i / COMMIT_WORKS, i % COMMIT_WORKS);
     for (size_t i = 0; i < 2; i++)
@@ -136,6 +164,7 @@ struct live_outcome __wrap_live_run(const char *const *command, const char *read
         .rate = count,
         .sent = (uint64_t)count,
         .dropped = (uint64_t)(count * 99),
+        .busy = chosen() == noisy ? 0.5 : 1,
         .cpu_seconds = count,
         .peak_bytes = (uint64_t)(count * 1e9),
     };

@@ -455,9 +455,10 @@ def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
     }
     for delay in delays:
         assert delay["available"] == beside[tuple(delay[each] for each in way)]
-        for key in ("longest", "total") if delay["available"] else ():
-            added = delay[key]  # a difference, which may be negative where others have the CPU
-            assert added["min"] <= added["q1"] <= added["ns"] <= added["q3"]
+        for key in {"longest", "total"} & delay.keys():  # noise hides others
+            added = delay[key]
+            assert delay["available"]
+            assert 0 <= added["min"] <= added["q1"] <= added["ns"] <= added["q3"]
 
 
 def test_patch_tables_for_people(carry: Run) -> None:

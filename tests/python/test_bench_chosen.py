@@ -6,10 +6,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import BAD, CLEAN, ERROR, SOURCE
+from schemas import conforming
 
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
 CHOSEN = BUILD / "tests/carry_chosen"
@@ -45,6 +48,8 @@ def bench(*arguments: str, chosen: str, kernels: int = 0) -> subprocess.Complete
     assert CHOSEN.is_file(), f"{CHOSEN} is missing: build it, or set CARRY_BUILD"
     env = {**os.environ, "CARRY_CPU_MASK": "", "CARRY_CHOSEN": chosen}
     env["CARRY_CHOSEN_KERNELS"] = str(kernels)
+    if arguments[0] == "hook" and "CARRY_SANITIZED" in os.environ:
+        pytest.skip("the sanitizer has a strlen() of its own")
     command = "xstate" if arguments[0] == "cost" else "bench"
     done = subprocess.run(
         [CHOSEN, command, *arguments], env=env, capture_output=True, text=True, timeout=600
@@ -99,3 +104,88 @@ def test_names_above_columns_end_where_their_column_does(kernels: int) -> None:
     ends = {match.end() - table.rindex("\n", 0, match.start()) - 1 for match in names}
     assert len(names) == kernels
     assert ends <= {9 + 6 * place for place in range(1, 11)}
+
+
+# --- Noise ---
+
+# What times: by the schema of its JSON. The last ones measure programs, not what is chosen.
+TIMED = {
+    "bench_kernels": ["sum", "--quick"],
+    "bench_copy": ["copy", "--quick"],
+    "bench_patch": ["patch", "--quick"],
+    "bench_hook": ["hook", "--quick"],
+    "bench_xstate": ["xstate", "--quick"],
+    "bench_jit": ["jit", "--quick"],
+    "bench_live": ["live", "--quick"],
+}
+TOO_NOISY = "This machine is too noisy: repeat it when nothing else runs."
+MEASURES_NOTHING = re.compile("There are no|There is no|No functions are")
+
+timed = pytest.mark.parametrize("schema", TIMED)
+
+
+def json_of(schema: str, *arguments: str, chosen: str) -> dict[str, Any]:
+    done = bench(*arguments, "--json", chosen=chosen)
+    assert done.returncode in (CLEAN, BAD) and done.stderr == ""
+    return conforming(schema, done.stdout)
+
+
+def text_of(*arguments: str, chosen: str) -> str:
+    done = bench(*arguments, chosen=chosen)
+    if MEASURES_NOTHING.match(done.stdout):
+        pytest.skip(done.stdout)
+    return " ".join(done.stdout.split())
+
+
+def numbers(node: object) -> Iterator[float]:
+    """All in an object of JSON."""
+    if isinstance(node, (int, float)):
+        yield node
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from numbers(each)
+
+
+@timed
+def test_noise_is_reported(schema: str) -> None:
+    text = text_of(*TIMED[schema], chosen="noisy")
+    assert text.endswith(TOO_NOISY)
+    times = re.search(r"(\d+) of (\d+) times are uncertain by more than 10 %", text)
+    assert times and times[1] == times[2]
+    noise = json_of(schema, *TIMED[schema], chosen="noisy")["noise"]
+    assert (noise["uncertain"], noise["too_noisy"]) == (int(times[1]), True)
+    assert noise["times"] == noise["uncertain"] > 0 and noise["widest"] > 0.1
+
+
+@timed
+def test_a_quiet_machine_is_not_mentioned(schema: str) -> None:
+    text = text_of(*TIMED[schema], chosen="quiet")
+    assert "uncertain" not in text and "too noisy" not in text and " noisy " not in text
+    noise = json_of(schema, *TIMED[schema], chosen="quiet")["noise"]
+    assert noise["times"] > 0 and noise["widest"] < 0.1
+    assert (noise["uncertain"], noise["ended_early"], noise["too_noisy"]) == (0, False, False)
+
+
+@pytest.mark.parametrize("chosen", ["noisy", "backwards", "apart"])
+@timed
+def test_nothing_impossible_is_printed(schema: str, chosen: str) -> None:
+    text = text_of(*TIMED[schema], chosen=chosen)
+    assert not re.search(r"(?<![\w.-])-\d|\bnan\b|\binf", text.partition("Medians")[2] or text)
+    assert min(numbers(json_of(schema, *TIMED[schema], chosen=chosen))) >= 0
+
+
+def test_programs_without_cpu_time_have_no_quotient_of_it() -> None:
+    done = bench("capture", "--size=1M", "--pipes", chosen="narrowest")
+    assert done.returncode == CLEAN
+    assert not re.search("nan|inf", done.stdout)
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("    carry fix")]
+    assert len(rows) == 3 and all(row[-3] == "-" for row in rows)
+
+
+def test_delays_that_noise_hides_have_no_figure() -> None:
+    text = text_of(*TIMED["bench_patch"], chosen="backwards")
+    delays = text.partition(" delays: ")[2].partition(" targets ")[0]
+    assert delays.count(" noisy") == 4 * 2 * 6
+    report = json_of("bench_patch", *TIMED["bench_patch"], chosen="backwards")
+    assert all(delay["available"] for delay in report["delays"])
+    assert not any({"longest", "total"} & delay.keys() for delay in report["delays"])
+    assert report["noise"]["uncertain"] == 2 * len(report["delays"])

@@ -19,6 +19,7 @@
 #include "bench/capture_ends.h"
 #include "bench/capture_loop.h"
 #include "bench/capture_make.h"
+#include "bench/noise.h"
 #include "common/clock.h"
 #include "common/command.h"
 #include "common/json.h"
@@ -34,7 +35,9 @@
 #define SIZE_LEAST   ((uint64_t)1 << 20)
 #define SIZE_LARGEST ((uint64_t)1 << 40)
 #define ROUNDS       7
+#define SECONDS_MOST 120 /* no round begins after them: on a busy machine, on a slow disk */
 #define ARGUMENTS    13
+#define TOLERANCE    0.005 /* seconds: start and exit of a program vary as much */
 #define PATH_SIZE    4096
 
 /* Slow programs read a part of the capture, once: what is compared are bytes in a second. */
@@ -123,6 +126,8 @@ struct bench {
     FILE *whole, *part;
     uint64_t whole_bytes, part_bytes;
     struct result results[SUBJECTS];
+    size_t rounds;
+    struct bench_noise noise;
 };
 
 static const char usage[] =
@@ -344,22 +349,40 @@ static bool is_wanted(const struct bench *bench, size_t subject) {
 }
 
 /* Round by round, so that a slow moment of the machine hits all alike. */
-static void measure(struct bench *bench) {
-    progress_begin_steps(ROUNDS * SUBJECTS);
-    for (size_t round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < SUBJECTS; i++) {
-            const struct subject *subject = &subjects[i];
-            struct result *result = &bench->results[i];
-            if (!is_wanted(bench, i))
-                continue;
-            result->bytes = is_slow(subject) ? bench->part_bytes : bench->whole_bytes;
-            if (round == 0 || (!is_slow(subject) && result->state == MEASURED))
-                measure_once(subject, is_slow(subject) ? bench->part : bench->whole, result);
-            if (progress_due)
-                progress_draw(round * SUBJECTS + i);
-        }
+static void measure_round(struct bench *bench, size_t round) {
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        const struct subject *subject = &subjects[i];
+        struct result *result = &bench->results[i];
+        if (!is_wanted(bench, i))
+            continue;
+        result->bytes = is_slow(subject) ? bench->part_bytes : bench->whole_bytes;
+        if (round == 0 || (!is_slow(subject) && result->state == MEASURED))
+            measure_once(subject, is_slow(subject) ? bench->part : bench->whole, result);
+        if (progress_due)
+            progress_draw(round * SUBJECTS + i);
     }
+}
+
+/* Programs that ran once have no interval. */
+static void add_noise(struct bench *bench) {
+    bench->noise.ended_early = bench->rounds < ROUNDS;
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        const struct result *result = &bench->results[i];
+        if (result->state != MEASURED || result->rounds < 2)
+            continue;
+        const struct bench_stats seconds = bench_stats(result->seconds, result->rounds);
+        const double half = (seconds.q3 - seconds.q1) / 2;
+        bench_noise_add_share(&bench->noise, half > TOLERANCE ? half / seconds.median : 0);
+    }
+}
+
+static void measure(struct bench *bench) {
+    const int64_t begin = clock_ns();
+    progress_begin_steps(ROUNDS * SUBJECTS);
+    while (bench->rounds < ROUNDS && clock_ns() - begin <= SECONDS_MOST * CLOCK_SECOND)
+        measure_round(bench, bench->rounds++);
     progress_end();
+    add_noise(bench);
 }
 
 /* --- What was measured --- */
@@ -389,7 +412,7 @@ static double median_of(const double *seconds, const struct result *result) {
 /* Beside the first, as a ratio of speeds. */
 static void print_pass(const struct subject *subject, const struct result *result,
                        const struct result *first) {
-    char peak[TEXT_SIZE], speed[TEXT_SIZE], cpu_speed[TEXT_SIZE];
+    char peak[TEXT_SIZE], speed[TEXT_SIZE], cpu_speed[TEXT_SIZE] = "-";
     if (result->state != MEASURED || first->state != MEASURED) {
         printf("    %-24s failed\n", subject->title);
         return;
@@ -397,7 +420,8 @@ static void print_pass(const struct subject *subject, const struct result *resul
     const double time = median_of(result->seconds, result);
     const double cpu = median_of(result->cpu_seconds, result);
     text_measure(speed, median_of(first->seconds, first) / time);
-    text_measure(cpu_speed, median_of(first->cpu_seconds, first) / cpu);
+    if (cpu > 0)
+        text_measure(cpu_speed, median_of(first->cpu_seconds, first) / cpu);
     printf("    %-24s %9.3f %6s %9.3f %6s %12s\n", subject->title, time, speed, cpu, cpu_speed,
            text_bytes(peak, result->peak_bytes));
 }
@@ -433,13 +457,14 @@ static void print_text(const struct bench *bench) {
            sysconf(_SC_NPROCESSORS_ONLN));
     printf("capture: %s in the page cache; ", text_bytes(whole, bench->whole_bytes));
     if (bench->options.pipes)
-        printf("medians of %d runs, speeds beside the first\n\n", ROUNDS);
+        printf("medians of %zu runs, speeds beside the first\n\n", bench->rounds);
     else
         printf("programs with * read %s once,\n"
-               "the others all of it %d times: medians\n"
+               "the others all of it %zu times: medians\n"
                "\n",
-               text_bytes(part, bench->part_bytes), ROUNDS);
+               text_bytes(part, bench->part_bytes), bench->rounds);
     (bench->options.pipes ? print_passes : print_programs)(bench);
+    bench_noise_print(&bench->noise);
 }
 
 static json_t *result_json(const struct subject *subject, const struct result *result) {
@@ -475,8 +500,9 @@ static void print_json(const struct bench *bench) {
         if (is_wanted(bench, i))
             json_array_append_new(programs, result_json(&subjects[i], &bench->results[i]));
     json_t *object =
-        json_pack("{s:s, s:o, s:I, s:o}", "bench", "capture", "machine", bench_machine_json(),
-                  "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "programs", programs);
+        json_pack("{s:s, s:o, s:I, s:o, s:o}", "bench", "capture", "machine", bench_machine_json(),
+                  "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "noise",
+                  bench_noise_json(&bench->noise), "programs", programs);
     json_print_report(object);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/benches.h"
+#include "bench/noise.h"
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/options.h"
@@ -22,6 +23,8 @@ struct options {
     struct bench_list sizes;
 };
 
+static const struct copy_effort quick = {15, 20e3, 8};
+static const struct copy_effort normal = {61, 50e3, 45};
 static const struct bench_list quick_sizes = {3, {64, 1500, 65536}};
 static const struct bench_list normal_sizes = {
     9, {16, 64, 256, 1500, 4096, 9000, 65536, 1 << 20, 64 << 20}};
@@ -148,11 +151,12 @@ static int run_bench(struct copy_bench *bench, const struct options *options) {
         command_error("%s is WRONG: it copies %zu bytes incorrectly", wrong, size);
         return STATUS_BAD;
     }
-    if (!copy_measure(bench, options->quick ? 15 : 61, options->quick ? 20e3 : 50e3))
+    if (!copy_measure(bench, options->quick ? &quick : &normal))
         return command_error("out of memory");
     if (options->json)
         return copy_print_json(bench) ? STATUS_CLEAN : command_error("out of memory");
     copy_print_text(bench);
+    bench_noise_print(&bench->noise);
     return STATUS_CLEAN;
 }
 

@@ -72,6 +72,7 @@ struct copy_bench {
     uint16_t *imix_sizes; /* of another */
     int pipes[2];
     bool survives; /* faults are handled */
+    struct bench_noise noise;
 };
 
 /* Fills in the subjects; false where a pipe or memory is missing. */
@@ -80,15 +81,22 @@ bool copy_prepare(struct copy_bench *bench, size_t largest);
 /* Names the subject that copies wrongly and the size; NULL if none does. */
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size);
 
+/* How much to measure. */
+struct copy_effort {
+    size_t rounds;
+    double sample_ns;
+    double seconds; /* at most, on a busy machine: of copies from place to place, and of the rest */
+};
+
 /* Measures all cells. False when there is too little memory. */
-bool copy_measure(struct copy_bench *bench, size_t rounds, double sample_ns);
+bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort);
 
 void copy_release(struct copy_bench *bench);
 
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject);
 double copy_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base);
 
-/* What a subject adds to the work around it, in nanoseconds; of `beside`. */
+/* What a subject adds to the work around it, in nanoseconds; never less than 0; of `beside`. */
 double copy_added(const struct copy_set *set, size_t cell, size_t subject);
 
 /* The better one of libc's and `rep movsb` in a cell. */

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "bench/copy.h"
+#include "bench/noise.h"
 #include "common/json.h"
 #include "common/machine.h"
 #include "common/text.h"
@@ -365,10 +366,10 @@ bool copy_print_json(const struct copy_bench *bench) {
     append_cells(cells, &bench->beside);
     append_cells(cells, &bench->move);
     append_cells(cells, &bench->pipe);
-    json_t *object =
-        json_pack("{s:s, s:o, s:I, s:s, s:o}", "bench", "copy", "machine", bench_machine_json(),
-                  "rounds", (json_int_t)bench->memory.plan.rounds, "focus",
-                  bench->memory.subjects[bench->focus].name, "cells", cells);
+    json_t *object = json_pack(
+        "{s:s, s:o, s:I, s:o, s:s, s:o}", "bench", "copy", "machine", bench_machine_json(),
+        "rounds", (json_int_t)bench->memory.plan.rounds, "noise", bench_noise_json(&bench->noise),
+        "focus", bench->memory.subjects[bench->focus].name, "cells", cells);
     if (!object)
         return false;
     json_print_report(object);

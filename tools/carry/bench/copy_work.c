@@ -376,7 +376,8 @@ static void show_progress(size_t done, size_t total) {
         progress_draw(done);
 }
 
-static bool measure_set(const struct copy_bench *bench, struct copy_set *set) {
+static bool measure_set(struct copy_bench *bench, struct copy_set *set) {
+    const size_t rounds = set->plan.rounds;
     set->plan.cells = set->cell_count;
     set->plan.subjects = set->subject_count;
     set->plan.context = bench;
@@ -384,13 +385,20 @@ static bool measure_set(const struct copy_bench *bench, struct copy_set *set) {
     progress_begin_steps(set->plan.cells * set->plan.rounds);
     set->samples = bench_measure(&set->plan);
     progress_end();
+    if (set->samples)
+        bench_noise_add_plan(&bench->noise, &set->plan, rounds, set->samples);
     return set->samples != NULL;
 }
 
-bool copy_measure(struct copy_bench *bench, size_t rounds, double sample_ns) {
+bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort) {
     const struct bench_plan plan = {
-        .rounds = rounds, .sample_ns = sample_ns, .fixed_calls = calls_that_fit};
+        .rounds = effort->rounds,
+        .sample_ns = effort->sample_ns,
+        .seconds = effort->seconds / 3,
+        .fixed_calls = calls_that_fit,
+    };
     bench->memory.plan = bench->beside.plan = bench->move.plan = bench->pipe.plan = plan;
+    bench->memory.plan.seconds = effort->seconds;
     bench->memory.plan.run = run_memory;
     bench->memory.plan.fixed_calls = calls_in_memory;
     bench->beside.plan.run = run_beside;

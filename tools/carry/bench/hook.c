@@ -2,6 +2,7 @@
 /* `carry bench hook`: what a hooked call costs, and what it costs to hook. */
 #define _GNU_SOURCE
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <carry/thunk.h>
 
 #include "bench/benches.h"
+#include "bench/noise.h"
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/json.h"
@@ -42,6 +44,7 @@ struct hook_bench {
     struct bench_stats all; /* attaching to all calls of this process, and detaching */
     size_t all_count;
     size_t rounds;
+    struct bench_noise noise;
 };
 
 static const char usage[] =
@@ -121,12 +124,18 @@ static void no_progress(size_t done, size_t total) {
 
 /* --- Measuring --- */
 
-static bool measure_plan(const struct bench_plan *plan, struct bench_stats *stats) {
-    double *samples = bench_measure(plan);
-    for (size_t i = 0; samples && i < plan->subjects; i++)
-        stats[i] = bench_stats(bench_samples(plan, samples, 0, i), plan->rounds);
+static bool measure_plan(struct hook_bench *bench, struct bench_plan plan,
+                         struct bench_stats *stats) {
+    const size_t rounds = plan.rounds;
+    double *samples = bench_measure(&plan);
+    if (!samples)
+        return false;
+    for (size_t i = 0; i < plan.subjects; i++)
+        stats[i] = bench_stats(bench_samples(&plan, samples, 0, i), plan.rounds);
+    bench_noise_add_plan(&bench->noise, &plan, rounds, samples);
+    bench->rounds = plan.rounds < bench->rounds ? plan.rounds : bench->rounds;
     free(samples);
-    return samples != NULL;
+    return true;
 }
 
 static int attach(struct carry_hook hooks[PLACES], enum state state) {
@@ -157,7 +166,7 @@ static int measure_state(struct hook_bench *bench, const struct bench_plan *plan
     int status = STATUS_CLEAN;
     if (error)
         status = attach_failed(error);
-    else if (!measure_plan(plan, bench->ns[state]))
+    else if (!measure_plan(bench, *plan, bench->ns[state]))
         status = command_error("out of memory");
     for (size_t i = 0; i < PLACES; i++)
         carry_hook_detach(&hooks[i]);
@@ -171,6 +180,7 @@ static int measure(struct hook_bench *bench, const struct bench_options *options
         .subjects = PLACES,
         .rounds = options->rounds,
         .sample_ns = SAMPLE_NS,
+        .seconds = options->seconds,
         .run = run,
         .fixed_calls = as_many_as_fit,
         .context = &count,
@@ -182,15 +192,16 @@ static int measure(struct hook_bench *bench, const struct bench_options *options
         status = measure_state(bench, &plan, (enum state)state);
     plan.subjects = 1;
     plan.run = run_all;
-    if (status == STATUS_CLEAN && !measure_plan(&plan, &bench->all))
+    if (status == STATUS_CLEAN && !measure_plan(bench, plan, &bench->all))
         status = command_error("out of memory");
     return status;
 }
 
 /* --- Reports --- */
 
+/* Callbacks take some time: less than none is noise. */
 static double added(const struct hook_bench *bench, size_t state, size_t place) {
-    return bench->ns[state][place].median - bench->ns[STATE_NONE][place].median;
+    return fmax(0, bench->ns[state][place].median - bench->ns[STATE_NONE][place].median);
 }
 
 static void print_cell(const struct hook_bench *bench, size_t state, size_t place) {
@@ -200,8 +211,17 @@ static void print_cell(const struct hook_bench *bench, size_t state, size_t plac
         printf("%8s", text_added(text, added(bench, state, place)));
 }
 
-static void print_text(const struct hook_bench *bench) {
+static void print_all(const struct hook_bench *bench) {
     char us[TEXT_SIZE], ns[TEXT_SIZE];
+    if (!bench->all_count)
+        return;
+    printf("\n%sall %zu calls of this process%s, hooked and freed: %s us, %s ns a call\n",
+           text_colour(COLOUR_BOLD), bench->all_count, text_colour(COLOUR_NONE),
+           text_measure(us, bench->all.median / 1e3),
+           text_measure(ns, bench->all.median / (double)bench->all_count));
+}
+
+static void print_text(const struct hook_bench *bench) {
     bench_machine_print();
     printf("Medians of %zu rounds\n", bench->rounds);
     printf("\n"
@@ -215,12 +235,8 @@ static void print_text(const struct hook_bench *bench) {
             print_cell(bench, state, place);
         putchar('\n');
     }
-    if (!bench->all_count)
-        return;
-    printf("\n%sall %zu calls of this process%s, hooked and freed: %s us, %s ns a call\n",
-           text_colour(COLOUR_BOLD), bench->all_count, text_colour(COLOUR_NONE),
-           text_measure(us, bench->all.median / 1e3),
-           text_measure(ns, bench->all.median / (double)bench->all_count));
+    print_all(bench);
+    bench_noise_print(&bench->noise);
 }
 
 static json_t *stats_json(const struct bench_stats *ns) {
@@ -241,14 +257,15 @@ static void print_json(const struct hook_bench *bench, bool supported) {
     json_t *all = supported ? stats_json(&bench->all) : json_null();
     if (supported)
         json_object_set_new(all, "calls", json_integer((json_int_t)bench->all_count));
-    json_t *report = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o}", "bench", "hook", "machine",
-                               bench_machine_json(), "hooks", supported, "rounds",
-                               (json_int_t)bench->rounds, "cases", cases, "all", all);
+    json_t *report =
+        json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o}", "bench", "hook", "machine",
+                  bench_machine_json(), "hooks", supported, "rounds", (json_int_t)bench->rounds,
+                  "noise", bench_noise_json(&bench->noise), "cases", cases, "all", all);
     json_print_report(report);
 }
 
 int bench_hook(int argc, char **argv) {
-    struct bench_options options = {.rounds = 101};
+    struct bench_options options = {.rounds = 101, .seconds = 1.5};
     struct hook_bench bench = {0};
     int status;
     if (!bench_options(argc, argv, usage, &options, &status))

@@ -9,6 +9,7 @@
 
 #include "bench/benches.h"
 #include "bench/kernels.h"
+#include "bench/noise.h"
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/json.h"
@@ -112,6 +113,7 @@ static void print_text(const struct jit_bench *bench) {
         print_sums(bench, mode);
     print_packets(bench);
     print_making(bench);
+    bench_noise_print(&bench->noise);
 }
 
 /* --- For programs --- */
@@ -167,20 +169,21 @@ static json_t *making_json(const struct jit_bench *bench) {
 }
 
 static void print_json(const struct jit_bench *bench) {
-    json_t *report = json_pack("{s:s, s:o, s:b, s:I, s:s, s:o, s:o, s:o}", "bench", "jit",
-                               "machine", bench_machine_json(), "supported", bench->supported,
-                               "rounds", (json_int_t)bench->rounds, "best", bench->best, "sums",
-                               bench->supported ? sums_json(bench) : json_array(), "packets",
-                               packets_json(bench), "functions", making_json(bench));
+    json_t *report =
+        json_pack("{s:s, s:o, s:b, s:I, s:o, s:s, s:o, s:o, s:o}", "bench", "jit", "machine",
+                  bench_machine_json(), "supported", bench->supported, "rounds",
+                  (json_int_t)bench->rounds, "noise", bench_noise_json(&bench->noise), "best",
+                  bench->best, "sums", bench->supported ? sums_json(bench) : json_array(),
+                  "packets", packets_json(bench), "functions", making_json(bench));
     json_print_report(report);
 }
 
 int bench_jit(int argc, char **argv) {
-    struct bench_options options = {.rounds = 101};
+    struct bench_options options = {.rounds = 101, .seconds = 10};
     int status;
     if (!bench_options(argc, argv, usage, &options, &status))
         return status;
-    struct jit_bench bench = {.rounds = options.rounds};
+    struct jit_bench bench = {.rounds = options.rounds, .seconds = options.seconds};
     status = bench_jit_measure(&bench);
     if (status != STATUS_CLEAN)
         return status;

@@ -32,6 +32,8 @@ extern const struct jit_packet {
 
 struct jit_bench {
     size_t rounds;
+    double seconds; /* at most, on a busy machine: of each of three plans */
+    struct bench_noise noise;
     bool supported;
     const char *best; /* the kernel behind carry_sum() */
     struct bench_stats sums[JIT_MODES][JIT_SIZES][JIT_SUMS];

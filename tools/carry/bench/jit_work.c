@@ -266,11 +266,16 @@ static double speedup(const struct bench_plan *plan, const double *all, size_t c
 }
 
 static double *measure(struct bench_plan *plan, const struct jit_work *work) {
-    plan->rounds = work->bench->rounds;
+    const size_t rounds = work->bench->rounds;
+    plan->rounds = rounds;
     plan->sample_ns = SAMPLE_NS;
+    plan->seconds = work->bench->seconds;
     plan->fixed_calls = as_many_as_fit;
     plan->progress = no_progress;
-    return bench_measure(plan);
+    double *all = bench_measure(plan);
+    if (all)
+        bench_noise_add_plan(&work->bench->noise, plan, rounds, all);
+    return all;
 }
 
 static bool measure_sums(const struct jit_work *work) {

@@ -8,6 +8,7 @@
 #include <carry/cpu.h>
 
 #include "bench/kernels.h"
+#include "bench/noise.h"
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/options.h"
@@ -24,6 +25,7 @@ struct effort {
     struct bench_list aligns;
     size_t rounds;
     double sample_ns;
+    double seconds; /* at most, on a busy machine; twice as many for every cell */
 };
 
 static const struct effort quick = {
@@ -31,6 +33,7 @@ static const struct effort quick = {
     .aligns = {2, {0, 1}},
     .rounds = 25,
     .sample_ns = 50e3,
+    .seconds = 15,
 };
 
 static const struct effort normal = {
@@ -40,6 +43,7 @@ static const struct effort normal = {
     .aligns = {4, {0, 1, 3, 4}},
     .rounds = 151,
     .sample_ns = 100e3,
+    .seconds = 90,
 };
 
 struct options {
@@ -291,10 +295,11 @@ static int report(const struct kernels_bench *bench, const struct options *optio
     kernels_print_head(bench);
     if (options->against) {
         kernels_print_against(bench);
-        return status;
+    } else {
+        kernels_print_tables(bench, options->every_cell);
+        kernels_print_verdict(bench);
     }
-    kernels_print_tables(bench, options->every_cell);
-    kernels_print_verdict(bench);
+    bench_noise_print(&bench->noise);
     return status;
 }
 
@@ -308,6 +313,7 @@ static int run_bench(struct kernels_bench *bench, const struct options *options)
         return STATUS_ERROR;
     bench->plan.rounds = options->effort->rounds;
     bench->plan.sample_ns = options->effort->sample_ns;
+    bench->plan.seconds = options->effort->seconds * (options->every_cell ? 2 : 1);
     if (!add_cells(bench, options) || !kernels_prepare(bench))
         return command_error("out of memory");
     kernels_verify(bench);

@@ -94,6 +94,7 @@ struct kernels_bench {
     struct call *mixes[MODE_COUNT];
     struct bench_plan plan;
     double *samples;
+    struct bench_noise noise;
 };
 
 /* Sets up the three subjects that are no kernels. */
@@ -118,7 +119,7 @@ struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell,
 /* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
 double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base);
 
-/* What `subject` takes longer than an empty function, in nanoseconds. */
+/* What `subject` takes longer than an empty function, in nanoseconds; never less than 0. */
 double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject);
 
 /* The reports, on standard output. JSON is false when there is too little memory. */

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "bench/kernels.h"
+#include "bench/noise.h"
 #include "common/json.h"
 #include "common/machine.h"
 
@@ -43,13 +44,13 @@ static json_t *cells_json(const struct kernels_bench *bench) {
 }
 
 bool kernels_print_json(const struct kernels_bench *bench) {
-    json_t *object =
-        json_pack("{s:s, s:o, s:I, s:f, s:i, s:s, s:s, s:o, s:o, s:o}", "bench", bench->work->name,
-                  "machine", bench_machine_json(), "rounds", (json_int_t)bench->plan.rounds,
-                  "sample_ns", bench->plan.sample_ns, "load_bits", (int)bench->load_bits, "focus",
-                  bench->subjects[bench->focus].name, "base", bench->subjects[bench->base].name,
-                  "kernels", kernel_table_json(bench->work->table), "wrong", wrong_json(bench),
-                  "cells", cells_json(bench));
+    json_t *object = json_pack(
+        "{s:s, s:o, s:I, s:f, s:o, s:i, s:s, s:s, s:o, s:o, s:o}", "bench", bench->work->name,
+        "machine", bench_machine_json(), "rounds", (json_int_t)bench->plan.rounds, "sample_ns",
+        bench->plan.sample_ns, "noise", bench_noise_json(&bench->noise), "load_bits",
+        (int)bench->load_bits, "focus", bench->subjects[bench->focus].name, "base",
+        bench->subjects[bench->base].name, "kernels", kernel_table_json(bench->work->table),
+        "wrong", wrong_json(bench), "cells", cells_json(bench));
     if (!object)
         return false;
     json_print_report(object);

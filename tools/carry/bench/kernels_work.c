@@ -273,8 +273,11 @@ bool kernels_measure(struct kernels_bench *bench) {
     bench->plan.context = bench;
     bench->plan.progress = show_progress;
     progress_begin_steps(bench->plan.cells * bench->plan.rounds);
+    const size_t rounds = bench->plan.rounds;
     bench->samples = bench_measure(&bench->plan);
     progress_end();
+    if (bench->samples)
+        bench_noise_add_plan(&bench->noise, &bench->plan, rounds, bench->samples);
     return bench->samples != NULL;
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* `carry bench live`: how many packets carry live judges without losing one, beside tcpdump. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "bench/benches.h"
 #include "bench/live_run.h"
+#include "bench/noise.h"
+#include "common/clock.h"
 #include "common/command.h"
 #include "common/json.h"
 #include "common/machine.h"
@@ -14,7 +17,8 @@
 
 #define SECONDS       1.0
 #define QUICK_SECONDS 0.1
-#define STEPS         6 /* of the search for the highest rate, each half as long as the last */
+#define SEARCHES_MOST 90 /* trials, by their time: a quiet machine needs a third */
+#define STEPS         6  /* of the search for the highest rate, each half as long as the last */
 
 static const char usage[] =
     "Usage: carry bench live [OPTION]...\n"
@@ -56,24 +60,34 @@ struct result {
 
 struct bench {
     double seconds;
+    int64_t until; /* of the clock: no search goes on after it */
+    struct bench_noise noise;
     struct result results[SIZES][PROGRAMS];
 };
 
-static struct live_outcome try(const struct program *program, uint32_t size, uint64_t rate,
-                               double seconds) {
-    return live_run(program->command, program->ready,
-                    &(struct live_trial){.size = size, .rate = rate, .seconds = seconds});
+/* A sender that has to wait for a CPU sends less than it was to. */
+static struct live_outcome try(struct bench *bench, const struct program *program, uint32_t size,
+                               uint64_t rate) {
+    const struct live_trial trial = {.size = size, .rate = rate, .seconds = bench->seconds};
+    const struct live_outcome outcome = live_run(program->command, program->ready, &trial);
+    if (outcome.state == LIVE_MEASURED)
+        bench_noise_add_share(&bench->noise, fmax(0, 1 - outcome.busy));
+    return outcome;
 }
 
 /* As fast as can be sent; if packets are dropped, between that and nothing by halves. */
-static struct live_outcome search(const struct program *program, uint32_t size, double seconds) {
-    struct live_outcome trial = try(program, size, LIVE_RUN_FASTEST, seconds);
+static struct live_outcome search(struct bench *bench, const struct program *program,
+                                  uint32_t size) {
+    struct live_outcome trial = try(bench, program, size, LIVE_RUN_FASTEST);
     struct live_outcome best = {.state = trial.state};
     double low = 0, high = trial.rate;
     if (trial.state != LIVE_MEASURED || !trial.dropped)
         return trial;
     for (unsigned step = 0; step < STEPS; step++) {
-        trial = try(program, size, (uint64_t)((low + high) / 2), seconds);
+        bench->noise.ended_early |= clock_ns() > bench->until;
+        if (bench->noise.ended_early)
+            break;
+        trial = try(bench, program, size, (uint64_t)((low + high) / 2));
         if (trial.state == LIVE_MEASURED && !trial.dropped) {
             low = (low + high) / 2;
             best = trial;
@@ -85,14 +99,15 @@ static struct live_outcome search(const struct program *program, uint32_t size, 
 }
 
 static void measure(struct bench *bench) {
+    bench->until = clock_ns() + (int64_t)(SEARCHES_MOST * bench->seconds * CLOCK_SECOND);
     for (size_t size = 0; size < SIZES; size++) {
         struct result *results = bench->results[size];
         for (size_t i = 0; i < PROGRAMS; i++)
-            results[i].highest = search(&programs[i], sizes[size], bench->seconds);
+            results[i].highest = search(bench, &programs[i], sizes[size]);
         const size_t model = results[TCPDUMP].highest.state == LIVE_MEASURED ? TCPDUMP : CARRY;
         const uint64_t rate = (uint64_t)results[model].highest.rate;
         for (size_t i = 0; i < PROGRAMS; i++)
-            results[i].common = try(&programs[i], sizes[size], rate, bench->seconds);
+            results[i].common = try(bench, &programs[i], sizes[size], rate);
     }
 }
 
@@ -129,6 +144,7 @@ static void print_text(const struct bench *bench) {
         for (size_t i = 0; i < PROGRAMS; i++)
             print_row(&programs[i], &bench->results[size][i]);
     }
+    bench_noise_print(&bench->noise);
 }
 
 static json_t *number_or_null(const struct live_outcome *outcome, json_t *number) {
@@ -158,9 +174,10 @@ static void print_json(const struct bench *bench) {
         for (size_t i = 0; i < PROGRAMS; i++)
             json_array_append_new(rows,
                                   row_json(sizes[size], &programs[i], &bench->results[size][i]));
-    json_print_report(json_pack("{s:s, s:o, s:I, s:o}", "bench", "live", "machine",
+    json_print_report(json_pack("{s:s, s:o, s:I, s:o, s:o}", "bench", "live", "machine",
                                 bench_machine_json(), "cores",
-                                (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "programs", rows));
+                                (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "noise",
+                                bench_noise_json(&bench->noise), "programs", rows));
 }
 
 /* Where tcpdump drops nothing, carry live must not either. */

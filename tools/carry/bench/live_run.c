@@ -122,6 +122,7 @@ static void send_frames(const struct live_trial *trial, struct live_outcome *out
     struct iovec bytes = {frame, trial->size};
     struct mmsghdr messages[BURST];
     const int socket = open_start();
+    const int64_t used = clock_read(CLOCK_THREAD_CPUTIME_ID);
     const int64_t start = clock_ns(), end = (int64_t)(trial->seconds * CLOCK_SECOND);
     int64_t since = 0;
     make_frame(frame, trial->size);
@@ -134,6 +135,7 @@ static void send_frames(const struct live_trial *trial, struct live_outcome *out
         outcome->sent += sent > 0 ? (uint64_t)sent : 0;
     }
     outcome->rate = (double)outcome->sent * CLOCK_SECOND / (double)since;
+    outcome->busy = (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - used) / (double)since;
     close(socket);
 }
 
@@ -214,6 +216,7 @@ static void measure(struct said *said, pid_t child, const char *ready,
     kill(child, SIGTERM);
     while (read_more(said))
         continue;
+    kill(child, SIGKILL); /* what says nothing for long has hung */
     wait4(child, &status, 0, &used);
     const bool ok =
         read_carry(said->text, &outcome->dropped) || read_tcpdump(said->text, &outcome->dropped);

@@ -23,6 +23,7 @@ struct live_outcome {
     enum live_state state;
     uint64_t sent, dropped;
     double rate; /* at which they were sent */
+    double busy; /* the share of the time in which the sender had a CPU */
     double cpu_seconds;
     uint64_t peak_bytes;
 };

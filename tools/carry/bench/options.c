@@ -3,7 +3,8 @@
 
 #include "common/command.h"
 
-#define QUICK_ROUNDS 11
+#define QUICK_ROUNDS  11
+#define QUICK_SECONDS 0.2 /* of those without it */
 
 bool bench_options(int argc, char **argv, const char *usage, struct bench_options *options,
                    int *status) {
@@ -14,8 +15,10 @@ bool bench_options(int argc, char **argv, const char *usage, struct bench_option
         {0},
     };
     const bool runs = options_read(argc, argv, usage, rows, OPERANDS_NONE, status);
-    if (quick)
+    if (quick) {
         options->rounds = QUICK_ROUNDS;
+        options->seconds *= QUICK_SECONDS;
+    }
     return runs;
 }
 

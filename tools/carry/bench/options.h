@@ -9,7 +9,8 @@
 #include "common/options.h"
 
 struct bench_options {
-    size_t rounds; /* as it is, or those of --quick */
+    size_t rounds;  /* as it is, or those of --quick */
+    double seconds; /* at most, on a busy machine; likewise */
     bool json;
 };
 

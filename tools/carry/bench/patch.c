@@ -25,11 +25,12 @@ struct effort {
     size_t cold_sites, batch_sites;
     size_t rounds;
     double sample_ns;
-    size_t commit_divisor;
+    double seconds; /* of the cases, at most, on a busy machine */
+    struct commit_effort commits;
 };
 
-static const struct effort quick = {1024, 1000, 15, 50e3, 10};
-static const struct effort normal = {16384, 10000, 101, 500e3, 1};
+static const struct effort quick = {1024, 1000, 15, 50e3, 3, {10, 0.1}};
+static const struct effort normal = {16384, 10000, 101, 500e3, 15, {1, 0.4}};
 
 static const char usage[] =
     "Usage: carry bench patch [OPTION]...\n"
@@ -170,6 +171,7 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
         .subjects = bench->case_count,
         .rounds = effort->rounds,
         .sample_ns = effort->sample_ns,
+        .seconds = effort->seconds,
         .run = run,
         .fixed_calls = as_many_as_fit,
         .context = bench,
@@ -178,6 +180,8 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
     progress_begin_steps(effort->rounds);
     bench->samples = bench_measure(&bench->plan);
     progress_end();
+    if (bench->samples)
+        bench_noise_add_plan(&bench->noise, &bench->plan, effort->rounds, bench->samples);
     return bench->samples != NULL;
 }
 
@@ -186,9 +190,10 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
 static int measure(struct patch_bench *bench, const struct effort *effort) {
     if (!make_commit_texts(bench) ||
         !commit_measure(&bench->commits, bench->commit_texts, &bench->commit_texts[COMMIT_WORKS],
-                        effort->commit_divisor) ||
+                        &effort->commits) ||
         !make_texts(bench))
         return no_memory();
+    commit_add_noise(&bench->commits, &bench->noise);
     int status = patch_cases(bench);
     if (status == STATUS_CLEAN && !measure_cases(bench, effort))
         return no_memory();

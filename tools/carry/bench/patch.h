@@ -36,6 +36,7 @@ struct patch_bench {
     struct bench_plan plan;
     double *samples;
     struct commit_results commits;
+    struct bench_noise noise;
 };
 
 /* The number of a case, or -1 if the form is not timed in the cell. */

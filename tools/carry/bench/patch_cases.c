@@ -35,9 +35,8 @@ static const double *samples_of(const struct patch_bench *bench, int number) {
 }
 
 struct bench_stats patch_stats(const struct patch_bench *bench, int number) {
-    struct bench_stats ns = bench_stats(samples_of(bench, number), bench->plan.rounds);
-    const double sites = (double)bench->texts[number].shape.sites;
-    return (struct bench_stats){ns.median / sites, ns.q1 / sites, ns.q3 / sites, ns.min / sites};
+    return bench_stats_part(bench_stats(samples_of(bench, number), bench->plan.rounds),
+                            (double)bench->texts[number].shape.sites);
 }
 
 double patch_ratio(const struct patch_bench *bench, int number, int base) {

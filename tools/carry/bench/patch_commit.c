@@ -19,6 +19,7 @@
 #define FLIPS         1001
 #define BATCHES       101
 #define PASSES_A_LOOK 1000 /* through one site, before the thread looks whether it should stop */
+#define TOLERANCE_NS  1000 /* of a commit, which takes some microseconds */
 
 const struct commit_work commit_works[COMMIT_WORKS] = {
     {"call", "1 call", {.form = FORM_PATCHED_CALL, .sites = 1}, FLIPS},
@@ -74,114 +75,161 @@ static void run_at(pthread_t thread, int place) {
 
 /* --- Commits --- */
 
-/* After two that are not timed, as pages are copied when they are first written to. */
-static bool time_commits(const struct patch_text *text, struct runner *runner, size_t rounds,
-                         double *samples) {
-    for (size_t i = 0; i < rounds + 2; i++) {
+/*
+ * Returns how many were timed, after two that are not, as pages are copied when they are first
+ * written to; 0 if one fails.
+ */
+static size_t time_commits(const struct patch_text *text, struct runner *runner,
+                           const struct commit_limit *limit, double *samples) {
+    const int64_t begin = clock_ns();
+    size_t taken = 0;
+    for (size_t i = 0; i < 2 || commit_goes_on(limit, taken, begin); i++) {
         if (runner)
             wait_for(runner);
         double took = commit_time(text, (i + 1) % 2);
         if (took < 0)
-            return false;
+            return 0;
         if (i >= 2)
-            samples[i - 2] = took;
+            samples[taken++] = took;
     }
-    return true;
+    return taken;
 }
 
 static void measure_work(struct commit_result *result, const struct patch_text *text,
-                         struct runner *runner, size_t rounds, const char *backend) {
+                         struct runner *runner, const struct commit_limit *limit,
+                         const char *backend) {
     double samples[FLIPS];
     struct carry_patch_counts stats;
-    if (!time_commits(text, runner, rounds, samples))
+    const size_t taken = time_commits(text, runner, limit, samples);
+    if (!taken)
         return;
     carry_patch_stats(&stats);
     result->measured = !strcmp(stats.backend, backend);
-    result->ns = bench_stats(samples, rounds);
+    result->ended_early = taken < limit->rounds;
+    result->ns = bench_stats(samples, taken);
     snprintf(result->guard, sizeof result->guard, "%s", stats.guard);
 }
 
 /* The system call that a live commit makes twice; the first commit has registered for it. */
-static void measure_synchronisation(struct bench_stats *ns, struct runner *runner, size_t rounds) {
+static void measure_synchronisation(struct bench_stats *ns, struct runner *runner,
+                                    const struct commit_limit *limit) {
     double samples[FLIPS];
-    for (size_t i = 0; i < rounds; i++) {
+    const int64_t begin = clock_ns();
+    size_t taken = 0;
+    while (commit_goes_on(limit, taken, begin)) {
         if (runner)
             wait_for(runner);
         int64_t start = clock_ns();
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-        samples[i] = (double)(clock_ns() - start);
+        samples[taken++] = (double)(clock_ns() - start);
     }
-    *ns = bench_stats(samples, rounds);
+    *ns = bench_stats(samples, taken);
 }
 
 static void measure_alone(struct commit_results *results, size_t way, size_t work,
-                          const struct patch_text *text, size_t rounds) {
-    measure_work(&results->of[way][work][0], text, NULL, rounds, commit_ways[way].backend);
+                          const struct patch_text *text, const struct commit_limit *limit) {
+    measure_work(&results->of[way][work][0], text, NULL, limit, commit_ways[way].backend);
     if (way == 0 && work == 0)
-        measure_synchronisation(&results->synchronisation[0], NULL, rounds);
+        measure_synchronisation(&results->synchronisation[0], NULL, limit);
 }
 
 static void measure_beside_thread(struct commit_results *results, size_t way, size_t work,
-                                  const struct patch_text *text, size_t rounds) {
+                                  const struct patch_text *text, const struct commit_limit *limit) {
     struct runner runner = {.text = text};
     pthread_t thread;
     if (pthread_create(&thread, NULL, run_sites, &runner))
         return;
     run_at(pthread_self(), 0);
     run_at(thread, 1);
-    measure_work(&results->of[way][work][1], text, &runner, rounds, commit_ways[way].backend);
+    measure_work(&results->of[way][work][1], text, &runner, limit, commit_ways[way].backend);
     if (way == 0 && work == 0)
-        measure_synchronisation(&results->synchronisation[1], &runner, rounds);
+        measure_synchronisation(&results->synchronisation[1], &runner, limit);
     atomic_store(&runner.stop, true);
     pthread_join(thread, NULL);
 }
 
 static void measure_delays(struct commit_results *results, size_t way, size_t work,
                            const struct patch_text *text, const struct patch_text *elsewhere,
-                           size_t rounds) {
+                           const struct commit_limit *limit) {
     struct commit_delay *delays = results->delays[way][work];
     if (!results->of[way][work][1].measured)
         return;
-    commit_delay_measure(&delays[DELAY_OF_SITES], text, text, rounds, run_at);
-    commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, rounds, run_at);
+    commit_delay_measure(&delays[DELAY_OF_SITES], text, text, limit, run_at);
+    commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, limit, run_at);
 }
 
 /* --- Processes --- */
 
-/* Alone first: who has had threads is taken for having some. */
+static struct commit_limit limit_of(size_t work, const struct commit_effort *effort) {
+    return (struct commit_limit){commit_works[work].rounds / effort->divisor, effort->seconds};
+}
+
+/* Alone first: a process that has had threads is taken for having some. */
 static void measure_way(struct commit_results *results, const struct patch_text *texts,
-                        const struct patch_text *elsewhere, size_t way, size_t divisor) {
+                        const struct patch_text *elsewhere, size_t way,
+                        const struct commit_effort *effort) {
+    struct commit_limit limits[COMMIT_WORKS];
     sched_getaffinity(0, sizeof cpus, &cpus);
     if (carry_patch_select(commit_ways[way].backend, commit_ways[way].guard))
         return;
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_alone(results, way, i, &texts[i], commit_works[i].rounds / divisor);
+        limits[i] = limit_of(i, effort);
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_beside_thread(results, way, i, &texts[i], commit_works[i].rounds / divisor);
+        measure_alone(results, way, i, &texts[i], &limits[i]);
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        measure_delays(results, way, i, &texts[i], elsewhere, commit_works[i].rounds / divisor);
+        measure_beside_thread(results, way, i, &texts[i], &limits[i]);
+    for (size_t i = 0; i < COMMIT_WORKS; i++)
+        measure_delays(results, way, i, &texts[i], elsewhere, &limits[i]);
 }
 
 static void measure_in_child(struct commit_results *results, const struct patch_text *texts,
-                             const struct patch_text *elsewhere, size_t way, size_t divisor) {
+                             const struct patch_text *elsewhere, size_t way,
+                             const struct commit_effort *effort) {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        measure_way(results, texts, elsewhere, way, divisor);
+        measure_way(results, texts, elsewhere, way, effort);
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status)
         results->failed = true;
 }
 
+static void add_delay(const struct commit_delay *delay, struct bench_noise *noise) {
+    if (!delay->measured)
+        return;
+    noise->ended_early |= delay->ended_early;
+    bench_noise_add_share(noise, commit_delay_is_lost(&delay->longest));
+    bench_noise_add_share(noise, commit_delay_is_lost(&delay->total));
+}
+
+static void add_work(const struct commit_results *results, size_t way, size_t work,
+                     struct bench_noise *noise) {
+    for (size_t i = 0; i < 2; i++) {
+        const struct commit_result *result = &results->of[way][work][i];
+        if (!result->measured)
+            continue;
+        noise->ended_early |= result->ended_early;
+        bench_noise_add(noise, &result->ns, TOLERANCE_NS);
+    }
+    for (size_t i = 0; i < DELAYS; i++)
+        add_delay(&results->delays[way][work][i], noise);
+}
+
+void commit_add_noise(const struct commit_results *results, struct bench_noise *noise) {
+    for (size_t way = 0; way < COMMIT_WAYS; way++)
+        for (size_t work = 0; work < COMMIT_WORKS; work++)
+            add_work(results, way, work, noise);
+}
+
 bool commit_measure(struct commit_results *results, const struct patch_text *texts,
-                    const struct patch_text *elsewhere, size_t divisor) {
+                    const struct patch_text *elsewhere, const struct commit_effort *effort) {
     struct commit_results *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return false;
     for (size_t i = 0; i < COMMIT_WAYS; i++)
-        measure_in_child(shared, texts, elsewhere, i, divisor);
+        measure_in_child(shared, texts, elsewhere, i, effort);
     *results = *shared;
     munmap(shared, sizeof *shared);
     return true;

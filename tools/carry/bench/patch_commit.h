@@ -27,8 +27,15 @@ struct commit_way {
 #define COMMIT_WAYS 4
 extern const struct commit_way commit_ways[COMMIT_WAYS];
 
+/* How much to measure. */
+struct commit_effort {
+    size_t divisor; /* of the rounds */
+    double seconds; /* at most, of each work in each way, on a busy machine */
+};
+
 struct commit_result {
     bool measured;
+    bool ended_early; /* not all rounds were taken */
     char guard[8];
     struct bench_stats ns; /* a commit */
 };
@@ -45,6 +52,9 @@ struct commit_results {
  * `elsewhere` is a text without sites. False, with errno, if there is no memory.
  */
 bool commit_measure(struct commit_results *results, const struct patch_text *texts,
-                    const struct patch_text *elsewhere, size_t divisor);
+                    const struct patch_text *elsewhere, const struct commit_effort *effort);
+
+/* Adds the commits, and the delays. */
+void commit_add_noise(const struct commit_results *results, struct bench_noise *noise);
 
 #endif

@@ -94,61 +94,72 @@ struct windows {
     struct turns with, without;
 };
 
-/* After two that are not counted, as pages are copied when they are first written to. */
-static bool take_windows(struct worker *worker, const struct patch_text *text,
-                         struct windows *windows, size_t rounds) {
-    for (size_t i = 0; i < rounds + 2; i++) {
-        struct windows *pair = &windows[i < 2 ? 0 : i - 2];
+/*
+ * Returns how many were taken, after two that are not counted, as pages are copied when they are
+ * first written to; 0 if a commit fails.
+ */
+static size_t take_windows(struct worker *worker, const struct patch_text *text,
+                           struct windows *windows, const struct commit_limit *limit) {
+    const int64_t begin = clock_ns();
+    size_t taken = 0;
+    for (size_t i = 0; i < 2 || commit_goes_on(limit, taken, begin); i++) {
+        struct windows *pair = &windows[taken];
         double took = commit_in_window(worker, text, (i + 1) % 2, &pair->with);
         if (took < 0)
-            return false;
+            return 0;
         wait_in_window(worker, took, &pair->without);
+        taken += i >= 2;
     }
-    return true;
+    return taken;
 }
 
 static double number_of(const struct turns *turns, size_t offset) {
     return (double)*(const int64_t *)((const char *)turns + offset);
 }
 
-static void find_usual_turn(struct worker *worker) {
+static void find_usual_turn(struct worker *worker, double seconds) {
+    const struct commit_limit limit = {TRIALS, seconds};
+    const int64_t begin = clock_ns();
     double samples[TRIALS];
     struct turns turns;
-    for (size_t i = 0; i < TRIALS; i++) {
+    size_t taken = 0;
+    while (commit_goes_on(&limit, taken, begin)) {
         wait_in_window(worker, TRIAL_NS, &turns);
-        samples[i] = (double)turns.elapsed / (double)turns.count;
+        samples[taken++] = (double)turns.elapsed / (double)turns.count;
     }
-    atomic_store(&worker->usual, (long long)bench_stats(samples, TRIALS).median);
+    atomic_store(&worker->usual, (long long)bench_stats(samples, taken).median);
 }
 
 /* One number of every window with a commit, above the median of those without. */
-static struct bench_stats excess(const struct windows *windows, size_t rounds, size_t offset,
+static struct bench_stats excess(const struct windows *windows, size_t count, size_t offset,
                                  double *samples) {
-    for (size_t i = 0; i < rounds; i++)
-        samples[i] = number_of(&windows[i].without, offset);
-    const double usual = bench_stats(samples, rounds).median;
-    for (size_t i = 0; i < rounds; i++)
-        samples[i] = number_of(&windows[i].with, offset) - usual;
-    return bench_stats(samples, rounds);
+    double *with = samples, *without = samples + count;
+    for (size_t i = 0; i < count; i++) {
+        with[i] = number_of(&windows[i].with, offset);
+        without[i] = number_of(&windows[i].without, offset);
+    }
+    return commit_excess(with, without, count);
 }
 
 static void measure_beside(struct commit_delay *delay, struct worker *worker,
-                           const struct patch_text *committed, size_t rounds) {
-    struct windows *windows = calloc(rounds, sizeof *windows);
-    double *samples = calloc(rounds, sizeof *samples);
-    find_usual_turn(worker);
-    if (windows && samples && take_windows(worker, committed, windows, rounds))
+                           const struct patch_text *committed, const struct commit_limit *limit) {
+    struct windows *windows = calloc(limit->rounds, sizeof *windows);
+    double *samples = calloc(2 * limit->rounds, sizeof *samples);
+    find_usual_turn(worker, limit->seconds);
+    const size_t taken = windows && samples ? take_windows(worker, committed, windows, limit) : 0;
+    if (taken)
         *delay = (struct commit_delay){
             .measured = true,
-            .longest = excess(windows, rounds, offsetof(struct turns, longest), samples),
-            .total = excess(windows, rounds, offsetof(struct turns, lost), samples),
+            .ended_early = taken < limit->rounds,
+            .longest = excess(windows, taken, offsetof(struct turns, longest), samples),
+            .total = excess(windows, taken, offsetof(struct turns, lost), samples),
         };
     free(samples);
     free(windows);
 }
 
 void commit_delay_measure(struct commit_delay *delay, const struct patch_text *committed,
-                          const struct patch_text *run, size_t rounds,
+                          const struct patch_text *run, const struct commit_limit *limit,
                           void (*bind)(pthread_t thread, int place)) {
     struct worker worker = {.text = run};
     pthread_t thread;
@@ -156,7 +167,7 @@ void commit_delay_measure(struct commit_delay *delay, const struct patch_text *c
         return;
     bind(pthread_self(), 0);
     bind(thread, 1);
-    measure_beside(delay, &worker, committed, rounds);
+    measure_beside(delay, &worker, committed, limit);
     atomic_store(&worker.stop, true);
     pthread_join(thread, NULL);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What `carry bench patch` tells people and programs. */
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
 #include <carry/cpu.h>
 
+#include "bench/noise.h"
 #include "bench/patch.h"
 #include "common/json.h"
 #include "common/machine.h"
@@ -19,10 +21,13 @@
 static const char *const delay_names[DELAYS] = {"sites", "elsewhere"};
 static const char *const delay_titles[DELAYS] = {"runs them", "elsewhere"};
 
-/* Of branches, the form without one is the same text as the inlined call. */
+/*
+ * Returns what a branch adds to the form without one, which is the same text as the inlined call.
+ * No branch takes less than none: a difference below zero is noise.
+ */
 static double added_ns(const struct patch_bench *bench, int number, size_t cell) {
-    return patch_stats(bench, number).median -
-           patch_stats(bench, patch_case(bench, FORM_INLINED, cell)).median;
+    return fmax(0, patch_stats(bench, number).median -
+                       patch_stats(bench, patch_case(bench, FORM_INLINED, cell)).median);
 }
 
 /* --- For people --- */
@@ -117,13 +122,19 @@ static void print_commits(const struct patch_bench *bench) {
     print_synchronisation(bench->commits.synchronisation);
 }
 
+static void print_part_of_delay(const struct commit_delay *delay, const struct bench_stats *part) {
+    char text[TEXT_SIZE];
+    if (!delay->measured)
+        printf("%9s", "-");
+    else if (commit_delay_is_lost(part))
+        printf("%9s", "noisy");
+    else
+        printf("%9s", text_measure(text, fmax(0, part->median) / 1e3));
+}
+
 static void print_delay(const struct commit_delay *delay) {
-    char longest[TEXT_SIZE] = "-", total[TEXT_SIZE] = "-";
-    if (delay->measured) {
-        text_measure(longest, delay->longest.median / 1e3);
-        text_measure(total, delay->total.median / 1e3);
-    }
-    printf("%9s%9s", longest, total);
+    print_part_of_delay(delay, &delay->longest);
+    print_part_of_delay(delay, &delay->total);
 }
 
 static void print_delays(const struct patch_bench *bench) {
@@ -192,6 +203,7 @@ void patch_print_text(const struct patch_bench *bench) {
     print_commits(bench);
     print_delays(bench);
     print_targets(bench);
+    bench_noise_print(&bench->noise);
 }
 
 /* --- For programs --- */
@@ -256,6 +268,18 @@ static json_t *commits_json(const struct patch_bench *bench) {
     return list;
 }
 
+/* Absent where noise hides it. */
+static void set_delay(json_t *object, const char *key, const struct bench_stats *part) {
+    const struct bench_stats shown = {
+        .median = fmax(0, part->median),
+        .q1 = fmax(0, part->q1),
+        .q3 = fmax(0, part->q3),
+        .min = fmax(0, part->min),
+    };
+    if (!commit_delay_is_lost(part))
+        json_object_set_new(object, key, stats_json(shown));
+}
+
 static json_t *delay_json(const struct patch_bench *bench, size_t way, size_t work, size_t of) {
     const struct commit_delay *delay = &bench->commits.delays[way][work][of];
     json_t *object = json_pack(
@@ -264,8 +288,8 @@ static json_t *delay_json(const struct patch_bench *bench, size_t way, size_t wo
         "thread", delay_names[of], "sites", (json_int_t)bench->commit_texts[work].shape.sites);
     if (!delay->measured)
         return object;
-    json_object_set_new(object, "longest", stats_json(delay->longest));
-    json_object_set_new(object, "total", stats_json(delay->total));
+    set_delay(object, "longest", &delay->longest);
+    set_delay(object, "total", &delay->total);
     return object;
 }
 
@@ -286,10 +310,11 @@ static json_t *synchronisation_json(const struct patch_bench *bench) {
 }
 
 void patch_print_json(const struct patch_bench *bench) {
-    json_t *object = json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o, s:o}", "bench", "patch",
-                               "machine", bench_machine_json(), "sites", patch_text_supported(),
-                               "rounds", (json_int_t)bench->plan.rounds, "cases", cases_json(bench),
-                               "commits", commits_json(bench), "delays", delays_json(bench),
-                               "synchronisation", synchronisation_json(bench));
+    json_t *object =
+        json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o}", "bench", "patch", "machine",
+                  bench_machine_json(), "sites", patch_text_supported(), "rounds",
+                  (json_int_t)bench->plan.rounds, "noise", bench_noise_json(&bench->noise), "cases",
+                  cases_json(bench), "commits", commits_json(bench), "delays", delays_json(bench),
+                  "synchronisation", synchronisation_json(bench));
     json_print_report(object);
 }

@@ -7,6 +7,7 @@
 #include <carry/cpu.h>
 
 #include "bench/benches.h"
+#include "bench/noise.h"
 #include "bench/options.h"
 #include "bench/xstate_work.h"
 #include "common/command.h"
@@ -27,6 +28,7 @@ struct report {
     uint64_t masks[BENCH_XSTATE_ROWS];
     uint64_t named[BENCH_XSTATE_IMAGES];
     size_t rounds;
+    struct bench_noise noise;
 };
 
 static const char usage[] =
@@ -93,6 +95,7 @@ static void print_text(const struct report *report) {
     print_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
     print_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
     print_grid(report->named, &report->images, "after loading an image that names", image_names, 1);
+    bench_noise_print(&report->noise);
 }
 
 static json_t *grid_json(const char *key, const uint64_t *masks, const struct xstate_grid *grid,
@@ -108,9 +111,9 @@ static json_t *grid_json(const char *key, const uint64_t *masks, const struct xs
 }
 
 static void print_json(const struct report *report) {
-    json_t *all =
-        json_pack("{s:s, s:o, s:b, s:I}", "bench", "xstate", "machine", bench_machine_json(),
-                  "supported", bench_xstate_supported(), "rounds", (json_int_t)report->rounds);
+    json_t *all = json_pack("{s:s, s:o, s:b, s:I, s:o}", "bench", "xstate", "machine",
+                            bench_machine_json(), "supported", bench_xstate_supported(), "rounds",
+                            (json_int_t)report->rounds, "noise", bench_noise_json(&report->noise));
     json_object_set_new(all, "calls_ns",
                         grid_json("in_use", report->masks, &report->thunks, thunk_names));
     json_object_set_new(all, "switches_ns",
@@ -120,14 +123,27 @@ static void print_json(const struct report *report) {
     json_print_report(all);
 }
 
+static void add_noise(struct report *report) {
+    const struct xstate_grid *const grids[] = {&report->thunks, &report->switches, &report->images};
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        bench_noise_merge(&report->noise, &grids[i]->noise);
+        if (grids[i]->noise.ended_early && grids[i]->rounds < report->rounds)
+            report->rounds = grids[i]->rounds;
+    }
+}
+
 int bench_xstate(int argc, char **argv) {
-    struct bench_options options = {.rounds = 101};
+    struct bench_options options = {.rounds = 101, .seconds = 5};
     struct report report = {0};
     int status;
     if (!bench_options(argc, argv, usage, &options, &status))
         return status;
     const struct xstate_effort effort = {
-        .rounds = options.rounds, .sample_ns = 1e6, .shows_progress = !options.json};
+        .rounds = options.rounds,
+        .sample_ns = 1e6,
+        .seconds = options.seconds,
+        .shows_progress = !options.json,
+    };
     report.rounds = options.rounds;
     bench_xstate_masks(report.masks);
     bench_xstate_named(report.named);
@@ -135,6 +151,7 @@ int bench_xstate(int argc, char **argv) {
         !bench_xstate_images(&report.images, &effort) ||
         !bench_xstate_switches(&report.switches, &effort))
         return command_error("out of memory");
+    add_noise(&report);
     if (options.json)
         print_json(&report);
     else if (bench_xstate_supported())

@@ -2,6 +2,7 @@
 #include "common/measure.h"
 
 #include <alloca.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,10 @@
 #define SETTLE_NS         2000000 /* at most: a CPU lowers its clock for about a millisecond */
 #define SETTLED           1.05    /* times the least that scalar work took so far */
 #define PAGE_BYTES        4096
+
+#define UNCERTAIN 0.1  /* of a time */
+#define MUCH      0.2  /* of all times */
+#define NORMAL_95 1.96 /* standard deviations around the mean hold 95 % */
 
 /*
  * Each call stores its return address, and loads from the same place of another page may wait for
@@ -25,7 +30,7 @@ static double time_calls(const struct bench_plan *plan, size_t cell, size_t subj
     int64_t start = clock_ns();
     volatile uint32_t kept = plan->run(plan->context, cell, subject, first, calls);
     (void)kept;
-    return (double)(clock_ns() - start);
+    return fmax(1, (double)(clock_ns() - start)); /* a quotient of it is finite */
 }
 
 /* A disturbed time would make every sample of the run too short, so the least of a few counts. */
@@ -95,15 +100,33 @@ static void measure_round(const struct bench_plan *plan, const size_t *calls, si
     }
 }
 
-double *bench_measure(const struct bench_plan *plan) {
+/* Moves the samples of those rounds that were taken together, and forgets the others. */
+static void keep_rounds(struct bench_plan *plan, double *samples, size_t taken) {
+    for (size_t i = 0; i < plan->cells * plan->subjects; i++)
+        memmove(samples + i * taken, samples + i * plan->rounds, taken * sizeof *samples);
+    plan->rounds = taken;
+}
+
+static void measure_rounds(struct bench_plan *plan, const size_t *calls, double *samples) {
+    const int64_t begin = clock_ns();
+    size_t round = 0;
+    for (; round < plan->rounds; round++) {
+        const double seconds = (double)(clock_ns() - begin) / CLOCK_SECOND;
+        if (plan->seconds > 0 && seconds > plan->seconds && round >= BENCH_FEWEST)
+            break;
+        measure_round(plan, calls, round, samples);
+    }
+    keep_rounds(plan, samples, round);
+}
+
+double *bench_measure(struct bench_plan *plan) {
     size_t count = plan->cells * plan->subjects;
     size_t *calls = calloc(count, sizeof *calls);
     double *samples = calloc(count * plan->rounds, sizeof *samples);
     if (calls && samples) {
         for (size_t i = 0; i < count; i++)
             calls[i] = calibrate(plan, i / plan->subjects, i % plan->subjects);
-        for (size_t round = 0; round < plan->rounds; round++)
-            measure_round(plan, calls, round, samples);
+        measure_rounds(plan, calls, samples);
     } else {
         free(samples);
         samples = NULL;
@@ -129,11 +152,27 @@ struct bench_stats bench_stats(const double *samples, size_t count) {
     double sorted[count];
     memcpy(sorted, samples, sizeof sorted);
     qsort(sorted, count, sizeof *sorted, compare);
+    /* So many samples lie below the interval, and as many above it: binomial, as a normal one. */
+    const double half = (double)count / 2, beside = half - NORMAL_95 / 2 * sqrt((double)count);
+    const size_t outside = beside > 0 ? (size_t)beside : 0;
     return (struct bench_stats){
         .median = quantile(sorted, count, 0.5),
         .q1 = quantile(sorted, count, 0.25),
         .q3 = quantile(sorted, count, 0.75),
         .min = sorted[0],
+        .low = sorted[outside],
+        .high = sorted[count - 1 - outside],
+    };
+}
+
+struct bench_stats bench_stats_part(struct bench_stats stats, double parts) {
+    return (struct bench_stats){
+        .median = stats.median / parts,
+        .q1 = stats.q1 / parts,
+        .q3 = stats.q3 / parts,
+        .min = stats.min / parts,
+        .low = stats.low / parts,
+        .high = stats.high / parts,
     };
 }
 
@@ -158,5 +197,47 @@ double bench_added(const double *samples, const double *base, size_t count) {
     double added[count];
     for (size_t i = 0; i < count; i++)
         added[i] = samples[i] - base[i];
-    return middle_mean(added, count);
+    return fmax(0, middle_mean(added, count));
+}
+
+/* --- What noise leaves of it --- */
+
+static double half_width(const struct bench_stats *stats) {
+    return (stats->high - stats->low) / 2;
+}
+
+void bench_noise_add_share(struct bench_noise *noise, double uncertainty) {
+    noise->times++;
+    noise->uncertain += uncertainty > UNCERTAIN;
+    noise->widest = fmax(noise->widest, uncertainty);
+}
+
+void bench_noise_add(struct bench_noise *noise, const struct bench_stats *stats, double tolerance) {
+    const double half = half_width(stats);
+    bench_noise_add_share(noise, half > tolerance ? half / fmax(stats->median, tolerance) : 0);
+}
+
+void bench_noise_add_plan(struct bench_noise *noise, const struct bench_plan *plan, size_t rounds,
+                          const double *samples) {
+    noise->ended_early |= plan->rounds < rounds;
+    for (size_t i = 0; i < plan->cells * plan->subjects; i++) {
+        const struct bench_stats stats = bench_stats(samples + i * plan->rounds, plan->rounds);
+        bench_noise_add(noise, &stats, BENCH_CYCLE_NS);
+    }
+}
+
+void bench_noise_merge(struct bench_noise *noise, const struct bench_noise *other) {
+    noise->times += other->times;
+    noise->uncertain += other->uncertain;
+    noise->widest = fmax(noise->widest, other->widest);
+    noise->ended_early |= other->ended_early;
+}
+
+bool bench_noise_is_much(const struct bench_noise *noise) {
+    return (double)noise->uncertain > MUCH * (double)noise->times;
+}
+
+bool bench_is_lost(const struct bench_stats *difference, double tolerance) {
+    return difference->low < -tolerance ||
+           half_width(difference) > fmax(difference->median, tolerance);
 }

@@ -71,7 +71,8 @@ static int run(const struct xstate_effort *effort, bool json) {
 }
 
 int xstate_cost(int argc, char **argv) {
-    static const struct xstate_effort quick = {15, 20e3, true}, normal = {121, 200e3, true};
+    static const struct xstate_effort quick = {15, 20e3, true, 0};
+    static const struct xstate_effort normal = {121, 200e3, true, 0};
     bool is_quick = false, json = false;
     const struct option_row rows[] = {
         {"quick", 'q', .flag = &is_quick},

@@ -33,6 +33,7 @@ static void show_nothing(size_t done, size_t total) {
 }
 
 static void fill(struct xstate_grid *grid, const struct bench_plan *plan, const double *samples) {
+    grid->rounds = plan->rounds;
     for (size_t row = 0; row < grid->rows; row++) {
         const double *base = bench_samples(plan, samples, row, 0);
         for (size_t column = 0; column < grid->columns; column++) {
@@ -48,6 +49,7 @@ bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
     *grid = (struct xstate_grid){.rows = plan->cells, .columns = plan->subjects};
     plan->rounds = effort->rounds;
     plan->sample_ns = effort->sample_ns;
+    plan->seconds = effort->seconds;
     plan->fixed_calls = calls_that_fill_the_time;
     plan->progress = effort->shows_progress ? show_progress : show_nothing;
     if (effort->shows_progress)
@@ -55,8 +57,10 @@ bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
     double *samples = bench_measure(plan);
     if (effort->shows_progress)
         progress_end();
-    if (samples)
+    if (samples) {
         fill(grid, plan, samples);
+        bench_noise_add_plan(&grid->noise, plan, effort->rounds, samples);
+    }
     free(samples);
     return samples != NULL;
 }

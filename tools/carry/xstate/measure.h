@@ -18,6 +18,8 @@ struct xstate_grid {
     size_t rows, columns;
     double ns[GRID_ROWS][GRID_COLUMNS];     /* medians */
     double factor[GRID_ROWS][GRID_COLUMNS]; /* how often the first column fits in */
+    size_t rounds;                          /* that were taken */
+    struct bench_noise noise;
 };
 
 /* How long to measure. */
@@ -25,6 +27,7 @@ struct xstate_effort {
     size_t rounds;
     double sample_ns;
     bool shows_progress;
+    double seconds; /* as of struct bench_plan */
 };
 
 /* Measures a plan that has cells, subjects and work, and fills in the rest. False without memory.
