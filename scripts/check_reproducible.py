@@ -6,7 +6,7 @@ usage: check_reproducible.py SOURCE [STORE]      STORE gets both, and how they d
 
 The second time, reprotest changes the folder, the home, the path of programs, the environment, the
 locale, the time zone, umask, and the clock. Compilers are asked to leave the folder out, as Debian
-asks them.
+asks them. Both builds compile everything: what ccache gives twice would be the same by itself.
 """
 
 import os
