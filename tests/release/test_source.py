@@ -13,6 +13,7 @@ from conftest import SOURCE, git, say
 VERSION = say(SOURCE / "scripts/version")[1].strip()
 NAME = f"libcarry-{VERSION}.tar.xz"
 MINIMAL = ".git*", "scripts/make_source", "scripts/version", "include/carry/base.h"
+PRESENT = "scripts/artefacts.py", "scripts/present_source.py"
 
 
 def test_the_same_elsewhere(release: Path, tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_builds_without_git(release: Path) -> None:
 def clone(tmp_path: Path) -> Path:
     """A project of the script and what it needs."""
     folder = tmp_path / "clone"
-    for path in (found for pattern in MINIMAL for found in SOURCE.glob(pattern)):
+    for path in (found for pattern in (*MINIMAL, *PRESENT) for found in SOURCE.glob(pattern)):
         if path.is_file():
             (folder / path.relative_to(SOURCE)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, folder / path.relative_to(SOURCE))
@@ -93,3 +94,52 @@ def test_a_commit_that_is_not_there(clone: Path, tmp_path: Path) -> None:
     status, _, said = say(clone / "scripts/make_source", tmp_path / "dist", "no-such-commit")
     assert status != 0 and "no-such-commit" in said
     assert not list((tmp_path / "dist").iterdir())
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def pack_present(clone: Path, folder: Path) -> tuple[str, bytes]:
+    """The commit that was packed, and its archive, from which all is unpacked and nothing else."""
+    env = {"PYTHONDONTWRITEBYTECODE": "1"} | {
+        f"GIT_{who}_{what}": "a@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    assert say(clone / "scripts/present_source.py", folder, env=env) == (0, "", "")
+    unpacked = folder.parent / "unpacked"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    shutil.unpack_archive(folder / NAME, unpacked)
+    assert contents(folder / "libcarry") == contents(unpacked / NAME.removesuffix(".tar.xz"))
+    return (folder / "commit").read_text(), (folder / NAME).read_bytes()
+
+
+def test_the_present_source_is_packed_once(clone: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    first = pack_present(clone, folder)
+    assert first[0] == git(clone, "rev-parse", "HEAD")
+    (folder / NAME).write_bytes(first[1] + b"kept")
+    say(clone / "scripts/present_source.py", folder)
+    assert (folder / NAME).read_bytes() == first[1] + b"kept"
+
+
+def test_the_present_source_has_what_changed(clone: Path, tmp_path: Path) -> None:
+    """What did not change keeps its time, by which a build knows it."""
+    folder = tmp_path / "source"
+    (clone / "old").write_text("")
+    git(clone, "add", "old")
+    git(clone, "commit", "--quiet", "--message=second")
+    pack_present(clone, folder)
+    version = folder / "libcarry/scripts/version"
+    before = version.stat().st_mtime_ns
+    (clone / "old").unlink()
+    (folder / "libcarry/made").write_text("")
+    header = clone / "include/carry/base.h"
+    header.write_text(header.read_text() + "/* changed */\n")
+    changed = pack_present(clone, folder)
+    assert (folder / "libcarry/include/carry/base.h").read_text() == header.read_text()
+    assert not {"old", "made"} & set(contents(folder / "libcarry"))
+    assert version.stat().st_mtime_ns == before
+    assert pack_present(clone, folder) == changed
