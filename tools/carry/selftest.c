@@ -59,7 +59,14 @@ static const char usage[] =
 /* --- What the checks ask for --- */
 
 /* Sizes of packets, all of the small ones: two seconds on most machines. */
-const struct effort selftest_effort = {"selftest", 260, 13, 500, (1 << 16) + 3};
+const struct effort selftest_effort = {
+    .name = "selftest",
+    .dense_size = 260,
+    .stride = 13,
+    .rounds = 500,
+    .few_rounds = 500,
+    .largest_run = (1 << 16) + 3,
+};
 
 static uint64_t seed;
 
