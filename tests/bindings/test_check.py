@@ -23,6 +23,8 @@ import pytest
 from conftest import EXAMPLES, SOURCE, Script, corpus, fragments, many
 from libcarry import _carry
 
+pytestmark = pytest.mark.sanitized
+
 BROKEN = SOURCE / "examples/broken.pcap"
 OFFLOAD = SOURCE / "examples/offload.pcapng"
 

@@ -16,6 +16,8 @@ import libcarry
 import pytest
 from conftest import SOURCE, many
 
+pytestmark = pytest.mark.sanitized
+
 BROKEN = SOURCE / "examples/broken.pcap"
 OFFLOAD = SOURCE / "examples/offload.pcapng"
 

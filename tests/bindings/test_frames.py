@@ -15,6 +15,8 @@ import libcarry
 import pytest
 from conftest import SOURCE
 
+pytestmark = pytest.mark.sanitized
+
 BROKEN = SOURCE / "examples/broken.pcap"
 OFFLOAD = SOURCE / "examples/offload.pcapng"
 

@@ -11,6 +11,8 @@ import pytest
 from conftest import fragments, many
 from libcarry import _carry
 
+pytestmark = pytest.mark.sanitized
+
 WRONG = 1 << _carry.VERDICTS.index("bad") | 1 << _carry.VERDICTS.index("illegal")
 
 

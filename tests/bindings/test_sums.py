@@ -23,6 +23,8 @@ pytest.importorskip("hypothesis", reason="python3-hypothesis is not installed")
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.sanitized
+
 # An IPv4 header with its checksum, 0xb1e6.
 HEADER = bytes.fromhex("4500003c1c4640004006b1e6ac100a63ac100a0c")
 

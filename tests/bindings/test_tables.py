@@ -14,6 +14,8 @@ import libcarry
 import pytest
 from conftest import EXAMPLES, SOURCE, corpus, many
 
+pytestmark = pytest.mark.sanitized
+
 BROKEN = SOURCE / "examples/broken.pcap"
 TABLES = ("files", "counts", "findings")
 

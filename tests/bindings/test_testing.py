@@ -12,6 +12,8 @@ import pytest
 from conftest import SOURCE
 from libcarry.testing import assert_checksums, to_capture, to_frame
 
+pytestmark = pytest.mark.sanitized
+
 BROKEN = SOURCE / "examples/broken.pcap"
 FRAME = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
 WRONG = FRAME[:40] + b"\x12\x34" + FRAME[42:]

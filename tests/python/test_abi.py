@@ -17,6 +17,7 @@ from conftest import SOURCE
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
 
 pytestmark = [
+    pytest.mark.one_build,
     pytest.mark.skipif(not shutil.which("abidiff"), reason="no abidiff (abigail-tools)"),
     pytest.mark.skipif(platform.machine() != "x86_64", reason="the record is that of x86-64"),
     pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers change the libraries"),

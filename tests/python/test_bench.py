@@ -17,6 +17,8 @@ from captures import TCP, ethernet, packet, pcap
 from conftest import CLEAN, ERROR, HANGS, MIB, Run, wait_until_read
 from schemas import conforming
 
+pytestmark = pytest.mark.not_sanitized
+
 REFERENCES = ["floor", "plain", "load"]
 MIXES = ["mixed64", "mixed1500", "imix"]
 BESIDE = ["beside", "beside-imix"]

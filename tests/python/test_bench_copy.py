@@ -10,6 +10,8 @@ import pytest
 from conftest import CLEAN, ERROR, Run
 from schemas import conforming
 
+pytestmark = pytest.mark.not_sanitized
+
 BESIDE = ["copy", "try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
 MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]

@@ -25,6 +25,8 @@ from measure.build import build_language  # noqa: E402
 from measure.plan import MIX_CALLS  # noqa: E402
 from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
 
+pytestmark = pytest.mark.one_build
+
 DPKT = Function("dpkt", "sum", ("seedless",))
 
 

@@ -50,6 +50,8 @@ from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa
 from measure.progress import Progress  # noqa: E402
 from measure.report import make_report  # noqa: E402
 
+pytestmark = pytest.mark.one_build
+
 RESULTS = sorted(set((BENCH / "results").glob("*.json")) - set(BENCH.glob("results/*-quick.json")))
 
 # --- A process that is not one of ours ---

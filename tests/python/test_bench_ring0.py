@@ -15,6 +15,8 @@ import pytest
 from conftest import BAD, CLEAN, ERROR, SOURCE, Run
 from schemas import conforming
 
+pytestmark = pytest.mark.not_sanitized
+
 FORMS = ["compiled", "pointer", "unpatched", "patched"]
 
 Table = dict[tuple[str, str], dict[str, Any]]

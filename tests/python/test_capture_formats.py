@@ -33,6 +33,8 @@ from captures import (
 )
 from conftest import BAD, CLEAN, DAMAGED, ERROR, SOURCE, Check, Run
 
+pytestmark = pytest.mark.covers_capture
+
 ALL = [GOOD, WRONG, PARTIAL, ethernet(packet(UDP, **V6)), WRONG]
 SURVEYOR = bytes(16)
 

@@ -20,6 +20,7 @@ WRAPPED = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "str
 LIBRARIES = ["capture/libcarry-capture.a", "tests/libharness.a", "src/libcarry.a"]
 
 pytestmark = [
+    pytest.mark.one_build,
     pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc"),
     pytest.mark.skipif(not (BUILD / "tests/libharness.a").is_file(), reason="no build of tests"),
     pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers change the libraries"),

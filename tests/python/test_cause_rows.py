@@ -27,6 +27,8 @@ from captures import (
 from conftest import BAD, SOURCE, Check, Run
 from schemas import conforming
 
+pytestmark = pytest.mark.covers_capture
+
 TABLE = SOURCE / "include/carry/capture_causes.def"
 ROW = re.compile(
     r'^CARRY_CAPTURE_CAUSE\(\w+, (\w+), (\w+), (\w+),\s*((?:"[^"]*"\s*)+),\s*'

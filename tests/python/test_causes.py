@@ -15,6 +15,8 @@ from captures import TCP, UDP, V6, Record, ethernet, finish, network, packet, pc
 from conftest import BAD, CLEAN, DAMAGED, Check, Run
 from schemas import conforming
 
+pytestmark = pytest.mark.covers_capture
+
 SCTP, PIM, OSPF, VRRP, ICMP = 132, 103, 89, 112, 1
 
 

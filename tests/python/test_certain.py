@@ -27,6 +27,8 @@ from conftest import BAD, CLEAN, Check, Run
 from schemas import conforming
 from test_reassemble import fragments
 
+pytestmark = pytest.mark.covers_capture
+
 
 def findings(carry: Run, data: bytes) -> list[tuple[Any, ...]]:
     done = carry("check", "-bJ", "--partial=report", "-", stdin=data)

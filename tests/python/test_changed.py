@@ -14,6 +14,8 @@ sys.path.insert(0, str(SOURCE / "scripts"))
 from testing import changed
 from testing.inputs import Tree, is_named
 
+pytestmark = pytest.mark.one_build
+
 SUITES = {
     "src/packet/tcp.h": ["capture", "jit", "packet"],
     "include/carry/packet.h": ["capture", "jit", "packet"],

@@ -57,6 +57,8 @@ from conftest import (
 )
 from schemas import conforming
 
+pytestmark = pytest.mark.covers_capture
+
 FATES = [
     *("complete", "missing", "overlapping", "malformed"),
     *("evicted", "evicted_bytes", "no_memory"),

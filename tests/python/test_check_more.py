@@ -49,6 +49,8 @@ from conftest import (
     zstd,
 )
 
+pytestmark = pytest.mark.covers_capture
+
 CORPUS = Path(os.environ.get("CARRY_CORPUS", SOURCE.parent / "shared/captures"))
 CAPTURES = [
     path

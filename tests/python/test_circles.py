@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
+pytestmark = pytest.mark.one_build
+
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
 CHECKER = "scripts/check_circles.py"
 

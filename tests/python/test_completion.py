@@ -18,6 +18,8 @@ import pytest
 from conftest import Run
 from test_manual import COMMANDS
 
+pytestmark = pytest.mark.completions
+
 Complete = Callable[[str], list[str]]
 
 # bash makes three words of --color=auto.

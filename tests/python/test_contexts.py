@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import CLEAN, SOURCE
 
+pytestmark = pytest.mark.of_compilers
+
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
 ROW = re.compile(r"(sum|divide|polite) +(\d+) rounds, +(\d+) turns by the timer")
 

@@ -18,6 +18,8 @@ from conftest import SOURCE
 sys.path.insert(0, str(SOURCE / "scripts"))
 import check_coverage as checker
 
+pytestmark = pytest.mark.one_build
+
 TABLES = SOURCE / "tests/coverage"
 
 

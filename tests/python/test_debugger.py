@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.of_compilers
+
 TOOL = Path(os.environ.get("CARRY_TOOL", "build/tools/carry/carry")).resolve()
 
 

@@ -21,6 +21,8 @@ from conftest import SOURCE
 from test_documents import DOCUMENTS
 from test_manual import PARTS
 
+pytestmark = pytest.mark.one_build
+
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:carry|make|bench/\w+\.py|scripts/\w+) [^`\n]+)`")
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z0-9][\w-]*")

@@ -15,6 +15,8 @@ sys.path.insert(0, str(SOURCE / "scripts"))
 import check_style
 from manual import headers, roff
 
+pytestmark = pytest.mark.one_build
+
 DOCUMENTS = sorted([*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FUNCTIONS = roff.pages(headers.public(), "2026-01-31")

@@ -27,6 +27,8 @@ from conftest import BAD, CLEAN, DAMAGED, ERROR, Run
 from schemas import conforming
 from test_reassemble import datagram, fragments, raw
 
+pytestmark = pytest.mark.covers_capture
+
 START = 24 + 16  # of the first frame in a pcap file
 
 

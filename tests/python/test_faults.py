@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import CLEAN, SOURCE
 
+pytestmark = pytest.mark.of_compilers
+
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
 
 # Loads the library into a runtime that handles SIGSEGV, copies in threads, and then faults itself.

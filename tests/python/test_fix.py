@@ -36,6 +36,8 @@ from captures import (
 from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, MIB, PACKERS, Run, fewer
 from schemas import conforming
 
+pytestmark = pytest.mark.covers_capture
+
 TCP_CHECK = 14 + 20 + 16
 
 

@@ -25,6 +25,8 @@ from captures import (
 )
 from conftest import Run
 
+pytestmark = pytest.mark.covers_capture
+
 VXLAN = b"\x08" + bytes(7)
 
 

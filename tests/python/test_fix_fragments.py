@@ -31,6 +31,8 @@ from schemas import conforming
 from test_fix import Fix, fix
 from test_reassemble import V4, V6, VERSIONS, datagram, fragment, fragments, raw
 
+pytestmark = pytest.mark.covers_capture
+
 __all__ = ["fix"]
 
 Ends = tuple[str, str]

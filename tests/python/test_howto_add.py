@@ -28,6 +28,7 @@ NOT_SOURCES = shutil.ignore_patterns("build", "build-*", ".git", "__pycache__", 
 BUILT = "ninja: no work to do.\n"
 
 pytestmark = [
+    pytest.mark.one_build,
     pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="built without sanitizers"),
     pytest.mark.skipif(not shutil.which("meson"), reason="no meson"),
     pytest.mark.skipif(platform.machine() != "x86_64", reason="the kernel is of x86-64"),

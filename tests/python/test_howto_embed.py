@@ -16,7 +16,10 @@ PAGE = SOURCE / "docs/howto/embed-in-a-kernel.md"
 CORE, *OTHERS = commands(PAGE)  # the first compiles the core
 FILE = re.compile(r"Write `([\w.]+)`(?:(?!```).)*?^```c\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the page is on x86-64")
+pytestmark = [
+    pytest.mark.one_build,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="the page is on x86-64"),
+]
 
 
 @pytest.fixture(scope="module")

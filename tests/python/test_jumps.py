@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64", reason="jumps of x86-64 are looked at"
-)
+pytestmark = [
+    pytest.mark.of_compilers,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="jumps of x86-64 are looked at"),
+]
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
+pytestmark = pytest.mark.one_build
+
 FOLDERS = ("include", "src", "capture", "jit", "tools")
 
 

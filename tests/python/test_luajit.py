@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
+pytestmark = pytest.mark.of_compilers
+
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")).resolve()
 BINDING = SOURCE / "bindings/luajit"
 HEADERS = "#include <carry/packet.h>\n#include <carry/sum.h>\n#include <carry/jit.h>\n"

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from conftest import BAD, CLEAN, LEVEL, SOURCE, Run, wait_until_read, zstd
 
+pytestmark = pytest.mark.one_build
+
 PAGES = {path.stem: path for path in (SOURCE / "docs/man").glob("*.1")}
 SECTIONS = [
     "NAME",

@@ -15,6 +15,8 @@ from test_manual import need
 sys.path.insert(0, str(SOURCE / "scripts"))
 from manual import headers, markdown, prose, roff
 
+pytestmark = pytest.mark.one_build
+
 HEADERS = {path.name: headers.read(path) for path in headers.public()}
 PAGES = roff.pages(headers.public(), "2026-01-31")
 EACH_HEADER = pytest.mark.parametrize("name", HEADERS)

@@ -27,6 +27,8 @@ from model.path import (  # noqa: E402
     parse_listing,
 )
 
+pytestmark = pytest.mark.one_build
+
 X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="steps through x86-64")
 CPU = mca.Cpu("skylake-avx512", "some CPU", 14, frozenset())
 SERIAL = mca.Cpu("sapphirerapids", "another", 17, frozenset(), serial=True)

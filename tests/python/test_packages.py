@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
+pytestmark = pytest.mark.one_build
+
 # Says what is installed, is root, and answers as apt-get does.
 COMMANDS = {
     "dpkg-query": """for name; do :; done

@@ -12,6 +12,8 @@ from conftest import SOURCE
 sys.path.insert(0, str(SOURCE / "scripts"))
 from manual import python
 
+pytestmark = pytest.mark.one_build
+
 SECTIONS = python.read()
 ENTRIES = {entry.name: entry for entries in SECTIONS.values() for entry in entries}
 

@@ -16,6 +16,8 @@ from captures import TCP, UDP, Pcapng, Record, ethernet, finish, network, packet
 from conftest import BAD, CLEAN, KIB, Check, Run, peak_kib
 from schemas import conforming
 
+pytestmark = pytest.mark.covers_capture
+
 RAW = 101
 V4, V6 = ("10.0.0.5", "10.0.0.9"), ("2001:db8::5", "2001:db8::9")
 VERSIONS = pytest.mark.parametrize("ends", [V4, V6], ids=["ipv4", "ipv6"])

@@ -19,6 +19,8 @@ from testing.record import Row
 from testing.runner import Counts, Log, Step
 from testing.table import STEPS
 
+pytestmark = pytest.mark.one_build
+
 
 def nothing(log: Log) -> None:
     """Runs in no test of this file."""

@@ -17,6 +17,8 @@ from conftest import SOURCE
 sys.path.insert(0, str(SOURCE / "scripts"))
 from manual.schemas import page
 
+pytestmark = pytest.mark.one_build
+
 EVERY = ["common", *schemas.names()]
 ROW = re.compile(r"^\| `(.+?)` \| (.+?) \| (required|optional) \| (.*) \|$", re.M)
 

@@ -18,6 +18,8 @@ from testing import runner
 from testing.builds import node
 from testing.runner import Counts, Log, Step, StepError, junit_counts, run_steps, total
 
+pytestmark = pytest.mark.one_build
+
 SECONDS = 120  # end what hangs
 
 COMMANDS = {

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.of_compilers
+
 SOURCE = Path(__file__).resolve().parents[2]
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.a"
 

@@ -40,6 +40,8 @@ from scapy_packets import (  # noqa: E402
     judge_all,
 )
 
+pytestmark = pytest.mark.one_build
+
 CLEAN, BAD = 0, 1
 LEVELS = {"short": 3, "medium": 8, "long": 60}
 SEED = os.environ.get("CARRY_TEST_SEED")

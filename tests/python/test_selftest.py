@@ -15,6 +15,8 @@ import pytest
 from conftest import BAD, CLEAN, ERROR, LEVEL, SOURCE, Run, in_terminal
 from schemas import conforming
 
+pytestmark = pytest.mark.not_sanitized
+
 # What is broken in tests/broken/library.c, as far as one run can show it apart: the function and
 # variant that are wrong, and why.
 BROKEN: list[dict[str, tuple[str, str | None, str]]] = [

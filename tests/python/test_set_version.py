@@ -14,6 +14,8 @@ from conftest import CLEAN, SOURCE
 sys.path.insert(0, str(SOURCE / "scripts"))
 import set_version
 
+pytestmark = pytest.mark.one_build
+
 FILES = sorted({path for path, _ in set_version.PLACES})
 
 

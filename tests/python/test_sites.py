@@ -22,9 +22,13 @@ import pytest
 from conftest import BAD, CLEAN, DAMAGED, ERROR, MIB, SOURCE, Run, fewer, in_terminal
 from schemas import conforming
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64", reason="sites are of x86-64, and so is this compiler"
-)
+pytestmark = [
+    pytest.mark.not_sanitized,
+    pytest.mark.of_compilers,
+    pytest.mark.skipif(
+        platform.machine() != "x86_64", reason="sites are of x86-64, and so is this compiler"
+    ),
+]
 
 Build = Callable[..., Path]
 

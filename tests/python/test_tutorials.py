@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import SOURCE
 
+pytestmark = pytest.mark.one_build
+
 # Those on the sources have tests of their own; for those on measuring the machines are not here.
 PAGES = sorted(
     path

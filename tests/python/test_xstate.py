@@ -23,9 +23,10 @@ import pytest
 from conftest import BAD, CLEAN, ERROR, HANGS, SOURCE, Run
 from schemas import conforming
 
-pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64", reason="extended state is of x86-64"
-)
+pytestmark = [
+    pytest.mark.of_compilers,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="extended state is of x86-64"),
+]
 
 
 def parts() -> list[str]:
