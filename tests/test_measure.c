@@ -53,11 +53,11 @@ static void test_intervals(void) {
                    some.high);
     }
     const struct bench_stats few = stats_of(noisy, 3, 1);
-    tap_ok(few.low == 100 && few.high == 1000, "few samples have a wide interval (%g to %g)",
-           few.low, few.high);
+    tap_ok(TAP_TRUE(few.low == 100) && TAP_TRUE(few.high == 1000),
+           "few samples have a wide interval (%g to %g)", few.low, few.high);
     const struct bench_stats part = bench_stats_part(stats, 10);
-    tap_ok(part.low == 4 && part.high == 6, "a part has a part of it (%g to %g)", part.low,
-           part.high);
+    tap_ok(TAP_TRUE(part.low == 4) && TAP_TRUE(part.high == 6),
+           "a part has a part of it (%g to %g)", part.low, part.high);
 }
 
 static void test_noise(void) {
@@ -178,9 +178,9 @@ static void test_rounds(double seconds, size_t expected) {
     size_t none = 0;
     for (size_t i = 0; samples && i < 6 * plan.rounds; i++)
         none += !(samples[i] >= 1);
-    tap_ok(samples && !none, "each sample is a time (%zu are none)", none);
+    tap_ok(TAP_TRUE(samples) && TAP_EQ(none, 0), "each sample is a time (%zu are none)", none);
     bench_noise_add_plan(&noise, &plan, 40, samples);
-    tap_ok(noise.times == 6, "%zu times", noise.times);
+    tap_ok(TAP_EQ(noise.times, 6), "%zu times", noise.times);
     tap_ok(noise.ended_early == (expected < 40), "it is known whether rounds are missing");
     free(samples);
 }
