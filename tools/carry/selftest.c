@@ -65,6 +65,7 @@ const struct effort selftest_effort = {
     .stride = 13,
     .rounds = 500,
     .few_rounds = 500,
+    .all = true,
     .largest_run = (1 << 16) + 3,
 };
 
