@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,13 +41,21 @@ needs_spdx = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def dist(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of files that hold their names; and others, which are none of it."""
+    folder = tmp_path_factory.mktemp("made")
     for name in [*FILES, "other.txt", "libcarry-0.0.9.tar.xz", f"deb/carry_{VERSION}.changes"]:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(name)
-    assert say(SOURCE / "scripts/make_sbom.py", tmp_path, env=EPOCH) == (0, "", "")
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    assert say(SOURCE / "scripts/make_sbom.py", folder, env=EPOCH) == (0, "", "")
+    return folder
+
+
+@pytest.fixture
+def dist(made: Path, tmp_path: Path) -> Path:
+    """A copy, which a test may change."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
