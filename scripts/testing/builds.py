@@ -122,8 +122,6 @@ def python_tests(
     programs = {
         "CARRY_BUILD": str(folder),
         "CARRY_TOOL": str(folder / "tools/carry/carry"),
-        "CARRY_DUMP_SUMS": str(folder / "tests/dump_sums"),
-        "CARRY_OFFLOAD": str(folder / "examples/offload"),
     }
     settings = programs | dict(env or {})
 

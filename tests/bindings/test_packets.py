@@ -18,7 +18,7 @@ from conftest import EXAMPLES, SOURCE, Script, corpus
 
 pytestmark = pytest.mark.sanitized
 
-DUMP_SUMS = os.environ.get("CARRY_DUMP_SUMS", str(SOURCE / "build/tests/dump_sums"))
+DUMP_SUMS = str(Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "tests/dump_sums")
 FRAME = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
 
 

@@ -26,7 +26,7 @@ from corpus_differences import REASONS, REASSEMBLED, Row
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = Path(os.environ.get("CARRY_CORPUS", ROOT / "../shared/captures"))
 ORACLE = CAPTURES.with_name(CAPTURES.name + "-oracle")
-DUMP_SUMS = Path(os.environ.get("CARRY_DUMP_SUMS", ROOT / "build/tests/dump_sums"))
+DUMP_SUMS = Path(os.environ.get("CARRY_BUILD", ROOT / "build")) / "tests/dump_sums"
 
 COLUMNS = {
     "ip": "ip.checksum.status",
@@ -81,7 +81,7 @@ def captures() -> list[str]:
 
 @functools.cache
 def our_verdicts(capture: str, *options: str) -> Verdicts:
-    assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_DUMP_SUMS"
+    assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_BUILD"
     command = [DUMP_SUMS, *options, CAPTURES / capture]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert run.returncode in (0, 2), run.stderr  # 2: damaged, as some captures are on purpose

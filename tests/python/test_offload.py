@@ -30,7 +30,7 @@ from captures import MAC, TCP, UDP, ethernet, packet
 from conftest import SOURCE
 from namespaces import Namespace
 
-PROGRAM = Path(os.environ.get("CARRY_OFFLOAD", SOURCE / "build/examples/offload"))
+PROGRAM = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "examples/offload"
 STOPPED, FAILED, WRONG_USAGE = 0, 1, 2
 ENDS = ("wire-left", "wire-right")
 
@@ -57,7 +57,7 @@ MARK = ethernet(packet(UDP, b"this one ends a test"))
 
 @pytest.fixture(autouse=True, scope="module")
 def built() -> None:
-    assert PROGRAM.is_file(), f"{PROGRAM} is missing: build it, or set CARRY_OFFLOAD"
+    assert PROGRAM.is_file(), f"{PROGRAM} is missing: build it, or set CARRY_BUILD"
 
 
 @dataclass(frozen=True)
