@@ -42,13 +42,13 @@ def build(
     folder = BUILDS / name
     record = folder / "options"
     setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
-    chosen = compilers(compiler)
-    wanted = shlex.join([*chosen.values(), *setup])
+    choices = compilers(compiler)
+    texts = [shlex.join([*choice.values(), *setup]) for choice in choices]
     with locked(BUILDS / f"{name}.lock"):
-        if not record.is_file() or record.read_text() != wanted:
+        if not record.is_file() or record.read_text() not in texts:
             shutil.rmtree(folder, ignore_errors=True)
-            log.run(*setup, env=chosen)
-            record.write_text(wanted)
+            log.run(*setup, env=choices[0])
+            record.write_text(texts[0])
         log.run("ninja", "--quiet", "-C", folder, *targets)
     log.builds.append(folder)
     return folder
@@ -59,12 +59,13 @@ def gcc_build(log: Log, *targets: str) -> Path:
     return build(log, "gcc", "-Dtool=enabled", targets=targets)
 
 
-def compilers(compiler: str) -> dict[str, str]:
-    """Returns the variables that choose the compilers of C and C++. ccache keeps objects from build
-    to build if it is installed."""
-    cache = "ccache " if shutil.which("ccache") else ""
-    both = COMPILERS | COVERAGE_COMPILER
-    return {"CC": f"{cache}{compiler}", "CXX": f"{cache}{both[compiler]}"}
+def compilers(compiler: str) -> list[dict[str, str]]:
+    """Returns the variables that choose the compilers of C and C++, the best choice first: ccache
+    keeps objects for other builds if it is installed. A build that was made without it stays."""
+    both = {"CC": compiler, "CXX": (COMPILERS | COVERAGE_COMPILER)[compiler]}
+    if not shutil.which("ccache"):
+        return [both]
+    return [{name: f"ccache {program}" for name, program in both.items()}, both]
 
 
 def meson_tests(
