@@ -65,7 +65,7 @@ class Debugger:
         return registers
 
     def close(self) -> None:
-        self.stub.sendall(b"$k#6b")  # kill: the emulator ends, and with it what limits its time
+        self.ask("k")  # kill: the emulator ends as soon as its answer was received
         self.process.wait()
         self.server.close()
 
