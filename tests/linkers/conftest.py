@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,26 @@ def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> s
     return done.stdout
 
 
+# --- What all workers of a run share ---
+
+
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """The same for each worker of pytest-xdist, whose own folders are beside each other."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
+
+
+def make_once(folder: Path, make: Callable[[Path], object]) -> None:
+    """Has a folder filled, unless another worker or thread has done so; waits for one that does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / "made"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not mark.exists():
+            make(folder)
+            mark.touch()
+
+
 # --- AArch64 ---
 
 EMULATOR = ["timeout", "-s", "KILL", "60", "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
@@ -77,15 +99,19 @@ def need(*tools: str) -> None:
             pytest.skip(f"{tool} is not installed (Debian package {PACKAGES.get(tool, tool)})")
 
 
-@pytest.fixture(scope="session")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library in one object, as README.md builds it without the build system."""
-    need("aarch64-linux-gnu-gcc", "qemu-aarch64")
-    folder = tmp_path_factory.mktemp("aarch64")
+def build_core(folder: Path) -> None:
     sources = [*(SOURCE / "src").glob("*/*.c"), *(SOURCE / "src").glob("*/aarch64/*.[cS]")]
     flags = ["-O2", "-fPIC", "-fvisibility=hidden"]
     flags += [f"-I{SOURCE / name}" for name in ("include", "src")]
     call("aarch64-linux-gnu-gcc", *flags, "-r", "-nostdlib", *sources, "-o", folder / "carry.o")
     shared = ["-shared", "-Wl,-z,nodelete", folder / "carry.o", "-o", folder / "libcarry.so"]
     call("aarch64-linux-gnu-gcc", *shared)
+
+
+@pytest.fixture(scope="session")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library in one object, as README.md builds it without the build system."""
+    need("aarch64-linux-gnu-gcc", "qemu-aarch64")
+    folder = shared_folder(tmp_path_factory, "aarch64")
+    make_once(folder, build_core)
     return folder

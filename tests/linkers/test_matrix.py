@@ -10,10 +10,20 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import C11, CXX17, FOLDER, Library, call, check_sites
+from conftest import (
+    C11,
+    CXX17,
+    FOLDER,
+    Library,
+    call,
+    check_sites,
+    make_once,
+    shared_folder,
+)
 
 LANGUAGES = {"gcc": C11, "clang": C11, "g++": CXX17, "clang++": CXX17}
 LINKERS = ("bfd", "gold", "lld")
@@ -156,7 +166,6 @@ CASES = [(variant, link) for variant in VARIANTS for link in variant.links]
 
 
 def compile_sites(variant: Variant, folder: Path) -> None:
-    folder.mkdir(parents=True)
     sources = [FOLDER / f"{stem}.c" for stem in (*SITES, "program")]
     call(
         *(variant.compiler, *variant.flags, "-c", *LANGUAGES[variant.compiler], *sources),
@@ -180,7 +189,7 @@ def link_program(variant: Variant, link: Link, folder: Path, library: Library) -
 
 @dataclass
 class Matrix:
-    """The variants as they are compiled in the background, each by one job."""
+    """The variants as they are compiled in the background, each by one job of one worker."""
 
     folder: Path
     libraries: Library
@@ -189,7 +198,7 @@ class Matrix:
     def start(self, pool: ThreadPoolExecutor, wanted: list[Variant]) -> None:
         for variant in wanted:
             self.compiled[variant.folder] = pool.submit(
-                compile_sites, variant, self.folder / variant.folder
+                make_once, self.folder / variant.folder, partial(compile_sites, variant)
             )
 
     def program(self, variant: Variant, link: Link) -> Path:
@@ -207,7 +216,7 @@ def matrix(
         if "variant" in getattr(getattr(item, "callspec", None), "params", {})
     }
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        made = Matrix(tmp_path_factory.mktemp("matrix"), library)
+        made = Matrix(shared_folder(tmp_path_factory, "matrix"), library)
         made.start(pool, list(wanted.values()))
         yield made
 
