@@ -6,6 +6,7 @@ Sums are computed here byte by byte, independently of the library.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import struct
 from collections.abc import Iterable, Sequence
@@ -264,3 +265,28 @@ PARTIAL = ethernet(packet(TCP, sums="partial"))
 
 # The ends of a packet over IPv6.
 V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
+
+
+@functools.cache
+def mixture() -> bytes:
+    """
+    A capture of many batches, in which what depends on the order of packets is there in plenty:
+    more senders than are remembered, more unknown link types than are named, damage at the end.
+    """
+    file = Pcapng().section()
+    for link in (1, *range(60000, 60025), 101):
+        file.interface(link=link)
+    frames = []
+    for host in range(200):
+        ends = {"src": f"10.1.{host % 7}.{host}", "dst": "10.9.9.9"}
+        for number, kind in enumerate(("good", "good", "bad", "partial", "good", "none")):
+            protocol = UDP if kind == "none" else TCP
+            payload = bytes(range(host % 50)) * (1 + number * host % 20)
+            frames.append(ethernet(packet(protocol, payload, sums=kind, **ends)))
+    part = len(file.parts)
+    for number, frame in enumerate(frames):
+        file.packet(frame, ticks=number)
+        if number % 3 == 0:
+            file.packet(b"?", interface=1 + number * 7 % 26)
+    repeated = b"".join(file.parts[part:])
+    return b"".join(file.parts[:part]) + repeated * 6 + b"damage"

@@ -634,6 +634,17 @@ def test_json_of_any_file_name(tool: str, tmp_path: Path) -> None:
         assert json.loads(done.stdout.decode())["file"] == f"{tmp_path}/{shown}"
 
 
+def test_unknown_links_beyond_those_named(check: Check) -> None:
+    file = Pcapng().section()
+    for link in range(60000, 60020):
+        file.interface(link=link)
+    for number in range(20):
+        for _ in range(number + 1):
+            file.packet(b"?", interface=number)
+    links = check(file.bytes())[1]["unknown_links"]
+    assert links == {**{str(60000 + n): n + 1 for n in range(16)}, "others": 17 + 18 + 19 + 20}
+
+
 # --- Text ---
 
 
