@@ -103,6 +103,7 @@ def prepare() -> None:
     if not corpus.is_dir():
         print(f"No captures in {corpus} (CARRY_CORPUS): the tests that read them are skipped.")
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # some steps copy folders of scripts
+    os.environ.setdefault("CCACHE_NOHASHDIR", "1")  # builds in other folders share objects
     os.environ.setdefault("CARRY_DOWNLOADS", str(DOWNLOADS))
     os.environ.setdefault("PIP_CACHE_DIR", str(DOWNLOADS / "pip"))
 

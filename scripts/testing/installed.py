@@ -12,13 +12,16 @@ from pathlib import Path
 import check_site
 import make_site
 
-from testing.builds import BUILDS, SOURCE, gcc_build, python_tests, python_with
+from testing.builds import BUILDS, SOURCE, compilers, gcc_build, python_tests, python_with
 from testing.runner import ROOT, Log, StepError
 
 # What reads the lists of what a release consists of.
 RELEASE_TOOLS = ["spdx-tools==0.8.5"]
-# The builds of other steps have the tests.
-MAKE_INSTALL = ["make", "--no-print-directory", "install", "OPTIONS=-Dtests=false", "PREFIX=/usr"]
+# The builds of other steps have the tests. In a folder beside theirs, and by the same options,
+# ccache has the objects of the step gcc.
+INSTALLED = BUILDS / "installed"
+MAKE_INSTALL = ["make", "--no-print-directory", "install", f"BUILD={INSTALLED}", "PREFIX=/usr"]
+MAKE_INSTALL += ["OPTIONS=-Dtests=false -Dwerror=true"]
 
 
 def install(log: Log) -> None:
@@ -26,7 +29,7 @@ def install(log: Log) -> None:
     folder = BUILDS / "install"
     root, spaced = folder / "root", folder / "a root"
     shutil.rmtree(root, ignore_errors=True)
-    log.run(*MAKE_INSTALL, f"BUILD={folder / 'build'}", f"DESTDIR={spaced}")
+    log.run(*MAKE_INSTALL, f"DESTDIR={spaced}", env=compilers("gcc")[0])
     spaced.rename(root)  # pkg-config's flags are for folders without spaces
     log.run("scripts/check_install", root / "usr", folder / "check")
 
@@ -75,13 +78,13 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
 
 def strangers(log: Log) -> None:
     """Installs in all ways, then has strangers' programs use that and nothing else."""
-    folder, build = BUILDS / "strangers", BUILDS / "install/build"
+    folder = BUILDS / "strangers"
     for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
         shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-    log.run(*MAKE_INSTALL, f"BUILD={build}", f"DESTDIR={folder / 'glibc'}")
+    log.run(*MAKE_INSTALL, f"DESTDIR={folder / 'glibc'}", env=compilers("gcc")[0])
     for name, compiler in FOREIGN.items():
         install_foreign(log, folder, name, compiler)
-    own = {"CARRY_STRANGERS": str(folder), "CARRY_INSTALL_BUILD": str(build)}
+    own = {"CARRY_STRANGERS": str(folder), "CARRY_INSTALL_BUILD": str(INSTALLED)}
     python_tests(log, folder, own, tests="strangers")
 
 
