@@ -204,6 +204,7 @@ def test_ctrl_c_ends_it_and_says_how_to_go_on(audited: Path) -> None:
     ],
 )
 def test_usage_errors(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong usage has one line that names the fault and points to --help."""
     assert command.main(words) == ERROR
     said = capsys.readouterr().err
     assert complaint in said

@@ -72,6 +72,7 @@ def test_rows_are_those_of_one_worker(large: Path, tmp_path: Path, findings: int
 
 
 def test_of_a_web_server(tmp_path: Path) -> None:
+    """A server that sends parts is read in pieces; one that does not gives the same rows."""
     served = {
         "/a.pcap": Served(LARGE["a.pcap"]),
         "/whole.pcap": Served(LARGE["a.pcap"], whole=True),

@@ -28,6 +28,7 @@ def test_rows_are_those_of_a_check(archive: Path, table: str) -> None:
 
 
 def test_a_store(bucket: str, archive: Path) -> None:
+    """A glob in a store has the rows of the same files on disk."""
     rows = libcarry.audit.scan(f"{bucket}/wan/*.pcap*").read_all()
     files = [path for path in sorted((archive / "wan").iterdir())]
     own = checked(archive, "counts", files, named=lambda name: f"{bucket}/{name}")
@@ -35,6 +36,7 @@ def test_a_store(bucket: str, archive: Path) -> None:
 
 
 def test_several_sources(archive: Path) -> None:
+    """Rows of all sources come in the order of the sources."""
     sources = [str(archive / "lan/good.pcap"), str(archive / "wan/*.gz")]
     rows = libcarry.audit.scan(iter(sources), "files").read_all()
     assert rows["packets"].to_pylist() == [2, 2]
@@ -42,6 +44,7 @@ def test_several_sources(archive: Path) -> None:
 
 
 def test_duckdb_queries_captures(archive: Path) -> None:
+    """DuckDB counts the findings of captures by protocol."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     rows = libcarry.audit.scan(str(archive), "findings")
     found = duckdb.sql("select protocol, count(*) from rows group by all order by all").fetchall()
@@ -90,6 +93,7 @@ def test_what_is_refused() -> None:
 def test_the_documented_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """The query of the documentation runs and prints what it promises."""
     pytest.importorskip("duckdb", reason="duckdb is not installed")
     copy_captures(tmp_path)
     monkeypatch.chdir(tmp_path)

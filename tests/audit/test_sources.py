@@ -29,6 +29,7 @@ def statuses(*sources: str) -> dict[str, str]:
 
 
 def test_a_web_server_that_sends_no_parts() -> None:
+    """A capture is read as a whole from a server that ignores ranges."""
     record = pcap("bad")[24:]
     data = pcap("good") + record * (12 * 2**20 // len(record))
     with web({"/a.pcap": Served(data, whole=True)}) as root:

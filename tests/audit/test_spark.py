@@ -57,6 +57,7 @@ def as_spark_has_it(own: pyarrow.Table) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("table", tables.NAMES)
 def test_columns(spark: SparkSession, archive: Path, table: str) -> None:
+    """Columns in Spark have the names and types of the audit's tables."""
     found = load(spark, archive, table=table).schema
     assert [(column.name, column.dataType.simpleString(), column.nullable) for column in found] == [
         (column.name, NAMES[str(column.type)], column.nullable) for column in tables.schema(table)
@@ -64,6 +65,7 @@ def test_columns(spark: SparkSession, archive: Path, table: str) -> None:
 
 
 def test_some_columns(spark: SparkSession, archive: Path) -> None:
+    """A schema that names some columns gets these, in its order."""
     frame = spark.read.format("carry").schema("checksums bigint, file string").load(str(archive))
     assert frame.columns == ["checksums", "file"]
     own = checked(archive, "counts").select(["checksums", "file"])
@@ -81,6 +83,7 @@ def test_rows_are_those_of_a_check(spark: SparkSession, archive: Path, table: st
 
 
 def test_a_store(spark: SparkSession, bucket: str, archive: Path) -> None:
+    """Captures in a store have the rows of the same files on disk."""
     own = checked(archive, "counts", named=lambda name: f"{bucket}/{name}")
     assert rows(load(spark, bucket), own.column_names) == ordered(own)
 
@@ -118,6 +121,7 @@ def test_findings_are_bounded(spark: SparkSession, archive: Path) -> None:
 
 
 def test_sql(spark: SparkSession, archive: Path) -> None:
+    """SQL counts the findings of captures by protocol."""
     load(spark, archive, table="findings").createOrReplaceTempView("findings")
     found = spark.sql("select protocol, count(*) from findings group by all order by all")
     assert [tuple(row) for row in found.collect()] == [("tcp", 5), ("udp", 1)]
@@ -165,6 +169,7 @@ def test_refused(
 
 
 def test_no_path(spark: SparkSession) -> None:
+    """A source without a path is refused with a reason."""
     with pytest.raises(Exception, match="needs a path, a URL, or a list of them"):
         spark.read.format("carry").load().count()
 

@@ -129,6 +129,7 @@ GOOD = pcap("good", "bad", "good")
 
 
 def test_a_web_server(tmp_path: Path) -> None:
+    """A capture on a web server has the row of a file, with its size and digest."""
     files = {"/a.pcap": Served(GOOD), "/b.pcap.gz": Served(gzip.compress(GOOD))}
     with web(files) as root:
         for name in files:
@@ -210,6 +211,7 @@ def names(*sources: str) -> list[str]:
 
 
 def test_sources(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders, globs and files name each capture once."""
     everything = sorted(str(path) for path in archive.rglob("*") if path.is_file())
     assert sorted(names(str(archive))) == everything
     monkeypatch.chdir(archive)

@@ -123,6 +123,7 @@ def questions() -> Iterator[tuple[str, str, str]]:
 
 
 def test_sql(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each documented query runs and has the documented answer."""
     monkeypatch.chdir(folder)
     answered = 0
     with duckdb.connect() as connection:

@@ -159,6 +159,7 @@ def read(text: str) -> Reader:
 
 
 def test_the_outcome(audit: Path) -> None:
+    """The page begins with the outcome, the corruption rate and what was checked."""
     said = read(page_of(audit)).text
     assert "Checksums of 6 captures\n6 bad and 2 illegal checksums; 1 damaged;" in said
     assert "1 could not be read; 1 not a capture" in said
@@ -167,6 +168,7 @@ def test_the_outcome(audit: Path) -> None:
 
 
 def test_the_text(audit: Path) -> None:
+    """The text has the outcome, its causes and the worst folder and sender."""
     assert report.text(overview.read(str(audit))) == (
         "6 captures, 44 packets, 5.4 kB: 6 bad and 2 illegal checksums; 1 damaged; 1 could not be "
         "read; 1 not a capture\n"
@@ -180,6 +182,7 @@ def test_the_text(audit: Path) -> None:
 
 
 def test_words_of_one_and_of_many() -> None:
+    """Counts have the singular or plural, and shares are never rounded to none or all."""
     one = Counter(dict.fromkeys(words.REMAINDERS, 1))
     assert [*words.remainders(one)] == [
         "1 in which nothing was checked",
@@ -197,6 +200,7 @@ def test_words_of_one_and_of_many() -> None:
 
 
 def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:
+    """JSON holds the counts of the audit, and the exit status is that of the gravest capture."""
     found = overview.read(str(audit))
     said = report.to_dict(found)
     assert said["tables"] == str(audit)
@@ -232,6 +236,7 @@ def test_the_command(
 
 
 def test_tables(audit: Path) -> None:
+    """Each table of the page has a row for each status, protocol, folder, reason and sender."""
     seen = read(page_of(audit))
     assert seen.row("wrong") == ["wrong", "with wrong checksums", "2", "33.33 %"]
     assert seen.row("tcp") == ["tcp", "7", "5", "3", "-", "-", "41.67 %", ""]
@@ -252,6 +257,7 @@ def test_tables(audit: Path) -> None:
 
 
 def test_over_time(audit: Path) -> None:
+    """Verdicts are counted by hour; those without a time have a row of their own."""
     found = overview.read(str(audit))
     assert (found.unit, len(found.spans)) == ("hour", 2)
     assert found.timeless == {"bad": 1} and found.timeless_captures == 3
@@ -266,6 +272,7 @@ def test_over_time(audit: Path) -> None:
     [(1, "minute", 61), (50, "hour", 51), (24 * 60, "day", 61), (24 * 900, "month", 30)],
 )
 def test_spans(tmp_path: Path, hours: int, unit: str, bars: int) -> None:
+    """The unit of time grows with the time that the captures span."""
     audit = Audit()
     start = datetime.datetime(2026, 1, 1, tzinfo=UTC)
     for name, time in (("a", start), ("b", start + datetime.timedelta(hours=hours))):
@@ -306,6 +313,7 @@ def test_the_order_of_captures_shows_nowhere(audit: Path, tmp_path: Path) -> Non
 
 
 def test_an_empty_audit(tmp_path: Path) -> None:
+    """An audit without captures says that nothing was checked."""
     text = page_of(Audit().write(tmp_path))
     assert "nothing was checked: no packets" in read(text).text
     said = report.text(overview.read(str(tmp_path)))
@@ -323,6 +331,7 @@ def test_captures_alone(tmp_path: Path) -> None:
 
 
 def test_no_audit(tmp_path: Path) -> None:
+    """A folder without tables is no audit."""
     with pytest.raises(FileNotFoundError, match="no audit: it has no table files"):
         overview.read(str(tmp_path))
 
@@ -350,6 +359,7 @@ def _with_text(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_any_store(audit: Path) -> None:
+    """A page of an audit in a store is that of the same audit on disk."""
     import fsspec
 
     memory = fsspec.filesystem("memory")
@@ -364,6 +374,7 @@ def test_any_store(audit: Path) -> None:
 
 
 def test_targets(audit: Path, tmp_path: Path) -> None:
+    """A page replaces a file, and never a folder."""
     target = tmp_path / "page.html"
     target.write_text("before")
     page.write(str(audit), target)
@@ -431,6 +442,7 @@ def test_names_in_sql(tmp_path: Path) -> None:
 
 
 def test_queries_of_the_page(audit: Path) -> None:
+    """Each query that the page shows runs in DuckDB."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     queries = page_of(audit).split("<pre><code>")[1:]
     assert len(queries) >= 5
@@ -494,6 +506,7 @@ def test_times_of_more_captures_than_fit(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_tree_of_many_folders() -> None:
+    """Of very many folders the page shows the wrong ones, and counts the others."""
     folders = {f"/data/a/{n}/{m}": overview.Folder(1) for n in range(50) for m in range(50)}
     folders["/data/a/7/7"].verdicts["bad"] = 3
     text = tree.table(folders, {})

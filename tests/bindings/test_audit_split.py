@@ -152,18 +152,21 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant(variant: str) -> None:
+    """Pieces of each format have the rows of the whole capture."""
     data = VARIANTS[variant](records(1))
     assert compare(data, 4000, 200) > 5
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_pieces_of_all_sizes(seed: int) -> None:
+    """Pieces of any size, with any limit of findings, have the rows of the whole capture."""
     data = captures.pcap(records(seed, 150))
     for piece_size, findings in ((200, 7), (300, 1000), (1111, 1), (2000, 0), (4000, 2)):
         compare(data, piece_size, findings)
 
 
 def test_all_findings() -> None:
+    """Without a limit, the pieces list all findings."""
     data = captures.pcap([captures.WRONG] * 20 + [captures.GOOD] * 20)
     pieces = pieces_of(data, 500)
     merged = check(data, pieces, None)
@@ -172,6 +175,7 @@ def test_all_findings() -> None:
 
 
 def test_findings_beyond_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Findings that a piece kept back at first are in the rows."""
     zero = captures.put16(captures.packet(captures.UDP), 10, 0)
     illegal = captures.packet(captures.UDP, sums="none", **captures.V6)
     data = captures.pcap([captures.ethernet(ip) for ip in (zero, illegal) for _ in range(30)])
@@ -185,6 +189,7 @@ def test_findings_beyond_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_pieces() -> None:
+    """A small, compressed or unreadable capture is not divided."""
     data = captures.pcap(records(1))
     assert pieces_of(data, len(data)) == []
     assert pieces_of(gzip.compress(data, 0), 1000) == []
@@ -222,6 +227,7 @@ def flow(port: int, payloads: list[bytes]) -> list[bytes]:
 
 
 def test_causes_by_flow() -> None:
+    """Causes that need packets of several pieces are found, or the pieces are refused."""
     good = [captures.GOOD] * 20
     once, twice, thrice = (flow(7, [bytes(8), b"12345678", b"abcdefgh"][:n]) for n in (1, 2, 3))
     compare(captures.pcap([*good, *once, *good, *twice[1:], *good]), 500)
@@ -246,6 +252,7 @@ def test_too_much_is_related(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("order", "<>")
 def test_late_interfaces_and_sections(order: str) -> None:
+    """A capture that describes interfaces late is not divided."""
     some = records(3, 50)
     for late in (Pcapng(order).interface(link=9), Pcapng(order).section().interface()):
         file = pcapng(some, order)
@@ -256,6 +263,7 @@ def test_late_interfaces_and_sections(order: str) -> None:
 
 
 def test_damage() -> None:
+    """Damage at the end has the rows of the whole capture; damage in the middle is refused."""
     items = records(4)
     data = captures.pcap(items)
     compare(data[:-7], 3000)
@@ -268,6 +276,7 @@ def test_damage() -> None:
 
 
 def test_a_file_that_became_shorter() -> None:
+    """A file that ends before a piece is an error of the system."""
     data = captures.pcap(records(5))
     pieces = pieces_of(data, 3000)
     for end in (pieces[2].start, pieces[-1].start):
@@ -297,6 +306,7 @@ def nested(where: str) -> bytes:
 
 
 def test_a_capture_in_a_packet() -> None:
+    """A capture inside a packet is not taken for the start of a piece."""
     compare(nested("middle"), 1000)
     refuses(nested("end"), 1000, "damaged: record cut")
     refuses(nested("last"), 1000, "damaged: record cut")
@@ -356,6 +366,7 @@ def test_pieces_are_read_as_streams() -> None:
 
 @pytest.mark.skipif(not corpus(), reason="no CARRY_CORPUS")
 def test_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+    """Most real captures can be divided, and then have the rows of the whole capture."""
     reasons: list[str] = []
     equal = 0
     for path in corpus():

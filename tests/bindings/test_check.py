@@ -47,6 +47,7 @@ def test_report_is_the_commands(path: Path, tool: str, tool_json: ToolJson) -> N
 
 
 def test_in_short() -> None:
+    """A report has the status, counts, senders and findings of its capture."""
     report = libcarry.check(BROKEN)
     assert (report.ok, report.status, report.packets, report.bytes) == (False, "wrong", 11, 839)
     assert report.outcome == "4 bad and 1 illegal checksums"
@@ -65,6 +66,7 @@ def test_notebooks_show_tables() -> None:
 
 
 def test_findings() -> None:
+    """Findings have the packet, its ends, the stored and the expected value."""
     findings = libcarry.check(BROKEN).findings
     first = findings[0]
     assert (first.frame_number, first.protocol, first.verdict) == (3, "tcp", "bad")
@@ -81,6 +83,7 @@ def test_findings() -> None:
 
 
 def test_options(tool_json: ToolJson) -> None:
+    """Options choose verdicts, protocols and limits; threads change nothing."""
     partial = libcarry.check(OFFLOAD, wrong=("bad", "illegal", "partial"))
     assert (partial.status, len(partial.findings)) == ("wrong", 4)
     assert not libcarry.check(OFFLOAD).findings
@@ -97,6 +100,7 @@ def test_options(tool_json: ToolJson) -> None:
 
 
 def test_options_of_the_walk() -> None:
+    """Options on tunnels, UDP over IPv6 and fragments apply to checks and repairs."""
     inner = captures.packet(captures.UDP, sums="bad")
     tunnel = captures.pcap([captures.ethernet(captures.network("10.0.0.1", "10.0.0.2", 4, inner))])
     assert libcarry.check(tunnel).status == "wrong"
@@ -160,6 +164,7 @@ class Plain:
     ],
 )
 def test_sources(wrap: Callable[[Path], Any], tool_json: ToolJson) -> None:
+    """Paths, bytes, files and other objects have the report of the command."""
     source = wrap(BROKEN)
     report = libcarry.check(source)
     assert without_name(report.to_dict()) == without_name(tool_json("check", "--json", BROKEN))
@@ -190,6 +195,7 @@ class Silent(io.BytesIO):
 
 @pytest.mark.parametrize("kind", [NoWayBack, Silent])
 def test_file_objects_that_seek_badly(kind: type[io.BytesIO]) -> None:
+    """Objects that cannot seek, or say nothing of it, are read as pipes."""
     assert libcarry.check(kind(BROKEN.read_bytes())).packets == 11
 
 
@@ -205,6 +211,7 @@ def test_file_object_beyond_its_end() -> None:
 
 
 def test_pipe() -> None:
+    """A pipe is read to its end."""
     reader, writer = os.pipe()
     thread = threading.Thread(
         target=lambda: (os.write(writer, BROKEN.read_bytes()), os.close(writer))
@@ -231,6 +238,7 @@ def test_pipe_that_does_not_block(buffering: int) -> None:
 
 
 def test_urls() -> None:
+    """A URL is opened by fsspec, and names the report."""
     fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
     with fsspec.open("memory://captures/broken.pcap", "wb") as file:
         file.write(BROKEN.read_bytes())
@@ -260,6 +268,7 @@ def test_name_that_is_no_utf8(tmp_path: Path) -> None:
 
 
 def test_damage(tmp_path: Path) -> None:
+    """A damaged capture raises with its report, or has the damage in the report."""
     cut = BROKEN.read_bytes()[:500]
     with pytest.raises(libcarry.CaptureDamaged, match="damaged at offset 488: ") as caught:
         libcarry.check(cut)
@@ -286,6 +295,7 @@ def test_errors_are_pickled() -> None:
 
 
 def test_not_a_capture() -> None:
+    """A file that is no capture raises, with its name."""
     with pytest.raises(libcarry.NotACapture, match=r"README.md: not a capture"):
         libcarry.check(SOURCE / "README.md")
     with pytest.raises(libcarry.CaptureError):
@@ -293,6 +303,7 @@ def test_not_a_capture() -> None:
 
 
 def test_system_errors(tmp_path: Path) -> None:
+    """Errors of the system are Python's own."""
     with pytest.raises(FileNotFoundError, match="missing"):
         libcarry.check(tmp_path / "missing")
     with pytest.raises(IsADirectoryError):
@@ -319,11 +330,13 @@ def test_system_errors(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options(options: dict[str, Any], words: str) -> None:
+    """A wrong value of an option is refused with a reason."""
     with pytest.raises(ValueError, match=words):
         libcarry.check(BROKEN, **options)
 
 
 def test_wrong_sources() -> None:
+    """A file opened for text, and what cannot be read, is a TypeError."""
     with pytest.raises(TypeError, match="opened for text"), open(BROKEN) as file:
         libcarry.check(file)
     for source in (5, None, ["a"]):
@@ -349,6 +362,7 @@ class Raising(Plain):
     ],
 )
 def test_readers_that_lie(read: Callable[[int], Any], error: type[Exception], words: str) -> None:
+    """An object that returns too much, or no bytes, is refused."""
     reader = type("Reader", (), {"read": lambda self, size: read(size)})()
     with pytest.raises(error, match=words):
         libcarry.check(reader)
@@ -359,6 +373,7 @@ def test_readers_that_lie(read: Callable[[int], Any], error: type[Exception], wo
 
 
 def test_reader_that_raises_late() -> None:
+    """An exception in read() reaches the caller."""
     with pytest.raises(KeyError, match="no more"):
         libcarry.check(Raising(BROKEN.read_bytes()))
 
@@ -391,6 +406,7 @@ def test_reader_that_uses_its_own_capture() -> None:
 
 
 def test_progress() -> None:
+    """The last call of progress has the totals; its exceptions reach the caller."""
     calls: list[tuple[int, int, int]] = []
     libcarry.check(Plain(BROKEN.read_bytes()), progress=lambda *numbers: calls.append(numbers))
     assert calls and calls[-1] == (BROKEN.stat().st_size, 11, 5)
@@ -425,6 +441,7 @@ def test_progress_of_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_progress_bar() -> None:
+    """A check with a progress bar has the same report."""
     pytest.importorskip("tqdm", reason="tqdm is not installed")
     assert libcarry.check(BROKEN, progress=True).packets == 11
 
@@ -502,6 +519,7 @@ def test_interrupt(what: str, tmp_path: Path) -> None:
 
 
 def test_fork(script: Script) -> None:
+    """The library works in the children of a process that has used it."""
     done = script(
         "import multiprocessing, sys, libcarry\n"
         "multiprocessing.set_start_method('fork')\n"
@@ -595,6 +613,7 @@ print("all came back")
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers have their own memory")
 def test_without_memory(script: Script) -> None:
+    """Whatever allocation fails, MemoryError is raised and nothing is lost."""
     pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
     assert script(NO_MEMORY, str(BROKEN)).stdout == "all came back\n"
 

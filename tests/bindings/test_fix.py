@@ -44,6 +44,7 @@ def test_copy_is_the_commands(
 
 
 def test_in_short(tmp_path: Path) -> None:
+    """Repairs count packets and checksums, and the copy is clean."""
     repairs = libcarry.fix(BROKEN, None)
     assert (repairs.packets, repairs.changed_packets) == (11, 5)
     assert repairs.repaired == {
@@ -208,6 +209,7 @@ def test_writers_that_fail() -> None:
 
 
 def test_between_pipes(tool: str, tmp_path: Path) -> None:
+    """A capture from a pipe is repaired into an object."""
     reader, writer = os.pipe()
     with subprocess.Popen(["cat", BROKEN], stdout=writer) as feeder:
         os.close(writer)

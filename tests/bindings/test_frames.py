@@ -22,6 +22,7 @@ OFFLOAD = SOURCE / "examples/offload.pcapng"
 
 
 def test_frames() -> None:
+    """Frames have number, time and bytes, as dpkt reads them."""
     frames = list(libcarry.frames(BROKEN))
     assert [frame.number for frame in frames] == list(range(1, 12))
     assert sum(len(frame.data) for frame in frames) == 839
@@ -45,6 +46,7 @@ def test_frames_stay_valid() -> None:
     ("packets", "size"), [(1, 1 << 20), (3, 1 << 20), (4096, 1), (4096, 200), (1 << 30, 200)]
 )
 def test_batches(packets: int, size: int) -> None:
+    """Batches of any size hold all frames, and have the sums of single frames."""
     batches = list(libcarry.frame_batches(BROKEN, packets=packets, size=size))
     frames = [frame for batch in batches for frame in batch]
     assert [f.number for f in frames] == list(range(1, 12))
@@ -54,6 +56,7 @@ def test_batches(packets: int, size: int) -> None:
 
 
 def test_numpy() -> None:
+    """Columns of a batch are arrays of numpy, without a copy."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     (batch,) = libcarry.frame_batches(BROKEN)
     sizes = numpy.asarray(batch.sizes)
@@ -74,6 +77,7 @@ def test_frame_check_sequence_is_left_out() -> None:
 
 
 def test_mixed_link_types() -> None:
+    """A batch of several link types is refused; its frames are checked one by one."""
     from libcarry.testing import to_capture
 
     ip = captures.packet(captures.UDP, b"hello, here is carry")
@@ -144,6 +148,6 @@ def test_a_file_object_may_hold_its_frames() -> None:
 @pytest.mark.parametrize(
     "options", [{"packets": 0}, {"size": 0}, {"packets": -1}, {"size": 1 << 40}]
 )
-def test_wrong_use(options: dict[str, int]) -> None:
+def test_wrong_sizes_of_batches_raise(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="must be from 1"):
         libcarry.frame_batches(BROKEN, **options)

@@ -34,6 +34,7 @@ def broken(frame: bytes = FRAME) -> bytearray:
 
 
 def test_check() -> None:
+    """Each checksum of a frame has protocol, place, verdict and expected value."""
     ip, udp = libcarry.packet_check(FRAME)
     assert (ip.protocol, ip.verdict, ip.offset, ip.version) == ("ip", "good", 24, 4)
     assert (udp.protocol, udp.verdict, udp.stored == udp.expected) == ("udp", "good", True)
@@ -51,6 +52,7 @@ def test_link_types_and_cuts() -> None:
 
 
 def test_options() -> None:
+    """Options decide what a missing checksum is."""
     udp6 = captures.ethernet(
         captures.packet(captures.UDP, b"hello, here is carry", src="::1", dst="::2")
     )
@@ -65,6 +67,7 @@ def test_options() -> None:
 
 
 def test_fix_and_fill() -> None:
+    """A repair gives back the frame; only fill stores a checksum that is absent."""
     data = broken()
     (before,) = libcarry.packet_fix(data)
     assert (before.protocol, before.verdict, data == FRAME) == ("udp", "bad", True)
@@ -77,6 +80,7 @@ def test_fix_and_fill() -> None:
 
 
 def test_tunnels() -> None:
+    """Without tunnels, only the outermost headers are checked and changed."""
     inner = captures.packet(captures.UDP, sums="bad")
     tunnel = captures.network("10.0.0.1", "10.0.0.2", 4, inner)
     offsets, sizes = Q(0), Q(len(tunnel))
@@ -94,6 +98,7 @@ def test_tunnels() -> None:
 
 
 def test_fill_many() -> None:
+    """Only fill stores checksums that are absent, and only if they are asked for."""
     blank = bytearray(FRAME)
     blank[40:42] = bytes(2)
     arguments = (blank, Q(0), Q(len(blank)))
@@ -104,6 +109,7 @@ def test_fill_many() -> None:
 
 
 def test_fix_only() -> None:
+    """A repair of other verdicts changes nothing."""
     data = broken()
     assert libcarry.packet_fix(data, verdicts=["partial"]) == []
     assert data == broken()
@@ -173,7 +179,7 @@ def test_captures_as_in_c(path: Path) -> None:
         (lambda: libcarry.PacketSums(), TypeError, "cannot create"),
     ],
 )
-def test_wrong_use(call: Callable[[], object], error: type[Exception], words: str) -> None:
+def test_wrong_use_raises(call: Callable[[], object], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
 
@@ -201,6 +207,7 @@ def test_offsets_in_the_frames(script: Script) -> None:
 
 
 def test_sums_index() -> None:
+    """The list of sums is indexed from both ends, and ends where it ends."""
     sums = libcarry.packet_check_many(FRAME, array.array("Q", [0]), array.array("Q", [len(FRAME)]))
     assert (len(sums), sums[-1][1].protocol) == (2, "udp")
     with pytest.raises(IndexError):

@@ -30,6 +30,7 @@ def check_related(parts: list[tuple[bytes, int, int]], *, alone: bool) -> _carry
 
 
 def test_related_packets_travel() -> None:
+    """Packets that a part keeps are checked elsewhere, with numbers and places of the whole."""
     result, related = check_part(many(3))
     assert (result.listed(), len(result), result.status()) == (3, 0, "wrong")
     again = check_related([(related, 0, 0), (related, 100, 1 << 40)], alone=True)
@@ -42,6 +43,7 @@ def test_related_packets_travel() -> None:
 
 
 def test_reassembly_of_parts() -> None:
+    """A datagram whose fragments are in several parts is reassembled."""
     related = [check_part(captures.pcap([frame]))[1] for frame in fragments()]
     parts = [(packets, 10 * index, 0) for index, packets in enumerate(related)]
     alone, together = (check_related(parts, alone=alone) for alone in (True, False))

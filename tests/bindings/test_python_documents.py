@@ -61,6 +61,7 @@ def test_sessions(page: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize(("code", "said"), WITH_TESTS)
 def test_tests(code: str, said: str, folder: Path) -> None:
+    """Each documented test runs, and fails only with the documented message."""
     for name in ("scapy", "dpkt"):
         if name in code and not importlib.util.find_spec(name):
             pytest.skip(f"{name} is not installed")

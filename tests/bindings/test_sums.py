@@ -42,6 +42,7 @@ def runs(parts: list[bytes]) -> tuple[bytes, array.array[int], array.array[int]]
 
 
 def test_header() -> None:
+    """The checksum of a valid header is 0, and of one without it the right value."""
     assert libcarry.checksum(HEADER) == 0
     blank = HEADER[:10] + bytes(2) + HEADER[12:]
     assert libcarry.checksum(blank) == 0xB1E6
@@ -61,6 +62,7 @@ def test_checksum_is_scapys(data: bytes) -> None:
 
 @given(st.binary(max_size=400), st.integers(0, 400))
 def test_combine(data: bytes, at: int) -> None:
+    """Sums of two parts are combined into that of the whole."""
     at = min(at, len(data))
     joined = libcarry.combine(libcarry.sum(data[:at]), libcarry.sum(data[at:]), at)
     assert libcarry.finish(joined) == libcarry.checksum(data)
@@ -68,6 +70,7 @@ def test_combine(data: bytes, at: int) -> None:
 
 @given(st.binary(max_size=400).filter(lambda data: len(data) % 2 == 0), st.binary(max_size=400))
 def test_seed(first: bytes, second: bytes) -> None:
+    """A sum continues that of the bytes before."""
     sum_of_both = libcarry.sum(second, libcarry.sum(first))
     assert libcarry.finish(sum_of_both) == captures.finish(first + second)
 
@@ -79,6 +82,7 @@ def test_crc32c_goes_on(data: bytes, at: int) -> None:
 
 @given(st.binary(min_size=20, max_size=60), st.integers(0, 8), st.binary(min_size=4, max_size=4))
 def test_update(data: bytes, at: int, new: bytes) -> None:
+    """An update for changed bytes has the checksum of the new bytes (RFC 1624)."""
     at *= 2
     changed = data[:at] + new + data[at + 4 :]
     updated = libcarry.update(captures.finish(data), data[at : at + 4], new)
@@ -88,12 +92,14 @@ def test_update(data: bytes, at: int, new: bytes) -> None:
 
 @given(st.binary(max_size=3000))
 def test_copy_sum(data: bytes) -> None:
+    """A copy has the bytes, and their sum."""
     target = bytearray(len(data))
     assert libcarry.finish(libcarry.copy_sum(target, data)) == captures.finish(data)
     assert target == data
 
 
 def test_nonzero() -> None:
+    """finish_nonzero() returns 0xffff in the place of 0, as UDP stores it."""
     assert libcarry.finish(0xFFFF) == 0
     assert libcarry.finish_nonzero(0xFFFF) == 0xFFFF
     assert libcarry.finish_nonzero(libcarry.sum(b"\x12\x34")) == 0xEDCB
@@ -104,6 +110,7 @@ def test_nonzero() -> None:
     [(libcarry.pseudo4, "10.0.0.1", "192.0.2.7"), (libcarry.pseudo6, "2001:db8::1", "fe80::2")],
 )
 def test_pseudo_headers(function: Callable[..., int], src: str, dst: str) -> None:
+    """Addresses may be text, objects or bytes, and the sum may continue another."""
     expected = captures.finish(captures.pseudo(src, dst, 17, 1234))
     addresses = ipaddress.ip_address(src), ipaddress.ip_address(dst)
     assert libcarry.finish(function(src, dst, 17, 1234)) == expected
@@ -115,6 +122,8 @@ def test_pseudo_headers(function: Callable[..., int], src: str, dst: str) -> Non
 
 
 def test_addresses_that_raise() -> None:
+    """An exception in an address reaches the caller."""
+
     class Address:
         @property
         def packed(self) -> bytes:
@@ -125,6 +134,7 @@ def test_addresses_that_raise() -> None:
 
 
 def test_objects_with_bytes(tmp_path: Any) -> None:  # noqa: ANN401
+    """Every object with a buffer is summed, whatever its items are."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     path = tmp_path / "bytes"
     path.write_bytes(HEADER)
@@ -175,6 +185,7 @@ def test_crc32c_is_the_oracles(oracle: ctypes.CDLL, data: bytes, seed: int) -> N
 
 @given(pieces)
 def test_many(parts: list[bytes]) -> None:
+    """Many sums at once are those of the single calls."""
     data, offsets, sizes = runs(parts)
     sums = libcarry.sum_many(data, offsets, sizes)
     assert sums.format == "I"
@@ -194,6 +205,7 @@ def test_many_go_on_from_sums(parts: list[bytes]) -> None:
 
 
 def test_many_into_numpy() -> None:
+    """Results are stored into an array of numpy."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     data = numpy.arange(3000, dtype=numpy.uint8)
     offsets = numpy.arange(0, 3000, 100, dtype=numpy.int64)
@@ -261,7 +273,7 @@ def F(*numbers: float) -> array.array[float]:  # noqa: N802
         (lambda: libcarry.sum_many(b"ab", Q(0), I(1), out=bytes(4)), BufferError, "writable"),
     ],
 )
-def test_wrong_use(call: Callable[[], object], error: type[Exception], words: str) -> None:
+def test_wrong_use_raises(call: Callable[[], object], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
 
@@ -280,6 +292,7 @@ def test_results_over_the_offsets(script: Script) -> None:
 
 
 def test_beyond_4_gib() -> None:
+    """Offsets beyond 4 GiB are right, and packets of this size are refused."""
     size = (4 << 30) + 4096
     with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as data:
         data[-4:] = b"\x12\x34\x56\x78"
@@ -292,6 +305,7 @@ def test_beyond_4_gib() -> None:
 
 
 def test_overlap() -> None:
+    """A copy onto itself is refused and changes nothing."""
     data = bytearray(HEADER * 2)
     view = memoryview(data)
     with pytest.raises(ValueError, match="overlap"):
@@ -300,6 +314,7 @@ def test_overlap() -> None:
 
 
 def test_non_contiguous_numpy() -> None:
+    """Arrays with gaps, or in another byte order, are refused."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     with pytest.raises((BufferError, ValueError), match="contiguous"):
         libcarry.sum(numpy.zeros((8, 8), dtype=numpy.uint8)[:, ::2])

@@ -28,6 +28,7 @@ def report() -> libcarry.Report:
 
 
 def test_findings(report: libcarry.Report) -> None:
+    """A table of findings has the rows of the report."""
     table = pyarrow.table(report)
     assert table.column_names == [name for name, _ in report.table().columns]
     rows = table.to_pylist()
@@ -50,6 +51,7 @@ def test_nulls() -> None:
 
 
 def test_types(report: libcarry.Report) -> None:
+    """Columns have the documented types."""
     schema = pyarrow.schema(libcarry.schema("findings"))
     types = {field.name: (str(field.type), field.nullable) for field in schema}
     assert types == {
@@ -149,6 +151,7 @@ def test_counts_by_reason() -> None:
 
 
 def test_polars(report: libcarry.Report) -> None:
+    """Polars reads the findings."""
     polars = pytest.importorskip("polars", reason="polars is not installed")
     frame = polars.DataFrame(report)
     assert frame.rows() == report.to_polars().rows()
@@ -157,6 +160,7 @@ def test_polars(report: libcarry.Report) -> None:
 
 
 def test_duckdb(report: libcarry.Report) -> None:
+    """DuckDB queries the findings."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     query = "select protocol, count(*) from findings group by all order by all"
     findings = report.table()
@@ -165,6 +169,7 @@ def test_duckdb(report: libcarry.Report) -> None:
 
 
 def test_pandas(report: libcarry.Report) -> None:
+    """Pandas has the findings, with times in nanoseconds."""
     pytest.importorskip("pandas", reason="pandas is not installed")
     frame = report.to_pandas()
     assert list(frame.protocol) == [f.protocol for f in report]
@@ -189,6 +194,7 @@ def test_many_batches() -> None:
 
 
 def test_no_findings() -> None:
+    """A report without findings is a table without rows."""
     table = pyarrow.table(libcarry.check(SOURCE / "examples/offload.pcapng"))
     assert (table.num_rows, table.num_columns) == (0, 14)
 
@@ -221,7 +227,7 @@ def test_unread_streams_are_released(report: libcarry.Report) -> None:
         report.table("files").__arrow_c_schema__()
 
 
-def test_wrong_use(report: libcarry.Report) -> None:
+def test_wrong_use_raises(report: libcarry.Report) -> None:
     with pytest.raises(KeyError, match="senders"):
         report.table("senders")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no rows"):

@@ -55,6 +55,7 @@ def python(request: pytest.FixtureRequest) -> str:
 
 
 def test_use(python: str) -> None:
+    """The package works in each CPython that is here."""
     done = run(python, "-c", USE, str(SOURCE / "examples/broken.pcap"))
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -13,10 +13,12 @@ PROGRAMS = ["test_patch_aarch64", "test_patch_live"]
 
 
 def test_library(library: Library) -> None:
+    """The shared library of the build has no wrong site."""
     check_sites(library, library.static.with_suffix(".so"))
 
 
 def test_program(library: Library) -> None:
+    """A test program of the build has no wrong site."""
     folder = library.static.parent.parent / "tests"
     (program,) = (folder / name for name in PROGRAMS if (folder / name).is_file())
     check_sites(library, program)

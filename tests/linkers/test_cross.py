@@ -110,6 +110,7 @@ def assembly(source: str, folder: Path, *compiler: str) -> str:
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Oz"])
 @pytest.mark.parametrize("compiler", ["clang", "clang-19"])
 def test_merged_keys(compiler: str, level: str, position: str, tmp_path: Path) -> None:
+    """Sites are there even if the compiler merges constants."""
     assert "carry_sites" in assembly(KEYS, tmp_path, compiler, TARGET, level, position)
 
 
@@ -142,6 +143,7 @@ def test_instructions_are_little_endian(order: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kernel", ["generic", "neon"])
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_sums_of_copies(order: str, kernel: str, tmp_path: Path) -> None:
+    """Copies with sums are right in both byte orders."""
     own = SOURCE / "src" / "sum" / "aarch64" / f"copy_try_{kernel}.S"
     run_alone(order, COPIES, tmp_path, own, f"-DKERNEL=carry_sum_copy_try_{kernel}")
 
@@ -263,6 +265,7 @@ def make_program(cross: Cross, foreign: list[str], folder: Path) -> tuple[Path, 
 
 @pytest.mark.parametrize("cross", crosses(), ids=lambda cross: cross.id)
 def test_sites(cross: Cross, foreign: list[str], library: Library, tmp_path: Path) -> None:
+    """Sites work, and have right records, through each cross compiler and linker."""
     need(cross.compiler[0], "qemu-aarch64")
     program, with_sites = make_program(cross, foreign, tmp_path)
     assert call(*EMULATOR, program, str(int(not cross.drops))) == "ok\n"

@@ -42,6 +42,7 @@ def linked(request: pytest.FixtureRequest) -> list[str]:
 
 @pytest.mark.parametrize("how", CALLS)
 def test_hooks(linked: list[str], how: str, core: Path, tmp_path: Path) -> None:
+    """Calls are hooked through each compiler and linker."""
     hooked = tmp_path / "libhooked.so"
     command = [*linked, *CXX17, *CALLS[how]]
     call(*linked, *CXX17, "-fPIC", "-shared", FOLDER / "hooked.cc", "-o", hooked)
@@ -56,6 +57,7 @@ def test_hooks(linked: list[str], how: str, core: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("linked", [name for name in LINKED if "gold" not in name], indirect=True)
 @pytest.mark.parametrize("how", [["-fno-pie", "-static"], ["-fPIE", "-static-pie"]], ids=" ".join)
 def test_static_hooks(linked: list[str], how: list[str], core: Path, tmp_path: Path) -> None:
+    """Functions of static programs are hooked at their entry."""
     sources = [FOLDER / "hooks.cc", FOLDER / "hooked.cc", "-x", "none", core / "carry.o"]
     call(*linked, *CXX17, *how, *sources, "-o", tmp_path / "hooks")
     assert call(*EMULATOR, tmp_path / "hooks", "static") == "ok\n"
@@ -65,6 +67,7 @@ def test_static_hooks(linked: list[str], how: list[str], core: Path, tmp_path: P
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("language", ["c", "c++"])
 def test_thunks(compiler: str, language: str, how: str, core: Path, tmp_path: Path) -> None:
+    """Thunks pass on arguments and results in C and C++."""
     drivers = {
         ("gcc", "c"): ["aarch64-linux-gnu-gcc"],
         ("gcc", "c++"): ["aarch64-linux-gnu-g++"],

@@ -70,6 +70,7 @@ def test_calls_and_entries(hooks: Hooks, how: str) -> None:
 
 @pytest.mark.parametrize("how", STATIC)
 def test_entries_of_static_programs(hooks: Hooks, how: str) -> None:
+    """Functions of static programs are hooked at their entry."""
     if how == "static-pie" and "gold" in " ".join(hooks.command):
         pytest.skip("gold makes no static PIE")
     assert hooks.run(STATIC[how], "static") == "ok\n"

@@ -229,6 +229,7 @@ def cpu_has(flag: str) -> bool:
     ("variant", "link"), CASES, ids=[f"{v.folder} {link.name}".strip() for v, link in CASES]
 )
 def test_sites(matrix: Matrix, variant: Variant, link: Link) -> None:
+    """Sites work, and have right records, through each compiler, option and linker."""
     program = matrix.program(variant, link)
     if variant.needs and not cpu_has(variant.needs):
         pytest.skip(f"this CPU has no {variant.needs}; it was compiled and linked")

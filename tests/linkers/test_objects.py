@@ -63,6 +63,7 @@ def objects(
     ],
 )
 def test_scenario(objects: Objects, scenario: str, plugin: str) -> None:
+    """Objects with sites are loaded and unloaded without harm."""
     plugins = [objects.folder / f"{plugin}{i}.so" for i in range(2)]
     assert call(objects.program, scenario, *plugins) == "ok\n"
 
@@ -147,6 +148,7 @@ def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> Non
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_unwinding(compiler: str, level: str, library: Library, tmp_path: Path) -> None:
+    """Exceptions pass through patched sites."""
     program = tmp_path / "unwind"
     source = FOLDER / "unwind.cc"
     call(compiler, level, *CXX17, source, *["-x", "none"], *library.shared, "-o", program)
@@ -155,6 +157,7 @@ def test_unwinding(compiler: str, level: str, library: Library, tmp_path: Path) 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_patched_before_import(compiler: str, library: Library, tmp_path: Path) -> None:
+    """A library that patches in its constructor works in a program that imports it."""
     share, program = tmp_path / "libshare.so", tmp_path / "importer"
     flags = [compiler, "-O2", *C11]
     call(

@@ -30,6 +30,7 @@ OPTIONS = {
 def test_values(
     compiler: str, dialect: str, options: str, library: Library, tmp_path: Path
 ) -> None:
+    """Operations get their arguments as they were passed."""
     words = [compiler, *(CXX17 if compiler.endswith("++") else C11), f"-std={dialect}"]
     words += [*OPTIONS[options], "-Wno-ignored-qualifiers", FOLDER / "operations.c"]
     call(*words, "-x", "none", library.static, "-o", "operations", cwd=tmp_path)

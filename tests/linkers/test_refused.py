@@ -292,6 +292,7 @@ CARRY_THUNK(stub, descriptor)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("sites", ["", "-DCARRY_NO_SITES"])
 def test_no_warnings(compiler: str, sites: str, tmp_path: Path) -> None:
+    """The macros compile without warnings at the compilers' strictest settings."""
     flags = [*CAUTIOUS, *(CAUTIOUS_CXX if compiler.endswith("++") else CAUTIOUS_C)]
     flags += ["-Wuseless-cast"] if compiler == "g++" else []
     assert errors_of(tmp_path, compiler, EVERY_MACRO, *flags, *sites.split()) == ""
@@ -311,6 +312,7 @@ def test_nothing_is_left_behind(compiler: str, level: str, tmp_path: Path) -> No
 
 
 def test_longer_replacement_clang(tmp_path: Path) -> None:
+    """Clang refuses a replacement that is longer than its site."""
     assert "invalid number of bytes" in errors_of(tmp_path, "clang", LONGER)
 
 

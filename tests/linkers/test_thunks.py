@@ -44,6 +44,7 @@ CASES = [
 def test_stubs(
     compiler: str, flags: list[str], language: str, library: Library, tmp_path: Path
 ) -> None:
+    """Stubs of thunks survive optimisation across files, and each linker."""
     driver = compiler if language == "c" else {"gcc": "g++", "clang": "clang++"}[compiler]
     dialect = C11 if language == "c" else CXX17
     words = [driver, "-O2", *dialect, *flags, FOLDER / "thunks.c", "-x", "none", library.static]

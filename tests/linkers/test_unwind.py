@@ -160,6 +160,7 @@ class Stepper:
 
 
 def test_each_instruction(debugger: tuple[Debugger, Path]) -> None:
+    """A debugger finds the caller from each instruction of a thunk."""
     stepper = Stepper(*debugger)
     wrong = stepper.step_through("by_wrong")
     assert len(wrong) == 1, "the twin is not caught"

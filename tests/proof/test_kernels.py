@@ -66,6 +66,7 @@ def test_build_that_is_none(tmp_path: Path) -> None:
 
 
 def test_help() -> None:
+    """--help shows the usage."""
     done = prove("--help")
     assert done.returncode == 0
     assert "usage: prove.py [--changed] [--record] [-j JOBS] BUILD [FUNCTION...]" in done.stdout

@@ -43,23 +43,27 @@ def test_holds(name: str, flags: str) -> None:
 
 @pytest.mark.parametrize("row", TEXTS, ids=lambda row: f"{row[1]} {row[0]}")
 def test_trail_about_text(row: list[str]) -> None:
+    """A model without this step fails, with the recorded trail and fetch."""
     name, mode, flags, trail, fetch, _ = row
     assert run.check_omission(run.of_mode(mode, f"{flags} WITHOUT_{name}"), trail, fetch)
 
 
 @pytest.mark.parametrize("row", OTHERS, ids=lambda row: f"{row[0]} {row[1]}")
 def test_trail(row: list[str]) -> None:
+    """A model without this step fails."""
     model, name, flags, _, _ = row
     assert run.check_omission(run.Model(model, [*flags.split(), f"WITHOUT_{name}"]), None, None)
 
 
 @pytest.mark.parametrize(("name", "flags"), run.GAPS)
 def test_gap(name: str, flags: str) -> None:
+    """A model of what is not promised fails."""
     assert run.check_omission(run.Model(name, flags.split()), None, None)
 
 
 @pytest.mark.parametrize("row", ORDERS, ids=lambda row: f"{row[0]} {row[1]}")
 def test_order(row: list[str]) -> None:
+    """The model reaches this order of events, with the recorded trail."""
     mode, flags, _, trail = row
     assert run.check_order(run.of_mode(mode, flags), trail)
 

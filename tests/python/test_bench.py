@@ -65,6 +65,7 @@ def test_bench_alone_lists_the_benchmarks(carry: Run) -> None:
 
 
 def test_unknown_benchmark(carry: Run) -> None:
+    """An unknown benchmark is refused in one line."""
     done = carry("bench", "nosuch")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert "nosuch" in done.stderr and done.stderr.count("\n") == 1
@@ -83,6 +84,7 @@ def test_quick_times_every_kernel_in_every_mode(carry: Run, bench: str, table: s
 
 @KERNELS
 def test_shape_of_a_report(carry: Run, bench: str, table: str) -> None:
+    """A report names machine, kernels and cells, with times in order."""
     report = measure(carry, *ONE, bench=bench)
     assert report["bench"] == bench
     names = [kernel["name"] for kernel in report["kernels"] if kernel["available"]]
@@ -141,6 +143,7 @@ def test_the_mask_takes_kernels_away(carry: Run, bench: str, table: str) -> None
 
 @KERNELS
 def test_tables_for_people(carry: Run, bench: str, table: str) -> None:
+    """The tables show all kernels, mixes and units, without colours in a pipe."""
     done = carry("bench", bench, "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert "\033" not in done.stdout
@@ -151,6 +154,7 @@ def test_tables_for_people(carry: Run, bench: str, table: str) -> None:
 
 
 def test_against(carry: Run) -> None:
+    """--against compares two kernels, and --kernel chooses the compared one."""
     if available(carry) == ["generic"]:
         pytest.skip("there is one kernel only")
     other = available(carry)[1]
@@ -186,7 +190,7 @@ def test_against(carry: Run) -> None:
     ],
     ids=lambda arguments: " ".join(arguments[:6]),
 )
-def test_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_wrong_usage_is_refused_in_one_line(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "sum", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry bench sum: ") and done.stderr.count("\n") == 1
@@ -205,6 +209,7 @@ def test_kernels_that_cannot_be_timed(carry: Run) -> None:
 
 @pytest.mark.parametrize("bench", ["sum", "crc"])
 def test_help(carry: Run, bench: str) -> None:
+    """The help names the modes and the mask, in 80 columns."""
     done = carry("bench", bench, "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert f"Usage: carry bench {bench} " in done.stdout
@@ -265,6 +270,7 @@ def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
 
 
 def test_capture_in_files_and_pipes(carry: Run, tmp_path: Path) -> None:
+    """--pipes times repairs to files, by redirection and between pipes."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([ethernet(packet(TCP, sums="bad"))]))
     names = [f"carry fix {way}" for way in ("FILE -o COPY", "<FILE >COPY", "between pipes")]
@@ -359,13 +365,14 @@ def test_capture_leaves_no_file_when_ended_while_it_measures(tool: str, tmp_path
         ["a", "b"],
     ],
 )
-def test_capture_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_capture_refuses_wrong_usage_in_one_line(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "capture", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry bench capture: ") and done.stderr.count("\n") == 1
 
 
 def test_capture_help(carry: Run) -> None:
+    """The help fits into 80 columns."""
     done = carry("bench", "capture", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -464,6 +471,7 @@ def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
 
 
 def test_patch_tables_for_people(carry: Run) -> None:
+    """The tables show each form of a call, and commits of one and many sites."""
     done = carry("bench", "patch", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     if "There are no sites" in done.stdout:
@@ -476,13 +484,14 @@ def test_patch_tables_for_people(carry: Run) -> None:
 @pytest.mark.parametrize(
     "arguments", [["--nosuch"], ["file"], ["--sites=0"], ["--sites"], ["--batch=x"], ["--batch=2G"]]
 )
-def test_patch_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_patch_refuses_wrong_usage_in_one_line(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "patch", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry bench patch: ") and done.stderr.count("\n") == 1
 
 
 def test_patch_help(carry: Run) -> None:
+    """The help fits into 80 columns."""
     done = carry("bench", "patch", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -515,6 +524,7 @@ def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
 
 @hooks_strlen
 def test_hook_table_for_people(carry: Run) -> None:
+    """The table shows each kind of hook."""
     done = carry("bench", "hook", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert all(line == line.rstrip() for line in done.stdout.splitlines())
@@ -525,7 +535,7 @@ def test_hook_table_for_people(carry: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--nosuch"], ["file"], ["--quick=1"]])
-def test_hook_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_hook_refuses_wrong_usage(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "hook", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
 
@@ -561,6 +571,7 @@ def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
 
 
 def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
+    """Without AVX, only calls with SSE in use are timed."""
     done = carry("bench", "xstate", "--quick", "--json", env=masked("avx"))
     report = conforming("bench_xstate", done.stdout)
     if not report["supported"]:
@@ -570,6 +581,7 @@ def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
 
 @swaps_contexts
 def test_xstate_table_for_people(carry: Run) -> None:
+    """The table shows calls and switches by what is in use."""
     done = carry("bench", "xstate", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     if "There is no extended state" in done.stdout:
@@ -579,7 +591,7 @@ def test_xstate_table_for_people(carry: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--rounds"], ["now"], ["--json=1"]])
-def test_xstate_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_xstate_refuses_wrong_usage(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "xstate", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
 
@@ -629,6 +641,7 @@ def test_jit_times_everything_that_is_made(carry: Run) -> None:
 
 
 def test_jit_tables_for_people(carry: Run) -> None:
+    """The tables show sums and packets, and the cost of making functions."""
     shown = bench_jit(carry)
     if "No functions are made" in shown:
         pytest.skip("there is no generator for this architecture")
@@ -637,13 +650,14 @@ def test_jit_tables_for_people(carry: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--nosuch"], ["file"]])
-def test_jit_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_jit_refuses_wrong_usage_in_one_line(carry: Run, arguments: list[str]) -> None:
     done = carry("bench", "jit", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry bench jit: ") and done.stderr.count("\n") == 1
 
 
 def test_jit_help(carry: Run) -> None:
+    """The help fits into 80 columns."""
     done = carry("bench", "jit", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80

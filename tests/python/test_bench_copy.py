@@ -60,6 +60,7 @@ def test_the_chosen_kernel_is_judged(carry: Run, mask: str) -> None:
 
 
 def test_alignments(carry: Run) -> None:
+    """Each size is timed at four alignments."""
     report = measure(carry, *ONE)
     assert len({(cell["source"], cell["target"]) for cell in report["cells"]}) == 4
     assert {cell["size"] for cell in report["cells"]} == {64}
@@ -73,6 +74,7 @@ def test_moves_overlap(carry: Run) -> None:
 
 
 def test_copies_beside_other_work(carry: Run) -> None:
+    """Mode beside times one copy and a mix, above the time of nothing."""
     beside = measure(carry, "--quick", "--mode", "beside", "--size", "64")["cells"]
     assert {cell["size"] for cell in beside} == {64, None}
     assert {cell["mode"] for cell in beside} == {"beside"}
@@ -91,6 +93,7 @@ def test_tables_are_those_of_the_modes(carry: Run) -> None:
 
 
 def test_table_of_moves(carry: Run) -> None:
+    """The table of moves has a column for each distance."""
     done = carry("bench", "copy", "--quick", "--mode", "move", "--size", "300")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     title, _, header, row = done.stdout.split("\n\n")[-1].splitlines()
@@ -101,6 +104,7 @@ def test_table_of_moves(carry: Run) -> None:
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help(carry: Run, option: str) -> None:
+    """The help names the modes, in 80 columns."""
     done = carry("bench", "copy", option)
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert all(f" {mode} " in done.stdout for mode in MODES)
@@ -119,7 +123,7 @@ def test_help(carry: Run, option: str) -> None:
         (["64"], "unexpected argument '64'"),
     ],
 )
-def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_refused_in_one_line(carry: Run, arguments: list[str], message: str) -> None:
     done = carry("bench", "copy", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert message in done.stderr and done.stderr.count("\n") == 1

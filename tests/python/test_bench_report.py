@@ -720,7 +720,9 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
         (["--cpu=99999"], "there is no CPU 99999"),
     ],
 )
-def test_wrong_usage_of_the_program(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_wrong_usage_of_the_program_is_refused_without_a_traceback(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
     command = [sys.executable, BENCH / "run.py", f"--build={tmp_path}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=600)
     assert done.returncode in (1, 2) and said in done.stderr and "Traceback" not in done.stderr
@@ -905,7 +907,9 @@ def test_a_comparison_says_if_nothing_has_changed() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["no-such-revision"], ["--cpu=99999", "HEAD"], []])
-def test_wrong_usage_of_a_comparison(tmp_path: Path, arguments: list[str]) -> None:
+def test_wrong_usage_of_a_comparison_is_refused_before_a_build(
+    tmp_path: Path, arguments: list[str]
+) -> None:
     command = [sys.executable, BENCH / "compare.py", "--quick", f"--build={tmp_path}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr

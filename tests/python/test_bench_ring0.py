@@ -87,6 +87,7 @@ def test_a_hypervisor_keeps_its_calls(counted: Table) -> None:
 
 
 def test_table_for_people(carry: Run, kernel: Path, counted: Table) -> None:
+    """The table shows the counts of the report, and that they are no times."""
     done = carry("bench", "ring0", "--kernel", kernel)
     assert (done.returncode, done.stderr) == (CLEAN, "")
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("  ")]
@@ -99,6 +100,7 @@ def test_table_for_people(carry: Run, kernel: Path, counted: Table) -> None:
 
 
 def test_without_a_kernel(carry: Run, tool: str) -> None:
+    """Without a kernel, one line says so and names the option."""
     if (Path(tool).parent / "carry-ring0.elf").exists():
         pytest.skip("this tool was built with -Dkernel=true")
     done = carry("bench", "ring0")
@@ -113,6 +115,7 @@ def test_with_a_kernel_that_is_not_there(carry: Run) -> None:
 
 
 def test_without_an_emulator(carry: Run, tool: str) -> None:
+    """An emulator that is missing is named in one line."""
     done = carry("bench", "ring0", "--emulator", "nosuch-emulator", "--kernel", tool)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry: cannot execute the emulator 'nosuch-emulator': No such")
@@ -148,6 +151,7 @@ def test_with_a_kernel_that_says_too_much(carry: Run, tool: str, tmp_path: Path)
 
 
 def test_usage(carry: Run) -> None:
+    """Wrong usage is refused in one line; the help has examples."""
     for arguments in [("--kernel",), ("--nosuch",), ("more",)]:
         done = carry("bench", "ring0", *arguments)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (ERROR, "", 1)

@@ -75,6 +75,7 @@ def test_fix_repairs_in_place(carry: Run, tmp_path: Path, kind: str) -> None:
 
 @BOTH
 def test_explain(carry: Run, kind: str) -> None:
+    """A packet of another format is explained, with its place in the file."""
     data = FILES[kind]([GOOD, WRONG])
     done = carry("explain", "--json", "-", "2", stdin=data)
     checksum = json.loads(done.stdout)["layers"][-1]["checksum"]
@@ -100,6 +101,7 @@ def test_snoop_behind_pcap_is_named(check: Check) -> None:
 
 
 def test_in_a_folder(carry: Run, tmp_path: Path) -> None:
+    """Captures of all formats are found in a folder."""
     (tmp_path / "a.snoop").write_bytes(snoop([GOOD]))
     (tmp_path / "b").write_bytes(erf_file([GOOD, WRONG]))
     (tmp_path / "c.erf.gz").write_bytes(gzip.compress(erf_file([GOOD])))
@@ -129,6 +131,7 @@ def test_in_a_folder(carry: Run, tmp_path: Path) -> None:
     ],
 )
 def test_links_of_snoop(check: Check, version: int, link: int, behind: bytes, frame: bytes) -> None:
+    """Each link type of snoop is read."""
     status, report = check(snoop([frame] * 2, version=version, link=link, behind=behind))
     assert (status, report["protocols"]["tcp"]["good"]) == (CLEAN, 2)
 
@@ -161,6 +164,7 @@ def sizes(captured: int, record: int) -> bytes:
     ],
 )
 def test_damaged_snoop(check: Check, data: bytes, reason: str) -> None:
+    """Damage of snoop has its reason."""
     status, report = check(data)
     assert (status, report["damage"]["reason"]) == (DAMAGED, reason)
 
@@ -188,6 +192,7 @@ PPP = b"\xff\x03\x00\x21"
     ],
 )
 def test_types_of_erf(check: Check, kind: int, payload: bytes) -> None:
+    """Each type of ERF is read, with and without extension headers."""
     plain = erf(payload, kind)
     extended = erf(payload, kind | 0x80, extensions=MORE)
     status, report = check(plain + extended)
@@ -220,6 +225,7 @@ def test_other_types_are_counted(check: Check) -> None:
 
 
 def test_cut_by_the_snap_length(check: Check) -> None:
+    """A packet that the capture cut cannot be verified."""
     status, report = check(erf(GOOD[:50], wire=len(GOOD)) * 2)
     assert (status, report["protocols"]["tcp"]["unverifiable"]) == (CLEAN, 2)
 
@@ -235,6 +241,7 @@ def test_cut_by_the_snap_length(check: Check) -> None:
     ],
 )
 def test_damaged_erf(check: Check, record: bytes, reason: str) -> None:
+    """Damage of ERF has its place and reason; packets before it count."""
     start = erf_file([GOOD] * 8)
     status, report = check(start + record)
     assert (status, report["packets"]) == (DAMAGED, 8)
@@ -304,6 +311,7 @@ def old_packet(order: str, data: bytes) -> bytes:
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("size", range(8, 12))
 def test_old_packet_blocks(check: Check, tmp_path: Path, order: str, size: int) -> None:
+    """Old packet blocks without padding at the end are read as tshark reads them."""
     frame = ethernet(packet(TCP, bytes(size)))
     file = Pcapng(order).section().interface()
     file.parts.append(unpadded(order, 2, old_packet(order, frame), -len(frame) % 4))
@@ -385,6 +393,7 @@ def test_erf_is_read_as_tshark_does(carry: Run, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("editcap"), reason="editcap is not installed")
 def test_snoop_of_editcap(carry: Run, check: Check, tmp_path: Path) -> None:
+    """A file that editcap converts has the verdicts of the original."""
     source, made = tmp_path / "a.pcap", tmp_path / "a.snoop"
     source.write_bytes(pcap(ALL))
     subprocess.run(["editcap", "-F", "snoop", source, made], check=True, timeout=600)

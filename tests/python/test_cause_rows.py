@@ -163,11 +163,13 @@ def test_a_frame_shows_its_cause(carry: Run, check: Check, cause: str) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("bit", range(16))
 def test_one_bit(carry: Run, bit: int, sign: int) -> None:
+    """A sum that is wrong by a power of two is named one flipped bit, with its number."""
     frame = segment(lambda right, head, body: plus(right, sign << bit), LONG)
     assert one(carry, frame) == ("one_bit", bit)
 
 
 def test_a_bit_that_flips_in_data_or_field(carry: Run) -> None:
+    """The bit is named wherever it flips in data or field."""
     good = segment(lambda right, head, body: right, LONG)
     for at, bit in ((50, 0x40), (51, 0x01), (60, 0x80), (61, 0x20)):
         frame = bytearray(good)
@@ -329,6 +331,7 @@ def test_good_sums_behind_other_headers_refute_nothing(carry: Run, bad: list[int
 
 
 def test_flows_of_datagrams(carry: Run) -> None:
+    """Fragmented datagrams of one flow share their cause."""
     frames = [frame for number in range(4) for frame in in_fragments(number)]
     assert causes(carry, frames) == {"udp": {"rewritten": 4}}
     for number in (1, 2, 8):

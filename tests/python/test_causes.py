@@ -117,6 +117,7 @@ INNER = bytes(4) + packet(TCP)
     ],
 )
 def test_rules(carry: Run, frame: bytes, verdict: str, rule: str | None) -> None:
+    """The rule that decides the verdict is named where there are several."""
     found = checksum(carry, frame, 2)
     assert found["verdict"] == verdict
     assert (found["rule"] or "") == "" if rule is None else rule in found["rule"]

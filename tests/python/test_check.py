@@ -81,6 +81,7 @@ def counts(report: dict[str, Any], protocol: str) -> dict[str, int]:
 @BYTE_ORDERS
 @pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34], ids=hex)
 def test_pcap(check: Check, order: str, magic: int) -> None:
+    """pcap files of each byte order and magic are read."""
     status, report = check(pcap([GOOD, WRONG, PARTIAL], order=order, magic=magic))
     assert status == BAD
     assert report["packets"] == 3
@@ -119,6 +120,7 @@ def test_pcap_versions_that_are_not_known(
 
 @BYTE_ORDERS
 def test_pcapng_packet_blocks(check: Check, order: str) -> None:
+    """Each kind of packet block of pcapng is read."""
     file = Pcapng(order).section().interface()
     file.packet(GOOD).old_packet(WRONG).simple_packet(GOOD)
     status, report = check(file.bytes())
@@ -213,6 +215,7 @@ def test_an_option_without_its_value_is_ignored(check: Check) -> None:
     [("tcp", TCP), ("udp", UDP), ("udplite", UDPLITE), ("icmp", ICMP), ("igmp", IGMP)],
 )
 def test_protocols(check: Check, protocol: str, number: int) -> None:
+    """Good and bad sums of each protocol are counted."""
     frames = [ethernet(packet(number, b"odd", sums=sums)) for sums in ("good", "bad")]
     status, report = check(pcap(frames))
     assert status == BAD
@@ -220,6 +223,7 @@ def test_protocols(check: Check, protocol: str, number: int) -> None:
 
 
 def test_protocols_over_ipv6(check: Check) -> None:
+    """Sums over IPv6 are verified; UDP without one is illegal."""
     ends = {"src": "2001:db8::1", "dst": "2001:db8::2"}
     frames = [ethernet(packet(number, b"odd", **ends)) for number in (TCP, UDP, ICMPV6)]
     frames.append(ethernet(packet(UDP, sums="none", **ends)))
@@ -231,6 +235,7 @@ def test_protocols_over_ipv6(check: Check) -> None:
 
 
 def test_jumbo_frames(check: Check) -> None:
+    """Packets of 60 kB are verified."""
     frame = ethernet(packet(TCP, os.urandom(60000)))
     status, report = check(pcap([frame] * 40))
     assert (status, report["bytes"]) == (CLEAN, 40 * len(frame))
@@ -504,6 +509,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damage(carry: Run, check: Check, kind: str) -> None:
+    """Damage has its place and reason in JSON, text and lists."""
     data, packets, offset, reason = DAMAGE[kind]
     status, report = check(data)
     assert status == DAMAGED
@@ -518,6 +524,7 @@ def test_damage(carry: Run, check: Check, kind: str) -> None:
 
 
 def test_largest_packet(check: Check) -> None:
+    """Packets of 16 MiB are read, and larger ones are damage."""
     status, report = check(pcap([bytes(PACKET_LIMIT), GOOD]))
     assert (status, report["packets"], report["bytes"]) == (CLEAN, 2, PACKET_LIMIT + len(GOOD))
     status, report = check(pcap([bytes(PACKET_LIMIT + 1), GOOD]))
@@ -546,6 +553,7 @@ def tally(**given: int) -> dict[str, int]:
 
 
 def test_json_shape(carry: Run, tmp_path: Path) -> None:
+    """The JSON object has exactly the expected members and values."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, PARTIAL, Record(GOOD[:50], wire=len(GOOD))]) + b"x")
     done = carry("check", "--json", path)
@@ -618,6 +626,7 @@ def test_json_of_files_that_cannot_be_opened(carry: Run, tmp_path: Path) -> None
 
 
 def test_json_of_any_file_name(tool: str, tmp_path: Path) -> None:
+    """Names in JSON are valid UTF-8, whatever bytes a name has."""
     names = {
         b'caf\xc3\xa9 "quoted"\n': 'caf\u00e9 "quoted"\n',
         b"\xff.pcap": "\ufffd.pcap",
@@ -649,6 +658,7 @@ def test_unknown_links_beyond_those_named(check: Check) -> None:
 
 
 def test_summary(carry: Run, tmp_path: Path) -> None:
+    """The summary has counts, causes and senders of each verdict."""
     wrong = ethernet(packet(TCP, sums="bad", src="10.0.0.7"))
     missing = ethernet(packet(UDP, sums="none", src="2001:db8::1", dst="2001:db8::2"))
     path = tmp_path / "a.pcap"
@@ -667,6 +677,7 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
 
 
 def test_first_bad_packets(carry: Run, tmp_path: Path) -> None:
+    """The summary shows five bad packets, or as many as --show asks for."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD] + [WRONG] * 9))
     stored = struct.unpack_from(">H", WRONG, 14 + 20 + 16)[0]
@@ -727,6 +738,7 @@ def test_one_byte_is_no_plural(carry: Run) -> None:
 
 
 def test_total_of_several_files(carry: Run, tmp_path: Path) -> None:
+    """Several files have a total, and the status of the gravest."""
     for name, data in (("a", pcap([GOOD])), ("b", pcap([WRONG])), ("c", b"")):
         (tmp_path / name).write_bytes(data)
     done = carry("check", *[tmp_path / name for name in "abcd"])
@@ -753,6 +765,7 @@ def test_names_cannot_steer_the_terminal(carry: Run, tmp_path: Path) -> None:
 
 
 def test_bad_only(carry: Run, tmp_path: Path) -> None:
+    """--bad-only prints a line for each bad checksum, with the name of one among several files."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, PARTIAL, WRONG, WRONG]))
     done = carry("check", "--bad-only", path, env={**os.environ, "LC_ALL": "C"})
@@ -765,6 +778,7 @@ def test_bad_only(carry: Run, tmp_path: Path) -> None:
 
 
 def test_bad_only_json(carry: Run) -> None:
+    """--bad-only --json prints exactly the expected object."""
     found = finding(carry, pcap([GOOD, WRONG]))
     stored = struct.unpack_from(">H", WRONG, 14 + 20 + 16)[0]
     assert found == {
@@ -788,6 +802,7 @@ def test_bad_only_json(carry: Run) -> None:
 
 
 def test_bad_only_streams_from_a_pipe(tool: str) -> None:
+    """A bad packet is printed while the pipe is still open."""
     with subprocess.Popen(
         [tool, "check", "--bad-only", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
@@ -803,6 +818,7 @@ def test_bad_only_streams_from_a_pipe(tool: str) -> None:
 
 
 def test_missing_file(carry: Run, tmp_path: Path) -> None:
+    """A missing file is named with the system's error."""
     done = carry("check", tmp_path / "none.pcap")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr == f"carry: {tmp_path}/none.pcap: No such file or directory\n"
@@ -839,6 +855,7 @@ def test_closed_input(tool: str, tmp_path: Path) -> None:
 
 
 def test_fifo(tool: str, tmp_path: Path) -> None:
+    """A named pipe is read to its end."""
     path = tmp_path / "fifo"
     os.mkfifo(path)
     data = pcap([GOOD] * 1000)
@@ -879,6 +896,7 @@ def test_closed_pipe(tool: str, tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["", "--json", "--bad-only"])
 def test_full_device(tool: str, tmp_path: Path, mode: str) -> None:
+    """An output that cannot be written is an error of one line."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG] * 5000))
     with open("/dev/full", "wb") as full:
@@ -893,6 +911,7 @@ def test_full_device(tool: str, tmp_path: Path, mode: str) -> None:
 
 
 def test_help(carry: Run) -> None:
+    """The help has options, exit status and examples, in 80 columns."""
     done = carry("check", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert carry("help", "check").stdout == done.stdout
@@ -902,6 +921,7 @@ def test_help(carry: Run) -> None:
 
 
 def test_front_door(carry: Run) -> None:
+    """carry shows its version and commands, and refuses unknown ones."""
     assert re.match(r"carry \d+\.\d+\.\d+\n", carry("--version").stdout)
     assert carry("--help").stdout.startswith("Usage: carry COMMAND")
     nothing = carry()
@@ -951,13 +971,16 @@ def test_a_file_in_place_of_a_command(tool: str, carry: Run, tmp_path: Path) -> 
         (["-n", "10001", "a"], "--show takes a number from 0 to 10000, not '10001'"),
     ],
 )
-def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_refused_with_its_reason(
+    carry: Run, arguments: list[str], message: str
+) -> None:
     done = carry("check", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr == f"carry check: {message}; see carry check --help\n"
 
 
 def test_quiet(carry: Run, tmp_path: Path) -> None:
+    """--quiet prints nothing, and the exit status stays."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG]) + b"x")
     for options in ("-q", "-qb", "-qJ", "-qbJ", "-qt"):
@@ -1003,6 +1026,7 @@ def slow_writer(tmp_path: Path) -> str:
 
 
 def test_progress_line(tool: str, carry: Run, tmp_path: Path) -> None:
+    """A slow check shows progress on a terminal, and clears the line at the end."""
     pipe = f"{slow_writer(tmp_path)} | {tool} check -"
     shown = in_terminal(["/bin/sh", "-c", pipe], NO_COLOR="1")
     assert re.search(r"\r\x1b\[K\d+\.\d kB  \d+\.\d\d GB/s", shown)
@@ -1063,6 +1087,7 @@ def test_memory_does_not_grow_with_claims(tool: str) -> None:
 
 
 def test_memory_for_the_largest_packets(tool: str) -> None:
+    """Packets of 16 MiB need less than 64 MiB of memory."""
     record = pcap([bytes(PACKET_LIMIT)])
     assert peak_kib([tool, "check", "-"], [record] + [record[24:]] * 4) < 64 * 1024
 
@@ -1093,4 +1118,5 @@ def test_examples_are_what_their_script_makes(tmp_path: Path) -> None:
     ],
 )
 def test_examples(carry: Run, name: str, status: int) -> None:
+    """Each example has its documented exit status."""
     assert carry("check", SOURCE / "examples" / name).returncode == status

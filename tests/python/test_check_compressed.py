@@ -46,6 +46,7 @@ def test_compressed_is_as_if_it_were_not(
 
 @ALL
 def test_streams_one_behind_the_other(check: Check, kind: str) -> None:
+    """Streams one behind the other have the report of one."""
     pack = PACKERS[kind]
     whole = pcap([GOOD, WRONG] * 50)
     for at in (1, 24, 30, len(whole) - 1):
@@ -138,6 +139,7 @@ def test_zeros_behind_streams(check: Check, kind: str) -> None:
 
 @ALL
 def test_twice_compressed(check: Check, kind: str) -> None:
+    """A capture that was compressed twice is named, with the command that reads it."""
     status, report = check(gzip.compress(PACKERS[kind](pcap([GOOD]))))
     assert (status, report["packets"]) == (DAMAGED, 0)
     tool = {"gzip": "z", "bzip2": "bz"}.get(kind, kind)
@@ -152,6 +154,7 @@ def test_frames_to_skip(check: Check) -> None:
 
 
 def test_streams_that_ask_for_much_memory(check: Check) -> None:
+    """A stream that asks for 2 GiB of memory is damage."""
     # Magic, no content size, a window of 2 GiB, one last block of nothing.
     frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 21 << 3]) + b"\x01\0\0"
     status, report = check(frame)
@@ -186,6 +189,7 @@ def test_xz_dictionaries(check: Check, dictionary: int, fits: bool) -> None:
     ],
 )
 def test_forms_of_streams(check: Check, name: str, options: list[str]) -> None:
+    """Each form that a compressor can write is read."""
     data = pcap([ethernet(packet(TCP, os.urandom(size) + bytes(size))) for size in range(300)])
     assert check(packed_by(name, data, *options)) == check(data)
 

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.covers_capture
 
 
 def test_folder(carry: Run, tmp_path: Path) -> None:
+    """A folder is read by content, in the order of names, without links to folders and pipes."""
     folder = tmp_path / "captures"
     (folder / "b" / "deep").mkdir(parents=True)
     (folder / "a").mkdir()
@@ -117,6 +118,7 @@ def test_a_file_that_is_named_is_not_skipped(carry: Run, tmp_path: Path) -> None
 
 
 def test_folder_without_captures(carry: Run, tmp_path: Path) -> None:
+    """A folder without captures is an error."""
     (tmp_path / "notes.txt").write_text("not a capture")
     done = carry("check", tmp_path)
     assert (done.returncode, done.stdout) == (ERROR, "")
@@ -124,6 +126,7 @@ def test_folder_without_captures(carry: Run, tmp_path: Path) -> None:
 
 
 def test_links_to_nowhere_in_a_folder(carry: Run, tmp_path: Path) -> None:
+    """A dangling link is named with the system's error."""
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
     os.symlink(tmp_path / "none", tmp_path / "b.pcap")
     done = carry("check", "-q", tmp_path)

@@ -78,6 +78,7 @@ def page_of(carry: Run, folder: Path, *arguments: str | Path, status: int = BAD)
 
 
 def test_the_page_of_one_capture(carry: Run, tmp_path: Path) -> None:
+    """The page has a section for each question, and marks the wrong bytes."""
     page = page_of(carry, tmp_path, BROKEN)
     sections = ["Over time", "By protocol", "Why", "By sender", "First findings"]
     assert [*page.sections] == sections
@@ -114,6 +115,7 @@ def test_tables_have_captions_and_heads(carry: Run, tmp_path: Path) -> None:
 
 
 def test_several_captures(carry: Run, tmp_path: Path) -> None:
+    """The page of several captures has a row for each, with its outcome."""
     folder = tmp_path / "captures"
     folder.mkdir()
     (folder / "bad.pcap").write_bytes(pcap([GOOD, WRONG]))

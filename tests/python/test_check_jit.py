@@ -52,6 +52,7 @@ def expect_same(carry: Run, *arguments: str | Path, jit: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
 def test_generated_captures(carry: Run, tmp_path: Path, mode: list[str]) -> None:
+    """Reports with and without --jit are the same for packets of many kinds."""
     path = tmp_path / "mixture.pcap"
     path.write_bytes(mixture(60000))
     for threads in ("1", "3"):

@@ -30,6 +30,7 @@ def test_count(carry: Run, tmp_path: Path) -> None:
 
 
 def test_proto(carry: Run, tmp_path: Path) -> None:
+    """--proto checks only the named protocols, and refuses unknown ones."""
     path = tmp_path / "a.pcap"
     ping = ethernet(packet(ICMP, sums="bad"))
     path.write_bytes(pcap([GOOD, WRONG, ping, ethernet(packet(UDP))]))
@@ -57,6 +58,7 @@ def test_proto(carry: Run, tmp_path: Path) -> None:
 
 
 def test_partial(carry: Run, tmp_path: Path) -> None:
+    """--partial decides whether partial sums are listed, and whether they are wrong."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, PARTIAL, PARTIAL, WRONG]))
     clean = tmp_path / "b.pcap"
@@ -86,6 +88,7 @@ def test_partial(carry: Run, tmp_path: Path) -> None:
 
 
 def test_udp_zero6(carry: Run) -> None:
+    """--udp-zero6 decides whether UDP over IPv6 may lack a sum."""
     path = SOURCE / "examples/broken.pcap"
     for value, illegal, absent in (("illegal", 1, 1), ("ok", 0, 2)):
         done = carry("check", "--json", f"--udp-zero6={value}", path)
@@ -95,6 +98,7 @@ def test_udp_zero6(carry: Run) -> None:
 
 
 def test_no_tunnels(carry: Run, tmp_path: Path) -> None:
+    """--no-tunnels checks only the outermost headers."""
     inner = bytes.fromhex("4500001400000000403b0000 0a000001 0a000002".replace(" ", ""))
     outer = bytes.fromhex("4500002800000000400400000a0000030a000004")
     path = tmp_path / "a.pcap"

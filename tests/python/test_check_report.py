@@ -142,6 +142,7 @@ def test_strict(carry: Run, data: bytes, status: int, outcome: str) -> None:
 
 
 def test_the_gravest_of_several(carry: Run, tmp_path: Path) -> None:
+    """Of several files, the gravest outcome is the exit status."""
     statuses = {"a": pcap([GOOD]), "b": pcap([]), "c": pcap([WRONG]), "d": b"", "e": None}
     for name, data in statuses.items():
         if data is not None:
@@ -154,6 +155,7 @@ def test_the_gravest_of_several(carry: Run, tmp_path: Path) -> None:
 
 
 def test_packets_nested_too_deep(carry: Run, tmp_path: Path) -> None:
+    """Packets with more than 32 headers are counted and reported."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, nested(31), nested(32)]))
     done = carry("check", path)
@@ -199,6 +201,7 @@ def sender(mac: str | None, vlans: list[int], count: int, host: str = "10.0.0.5"
 
 
 def test_senders_in_json(carry: Run) -> None:
+    """JSON lists the senders of each verdict by address and tags."""
     frames = [
         *[tagged("bad", 0x0200_0000_0001, [7])] * 3,
         *[tagged("bad", 0x0200_0000_0001, [7, 8])] * 2,
@@ -248,6 +251,7 @@ def test_links_of_senders(carry: Run) -> None:
 
 
 def test_senders_beyond_those_remembered(carry: Run) -> None:
+    """Among many senders, the most frequent is kept, with bounds of its count."""
     often = [tagged("bad", 1, [])] * 300
     others = [tagged("bad", n, [], f"10.1.{n // 200}.{n % 200 + 1}") for n in range(200)]
     found = senders(carry, pcap(others[:150] + often + others[150:]))["tcp"]["bad"]
@@ -286,6 +290,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_one_line_a_capture(carry: Run, folder: Path) -> None:
+    """Of several captures, each has one line with its outcome."""
     done = carry("check", folder)
     assert done.returncode == DAMAGED
     lines, *_ = done.stdout.split("\n\n")
@@ -300,6 +305,7 @@ def test_one_line_a_capture(carry: Run, folder: Path) -> None:
 
 
 def test_all_captures_together(carry: Run, folder: Path) -> None:
+    """Several captures have one table, their causes, and a total."""
     done = carry("check", folder)
     _, *rest = done.stdout.split("\n\n")
     table, causes, last = rest
@@ -313,6 +319,7 @@ def test_all_captures_together(carry: Run, folder: Path) -> None:
 
 
 def test_what_fragments_became_in_all_captures(carry: Run, tmp_path: Path) -> None:
+    """Incomplete datagrams of all captures are counted together."""
     part = put16(put16(packet(UDP), 6, 0x2000), 10, 0)
     part = put16(part, 10, finish(part[:20]))
     for name in "ab":
@@ -322,6 +329,7 @@ def test_what_fragments_became_in_all_captures(carry: Run, tmp_path: Path) -> No
 
 
 def test_unknown_links_of_all_captures(carry: Run, tmp_path: Path) -> None:
+    """Packets of unknown link types are counted over all captures."""
     for name, link in (("a", 195), ("b", 195), ("c", 147)):
         (tmp_path / name).write_bytes(pcap([GOOD], link=link))
     text = re.sub(r"\n +", " ", carry("check", tmp_path).stdout)
@@ -349,6 +357,7 @@ def test_nothing_is_named_where_all_is_clean(carry: Run, folder: Path) -> None:
 
 
 def test_a_summary_of_each(carry: Run, folder: Path) -> None:
+    """--each prints the summary of each capture, and then the total."""
     done = carry("check", "--each", folder)
     alone = carry("check", folder / "b.pcap").stdout
     assert f"\n{alone}\n{folder}/c.pcap: 0 packets" in done.stdout
@@ -356,6 +365,7 @@ def test_a_summary_of_each(carry: Run, folder: Path) -> None:
 
 
 def test_list_bad(carry: Run, folder: Path) -> None:
+    """--list-bad prints the names of captures that are not clean."""
     done = carry("check", "--list-bad", folder)
     assert done.returncode == DAMAGED
     assert done.stdout.splitlines() == [f"{folder}/{name}.pcap" for name in "bde"]
@@ -370,6 +380,7 @@ def test_list_bad(carry: Run, folder: Path) -> None:
 
 
 def test_list_bad_for_programs(carry: Run, folder: Path) -> None:
+    """--list-bad combines with JSON and columns, and with --null for names alone."""
     found = carry("check", "--list-bad", "-J", folder).stdout.splitlines()
     assert [json.loads(line)["file"][-6] for line in found] == list("bde")
     rows = carry("check", "--list-bad", "-t", folder).stdout.splitlines()
@@ -397,6 +408,7 @@ def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> N
 
 
 def test_damage_in_columns(carry: Run, folder: Path) -> None:
+    """Columns have the place and reason of damage."""
     done = carry("check", "-t", folder, folder / "none")
     header, *rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert header[-2:] == ["damage", "certain"]

@@ -59,6 +59,7 @@ def test_any_number_of_threads_says_the_same_of_real_captures(carry: Run) -> Non
 
 
 def test_examples_with_any_number_of_threads(carry: Run) -> None:
+    """Each example has the same report with any number of threads."""
     paths = [path for path in CAPTURES if path.parent == SOURCE / "examples"]
     assert len(paths) >= 4
     for path in paths:

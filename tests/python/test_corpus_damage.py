@@ -97,6 +97,7 @@ def test_damage_is_shown_and_hides_no_bad_sum(carry: Run, capture: str) -> None:
 
 @pytest.mark.parametrize("capture", captures())
 def test_cut_anywhere(check_all: CheckAll, capture: str) -> None:
+    """A capture that is cut has the verdicts of all before the cut."""
     data = (CAPTURES / capture).read_bytes()
     sizes = random.Random(capture).sample(range(1, len(data)), 3)
     judge(check_all, *(data[:size] for size in sizes))

@@ -90,12 +90,14 @@ def test_what_depends_on_the_machine() -> None:
 
 
 def test_conditions_of_one_text() -> None:
+    """Branches of the same text are numbered in the order of their lines."""
     branches = [checker.Branch("src/a.c", "f", (line, 1), "error") for line in (3, 1, 2)]
     checker.number_texts(branches)
     assert [branch.text for branch in branches] == ["error [3]", "error [1]", "error [2]"]
 
 
 def test_floors() -> None:
+    """A module below its floor is an error; recorded floors leave room for noise."""
     sums = {"sum": {name: checker.Sum(9, 10) for name in checker.MEASURES}}
     assert list(checker.check_floors({"sum": [90.0, 89.9, 0.0]}, sums)) == []
     (error,) = checker.check_floors({"sum": [90.0, 90.1, 90.0]}, sums)

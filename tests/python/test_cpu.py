@@ -111,6 +111,7 @@ def test_evidence_is_shown_to_people(carry: Run) -> None:
 
 
 def test_no_mask(carry: Run) -> None:
+    """Without a mask, no feature is masked."""
     shown = show(carry)
     assert (shown["mask"], shown["mask_error"]) == ("", None)
     assert "masked" not in states(shown).values()
@@ -178,13 +179,14 @@ def test_a_capability_cannot_be_switched_on(carry: Run) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--nosuch"], ["file"], ["--json=1"], ["-x"]])
-def test_wrong_usage(carry: Run, arguments: list[str]) -> None:
+def test_wrong_usage_is_refused_with_a_hint(carry: Run, arguments: list[str]) -> None:
     done = carry("cpu", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry cpu: ") and "--help" in done.stderr
 
 
 def test_help(carry: Run) -> None:
+    """The help shows how to mask a feature."""
     done = carry("cpu", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert "CARRY_CPU_MASK=avx512bw carry cpu" in done.stdout

@@ -39,6 +39,7 @@ def frames(breakpoint: str) -> list[str]:
     [("bench_sse_callback", "carry_thunk_enter"), ("carry_thunk_around", "carry_thunk_around")],
 )
 def test_backtrace_through_thunks(breakpoint: str, thunk: str) -> None:
+    """gdb finds main() behind the frames of a thunk."""
     found = frames(breakpoint)
     assert thunk in found[:2], found
     assert found[found.index(thunk) + 1] == "bench_calls", found

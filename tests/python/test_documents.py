@@ -45,6 +45,7 @@ def links(document: Path) -> Iterator[tuple[Path, str]]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_links(document: Path) -> None:
+    """Each link of a document leads to a file of the project and a heading in it."""
     for target, anchor in links(document):
         assert target.exists(), f"{target} is not there"
         assert target.is_relative_to(SOURCE)

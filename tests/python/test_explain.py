@@ -43,6 +43,7 @@ def names(report: dict[str, Any]) -> list[str]:
 
 
 def test_each_layer_and_its_checksum(carry: Run) -> None:
+    """Each layer has its place, and its checksum with all that decides it."""
     status, report = explain(carry, pcap([GOOD, Record(WRONG, fraction=5)]), 2)
     at = START + len(GOOD) + 16
     assert status == BAD
@@ -104,6 +105,7 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
 def test_why(
     carry: Run, frame: bytes | Record, verdict: str, reason: str | None, known: bool, why: str
 ) -> None:
+    """The explanation of a verdict names its reason."""
     _, report = explain(carry, pcap([frame]))
     checksum = report["layers"][-1]["checksum"]
     assert (checksum["verdict"], checksum["reason"]) == (verdict, reason)
@@ -120,6 +122,7 @@ def test_headers_without_a_checksum_are_layers_too(carry: Run) -> None:
 
 
 def test_same_protocol_twice(carry: Run) -> None:
+    """Both headers of the same protocol have a verdict of their own."""
     inner = bytearray(packet(TCP))
     inner[10] ^= 1
     outer = network("10.0.0.1", "10.0.0.2", 4, bytes(inner))
@@ -129,6 +132,7 @@ def test_same_protocol_twice(carry: Run) -> None:
 
 
 def test_text(carry: Run, tmp_path: Path) -> None:
+    """The text has exactly the expected lines."""
     file = tmp_path / "capture.pcap"
     file.write_bytes(pcap([WRONG]))
     done = carry("explain", file, "1", env={"LC_ALL": "C"})
@@ -166,6 +170,7 @@ def test_time_that_is_not_known(carry: Run) -> None:
 
 
 def test_the_letter_for_json(carry: Run) -> None:
+    """-J prints the object of --json."""
     done = carry("explain", "-J", "-", "1", stdin=pcap([GOOD]))
     assert json.loads(done.stdout) == explain(carry, pcap([GOOD]))[1]
 
@@ -184,6 +189,7 @@ def test_frames_that_cannot_be_reached(carry: Run, tmp_path: Path) -> None:
 
 
 def test_usage(carry: Run) -> None:
+    """Wrong usage is refused with its reason; both ways to the help show the same."""
     for frame in ("0", "-1", "x", "1x", "", "99999999999999999999999"):
         done = carry("explain", "--", "file", frame)
         assert done.returncode == ERROR and "FRAME must be a number" in done.stderr
@@ -294,6 +300,7 @@ def test_a_pipe_is_read_no_further_than_needed(carry: Run) -> None:
 
 
 def test_text_of_a_datagram(carry: Run) -> None:
+    """The text of a fragment has the datagram that it belongs to."""
     parts = fragments(datagram(sums="bad"), 160)
     done = carry("explain", "-", "2", stdin=raw(parts), env={"LC_ALL": "C"})
     head, whole = done.stdout.split("\ndatagram of ")

@@ -52,6 +52,7 @@ def test_the_example_is_cut_short() -> None:
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="Python is not built with sanitizers")
 def test_in_a_runtime_that_handles_faults() -> None:
+    """Copies survive faults in a Python whose faulthandler still reports its own."""
     done = subprocess.run(
         [sys.executable, "-c", IN_PYTHON, str(BUILD / "src/libcarry.so")],
         capture_output=True,

@@ -169,6 +169,7 @@ def test_every_block_of_pcapng_is_kept(fix: Fix, order: str) -> None:
 
 
 def test_captures_larger_than_the_window(fix: Fix) -> None:
+    """All packets of a capture larger than the window are repaired."""
     frames = [ethernet(packet(TCP, bytes(size * 7 % 9000), sums="bad")) for size in range(1000)]
     status, fixed, log = fix(pcap(frames))
     right = [ethernet(packet(TCP, bytes(size * 7 % 9000))) for size in range(1000)]
@@ -177,12 +178,14 @@ def test_captures_larger_than_the_window(fix: Fix) -> None:
 
 
 def test_a_large_packet(fix: Fix) -> None:
+    """Packets of 65 kB are repaired."""
     frame = ethernet(packet(TCP, bytes(65000), sums="partial"))
     status, fixed, _ = fix(pcap([frame] * 30))
     assert (status, fixed) == (CLEAN, pcap([ethernet(packet(TCP, bytes(65000)))] * 30))
 
 
 def test_only(fix: Fix) -> None:
+    """--only repairs the named verdicts alone."""
     illegal = ethernet(packet(UDP, sums="none", **V6))
     data = pcap([WRONG, PARTIAL, illegal])
     for verdicts, frames, status in [
@@ -441,6 +444,7 @@ def test_outputs_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
 
 
 def test_usage(carry: Run, tmp_path: Path) -> None:
+    """Wrong usage is refused with its reason; both ways to the help show the same."""
     out = ["-o", tmp_path / "out"]
     assert "no file" in refused(carry("fix", *out))
     assert "one file" in refused(carry("fix", "a", "b", *out))
@@ -464,6 +468,7 @@ def test_nobody_may_read_the_copy_who_may_not_read_the_capture(
 
 
 def test_standard_input(carry: Run, tmp_path: Path) -> None:
+    """A capture from standard input is repaired."""
     done = carry("fix", "-", "-o", tmp_path / "out", stdin=pcap([WRONG]))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert (tmp_path / "out").read_bytes() == pcap([GOOD])
@@ -509,6 +514,7 @@ def test_dry_run(carry: Run, tmp_path: Path) -> None:
 
 
 def test_summary(carry: Run, tmp_path: Path) -> None:
+    """The summary counts what was repaired and what was left."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(pcap([WRONG, PARTIAL, fragment(WRONG, 0x10), GOOD]))
     done = carry("fix", source, "-o", out, "--only", "partial")
@@ -538,6 +544,7 @@ def test_what_is_left_is_no_longer_nothing_to_repair(carry: Run) -> None:
 
 
 def test_json(carry: Run, tmp_path: Path) -> None:
+    """The JSON object has exactly the expected members and values."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(pcap([WRONG, PARTIAL, GOOD]) + b"\x00")
     done = carry("fix", source, "-o", out, "--only", "bad", "--json")

@@ -63,6 +63,7 @@ def test_a_datagram_is_repaired_where_all_of_it_is_there(
 
 @VERSIONS
 def test_in_any_order(fix: Fix, ends: Ends) -> None:
+    """A datagram is repaired whatever the order of its fragments."""
     wrong, right = (fragments(datagram(ends, 180, sums=sums)) for sums in ("bad", "good"))
     for order in itertools.permutations(range(len(wrong))):
         status, fixed, _log = fix(raw(wrong[at] for at in order))
@@ -109,6 +110,7 @@ def test_fragments_stay_within_reach_of_a_stream(tool: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("seed", range(3))
 def test_many_datagrams_shuffled_through_a_pipe(carry: Run, tmp_path: Path, seed: int) -> None:
+    """Datagrams are repaired though their fragments are mixed."""
     dice = random.Random(seed)
     made = []
     for ident in range(300):
@@ -199,6 +201,7 @@ def gtp(ip: bytes) -> bytes:
 
 @VERSIONS
 def test_only(fix: Fix, ends: Ends) -> None:
+    """--only repairs the named verdicts of datagrams alone."""
     bad = fragments(datagram(ends, sums="bad"))
     data = raw(bad + fragments(datagram(ends, sums="partial"), ident=7))
     parts = len(fragments(datagram(ends)))
@@ -313,6 +316,7 @@ def test_repetitions_of_what_is_not_whole(fix: Fix) -> None:
 
 
 def test_a_fragment_cut_by_the_capture(fix: Fix) -> None:
+    """A datagram with a fragment that was cut is left."""
     first, *rest = illegal()
     records = [first, Record(rest[0][:-1], wire=len(rest[0])), *rest[1:]]
     assert fix(raw(records))[::2] == (BAD, [])
@@ -378,6 +382,7 @@ def nested() -> list[bytes]:
 
 
 def test_fragments_of_fragments(fix: Fix) -> None:
+    """A datagram in fragments of fragments is left, with its place."""
     parts = nested()
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(len(parts), "udp", "bad", "nested")]
@@ -418,6 +423,7 @@ def quoting() -> bytes:
 
 
 def test_what_an_icmp_error_quotes(fix: Fix) -> None:
+    """A sum inside an ICMP error is left."""
     assert fix(pcap([ethernet(quoting())]))[::2] == (CLEAN, [])
     assert reasons(fix) == [(1, "tcp", "partial", "quoted")]
 
@@ -512,6 +518,7 @@ def test_the_summary_names_reasons_and_frames(carry: Run) -> None:
 
 
 def test_two_or_three_frames(carry: Run) -> None:
+    """The summary lists the frames of a sum that it leaves."""
     for count, text in ((2, "frames 1 and 2:"), (3, "frames 1, 2 and 3:")):
         done = carry("fix", "-", "--dry-run", "--only", "partial", stdin=pcap([WRONG] * count))
         assert f"  tcp: {count} bad in {text}" in done.stdout

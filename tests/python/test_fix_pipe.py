@@ -166,6 +166,8 @@ def test_filters_of_each_other(tool: str) -> None:
 
 
 def test_data_on_one_report_on_the_other(tool: str, tmp_path: Path) -> None:
+    """The copy is on standard output, and the report on standard error."""
+
     def fix(*options: str) -> str:
         command = [tool, "fix", tmp_path / "in", "-o", "-", *options]
         done = subprocess.run(command, capture_output=True)
@@ -183,6 +185,7 @@ def test_data_on_one_report_on_the_other(tool: str, tmp_path: Path) -> None:
 
 
 def test_one_of_log_and_copy(carry: Run, tmp_path: Path) -> None:
+    """Copy and log cannot both be standard output."""
     (tmp_path / "in").write_bytes(pcap([WRONG]))
     for output, log in (("-", "-"), ("/dev/stdout", "-"), ("-", "/dev/stdout")):
         done = carry("fix", tmp_path / "in", "-o", output, "--log", log)
@@ -207,6 +210,7 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def test_a_terminal(tool: str, tmp_path: Path) -> None:
+    """A copy is never written to a terminal."""
     (tmp_path / "in").write_bytes(pcap([WRONG]))
     control, terminal = pty.openpty()
     for name in ("-", "/dev/stdout", os.ttyname(terminal)):
@@ -241,6 +245,7 @@ def test_outputs_that_take_nothing(
 
 
 def test_devices(carry: Run, tmp_path: Path) -> None:
+    """A copy may be written to a device, whose errors are named."""
     (tmp_path / "in").write_bytes(pcap([WRONG]))
     assert carry("fix", tmp_path / "in", "-q", "-o", "/dev/null").returncode == CLEAN
     done = carry("fix", tmp_path / "in", "-o", "/dev/full")
@@ -342,6 +347,7 @@ def records(data: bytes) -> int:
 
 @pytest.mark.parametrize("waits", [True, False], ids=["blocking", "non-blocking"])
 def test_a_slow_reader(run: Starter, large: Path, waits: bool) -> None:
+    """A reader that is slow gets all bytes, whether writes block or not."""
     reader, writer = os.pipe()
     os.set_blocking(writer, waits)
     child = run("fix", "-q", large, "-o", "-", stdout=writer)

@@ -130,6 +130,7 @@ needs_corpus = pytest.mark.skipif(not CAPTURES.is_dir(), reason=f"no captures in
 @needs_corpus
 @pytest.mark.parametrize("capture", captures() if CAPTURES.is_dir() else [])
 def test_packets_of_others(fix: Fix, capture: str) -> None:
+    """The promise holds for packets of real captures that were mistreated."""
     frames = list(read_pcap((CAPTURES / capture).read_bytes()))
     for number in range(LEVEL if frames else 0):
         dice = random.Random(f"{SEED} {number} {capture}")
@@ -151,6 +152,7 @@ def test_captures_of_others(fix: Fix, capture: str) -> None:
 
 
 def test_packets_of_scapy(fix: Fix) -> None:
+    """The promise holds for packets of scapy that were mistreated."""
     for package in ("scapy", "dpkt", "hypothesis"):
         pytest.importorskip(package, reason=f"python3-{package} is not installed")
     from hypothesis import strategies as st

@@ -80,6 +80,7 @@ def test_the_sources_have_the_places_that_the_pages_name(tmp_path: Path) -> None
 @not_short
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_additions(page: Path, tree: Path) -> None:
+    """The commands of a page print what it shows, with its additions built."""
     ran = 0
     for command, output in commands(page):
         done = subprocess.run(

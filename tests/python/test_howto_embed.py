@@ -44,6 +44,7 @@ def expect(tree: Path, command: str, output: str) -> None:
 
 
 def test_commands(tree: Path) -> None:
+    """The commands of the page print what it shows."""
     assert len(OTHERS) == 3
     for command, output in OTHERS:
         expect(tree, command, output)

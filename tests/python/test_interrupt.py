@@ -91,6 +91,7 @@ def test_what_had_come_is_reported(
 
 @STOPS
 def test_a_summary_for_people(start: Start, number: signal.Signals) -> None:
+    """After an interrupt, the summary covers what came before it."""
     child = start(pcap([GOOD, PARTIAL]), "check", "-")
     child.send_signal(number)
     status, printed = end_of(child)

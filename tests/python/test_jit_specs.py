@@ -133,6 +133,7 @@ def expect_sum(spec: SumSpec, address: int, size: int, at: int, data: bytes, sta
 
 @repeated(sum_specs(), st.data())
 def test_sums(spec: SumSpec, choose: st.DataObject) -> None:
+    """A function for a random spec has the sum of the library for any data in its range."""
     assert jit.carry_jit_sum_error(c.byref(spec)) is None
     with Made("carry_jit_sum", spec) as made:
         if made.error == UNSUPPORTED:
@@ -271,6 +272,7 @@ changes = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size
 def test_stacks(
     stack: tuple[int, list[str]], flags: int, edits: list[list[tuple[int, int]]], size: int
 ) -> None:
+    """A function for random headers has the verdicts of the library's walk."""
     link, names = stack
     spec = spec_of(link, names, flags)
     if len(names) > LAYERS_MAX:

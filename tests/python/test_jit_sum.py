@@ -168,6 +168,7 @@ def wrong_member(spec: Spec) -> str:
 
 @repeated(right_specs(), st.data(), words)
 def test_right_specs(spec: Spec, rest: st.DataObject, start: int) -> None:
+    """A valid spec makes a function that sums as a plain loop does."""
     made = ctypes.POINTER(Function)()
     assert wrong_member(spec) == ""
     error = jit.carry_jit_sum(ctypes.byref(spec), ctypes.byref(made))

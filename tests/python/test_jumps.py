@@ -24,6 +24,7 @@ def check(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_kernels() -> None:
+    """No kernel of the build has such a jump."""
     archive = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "src/libcarry-kernels.a"
     done = check(archive)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -33,6 +33,7 @@ def check(root: Path) -> tuple[int, list[str]]:
 
 
 def test_draws_the_layers(tree: Path) -> None:
+    """The checker draws the layers of core, capture library and command."""
     status, lines = check(tree)
     assert status == 0
     assert lines[0].startswith("the core, from the bottom up: base <- cpu <- { patch, xstate } <- ")

@@ -246,6 +246,7 @@ def read_pcapng(data: bytes) -> list[Written]:
 
 
 def test_verdicts_by_interface_direction_and_protocol(wire: Namespace, tool: str) -> None:
+    """Verdicts are counted by interface, direction and protocol."""
     frames = [GOOD_TCP, BAD_TCP, BAD_UDP, PARTIAL_UDP, ethernet(packet(UDP), [5])]
     done = watched(wire, tool, frames, "-J", "-c", "10", "-i", "v0", "-i", "v1")
     expected = {
@@ -264,6 +265,7 @@ def test_verdicts_by_interface_direction_and_protocol(wire: Namespace, tool: str
 
 
 def test_text(wire: Namespace, tool: str) -> None:
+    """The text has the outcome of each interface, the table, and the total."""
     done = watched(wire, tool, [GOOD_TCP, BAD_TCP])
     assert done.status == CLEAN
     assert done.said[0] == "watching v1; Ctrl-C ends\n"
@@ -274,6 +276,7 @@ def test_text(wire: Namespace, tool: str) -> None:
 
 
 def test_lines_of_intervals(wire: Namespace, tool: str) -> None:
+    """--interval prints a line of rates and verdicts."""
     with live(wire, tool, "--interval=1", "v1") as process:
         send(wire, BAD_TCP, GOOD_TCP)
         assert process.process.stdout
@@ -286,6 +289,7 @@ def test_lines_of_intervals(wire: Namespace, tool: str) -> None:
 
 
 def test_no_packets(wire: Namespace, tool: str) -> None:
+    """Without packets, the report says that nothing was checked."""
     with live(wire, tool, "v1") as process:
         process.end()
     assert process.status == CLEAN
@@ -307,6 +311,7 @@ def test_it_fails_where_it_is_asked_to(wire: Namespace, tool: str) -> None:
 
 
 def test_duration(wire: Namespace, tool: str) -> None:
+    """--duration ends the command after that time."""
     with live(wire, tool, "-J", "--duration=1", "v1") as process:
         process.wait()
     assert process.status == CLEAN
@@ -314,6 +319,7 @@ def test_duration(wire: Namespace, tool: str) -> None:
 
 
 def test_quiet(wire: Namespace, tool: str) -> None:
+    """--quiet prints nothing."""
     done = wire.attempt(tool, "live", "-q", "--duration=1", "v1")
     assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")
 
@@ -505,6 +511,7 @@ def test_packets_to_be_cut_are_whole(wire: Namespace, tool: str, tmp_path: Path)
 
 
 def test_bad_only(wire: Namespace, tool: str) -> None:
+    """--bad-only prints a line for each bad checksum."""
     done = watched(wire, tool, [GOOD_TCP, BAD_TCP, PARTIAL_UDP, BAD_UDP], "--bad-only")
     lines = [line.split() for line in done.output.splitlines()]
     assert [(line[0], line[1], line[2], line[5]) for line in lines] == [
@@ -515,6 +522,7 @@ def test_bad_only(wire: Namespace, tool: str) -> None:
 
 
 def test_bad_only_as_json(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """--bad-only --json prints objects, and -w writes their packets."""
     path = tmp_path / "bad.pcapng"
     done = watched(wire, tool, [GOOD_TCP, BAD_TCP, BAD_UDP], "-bJ", "-w", path)
     found = [conforming("live_bad_only", line) for line in done.output.splitlines()]
@@ -569,6 +577,7 @@ def test_the_file_ends_with_statistics(
 
 
 def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
+    """-w - writes packets to standard output, and the report to standard error."""
     with subprocess.Popen(
         wire.command(tool, "live", "-w", "-", "-c", "2", "v1"),
         stdout=subprocess.PIPE,
@@ -662,6 +671,7 @@ def test_filters(
 
 
 def test_a_wrong_filter(wire: Namespace, tool: str) -> None:
+    """A filter that is wrong is an error with libpcap's reason."""
     done = wire.attempt(tool, "live", "-i", "v0", "no such filter")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert re.fullmatch(r"carry: filter: .*(syntax error|libpcap).*\n", done.stderr)
@@ -690,6 +700,7 @@ def test_filters_and_interfaces_that_are_mistaken(
 
 
 def test_the_screen(wire: Namespace, tool: str) -> None:
+    """A terminal shows counts that are drawn again."""
     child, terminal = pty.fork()
     if child == 0:
         command = wire.command(tool, "live", "v1")
@@ -741,6 +752,7 @@ def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
 
 
 def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
+    """An interface that goes down is reported once, whatever the number of threads."""
     lay(wire, "w0", "w1")
     try:
         wire.run("ip", "link", "set", "w1", "down")
@@ -841,6 +853,7 @@ def test_a_larger_mtu_is_followed(wire: Namespace, tool: str) -> None:
 
 
 def test_without_the_capability(wire: Namespace, tool: str) -> None:
+    """Without the capability to capture, the error names it."""
     if not shutil.which("setpriv"):
         pytest.skip("not installed: setpriv")
     done = wire.attempt("setpriv", "--bounding-set=-net_raw", tool, "live", "v0")
@@ -918,7 +931,9 @@ def test_a_ring_that_cannot_be_had(wire: Namespace, tool: str) -> None:
         ),
     ],
 )
-def test_wrong_usage(wire: Namespace, tool: str, words: list[str], error: str) -> None:
+def test_wrong_usage_is_refused_with_its_reason(
+    wire: Namespace, tool: str, words: list[str], error: str
+) -> None:
     done = wire.attempt(tool, "live", *words)
     assert (done.returncode, done.stdout, done.stderr) == (ERROR, "", error)
 
@@ -1073,6 +1088,7 @@ def test_a_port_that_is_taken(wire: Namespace, tool: str) -> None:
 
 
 def test_metrics_file(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """--metrics-file writes the metrics, and leaves no other file."""
     path = tmp_path / "carry.prom"
     done = watched(wire, tool, [GOOD_TCP, BAD_TCP], "--metrics-file", path)
     assert done.status == CLEAN

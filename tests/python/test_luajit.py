@@ -104,6 +104,7 @@ def needs_jit() -> None:
 
 
 def test_functions() -> None:
+    """The binding passes its tests in Lua."""
     shown = luajit(SOURCE / "tests/luajit/test_carry.lua")
     results = re.findall(r"^(?:not )?ok \d+ - (\w+)( # SKIP)?", shown, re.MULTILINE)
     assert len(results) == int(re.search(r"^1\.\.(\d+)$", shown, re.MULTILINE)[1]) > 8
@@ -113,6 +114,7 @@ def test_functions() -> None:
 
 
 def test_example() -> None:
+    """The example repairs packets and prints what it promises."""
     shown = luajit(BINDING / "examples/checksum_app.lua")
     assert shown.endswith("99 of 100 packets arrived\n")
     assert "check: " in shown and ", 1 dropped\n" in shown

@@ -137,6 +137,7 @@ def test_a_page_has_the_usual_sections(page: str) -> None:
     "command", [["mandoc", "-T", "lint", "-W", "warning"], ["groff", "-man", "-ww", "-z"]]
 )
 def test_no_warnings(page: str, command: list[str]) -> None:
+    """mandoc and groff have no warnings about the page."""
     need(command[0])
     done = subprocess.run([*command, PAGES[page]], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")

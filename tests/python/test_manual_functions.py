@@ -116,6 +116,7 @@ def test_each_function_has_a_comment(name: str) -> None:
 
 
 def test_no_warnings(tmp_path: Path) -> None:
+    """mandoc and groff have no warnings about the pages."""
     paths = []
     for name, text in PAGES.items():
         if not text.startswith(".so"):
@@ -210,6 +211,7 @@ def test_rows_of_tables_stand_in_enumerations() -> None:
 
 
 def test_comments_as_blocks() -> None:
+    """A comment is parsed into paragraphs, terms, code and lists."""
     blocks = prose.parse(
         "Some text\nof two lines. Returns\n ERROR_A  first\n          line\n ERROR_B  second\n\n"
         "Then:\n\n    code;\n\n      more;\n\n - one\n   item\n    - inner\n - two"

@@ -63,6 +63,7 @@ def test_lists_and_explanations_too(tool: str, path: bytes) -> None:
 
 
 def test_messages_too(tool: str, path: bytes) -> None:
+    """Messages show names without control characters."""
     status, _, said = run(tool, "check", path + b".none")
     assert status == ERROR
     assert said.endswith(f"/{SHOWN}.none: No such file or directory\n")
@@ -71,6 +72,7 @@ def test_messages_too(tool: str, path: bytes) -> None:
 
 
 def test_the_mask_of_features_too(tool: str) -> None:
+    """The mask is shown without control characters."""
     env = {**os.environ, "CARRY_CPU_MASK": "\x1b[31m\u009b"}
     done = subprocess.run([tool, "cpu"], capture_output=True, env=env)
     assert "?[31m?\n" in done.stdout.decode()

@@ -208,6 +208,7 @@ def assert_filled(program: Offload) -> None:
 
 
 def test_tcp(wire: Wire, family: socket.AddressFamily) -> None:
+    """TCP connects, and its packets get their checksums."""
     with offload(wire) as program:
         exchange(wire, HOSTS[family][1])
         program.stop()
@@ -466,12 +467,14 @@ def test_interfaces_that_cannot_be_used(wire: Wire, names: list[str], error: str
 
 
 def test_without_permission(wire: Wire) -> None:
+    """Without permission to capture, the error says so."""
     done = wire.middle.attempt("setpriv", "--bounding-set=-net_raw", PROGRAM, *ENDS)
     assert done.returncode == FAILED
     assert done.stderr == "offload: packet socket: Operation not permitted\n"
 
 
 def test_help() -> None:
+    """--help shows the usage."""
     done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Usage: offload [OPTION] A B\n")
@@ -480,7 +483,7 @@ def test_help() -> None:
 @pytest.mark.parametrize(
     "arguments", [[], ["wire"], ["wire", "wire"], ["a", "b", "c"], ["--unknown", "a", "b"]]
 )
-def test_wrong_usage(arguments: list[str]) -> None:
+def test_wrong_usage_is_refused_in_one_line(arguments: list[str]) -> None:
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout) == (WRONG_USAGE, "")
     assert done.stderr.startswith("offload: ")

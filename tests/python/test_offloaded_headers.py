@@ -161,6 +161,7 @@ def test_datagrams_that_are_reassembled(check: Check) -> None:
 
 
 def test_the_first_packets_only(carry: Run, tmp_path: Path) -> None:
+    """--count hides packets that show offload, so that 0 is damage."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([alone(CARD), left(CARD)]))
     assert carry("check", "-q", path).returncode == CLEAN
@@ -168,6 +169,7 @@ def test_the_first_packets_only(carry: Run, tmp_path: Path) -> None:
 
 
 def test_protocols(carry: Run) -> None:
+    """A sum left to a card is known, whichever protocols are asked for."""
     data = pcap([alone(CARD), left(CARD)])
     assert carry("check", "-q", "--proto=ip", "-", stdin=data).returncode == CLEAN
     done = carry("check", "--json", "--proto=tcp", "-", stdin=data)
@@ -239,6 +241,7 @@ MODES = [
 def test_any_number_of_threads_functions_and_pipes(
     carry: Run, tool: str, tmp_path: Path, mode: list[str]
 ) -> None:
+    """Reports are the same with any threads, functions and pipes."""
     path, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     path.write_bytes(mixture())
     alone = carry("check", "-j1", "-w", bad, *mode, path)
@@ -270,6 +273,7 @@ def test_any_number_of_threads_functions_and_pipes(
 
 
 def test_summary(carry: Run) -> None:
+    """The summary separates headers left to a card from damaged ones."""
     frames = [alone(CARD), left(CARD), alone(OTHER), alone(CARD, 1)]
     done = carry("check", "-", stdin=pcap(frames), env={"LC_ALL": "C"})
     words = " ".join(done.stdout.split())
@@ -355,6 +359,7 @@ def explained(carry: Run, data: bytes, frame: int) -> tuple[int, dict[str, Any]]
 
 
 def test_explain(carry: Run) -> None:
+    """The explanation names what shows that a sum was left to a card."""
     data = pcap([alone(CARD), left(CARD), alone(CARD), alone(OTHER)])
     by_sender = "other packets of its sender show that transmit offload leaves such checksums"
     for frame, cause, why in (
@@ -371,6 +376,7 @@ def test_explain(carry: Run) -> None:
 
 
 def test_explain_of_a_cut_frame(carry: Run) -> None:
+    """A frame that was cut cannot show whether its sum was left to a card."""
     whole = left(CARD)
     status, checksum = explained(carry, pcap([Record(whole[:54], wire=len(whole))]), 1)
     assert (status, checksum["verdict"], checksum["reason"]) == (CLEAN, "unverifiable", "snaplen")
@@ -439,6 +445,7 @@ def test_fix_of_a_pipe_goes_by_what_came_before(carry: Run) -> None:
 
 
 def test_fix_by_the_sender_in_packed_and_damaged_files(carry: Run, tmp_path: Path) -> None:
+    """Sums left by a sender are repaired in packed and damaged files."""
     data = pcap([alone(CARD), left(CARD)])
     source, copy = tmp_path / "a.pcap.gz", tmp_path / "b.pcap"
     source.write_bytes(gzip.compress(data))

@@ -69,11 +69,13 @@ def check_help(carry: Run, words: list[str]) -> None:
 
 
 def test_help(carry: Run, command: list[str]) -> None:
+    """The help of each command has its usage and options, in 80 columns."""
     check_help(carry, command)
 
 
 @pytest.mark.parametrize("group", [*GROUPS, *STARTERS])
 def test_help_of_groups(carry: Run, group: str) -> None:
+    """The help of each group has its usage, in 80 columns."""
     check_help(carry, [group])
 
 
@@ -94,6 +96,7 @@ def test_help_names_them(carry: Run, command: list[str]) -> None:
 
 
 def test_letters(carry: Run, command: list[str]) -> None:
+    """Each letter of the help is known, and needs a value where the help says so."""
     for option in options_of(carry(*command, "--help").stdout):
         if not option.letter:
             continue
@@ -103,6 +106,7 @@ def test_letters(carry: Run, command: list[str]) -> None:
 
 
 def test_unknown(carry: Run, command: list[str]) -> None:
+    """An unknown option is refused by its name."""
     for option in ("--no-such-option", "-?"):
         done = carry(*command, option)
         assert (done.returncode, done.stdout) == (ERROR, "")

@@ -143,6 +143,7 @@ def test_links_are_followed(
 def test_a_name_without_a_folder(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
+    """A name without a folder is written to the current folder."""
     subprocess.run(command(tool, writer, "out", source), env=env, cwd=tmp_path)
     assert written(tmp_path) == ["out"]
 
@@ -225,6 +226,7 @@ def test_without_a_name_nothing_is_left_even_of_the_killed(
 def test_a_full_disk(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, ignored: bool
 ) -> None:
+    """If the disk is full, the file is as before."""
     out = tmp_path / "out"
     out.write_bytes(b"before")
 
@@ -413,6 +415,7 @@ def test_where_it_prints_to_is_no_capture(tool: str, tmp_path: Path) -> None:
 def test_one_place_for_two_files(
     tool: str, env: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
+    """Copy and log at the same place are refused, however it is named."""
     folder = tmp_path / "folder"
     folder.mkdir()
     (tmp_path / "link").symlink_to("folder")

@@ -72,6 +72,7 @@ def test_nothing_is_removed(install: Install) -> None:
 
 
 def test_conflict(install: Install) -> None:
+    """Nothing is installed if apt would remove a package for it."""
     done = install("valgrind", "gcc-s390x-linux-gnu")
     assert done.returncode == 1
     assert done.stderr == (

@@ -56,6 +56,7 @@ def test_columns_are_rows_of_the_table() -> None:
 
 
 def test_columns_of_audits() -> None:
+    """The reference has each column of an audit, with type and description."""
     columns = {column.name: column for column in python.audit_columns()}
     assert columns["folder"].code == "string"
     assert columns["modified"].code == "timestamp[us, UTC], or null"
@@ -92,6 +93,7 @@ def test_signatures(tmp_path: Path) -> None:
 
 
 def test_properties_and_members(tmp_path: Path) -> None:
+    """Public members and properties are described; private ones are left out."""
     some = module(
         tmp_path,
         "class A:\n    b: int  # of it\n    _c: int\n    @property\n    def d(self) -> str:\n"

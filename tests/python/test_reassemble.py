@@ -90,6 +90,7 @@ def test_a_datagram_gets_one_verdict(check: Check, ends: tuple[str, str], sums: 
 
 @VERSIONS
 def test_any_order(check: Check, ends: tuple[str, str]) -> None:
+    """A datagram is reassembled whatever the order of its fragments."""
     parts = fragments(datagram(ends, 180))
     for order in itertools.permutations(parts):
         assert verdicts(check_raw(check, order)) == {"good": 1}
@@ -100,6 +101,7 @@ def test_any_order(check: Check, ends: tuple[str, str]) -> None:
 def test_many_small_parts_of_many_datagrams_shuffled(
     check: Check, ends: tuple[str, str], seed: int
 ) -> None:
+    """Mixed fragments of many datagrams are reassembled."""
     dice = random.Random(seed)
     kinds = ["good", "bad", "partial"] * 7
     parts = [
@@ -128,6 +130,7 @@ def test_repeated_parts_change_nothing(check: Check, ends: tuple[str, str]) -> N
 @VERSIONS
 @pytest.mark.parametrize("protocol", [TCP, UDP])
 def test_the_shortest_parts(check: Check, ends: tuple[str, str], protocol: int) -> None:
+    """Fragments of 8 bytes are reassembled."""
     parts = fragments(datagram(ends, protocol=protocol), 8)
     report = check_raw(check, parts)
     assert verdicts(report, "tcp" if protocol == TCP else "udp") == {"good": 1}
@@ -141,6 +144,7 @@ def test_padding_is_no_part(check: Check, ends: tuple[str, str]) -> None:
 
 
 def test_the_longest_datagram(check: Check) -> None:
+    """The longest possible datagram is reassembled."""
     for ends, head in ((V4, 20), (V6, 0)):
         whole = network(*ends, UDP, b"")
         longest = 65535 - head
@@ -199,6 +203,7 @@ def test_vlans_and_interfaces_tell_apart(check: Check, ends: tuple[str, str]) ->
 
 @VERSIONS
 def test_datagrams_in_fragments_inside_a_tunnel(check: Check, ends: tuple[str, str]) -> None:
+    """Fragments inside a tunnel are reassembled."""
     kind = 41 if ends == V6 else 4
     parts = [network("192.0.2.1", "192.0.2.2", kind, part) for part in fragments(datagram(ends))]
     assert verdicts(check_raw(check, parts)) == {"good": 1}
@@ -210,6 +215,7 @@ def test_datagrams_in_fragments_inside_a_tunnel(check: Check, ends: tuple[str, s
 def test_fragments_of_fragments(
     check: Check, ends: tuple[str, str], outer: tuple[str, str], turn: int
 ) -> None:
+    """Fragments of fragments are reassembled, outer ones first."""
     kind = 41 if ends == V6 else 4
     inner = fragments(datagram(ends, sums="bad"), 160)
     parts = [
@@ -273,6 +279,7 @@ def test_what_the_first_part_refutes(check: Check) -> None:
 
 @VERSIONS
 def test_a_missing_part(check: Check, ends: tuple[str, str]) -> None:
+    """A datagram that lacks a fragment is not verified, and counted as missing."""
     parts = fragments(datagram(ends))
     for without in range(len(parts)):
         report = check_raw(check, parts[:without] + parts[without + 1 :])
@@ -310,6 +317,7 @@ def test_an_unknown_clock_gives_nothing_up(check: Check) -> None:
 
 @VERSIONS
 def test_overlap_with_other_bytes(check: Check, ends: tuple[str, str]) -> None:
+    """A fragment that overlaps with other bytes spoils its datagram for good."""
     ip = datagram(ends)
     parts = fragments(ip)
     forged = fragments(ip[:-1] + b"\xff")
@@ -363,6 +371,7 @@ def test_two_ends(check: Check, ends: tuple[str, str]) -> None:
 
 @VERSIONS
 def test_the_ping_of_death(check: Check, ends: tuple[str, str]) -> None:
+    """A fragment that ends beyond 65,535 bytes is malformed."""
     whole = datagram(ends, 1392)
     for start, fate in ((64000, "missing"), (64144, "malformed"), (65528, "malformed")):
         part = fragment(whole, 0, 1400, more=False)
@@ -488,6 +497,7 @@ def test_each_sum_is_told_once(carry: Run, check: Check) -> None:
 
 @VERSIONS
 def test_without_reassembly(carry: Run, ends: tuple[str, str]) -> None:
+    """--no-reassemble verifies no fragmented datagram; the last option counts."""
     data = raw(fragments(datagram(ends, sums="bad")))
     done = carry("check", "--json", "--no-reassemble", "-", stdin=data)
     report = conforming("check", done.stdout)
@@ -516,6 +526,7 @@ def test_captures_are_apart(carry: Run, tmp_path: Path) -> None:
 
 
 def test_only_some_protocols(carry: Run) -> None:
+    """Datagrams of protocols that are not asked for are not judged."""
     data = raw(fragments(datagram(sums="bad")) + fragments(datagram(protocol=TCP, sums="bad")))
     for names, status in (("udp", BAD), ("tcp", BAD), ("ip,icmp", CLEAN)):
         done = carry("check", "--json", "--proto", names, "-", stdin=data)
@@ -533,6 +544,7 @@ def test_what_partial_datagrams_are(carry: Run) -> None:
 
 
 def test_without_tunnels(carry: Run) -> None:
+    """--no-tunnels reassembles outer datagrams, and judges nothing inside."""
     inside = network("192.0.2.1", "192.0.2.2", 4, datagram(sums="bad"))
     data = raw([*fragments(inside), *fragments(datagram(sums="bad"), ident=7)])
     for options, count in (([], 2), (["--no-tunnels"], 1)):
@@ -596,6 +608,7 @@ def part_at(ends: tuple[str, str], start: int) -> bytes:
 @VERSIONS
 @pytest.mark.parametrize("start", [0, 64, 65408])
 def test_a_flood_of_datagrams(check: Check, ends: tuple[str, str], start: int) -> None:
+    """Of very many datagrams, the oldest are given up and counted."""
     report = check_all(check, flood(part_at(ends, start), 20_000))
     assert sum(fates(report).values()) == report["packets"] == 20_000
     assert fates(report)["evicted"] >= 20_000 - 4096

@@ -107,6 +107,7 @@ def test_permissions_stay(environment: dict[str, str], tmp_path: Path, mode: int
 
 
 def test_failures(environment: dict[str, str], tmp_path: Path) -> None:
+    """A failure has one line, and leaves no file."""
     for words in ((), ("a", "b"), ("none",), (".",)):
         status, said = rotated(tmp_path, environment, *words)
         assert (status, said.count("\n")) == (ERROR, 1)

@@ -86,6 +86,7 @@ def selected(carry: Run, path: Path, *arguments: str) -> list[int]:
 def test_filters(
     filters: None, carry: Run, mixed: Path, expression: str, frames: list[int]
 ) -> None:
+    """A filter selects its packets, as an option and behind a double dash."""
     assert selected(carry, mixed, f"--filter={expression}") == frames
     if expression:
         assert selected(carry, mixed, "--no-tunnels", "--", *expression.split()) == frames
@@ -267,6 +268,7 @@ def test_wrong_times(carry: Run, option: str, time: str) -> None:
 
 @pytest.mark.parametrize("ranges", ["", "0", "3-2", "-", "1,,2", "1,", "a", "1-2-3", "1 - 2"])
 def test_wrong_ranges(carry: Run, ranges: str) -> None:
+    """A malformed range is refused with an example."""
     done = carry("fix", f"--frames={ranges}", "--dry-run", BROKEN)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert "carry fix: --frames takes ranges such as 10-20,30,40-, not" in done.stderr
@@ -343,6 +345,7 @@ def test_fix_changes_selected_packets_alone(
 
 
 def test_fix_filters(filters: None, carry: Run, mixed: Path) -> None:
+    """Only selected packets are repaired; the others are copied."""
     output = mixed.parent / "out.pcap"
     done = carry("fix", mixed, "-o", output, "--", "udp")
     assert done.returncode == CLEAN

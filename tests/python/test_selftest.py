@@ -128,6 +128,7 @@ def test_masked_kernels_are_not_run(carry: Run) -> None:
 
 
 def test_a_shared_library(carry: Run, tool: str) -> None:
+    """A shared library is tested, and named with its build ID."""
     path = library()
     status, report = run(carry, f"--library={path}")
     assert (status, report["right"]) == (CLEAN, True)
@@ -138,6 +139,7 @@ def test_a_shared_library(carry: Run, tool: str) -> None:
 
 @pytest.mark.parametrize("broken", BROKEN, ids=" ".join)
 def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, str]]) -> None:
+    """Each broken function is found, and no other."""
     status, report = run(carry, broken_library(), CARRY_BROKEN=f",{','.join(broken)},")
     assert (status, report["right"]) == (BAD, False)
     wrong = [row for row in report["tests"] if not row["right"]]
@@ -173,6 +175,7 @@ def test_each_file_that_is_tested_is_named(carry: Run) -> None:
 
 
 def test_a_library_of_this_folder(tool: str, tmp_path: Path) -> None:
+    """A library is found in the current folder by its name."""
     shutil.copy(library(), tmp_path / "here.so")
     command = [tool, "selftest", "--library=here.so", "--seed=7"]
     env = {**os.environ, **FEW}
@@ -189,6 +192,7 @@ def test_the_seed_of_a_later_round(carry: Run) -> None:
 
 
 def test_text(carry: Run) -> None:
+    """The text has the seed, a row for each kernel, and the outcome."""
     done = carry("selftest", "--seed=7", env={**os.environ, **FEW})
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert "\nSeed          7\n" in done.stdout
@@ -198,6 +202,7 @@ def test_text(carry: Run) -> None:
 
 
 def test_text_of_wrong_ones(carry: Run) -> None:
+    """The text says what is wrong, and how many."""
     done = carry("selftest", broken_library(), env={**os.environ, **FEW, "CARRY_BROKEN": ",fill,"})
     assert (done.returncode, done.stderr) == (BAD, "")
     assert re.search(r"fill +[\d,]+ calls  WRONG\n    sums are filled in wrongly: ", done.stdout)
@@ -340,6 +345,7 @@ def test_text_of_what_was_proven(carry: Run, tmp_path: Path) -> None:
 
 
 def test_progress(tool: str) -> None:
+    """A terminal shows progress."""
     assert " % " in in_terminal([tool, "selftest"], **FEW)
 
 

@@ -35,6 +35,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_all_state_one() -> None:
+    """All files of the project state the same version."""
     assert say(SOURCE, "set_version.py", "--check") == (CLEAN, "", "")
 
 
@@ -63,7 +64,7 @@ def test_news_of_a_release_stay(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["0.3"], ["0.3.0", "0.4.0"], ["--help"]])
-def test_wrong_usage(copy: Path, words: list[str]) -> None:
+def test_wrong_usage_shows_the_usage(copy: Path, words: list[str]) -> None:
     assert say(copy, "set_version.py", *words) == (
         2,
         "",

@@ -250,6 +250,7 @@ def states(sites: list[dict[str, Any]]) -> dict[str, str]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_kind_of_site(carry: Run, build: Build, mode: str) -> None:
+    """Each kind of site is listed, with its name, bytes and state."""
     sites = show(carry, build(PROGRAM, mode))
     found = named(sites)
     assert set(found) == {
@@ -292,6 +293,7 @@ def test_addresses_are_those_of_other_tools(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_stripped(carry: Run, build: Build, mode: str) -> None:
+    """A stripped program has the same sites, without the names of symbols."""
     path = build(PROGRAM, mode)
     whole = show(carry, path)
     subprocess.run(["strip", path], check=True, timeout=600)
@@ -321,6 +323,7 @@ def detach(path: Path, debug: Path) -> None:
 @pytest.mark.parametrize("where", [".", ".debug"])
 @pytest.mark.parametrize("mode", MODES)
 def test_debug_file(carry: Run, build: Build, mode: str, where: str) -> None:
+    """A debug file gives a stripped program its names."""
     path = build(PROGRAM, mode)
     whole = show(carry, path)
     detach(path, path.parent / where / "symbols")
@@ -329,6 +332,7 @@ def test_debug_file(carry: Run, build: Build, mode: str, where: str) -> None:
 
 
 def test_debug_file_of_a_link(carry: Run, build: Build, tmp_path: Path) -> None:
+    """A debug file beside the program is found through a link to it."""
     path = build(PROGRAM)
     detach(path, tmp_path / "symbols")
     link = tmp_path / "elsewhere" / "link"
@@ -338,6 +342,7 @@ def test_debug_file_of_a_link(carry: Run, build: Build, tmp_path: Path) -> None:
 
 
 def test_debug_file_by_build_id(tool: str, build: Build, tmp_path: Path) -> None:
+    """A debug file is found by the build ID."""
     path = build(PROGRAM, "pie", "-Wl,--build-id=0xabcdef0123456789")
     detach(path, tmp_path / "ab/cdef0123456789.debug")
     subprocess.run(["objcopy", "-R", ".gnu_debuglink", path], check=True, timeout=600)
@@ -364,6 +369,7 @@ def test_debug_file_of_another_build(carry: Run, build: Build, tmp_path: Path) -
 
 
 def test_lost_by_a_debug_file(carry: Run, build: Build, tmp_path: Path) -> None:
+    """A debug file does not hide that a section was lost."""
     path = build(PROGRAM)
     subprocess.run(["strip", "--strip-debug", "-R", "carry_sites", path], check=True, timeout=600)
     status, whole = check(carry, path)
@@ -398,6 +404,7 @@ def test_damaged_debug_files(carry: Run, build: Build, tmp_path: Path) -> None:
 
 
 def test_this_project(carry: Run, tool: str) -> None:
+    """Tool and library have no wrong site."""
     library = Path(tool).parent.parent.parent / "src/libcarry.so"
     for path in [Path(tool), *([library] if library.exists() else [])]:
         status, found = check(carry, path)
@@ -406,11 +413,13 @@ def test_this_project(carry: Run, tool: str) -> None:
 
 
 def test_no_sites(carry: Run) -> None:
+    """A program without sites is clean, and says so."""
     done = carry("sites", "/bin/true")
     assert (done.returncode, done.stdout) == (CLEAN, "/bin/true: no records of sites\n")
 
 
 def test_function_of_another_object(carry: Run, build: Build) -> None:
+    """A target in another object has its name."""
     source = SITES.replace("route_plain);", "(carry_fn_route *)puts);")
     found = named(show(carry, build(source + MAIN, "pie", "-w")))
     assert found["call", "route"]["target_name"] == "puts"
@@ -478,6 +487,7 @@ OFF = {"call step": "direct", "branch tracing": "nop", "alternative tracing": "o
 
 @pytest.mark.parametrize("mode", ["pie", "no-pie", "static"])
 def test_states_of_a_process(carry: Run, build: Build, mode: str) -> None:
+    """States in a process follow its patches."""
     with running(build(PROGRAM, mode)) as process:
         first = show(carry, process.pid)
         assert states(first) == ORIGINAL
@@ -515,6 +525,7 @@ def test_a_feature_decides(carry: Run, build: Build) -> None:
 
 
 def test_debug_file_of_a_process(carry: Run, build: Build, tmp_path: Path) -> None:
+    """A debug file gives a process its names."""
     path = build(PROGRAM)
     detach(path, tmp_path / "symbols")
     with running(path) as process:
@@ -522,6 +533,7 @@ def test_debug_file_of_a_process(carry: Run, build: Build, tmp_path: Path) -> No
 
 
 def test_stripped_process(carry: Run, build: Build) -> None:
+    """A stripped process has the states of the whole one."""
     path = build(PROGRAM)
     subprocess.run(["strip", path], check=True, timeout=600)
     with running(path) as process:
@@ -547,6 +559,7 @@ def test_replaced_by_nothing(carry: Run, build: Build, original: str) -> None:
 
 
 def test_key_and_site_disagree(carry: Run, build: Build) -> None:
+    """A site that does not follow its key is wrong."""
     with running(build(PROGRAM)) as process:
         process.tell("on")
         process.tell("poke")
@@ -556,6 +569,7 @@ def test_key_and_site_disagree(carry: Run, build: Build) -> None:
 
 
 def test_several_objects(carry: Run, build: Build, tmp_path: Path) -> None:
+    """Sites of all objects of a process are listed."""
     build(SITES, "shared", name="libother.so")
     linked = [str(tmp_path / "libother.so"), f"-Wl,-rpath,{tmp_path}"]
     with running(build(PROGRAM, "pie", *linked, "-Wl,--no-as-needed")) as process:
@@ -710,6 +724,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("defect", PLANTED)
 def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
+    """Each planted defect is found, by its name."""
     source, what = PLANTED[defect]
     path = build(plant(source), "no-pie", "-w")
     status, found = check(carry, path)
@@ -783,6 +798,7 @@ def test_records_that_were_dropped(carry: Run, build: Build) -> None:
 
 
 def test_bytes_that_nobody_wrote(carry: Run, build: Build) -> None:
+    """Bytes that no patch wrote are unknown, and wrong."""
     for kind, name in [("call", "route"), ("branch", "tracing"), ("alternative", "avx2")]:
         path = build(PROGRAM)
         site = site_of(carry, path, kind, name)
@@ -794,6 +810,7 @@ def test_bytes_that_nobody_wrote(carry: Run, build: Build) -> None:
 
 
 def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
+    """A function beyond the reach of a jump stays original, with the reason."""
     source = PROGRAM.replace(
         "HERE static uint64_t route_plain",
         '__attribute__((section(".far"))) HERE uint64_t route_plain',
@@ -822,6 +839,7 @@ def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
 def test_records_of_another_library(
     carry: Run, build: Build, index: int, value: int, text: str
 ) -> None:
+    """A record of an unknown kind, version or size is wrong."""
     path = build(PROGRAM)
     at, fields = record_of(path, site_of(carry, path, "call", "route")["address"])
     changed = [*fields[:index], value, *fields[index + 1 :]]
@@ -835,6 +853,7 @@ def test_records_of_another_library(
 @pytest.mark.parametrize("field", [0, 1, 2])
 @pytest.mark.parametrize("value", [0x7FFFFFF0, -0x80000000])
 def test_records_that_point_nowhere(carry: Run, build: Build, field: int, value: int) -> None:
+    """A record that points outside the program is wrong."""
     path = build(PROGRAM)
     for kind, name in [("branch", "tracing"), ("alternative", "avx2")]:
         at, fields = record_of(path, site_of(carry, path, kind, name)["address"])
@@ -867,6 +886,7 @@ def test_a_stub_that_is_none(carry: Run, build: Build, at_byte: int) -> None:
 
 
 def test_two_records_of_one_site(carry: Run, build: Build) -> None:
+    """Equal records of one site are allowed; different ones overlap."""
     path = build(PROGRAM)
     first, fields = record_of(path, site_of(carry, path, "call", "route")["address"])
     second, _ = record_of(path, site_of(carry, path, "call", "step")["address"])
@@ -993,6 +1013,7 @@ def refused(carry: Run, path: Path | str, status: int = DAMAGED) -> str:
 
 
 def test_not_an_elf_file(carry: Run, tmp_path: Path) -> None:
+    """A file that is not ELF is refused with a reason."""
     path = tmp_path / "file"
     for data in [b"", b"\x7fEL", b"#!/bin/sh\n" * 20]:
         path.write_bytes(data)
@@ -1019,12 +1040,14 @@ def test_not_an_elf_file(carry: Run, tmp_path: Path) -> None:
     ],
 )
 def test_header(carry: Run, build: Build, offset: int, data: bytes, text: str) -> None:
+    """A wrong field of the header is refused by its name."""
     path = build(PROGRAM)
     edit(path, offset, data)
     assert text in refused(carry, path)
 
 
 def test_truncated_everywhere(carry: Run, build: Build, tmp_path: Path) -> None:
+    """A program that is cut anywhere is refused."""
     data = build(PROGRAM).read_bytes()
     path = tmp_path / "cut"
     sizes = [*range(0, 72, 5), *range(72, len(data), len(data) // 40), len(data) - 1]
@@ -1051,6 +1074,7 @@ def section_headers(data: bytes) -> dict[str, int]:
 @pytest.mark.parametrize("field", [24, 32, 40, 56])  # offset, size, link and info, size of entries
 @pytest.mark.parametrize("value", [0, 1, 17, (1 << 31) - 1, (1 << 63) + 5, (1 << 64) - 1])
 def test_section_headers(tool: str, build: Build, name: str, field: int, value: int) -> None:
+    """No value in a section header crashes the tool."""
     path = build(PROGRAM)
     edit(path, section_headers(path.read_bytes())[name] + field, struct.pack("<Q", value))
     survives(tool, path)
@@ -1095,6 +1119,7 @@ def test_names_that_are_compressed(carry: Run, build: Build) -> None:
 
 
 def test_loads_out_of_order(carry: Run, build: Build) -> None:
+    """Segments that are out of order are refused."""
     path = build(PROGRAM)
     data = path.read_bytes()
     first, second = program_headers(data, 1)[:2]
@@ -1120,6 +1145,7 @@ def survives(tool: str, path: Path) -> None:
 
 
 def test_damaged_at_random(tool: str, build: Build, tmp_path: Path) -> None:
+    """No random damage crashes the tool."""
     data = build(PROGRAM).read_bytes()
     original = tmp_path / "program"
     headers = section_headers(data)
@@ -1147,6 +1173,7 @@ def test_damaged_at_random(tool: str, build: Build, tmp_path: Path) -> None:
 
 
 def test_usage(carry: Run) -> None:
+    """Wrong usage is refused with a hint; the help fits into 80 columns."""
     done = carry("sites", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -1157,12 +1184,14 @@ def test_usage(carry: Run) -> None:
 
 
 def test_no_such_process(carry: Run) -> None:
+    """A process that does not exist is refused."""
     for number in ["4194305", "0", "99999999999999999999"]:
         assert "there is no process" in refused(carry, number, ERROR)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 def test_not_permitted(tool: str, build: Build) -> None:
+    """Without permission to trace a process, the error says so in one line."""
     with running(build(PROGRAM)) as process:
         try:
             done = subprocess.run(
@@ -1176,12 +1205,14 @@ def test_not_permitted(tool: str, build: Build) -> None:
 
 
 def test_a_process_without_a_program(carry: Run) -> None:
+    """A process that has ended is refused."""
     with subprocess.Popen(["true"]) as child:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert "process" in refused(carry, str(child.pid), ERROR)
 
 
 def test_text(tool: str, carry: Run, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text has colours on a terminal, and ends with counts of states."""
     path = build(PROGRAM)
     monkeypatch.chdir(path.parent)
     shown = in_terminal([tool, "sites", "program"])

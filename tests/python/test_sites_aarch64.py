@@ -138,6 +138,7 @@ def stub_of(path: Path, site: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("flags", [[], ["-mbranch-protection=standard"], ["-O0"], ["-g"]])
 def test_each_kind_of_site(carry: Run, build: Build, flags: list[str]) -> None:
+    """Each kind of site is listed, with its name and state."""
     path = build(SITES, *flags)
     sites = show(carry, path)
     found = named(sites)
@@ -161,6 +162,7 @@ def test_each_kind_of_site(carry: Run, build: Build, flags: list[str]) -> None:
 
 
 def test_stripped(carry: Run, build: Build) -> None:
+    """A stripped program has the same sites."""
     path = build(SITES)
     whole = [site["address"] for site in show(carry, path)]
     subprocess.run(["aarch64-linux-gnu-strip", path], check=True, timeout=600)
@@ -214,6 +216,7 @@ def test_states(carry: Run, build: Build) -> None:
 )
 @pytest.mark.parametrize("word", [0xD65F03C0, 0x00000000])  # ret, udf
 def test_another_instruction(carry: Run, build: Build, kind: str, name: str, word: int) -> None:
+    """An instruction that no patch wrote is unknown, and wrong."""
     path = build(SITES)
     site = sites_of(carry, path)[kind, name]
     put_word(path, site["address"], word)
@@ -235,6 +238,7 @@ def test_another_instruction(carry: Run, build: Build, kind: str, name: str, wor
 def test_records_of_another_library(
     carry: Run, build: Build, index: int, value: int, text: str
 ) -> None:
+    """A record of an unknown kind, version or size is wrong."""
     path = build(SITES)
     at, fields = record_of(path, sites_of(carry, path)["call", "route"]["address"])
     edit(path, at, RECORD.pack(*fields[:index], value, *fields[index + 1 :]))
@@ -244,6 +248,7 @@ def test_records_of_another_library(
 
 
 def test_an_address_between_instructions(carry: Run, build: Build) -> None:
+    """An address that is no multiple of 4 is wrong."""
     path = build(SITES)
     at, fields = record_of(path, sites_of(carry, path)["call", "route"]["address"])
     edit(path, at, RECORD.pack(fields[0] + 2, *fields[1:]))
@@ -258,6 +263,7 @@ def test_an_address_between_instructions(carry: Run, build: Build) -> None:
 def test_records_that_point_nowhere(
     carry: Run, build: Build, kind: str, field: int, value: int
 ) -> None:
+    """A record that points outside the program is wrong."""
     path = build(SITES)
     name = {"call": "route", "branch": "tracing", "alternative": "neon"}[kind]
     at, fields = record_of(path, sites_of(carry, path)[kind, name]["address"])
@@ -280,6 +286,7 @@ def test_a_stub_that_is_none(carry: Run, build: Build, kind: str, words: int) ->
 
 
 def test_a_stub_that_jumps_for_the_other_value(carry: Run, build: Build) -> None:
+    """A stub that jumps for the other value of its key is wrong."""
     path = build(SITES)
     stub = stub_of(path, sites_of(carry, path)["branch", "tracing"])
     put_word(path, stub + 12, word_at(path, stub + 12) ^ 1 << 24)  # cbz to cbnz
@@ -288,6 +295,7 @@ def test_a_stub_that_jumps_for_the_other_value(carry: Run, build: Build) -> None
 
 
 def test_overlap(carry: Run, build: Build) -> None:
+    """Sites that overlap are wrong."""
     path = build(SITES)
     sites = sites_of(carry, path)
     first, fields = record_of(path, sites["call", "route"]["address"])
@@ -356,6 +364,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("defect", PLANTED)
 def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
+    """Each planted defect is found, by its name."""
     source, what = PLANTED[defect]
     status, found = check(carry, build(SITES + source, "-fvisibility=hidden"))
     assert status == BAD
@@ -369,6 +378,7 @@ def test_an_alternative_may_jump_within(carry: Run, build: Build) -> None:
 
 
 def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
+    """A function beyond the reach of a branch stays original, with the reason."""
     source = SITES.replace(
         "HERE uint64_t route_plain", '__attribute__((section(".far"))) HERE uint64_t route_plain'
     )
@@ -397,6 +407,7 @@ def test_landing_pads(carry: Run, build: Build) -> None:
 
 
 def test_nobody_registers(carry: Run, build: Build) -> None:
+    """Sites that no code registers are wrong."""
     source = (
         "#include <carry/patch.h>\n"
         'void f(void) { __asm__ volatile(CARRY_ALT("nop", neon, "nop") :::); }\n'
@@ -410,11 +421,13 @@ def test_nobody_registers(carry: Run, build: Build) -> None:
 
 
 def test_big_endian(carry: Run, build: Build) -> None:
+    """Big-endian programs are refused."""
     path = build("int nothing;", "-mbig-endian")
     assert "not little-endian" in refused(carry, path)
 
 
 def test_truncated_everywhere(carry: Run, build: Build, tmp_path: Path) -> None:
+    """A program that is cut anywhere is refused."""
     data = build(SITES).read_bytes()
     path = tmp_path / "cut"
     for size in range(0, len(data), len(data) // 40):

@@ -74,6 +74,7 @@ def test_commands(page: Path, folder: Path, tool: str) -> None:
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="the library needs its sanitizers")
 @pytest.mark.parametrize("page", WITH_PROGRAM, ids=lambda page: page.stem)
 def test_program(page: Path, tmp_path: Path) -> None:
+    """The program of a page compiles, and prints what it shows."""
     (found,) = PROGRAM.findall(page.read_text())
     source, program = tmp_path / "first.c", tmp_path / "first"
     source.write_text(found[0])

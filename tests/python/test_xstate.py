@@ -60,6 +60,7 @@ def test_help_lists_the_parts(carry: Run) -> None:
 @pytest.mark.parametrize("part", parts())
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_of_a_part(carry: Run, part: str, option: str) -> None:
+    """The help of each part has usage, examples and exit status, in 80 columns."""
     done = carry("xstate", part, option)
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert done.stdout.startswith(f"Usage: carry xstate {part} ")
@@ -69,12 +70,14 @@ def test_help_of_a_part(carry: Run, part: str, option: str) -> None:
 
 @pytest.mark.parametrize("part", parts())
 def test_an_unknown_option(carry: Run, part: str) -> None:
+    """An unknown option is refused in one line."""
     done = carry("xstate", part, "--nosuch")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith(f"carry xstate {part}: ") and done.stderr.count("\n") == 1
 
 
 def test_an_unknown_part(carry: Run) -> None:
+    """An unknown part is refused with a hint."""
     done = carry("xstate", "nosuch")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr == "carry xstate: no part 'nosuch'; see carry xstate --help\n"
@@ -131,6 +134,7 @@ def test_layout_follows_the_mask(carry: Run, mask: str, instruction: str) -> Non
 
 
 def test_layout_for_people(carry: Run) -> None:
+    """The table has a row for each component, in 80 columns."""
     done = carry("xstate", "layout")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -234,6 +238,7 @@ def test_cost_judges_by_what_it_measured(carry: Run) -> None:
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx"])
 def test_cost_for_people(carry: Run, mask: str) -> None:
+    """The text ends with a verdict on the penalty of this CPU."""
     done = carry("xstate", "cost", "--quick", env={**os.environ, "CARRY_CPU_MASK": mask})
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert "\033" not in done.stdout
@@ -410,6 +415,7 @@ def test_who_tells_threads_apart(carry: Run, dirty: Dirty) -> None:
 
 
 def test_who_groups_a_hundred_threads(carry: Run, dirty: Dirty) -> None:
+    """Threads of the same name and state share a group."""
     child = dirty(*(f"w{i % 2}:sleep:x87" for i in range(99)), "w1:sleep:xmm")
     shown = show(carry, "who", str(child.pid))
     assert len(shown["threads"]) == 101
@@ -487,12 +493,14 @@ def refusal(carry: Run, pid: int) -> str:
 
 
 def test_who_without_a_process(carry: Run) -> None:
+    """A process that does not exist is refused."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert refusal(carry, ended.pid) == f"carry: there is no process {ended.pid}\n"
 
 
 def test_who_of_a_zombie(carry: Run) -> None:
+    """A process that has ended is refused."""
     zombie = subprocess.Popen(["true"])
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     assert refusal(carry, zombie.pid) == f"carry: process {zombie.pid} has ended\n"
@@ -500,6 +508,7 @@ def test_who_of_a_zombie(carry: Run) -> None:
 
 
 def test_who_of_itself(tool: str) -> None:
+    """The command refuses to look at itself."""
     command = ["sh", "-c", f"exec {tool} xstate who $$"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (ERROR, "")
@@ -543,6 +552,7 @@ def test_who_of_another_user(tool: str, dirty: Dirty) -> None:
 
 @pytest.mark.parametrize("pid", ["", "0", "-1", "x", "12x", "99999999999", "+1"])
 def test_who_of_no_number(carry: Run, pid: str) -> None:
+    """What is no process number is refused."""
     done = carry("xstate", "who", "--", "1", pid)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert f"'{pid}' is not a process number" in done.stderr

@@ -576,6 +576,7 @@ def test_leavers_are_counted(carry: Run, build: Build, folder: Path, binding: st
 
 @pytest.mark.skipif(not HAS_AVX512, reason="this CPU has no AVX-512")
 def test_zmm(carry: Run, build: Build) -> None:
+    """Dirty upper halves of ZMM are counted apart from those of YMM."""
     leavers, _ = find(carry, build(ZMM))
     assert (leavers["leave_zmm"]["zmm"], leavers["leave_zmm"]["ymm"]) == (9, 0)
 
@@ -608,11 +609,13 @@ def test_calls_without_a_plt(carry: Run, build: Build) -> None:
 
 
 def test_objects_loaded_later(carry: Run, build: Build, folder: Path) -> None:
+    """Calls into objects that are loaded later are hooked."""
     leavers, _ = find(carry, build(LOADED, libraries="dl"), folder / "libleaving.so")
     assert dirt(leavers) == {"leave_ymm": 10}
 
 
 def test_threads(carry: Run, build: Build) -> None:
+    """Calls of all threads are counted."""
     leavers, summary = find(carry, build(THREADS))
     row = leavers["leave_by_turns"]
     assert (row["calls"], row["dirty"]) == (24000, 8000)
@@ -627,11 +630,13 @@ def test_children(carry: Run, build: Build) -> None:
 
 
 def test_dirt_outlasts_switches(carry: Run, build: Build) -> None:
+    """Dirty uppers are seen though threads switch between call and return."""
     leavers, _ = find(carry, build(SWITCHES))
     assert dirt(leavers) == {"call_back": 30}
 
 
 def test_signals_and_callbacks(carry: Run, build: Build) -> None:
+    """Signal handlers and callbacks are not blamed."""
     leavers, summary = find(carry, build(SIGNALS))
     assert leavers.keys() == {"leave_ymm"}
     assert leavers["leave_ymm"]["dirty"] == leavers["leave_ymm"]["calls"] > 50
@@ -639,6 +644,7 @@ def test_signals_and_callbacks(carry: Run, build: Build) -> None:
 
 
 def test_jumps(carry: Run, build: Build) -> None:
+    """longjmp() over hooked calls loses no call."""
     leavers, summary = find(carry, build(JUMPS))
     assert dirt(leavers) == {"leave_ymm": 200}
     assert not summary["unknown"] and not summary["called_dirty"]
@@ -652,6 +658,7 @@ def test_deep_recursion(carry: Run, build: Build) -> None:
 
 
 def test_exceptions(carry: Run, build: Build) -> None:
+    """Exceptions through hooked calls lose no call."""
     program = build(CATCHING, compiler="g++", libraries="leaving throwing")
     leavers, summary = find(carry, program)
     assert dirt(leavers) == {"leave_ymm": 20}
@@ -698,6 +705,7 @@ def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
 
 
 def test_values(carry: Run, build: Build) -> None:
+    """Results in vector registers are not destroyed."""
     leavers, _ = find(carry, build(VALUES))
     assert dirt(leavers) == {
         "leave_real": 1,
@@ -708,10 +716,12 @@ def test_values(carry: Run, build: Build) -> None:
 
 
 def test_wide_results(carry: Run, build: Build) -> None:
+    """Results in wide vectors are kept if --keep asks for it."""
     find(carry, build(WIDE), option="--keep")
 
 
 def test_addresses(carry: Run, build: Build) -> None:
+    """Functions have their own addresses, unless --addresses hooks these too."""
     find(carry, build(ADDRESSES))
     find(carry, build(ADDRESSES), option="--addresses", status=1)
 
@@ -728,6 +738,7 @@ def test_preloaded_libraries_stay(
     "command", [["bash", "-c", "exit 5"], ["python3", "-c", "import ssl, sys; sys.exit(5)"]]
 )
 def test_real_programs(carry: Run, command: list[str]) -> None:
+    """Programs keep their exit status and output."""
     done = carry("xstate", "leavers", "--", *command)
     assert (done.returncode, done.stdout) == (5, "")
     assert re.search(r"in [\d,]+ calls", done.stderr)
@@ -738,6 +749,7 @@ def test_real_programs(carry: Run, command: list[str]) -> None:
 
 @pytest.mark.parametrize(("name", "status"), [("/nonexistent", 127), ("/", 126)])
 def test_not_executed(carry: Run, name: str, status: int) -> None:
+    """A program that cannot be executed is named, with the status of a shell."""
     done = carry("xstate", "leavers", "--", name)
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith(f"carry: cannot execute '{name}': ")
@@ -745,6 +757,7 @@ def test_not_executed(carry: Run, name: str, status: int) -> None:
 
 
 def test_static_programs(carry: Run, build: Build) -> None:
+    """A static program is refused, with the reason."""
     program = build("int main(void) { return 0; }", "-static", libraries="c")
     done = carry("xstate", "leavers", "--", program)
     assert (done.returncode, done.stdout) == (ERROR, "")
@@ -782,13 +795,16 @@ def test_interrupted(tool: str, build: Build, tmp_path: Path, group: bool) -> No
     ("arguments", "message"),
     [([], "a command is needed"), (["--show=0", "--", "true"], "--show takes a number from 1")],
 )
-def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_refused_with_its_reason(
+    carry: Run, arguments: list[str], message: str
+) -> None:
     done = carry("xstate", "leavers", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry xstate leavers: ") and message in done.stderr
 
 
 def test_report_for_people(carry: Run, build: Build) -> None:
+    """The text lists leavers and their callers, or that there is none."""
     done = carry("xstate", "leavers", "--show=1", "--", build(COUNTS))
     assert (done.returncode, done.stdout) == (7, "")
     lines = done.stderr.splitlines()

@@ -318,6 +318,7 @@ def check_loops(functions: Functions) -> None:
 
 @pytest.mark.parametrize("linked", ["-pie", "-no-pie", "-static", "-static-pie"])
 def test_a_dirty_function(carry: Run, compiled: Build, tmp_path: Path, linked: str) -> None:
+    """The dirty function is found, and the clean one is not, however it is linked."""
     program = compiled(PLAIN, linked)
     functions, summary, _ = profile(carry, tmp_path, program, status=7)
     check_loops(functions)
@@ -326,11 +327,13 @@ def test_a_dirty_function(carry: Run, compiled: Build, tmp_path: Path, linked: s
 
 
 def test_a_clean_program(carry: Run, compiled: Build, tmp_path: Path) -> None:
+    """A clean program has no dirty sample."""
     functions, summary, _ = profile(carry, tmp_path, compiled(CLEAN_ONE))
     assert functions["clean_loop"]["samples"] and summary["dirty"] == 0
 
 
 def test_zmm(carry: Run, compiled: Build, tmp_path: Path) -> None:
+    """Dirty upper halves of ZMM are counted."""
     if not re.search(r"^flags\b.* avx512f\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
         pytest.skip("this CPU has no AVX-512")
     functions, _, _ = profile(carry, tmp_path, compiled(ZMM))
@@ -340,6 +343,7 @@ def test_zmm(carry: Run, compiled: Build, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sleepers", [0, 1000])
 def test_threads(carry: Run, compiled: Build, tmp_path: Path, sleepers: int) -> None:
+    """Samples of all threads are counted."""
     functions, summary, _ = profile(carry, tmp_path, compiled(THREADS), str(sleepers))
     check_loops(functions)
     assert (summary["processes"], summary["threads"]) == (1, 5 + sleepers)
@@ -347,12 +351,14 @@ def test_threads(carry: Run, compiled: Build, tmp_path: Path, sleepers: int) -> 
 
 @pytest.mark.parametrize("how", ["exec", "exec of a thread", "fork", "vfork", "spawn"])
 def test_children(carry: Run, compiled: Build, tmp_path: Path, how: str) -> None:
+    """Samples of children are counted, however they are started."""
     functions, summary, _ = profile(carry, tmp_path, compiled(CHILDREN), how, status=7)
     check_loops(functions)
     assert summary["processes"] == (1 if how.startswith("exec") else 2)
 
 
 def test_another_program_at_the_same_place(carry: Run, compiled: Build, tmp_path: Path) -> None:
+    """Functions of programs at the same address are told apart."""
     first = compiled(
         LOOPS + "int main(int c, char **v) { both(); return execv(v[c - 1], v); }", "-no-pie"
     )
@@ -413,6 +419,7 @@ def test_ended_by_a_signal(carry: Run, tmp_path: Path, number: signal.Signals) -
 
 @pytest.mark.parametrize(("name", "status"), [("/nonexistent", 127), ("/", 126), ("nosuch", 127)])
 def test_not_executed(carry: Run, name: str, status: int) -> None:
+    """A program that cannot be executed is named, with the status of a shell."""
     done = carry("xstate", "prof", "--", name)
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith(f"carry: cannot execute '{name}': ")
@@ -490,6 +497,7 @@ def test_a_process_that_ends(tool: str, compiled: Build) -> None:
 
 
 def test_no_such_process(carry: Run) -> None:
+    """A process that does not exist is refused."""
     pid = subprocess.Popen(["true"])
     pid.wait()
     done = carry("xstate", "prof", f"--pid={pid.pid}")
@@ -497,6 +505,7 @@ def test_no_such_process(carry: Run) -> None:
 
 
 def test_traced_by_another(carry: Run, tool: str, compiled: Build) -> None:
+    """A process that another tracer has is refused, and the tracer is named."""
     with started(compiled(WAITS)) as process, followed(tool, process) as follower:
         done = carry("xstate", "prof", f"--pid={process.pid}")
         who = carry("xstate", "who", str(process.pid))
@@ -608,6 +617,7 @@ def as_nobody(tool: str, *command: str | Path) -> subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize(("kind", "mode", "option"), [("uid", 0o4755, "-u"), ("gid", 0o2755, "-g")])
 def test_set_uid(tool: str, kind: str, mode: int, option: str) -> None:
+    """A set-user-ID or set-group-ID program runs without these rights, and a warning says so."""
     program = Path("/tmp") / f"carry-test-{os.getpid()}"
     owner, group = 0, 1  # as_nobody() has another user, and the group of this process
     try:
@@ -626,6 +636,7 @@ def test_set_uid(tool: str, kind: str, mode: int, option: str) -> None:
 
 
 def test_not_permitted(tool: str, compiled: Build) -> None:
+    """Without permission to trace a process, the error says so in one line."""
     with started(compiled(WAITS)) as process:
         done = as_nobody(tool, f"--pid={process.pid}")
     assert (done.returncode, done.stdout) == (ERROR, "")
@@ -646,13 +657,16 @@ def test_not_permitted(tool: str, compiled: Build) -> None:
         (["--pid=x"], "--pid takes a number"),
     ],
 )
-def test_wrong_usage(carry: Run, arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_refused_with_its_reason(
+    carry: Run, arguments: list[str], message: str
+) -> None:
     done = carry("xstate", "prof", *arguments)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith("carry xstate prof: ") and message in done.stderr
 
 
 def test_options_of_the_program(carry: Run, tmp_path: Path) -> None:
+    """Options behind the program's name are its own."""
     _, _, output = profile(carry, tmp_path, "echo", "--json", "-h")
     assert output == "--json -h\n"
     assert carry("xstate", "prof", "echo", "-h").stdout == "-h\n"
@@ -667,6 +681,7 @@ def test_report_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
 
 
 def test_report_for_people(carry: Run, compiled: Build) -> None:
+    """The text lists dirty functions, or that there is none."""
     done = carry("xstate", "prof", "--", compiled(PLAIN))
     assert (done.returncode, done.stdout) == (7, "")
     assert re.search(r"^ +[\d,]+ +[\d,]+ +\d+\.\d % +0  dirty_loop, ", done.stderr, re.MULTILINE)

@@ -59,6 +59,7 @@ def test_all_is_filled_in(recipes: Path) -> None:
 
 
 def test_the_same_again(dist: Path, recipes: Path) -> None:
+    """The archive of recipes is the same byte for byte when made again."""
     path = dist / f"{recipes.name}.tar.xz"
     before = path.read_bytes()
     command: list[str | Path] = [SOURCE / "scripts/make_recipes.py", dist, URL, CONTACT]
@@ -67,6 +68,7 @@ def test_the_same_again(dist: Path, recipes: Path) -> None:
 
 
 def test_no_archive(tmp_path: Path) -> None:
+    """Without the source archive, the error names it."""
     status, _, said = say(SOURCE / "scripts/make_recipes.py", tmp_path, URL)
     assert status == 1 and said.count("\n") == 1 and f"libcarry-{VERSION}.tar.xz" in said
 
@@ -143,6 +145,7 @@ def test_conan(recipes: Path) -> None:
 
 
 def test_homebrew(recipes: Path) -> None:
+    """The formula names archive, digest and known options, and Ruby reads it."""
     formula = recipes / "homebrew/carry.rb"
     text = formula.read_text()
     assert f'sha256 "{hashlib.sha256(ARCHIVE).hexdigest()}"' in text
@@ -156,6 +159,7 @@ def test_homebrew(recipes: Path) -> None:
 
 
 def test_oss_fuzz_project(recipes: Path) -> None:
+    """The project for OSS-Fuzz has its contact, steps and known options."""
     project = yaml.safe_load((recipes / "oss-fuzz/project.yaml").read_text())
     assert project["primary_contact"] == CONTACT
     assert (project["homepage"], project["main_repo"]) == (URL, f"{URL}.git")

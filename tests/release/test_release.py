@@ -69,6 +69,7 @@ def test_a_target_that_fails(
 def test_unknown_targets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """An unknown target is refused, and the known ones are listed."""
     monkeypatch.setattr(sys, "argv", ["make_release.py", "nothing"])
     with pytest.raises(SystemExit, match="2"):
         make_release.main()
@@ -76,6 +77,7 @@ def test_unknown_targets(
 
 
 def test_sums(tmp_path: Path) -> None:
+    """SHA256SUMS lists all files, and finds one that is changed."""
     names = ["b", "a b", "deb/c"]
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -110,11 +112,13 @@ def both(clone: Path) -> tuple[Path, Path]:
 
 
 def test_the_same(both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Two equal folders compare equal."""
     make_release.compare(*both)
     assert capsys.readouterr().out == "1 files, the same both times\n"
 
 
 def test_different_bytes(both: tuple[Path, Path]) -> None:
+    """A file that differs is an error, with a report of the difference."""
     (both[1] / "deb/a").write_text("two\n")
     with pytest.raises(artefacts.ReleaseError, match="1 of 1 files differ when made again"):
         make_release.compare(*both)
@@ -125,6 +129,7 @@ def test_different_bytes(both: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_file_of_one(both: tuple[Path, Path], place: int) -> None:
+    """A file that only one folder has is an error."""
     (both[place] / "b").write_text("")
     with pytest.raises(artefacts.ReleaseError, match="1 of 2 files differ"):
         make_release.compare(*both)

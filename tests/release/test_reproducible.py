@@ -40,6 +40,7 @@ def compared(folder: Path, value: str) -> int:
 
 @needs_reprotest
 def test_same(tmp_path: Path) -> None:
+    """A build in another environment has the same bytes."""
     assert compared(tmp_path, "'the same'") == 0
 
 

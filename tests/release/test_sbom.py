@@ -138,6 +138,7 @@ def test_versions_are_those_of_this_system(document: dict[str, Any]) -> None:
 
 
 def test_the_same_again(dist: Path, document: dict[str, Any]) -> None:
+    """The document is the same byte for byte when made again."""
     first = (dist / NAME).read_bytes()
     assert document["creationInfo"]["created"] == "2026-09-21T14:13:20Z"
     say(SOURCE / "scripts/make_sbom.py", dist, env=EPOCH | {"TZ": "Asia/Kolkata", "LC_ALL": "C"})
@@ -169,6 +170,7 @@ def change_relation(document: dict[str, Any]) -> None:
 def test_valid_by_a_second_opinion(
     dist: Path, document: dict[str, Any], mutate: Callable[[dict[str, Any]], None] | None
 ) -> None:
+    """The tools of SPDX accept the document, and refuse a changed one."""
     if mutate:
         mutate(document)
         (dist / NAME).write_text(json.dumps(document))

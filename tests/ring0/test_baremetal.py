@@ -16,6 +16,7 @@ MODELS = {"qemu64": 512, "Nehalem": 512, "Haswell": 512, "max": 2048}
 
 @pytest.mark.parametrize("model", MODELS)
 def test_kernel(kernel: Path, model: str) -> None:
+    """All tests pass in a kernel of its own."""
     result = boot(kernel, model, f"sizes={MODELS[model]}")
     assert result.status == 0, result.text()
     assert result.points == result.planned > 0, result.text()
@@ -24,6 +25,7 @@ def test_kernel(kernel: Path, model: str) -> None:
 
 @pytest.mark.parametrize("masked", ["xsavec", ""])
 def test_kernel_with_avx512(kernel: Path, tmp_path: Path, masked: str) -> None:
+    """Kernels with AVX-512 pass in ring 0."""
     if not masked and bochs_version() < (3, 0):
         pytest.skip("before 3.0, Bochs keeps AVX at a wrong offset by XSAVEC")
     result = boot_bochs(kernel, tmp_path, "corei7_icelake_u", f"mask={masked} kernels=avx512")
@@ -55,6 +57,7 @@ def test_fault_without_frame(kernel: Path, broken: str) -> None:
 
 
 def test_without_second_synchronisation(kernel: Path) -> None:
+    """A patch that does not synchronise all CPUs is caught."""
     result = boot(kernel, "max", "only=patch break=sync")
     assert any("without all CPUs synchronised" in line for line in result.failed), result.text()
 

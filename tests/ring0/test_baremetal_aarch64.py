@@ -17,6 +17,7 @@ DATA_ABORT = "Bail out! trap 37 "
 
 @pytest.mark.parametrize("model", MODELS)
 def test_kernel(kernel_aarch64: Path, model: str) -> None:
+    """All tests pass in a kernel of its own, on two CPUs."""
     result = boot_aarch64(kernel_aarch64, model, f"sizes={MODELS[model]}")
     assert result.status == 0, result.text()
     assert result.points == result.planned > 0, result.text()
@@ -44,6 +45,7 @@ def reached_rows(result: Result) -> list[int]:
 
 
 def test_row_off_by_one(kernel_aarch64: Path) -> None:
+    """A row of the table of faults that is off by one ends the kernel."""
     rows = reached_rows(boot_aarch64(kernel_aarch64, "max", "only=copy"))
     for row in (rows[0], random.choice(rows), rows[-1]):
         result = boot_aarch64(kernel_aarch64, "max", f"only=copy break=row:{row}")
@@ -52,6 +54,7 @@ def test_row_off_by_one(kernel_aarch64: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["frame", "interrupted-frame"])
 def test_fault_without_frame(kernel_aarch64: Path, broken: str) -> None:
+    """A fault without a frame to return to ends the kernel."""
     result = boot_aarch64(kernel_aarch64, "max", f"only=frames break={broken}")
     assert result.gave_up.startswith(DATA_ABORT), result.text()
 

@@ -63,10 +63,12 @@ def boot(
 
 @pytest.mark.parametrize("model", MODELS)
 def test_module(linux: DebianKernel, sound: Path, model: str) -> None:
+    """The module passes its tests in Linux."""
     check(boot(linux, sound, model))
 
 
 def test_parameters(linux: DebianKernel, sound: Path) -> None:
+    """Parameters of the module choose kernels and threshold."""
     session = boot(linux, sound, "max", "mask=avx2 copy=rep threshold=100")
     check(session)
     chosen = re.findall(r"^ +(\w+) +(\w+) .* chosen$", session.text, re.MULTILINE)

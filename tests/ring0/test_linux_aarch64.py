@@ -67,6 +67,7 @@ def boot(linux: DebianKernel, image: Path, model: str) -> Session:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_module(linux: DebianKernel, sound: Path, model: str) -> None:
+    """The module passes its tests in Linux, with the kernels for NEON."""
     session = boot(linux, sound, model)
     check(session)
     chosen = re.findall(r"^ +(\w+) +(\w+) .* chosen$", session.text, re.MULTILINE)

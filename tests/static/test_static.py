@@ -72,12 +72,14 @@ def test_nothing_is_loaded(cpu: str) -> None:
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_no_trace_of_the_build(cpu: str) -> None:
+    """The program names no folder of the build."""
     data = program(cpu).read_bytes()
     assert str(SOURCE).encode() not in data
     assert os.environ["CARRY_STATIC"].encode() not in data
 
 
 def test_licences() -> None:
+    """The licences of all that is linked in lie beside the program."""
     (path,) = program(CPUS[0]).parent.glob("carry-*-linux-licences.txt")
     text = path.read_text()
     for word in (
@@ -96,6 +98,7 @@ def test_licences() -> None:
 
 
 def test_version(root: Root) -> None:
+    """--version lists the libraries that are linked in."""
     said = root.run("--version").stdout
     assert re.findall(r"[a-z]\w+(?= \d)", re.findall(r"^Libraries .*", said, re.M)[0]) == (
         LIBRARIES.split()
@@ -104,6 +107,7 @@ def test_version(root: Root) -> None:
 
 
 def test_captures(root: Root, dynamic: Path) -> None:
+    """A capture has the report of the dynamic tool."""
     shown = ask(dynamic, "check", BROKEN).stdout
     done = root.run("check", root.give(BROKEN))
     assert (done.returncode, done.stderr) == (BAD, "")
@@ -112,21 +116,25 @@ def test_captures(root: Root, dynamic: Path) -> None:
 
 @pytest.mark.parametrize("ending", [*PACKED, *PROGRAMS])
 def test_compressed_captures(root: Root, ending: str) -> None:
+    """Captures of each compression are read."""
     (root.folder / "packed").write_bytes(packed(ending))
     assert root.run("check", "/packed").returncode == BAD
 
 
 def test_filters(root: Root) -> None:
+    """Filters work by the libpcap of the user."""
     done = root.run("check", "--filter=udp port 53", root.give(BROKEN))
     assert (done.returncode, done.stderr) == (BAD, "")
     assert "3 of 11 packets" in done.stdout
 
 
 def test_jit(root: Root) -> None:
+    """Functions are made at run time."""
     assert root.run("check", "--jit=1", root.give(BROKEN)).returncode == BAD
 
 
 def test_selftest(root: Root) -> None:
+    """carry selftest runs each kind of function."""
     done = root.run("selftest", "--json", "--seed=7")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
@@ -176,6 +184,7 @@ def test_calls_are_patched(own_root: Root) -> None:
 
 
 def test_live(own_root: Root) -> None:
+    """carry live watches an interface."""
     done = own_root.run("live", "--json", "--quiet", "--duration=1", "lo")
     if "CAP_NET_RAW" in done.stderr:
         pytest.skip("only root, or CAP_NET_RAW, may capture packets: the step runs as neither")
@@ -199,11 +208,13 @@ def both(dynamic: Path, *arguments: str, env: dict[str, str] | None = None) -> t
 
 
 def test_the_same_kernels(dynamic: Path) -> None:
+    """Static and dynamic tool choose the same kernels."""
     static, other = both(dynamic, "cpu", "--json")
     assert static == other
 
 
 def test_the_same_reports_of_all_captures(dynamic: Path) -> None:
+    """Static and dynamic tool have the same report of each capture."""
     if not corpus():
         pytest.skip("no captures in CARRY_CORPUS, which `make test` sets if they are there")
     static, other = both(dynamic, "check", "--json", *corpus())
@@ -212,6 +223,7 @@ def test_the_same_reports_of_all_captures(dynamic: Path) -> None:
 
 
 def test_the_same_in_a_root_and_on_each_architecture(root: Root, dynamic: Path) -> None:
+    """Reports are the same in an empty root, and on each architecture."""
     if not corpus():
         pytest.skip("no captures in CARRY_CORPUS, which `make test` sets if they are there")
     names = [root.give(Path(path)) for path in corpus()]

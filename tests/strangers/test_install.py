@@ -26,6 +26,7 @@ def files(root: Path) -> set[Path]:
 
 
 def test_uninstall(strangers: Strangers, tmp_path: Path) -> None:
+    """Uninstalling removes what was installed, and leaves files of others."""
     root = tmp_path / "a carry"
     make("install", root)
     assert files(root) == files(strangers.folder / "glibc")

@@ -158,6 +158,7 @@ def marked(cell: Cell) -> object:
 
 @pytest.mark.parametrize("cell", [marked(cell) for cell in TABLE.cells])
 def test_cell(strangers: Strangers, cell: Cell, tmp_path: Path) -> None:
+    """The program of each cell prints what the table says, or is refused with its reason."""
     way = WAYS[cell.way]
     for each in (way.compiler, *way.needs):
         needs(each)

@@ -95,6 +95,7 @@ def test_tag(wheels: Wheels, cpu: str) -> None:
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_contents(unpacked: dict[str, Path], cpu: str) -> None:
+    """A wheel holds the listed files and no others."""
     tree = unpacked[cpu]
     found = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}
     assert found == contents(cpu)
