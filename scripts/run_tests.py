@@ -126,7 +126,8 @@ def main() -> int:
 
 
 def end_with(function: Callable[[], object]) -> None:
-    """Calls a function and ends with its result; Ctrl-C ends it with one line."""
+    """Calls a function and ends with its result; Ctrl-C ends all that runs, with one line."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(function())  # type: ignore[arg-type]
     except KeyboardInterrupt:
