@@ -115,7 +115,7 @@ coverage: packages-test
 	@CARRY_COVERAGE=table $(PYTHON) scripts/run_tests.py coverage
 	@sed -n '/^module/,$$p' build/test-logs/coverage.log
 
-# All of what "make test" proves only where it changed.
+# All of what "make test-all" proves only where it changed.
 .PHONY: proof-packet
 proof-packet: packages-test
 	@proof/packet/run --all --record

@@ -29,7 +29,7 @@ def minutes(seconds: float) -> str:
 def what_else(rows: Mapping[str, record.Row]) -> str:
     """Returns what `make test-all` would add to these steps, as far as it is on record."""
     others = [step.name for step in STEPS if step.place in (Place.MORE, Place.REST)]
-    known = [rows[name] for name in others if name in rows]
+    known = [row for name in others if (row := rows.get(name)) and row == row.sealed()]
     text = f"make test-all adds {len(others)} steps"
     if known:
         passed, seconds = sum(r.passed for r in known), sum(r.seconds for r in known)
@@ -37,15 +37,15 @@ def what_else(rows: Mapping[str, record.Row]) -> str:
     return text
 
 
-def keep(results: Mapping[str, Result], digests: Mapping[str, str], tree: Tree) -> None:
+def record_passed(results: Mapping[str, Result], digests: Mapping[str, str], tree: Tree) -> None:
     """Records the steps that passed whole, on files that did not change meanwhile."""
     rows = record.read()
     for step in STEPS:
         result = results.get(step.name)
-        if result is None or not result.whole or result.failures is not None:
+        if result is None or not record.is_whole(result):
             continue
         if tree.digest(step) == digests[step.name]:
-            rows[step.name] = record.row_of(step, digests[step.name], result.counts, result.seconds)
+            rows[step.name] = record.row_of(step, digests[step.name], result)
     record.write(rows, NAMES)
 
 
@@ -55,7 +55,7 @@ def run(steps: Sequence[Step], recorded: bool = False) -> int:
     digests = {step.name: before.digest(step) for step in steps} if recorded else {}
     results, seconds = run_steps(steps, undeclared)
     if recorded:
-        keep(results, digests, Tree())
+        record_passed(results, digests, Tree())
     line = f"{total(results.values())} in {minutes(seconds)}"
     if all(step.is_first for step in steps):
         line += f"; {what_else(record.read())}"
@@ -88,8 +88,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--record", action="store_true", help="keep what passes in the record")
     parsed = parser.parse_args()
     unknown = set(parsed.steps) - {*NAMES, "list"}
-    if parsed.record and "CARRY_TEST_LEVEL" in os.environ:
-        parser.error("--record is for the usual levels: unset CARRY_TEST_LEVEL")
+    if parsed.record and (parsed.first or parsed.affected or parsed.changed):
+        parser.error("--record is for make test-all")
+    if (parsed.affected or parsed.changed) and parsed.steps:
+        parser.error("the steps follow from the files")
+    narrowing = record.narrowing() if parsed.record or parsed.affected else []
+    if narrowing:
+        parser.error(f"tests would do less than usual: unset {' '.join(narrowing)}")
     if unknown:
         parser.error(f"unknown steps: {' '.join(sorted(unknown))}; try list")
     others = [step.name for step in STEPS if step.name in parsed.steps and not step.is_first]
@@ -103,14 +108,16 @@ def prepare() -> None:
     if not corpus.is_dir():
         print(f"No captures in {corpus} (CARRY_CORPUS): the tests that read them are skipped.")
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # some steps copy folders of scripts
-    os.environ.setdefault("CCACHE_NOHASHDIR", "1")  # builds in other folders share objects
+    # Builds in other folders share objects, but not those of another clone: names of files differ.
+    os.environ.setdefault("CCACHE_DIR", str(DOWNLOADS / "ccache"))
+    os.environ.setdefault("CCACHE_NOHASHDIR", "1")
     os.environ.setdefault("CARRY_DOWNLOADS", str(DOWNLOADS))
     os.environ.setdefault("PIP_CACHE_DIR", str(DOWNLOADS / "pip"))
 
 
 def main() -> int:
     args = arguments()
-    if args.steps == ["list"]:
+    if "list" in args.steps:
         for step in STEPS:
             print(f"{step.name:<12} {step.what}{' (make test)' if step.is_first else ''}")
         return 0

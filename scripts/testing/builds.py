@@ -98,9 +98,12 @@ def meson_tests(
             *("-t", str(PATIENCE * slower), "--num-processes", str(JOBS), *options),
             env={"CARRY_TEST_LEVEL": level} | dict(env or {}),
         )
-    finally:
+    except StepError:  # not at an interrupt, which may leave half of the results
         for path in results.glob("testlog*.junit.xml"):
             log.count_junit(path, repeat)
+        raise
+    for path in results.glob("testlog*.junit.xml"):
+        log.count_junit(path, repeat)
     if not log.counts.total:
         raise StepError("no test ran")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from check_layers import LAYERS, PUBLIC, RANK
 
 from testing.builds import gcc_build, meson_tests, python_tests
-from testing.inputs import COMMON, is_named
-from testing.runner import ROOT, Log, Step, StepError, run_steps, total
+from testing.inputs import COMMON, git, is_named
+from testing.runner import ROOT, Log, Step, run_steps, total
 from testing.sources import style_of
 
 # Modules without tests of their own, and folders that are not named as their suite.
@@ -38,19 +38,17 @@ PYTHON_TESTS: list[tuple[tuple[str, ...], str]] = [
 ]
 
 
+# Parts of tests in C: if one of these differs, all of them run.
+HARNESS = ("tests/harness/", "tests/oracle.*", "tests/broken/")
+OF_C = ("tests/test_*.c", "tests/*.cc", *HARNESS, "tests/hook/", "fuzz/", "examples/*.c")
+OF_TOOL = ("tests/python/test_", "tests/bindings/test_")
+
+
 def differing(base: str) -> list[str]:
     """Returns the files that differ from a commit, new ones too."""
-    commands = (
-        ["git", "diff", "--name-only", "-z", "--relative", base],
-        ["git", "ls-files", "-z", "--others", "--exclude-standard"],
-    )
-    found: set[str] = set()
-    for command in commands:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise StepError(done.stderr.strip())
-        found |= {path for path in done.stdout.split("\0") if path}
-    return sorted(found)
+    old = git("diff", "--no-renames", "--name-only", "-z", "--relative", base, "--", root=ROOT)
+    new = git("ls-files", "-z", "--others", "--exclude-standard", root=ROOT)
+    return sorted({path for path in (old + new).split("\0") if path})
 
 
 def module_of(path: str) -> str | None:
@@ -77,7 +75,8 @@ def suites_of(files: Iterable[str]) -> list[str]:
 
 
 def dependents(folder: Path, files: Iterable[str]) -> list[str]:
-    """Returns the names of tests in C whose own objects were compiled from one of `files`."""
+    """Returns the names of tests in C whose own objects were compiled from one of `files`, and of
+    all tests if one is a part of the harness, which stands in a library."""
     wanted = {os.path.relpath(ROOT / file, folder) for file in files}
     run = subprocess.run(["ninja", "-C", folder, "-t", "deps"], capture_output=True, text=True)
     programs, program = set(), ""
@@ -87,16 +86,18 @@ def dependents(folder: Path, files: Iterable[str]) -> list[str]:
         elif line.strip() in wanted:
             programs.add(program)
     tests = json.loads((folder / "meson-info/intro-tests.json").read_text())
+    if any(is_named(file, HARNESS) for file in files):
+        return sorted({test["name"] for test in tests})
     return [t["name"] for t in tests if os.path.relpath(t["cmd"][0], folder) in programs]
 
 
 def test_c(files: Sequence[str], log: Log) -> None:
-    folder = gcc_build(log, "build.ninja")
+    of_tests = [file for file in files if is_named(file, OF_C)]
+    folder = gcc_build(log, *([] if of_tests else ["build.ninja"]))
     if suites := [f"--suite={suite}" for suite in suites_of(files)]:
         meson_tests(log, folder, "short", *suites, rebuild=True)
-    of_tests = [file for file in files if file.startswith(("tests/", "fuzz/", "examples/"))]
     if names := dependents(folder, of_tests):
-        meson_tests(log, folder, "short", *names, rebuild=True)
+        meson_tests(log, folder, "short", *names)
 
 
 def python_choices(files: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -111,8 +112,7 @@ def python_choices(files: Iterable[str]) -> tuple[list[str], list[str]]:
     words |= {
         file.removeprefix("tests/")
         for file in files
-        if file.startswith(("tests/python/test_", "tests/bindings/test_"))
-        and (ROOT / file).exists()
+        if file.startswith(OF_TOOL) and (ROOT / file).exists()
     }
     markers = {word for word in words if "_" in word and "/" not in word}
     return sorted(markers), sorted(words - markers)
@@ -133,7 +133,7 @@ def test_python(files: Sequence[str], log: Log) -> None:
 def steps_for(files: Sequence[str]) -> list[Step]:
     steps = [Step("style", "style of the files that differ", partial(style_of, files))]
     suites = suites_of(files)
-    if suites or any(f.startswith(("tests/", "fuzz/", "examples/")) for f in files):
+    if suites or any(is_named(file, OF_C) for file in files):
         what = f"C tests of {', '.join(suites)}" if suites else "C tests that differ"
         steps.append(Step("c", what, partial(test_c, files)))
     markers, chosen = python_choices(files)
@@ -141,6 +141,11 @@ def steps_for(files: Sequence[str]) -> list[Step]:
         what = f"Python: {' '.join([*markers, *chosen])}"
         steps.append(Step("python", what, partial(test_python, files)))
     return steps
+
+
+def is_known(file: str) -> bool:
+    """Returns whether tests that run here look at what a file decides."""
+    return bool(suites_of([file]) or is_named(file, OF_C) or any(python_choices([file])))
 
 
 def test(base: str) -> int:
@@ -152,6 +157,8 @@ def test(base: str) -> int:
         return 0
     results, seconds = run_steps(steps_for(files))
     print(f"{total(results.values())} in {seconds:.0f} s")
+    if rest := [file for file in files if not is_known(file)]:
+        print(f"No test here knows {' '.join(rest)}: make test-affected runs those that do.")
     if common := [file for file in files if is_named(file, COMMON)]:
         print(f"{common[0]} can affect everything: make test-all tests that.")
     sys.stdout.flush()

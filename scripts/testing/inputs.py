@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from testing.runner import ROOT, Step, StepError
@@ -18,8 +18,9 @@ from testing.runner import ROOT, Step, StepError
 COMMON = (
     *(".ci/", "Makefile", "cross/", "meson_options.txt", "*meson.build", "pyproject.toml"),
     *("scripts/packages", "scripts/packages.txt", "scripts/run_tests.py", "scripts/testing/"),
+    ".gitattributes",
 )
-# Results and pictures of benchmarks, and this record, decide nothing that a step finds.
+# What decides nothing that a step finds.
 NEVER = ("tests/record.txt",)
 # Programs that code generators and builds run.
 GENERATORS = ("scripts/version", "scripts/commit", "scripts/make_manual.py", "scripts/manual/")
@@ -49,6 +50,19 @@ def own_names(step: Step) -> tuple[str, ...]:
     return (*COMMON, *step.inputs)
 
 
+def git(*words: str, root: Path = ROOT) -> str:
+    """Returns what Git prints of the clone in `root`."""
+    if not (root / ".git").exists():
+        raise StepError(f"{root} is no clone: only Git knows which files belong to it")
+    try:
+        done = subprocess.run(["git", *words], cwd=root, capture_output=True, check=False)
+    except OSError as error:
+        raise StepError(f"git does not start: {error.strerror}") from None
+    if done.returncode:
+        raise StepError(done.stderr.decode(errors="replace").strip())
+    return done.stdout.decode()
+
+
 class Tree:
     """The files of a checkout, each with a digest of its content and whether it is executable."""
 
@@ -68,15 +82,9 @@ class Tree:
         return found
 
     def paths(self) -> list[str]:
-        """Returns the files that Git knows or would add; in an unpacked archive all that is there,
-        but what tests and builds leave."""
-        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        if (self.root / ".git").exists():
-            done = subprocess.run(command, cwd=self.root, check=True, capture_output=True)
-            return sorted(filter(None, done.stdout.decode().split("\0")))
-        built = {"build", "build-test", "dist"}
-        files = (path.relative_to(self.root) for path in self.root.rglob("*") if path.is_file())
-        return sorted(str(path) for path in files if path.parts[0] not in built)
+        """Returns the files that Git knows or would add."""
+        words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        return sorted(filter(None, git(*words, root=self.root).split("\0")))
 
     def inputs(self, step: Step) -> list[str]:
         names = own_names(step)
@@ -86,18 +94,22 @@ class Tree:
         """Returns a digest of the names and contents of all inputs of a step, the captures too."""
         lines = [f"{path} {self.files[path]}" for path in self.inputs(step)]
         if step.captures:
-            lines += captures()
+            lines += captures(os.environ.get("CARRY_CORPUS", ""))
         return hashlib.sha256("\n".join([step.name, *lines]).encode()).hexdigest()[:16]
 
 
-def captures() -> list[str]:
-    """Returns names and sizes of the captures beside the project, which tests read if they are
+@cache
+def captures(corpus: str) -> list[str]:
+    """Returns names and digests of the captures beside the project, which tests read if they are
     there."""
-    folder = Path(os.environ.get("CARRY_CORPUS", ""))
-    if not os.environ.get("CARRY_CORPUS") or not folder.is_dir():
+    folder = Path(corpus)
+    if not corpus or not folder.is_dir():
         return ["no captures"]
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [f"{path.relative_to(folder)} {path.stat().st_size}" for path in files]
+    return [
+        f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        for path in files
+    ]
 
 
 def compiled(folder: Path) -> set[str]:

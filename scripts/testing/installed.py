@@ -20,7 +20,13 @@ RELEASE_TOOLS = ["spdx-tools==0.8.5"]
 # The builds of other steps have the tests. In a folder beside theirs, and by the same options,
 # ccache has the objects of the step gcc.
 INSTALLED = BUILDS / "installed"
-MAKE_INSTALL = ["make", "--no-print-directory", "install", f"BUILD={INSTALLED}", "PREFIX=/usr"]
+MAKE_INSTALL = [
+    "make",
+    "--no-print-directory",
+    "install",
+    f"BUILD={INSTALLED.relative_to(ROOT)}",
+    "PREFIX=/usr",
+]
 MAKE_INSTALL += ["OPTIONS=-Dtests=false -Dwerror=true"]
 
 

@@ -71,10 +71,20 @@ def failed_test(case: ElementTree.Element, repeat: Repeat) -> str:
     return f"{why[:REASON]}".replace("\n", " ") + f"\n        repeat: {repeat(*names)}"
 
 
-def junit_counts(path: Path, failures: list[str], repeat: Repeat) -> Counts:
+def skip_reasons(case: ElementTree.Element) -> list[str]:
+    """Returns why pytest skipped a test case. Tests in C skip what a CPU or a system cannot do."""
+    return [child.get("message") or "" for child in case if child.get("type") == "pytest.skip"]
+
+
+def junit_counts(path: Path, failures: list[str], left_out: list[str], repeat: Repeat) -> Counts:
     """Returns what a JUnit file, as meson and pytest write it, says of its test cases."""
     counts = Counts()
-    for case in ElementTree.parse(path).iter("testcase"):
+    try:
+        cases = list(ElementTree.parse(path).iter("testcase"))
+    except ElementTree.ParseError as error:
+        raise StepError(f"{path} is damaged: {error}") from None
+    for case in cases:
+        left_out += skip_reasons(case)
         outcomes = {child.tag for child in case}
         if outcomes & {"failure", "error"}:
             counts.failed += 1
@@ -95,6 +105,7 @@ class Log:
         self.counts = Counts()
         self.skipped: list[str] = []
         self.failures: list[str] = []
+        self.left_out: list[str] = []
         self.running: list[subprocess.Popen[bytes]] = []
         self.builds: list[Path] = []
         path.unlink(missing_ok=True)
@@ -204,7 +215,7 @@ class Log:
     def count_junit(self, path: Path, repeat: Repeat) -> None:
         if not path.is_file():
             raise StepError(f"no test results in {path.relative_to(ROOT)}")
-        self.counts.add(junit_counts(path, self.failures, repeat))
+        self.counts.add(junit_counts(path, self.failures, self.left_out, repeat))
 
     def tail(self) -> str:
         lines = self.path.read_text(errors="replace").splitlines()
@@ -214,7 +225,7 @@ class Log:
 class Place(Enum):
     """Which commands run a step."""
 
-    FIRST = "make test"  # which a step of `make test-all` has all of
+    FIRST = "make test"  # another step of `make test-all` runs all of it
     SAME = "make test, make test-all"
     MORE = "make test, and more of it in make test-all"
     REST = "make test-all"
@@ -244,7 +255,7 @@ class Result:
     counts: Counts
     seconds: float
     failures: list[str] | None = None  # names of failed tests, as far as there are; None: it passed
-    whole: bool = True  # nothing was left out because something is missing here
+    left_out: tuple[str, ...] = ()  # why tests, or parts of the step, did not run
 
 
 def check_inputs(step: Step, log: Log, undeclared: Undeclared) -> None:
@@ -280,7 +291,7 @@ def run_step(step: Step, undeclared: Undeclared) -> Result:
     if not ok:
         lines += [log.tail(), f"    all of it: {os.path.relpath(log.path, ROOT)}"]
     print("\n".join(lines), flush=True)  # at once: another lane prints too
-    return Result(counts, seconds, None if ok else log.failures, not log.skipped)
+    return Result(counts, seconds, None if ok else log.failures, (*log.skipped, *log.left_out))
 
 
 def run_lane(steps: Sequence[Step], undeclared: Undeclared) -> dict[str, Result]:

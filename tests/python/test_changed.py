@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "scripts"))
-from testing import changed
+from testing import changed, inputs
 from testing.inputs import Tree, is_named
 
 pytestmark = pytest.mark.one_build
@@ -60,6 +61,7 @@ def test_differing_files_are_found_new_ones_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changed, "ROOT", tmp_path)
+    monkeypatch.setattr(inputs, "ROOT", tmp_path)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tmp_path)]
     (tmp_path / "same").write_text("same")
     (tmp_path / "with space").write_text("old")
@@ -74,3 +76,19 @@ def test_a_changed_test_is_run_itself() -> None:
     markers, files = changed.python_choices(["tests/python/test_changed.py", "capture/pcap.c"])
     assert files == ["python/test_changed.py"]
     assert markers == ["covers_capture"]
+
+
+def test_a_part_of_the_harness_has_all_tests_in_c_run(tmp_path: Path) -> None:
+    """It stands in a library, which each test links."""
+    (tmp_path / "meson-info").mkdir()
+    tests = [{"name": "sum", "cmd": [str(tmp_path / "tests/test_sum")]}]
+    (tmp_path / "meson-info/intro-tests.json").write_text(json.dumps(tests))
+    (tmp_path / "build.ninja").touch()
+    assert changed.dependents(tmp_path, ["tests/harness/tap.c"]) == ["sum"]
+    assert changed.dependents(tmp_path, ["tests/test_crc.c"]) == []
+
+
+def test_files_that_no_test_here_knows_are_named() -> None:
+    assert changed.is_known("src/packet/tcp.h") and changed.is_known("tests/harness/tap.c")
+    assert changed.is_known("docs/sum.md") and changed.is_known("tests/python/test_check.py")
+    assert not changed.is_known("packaging/conan/conanfile.py")

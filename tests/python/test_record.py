@@ -16,7 +16,7 @@ sys.path.insert(0, str(SOURCE / "scripts"))
 from testing import inputs, record
 from testing.inputs import Tree
 from testing.record import Row
-from testing.runner import Counts, Log, Step
+from testing.runner import Counts, Log, Result, Step, StepError
 from testing.table import STEPS
 
 pytestmark = pytest.mark.one_build
@@ -33,6 +33,7 @@ COMMIT = "0123456789abcdef"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
     for name in ("src/sum/sum.c", "src/sum/avx2.S", "tests/test_sum.c", "docs/sum.md", "Makefile"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
@@ -41,11 +42,12 @@ def root(tmp_path: Path) -> Path:
 
 def recorded(root: Path, *steps: Step) -> dict[str, Row]:
     tree = Tree(root)
-    return {s.name: record.row_of(s, tree.digest(s), Counts(7, 0, 1), 2.0) for s in steps}
+    result = Result(Counts(7, 0, 1), 2.0)
+    return {s.name: record.row_of(s, tree.digest(s), result) for s in steps}
 
 
 def left_out(root: Path, rows: dict[str, Row], *steps: Step) -> dict[str, str]:
-    """Returns the steps that need not run, and why, but for the one that confirms the record."""
+    """Returns the steps that need not run, and why; one of them runs to confirm the record."""
     choices = record.choose(steps, rows, Tree(root), COMMIT)
     again = [c for c in choices if c.run and "confirms" in c.reason]
     assert len(again) <= 1
@@ -92,6 +94,7 @@ def test_other_captures_make_a_row_stale(
     rows = recorded(root, step)
     assert left_out(root, rows, step)
     (captures / "new.pcap").write_bytes(b"")
+    inputs.captures.cache_clear()
     assert left_out(root, rows, step) == {}
 
 
@@ -112,7 +115,7 @@ def test_a_forged_row_is_rejected(root: Path, name: str) -> None:
 
 
 def test_the_digest_of_present_files_makes_no_old_row_good(root: Path) -> None:
-    """Who changes a file and writes its digest into the row has the old seal."""
+    """A digest that is written by hand has the old seal."""
     row = recorded(root, SUMS)["sums"]
     (root / "src/sum/sum.c").write_text("other")
     forged = replace(row, digest=Tree(root).digest(SUMS))
@@ -120,11 +123,11 @@ def test_the_digest_of_present_files_makes_no_old_row_good(root: Path) -> None:
 
 
 def test_the_row_of_another_step_is_rejected(root: Path) -> None:
-    twin = replace(SUMS, name="twin")
+    other = replace(SUMS, name="other")
     row = recorded(root, SUMS)["sums"]
-    assert left_out(root, {"twin": row}, twin) == {}
-    assert left_out(root, {"twin": replace(row, step="twin")}, twin) == {}
-    assert Tree(root).digest(twin) != Tree(root).digest(SUMS)
+    assert left_out(root, {"other": row}, other) == {}
+    assert left_out(root, {"other": replace(row, step="other")}, other) == {}
+    assert Tree(root).digest(other) != Tree(root).digest(SUMS)
 
 
 def test_a_commit_has_one_of_the_steps_run_again(root: Path) -> None:
@@ -151,6 +154,43 @@ def test_a_damaged_line_is_a_row_that_is_rejected(root: Path, line: str) -> None
     file = root / "record.txt"
     file.write_text(record.HEAD + line + "\n")
     assert left_out(root, record.read(file), SUMS) == {}
+
+
+@pytest.mark.parametrize(
+    ("reason", "whole"),
+    [
+        ("qemu-system-x86_64 is not installed (package qemu-system-x86)", False),
+        ("apt-get download linux-image: no network", False),
+        ("it takes minutes: make proof runs it (CARRY_TEST_LEVEL=long)", True),
+        ("this CPU has no AVX-512", True),
+    ],
+)
+def test_a_step_that_left_tests_out_is_recorded_only_for_an_accepted_reason(
+    reason: str, whole: bool
+) -> None:
+    assert record.is_whole(Result(Counts(7, 0, 1), 2.0, left_out=(reason,))) == whole
+
+
+def test_a_step_that_failed_is_not_recorded() -> None:
+    assert not record.is_whole(Result(Counts(7, 1, 0), 2.0, failures=["test_x"]))
+
+
+def test_a_run_that_tests_less_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(record.narrowing()):
+        monkeypatch.delenv(name)
+    assert record.narrowing() == []
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    assert record.narrowing() == ["PYTEST_ADDOPTS"]
+
+
+def test_bytes_that_are_no_text_make_rows_that_are_rejected(root: Path) -> None:
+    (root / "record.txt").write_bytes(b"sums \xff\xfe\n")
+    assert left_out(root, record.read(root / "record.txt"), SUMS) == {}
+
+
+def test_an_unpacked_archive_has_no_record(tmp_path: Path) -> None:
+    with pytest.raises(StepError, match="is no clone"):
+        Tree(tmp_path).digest(SUMS)
 
 
 def test_without_a_record_all_steps_run(root: Path) -> None:

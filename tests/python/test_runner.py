@@ -142,15 +142,22 @@ JUNIT = """<testsuites><testsuite name="s">
 <testcase classname="tests.python.test_runner" name="test_x[a b]">
 <failure message="assert 1 == 2" /></testcase>
 <testcase classname="libcarry.libcarry / sum copy" name="7 - edges"><failure /></testcase>
-<testcase classname="c" name="left out"><skipped /></testcase><testcase classname="c" name="good" />
+<testcase classname="c" name="left out"><skipped type="pytest.skip" message="no tshark" />
+</testcase><testcase classname="c" name="good" />
 </testsuite></testsuites>"""
 
 
 def test_a_failed_test_comes_with_the_command_that_repeats_it(tmp_path: Path) -> None:
     (tmp_path / "junit.xml").write_text(JUNIT)
     failures: list[str] = []
-    counts = junit_counts(tmp_path / "junit.xml", failures, lambda *names: f"try {names}")
+    left_out: list[str] = []
+
+    def repeat(*names: str) -> str:
+        return f"try {names}"
+
+    counts = junit_counts(tmp_path / "junit.xml", failures, left_out, repeat)
     assert counts == Counts(passed=1, failed=2, skipped=1)
+    assert left_out == ["no tshark"]
     first, second = failures
     assert first.splitlines() == [
         "tests.python.test_runner test_x[a b]: assert 1 == 2",
