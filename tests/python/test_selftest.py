@@ -140,7 +140,7 @@ def test_a_shared_library(carry: Run, tool: str) -> None:
 @pytest.mark.parametrize("broken", BROKEN, ids=" ".join)
 def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, str]]) -> None:
     """Each broken function is found, and no other."""
-    status, report = run(carry, broken_library(), CARRY_BROKEN=f",{','.join(broken)},")
+    status, report = run(carry, broken_library(), CARRY_BROKEN=f",{','.join(broken)},", **FEW)
     assert (status, report["right"]) == (BAD, False)
     wrong = [row for row in report["tests"] if not row["right"]]
     for function, variant, problem in broken.values():
@@ -157,19 +157,19 @@ def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, s
 
 def test_a_choice_that_goes_wrong(carry: Run) -> None:
     """Kernels are right, and the function that calls them is not."""
-    _, report = run(carry, broken_library(), CARRY_BROKEN=",choice,")
+    _, report = run(carry, broken_library(), CARRY_BROKEN=",choice,", **FEW)
     problems = [row["problem"] for row in report["tests"] if row["function"] == "sum"]
     assert all(problem.startswith("chosen: folds to") for problem in problems if problem)
     assert any(problems)
 
 
 def test_a_library_with_nothing_broken_is_right(carry: Run) -> None:
-    assert run(carry, broken_library(), CARRY_BROKEN="")[0] == CLEAN
+    assert run(carry, broken_library(), CARRY_BROKEN="", **FEW)[0] == CLEAN
 
 
 def test_each_file_that_is_tested_is_named(carry: Run) -> None:
     """Whatever it is called."""
-    _, report = run(carry, broken_library(), CARRY_BROKEN="")
+    _, report = run(carry, broken_library(), CARRY_BROKEN="", **FEW)
     files = {Path(file["path"]).name: file["build_id"] for file in report["files"]}
     assert files["libbroken_library.so"] == build_id(build() / "tests/libbroken_library.so")
 
