@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import Run
+from conftest import Run, cases
 from schemas import conforming
 from test_corpus import CAPTURES, COLUMNS, DUMP_SUMS, STATUSES, captures, pytestmark
 
@@ -117,7 +117,7 @@ def statuses(capture: Path) -> dict[tuple[int, str], list[str]]:
 
 
 @pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
-@pytest.mark.parametrize("capture", captures())
+@pytest.mark.parametrize("capture", cases(captures(), 4))
 def test_tshark_agrees(carry: Run, tmp_path: Path, capture: str) -> None:
     out, changes, _ = fixed(carry, capture, tmp_path)
     changed = {(change["field_frame"], change["protocol"]) for change in changes}
