@@ -63,10 +63,19 @@ def run(steps: Sequence[Step], recorded: bool = False) -> int:
     return 1 if any(result.failures is not None for result in results.values()) else 0
 
 
+def installs(packages: str) -> bool:
+    """Installs a set of Debian packages where it is missing; returns whether it is there then."""
+    command = [ROOT / "scripts/packages", packages]
+    return subprocess.run(command, check=False).returncode == 0
+
+
 def affected() -> int:
     """Runs the steps whose inputs are not those that the record has."""
     rest = [step for step in STEPS if step.place in (Place.MORE, Place.REST)]
-    choices = record.choose(rest, record.read(), Tree(), record.present_commit())
+    try:
+        choices = record.choose(rest, record.read(), Tree(), record.present_commit())
+    except StepError as error:
+        choices = [record.Choice(step, True, str(error)) for step in rest]
     for choice in choices:
         print(choice)
     steps = [choice.step for choice in choices if choice.run]
@@ -74,9 +83,7 @@ def affected() -> int:
         print("No step is affected.")
         return 0
     sys.stdout.flush()
-    if subprocess.run([ROOT / "scripts/packages", "test"], check=False).returncode:
-        return 1
-    return run(steps)
+    return run(steps) if installs("test") else 1
 
 
 def arguments() -> argparse.Namespace:

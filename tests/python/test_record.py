@@ -13,10 +13,11 @@ import pytest
 from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "scripts"))
+import run_tests
 from testing import inputs, record
 from testing.inputs import Tree
 from testing.record import Row
-from testing.runner import Counts, Log, Result, Step, StepError
+from testing.runner import Counts, Log, Place, Result, Step, StepError
 from testing.table import STEPS
 
 pytestmark = pytest.mark.one_build
@@ -188,9 +189,20 @@ def test_bytes_that_are_no_text_make_rows_that_are_rejected(root: Path) -> None:
     assert left_out(root, record.read(root / "record.txt"), SUMS) == {}
 
 
-def test_an_unpacked_archive_has_no_record(tmp_path: Path) -> None:
+def test_an_unpacked_archive_has_no_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All steps run there: only Git knows which files belong to the project."""
     with pytest.raises(StepError, match="is no clone"):
         Tree(tmp_path).digest(SUMS)
+    ran: list[Step] = []
+    monkeypatch.setattr(inputs, "ROOT", tmp_path)
+    monkeypatch.setattr(run_tests, "Tree", lambda: Tree(tmp_path))
+    monkeypatch.setattr(run_tests, "run", lambda steps: ran.extend(steps))
+    monkeypatch.setattr(run_tests, "installs", lambda packages: True)
+    run_tests.affected()
+    assert len(ran) == len([s for s in STEPS if s.place in (Place.MORE, Place.REST)])
+    assert capsys.readouterr().out.count("is no clone") == len(ran)
 
 
 def test_without_a_record_all_steps_run(root: Path) -> None:
