@@ -17,7 +17,7 @@ BINDING = ("tests/bindings/", "tests/python/", "docs/", "README.md", "scripts/ch
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
 STRANGERS += ("tests/strangers/", "scripts/uninstall.py")
 C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/broken/", "tests/harness/", "tests/hook/")
-C_TESTS += ("tools/carry/common/",)
+C_TESTS += ("tools/carry/bench/", "tools/carry/common/")
 EVERYTHING = ("*",)
 
 # Those of `make test` stand first: at level short, with one compiler, and what few packages bring.
