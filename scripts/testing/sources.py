@@ -107,7 +107,7 @@ def readme_jit(log: Log, folder: Path) -> None:
 
 def readme(log: Log) -> None:
     """Its table of times, its one-line build, and the documents' programs, linked with that."""
-    log.run("bench/readme.py", "--check")
+    log.run(sys.executable, "bench/readme.py", "--check")
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
     build_line = r"^(cc -[^\n]*-o libcarry\.so[^\n]*)$"
