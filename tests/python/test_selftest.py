@@ -345,8 +345,8 @@ def test_text_of_what_was_proven(carry: Run, tmp_path: Path) -> None:
 
 
 def test_progress(tool: str) -> None:
-    """A terminal shows progress."""
-    assert " % " in in_terminal([tool, "selftest"], **FEW)
+    """A terminal shows progress while all kernels are checked, which takes seconds."""
+    assert " % " in in_terminal([tool, "selftest"])
 
 
 def test_it_goes_on_for_a_time(carry: Run) -> None:
