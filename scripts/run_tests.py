@@ -132,7 +132,7 @@ def main() -> int:
     if args.affected:
         return affected()
     if args.changed:
-        return changed.test(args.changed)
+        return changed.test_changes(args.changed)
     if args.first:
         os.environ.setdefault("CARRY_TEST_LEVEL", "short")
     usual = [s for s in STEPS if (s.is_first if args.first else s.place is not Place.FIRST)]

@@ -82,30 +82,31 @@ def meson_tests(
     tests need."""
     results = folder / "meson-logs"
     level = os.environ.get("CARRY_TEST_LEVEL", level)
+    settings = {"CARRY_TEST_LEVEL": level} | dict(env or {})
     command = ["meson", "test", "-C", str(folder.relative_to(ROOT))]
 
     def repeat(suite: str, name: str) -> str:
         test = suite.rpartition(" / ")[2]
         wrapper = [option for option in options if option.startswith("--wrapper")]
-        return f"CARRY_TEST_LEVEL={level} {shlex.join([*command, *wrapper, test])}"
+        words = [f"{key}={shlex.quote(value)}" for key, value in settings.items()]
+        return " ".join([*words, shlex.join([*command, *wrapper, test])])
 
     for old in results.glob("testlog*.junit.xml"):
         old.unlink()
+    error = None
     try:
         log.run(
             *(*command, "--print-errorlogs"),
             *([] if rebuild else ["--no-rebuild"]),
             *("-t", str(PATIENCE * slower), "--num-processes", str(JOBS), *options),
-            env={"CARRY_TEST_LEVEL": level} | dict(env or {}),
+            env=settings,
         )
-    except StepError:  # not at an interrupt, which may leave half of the results
-        for path in results.glob("testlog*.junit.xml"):
-            log.count_junit(path, repeat)
-        raise
+    except StepError as caught:  # not at an interrupt, which may leave half of the results
+        error = caught
     for path in results.glob("testlog*.junit.xml"):
         log.count_junit(path, repeat)
-    if not log.counts.total:
-        raise StepError("no test ran")
+    if error or not log.counts.total:
+        raise error or StepError("no test ran")
 
 
 def python_tests(
@@ -123,11 +124,8 @@ def python_tests(
     files (`only`), or those that an expression of pytest's markers chooses (`marked`)."""
     results = folder / f"{tests}.xml"
     results.unlink(missing_ok=True)
-    programs = {
-        "CARRY_BUILD": str(folder),
-        "CARRY_TOOL": str(folder / "tools/carry/carry"),
-    }
-    settings = programs | dict(env or {})
+    settings = {"CARRY_BUILD": str(folder), "CARRY_TOOL": str(folder / "tools/carry/carry")}
+    settings |= dict(env or {})
 
     def repeat(module: str, name: str) -> str:
         level = os.environ.get("CARRY_TEST_LEVEL")
@@ -135,6 +133,7 @@ def python_tests(
         words = [f"{key}={shlex.quote(value)}" for key, value in own.items()]
         return " ".join([*words, shlex.join([str(python), "-m", "pytest", node(module, name)])])
 
+    error = None
     try:
         log.run(
             *(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
@@ -143,11 +142,12 @@ def python_tests(
             *(["-m", marked] if marked else []),
             env=settings,
         )
-    except StepError:  # not at an interrupt, which leaves no results, and is to go on up
-        if results.is_file():
-            log.count_junit(results, repeat)
-        raise
-    log.count_junit(results, repeat)
+    except StepError as caught:  # not at an interrupt, which leaves no results
+        error = caught
+    if results.is_file() or not error:
+        log.count_junit(results, repeat)
+    if error:
+        raise error
 
 
 def node(module: str, name: str) -> str:

@@ -27,14 +27,14 @@ PYTHON_TESTS: list[tuple[tuple[str, ...], str]] = [
     (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture"),
     (("tools/carry/capture/", "tools/carry/common/"), "covers_capture"),
     (("tools/carry/live/",), "python/test_live.py python/test_interrupt.py"),
-    (("tools/carry/bench/",), "python/test_bench.py python/test_bench_copy.py"),
+    (("tools/carry/bench/",), "python/test_bench.py python/test_bench_chosen.py"),
     (("tools/carry/sites/",), "python/test_sites.py python/test_sites_aarch64.py"),
     (("tools/carry/xstate/",), "python/test_xstate.py python/test_xstate_leavers.py"),
     (("tools/carry/selftest*",), "python/test_selftest.py"),
     (("bench/",), "python/test_bench_report.py python/test_bench_languages.py"),
     (("bindings/python/",), "bindings"),
     (("docs/", "*.md"), "python/test_documents.py python/test_manual.py"),
-    (("scripts/",), "python/test_runner.py python/test_layers.py python/test_packages.py"),
+    (("scripts/",), "python/test_runner.py python/test_record.py python/test_changed.py"),
 ]
 
 
@@ -91,7 +91,7 @@ def dependents(folder: Path, files: Iterable[str]) -> list[str]:
     return [t["name"] for t in tests if os.path.relpath(t["cmd"][0], folder) in programs]
 
 
-def test_c(files: Sequence[str], log: Log) -> None:
+def run_c_tests(files: Sequence[str], log: Log) -> None:
     of_tests = [file for file in files if is_named(file, OF_C)]
     folder = gcc_build(log, *([] if of_tests else ["build.ninja"]))
     if suites := [f"--suite={suite}" for suite in suites_of(files)]:
@@ -118,7 +118,7 @@ def python_choices(files: Iterable[str]) -> tuple[list[str], list[str]]:
     return sorted(markers), sorted(words - markers)
 
 
-def test_python(files: Sequence[str], log: Log) -> None:
+def run_python_tests(files: Sequence[str], log: Log) -> None:
     markers, chosen = python_choices(files)
     folder = gcc_build(log, "tools/carry/carry", "tests/dump_sums")
     env = {"PYTHONPATH": str(folder / "bindings/python")}
@@ -135,11 +135,11 @@ def steps_for(files: Sequence[str]) -> list[Step]:
     suites = suites_of(files)
     if suites or any(is_named(file, OF_C) for file in files):
         what = f"C tests of {', '.join(suites)}" if suites else "C tests that differ"
-        steps.append(Step("c", what, partial(test_c, files)))
+        steps.append(Step("c", what, partial(run_c_tests, files)))
     markers, chosen = python_choices(files)
     if markers or chosen:
         what = f"Python: {' '.join([*markers, *chosen])}"
-        steps.append(Step("python", what, partial(test_python, files)))
+        steps.append(Step("python", what, partial(run_python_tests, files)))
     return steps
 
 
@@ -148,7 +148,7 @@ def is_known(file: str) -> bool:
     return bool(suites_of([file]) or is_named(file, OF_C) or any(python_choices([file])))
 
 
-def test(base: str) -> int:
+def test_changes(base: str) -> int:
     """Tests what differs from a commit; returns the exit status."""
     os.environ.setdefault("CARRY_TEST_LEVEL", "short")
     files = differing(base)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from testing.runner import ROOT, Step, StepError
 
-# A name that ends in a slash is a folder with all in it; "*" stands for any characters, also for
-# slashes.
-# Each step depends on these: a change of one runs everything.
+# In these lists, a name that ends in a slash is a folder with all in it, and "*" stands for any
+# characters, also for slashes. Each step depends on the first list: a change there runs everything.
 COMMON = (
     *(".ci/", "Makefile", "cross/", "meson_options.txt", "*meson.build", "pyproject.toml"),
     *("scripts/packages", "scripts/packages.txt", "scripts/run_tests.py", "scripts/testing/"),

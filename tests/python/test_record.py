@@ -162,7 +162,11 @@ def test_a_damaged_line_is_a_row_that_is_rejected(root: Path, line: str) -> None
     [
         ("qemu-system-x86_64 is not installed (package qemu-system-x86)", False),
         ("apt-get download linux-image: no network", False),
+        ("collection skipped", False),
         ("it takes minutes: make proof runs it (CARRY_TEST_LEVEL=long)", True),
+        ("it needs an engine: tests/audit/test_command.py runs it", True),
+        ("it needs interfaces: test_live.py runs it", True),
+        ("qemu-x86_64 cannot run AddressSanitizer; steps gcc and clang run this", True),
         ("this CPU has no AVX-512", True),
     ],
 )
