@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import BAD, CLEAN, ERROR, SOURCE
+from conftest import BAD, CLEAN, SOURCE
 from schemas import conforming
 
 BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build"))
@@ -43,19 +44,33 @@ COMMANDS = [
 ]
 
 
+# Commands that measure nothing on other architectures.
+MACHINES = {"patch": ["x86_64", "aarch64"], "hook": ["x86_64", "aarch64"]}
+MACHINES |= {"jit": ["x86_64", "aarch64"], "xstate": ["x86_64"], "cost": ["x86_64"]}
+
+
+def need(command: str) -> None:
+    """Skips the test if this machine or this build has nothing that the command could measure. What
+    the command itself says must not decide: one that measures nothing by mistake says the same."""
+    machine = platform.machine()
+    if machine not in MACHINES.get(command, [machine]):
+        pytest.skip(f"{command} measures nothing on {machine}: the tool on x86-64 runs it")
+    if command == "jit" and not (BUILD / "jit/libcarry-jit.so").is_file():
+        pytest.skip("libcarry-jit was not built (Debian package libasmjit-dev)")
+    if command == "hook" and "CARRY_SANITIZED" in os.environ:
+        pytest.skip("the sanitizer has a strlen() of its own: the step tool runs it")
+
+
 def bench(*arguments: str, chosen: str, kernels: int = 0) -> subprocess.CompletedProcess[str]:
     """Runs a benchmark with chosen times, and with so many kernels in each table."""
     assert CHOSEN.is_file(), f"{CHOSEN} is missing: build it, or set CARRY_BUILD"
     env = {**os.environ, "CARRY_CPU_MASK": "", "CARRY_CHOSEN": chosen}
     env["CARRY_CHOSEN_KERNELS"] = str(kernels)
-    if arguments[0] == "hook" and "CARRY_SANITIZED" in os.environ:
-        pytest.skip("the sanitizer has a strlen() of its own")
+    need(arguments[0])
     command = "xstate" if arguments[0] == "cost" else "bench"
     done = subprocess.run(
         [CHOSEN, command, *arguments], env=env, capture_output=True, text=True, timeout=600
     )
-    if done.returncode == ERROR and "built without" in done.stderr:
-        pytest.skip(done.stderr)
     return done
 
 
@@ -119,8 +134,6 @@ TIMED = {
     "bench_live": ["live", "--quick"],
 }
 TOO_NOISY = "This machine is too noisy: repeat it when nothing else runs."
-MEASURES_NOTHING = re.compile("There are no|There is no|No functions are")
-
 timed = pytest.mark.parametrize("schema", TIMED)
 
 
@@ -132,8 +145,6 @@ def json_of(schema: str, *arguments: str, chosen: str) -> dict[str, Any]:
 
 def text_of(*arguments: str, chosen: str) -> str:
     done = bench(*arguments, chosen=chosen)
-    if MEASURES_NOTHING.match(done.stdout):
-        pytest.skip(done.stdout)
     return " ".join(done.stdout.split())
 
 
