@@ -13,11 +13,13 @@ import subprocess
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from itertools import chain
 from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import IO
 
@@ -238,7 +240,7 @@ class Step:
     run: Callable[[Log], None]
     inputs: tuple[str, ...] = ()  # files that decide the result: see inputs.py
     place: Place = Place.REST
-    aside: bool = False  # waits, or keeps about one CPU busy: runs beside those that use all
+    aside: bool = False  # waits, or keeps about one CPU busy: runs beside others
     captures: bool = True  # reads those beside the project
 
     @property
@@ -294,12 +296,23 @@ def run_step(step: Step, undeclared: Undeclared) -> Result:
     return Result(counts, seconds, None if ok else log.failures, (*log.skipped, *log.left_out))
 
 
-def run_lane(steps: Sequence[Step], undeclared: Undeclared) -> dict[str, Result]:
+def run_lane(steps: Iterable[Step], undeclared: Undeclared) -> dict[str, Result]:
     return {step.name: run_step(step, undeclared) for step in steps}
 
 
-def send_lane(steps: Sequence[Step], undeclared: Undeclared, connection: Connection) -> None:
-    """The same in a process of its own, which ends its commands when it is asked to end. Ctrl-C
+def untaken(steps: Sequence[Step], taken: "Synchronized[int]") -> Iterator[Step]:
+    """Takes the steps that no lane has taken yet, one after the other."""
+    while True:
+        with taken.get_lock():
+            number = taken.value
+            taken.value += 1
+        if number >= len(steps):
+            return
+        yield steps[number]
+
+
+def send_lane(steps: Iterable[Step], undeclared: Undeclared, connection: Connection) -> None:
+    """Runs steps in a process of its own, which ends its commands when it is asked to end. Ctrl-C
     reaches it too, but the main process asks then."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, lambda *_: None)
@@ -308,18 +321,20 @@ def send_lane(steps: Sequence[Step], undeclared: Undeclared, connection: Connect
 
 
 def run_lanes(steps: Sequence[Step], undeclared: Undeclared) -> dict[str, Result]:
-    """Runs steps one after the other, and at the same time those aside."""
+    """Runs steps one after the other, and at the same time those aside. Whoever is done with its
+    own takes what is left of those aside."""
     aside = [step for step in steps if step.aside]
     rest = [step for step in steps if not step.aside]
-    if not aside or not rest:
+    if not aside or len(steps) == 1:
         return run_lane(steps, undeclared)
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    lane = context.Process(target=send_lane, args=(aside, undeclared, sender))
+    others = untaken(aside[1:], context.Value("i"))
+    lane = context.Process(target=send_lane, args=(chain(aside[:1], others), undeclared, sender))
     lane.start()
     sender.close()
     try:
-        results = run_lane(rest, undeclared)
+        results = run_lane(chain(rest, others), undeclared)
         results.update(receiver.recv())
         return results
     except EOFError:

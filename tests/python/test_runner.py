@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,22 @@ def test_steps_beside_that_are_killed(logs: Path) -> None:
     steps = [Step("killed", "", killed, aside=True), Step("other", "", lambda log: None)]
     with pytest.raises(SystemExit, match="the steps beside the others were ended"):
         run_steps(steps)
+
+
+def test_steps_aside_are_shared(logs: Path, tmp_path: Path) -> None:
+    """The first waits until all others ran, in the process that is done with its own."""
+
+    def wait(log: Log) -> None:
+        await_file(tmp_path / "last")
+
+    def leave(name: str, log: Log) -> None:
+        (tmp_path / name).write_text(str(os.getpid()))
+
+    steps = [Step("waits", "", wait, aside=True), Step("own", "", partial(leave, "own"))]
+    steps += [Step(name, "", partial(leave, name), aside=True) for name in ("next", "last")]
+    results, _ = run_steps(steps)
+    assert sorted(results) == ["last", "next", "own", "waits"]
+    assert {(tmp_path / name).read_text() for name in ("own", "next", "last")} == {str(os.getpid())}
 
 
 INTERRUPTED = """
